@@ -1,0 +1,2 @@
+//! The `ostrakon` command.
+fn main() {}
