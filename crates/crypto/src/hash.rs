@@ -1,0 +1,148 @@
+//! Domain-separated hashing and key derivation with BLAKE3.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// A 256-bit BLAKE3 digest of public data.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Digest(pub [u8; 32]);
+
+impl Digest {
+    /// Lower-case hexadecimal, 64 characters.
+    pub fn to_hex(&self) -> String {
+        data_encoding::HEXLOWER.encode(&self.0)
+    }
+
+    /// Reads what [`Digest::to_hex`] writes; `None` for anything else.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let bytes = data_encoding::HEXLOWER.decode(text.as_bytes()).ok()?;
+        Some(Self(bytes.try_into().ok()?))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_hex()[..16])
+    }
+}
+
+/// A 256-bit secret key or seed. It has no `Debug` or `Display` and is wiped when dropped.
+///
+/// It is `Clone` because a long-lived key (a pairwise key) has several readers; values that may be
+/// used once only are wrapped in types of their own that are not.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct Secret([u8; 32]);
+
+impl Secret {
+    /// Takes over 32 bytes that must come from a cryptographic generator or a key derivation.
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes, for keying a cipher or sending the secret to somebody who may have it.
+    pub fn expose(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Derives an independent key. One-way: the result tells nothing of `self`.
+    ///
+    /// `context` names the protocol and the purpose; `fields` are hashed with their lengths.
+    pub fn derive(&self, context: &'static str, fields: &[&[u8]]) -> Secret {
+        let mut transcript = Transcript::new(context);
+        transcript.field(&self.0);
+        for field in fields {
+            transcript.field(field);
+        }
+        Secret(transcript.finish().0)
+    }
+}
+
+/// An injective encoding of named fields, hashed as it is written.
+///
+/// The context selects a BLAKE3 key-derivation mode of its own; every field is preceded by its
+/// length, so two different lists of fields never hash the same bytes.
+pub struct Transcript(blake3::Hasher);
+
+impl Transcript {
+    /// Starts a hash for one purpose. By convention the context reads `ostrakon/v1/<protocol>/<purpose>`.
+    pub fn new(context: &'static str) -> Self {
+        Self(blake3::Hasher::new_derive_key(context))
+    }
+
+    /// Adds one field.
+    pub fn field(&mut self, bytes: &[u8]) -> &mut Self {
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+        self
+    }
+
+    /// Adds one field that may be many mebibytes long, hashing on all cores where that is enabled.
+    pub fn bulk_field(&mut self, bytes: &[u8]) -> &mut Self {
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        #[cfg(feature = "parallel")]
+        if bytes.len() >= PARALLEL_FROM {
+            self.0.update_rayon(bytes);
+            return self;
+        }
+        self.0.update(bytes);
+        self
+    }
+
+    /// Adds an integer as a field of eight bytes.
+    pub fn number(&mut self, value: u64) -> &mut Self {
+        self.field(&value.to_le_bytes())
+    }
+
+    /// The digest of all fields added.
+    pub fn finish(&self) -> Digest {
+        Digest(*self.0.finalize().as_bytes())
+    }
+}
+
+/// Below this many bytes one core hashes faster than several.
+#[cfg(feature = "parallel")]
+const PARALLEL_FROM: usize = 256 << 10;
+
+/// Hashes one value for one purpose.
+pub fn digest(context: &'static str, value: &[u8]) -> Digest {
+    let mut transcript = Transcript::new(context);
+    transcript.bulk_field(value);
+    transcript.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn field_boundaries_and_contexts_separate() {
+        let of = |context, fields: &[&[u8]]| {
+            let mut t = Transcript::new(context);
+            for f in fields {
+                t.field(f);
+            }
+            t.finish()
+        };
+        assert_ne!(of("a", &[b"xy", b"z"]), of("a", &[b"x", b"yz"]));
+        assert_ne!(of("a", &[b"xy"]), of("a", &[b"xy", b""]));
+        assert_ne!(of("a", &[b"xy"]), of("b", &[b"xy"]));
+    }
+
+    #[test]
+    fn bulk_and_plain_fields_agree() {
+        let long = vec![7u8; 3 << 20];
+        let mut plain = Transcript::new("t");
+        plain.field(&long);
+        assert_eq!(plain.finish(), digest("t", &long));
+    }
+
+    #[test]
+    fn hex_round_trip_and_refusals() {
+        let d = digest("t", b"x");
+        assert_eq!(Digest::from_hex(&d.to_hex()), Some(d));
+        assert_eq!(Digest::from_hex("zz"), None);
+        assert_eq!(Digest::from_hex(&d.to_hex()[1..]), None);
+    }
+}

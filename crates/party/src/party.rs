@@ -1,0 +1,181 @@
+//! One party's end of the protocols: it signs what it sends and checks what it receives.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
+
+use crate::{Channel, Header, Instance, Message, Meter, PartyId, Recipient, SessionId, SignedHeader, Tag};
+
+/// The parties of a session: their keys, by party number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Roster {
+    /// The session.
+    pub session: SessionId,
+    /// Identity keys, pinned by whoever set the session up.
+    pub keys: Vec<VerifyingKey>,
+}
+
+impl Roster {
+    /// Every party, in order.
+    pub fn parties(&self) -> impl Iterator<Item = PartyId> + use<> {
+        (0..self.keys.len()).map(|i| PartyId(u8::try_from(i).expect("a roster has at most 256 parties")))
+    }
+
+    /// Whether a signed header is of this session and truly its sender's.
+    #[must_use]
+    pub fn vouches(&self, signed: &SignedHeader) -> bool {
+        let key = self.keys.get(signed.header.from.index());
+        signed.header.session == self.session && key.is_some_and(|key| signed.verifies(key))
+    }
+}
+
+/// How long a message must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// Exactly so many bytes.
+    Exactly(u64),
+    /// At most so many bytes.
+    AtMost(u64),
+}
+
+impl Length {
+    fn limit(self) -> u64 {
+        match self {
+            Length::Exactly(n) | Length::AtMost(n) => n,
+        }
+    }
+
+    /// Whether a body of `length` bytes obeys the rule.
+    #[must_use]
+    pub fn admits(self, length: u64) -> bool {
+        match self {
+            Length::Exactly(n) => length == n,
+            Length::AtMost(n) => length <= n,
+        }
+    }
+}
+
+/// A message whose signature, session, tag, recipient, length and digest have been checked.
+#[derive(Clone, Debug)]
+pub struct Received {
+    /// What the sender signed.
+    pub signed: SignedHeader,
+    /// The body; its digest is `signed.header.digest`.
+    pub body: Bytes,
+}
+
+impl Received {
+    /// The body's digest, as signed by the sender and as computed here.
+    pub fn digest(&self) -> Digest {
+        self.signed.header.digest
+    }
+}
+
+/// A properly signed message that breaks the length rule of its step: evidence against its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused(pub SignedHeader);
+
+/// One party, as an engine sees itself.
+#[derive(Clone)]
+pub struct Party {
+    /// Its number.
+    pub id: PartyId,
+    /// All parties.
+    pub roster: Arc<Roster>,
+    /// What it has sent so far.
+    pub meter: Arc<Meter>,
+    signing: Arc<SigningKey>,
+    channel: Arc<dyn Channel>,
+}
+
+impl Party {
+    /// A party with its identity key and its channel.
+    pub fn new(id: PartyId, roster: Arc<Roster>, signing: Arc<SigningKey>, channel: Arc<dyn Channel>) -> Self {
+        Self { id, roster, meter: Arc::default(), signing, channel }
+    }
+
+    /// The other parties, in order.
+    pub fn peers(&self) -> impl Iterator<Item = PartyId> + use<> {
+        let me = self.id;
+        self.roster.parties().filter(move |id| *id != me)
+    }
+
+    /// Signs a digest with the identity key, for statements that outlive the session's messages.
+    pub fn sign(&self, digest: &Digest) -> ostrakon_crypto::Signature {
+        self.signing.sign(digest)
+    }
+
+    fn message(&self, to: Recipient, tag: Tag, body: Bytes) -> Message {
+        let digest = Header::digest_of(&body);
+        let header = Header { session: self.roster.session, tag, from: self.id, to, length: body.len() as u64, digest };
+        Message { signed: header.sign(&self.signing), body, depth: 0 }
+    }
+
+    fn post(&self, to: PartyId, mut message: Message) {
+        let tag = message.signed.header.tag;
+        message.depth = self.meter.sent(tag.instance, tag.step, to, message.body.len() as u64);
+        self.channel.post(to, message);
+    }
+
+    /// Sends `body` to one peer and returns what was signed.
+    pub fn send(&self, to: PartyId, tag: Tag, body: impl Into<Bytes>) -> SignedHeader {
+        let message = self.message(Recipient::One(to), tag, body.into());
+        let signed = message.signed;
+        self.post(to, message);
+        signed
+    }
+
+    /// Sends one statement to all peers and returns what was signed.
+    pub fn send_all(&self, tag: Tag, body: impl Into<Bytes>) -> SignedHeader {
+        let message = self.message(Recipient::All, tag, body.into());
+        for peer in self.peers() {
+            self.post(peer, message.clone());
+        }
+        message.signed
+    }
+
+    /// Holds `body` ready for a peer that may or may not come to need it.
+    pub fn offer(&self, to: PartyId, tag: Tag, body: impl Into<Bytes>) -> SignedHeader {
+        let message = self.message(Recipient::One(to), tag, body.into());
+        self.channel.offer(to, message.clone());
+        message.signed
+    }
+
+    /// Waits for `from`'s message under `tag`. Messages that are not properly signed, or not meant for this party, are
+    /// as if they had never arrived.
+    ///
+    /// # Errors
+    /// [`Refused`] if `from` signed a message under this tag that breaks the length rule.
+    pub async fn receive(&self, from: PartyId, tag: Tag, length: Length) -> Result<Received, Refused> {
+        loop {
+            let message = self.channel.collect(from, tag, length.limit()).await;
+            let header = &message.signed.header;
+            let addressed = match header.to {
+                Recipient::One(id) => id == self.id,
+                Recipient::All => true,
+            };
+            if header.tag != tag || header.from != from || !addressed || !self.roster.vouches(&message.signed) {
+                continue;
+            }
+            if !length.admits(header.length) {
+                return Err(Refused(message.signed));
+            }
+            if header.length != message.body.len() as u64 || header.digest != Header::digest_of(&message.body) {
+                continue;
+            }
+            self.meter.received(tag.instance, message.depth);
+            return Ok(Received { signed: message.signed, body: message.body });
+        }
+    }
+
+    /// See [`Channel::patience`].
+    pub async fn patience(&self) {
+        self.channel.patience().await;
+    }
+
+    /// See [`Channel::retire`].
+    pub fn retire(&self, instance: Instance) {
+        self.channel.retire(instance);
+    }
+}
