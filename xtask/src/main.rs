@@ -1,2 +1,51 @@
-//! Project tasks.
-fn main() {}
+//! The project's own commands: `cargo xtask up` runs a local deployment, `cargo xtask test` is the gate.
+//!
+//! Both install what they need where that is possible without touching the system (everything lands in
+//! `target/`, `web/node_modules/` or the rustup toolchain), and otherwise say exactly what to install.
+
+mod fuzz;
+mod gate;
+mod layers;
+mod shell;
+mod tidy;
+mod tools;
+mod up;
+mod web;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Ostrakon's project commands")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Builds everything and runs three servers on this machine; Ctrl-C stops them.
+    Up {
+        /// Further arguments for `ostrakon up`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
+    /// Runs every check and every test, in order, and stops at the first failure.
+    Test(gate::Options),
+    /// Checks the direction of dependencies between the crates.
+    Layers,
+    /// Checks that no file is too long and that nothing is marked as unfinished.
+    Tidy,
+    /// Builds the browser's cryptography from `crates/wasm` into `web/src/wasm`.
+    Wasm,
+}
+
+fn main() -> Result<()> {
+    match Arguments::parse().command {
+        Command::Up { rest } => up::up(&rest),
+        Command::Test(options) => gate::run(&options),
+        Command::Layers => layers::check(),
+        Command::Tidy => tidy::check(),
+        Command::Wasm => web::build_wasm(),
+    }
+}

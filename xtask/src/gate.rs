@@ -1,0 +1,147 @@
+//! `cargo xtask test`: every check and every test, in order.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use clap::builder::PossibleValuesParser;
+
+use crate::{fuzz, layers, shell, tidy, tools, web};
+
+/// What `cargo xtask test` is asked to run.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Runs more seeds in the tests, asks for security advisories, and fuzzes every decoder.
+    #[arg(long)]
+    nightly: bool,
+    /// Runs these steps only, in their usual order.
+    #[arg(long, value_name = "STEP", num_args = 1.., value_parser = PossibleValuesParser::new(STEPS.map(|step| step.name)))]
+    only: Vec<String>,
+}
+
+struct Step {
+    name: &'static str,
+    /// Whether it runs with `--nightly` only.
+    nightly: bool,
+    run: fn(&Options) -> Result<()>,
+}
+
+const fn step(name: &'static str, run: fn(&Options) -> Result<()>) -> Step {
+    Step { name, nightly: false, run }
+}
+
+const fn nightly(name: &'static str, run: fn(&Options) -> Result<()>) -> Step {
+    Step { name, nightly: true, run }
+}
+
+/// The steps: the quick ones first, and each after what it needs (the page needs the WASM).
+const STEPS: [Step; 15] = [
+    step("fmt", |_| shell::run(&mut shell::cargo(&["fmt", "--all", "--check"]))),
+    step("layers", |_| layers::check()),
+    step("tidy", |_| tidy::check()),
+    step("deny", |_| deny(&["bans", "licenses", "sources"])),
+    step("clippy", |_| {
+        shell::run(&mut shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))
+    }),
+    step("test", |options| shell::run(options.mark(&mut shell::cargo(&["test", "--workspace"])))),
+    step("doc", |_| {
+        let mut doc = shell::cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
+        shell::run(doc.env("RUSTDOCFLAGS", "--deny warnings"))
+    }),
+    step("wasm", |_| web::build_wasm()),
+    step("web-install", |_| web::install()),
+    step("web-check", |_| shell::run(&mut web::npm(&["run", "check"]))),
+    step("web-build", |_| web::build()),
+    step("web-test", |_| shell::run(&mut web::npm(&["run", "test", "--if-present"]))),
+    step("e2e", browser_test),
+    nightly("advisories", |_| advisories()),
+    nightly("fuzz", |_| fuzz::run()),
+];
+
+enum Outcome {
+    Passed(Duration),
+    Failed(Duration),
+    NotRun,
+}
+
+impl Options {
+    fn wants(&self, step: &Step) -> bool {
+        if self.only.is_empty() {
+            self.nightly || !step.nightly
+        } else {
+            self.only.iter().any(|name| name == step.name)
+        }
+    }
+
+    /// Tells tests that they may take their time.
+    fn mark<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        if self.nightly { command.env("OSTRAKON_NIGHTLY", "1") } else { command }
+    }
+}
+
+/// Runs the steps until one fails, and prints a table of what was run last.
+///
+/// # Errors
+/// If a step fails; its output stands above the table.
+pub fn run(options: &Options) -> Result<()> {
+    let mut outcomes = Vec::new();
+    let mut failure = None;
+    for step in STEPS.iter().filter(|step| options.wants(step)) {
+        if failure.is_some() {
+            outcomes.push((step.name, Outcome::NotRun));
+            continue;
+        }
+        shell::progress(&format!("step {}", step.name));
+        let start = now();
+        let result = (step.run)(options);
+        let taken = start.elapsed();
+        outcomes.push((step.name, if result.is_ok() { Outcome::Passed(taken) } else { Outcome::Failed(taken) }));
+        if let Err(error) = result {
+            shell::progress(&format!("step {} failed: {error:#}", step.name));
+            failure = Some(step.name);
+        }
+    }
+    print_table(&outcomes);
+    match failure {
+        None => Ok(()),
+        Some(name) => bail!("step {name} failed; `cargo xtask test --only {name}` repeats it alone"),
+    }
+}
+
+fn print_table(outcomes: &[(&str, Outcome)]) {
+    println!();
+    for (name, outcome) in outcomes {
+        match outcome {
+            Outcome::Passed(taken) => println!("{name:<12} passed {:>8.1} s", taken.as_secs_f64()),
+            Outcome::Failed(taken) => println!("{name:<12} FAILED {:>8.1} s", taken.as_secs_f64()),
+            Outcome::NotRun => println!("{name:<12} not run"),
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "how long a step took is for the reader's eyes only")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn deny(checks: &[&str]) -> Result<()> {
+    shell::run(shell::program(tools::cargo_deny()?).args(["check"]).args(checks))
+}
+
+/// Advisories are asked for at night only: they change without any change of ours, and are fetched from elsewhere.
+fn advisories() -> Result<()> {
+    if shell::run(shell::program(tools::cargo_deny()?).args(["fetch", "db"])).is_err() {
+        shell::progress("the database of advisories cannot be reached: advisories are NOT checked");
+        return Ok(());
+    }
+    deny(&["--disable-fetch", "advisories"])
+}
+
+/// Runs the page in real browsers against real servers.
+fn browser_test(options: &Options) -> Result<()> {
+    let chromium = tools::chromium()?;
+    shell::run(&mut shell::cargo(&["build", "--package", "ostrakon"]))?;
+    let mut test = web::npm(&["run", "e2e"]);
+    test.env("CHROMIUM", chromium).env("OSTRAKON", shell::root().join("target/debug/ostrakon"));
+    shell::run(options.mark(&mut test))
+}

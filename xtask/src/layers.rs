@@ -1,0 +1,231 @@
+//! The direction of dependencies between the crates.
+//!
+//! A crate may use the crates of lower layers only. The cryptographic layers know neither sockets nor an executor,
+//! and only `kernels` may contain unsafe code.
+
+mod graph;
+
+use std::fmt;
+
+use anyhow::{Result, bail};
+
+use self::graph::{Crate, Graph, Kind};
+
+/// The crates from the bottom up; crates of one layer do not know each other.
+const LAYERS: [&[&str]; 11] = [
+    &["ostrakon-kernels"],
+    &["ostrakon-field"],
+    &["ostrakon-crypto"],
+    &["ostrakon-party"],
+    &["ostrakon-net", "ostrakon-store", "ostrakon-replicated"],
+    &["ostrakon-broadcast"],
+    &["ostrakon-node"],
+    &["ostrakon-api"],
+    &["ostrakon-testkit"],
+    &["ostrakon-bench", "ostrakon-wasm"],
+    &["ostrakon", "xtask"],
+];
+
+/// The harness for tests: a dev-dependency of any crate, an ordinary dependency of the benchmarks only.
+const TESTKIT: &str = "ostrakon-testkit";
+const MAY_SHIP_TESTKIT: &str = "ostrakon-bench";
+
+/// What the browser's crate may name directly.
+const WASM: &str = "ostrakon-wasm";
+const WASM_MAY_USE: [&str; 5] =
+    ["ostrakon-kernels", "ostrakon-field", "ostrakon-crypto", "ostrakon-party", "ostrakon-broadcast"];
+
+/// Crates that compute and nothing else, and what they must not reach, directly or through others.
+const PURE: [&str; 7] = [
+    "ostrakon-kernels",
+    "ostrakon-field",
+    "ostrakon-crypto",
+    "ostrakon-party",
+    "ostrakon-replicated",
+    "ostrakon-broadcast",
+    "ostrakon-wasm",
+];
+const IMPURE: [&str; 3] = ["ostrakon-net", "ostrakon-store", "tokio"];
+
+/// The only crate that may contain unsafe code, and so has lints of its own.
+const MAY_BE_UNSAFE: &str = "ostrakon-kernels";
+
+/// A dependency that the layers forbid, with the rule that it breaks.
+#[derive(Debug, PartialEq)]
+struct Violation {
+    of: String,
+    edge: String,
+    rule: &'static str,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}", self.of, self.edge, self.rule)
+    }
+}
+
+/// Checks the workspace as cargo sees it.
+///
+/// # Errors
+/// If a rule is broken; every broken rule is printed.
+pub fn check() -> Result<()> {
+    let violations = violations(&Graph::of_workspace()?);
+    if violations.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<_> = violations.iter().map(Violation::to_string).collect();
+    bail!("the layers are broken:\n{}", lines.join("\n"))
+}
+
+fn violations(graph: &Graph) -> Vec<Violation> {
+    graph.crates.iter().flat_map(|of| violations_of(of, graph)).collect()
+}
+
+fn violations_of(of: &Crate, graph: &Graph) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let mut report = |edge: String, rule| found.push(Violation { of: of.name.clone(), edge, rule });
+    if layer(&of.name).is_none() {
+        report("no layer".to_owned(), "every crate has its place in LAYERS (xtask/src/layers.rs)");
+    }
+    if of.name != MAY_BE_UNSAFE && !of.inherits_lints {
+        report("own lints".to_owned(), "every crate but kernels inherits the workspace's lints, which forbid unsafe");
+    }
+    for (to, kind) in &of.edges {
+        if graph.has_crate(to)
+            && let Some(rule) = broken_rule(&of.name, to, *kind)
+        {
+            report(format!("{kind} on {to}"), rule);
+        }
+    }
+    if PURE.contains(&of.name.as_str()) {
+        for impure in IMPURE {
+            if let Some(path) = graph.path(&of.name, impure) {
+                report(path.join(" → "), "kernels to broadcast and wasm know no sockets, no storage and no executor");
+            }
+        }
+    }
+    found
+}
+
+/// The rule that a dependency between two crates of the workspace breaks, if any.
+fn broken_rule(of: &str, to: &str, kind: Kind) -> Option<&'static str> {
+    if to == TESTKIT {
+        let allowed = kind == Kind::Dev || of == MAY_SHIP_TESTKIT;
+        return (!allowed).then_some("testkit is for tests and benchmarks only");
+    }
+    if kind != Kind::Dev && of == WASM && !WASM_MAY_USE.contains(&to) {
+        return Some("wasm uses kernels, field, crypto, party and broadcast only");
+    }
+    // A crate without a layer has been reported already.
+    (layer(of)? <= layer(to)?).then_some("dependencies point to lower layers only")
+}
+
+fn layer(name: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| layer.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::graph::{Crate, Graph, Kind};
+    use super::{check, violations};
+
+    fn graph(edges: &[(&str, &str, Kind)]) -> Graph {
+        let mut graph = Graph::default();
+        for &(of, to, kind) in edges {
+            for name in [of, to] {
+                if !graph.has_crate(name) && (name.starts_with("ostrakon") || name == "xtask") {
+                    graph.crates.push(Crate { name: name.to_owned(), inherits_lints: true, edges: Vec::new() });
+                }
+            }
+            if let Some(from) = graph.crates.iter_mut().find(|candidate| candidate.name == of) {
+                from.edges.push((to.to_owned(), kind));
+            }
+            if kind != Kind::Dev {
+                graph.reach.entry(of.to_owned()).or_default().push(to.to_owned());
+            }
+        }
+        graph
+    }
+
+    fn complaints(edges: &[(&str, &str, Kind)]) -> Vec<String> {
+        violations(&graph(edges)).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn dependencies_on_lower_layers_are_allowed() {
+        assert_eq!(
+            complaints(&[
+                ("ostrakon-field", "ostrakon-kernels", Kind::Normal),
+                ("ostrakon-replicated", "ostrakon-party", Kind::Normal),
+                ("ostrakon-replicated", "ostrakon-testkit", Kind::Dev),
+                ("ostrakon-bench", "ostrakon-testkit", Kind::Normal),
+                ("ostrakon-api", "ostrakon-node", Kind::Normal),
+                ("ostrakon-net", "tokio", Kind::Normal),
+                ("ostrakon-broadcast", "tokio", Kind::Dev),
+            ]),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn a_dependency_on_a_higher_layer_is_found() {
+        assert_eq!(
+            complaints(&[("ostrakon-field", "ostrakon-party", Kind::Normal)]),
+            ["ostrakon-field: dependency on ostrakon-party: dependencies point to lower layers only"]
+        );
+    }
+
+    #[test]
+    fn a_dependency_within_a_layer_is_found_in_tests_too() {
+        assert_eq!(
+            complaints(&[("ostrakon-store", "ostrakon-net", Kind::Dev)]),
+            ["ostrakon-store: dev-dependency on ostrakon-net: dependencies point to lower layers only"]
+        );
+    }
+
+    #[test]
+    fn testkit_in_a_program_is_found() {
+        assert_eq!(
+            complaints(&[("ostrakon", "ostrakon-testkit", Kind::Normal)]),
+            ["ostrakon: dependency on ostrakon-testkit: testkit is for tests and benchmarks only"]
+        );
+    }
+
+    #[test]
+    fn an_executor_reached_through_another_crate_is_found_with_the_path() {
+        let found = complaints(&[("ostrakon-broadcast", "helper", Kind::Normal), ("helper", "tokio", Kind::Normal)]);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].starts_with("ostrakon-broadcast: ostrakon-broadcast → helper → tokio: "), "{}", found[0]);
+    }
+
+    #[test]
+    fn a_browser_that_names_an_engine_is_found() {
+        assert_eq!(
+            complaints(&[("ostrakon-wasm", "ostrakon-replicated", Kind::Normal)]),
+            ["ostrakon-wasm: dependency on ostrakon-replicated: \
+              wasm uses kernels, field, crypto, party and broadcast only"]
+        );
+    }
+
+    #[test]
+    fn own_lints_and_a_missing_layer_are_found() {
+        let mut graph = graph(&[("ostrakon-field", "ostrakon-kernels", Kind::Normal)]);
+        for of in &mut graph.crates {
+            of.inherits_lints = false;
+        }
+        graph.crates.push(Crate { name: "ostrakon-elsewhere".to_owned(), inherits_lints: true, edges: Vec::new() });
+        let found: Vec<_> = violations(&graph).into_iter().map(|violation| (violation.of, violation.edge)).collect();
+        assert_eq!(
+            found,
+            [
+                ("ostrakon-field".to_owned(), "own lints".to_owned()),
+                ("ostrakon-elsewhere".to_owned(), "no layer".to_owned())
+            ]
+        );
+    }
+
+    #[test]
+    fn this_workspace_keeps_its_layers() {
+        check().unwrap();
+    }
+}

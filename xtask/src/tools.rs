@@ -1,0 +1,122 @@
+//! The tools that the project needs beside cargo: found, installed where that is harmless, or named.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+
+use crate::shell;
+
+const WASM_TARGET: &str = "wasm32-unknown-unknown";
+const CARGO_DENY: &str = "0.20.2";
+const CARGO_FUZZ: &str = "0.13.2";
+const OLDEST_NODE: u32 = 20;
+
+/// Makes sure that the compiler can build for the browser.
+///
+/// # Errors
+/// If the standard library for it is missing and there is no rustup to fetch it.
+pub fn wasm_target() -> Result<()> {
+    let sysroot = shell::output(shell::program("rustc").args(["--print", "sysroot"]))?;
+    let sysroot = PathBuf::from(String::from_utf8(sysroot)?.trim());
+    if sysroot.join("lib/rustlib").join(WASM_TARGET).is_dir() {
+        return Ok(());
+    }
+    if shell::find("rustup").is_none() {
+        bail!(
+            "Rust's standard library for {WASM_TARGET} is missing; install it with \
+             `apt-get install libstd-rust-dev-wasm32` (Debian's Rust) or `rustup target add {WASM_TARGET}`"
+        );
+    }
+    shell::progress("adding the browser as a target of the compiler");
+    shell::run(shell::program("rustup").args(["target", "add", WASM_TARGET]))
+}
+
+/// Makes sure that Node.js and npm are there and recent enough.
+///
+/// # Errors
+/// If they are not; the error says what to install.
+pub fn node() -> Result<()> {
+    let remedy = format!("install Node.js {OLDEST_NODE} or newer with npm (Debian 13: `apt-get install nodejs npm`)");
+    for name in ["node", "npm"] {
+        if shell::find(name).is_none() {
+            bail!("`{name}` is missing: {remedy}");
+        }
+    }
+    let version = String::from_utf8(shell::output(shell::program("node").arg("--version"))?)?;
+    let major = version.trim().trim_start_matches('v').split('.').next().and_then(|text| text.parse().ok());
+    match major {
+        Some(major) if OLDEST_NODE <= major => Ok(()),
+        _ => bail!("Node.js {} is too old: {remedy}", version.trim()),
+    }
+}
+
+/// The path of cargo-deny, installed into `target/tools` if need be.
+///
+/// # Errors
+/// If the installation fails.
+pub fn cargo_deny() -> Result<PathBuf> {
+    installed("cargo-deny", CARGO_DENY)
+}
+
+/// The path of cargo-fuzz, installed into `target/tools` if need be.
+///
+/// # Errors
+/// If the installation fails.
+pub fn cargo_fuzz() -> Result<PathBuf> {
+    installed("cargo-fuzz", CARGO_FUZZ)
+}
+
+fn installed(name: &str, version: &str) -> Result<PathBuf> {
+    let tools = shell::root().join("target/tools");
+    let path = tools.join("bin").join(name);
+    // Cargo keeps a record of what it has installed; a tool of another version is replaced.
+    let record = fs::read_to_string(tools.join(".crates.toml")).unwrap_or_default();
+    if path.is_file() && record.contains(&format!("\"{name} {version} ")) {
+        return Ok(path);
+    }
+    shell::progress(&format!("installing {name} {version} into target/tools (about a minute, once)"));
+    // The tool runs for less than a second: it is compiled to be ready soon, not to be fast.
+    shell::run(
+        shell::cargo(&["install", "--quiet", "--locked", "--force", name, "--version", version])
+            .arg("--root")
+            .arg(&tools)
+            .env("CARGO_PROFILE_RELEASE_LTO", "off")
+            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
+            .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "64")
+            .env("CARGO_PROFILE_RELEASE_DEBUG", "0"),
+    )
+    .with_context(|| format!("{name} is needed for this step"))?;
+    Ok(path)
+}
+
+/// The path of a Chromium for the browser test: from the variable `CHROMIUM`, from the `PATH`, or installed from
+/// Debian's packages when run by root.
+///
+/// # Errors
+/// If there is none and it cannot be installed; the error says how to.
+pub fn chromium() -> Result<PathBuf> {
+    if let Some(path) = std::env::var_os("CHROMIUM") {
+        return Ok(path.into());
+    }
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    if let Some(path) = names.iter().find_map(|name| shell::find(name)) {
+        return Ok(path);
+    }
+    let remedy = "install it with `apt-get install chromium`, or set the variable CHROMIUM to the path of one";
+    if shell::find("apt-get").is_none() || !is_root()? {
+        bail!("Chromium is missing: {remedy}");
+    }
+    shell::progress("installing Chromium from Debian's packages");
+    shell::run(shell::program("apt-get").args(["update", "--quiet"]))?;
+    shell::run(
+        shell::program("apt-get")
+            .args(["install", "--yes", "--quiet", "--no-install-recommends", "chromium"])
+            .env("DEBIAN_FRONTEND", "noninteractive"),
+    )?;
+    shell::find("chromium").with_context(|| format!("Chromium is missing after its installation: {remedy}"))
+}
+
+fn is_root() -> Result<bool> {
+    Ok(shell::output(shell::program("id").arg("--user"))?.trim_ascii() == b"0")
+}

@@ -1,0 +1,82 @@
+//! The web page: the cryptography as WASM, the npm packages, and the page itself.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use wasm_bindgen_cli_support::Bindgen;
+
+use crate::{shell, tools};
+
+/// Builds `crates/wasm` and its JavaScript bindings into `web/src/wasm`.
+///
+/// The bindings' generator is a library of this program, pinned by `Cargo.lock` to the version of the crate
+/// `wasm-bindgen`: the two must match exactly.
+///
+/// # Errors
+/// If the target is missing, the crate does not compile, or the bindings cannot be made.
+pub fn build_wasm() -> Result<()> {
+    tools::wasm_target()?;
+    shell::progress("building the browser's cryptography");
+    let target = "wasm32-unknown-unknown";
+    shell::run(&mut shell::cargo(&["build", "--release", "--package", "ostrakon-wasm", "--target", target]))?;
+    let module = shell::root().join("target").join(target).join("release/ostrakon_wasm.wasm");
+    let out = directory().join("src/wasm");
+    fs::create_dir_all(&out).with_context(|| format!("{} cannot be made", out.display()))?;
+    Bindgen::new()
+        .input_path(&module)
+        .web(true)?
+        .typescript(true)
+        .generate(&out)
+        .with_context(|| format!("no bindings could be made from {}", module.display()))
+}
+
+/// Installs the npm packages that `package-lock.json` names, if that has changed since the last time.
+///
+/// # Errors
+/// If the page's sources, Node.js or a package are missing.
+pub fn install() -> Result<()> {
+    let manifest = directory().join("package.json");
+    if !manifest.is_file() {
+        bail!("{} is missing: without it there is no web page to build", manifest.display());
+    }
+    tools::node()?;
+    let lock = directory().join("package-lock.json");
+    if !lock.is_file() {
+        bail!("{} is missing; `npm install` in web/ makes it", lock.display());
+    }
+    if is_newer(&directory().join("node_modules/.package-lock.json"), &lock)? {
+        return Ok(());
+    }
+    shell::progress("installing the web page's packages");
+    shell::run(npm(&["ci", "--no-audit", "--no-fund"]).env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1"))
+}
+
+/// Builds the page into `web/dist`.
+///
+/// # Errors
+/// If the page does not compile.
+pub fn build() -> Result<()> {
+    shell::progress("building the web page");
+    shell::run(&mut npm(&["run", "--silent", "build"]))
+}
+
+/// npm in `web/`, with the given arguments.
+pub fn npm(arguments: &[&str]) -> Command {
+    let mut command = shell::program("npm");
+    command.args(arguments).current_dir(directory());
+    command
+}
+
+fn directory() -> PathBuf {
+    shell::root().join("web")
+}
+
+/// Whether `path` exists and was written after `other`.
+fn is_newer(path: &Path, other: &Path) -> Result<bool> {
+    if !path.is_file() {
+        return Ok(false);
+    }
+    Ok(fs::metadata(other)?.modified()? <= fs::metadata(path)?.modified()?)
+}
