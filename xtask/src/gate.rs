@@ -104,7 +104,7 @@ pub fn run(options: &Options) -> Result<()> {
     print_table(&outcomes);
     match failure {
         None => Ok(()),
-        Some(name) => bail!("step {name} failed; `cargo xtask test --only {name}` repeats it alone"),
+        Some(name) => bail!("step {name} failed (its output is above); `cargo xtask test --only {name}` repeats it"),
     }
 }
 

@@ -12,7 +12,8 @@ mod tools;
 mod up;
 mod web;
 
-use anyhow::Result;
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
@@ -40,12 +41,19 @@ enum Command {
     Wasm,
 }
 
-fn main() -> Result<()> {
-    match Arguments::parse().command {
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
         Command::Up { rest } => up::up(&rest),
         Command::Test(options) => gate::run(&options),
         Command::Layers => layers::check(),
         Command::Tidy => tidy::check(),
         Command::Wasm => web::build_wasm(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }
