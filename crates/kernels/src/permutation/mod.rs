@@ -1,0 +1,197 @@
+//! Sampling permutations that are exactly uniform given a uniform PRG stream.
+//!
+//! Two servers that share a key must get the same permutation, so the use of the stream is fixed:
+//!
+//! - Below [`PLAIN_BELOW`] elements: Fisher–Yates. Numbers are read from stream position 0 on.
+//! - From there on: Rao–Sandelius. Element `i` is thrown into one of 2^b buckets by the low b bits of the two bytes at
+//!   position 2·i, every bucket keeps the order of arrival and is shuffled by Fisher–Yates with the numbers from
+//!   position (bucket + 1)·2^40 on, and the buckets are concatenated. Conditioned on the sizes of the buckets every
+//!   assignment of elements is equally likely, and so is every order inside a bucket: the result is uniform on S_n.
+//! - A number below `m` is drawn by Lemire's method ("Fast random integer generation in an interval", 2019) from
+//!   32-bit little-endian words: x·m div 2^32, and words with x·m mod 2^32 < 2^32 mod m are rejected, so that exactly
+//!   ⌊2^32/m⌋ words lead to every number.
+//!
+//! Rejection makes the time depend on the key by a few draws in 2^32/n; that says nothing about the elements' places.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use zeroize::Zeroize;
+
+use crate::Prg;
+use crate::threads::{for_each_chunk, map_ranges};
+
+/// Permutations of fewer elements are shuffled in one piece.
+pub const PLAIN_BELOW: usize = 1 << 15;
+
+/// A bucket holds this many elements or up to twice as many on average: they fit into the first-level cache.
+const BUCKET: usize = 1 << 12;
+/// At most this many bits choose the bucket.
+const MAX_BUCKET_BITS: u32 = 16;
+/// Elements per task when they are thrown into buckets.
+const CHUNK: usize = 1 << 18;
+/// Stream positions of two buckets are this many bytes apart.
+const BUCKET_STREAM: u64 = 1 << 40;
+/// Digits that are read from the stream at a time.
+const DIGITS: usize = 1 << 11;
+
+/// A uniform permutation of `0..n`, fully determined by the key of `prg`.
+///
+/// The permutation uses the stream from its beginning: the key must serve nothing else.
+///
+/// # Panics
+/// If `n` is above 2^32 − 1.
+pub fn sample(prg: &Prg, n: usize) -> Vec<u32> {
+    assert!(u32::try_from(n).is_ok(), "a permutation has fewer than 2^32 elements");
+    if n < PLAIN_BELOW { plain(prg, n as u32) } else { bucketed(prg, n, bucket_bits(n, BUCKET)) }
+}
+
+/// The inverse: `inverse[permutation[i]] = i`.
+///
+/// # Panics
+/// If an entry is not below the length. Entries that occur twice give a result that is no inverse.
+pub fn invert(permutation: &[u32]) -> Vec<u32> {
+    let inverse = unset(permutation.len());
+    map_ranges(permutation.len(), CHUNK, |range| {
+        for (i, &to) in range.clone().zip(&permutation[range]) {
+            inverse[to as usize].store(i as u32, Relaxed);
+        }
+    });
+    settle(inverse)
+}
+
+fn bucket_bits(n: usize, bucket: usize) -> u32 {
+    (n / bucket).max(1).ilog2().min(MAX_BUCKET_BITS)
+}
+
+fn plain(prg: &Prg, n: u32) -> Vec<u32> {
+    let mut permutation: Vec<u32> = (0..n).collect();
+    fisher_yates(&mut permutation, Draws::new(prg, 0));
+    permutation
+}
+
+/// Rao–Sandelius with 2^`bits` buckets.
+fn bucketed(prg: &Prg, n: usize, bits: u32) -> Vec<u32> {
+    let buckets = 1usize << bits;
+    let counts = map_ranges(n, CHUNK, |range| {
+        let mut count = vec![0u32; buckets];
+        for_each_digit(prg, range, bits, |_, digit| count[digit] += 1);
+        count
+    });
+    let (cursors, ends) = places(counts, buckets);
+
+    let thrown = unset(n);
+    map_ranges(n, CHUNK, |range| {
+        let mut cursor = cursors[range.start / CHUNK].clone();
+        for_each_digit(prg, range, bits, |i, digit| {
+            thrown[cursor[digit] as usize].store(i, Relaxed);
+            cursor[digit] += 1;
+        });
+    });
+
+    let mut permutation = settle(thrown);
+    let mut rest = permutation.as_mut_slice();
+    let mut pieces = Vec::with_capacity(buckets);
+    let mut start = 0;
+    for end in ends {
+        let (piece, after) = rest.split_at_mut((end - start) as usize);
+        pieces.push(piece);
+        (rest, start) = (after, end);
+    }
+    for_each_chunk(&mut pieces, 1, |bucket, piece| {
+        fisher_yates(piece[0], Draws::new(prg, (bucket as u64 + 1) * BUCKET_STREAM));
+    });
+    permutation
+}
+
+/// Where each task writes its first element of each bucket, and where each bucket ends.
+fn places(mut counts: Vec<Vec<u32>>, buckets: usize) -> (Vec<Vec<u32>>, Vec<u32>) {
+    let mut next = 0;
+    let ends = (0..buckets).map(|bucket| {
+        for count in &mut counts {
+            next += std::mem::replace(&mut count[bucket], next);
+        }
+        next
+    });
+    let ends = ends.collect();
+    (counts, ends)
+}
+
+/// Calls `visit(i, bucket of element i)` for the elements of a range, in order.
+fn for_each_digit(prg: &Prg, range: std::ops::Range<usize>, bits: u32, mut visit: impl FnMut(u32, usize)) {
+    let mask = (1usize << bits) - 1;
+    let mut buffer = [0; 2 * DIGITS];
+    for first in range.clone().step_by(DIGITS) {
+        let count = DIGITS.min(range.end - first);
+        let bytes = &mut buffer[..2 * count];
+        prg.fill_at(2 * first as u64, bytes);
+        for (i, digit) in bytes.as_chunks().0.iter().enumerate() {
+            visit((first + i) as u32, usize::from(u16::from_le_bytes(*digit)) & mask);
+        }
+    }
+    buffer.zeroize();
+}
+
+fn fisher_yates(elements: &mut [u32], mut draws: Draws) {
+    for i in (1..elements.len()).rev() {
+        elements.swap(i, draws.below(i as u32 + 1) as usize);
+    }
+}
+
+/// Unbiased numbers from one stretch of the stream.
+struct Draws<'a> {
+    prg: &'a Prg,
+    position: u64,
+    used: usize,
+    words: [u8; Draws::BYTES],
+}
+
+impl<'a> Draws<'a> {
+    const BYTES: usize = 1 << 12;
+
+    fn new(prg: &'a Prg, position: u64) -> Self {
+        Draws { prg, position, used: Draws::BYTES, words: [0; Draws::BYTES] }
+    }
+
+    #[inline]
+    fn word(&mut self) -> u32 {
+        if self.used == Draws::BYTES {
+            self.prg.fill_at(self.position, &mut self.words);
+            self.position += Draws::BYTES as u64;
+            self.used = 0;
+        }
+        let word = &self.words[self.used..self.used + 4];
+        self.used += 4;
+        u32::from_le_bytes(word.try_into().expect("4 bytes"))
+    }
+
+    /// Uniform in `0..bound`; `bound` is not 0.
+    #[inline]
+    fn below(&mut self, bound: u32) -> u32 {
+        let mut product = u64::from(self.word()) * u64::from(bound);
+        if (product as u32) < bound {
+            let rejected = bound.wrapping_neg() % bound;
+            while (product as u32) < rejected {
+                product = u64::from(self.word()) * u64::from(bound);
+            }
+        }
+        (product >> 32) as u32
+    }
+}
+
+impl Drop for Draws<'_> {
+    fn drop(&mut self) {
+        self.words.zeroize();
+    }
+}
+
+/// Places that several threads fill, each place once. Relaxed stores are plain stores; rayon's join orders them.
+fn unset(n: usize) -> Vec<AtomicU32> {
+    (0..n).map(|_| AtomicU32::new(0)).collect()
+}
+
+fn settle(places: Vec<AtomicU32>) -> Vec<u32> {
+    places.into_iter().map(AtomicU32::into_inner).collect()
+}
+
+#[cfg(test)]
+mod tests;
