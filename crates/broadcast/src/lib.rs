@@ -1,1 +1,19 @@
-//! Under construction.
+//! The job *anonymous broadcast*: rooms, rows, boards, and the interface of the engines that mix.
+//!
+//! A **room** collects messages in **epochs**. In each epoch every participant hands in one row of
+//! fixed width, a message or a cover; an **engine** mixes the rows among the servers so that nobody
+//! learns who wrote which; the readable rows are published on the room's **board**, which is
+//! hash-chained and signed by the servers.
+//!
+//! This crate knows no protocol: how rows are masked, sealed and mixed is the engine's
+//! ([`engine::Engine`] on a server, [`engine::ClientEngine`] for a participant).
+
+pub mod board;
+pub mod engine;
+pub mod room;
+pub mod row;
+
+pub use board::{Archive, Entry, SignedEntry};
+pub use engine::{Batch, ClientEngine, Engine, EpochContext};
+pub use room::{EngineKind, EpochId, Mode, RoomDescriptor, RoomId, Servers};
+pub use row::{Content, RowFormat};

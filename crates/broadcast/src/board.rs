@@ -1,0 +1,170 @@
+//! The board: what was published, in order, hash-chained and signed by the servers.
+
+use ostrakon_crypto::{Digest, Signature, SigningKey, Transcript};
+use ostrakon_party::PartyId;
+use serde::{Deserialize, Serialize};
+
+use crate::room::{EpochId, RoomDescriptor, Servers};
+
+/// Signatures of so many servers make an entry valid: one of them is then of an honest server.
+pub const QUORUM: usize = 2;
+
+/// What one epoch published.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The room and the epoch.
+    pub epoch: EpochId,
+    /// The digest of the entry before; all zeros for the first.
+    pub previous: Digest,
+    /// How many submissions were mixed, covers included: the anonymity set.
+    pub accepted: u32,
+    /// The messages in the order in which they came out of the mix.
+    pub messages: Vec<Vec<u8>>,
+}
+
+impl Entry {
+    /// The entry's digest, which the servers sign and the next entry names.
+    pub fn digest(&self, servers: &Servers) -> Digest {
+        let mut transcript = Transcript::new("ostrakon/v1/broadcast/board entry");
+        transcript
+            .field(&servers.digest().0)
+            .field(&self.epoch.room.0)
+            .number(self.epoch.number)
+            .field(&self.previous.0)
+            .number(u64::from(self.accepted))
+            .number(self.messages.len() as u64);
+        for message in &self.messages {
+            transcript.field(message);
+        }
+        transcript.finish()
+    }
+
+    /// A server's signature on the entry.
+    pub fn sign(&self, servers: &Servers, key: &SigningKey) -> Signature {
+        key.sign(&self.digest(servers))
+    }
+}
+
+/// An entry with the servers' signatures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignedEntry {
+    /// What was published.
+    pub entry: Entry,
+    /// Signatures by party, in ascending order, each at most once.
+    pub signatures: Vec<(PartyId, Signature)>,
+}
+
+/// Why a board is not to be believed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unproven {
+    /// Not the file that was exported.
+    #[error("the archive is not in the form in which archives are written: it was changed after export")]
+    Form,
+    /// Other servers than the ones pinned.
+    #[error("the archive is of other servers than the given link names")]
+    Servers,
+    /// The descriptor does not have the name that the entries bear.
+    #[error("entry {0} is of another room")]
+    Room(usize),
+    /// An entry is missing, doubled or out of order.
+    #[error("entry {0} does not continue the entry before it")]
+    Chain(usize),
+    /// A signature that its server did not make, or not in order.
+    #[error("entry {0} bears a signature that server {1} did not make")]
+    Signature(usize, u8),
+    /// Fewer signatures than the quorum.
+    #[error("entry {0} is signed by {1} servers; {QUORUM} are needed")]
+    Quorum(usize, usize),
+}
+
+impl SignedEntry {
+    /// Checks order, authenticity and number of the signatures; `index` is for the error.
+    ///
+    /// # Errors
+    /// [`Unproven::Signature`] or [`Unproven::Quorum`].
+    pub fn verify(&self, servers: &Servers, index: usize) -> Result<(), Unproven> {
+        let digest = self.entry.digest(servers);
+        let mut last = None;
+        for (id, signature) in &self.signatures {
+            let key = servers.keys.get(id.index());
+            let valid = last < Some(*id) && key.is_some_and(|key| key.verifies(&digest, signature));
+            if !valid {
+                return Err(Unproven::Signature(index, id.0));
+            }
+            last = Some(*id);
+        }
+        if self.signatures.len() < QUORUM {
+            return Err(Unproven::Quorum(index, self.signatures.len()));
+        }
+        Ok(())
+    }
+}
+
+/// Checks that entries continue each other from `previous` on and are signed. Returns the digest of the last.
+///
+/// # Errors
+/// The first entry that is not as it must be, counted from 0, and why.
+pub fn verify_chain(
+    servers: &Servers,
+    room: &RoomDescriptor,
+    mut previous: Digest,
+    entries: &[SignedEntry],
+) -> Result<Digest, Unproven> {
+    let id = room.id();
+    let mut last = None;
+    for (index, signed) in entries.iter().enumerate() {
+        let entry = &signed.entry;
+        if entry.epoch.room != id {
+            return Err(Unproven::Room(index));
+        }
+        if entry.previous != previous || last.is_some_and(|last| entry.epoch.number <= last) {
+            return Err(Unproven::Chain(index));
+        }
+        signed.verify(servers, index)?;
+        previous = entry.digest(servers);
+        last = Some(entry.epoch.number);
+    }
+    Ok(previous)
+}
+
+/// An exported board: everything needed to check it offline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Archive {
+    /// Whose board it is.
+    pub servers: Servers,
+    /// The room.
+    pub room: RoomDescriptor,
+    /// All entries from the first.
+    pub entries: Vec<SignedEntry>,
+    /// The digest of the last entry (all zeros if there is none).
+    pub head: Digest,
+}
+
+impl Archive {
+    /// The file's text: JSON, always written in the same way.
+    pub fn to_text(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("writing plain data into memory does not fail");
+        text.push('\n');
+        text
+    }
+
+    /// Reads and checks an archive. `pinned` is the digest of the servers from the room's link, if the reader has it;
+    /// without it the archive is only shown to be what *some* three servers signed.
+    ///
+    /// # Errors
+    /// [`Unproven`] says what does not hold. Every change of a single byte is an error.
+    pub fn verify(text: &str, pinned: Option<&Digest>) -> Result<Archive, Unproven> {
+        let archive: Archive = serde_json::from_str(text).map_err(|_| Unproven::Form)?;
+        if archive.to_text() != text {
+            return Err(Unproven::Form);
+        }
+        if pinned.is_some_and(|digest| *digest != archive.servers.digest()) {
+            return Err(Unproven::Servers);
+        }
+        let head = verify_chain(&archive.servers, &archive.room, Digest([0; 32]), &archive.entries)?;
+        if head != archive.head {
+            return Err(Unproven::Chain(archive.entries.len()));
+        }
+        Ok(archive)
+    }
+}

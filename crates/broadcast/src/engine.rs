@@ -1,0 +1,222 @@
+//! The interface of a mixing engine, towards a server and towards a participant.
+//!
+//! An engine owns everything between a row and the mixed rows: what a server gives to a participant
+//! for a slot (an *issue*), what the participant makes of it (a *submission*), how the servers agree on
+//! the submissions (*seal*), how they mix them, and how they open the result. The server process owns
+//! the rest: rooms, who may take part, clocks, sockets, storage. `docs/engines.md` checks this
+//! interface on paper against three engines.
+
+use futures::future::BoxFuture;
+use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
+use ostrakon_party::{Party, PartyId};
+
+use crate::room::{EpochId, Mode, RoomDescriptor, Servers};
+
+/// The shape of a table: what preprocessed material is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Shape {
+    /// Rows, which is the number of slots.
+    pub rows: u32,
+    /// Bytes of a row, a multiple of 8.
+    pub width: u32,
+}
+
+impl Shape {
+    /// The shape of a room's tables.
+    pub fn of(room: &RoomDescriptor) -> Self {
+        Self { rows: room.capacity, width: room.payload + crate::row::REDUNDANCY as u32 }
+    }
+}
+
+/// What the servers agree on about an epoch before it takes submissions.
+#[derive(Clone, Debug)]
+pub struct EpochContext {
+    /// Room and number.
+    pub epoch: EpochId,
+    /// The batch of preprocessed material that the epoch uses up.
+    pub batch: u64,
+    /// The tables' shape.
+    pub shape: Shape,
+    /// What to do when a server cheats.
+    pub mode: Mode,
+    /// See [`RoomDescriptor::minimum`].
+    pub minimum: u32,
+}
+
+/// A submission as a server holds it when the epoch closes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// The slot.
+    pub slot: u32,
+    /// The slot's owner, as agreed among the servers.
+    pub owner: VerifyingKey,
+    /// What the owner sent; [`Batch::check`] accepted it.
+    pub body: Vec<u8>,
+}
+
+/// Why a submission is refused; shown to the client.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Rejected(pub &'static str);
+
+/// What a misbehaving server leaves behind: who is proved to have cheated, and the proof.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("server {culprit} cheated: {what}")]
+pub struct Fault {
+    /// The server.
+    pub culprit: PartyId,
+    /// What it did, in a few words.
+    pub what: String,
+    /// Evidence that a third person can check ([`Engine::verify_evidence`]), encoded by the engine.
+    pub evidence: Vec<u8>,
+}
+
+/// How an epoch ended without a board.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Stopped {
+    /// A server cheated; in fair mode nothing was revealed, and every message may enter a later epoch.
+    #[error(transparent)]
+    Cheated(#[from] Fault),
+    /// Fewer submissions than the room's minimum; nothing was revealed.
+    #[error("only {accepted} submissions can be vouched for, the room asks for {minimum}")]
+    TooFew {
+        /// Accepted submissions, without the largest class of slots that one server gave out.
+        accepted: u32,
+        /// The room's minimum.
+        minimum: u32,
+    },
+    /// The batch is already spent on other inputs: state was lost or restored. Nothing was revealed.
+    #[error("batch {batch} is already spent on another table; its epoch must not be repeated")]
+    Spent {
+        /// The batch.
+        batch: u64,
+    },
+    /// The journal could not be written; the epoch may be tried again from the start of its computation.
+    #[error("the journal cannot be written: {0}")]
+    Journal(String),
+}
+
+/// Durable marks, written before what they speak of is done.
+pub trait Journal: Send + Sync {
+    /// Records, durably, that `name` has this value. Returns the value on record: the given one, or an earlier one,
+    /// which then stands for ever.
+    ///
+    /// # Errors
+    /// A description of why the record could not be written or read.
+    fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String>;
+}
+
+/// The rows that a mix brought out, in their new order: `accepted` of them were submissions, the others are noise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// All rows, row after row.
+    pub table: Vec<u8>,
+    /// How many submissions were mixed.
+    pub accepted: u32,
+    /// The server that finished alone after another one cheated, if that happened (robust mode only).
+    pub trusted: Option<PartyId>,
+    /// Proof of the cheating that made it necessary.
+    pub fault: Option<Fault>,
+}
+
+/// A mixed table whose rows are not yet opened. What it holds is the engine's.
+pub trait Mixed: Send {
+    /// Opens all rows.
+    fn open(self: Box<Self>) -> BoxFuture<'static, Result<Opened, Stopped>>;
+}
+
+/// The material of one epoch on one server. Used once: mixing consumes it.
+pub trait Batch: Send + Sync {
+    /// What this server gives to the owner of `slot`. Only after all servers have agreed who owns it.
+    fn issue(&self, slot: u32) -> Vec<u8>;
+
+    /// Whether a submission is acceptable as far as one server can tell: length, signature, slot.
+    ///
+    /// # Errors
+    /// [`Rejected`] says what is wrong with it.
+    fn check(&self, context: &EpochContext, submission: &Submission) -> Result<(), Rejected>;
+
+    /// Seals (agrees with the other servers on the set of submissions) and mixes. After a crash the same call with the
+    /// same submissions and journal continues.
+    fn mix(
+        self: Box<Self>,
+        context: EpochContext,
+        submissions: Vec<Submission>,
+        journal: std::sync::Arc<dyn Journal>,
+    ) -> BoxFuture<'static, Result<Box<dyn Mixed>, Stopped>>;
+}
+
+/// An engine on one server.
+pub trait Engine: Send + Sync {
+    /// Prepares batch `number` together with the other servers. Returns what must be kept on disk to use it.
+    /// `seed` is 32 fresh random bytes, used for this batch alone.
+    ///
+    /// # Errors
+    /// [`Fault`] if a server cheated. The batch is then thrown away and its number never used again.
+    fn prepare(&self, number: u64, shape: Shape, seed: [u8; 32]) -> BoxFuture<'static, Result<Vec<u8>, Fault>>;
+
+    /// Takes a prepared batch into use.
+    ///
+    /// # Errors
+    /// A description if `stored` is not what [`Engine::prepare`] returned for this number and shape.
+    fn load(&self, number: u64, shape: Shape, stored: &[u8]) -> Result<Box<dyn Batch>, String>;
+
+    /// Whether `evidence` proves to a third person, who knows only the servers' keys, that `fault.culprit` cheated.
+    fn verify_evidence(&self, servers: &Servers, fault: &Fault) -> bool;
+
+    /// The party that this engine acts as.
+    fn party(&self) -> &Party;
+}
+
+/// Why a participant's submission cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IssueError {
+    /// A server's issue is malformed or contradicts what two others say.
+    #[error("server {0} sent material that does not fit what the others say; the message was not sent")]
+    Bad(PartyId),
+    /// Too few issues to be sure of the slot's masks.
+    #[error("two servers' material is needed for every mask; wait until more servers answer")]
+    Incomplete,
+}
+
+/// An engine at a participant.
+pub trait ClientEngine {
+    /// Makes the submission of one row. `issues` holds what the servers gave for the slot (`None`: no answer yet);
+    /// `key` is the slot owner's.
+    ///
+    /// # Errors
+    /// [`IssueError`]; nothing secret has then been used.
+    fn submit(
+        &self,
+        servers: &Servers,
+        context: &EpochContext,
+        slot: u32,
+        issues: &[Option<Vec<u8>>],
+        row: &[u8],
+        key: &SigningKey,
+    ) -> Result<Vec<u8>, IssueError>;
+}
+
+/// The class of a slot: the server that gives it out. Every server owns every third slot (of three), so that no
+/// single one can keep a participant out, and so that each knows which slots another one filled.
+pub fn slot_class(slot: u32, servers: usize) -> PartyId {
+    let servers = u32::try_from(servers).expect("few servers");
+    PartyId(u8::try_from(slot % servers).expect("fewer than 256 servers"))
+}
+
+/// The digest of an epoch's context, bound into every signature made for it.
+pub fn context_digest(context: &EpochContext) -> Digest {
+    let mut transcript = ostrakon_crypto::Transcript::new("ostrakon/v1/broadcast/epoch context");
+    transcript
+        .field(&context.epoch.room.0)
+        .number(context.epoch.number)
+        .number(context.batch)
+        .number(u64::from(context.shape.rows))
+        .number(u64::from(context.shape.width))
+        .number(match context.mode {
+            Mode::Fair => 1,
+            Mode::Robust => 2,
+        })
+        .number(u64::from(context.minimum));
+    transcript.finish()
+}

@@ -1,0 +1,167 @@
+//! Rooms, epochs and the servers that keep them.
+
+use ostrakon_crypto::{Digest, Transcript, VerifyingKey};
+use ostrakon_party::SessionId;
+use serde::{Deserialize, Serialize};
+
+/// Smallest and largest payload of a row in bytes (a room setting).
+pub const PAYLOAD_BYTES: std::ops::RangeInclusive<u32> = 32..=4096;
+/// Smallest and largest number of slots of an epoch.
+pub const CAPACITY: std::ops::RangeInclusive<u32> = 3..=1 << 20;
+/// Longest room name in bytes of UTF-8.
+pub const NAME_BYTES: usize = 200;
+
+/// Which engine mixes a room's messages, which is to say: whom its participants must trust.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EngineKind {
+    /// Three servers, at most one of them malicious (crate `replicated`).
+    Ruffle,
+}
+
+/// What happens when a server is caught cheating in the middle of an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// The epoch stops before anything is revealed; the messages enter a later one.
+    Fair,
+    /// A server that is proved honest finishes the epoch alone, and thereby learns who wrote what.
+    Robust,
+}
+
+/// What a room is. It never changes; its digest names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoomDescriptor {
+    /// Shown to participants. At most [`NAME_BYTES`] bytes.
+    pub name: String,
+    /// The engine.
+    pub engine: EngineKind,
+    /// What happens when a server cheats.
+    pub mode: Mode,
+    /// Bytes of payload of a row, a multiple of 8 within [`PAYLOAD_BYTES`]. A text may have two bytes less.
+    pub payload: u32,
+    /// Slots of an epoch, within [`CAPACITY`]: at most so many participants.
+    pub capacity: u32,
+    /// Seconds that an epoch collects before it is sealed.
+    pub seconds: u32,
+    /// The least number of accepted submissions, not counting those whose slots one server gave out (whichever server
+    /// that be), with which an epoch is opened.
+    pub minimum: u32,
+    /// Random; makes rooms of equal settings different.
+    pub nonce: [u8; 16],
+}
+
+/// A room's name: the first half of its descriptor's digest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RoomId(pub [u8; 16]);
+
+impl RoomId {
+    /// Lower-case hexadecimal, 32 characters.
+    pub fn to_hex(&self) -> String {
+        let mut padded = [0; 32];
+        padded[..16].copy_from_slice(&self.0);
+        Digest(padded).to_hex()[..32].to_owned()
+    }
+
+    /// Reads what [`RoomId::to_hex`] writes; `None` for anything else.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let padded = Digest::from_hex(&format!("{text}{}", "0".repeat(32)))?;
+        (text.len() == 32).then(|| Self(padded.0[..16].try_into().expect("half of 32 bytes")))
+    }
+}
+
+/// Why a descriptor is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidRoom(pub String);
+
+impl RoomDescriptor {
+    /// Checks every limit.
+    ///
+    /// # Errors
+    /// [`InvalidRoom`] names the setting that is out of range and what it may be.
+    pub fn validate(&self) -> Result<(), InvalidRoom> {
+        let complain = |text: String| Err(InvalidRoom(text));
+        if self.name.trim().is_empty() || self.name.len() > NAME_BYTES {
+            return complain(format!("the room's name must have 1 to {NAME_BYTES} bytes"));
+        }
+        if !PAYLOAD_BYTES.contains(&self.payload) || !self.payload.is_multiple_of(8) {
+            return complain(format!(
+                "the message size must be a multiple of 8 from {} to {} bytes, not {}",
+                PAYLOAD_BYTES.start(),
+                PAYLOAD_BYTES.end(),
+                self.payload
+            ));
+        }
+        if !CAPACITY.contains(&self.capacity) {
+            return complain(format!(
+                "the number of slots must be from {} to {}, not {}",
+                CAPACITY.start(),
+                CAPACITY.end(),
+                self.capacity
+            ));
+        }
+        if self.seconds == 0 || self.seconds > 7 * 24 * 3600 {
+            return complain(format!("an epoch must last 1 second to 7 days, not {} seconds", self.seconds));
+        }
+        if self.minimum == 0 || self.minimum > self.capacity / 3 * 2 {
+            return complain(format!(
+                "the minimum anonymity set must be from 1 to {} for {} slots (two thirds), not {}",
+                self.capacity / 3 * 2,
+                self.capacity,
+                self.minimum
+            ));
+        }
+        Ok(())
+    }
+
+    /// The room's name.
+    pub fn id(&self) -> RoomId {
+        let mut transcript = Transcript::new("ostrakon/v1/broadcast/room descriptor");
+        transcript
+            .field(self.name.as_bytes())
+            .number(match self.engine {
+                EngineKind::Ruffle => 1,
+            })
+            .number(match self.mode {
+                Mode::Fair => 1,
+                Mode::Robust => 2,
+            })
+            .number(u64::from(self.payload))
+            .number(u64::from(self.capacity))
+            .number(u64::from(self.seconds))
+            .number(u64::from(self.minimum))
+            .field(&self.nonce);
+        RoomId(transcript.finish().0[..16].try_into().expect("half of 32 bytes"))
+    }
+}
+
+/// One epoch of one room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct EpochId {
+    /// The room.
+    pub room: RoomId,
+    /// Counted from 0.
+    pub number: u64,
+}
+
+/// The servers of a deployment, as a participant pins them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Servers {
+    /// The session they share.
+    pub session: SessionId,
+    /// Their identity keys, by party number.
+    pub keys: Vec<VerifyingKey>,
+}
+
+impl Servers {
+    /// The digest that links carry: whoever has it accepts no other servers.
+    pub fn digest(&self) -> Digest {
+        let mut transcript = Transcript::new("ostrakon/v1/broadcast/servers");
+        transcript.field(&self.session.0.0);
+        for key in &self.keys {
+            transcript.field(&key.0);
+        }
+        transcript.finish()
+    }
+}

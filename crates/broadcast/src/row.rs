@@ -1,0 +1,140 @@
+//! Rows: a text or a cover, padded to the room's payload, with 128 bits of redundancy.
+//!
+//! `row = length (2 bytes) ‖ text ‖ zeros ‖ redundancy (16 bytes)`, where the redundancy is a hash of the
+//! room, the epoch and the padded payload. Whatever comes out of the mix without it was no submission
+//! (an absent slot is noise and passes with probability 2^-128) or a spoilt one, and is dropped.
+
+use ostrakon_crypto::Transcript;
+
+use crate::room::{EpochId, RoomDescriptor};
+
+/// Bytes of redundancy in a row.
+pub const REDUNDANCY: usize = 16;
+/// Bytes of the length field.
+const LENGTH: usize = 2;
+
+/// What a row says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A participant took part and said nothing.
+    Cover,
+    /// A message: any bytes, at least one.
+    Message(Vec<u8>),
+}
+
+/// Text too long for the room.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the message has {length} bytes; this room takes at most {limit}: shorten it")]
+pub struct TooLong {
+    /// Bytes of the message.
+    pub length: usize,
+    /// Bytes that fit.
+    pub limit: usize,
+}
+
+/// How the rows of one epoch are written and read.
+#[derive(Clone, Copy, Debug)]
+pub struct RowFormat {
+    epoch: EpochId,
+    payload: usize,
+}
+
+impl RowFormat {
+    /// The format of a room's epoch.
+    pub fn new(room: &RoomDescriptor, number: u64) -> Self {
+        Self { epoch: EpochId { room: room.id(), number }, payload: room.payload as usize }
+    }
+
+    /// Width of a row in bytes: payload and redundancy.
+    pub fn width(&self) -> usize {
+        self.payload + REDUNDANCY
+    }
+
+    /// Bytes of the longest message.
+    pub fn limit(&self) -> usize {
+        self.payload - LENGTH
+    }
+
+    /// Writes a row.
+    ///
+    /// # Errors
+    /// [`TooLong`] if the message does not fit.
+    pub fn encode(&self, content: &Content) -> Result<Vec<u8>, TooLong> {
+        let text: &[u8] = match content {
+            Content::Cover => &[],
+            Content::Message(text) => text,
+        };
+        if text.len() > self.limit() {
+            return Err(TooLong { length: text.len(), limit: self.limit() });
+        }
+        let mut row = vec![0; self.width()];
+        let length = u16::try_from(text.len()).expect("payloads have at most 4096 bytes");
+        row[..LENGTH].copy_from_slice(&length.to_le_bytes());
+        row[LENGTH..LENGTH + text.len()].copy_from_slice(text);
+        let redundancy = self.redundancy(&row[..self.payload]);
+        row[self.payload..].copy_from_slice(&redundancy);
+        Ok(row)
+    }
+
+    /// Reads a row; `None` if it is noise, spoilt, or of another room or epoch.
+    pub fn decode(&self, row: &[u8]) -> Option<Content> {
+        if row.len() != self.width() || row[self.payload..] != self.redundancy(&row[..self.payload]) {
+            return None;
+        }
+        let length = usize::from(u16::from_le_bytes([row[0], row[1]]));
+        let text = row.get(LENGTH..LENGTH + length).filter(|_| length <= self.limit())?;
+        let padding = &row[LENGTH + length..self.payload];
+        if padding.iter().any(|b| *b != 0) {
+            return None;
+        }
+        Some(if text.is_empty() { Content::Cover } else { Content::Message(text.to_vec()) })
+    }
+
+    fn redundancy(&self, payload: &[u8]) -> [u8; REDUNDANCY] {
+        let mut transcript = Transcript::new("ostrakon/v1/broadcast/row redundancy");
+        transcript.field(&self.epoch.room.0).number(self.epoch.number).field(payload);
+        transcript.finish().0[..REDUNDANCY].try_into().expect("half of 32 bytes")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::room::{EngineKind, Mode};
+    use proptest::prelude::*;
+
+    fn format(number: u64) -> RowFormat {
+        let room = RoomDescriptor {
+            name: "r".into(),
+            engine: EngineKind::Ruffle,
+            mode: Mode::Fair,
+            payload: 64,
+            capacity: 8,
+            seconds: 1,
+            minimum: 1,
+            nonce: [0; 16],
+        };
+        RowFormat::new(&room, number)
+    }
+
+    proptest! {
+        #[test]
+        fn rows_read_back_and_no_changed_row_does(text in proptest::collection::vec(any::<u8>(), 1..=62), at in 0usize..80, by in 1u8..) {
+            let format = format(1);
+            let mut row = format.encode(&Content::Message(text.clone())).unwrap();
+            prop_assert_eq!(format.decode(&row), Some(Content::Message(text)));
+            row[at] ^= by;
+            prop_assert_eq!(format.decode(&row), None);
+        }
+    }
+
+    #[test]
+    fn cover_limits_and_epochs() {
+        let cover = format(1).encode(&Content::Cover).unwrap();
+        assert_eq!(format(1).decode(&cover), Some(Content::Cover));
+        assert_eq!(format(2).decode(&cover), None, "a row of one epoch is noise in another");
+        let error = format(1).encode(&Content::Message(vec![1; 63])).unwrap_err();
+        assert_eq!(error, TooLong { length: 63, limit: 62 });
+        assert_eq!(format(1).decode(&cover[1..]), None);
+    }
+}
