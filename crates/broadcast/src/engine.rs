@@ -43,15 +43,15 @@ pub struct EpochContext {
     pub minimum: u32,
 }
 
-/// A submission as a server holds it when the epoch closes.
+/// A slot that was given out, as a server knows it when the epoch closes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Submission {
+pub struct SlotState {
     /// The slot.
     pub slot: u32,
     /// The slot's owner, as agreed among the servers.
     pub owner: VerifyingKey,
-    /// What the owner sent; [`Batch::check`] accepted it.
-    pub body: Vec<u8>,
+    /// What the owner sent, if it reached this server and [`Batch::check`] accepted it.
+    pub submission: Option<Vec<u8>>,
 }
 
 /// Why a submission is refused; shown to the client.
@@ -134,14 +134,14 @@ pub trait Batch: Send + Sync {
     ///
     /// # Errors
     /// [`Rejected`] says what is wrong with it.
-    fn check(&self, context: &EpochContext, submission: &Submission) -> Result<(), Rejected>;
+    fn check(&self, context: &EpochContext, slot: u32, owner: &VerifyingKey, submission: &[u8]) -> Result<(), Rejected>;
 
-    /// Seals (agrees with the other servers on the set of submissions) and mixes. After a crash the same call with the
-    /// same submissions and journal continues.
+    /// Seals (agrees with the other servers on the set of submissions) and mixes. `slots` holds every slot that was given
+    /// out. After a crash the same call with the same slots and journal continues.
     fn mix(
         self: Box<Self>,
         context: EpochContext,
-        submissions: Vec<Submission>,
+        slots: Vec<SlotState>,
         journal: std::sync::Arc<dyn Journal>,
     ) -> BoxFuture<'static, Result<Box<dyn Mixed>, Stopped>>;
 }

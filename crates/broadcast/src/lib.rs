@@ -9,6 +9,7 @@
 //! ([`engine::Engine`] on a server, [`engine::ClientEngine`] for a participant).
 
 pub mod board;
+pub mod client;
 pub mod engine;
 pub mod room;
 pub mod row;
