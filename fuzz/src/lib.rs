@@ -1,0 +1,169 @@
+//! Every decoder of bytes that a stranger can send, and what must hold of it.
+//!
+//! The fuzzer calls [`exercise`] with inputs that it evolves; a test of the workspace includes this file and calls it
+//! with pseudorandom ones.
+
+use std::sync::LazyLock;
+
+use ostrakon_broadcast::board::{Archive, Entry, SignedEntry};
+use ostrakon_broadcast::room::{EngineKind, EpochId, Mode, RoomDescriptor, Servers};
+use ostrakon_broadcast::row::{Content, RowFormat};
+use ostrakon_crypto::{Digest, SigningKey};
+use ostrakon_party::wire::{decode, encode};
+use ostrakon_party::{Header, Instance, InstanceKind, PartyId, Recipient, SessionId, SignedHeader, Step, Tag};
+
+/// A decoder under test.
+pub struct Decoder {
+    /// The name of its fuzz target.
+    pub name: &'static str,
+    /// An input that it accepts; mutations of it reach deeper than noise.
+    pub valid: fn() -> Vec<u8>,
+    /// Decodes, and checks what must hold if the input is accepted.
+    pub read: fn(&[u8]),
+}
+
+/// All decoders.
+pub const DECODERS: [Decoder; 5] = [
+    Decoder { name: "message_header", valid: valid_header, read: read_header },
+    Decoder { name: "board_entry", valid: || encode(&VALID_ARCHIVE.entries[0]), read: read_entry },
+    Decoder { name: "archive", valid: || VALID_ARCHIVE.to_text().into_bytes(), read: read_archive },
+    Decoder { name: "row", valid: valid_row, read: read_row },
+    Decoder { name: "room", valid: valid_room, read: read_room },
+];
+
+/// Gives `data` to the named decoder, once as it stands and once as a list of changes to an input that is valid.
+///
+/// # Panics
+/// If the decoder does, if it accepts what it must not, or if it has no such name.
+pub fn exercise(name: &str, data: &[u8]) {
+    let decoder = DECODERS.iter().find(|decoder| decoder.name == name).expect("a decoder's name");
+    (decoder.read)(data);
+    (decoder.read)(&changed((decoder.valid)(), data));
+}
+
+/// Each four bytes of `changes` name a place and a change: cut here, insert a byte, or flip bits.
+fn changed(mut input: Vec<u8>, changes: &[u8]) -> Vec<u8> {
+    for change in changes.chunks_exact(4) {
+        let at = usize::from(u16::from_be_bytes([change[0], change[1]])) % (input.len() + 1);
+        match change[2] {
+            0 => input.truncate(at),
+            1..16 => input.insert(at, change[3]),
+            _ => {
+                if let Some(byte) = input.get_mut(at) {
+                    *byte ^= change[3];
+                }
+            }
+        }
+    }
+    input
+}
+
+fn key(server: u8) -> SigningKey {
+    SigningKey::from_seed(&[server + 1; 32])
+}
+
+fn valid_header() -> Vec<u8> {
+    let header = Header {
+        session: SessionId(Digest([7; 32])),
+        tag: Tag {
+            instance: Instance { kind: InstanceKind::Epoch, scope: [3; 16], number: 300 },
+            step: Step(5),
+            sequence: 70_000,
+        },
+        from: PartyId(1),
+        to: Recipient::One(PartyId(2)),
+        length: 1 << 20,
+        digest: Digest([9; 32]),
+    };
+    encode(&header.sign(&key(1)))
+}
+
+fn read_header(bytes: &[u8]) {
+    if let Ok(signed) = decode::<SignedHeader>(bytes) {
+        assert_eq!(encode(&signed), bytes, "only one encoding is accepted");
+        if signed.verifies(&key(1).verifying_key()) {
+            assert_eq!(bytes, valid_header(), "the key has signed one header only");
+        }
+    }
+}
+
+fn room() -> RoomDescriptor {
+    RoomDescriptor {
+        name: "A room".to_owned(),
+        engine: EngineKind::Ruffle,
+        mode: Mode::Fair,
+        payload: 64,
+        capacity: 12,
+        seconds: 10,
+        minimum: 3,
+        nonce: [4; 16],
+    }
+}
+
+/// Signing takes longer than decoding: it is done once.
+static VALID_ARCHIVE: LazyLock<Archive> = LazyLock::new(valid_archive);
+
+fn valid_archive() -> Archive {
+    let servers = Servers {
+        session: SessionId(Digest([7; 32])),
+        keys: (0..3).map(|server| key(server).verifying_key()).collect(),
+    };
+    let mut head = Digest([0; 32]);
+    let mut entries = Vec::new();
+    for number in 0..2 {
+        let entry = Entry {
+            epoch: EpochId { room: room().id(), number },
+            previous: head,
+            accepted: 5,
+            messages: vec![b"first".to_vec(), "zweite \u{e4}".as_bytes().to_vec()],
+        };
+        head = entry.digest(&servers);
+        let signatures = (0..3).map(|server| (PartyId(server), entry.sign(&servers, &key(server)))).collect();
+        entries.push(SignedEntry { entry, signatures });
+    }
+    Archive { servers, room: room(), entries, head }
+}
+
+fn read_entry(bytes: &[u8]) {
+    if let Ok(signed) = decode::<SignedEntry>(bytes) {
+        assert_eq!(encode(&signed), bytes, "only one encoding is accepted");
+        let archive = &*VALID_ARCHIVE;
+        if signed.verify(&archive.servers, 0).is_ok() {
+            // Two of three signatures are enough, so an entry may have lost one.
+            assert!(archive.entries.iter().any(|known| known.entry == signed.entry), "signed, but by nobody");
+        }
+    }
+}
+
+fn read_archive(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok(archive) = Archive::verify(text, None) {
+        assert_eq!(archive.to_text(), text, "only one form is accepted");
+    }
+}
+
+fn valid_row() -> Vec<u8> {
+    RowFormat::new(&room(), 1).encode(&Content::Message(b"a message".to_vec())).expect("it is short")
+}
+
+fn read_row(bytes: &[u8]) {
+    let format = RowFormat::new(&room(), 1);
+    if let Some(content) = format.decode(bytes) {
+        assert_eq!(format.encode(&content).as_deref(), Ok(bytes), "only one row is read as this content");
+    }
+}
+
+fn valid_room() -> Vec<u8> {
+    serde_json::to_vec(&room()).expect("plain data")
+}
+
+fn read_room(bytes: &[u8]) {
+    if let Ok(room) = serde_json::from_slice::<RoomDescriptor>(bytes)
+        && room.validate().is_ok()
+    {
+        let format = RowFormat::new(&room, 0);
+        let cover = format.encode(&Content::Cover).expect("a cover is empty");
+        assert_eq!(cover.len(), format.width());
+        assert_eq!(format.decode(&cover), Some(Content::Cover), "every valid room has rows");
+    }
+}
