@@ -29,7 +29,7 @@ impl Shape {
 }
 
 /// What the servers agree on about an epoch before it takes submissions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct EpochContext {
     /// Room and number.
     pub epoch: EpochId,
@@ -134,7 +134,8 @@ pub trait Batch: Send + Sync {
     ///
     /// # Errors
     /// [`Rejected`] says what is wrong with it.
-    fn check(&self, context: &EpochContext, slot: u32, owner: &VerifyingKey, submission: &[u8]) -> Result<(), Rejected>;
+    fn check(&self, context: &EpochContext, slot: u32, owner: &VerifyingKey, submission: &[u8])
+    -> Result<(), Rejected>;
 
     /// Seals (agrees with the other servers on the set of submissions) and mixes. `slots` holds every slot that was given
     /// out. After a crash the same call with the same slots and journal continues.
