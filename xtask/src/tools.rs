@@ -10,7 +10,8 @@ use crate::shell;
 const WASM_TARGET: &str = "wasm32-unknown-unknown";
 const CARGO_DENY: &str = "0.20.2";
 const CARGO_FUZZ: &str = "0.13.2";
-const OLDEST_NODE: u32 = 20;
+/// Major and minor version; `engines` in `web/package.json` says the same.
+const OLDEST_NODE: (u32, u32) = (20, 19);
 
 /// Makes sure that the compiler can build for the browser.
 ///
@@ -37,18 +38,24 @@ pub fn wasm_target() -> Result<()> {
 /// # Errors
 /// If they are not; the error says what to install.
 pub fn node() -> Result<()> {
-    let remedy = format!("install Node.js {OLDEST_NODE} or newer with npm (Debian 13: `apt-get install nodejs npm`)");
+    let (major, minor) = OLDEST_NODE;
+    let remedy = format!("install Node.js {major}.{minor} or newer with npm (Debian 13: `apt-get install nodejs npm`)");
     for name in ["node", "npm"] {
         if shell::find(name).is_none() {
             bail!("`{name}` is missing: {remedy}");
         }
     }
     let version = String::from_utf8(shell::output(shell::program("node").arg("--version"))?)?;
-    let major = version.trim().trim_start_matches('v').split('.').next().and_then(|text| text.parse().ok());
-    match major {
-        Some(major) if OLDEST_NODE <= major => Ok(()),
-        _ => bail!("Node.js {} is too old: {remedy}", version.trim()),
+    if major_and_minor(version.trim()).is_none_or(|found| found < OLDEST_NODE) {
+        bail!("Node.js {} is too old: {remedy}", version.trim());
     }
+    Ok(())
+}
+
+/// Of a version such as `v20.19.1`.
+fn major_and_minor(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.strip_prefix('v')?.split('.').map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
 /// The path of cargo-deny, installed into `target/tools` if need be.
@@ -119,4 +126,16 @@ pub fn chromium() -> Result<PathBuf> {
 
 fn is_root() -> Result<bool> {
     Ok(shell::output(shell::program("id").arg("--user"))?.trim_ascii() == b"0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OLDEST_NODE, major_and_minor};
+
+    #[test]
+    fn versions_of_node_are_ordered_by_number() {
+        assert_eq!(major_and_minor("v20.19.1"), Some(OLDEST_NODE));
+        assert!(major_and_minor("v100.2.0") > major_and_minor("v20.20.0"));
+        assert_eq!(major_and_minor("20"), None);
+    }
 }
