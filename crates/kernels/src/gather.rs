@@ -55,8 +55,9 @@ fn run(dst: &mut [u8], src: &[u8], width: usize, index: &[u32], rows: Rows) {
     let chunk_rows = tile_rows * CHUNK.div_ceil(tile_rows * width);
     for_each_chunk(dst, chunk_rows * width, |i, chunk| {
         let first = i * chunk_rows;
-        let index = &index[first..first + chunk.len() / width];
-        for (t, (tile, index)) in chunk.chunks_mut(tile_rows * width).zip(index.chunks(tile_rows)).enumerate() {
+        for (t, tile) in chunk.chunks_mut(tile_rows * width).enumerate() {
+            // The index runs on beyond the tile, so that the next tile's first rows are already on their way.
+            let index = &index[first + t * tile_rows..];
             match rows {
                 Rows::Copy => tile_rows_of_width(tile, src, width, index, false),
                 Rows::Xor => tile_rows_of_width(tile, src, width, index, true),

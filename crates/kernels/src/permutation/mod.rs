@@ -50,13 +50,14 @@ pub fn sample(prg: &Prg, n: usize) -> Vec<u32> {
 /// # Panics
 /// If an entry is not below the length. Entries that occur twice give a result that is no inverse.
 pub fn invert(permutation: &[u32]) -> Vec<u32> {
-    let inverse = unset(permutation.len());
+    let mut inverse = vec![0; permutation.len()];
+    let places = shared(&mut inverse);
     map_ranges(permutation.len(), CHUNK, |range| {
         for (i, &to) in range.clone().zip(&permutation[range]) {
-            inverse[to as usize].store(i as u32, Relaxed);
+            places[to as usize].store(i as u32, Relaxed);
         }
     });
-    settle(inverse)
+    inverse
 }
 
 fn bucket_bits(n: usize, bucket: usize) -> u32 {
@@ -79,7 +80,8 @@ fn bucketed(prg: &Prg, n: usize, bits: u32) -> Vec<u32> {
     });
     let (cursors, ends) = places(counts, buckets);
 
-    let thrown = unset(n);
+    let mut permutation = vec![0; n];
+    let thrown = shared(&mut permutation);
     map_ranges(n, CHUNK, |range| {
         let mut cursor = cursors[range.start / CHUNK].clone();
         for_each_digit(prg, range, bits, |i, digit| {
@@ -88,7 +90,6 @@ fn bucketed(prg: &Prg, n: usize, bits: u32) -> Vec<u32> {
         });
     });
 
-    let mut permutation = settle(thrown);
     let mut rest = permutation.as_mut_slice();
     let mut pieces = Vec::with_capacity(buckets);
     let mut start = 0;
@@ -184,13 +185,11 @@ impl Drop for Draws<'_> {
     }
 }
 
-/// Places that several threads fill, each place once. Relaxed stores are plain stores; rayon's join orders them.
-fn unset(n: usize) -> Vec<AtomicU32> {
-    (0..n).map(|_| AtomicU32::new(0)).collect()
-}
-
-fn settle(places: Vec<AtomicU32>) -> Vec<u32> {
-    places.into_iter().map(AtomicU32::into_inner).collect()
+/// The same places for several threads, each of which fills its own. Relaxed stores are plain stores, and the end of
+/// the parallel section orders them.
+fn shared(places: &mut [u32]) -> &[AtomicU32] {
+    // SAFETY: both types have the same size and alignment, and the exclusive borrow is given up for the shared one.
+    unsafe { &*(std::ptr::from_mut(places) as *const [AtomicU32]) }
 }
 
 #[cfg(test)]

@@ -1,11 +1,19 @@
 //! AES-128 in counter mode as a seekable pseudo-random generator.
 
+#[cfg(target_arch = "x86_64")]
+mod aesni;
+mod short;
+#[cfg(target_arch = "x86_64")]
+mod vaes;
+
 use aes::Aes128;
 use aes::cipher::{InnerIvInit, KeyInit, StreamCipher, StreamCipherCoreWrapper, StreamCipherSeek};
 use ctr::{CtrCore, flavors};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::threads::for_each_chunk;
+
+pub use short::{short_prg, short_prg_rows};
 
 /// Bytes per task.
 const CHUNK: usize = 1 << 18;
@@ -21,16 +29,28 @@ const BLOCK: usize = 16;
 /// The round keys are wiped on drop. There is deliberately neither `Clone` nor `Debug`.
 pub struct Prg {
     cipher: Aes128,
-    counter: [u8; BLOCK],
+    #[cfg(target_arch = "x86_64")]
+    wide: Option<vaes::WideKey>,
+    counter: u128,
+}
+
+/// What becomes of the stream's bytes.
+#[derive(Clone, Copy)]
+enum Use {
+    Write,
+    Xor,
 }
 
 impl Prg {
     /// Expands the key schedule.
     pub fn new(key: &[u8; 32]) -> Prg {
-        let (aes_key, counter) = key.split_at(BLOCK);
-        let mut prg = Prg { cipher: Aes128::new(aes_key.try_into().expect("16 bytes")), counter: [0; BLOCK] };
-        prg.counter.copy_from_slice(counter);
-        prg
+        let ([aes_key, counter], _) = key.as_chunks::<BLOCK>() else { unreachable!("32 bytes are two blocks") };
+        Prg {
+            cipher: Aes128::new(aes_key.into()),
+            #[cfg(target_arch = "x86_64")]
+            wide: vaes::WideKey::new(aes_key),
+            counter: u128::from_be_bytes(*counter),
+        }
     }
 
     /// Writes the stream from its beginning.
@@ -43,7 +63,7 @@ impl Prg {
     /// # Panics
     /// If the end lies beyond position 2^64.
     pub fn fill_at(&self, byte_offset: u64, dst: &mut [u8]) {
-        for_each_chunk(dst, CHUNK, |i, chunk| self.fill_serial(byte_offset + (i * CHUNK) as u64, chunk));
+        self.split(byte_offset, dst, Use::Write);
     }
 
     /// XORs the stream's bytes `byte_offset..byte_offset + dst.len()` into `dst`, without a second buffer.
@@ -51,21 +71,39 @@ impl Prg {
     /// # Panics
     /// If the end lies beyond position 2^64.
     pub fn xor_at(&self, byte_offset: u64, dst: &mut [u8]) {
-        for_each_chunk(dst, CHUNK, |i, chunk| {
-            self.stream_at(byte_offset + (i * CHUNK) as u64).apply_keystream(chunk);
-        });
+        self.split(byte_offset, dst, Use::Xor);
     }
 
-    /// [`Prg::fill_at`] on the calling thread.
+    /// [`Prg::fill_at`] on the calling thread, for pieces whose end the caller has checked.
     pub(crate) fn fill_serial(&self, byte_offset: u64, dst: &mut [u8]) {
-        self.stream_at(byte_offset).write_keystream(dst);
+        self.apply(byte_offset, dst, Use::Write);
     }
 
-    fn stream_at(&self, byte_offset: u64) -> StreamCipherCoreWrapper<CtrCore<&Aes128, flavors::Ctr128BE>> {
-        let core = CtrCore::inner_iv_init(&self.cipher, &self.counter.into());
+    fn split(&self, byte_offset: u64, dst: &mut [u8], what: Use) {
+        assert!(byte_offset.checked_add(dst.len() as u64).is_some(), "the stream ends at position 2^64");
+        for_each_chunk(dst, CHUNK, |i, chunk| self.apply(byte_offset + (i * CHUNK) as u64, chunk, what));
+    }
+
+    fn apply(&self, byte_offset: u64, dst: &mut [u8], what: Use) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(wide) = &self.wide {
+            let counter = self.counter.wrapping_add(u128::from(byte_offset / BLOCK as u64));
+            if wide.apply(counter, (byte_offset % BLOCK as u64) as usize, dst, what) {
+                return;
+            }
+        }
+        self.apply_portable(byte_offset, dst, what);
+    }
+
+    fn apply_portable(&self, byte_offset: u64, dst: &mut [u8], what: Use) {
+        let core: CtrCore<_, flavors::Ctr128BE> =
+            CtrCore::inner_iv_init(&self.cipher, &self.counter.to_be_bytes().into());
         let mut stream = StreamCipherCoreWrapper::from_core(core);
         stream.seek(byte_offset);
-        stream
+        match what {
+            Use::Write => stream.write_keystream(dst),
+            Use::Xor => stream.apply_keystream(dst),
+        }
     }
 }
 
@@ -75,44 +113,8 @@ impl Drop for Prg {
     }
 }
 
-// The cipher wipes its own round keys.
+// The ciphers wipe their own round keys.
 impl ZeroizeOnDrop for Prg {}
-
-/// Writes AES-128-CTR under `seed` from counter 0: for outputs so short that the key schedule counts.
-pub fn short_prg(seed: &[u8; 16], dst: &mut [u8]) {
-    short_stream(seed).write_keystream(dst);
-}
-
-/// Row `i` of `dst` becomes (or, with `xor`, is XORed with) [`short_prg`] of seed `i`.
-///
-/// `seeds` holds `n` seeds of 16 bytes, `dst` `n` rows of `width` bytes.
-///
-/// # Panics
-/// If the lengths do not fit together.
-pub fn short_prg_rows(seeds: &[u8], width: usize, dst: &mut [u8], xor: bool) {
-    let (seeds, rest) = seeds.as_chunks::<BLOCK>();
-    assert!(rest.is_empty(), "seeds are 16 bytes each");
-    assert_eq!(seeds.len() * width, dst.len(), "one row of {width} bytes per seed");
-    if width == 0 {
-        return;
-    }
-    let rows_per_chunk = CHUNK.div_ceil(width * 8);
-    for_each_chunk(dst, rows_per_chunk * width, |i, chunk| {
-        for (row, seed) in chunk.chunks_exact_mut(width).zip(&seeds[i * rows_per_chunk..]) {
-            let mut stream = short_stream(seed);
-            if xor {
-                stream.apply_keystream(row);
-            } else {
-                stream.write_keystream(row);
-            }
-        }
-    });
-}
-
-fn short_stream(seed: &[u8; BLOCK]) -> StreamCipherCoreWrapper<CtrCore<Aes128, flavors::Ctr128BE>> {
-    let core = CtrCore::inner_iv_init(Aes128::new(seed.into()), &[0; BLOCK].into());
-    StreamCipherCoreWrapper::from_core(core)
-}
 
 #[cfg(test)]
 mod tests {
@@ -128,9 +130,6 @@ mod tests {
         0x6a2cc3787889374fbeb4c81b17ba6c44,
         0xe89c399ff0f198c6d40a31db156cabfe,
     ];
-    /// FIPS 197, C.1 is AES-128 of one block; the key stream of a zero counter is AES of zero: the first block of
-    /// the GCM specification's test case 1.
-    const ZERO_BLOCK: u128 = 0x66e94bd4ef8a2c3b884cfa59ca342b2e;
 
     fn nist() -> Prg {
         let mut key = [0; 32];
@@ -144,9 +143,6 @@ mod tests {
         let mut stream = [0xff; 64];
         nist().fill(&mut stream);
         assert_eq!(stream.to_vec(), NIST_BLOCKS.map(u128::to_be_bytes).concat());
-        let mut short = [1; 16];
-        short_prg(&[0; 16], &mut short);
-        assert_eq!(short, ZERO_BLOCK.to_be_bytes());
     }
 
     #[test]
@@ -175,6 +171,21 @@ mod tests {
 
     proptest! {
         #[test]
+        fn paths_agree(key: [u8; 32], offset: u64, len in 0usize..1500, near_overflow: bool, xor: bool) {
+            let mut prg = Prg::new(&key);
+            if near_overflow {
+                // The low half of the counter overflows somewhere around this position.
+                prg.counter = (prg.counter | u128::from(u64::MAX)).wrapping_sub(u128::from(offset / 16 + offset % 97));
+            }
+            let offset = offset.min(u64::MAX - 1500);
+            let what = if xor { Use::Xor } else { Use::Write };
+            let (mut chosen, mut portable) = (vec![0x55; len], vec![0x55; len]);
+            prg.apply(offset, &mut chosen, what);
+            prg.apply_portable(offset, &mut portable, what);
+            prop_assert_eq!(chosen, portable);
+        }
+
+        #[test]
         fn any_piece_is_part_of_the_whole(start in 0usize..600, len in 0usize..600) {
             let mut whole = vec![0; 1200];
             nist().fill(&mut whole);
@@ -183,22 +194,6 @@ mod tests {
             prop_assert_eq!(&piece[..], &whole[start..start + len]);
             nist().xor_at(start as u64, &mut piece);
             prop_assert!(piece.iter().all(|&byte| byte == 0));
-        }
-
-        #[test]
-        fn rows_are_short_streams(n in 0usize..70, width in 0usize..70, xor: bool) {
-            let mut seeds = vec![0; n * 16];
-            nist().fill(&mut seeds);
-            let mut rows = vec![0x55; n * width];
-            short_prg_rows(&seeds, width, &mut rows, xor);
-            for i in 0..n {
-                let mut expected = vec![0; width];
-                short_prg(seeds[i * 16..][..16].try_into().unwrap(), &mut expected);
-                if xor {
-                    expected.iter_mut().for_each(|byte| *byte ^= 0x55);
-                }
-                prop_assert_eq!(&rows[i * width..][..width], &expected[..]);
-            }
         }
     }
 }
