@@ -1,1 +1,205 @@
-//! Under construction.
+//! What the page in the browser computes: keys, signatures, submissions, and the checks of everything it is shown.
+//!
+//! Thin bindings over the same crates that servers and the command line use. Texts and JSON documents of the HTTP
+//! API come in as they were received; errors are sentences to be shown. No clock and no network here; the only
+//! randomness is a fresh device key's. What [`inner`] does is tested natively, without a browser.
+
+mod inner;
+
+use ostrakon_broadcast::client;
+use ostrakon_crypto::SigningKey;
+use wasm_bindgen::prelude::{JsError, wasm_bindgen};
+use zeroize::Zeroizing;
+
+fn shown(error: impl std::fmt::Display) -> JsError {
+    JsError::new(&error.to_string())
+}
+
+/// A participant's key pair. It stays on the device that made it.
+#[wasm_bindgen]
+pub struct DeviceKey {
+    seed: Zeroizing<[u8; 32]>,
+    key: SigningKey,
+}
+
+#[wasm_bindgen]
+impl DeviceKey {
+    /// A new key from the browser's generator.
+    ///
+    /// # Errors
+    /// If the browser has no cryptographic generator.
+    #[expect(clippy::disallowed_methods, reason = "the browser is an edge: here randomness enters")]
+    pub fn generate() -> Result<DeviceKey, JsError> {
+        let mut seed = Zeroizing::new([0; 32]);
+        getrandom::fill(seed.as_mut()).map_err(|_| shown("this browser offers no secure random numbers"))?;
+        Ok(Self { key: SigningKey::from_seed(&seed), seed })
+    }
+
+    /// The key whose [`DeviceKey::seed`] was kept.
+    ///
+    /// # Errors
+    /// If the seed does not have 32 bytes.
+    #[wasm_bindgen(js_name = fromSeed)]
+    pub fn from_seed(seed: &[u8]) -> Result<DeviceKey, JsError> {
+        let seed: [u8; 32] = seed.try_into().map_err(|_| shown("a device key has 32 bytes"))?;
+        Ok(Self { key: SigningKey::from_seed(&seed), seed: Zeroizing::new(seed) })
+    }
+
+    /// The secret from which the key is made again: 32 bytes.
+    pub fn seed(&self) -> Vec<u8> {
+        self.seed.to_vec()
+    }
+
+    /// The public half: 64 hexadecimal digits.
+    #[wasm_bindgen(js_name = publicKey)]
+    pub fn public_key(&self) -> String {
+        self.key.verifying_key().to_hex()
+    }
+
+    /// Signs that this device is present at server `party` at `time` (seconds since 1970): 128 hexadecimal digits.
+    ///
+    /// # Errors
+    /// If `room` is no room's name.
+    #[wasm_bindgen(js_name = signPresence)]
+    pub fn sign_presence(&self, room: &str, time: u64, party: u8) -> Result<String, JsError> {
+        inner::sign_presence(&self.key, room, time, party).map_err(shown)
+    }
+
+    /// Signs the request for what server `party` gives to this device's slot in epoch `number`.
+    ///
+    /// # Errors
+    /// If `room` is no room's name.
+    #[wasm_bindgen(js_name = signIssueRequest)]
+    pub fn sign_issue_request(&self, room: &str, number: u64, party: u8) -> Result<String, JsError> {
+        inner::sign_issue_request(&self.key, room, number, party).map_err(shown)
+    }
+}
+
+/// The digest of a deployment's servers, from the answer of `GET /api/v1/servers`: 64 hexadecimal digits.
+///
+/// # Errors
+/// If the answer is malformed.
+#[wasm_bindgen(js_name = serversDigest)]
+pub fn servers_digest(servers: &str) -> Result<String, JsError> {
+    Ok(inner::servers(servers).map_err(shown)?.digest().to_hex())
+}
+
+/// The name of the room that a descriptor (JSON) describes: 32 hexadecimal digits.
+///
+/// # Errors
+/// If the descriptor is malformed or breaks a limit.
+#[wasm_bindgen(js_name = roomId)]
+pub fn room_id(descriptor: &str) -> Result<String, JsError> {
+    Ok(inner::descriptor(descriptor).map_err(shown)?.id().to_hex())
+}
+
+/// Bytes of the longest message in a room.
+///
+/// # Errors
+/// As [`room_id`].
+#[wasm_bindgen(js_name = messageLimit)]
+pub fn message_limit(descriptor: &str) -> Result<usize, JsError> {
+    let room = inner::descriptor(descriptor).map_err(shown)?;
+    Ok(ostrakon_broadcast::RowFormat::new(&room, 0).limit())
+}
+
+/// Reads a link to a room: JSON `{origin, room, servers}`.
+///
+/// # Errors
+/// If the text is no such link.
+#[wasm_bindgen(js_name = parseLink)]
+pub fn parse_link(text: &str) -> Result<String, JsError> {
+    inner::parse_link(text).map_err(shown)
+}
+
+/// The server to be present at; `present` holds the number of participants by server, negative where it does not
+/// answer. See [`client::choose_home`].
+#[wasm_bindgen(js_name = chooseHome)]
+pub fn choose_home(present: &[i32], avoid: Option<u8>, draw: u32) -> Option<u8> {
+    let present: Vec<_> = present.iter().map(|count| u32::try_from(*count).ok()).collect();
+    client::choose_home(&present, avoid.map(ostrakon_party::PartyId), draw).map(|id| id.0)
+}
+
+/// The one message of this device that is not on the wall yet. See [`client::Outbox`] for its two promises.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct Outbox(client::Outbox);
+
+#[wasm_bindgen]
+impl Outbox {
+    /// With nothing to say.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Outbox {
+        Self::default()
+    }
+
+    /// As it was when [`Outbox::save`] was called.
+    ///
+    /// # Errors
+    /// If `saved` is something else.
+    pub fn restore(saved: &str) -> Result<Outbox, JsError> {
+        serde_json::from_str(saved).map(Outbox).map_err(|_| shown("the saved message cannot be read"))
+    }
+
+    /// Its state. It must be kept before anything computed from it leaves the device.
+    pub fn save(&self) -> String {
+        serde_json::to_string(&self.0).expect("writing plain data into memory does not fail")
+    }
+
+    /// Takes a message to be said.
+    ///
+    /// # Errors
+    /// While the message before is not published.
+    pub fn put(&mut self, text: &str) -> Result<(), JsError> {
+        self.0.put(text.as_bytes().to_vec()).map_err(shown)
+    }
+
+    /// The message that is not published yet.
+    pub fn message(&self) -> Option<String> {
+        self.0.message().map(|text| String::from_utf8_lossy(text).into_owned())
+    }
+
+    /// The epoch whose outcome decides about the message.
+    pub fn undecided(&self) -> Option<u64> {
+        self.0.undecided()
+    }
+
+    /// Learns from two servers that epoch `number` ended without a board.
+    #[wasm_bindgen(js_name = endedWithoutBoard)]
+    pub fn ended_without_board(&mut self, number: u64) {
+        self.0.ended_without_board(number);
+    }
+}
+
+/// Follows a room's wall, believing nothing that is not signed and chained.
+#[wasm_bindgen]
+pub struct Board(client::BoardReader);
+
+#[wasm_bindgen]
+impl Board {
+    /// Starts before the first entry. `servers` is the answer of `GET /api/v1/servers`.
+    ///
+    /// # Errors
+    /// If one of the two is malformed.
+    #[wasm_bindgen(constructor)]
+    pub fn new(servers: &str, descriptor: &str) -> Result<Board, JsError> {
+        let servers = inner::servers(servers).map_err(shown)?;
+        let descriptor = inner::descriptor(descriptor).map_err(shown)?;
+        Ok(Self(client::BoardReader::new(servers, descriptor)))
+    }
+
+    /// Entries read so far.
+    pub fn length(&self) -> usize {
+        self.0.length()
+    }
+
+    /// Reads the next entries (JSON, a list of signed entries) and shows them to `outbox`. Returns JSON
+    /// `{entries: [{epoch, accepted, signers, messages}], published, again}`: `published` says that the outbox's message is
+    /// among them, `again` that it enters a later epoch.
+    ///
+    /// # Errors
+    /// If a signature or the chain does not hold; nothing was taken in.
+    pub fn read(&mut self, entries: &str, outbox: &mut Outbox) -> Result<String, JsError> {
+        inner::read_entries(&mut self.0, entries, &mut outbox.0).map_err(shown)
+    }
+}
