@@ -1,0 +1,111 @@
+//! Errors as problem documents (RFC 9457).
+
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use ostrakon_node::ServiceError;
+use serde::{Deserialize, Serialize};
+
+/// A problem document: why a request was not carried out, and what would help.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Problem {
+    /// Names the kind of problem; always `about:blank`, which says that `status` does.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The kind of problem in words.
+    pub title: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// The cause and the remedy, for people.
+    pub detail: String,
+}
+
+impl Problem {
+    /// A problem of this HTTP status; `detail` names the cause and the remedy.
+    pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        Self {
+            kind: "about:blank".to_owned(),
+            title: status.canonical_reason().unwrap_or("Problem").to_owned(),
+            status: status.as_u16(),
+            detail: detail.into(),
+        }
+    }
+
+    pub(crate) fn no_such_path() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "there is nothing at this path; /api/v1/openapi.json describes what there is")
+    }
+
+    pub(crate) fn wrong_method() -> Self {
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "this path takes other methods; the `allow` header and /api/v1/openapi.json say which",
+        )
+    }
+
+    pub(crate) fn not_administrator() -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "this takes the server's administrator token: send `Authorization: Bearer TOKEN`",
+        )
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (status, Json(self)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+impl From<ServiceError> for Problem {
+    fn from(error: ServiceError) -> Self {
+        let status = match error {
+            ServiceError::NotFound(_) => StatusCode::NOT_FOUND,
+            ServiceError::Conflict(_) => StatusCode::CONFLICT,
+            ServiceError::Refused(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            ServiceError::Forbidden(_) => StatusCode::FORBIDDEN,
+            ServiceError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            ServiceError::Busy(_) => StatusCode::TOO_MANY_REQUESTS,
+            ServiceError::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            ServiceError::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<JsonRejection> for Problem {
+    fn from(rejection: JsonRejection) -> Self {
+        match rejection.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                let limit = crate::router::BODY_BYTES;
+                Self::new(
+                    StatusCode::PAYLOAD_TOO_LARGE,
+                    format!("the body is too large: at most {limit} bytes are taken"),
+                )
+            }
+            status => Self::new(status, rejection.body_text()),
+        }
+    }
+}
+
+impl From<PathRejection> for Problem {
+    fn from(_: PathRejection) -> Self {
+        Self::no_such_path()
+    }
+}
+
+impl From<QueryRejection> for Problem {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, rejection.body_text())
+    }
+}

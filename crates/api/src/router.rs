@@ -1,0 +1,78 @@
+//! All paths, and the layers around them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use axum::extract::DefaultBodyLimit;
+use axum::http::{Method, StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::{get, post};
+use axum::{Router, middleware};
+use ostrakon_node::{LONGEST_WAIT, Service};
+use tower_http::compression::CompressionLayer;
+use tower_http::cors::{Any, CorsLayer};
+use tower_http::set_header::SetResponseHeaderLayer;
+use tower_http::timeout::TimeoutLayer;
+
+use crate::problem::Problem;
+use crate::{handlers, openapi, web};
+
+/// The longest body of a request that is read. The largest submission, a row of 4 KiB, needs a third of it.
+pub(crate) const BODY_BYTES: usize = 64 << 10;
+
+/// How long a request may take, from the end of its header: the longest wait that can be asked for, and some more.
+const REQUEST_TIME: Duration = LONGEST_WAIT.saturating_add(Duration::from_secs(15));
+
+/// What may differ from server to server.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The web client's files.
+    pub web: Option<PathBuf>,
+    /// Origins of all servers of the deployment (`https://HOST[:PORT]`): the page may talk to these and no others.
+    pub origins: Vec<String>,
+}
+
+/// The whole HTTP interface of a server.
+pub fn router(service: Service, options: &Options) -> Router {
+    let mut router = api()
+        .route("/healthz", get(handlers::healthz))
+        .route("/readyz", get(handlers::readyz))
+        .route("/metrics", get(handlers::metrics))
+        .route("/api/{*rest}", axum::routing::any(web::no_such_path))
+        .merge(web::files(options.web.as_deref()))
+        .method_not_allowed_fallback(async || Problem::wrong_method().into_response())
+        .with_state(service)
+        .layer(middleware::from_fn(web::cache_control))
+        .layer(DefaultBodyLimit::max(BODY_BYTES))
+        .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, REQUEST_TIME))
+        .layer(CompressionLayer::new())
+        .layer(cors());
+    for (name, value) in web::security_headers(&options.origins) {
+        router = router.layer(SetResponseHeaderLayer::overriding(name, value));
+    }
+    router
+}
+
+fn api() -> Router<Service> {
+    let document = || async { ([(header::CONTENT_TYPE, "application/json")], openapi::openapi()) };
+    Router::new()
+        .route("/api/v1/openapi.json", get(document))
+        .route("/api/v1/servers", get(handlers::servers))
+        .route("/api/v1/rooms", get(handlers::rooms).post(handlers::create_room))
+        .route("/api/v1/rooms/{id}", get(handlers::room).delete(handlers::close_room))
+        .route("/api/v1/rooms/{id}/presence", post(handlers::presence))
+        .route("/api/v1/rooms/{id}/status", get(handlers::status))
+        .route("/api/v1/rooms/{id}/epochs/{number}/issue", get(handlers::issue))
+        .route("/api/v1/rooms/{id}/epochs/{number}/submission", post(handlers::submit))
+        .route("/api/v1/rooms/{id}/board", get(handlers::board))
+        .route("/api/v1/rooms/{id}/archive", get(handlers::archive))
+}
+
+/// Any page may ask: without cookies there is nothing that a foreign page could borrow.
+fn cors() -> CorsLayer {
+    CorsLayer::new()
+        .allow_origin(Any)
+        .allow_methods([Method::GET, Method::POST, Method::DELETE])
+        .allow_headers([header::CONTENT_TYPE, header::AUTHORIZATION])
+        .max_age(Duration::from_secs(3600))
+}

@@ -1,0 +1,94 @@
+//! The web client's files and the headers that confine it.
+
+use std::path::Path;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use tower_http::services::ServeDir;
+
+use crate::problem::Problem;
+
+/// Names of files below this path contain a digest of their contents.
+const HASHED: &str = "/assets/";
+
+const PERMISSIONS: &str = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()";
+
+/// The policy for pages: scripts, styles and WASM of this origin, none inline, and requests to the servers only.
+pub(crate) fn content_security_policy(origins: &[String]) -> HeaderValue {
+    // An origin that is no plain `scheme://host:port` could add rules of its own.
+    let plain = |origin: &&String| origin.chars().all(|c| c.is_ascii_alphanumeric() || "-.:/[]".contains(c));
+    let connect: Vec<_> = origins.iter().filter(plain).map(String::as_str).collect();
+    let policy = format!(
+        "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; \
+         font-src 'self'; manifest-src 'self'; worker-src 'self'; connect-src 'self' {}; base-uri 'none'; \
+         form-action 'none'; frame-ancestors 'none'",
+        connect.join(" ")
+    );
+    HeaderValue::from_str(&policy).expect("made of visible ASCII")
+}
+
+/// Headers for every answer.
+pub(crate) fn security_headers(origins: &[String]) -> [(HeaderName, HeaderValue); 6] {
+    [
+        (header::CONTENT_SECURITY_POLICY, content_security_policy(origins)),
+        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        (HeaderName::from_static("permissions-policy"), HeaderValue::from_static(PERMISSIONS)),
+        (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
+    ]
+}
+
+/// Whether an answer may be kept: hashed files for ever, other files after asking, everything else never.
+pub(crate) async fn cache_control(request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    let hashed = path.starts_with(HASHED);
+    let api = path.starts_with("/api/");
+    let mut response = next.run(request).await;
+    let policy = match (hashed && response.status().is_success(), api) {
+        (true, _) => "public, max-age=31536000, immutable",
+        (false, true) => "no-store",
+        (false, false) => "no-cache",
+    };
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static(policy));
+    response
+}
+
+/// Serves the files below `directory`; without one, says how to have them.
+pub(crate) fn files<S: Clone + Send + Sync + 'static>(directory: Option<&Path>) -> Router<S> {
+    match directory {
+        Some(directory) => {
+            let missing = axum::handler::HandlerWithoutStateExt::into_service(no_such_path);
+            Router::new()
+                .fallback_service(ServeDir::new(directory).call_fallback_on_method_not_allowed(true).fallback(missing))
+        }
+        None => Router::new().route("/", axum::routing::get(no_client)).fallback(no_such_path),
+    }
+}
+
+async fn no_client() -> &'static str {
+    "This is an Ostrakon server without the web client: start it with --web DIR to serve one. \
+     /api/v1/openapi.json describes its interface.\n"
+}
+
+pub(crate) async fn no_such_path() -> Response {
+    Problem::no_such_path().into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_origin_can_add_a_rule() {
+        let origins = ["http://127.0.0.1:7001".to_owned(), "http://x; script-src *".to_owned()];
+        let policy = content_security_policy(&origins);
+        let policy = policy.to_str().unwrap();
+        assert!(policy.contains("connect-src 'self' http://127.0.0.1:7001; base-uri"), "{policy}");
+        assert!(!policy.contains("script-src *"), "{policy}");
+        assert!(!policy.contains("unsafe-inline"), "{policy}");
+    }
+}
