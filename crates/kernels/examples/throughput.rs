@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use ostrakon_kernels::{
-    Prg, gather, gather_xor, gather_xor_prg, permutation, replicated_rows, short_prg_rows, xor_into,
+    Prg, gather, gather_xor, gather_xor_prg, permutation, replicated_rows, short_prg_rows, xor_into, zeroed_table,
 };
 
 const RUNS: usize = 5;
@@ -27,11 +27,12 @@ fn tables(rows: usize, width: usize) {
     println!("{rows} rows of {width} bytes");
     let prg = Prg::new(&[1; 32]);
     let bytes = rows * width;
-    let (mut src, mut dst) = (vec![0; bytes], vec![0; bytes]);
+    let (mut src, mut dst) = (zeroed_table(bytes), zeroed_table(bytes));
     let index = permutation::sample(&Prg::new(&[2; 32]), rows);
     report("prg fill", rows, bytes, || prg.fill(&mut src));
     report("prg xor", rows, bytes, || prg.xor_at(0, &mut dst));
     report("xor_into", rows, bytes, || xor_into(&mut dst, &src));
+    report("fresh table", rows, bytes, || prg.fill(&mut zeroed_table(bytes)));
     report("gather", rows, bytes, || gather(&mut dst, &src, width, &index));
     report("gather_xor", rows, bytes, || gather_xor(&mut dst, &src, width, &index));
     report("gather_xor_prg", rows, bytes, || gather_xor_prg(&mut dst, &src, width, &index, &prg, 0));

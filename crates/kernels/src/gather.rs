@@ -8,8 +8,11 @@ use crate::xor::xor_serial;
 const CHUNK: usize = 1 << 18;
 /// Bytes of the destination that are handled at a time: they stay in the first-level cache between two steps on them.
 const TILE: usize = 1 << 12;
-/// How many rows ahead the source is fetched.
-const AHEAD: usize = 24;
+/// How many narrow rows ahead the source is fetched: enough to keep every outstanding miss of a core busy.
+const AHEAD: usize = 80;
+/// How many bytes of wide rows ahead the source is fetched.
+const AHEAD_BYTES: usize = 1 << 13;
+const CACHE_LINE: usize = 64;
 
 /// Row `i` of `dst` becomes row `index[i]` of `src`.
 ///
@@ -89,7 +92,7 @@ fn fixed<const W: usize>(dst: &mut [u8], src: &[u8], index: &[u32], xor: bool) {
     let (src, _) = src.as_chunks::<W>();
     for (i, row) in dst.iter_mut().enumerate() {
         if let Some(&ahead) = index.get(i + AHEAD) {
-            prefetch(src, ahead as usize);
+            prefetch(src.as_ptr().wrapping_add(ahead as usize).cast(), W);
         }
         let from = &src[index[i] as usize];
         if xor {
@@ -103,7 +106,11 @@ fn fixed<const W: usize>(dst: &mut [u8], src: &[u8], index: &[u32], xor: bool) {
 }
 
 fn any_width(dst: &mut [u8], src: &[u8], width: usize, index: &[u32], xor: bool) {
+    let distance = (AHEAD_BYTES / width).clamp(1, AHEAD);
     for (i, row) in dst.chunks_exact_mut(width).enumerate() {
+        if let Some(&ahead) = index.get(i + distance) {
+            prefetch(src.as_ptr().wrapping_add(ahead as usize * width), width);
+        }
         let start = index[i] as usize * width;
         let from = &src[start..start + width];
         if xor {
@@ -114,21 +121,19 @@ fn any_width(dst: &mut [u8], src: &[u8], width: usize, index: &[u32], xor: bool)
     }
 }
 
-/// Asks for the cache lines of `table[i]`; a hint without effect on the result.
+/// Asks for the cache lines of the `len` bytes from `start` on; a hint without effect on the result.
 #[inline(always)]
-fn prefetch<const W: usize>(table: &[[u8; W]], i: usize) {
+fn prefetch(start: *const u8, len: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let row = table.as_ptr().wrapping_add(i).cast::<i8>();
-        // SAFETY: prefetching is a hint that may name any address; nothing is dereferenced.
-        unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(row);
-            _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(W - 1));
+        for byte in (0..len).step_by(CACHE_LINE).chain([len - 1]) {
+            // SAFETY: prefetching is a hint that may name any address; nothing is dereferenced.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(byte).cast()) };
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (table, i);
+    let _ = (start, len, CACHE_LINE);
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! - [`Prg`], [`short_prg`], [`short_prg_rows`]: AES-128 in counter mode, seekable.
 //! - [`gather`], [`gather_xor`], [`gather_xor_prg`]: permuting (or selecting) the rows of a table.
 //! - [`gf64`]: carry-less multiplication, inner products and linear checks over GF(2^64).
+//! - [`zeroed_table`]: large buffers on huge pages.
 //! - [`permutation`]: exactly uniform permutations from a PRG stream.
 //!
 //! Work is split over rayon's threads when the `parallel` feature is on (the default); no result depends on the number
@@ -15,6 +16,7 @@
 
 mod gather;
 pub mod gf64;
+mod memory;
 pub mod permutation;
 mod prg;
 mod threads;
@@ -22,5 +24,6 @@ mod xor;
 
 pub use gather::{gather, gather_xor, gather_xor_prg};
 pub use gf64::{clmul_mul, clmul_wide, inner_product, linear_rows, reduce, replicated_rows};
+pub use memory::zeroed_table;
 pub use prg::{Prg, short_prg, short_prg_rows};
 pub use xor::xor_into;

@@ -18,13 +18,14 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use zeroize::Zeroize;
 
 use crate::Prg;
+use crate::memory::zeroed_words;
 use crate::threads::{for_each_chunk, map_ranges};
 
 /// Permutations of fewer elements are shuffled in one piece.
 pub const PLAIN_BELOW: usize = 1 << 15;
 
 /// A bucket holds this many elements or up to twice as many on average: they fit into the first-level cache.
-const BUCKET: usize = 1 << 12;
+const BUCKET: usize = 1 << 14;
 /// At most this many bits choose the bucket.
 const MAX_BUCKET_BITS: u32 = 16;
 /// Elements per task when they are thrown into buckets.
@@ -50,7 +51,7 @@ pub fn sample(prg: &Prg, n: usize) -> Vec<u32> {
 /// # Panics
 /// If an entry is not below the length. Entries that occur twice give a result that is no inverse.
 pub fn invert(permutation: &[u32]) -> Vec<u32> {
-    let mut inverse = vec![0; permutation.len()];
+    let mut inverse = zeroed_words(permutation.len());
     let places = shared(&mut inverse);
     map_ranges(permutation.len(), CHUNK, |range| {
         for (i, &to) in range.clone().zip(&permutation[range]) {
@@ -80,7 +81,7 @@ fn bucketed(prg: &Prg, n: usize, bits: u32) -> Vec<u32> {
     });
     let (cursors, ends) = places(counts, buckets);
 
-    let mut permutation = vec![0; n];
+    let mut permutation = zeroed_words(n);
     let thrown = shared(&mut permutation);
     map_ranges(n, CHUNK, |range| {
         let mut cursor = cursors[range.start / CHUNK].clone();
