@@ -20,7 +20,10 @@ pub fn build_wasm() -> Result<()> {
     tools::wasm_target()?;
     shell::progress("building the browser's cryptography");
     let target = "wasm32-unknown-unknown";
-    shell::run(&mut shell::cargo(&["build", "--release", "--package", "ostrakon-wasm", "--target", target]))?;
+    shell::run(
+        shell::cargo(&["build", "--release", "--package", "ostrakon-wasm", "--target", target])
+            .env("CARGO_ENCODED_RUSTFLAGS", without_local_paths()?),
+    )?;
     let module = shell::root().join("target").join(target).join("release/ostrakon_wasm.wasm");
     let out = directory().join("src/wasm");
     fs::create_dir_all(&out).with_context(|| format!("{} cannot be made", out.display()))?;
@@ -28,8 +31,21 @@ pub fn build_wasm() -> Result<()> {
         .input_path(&module)
         .web(true)?
         .typescript(true)
+        .remove_name_section(true)
+        .remove_producers_section(true)
         .generate(&out)
         .with_context(|| format!("no bindings could be made from {}", module.display()))
+}
+
+/// Compiler flags that keep the builder's folders out of panic messages: everybody who builds the page gets the same one.
+fn without_local_paths() -> Result<String> {
+    let cargo_home = match std::env::var("CARGO_HOME") {
+        Ok(path) => path,
+        Err(_) => format!("{}/.cargo", std::env::var("HOME").context("neither CARGO_HOME nor HOME is set")?),
+    };
+    let root = shell::root().display();
+    // Cargo separates these flags by a control character, so that paths may contain spaces.
+    Ok(format!("--remap-path-prefix={root}=/ostrakon\u{1f}--remap-path-prefix={cargo_home}=/cargo"))
 }
 
 /// Installs the npm packages that `package-lock.json` names, if that has changed since the last time.
