@@ -43,7 +43,7 @@ const STEPS: [Step; 15] = [
     step("tidy", |_| tidy::check()),
     step("deny", |_| deny(&["bans", "licenses", "sources"])),
     step("clippy", |_| {
-        shell::run(&mut shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))
+        shell::run(&mut shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
     }),
     step("test", |options| shell::run(options.mark(&mut shell::cargo(&["test", "--workspace"])))),
     step("doc", |_| {
