@@ -1,7 +1,7 @@
 //! Large zeroed buffers on huge pages.
 
 /// Below this many bytes huge pages are not worth asking for.
-const LARGE: usize = 4 << 20;
+const LARGE: usize = 2 << 20;
 
 /// A table of `len` zero bytes. Large ones are placed on huge pages where the system offers them (Linux): the first
 /// touch of fresh memory, which otherwise costs more than a gather, and random access become cheaper.

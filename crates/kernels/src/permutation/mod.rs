@@ -67,7 +67,7 @@ fn bucket_bits(n: usize, bucket: usize) -> u32 {
 
 fn plain(prg: &Prg, n: u32) -> Vec<u32> {
     let mut permutation: Vec<u32> = (0..n).collect();
-    fisher_yates(&mut permutation, Draws::new(prg, 0));
+    fisher_yates(&mut permutation, prg, 0);
     permutation
 }
 
@@ -100,7 +100,7 @@ fn bucketed(prg: &Prg, n: usize, bits: u32) -> Vec<u32> {
         (rest, start) = (after, end);
     }
     for_each_chunk(&mut pieces, 1, |bucket, piece| {
-        fisher_yates(piece[0], Draws::new(prg, (bucket as u64 + 1) * BUCKET_STREAM));
+        fisher_yates(piece[0], prg, (bucket as u64 + 1) * BUCKET_STREAM);
     });
     permutation
 }
@@ -133,7 +133,8 @@ fn for_each_digit(prg: &Prg, range: std::ops::Range<usize>, bits: u32, mut visit
     buffer.zeroize();
 }
 
-fn fisher_yates(elements: &mut [u32], mut draws: Draws) {
+fn fisher_yates(elements: &mut [u32], prg: &Prg, position: u64) {
+    let mut draws = Draws::new(prg, position, elements.len());
     for i in (1..elements.len()).rev() {
         elements.swap(i, draws.below(i as u32 + 1) as usize);
     }
@@ -144,26 +145,30 @@ struct Draws<'a> {
     prg: &'a Prg,
     position: u64,
     used: usize,
-    words: [u8; Draws::BYTES],
+    filled: usize,
+    words: [[u8; 4]; Draws::WORDS],
 }
 
 impl<'a> Draws<'a> {
-    const BYTES: usize = 1 << 12;
+    const WORDS: usize = 1 << 10;
 
-    fn new(prg: &'a Prg, position: u64) -> Self {
-        Draws { prg, position, used: Draws::BYTES, words: [0; Draws::BYTES] }
+    /// Numbers from a position on; about `expected` of them will be drawn.
+    fn new(prg: &'a Prg, position: u64, expected: usize) -> Self {
+        let filled = expected.clamp(1, Self::WORDS);
+        Draws { prg, position, used: filled, filled, words: [[0; 4]; Self::WORDS] }
     }
 
     #[inline]
     fn word(&mut self) -> u32 {
-        if self.used == Draws::BYTES {
-            self.prg.fill_at(self.position, &mut self.words);
-            self.position += Draws::BYTES as u64;
+        if self.used == self.filled {
+            let bytes = self.words[..self.filled].as_flattened_mut();
+            self.prg.fill_at(self.position, bytes);
+            self.position += bytes.len() as u64;
             self.used = 0;
         }
-        let word = &self.words[self.used..self.used + 4];
-        self.used += 4;
-        u32::from_le_bytes(word.try_into().expect("4 bytes"))
+        let word = self.words[self.used];
+        self.used += 1;
+        u32::from_le_bytes(word)
     }
 
     /// Uniform in `0..bound`; `bound` is not 0.
@@ -182,7 +187,7 @@ impl<'a> Draws<'a> {
 
 impl Drop for Draws<'_> {
     fn drop(&mut self) {
-        self.words.zeroize();
+        self.words[..self.filled].as_flattened_mut().zeroize();
     }
 }
 

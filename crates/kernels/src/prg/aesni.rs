@@ -10,6 +10,10 @@ use super::BLOCK;
 const LANES: usize = 8;
 pub(super) const ROUNDS: usize = 10;
 
+pub(super) const ROUND_CONSTANTS: [i32; ROUNDS] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36];
+/// The places of the bytes of the last word, rotated by a byte.
+pub(super) const LAST_WORD: i32 = 0x0c0f_0e0d;
+
 /// Round keys by round, then by seed.
 pub(super) type RoundKeys<const N: usize> = [[__m128i; N]; ROUNDS + 1];
 
@@ -38,14 +42,13 @@ pub(super) fn short_rows(seeds: &[[u8; BLOCK]], width: usize, rows: &mut [u8], x
 /// The key schedules of `N` seeds, interleaved.
 #[target_feature(enable = "aes,ssse3")]
 pub(super) fn expand<const N: usize>(seeds: &[[u8; BLOCK]; N], keys: &mut RoundKeys<N>) {
-    const ROUND_CONSTANTS: [i32; ROUNDS] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36];
     for (key, seed) in keys[0].iter_mut().zip(seeds) {
         // SAFETY: the seed has 16 bytes, and the load needs no alignment.
         *key = unsafe { _mm_loadu_si128(seed.as_ptr().cast()) };
     }
     // The last word, rotated by a byte, in all four columns: ShiftRows leaves such a block as it is, so AESENCLAST
     // yields SubWord of it, with the round constant as its key. It is faster than AESKEYGENASSIST.
-    let last_word = _mm_set1_epi32(0x0c0f_0e0d);
+    let last_word = _mm_set1_epi32(LAST_WORD);
     for (round, constant) in ROUND_CONSTANTS.into_iter().enumerate() {
         let constant = _mm_set1_epi32(constant);
         let (done, next) = keys.split_at_mut(round + 1);
@@ -77,9 +80,9 @@ fn encrypt_counter(keys: &RoundKeys<LANES>, block: u64) -> [__m128i; LANES] {
     states
 }
 
+/// Writes (or XORs) as much of a block as `place`, at most 16 bytes, has room for.
 #[inline]
-#[target_feature(enable = "aes,ssse3")]
-fn put(block: __m128i, place: &mut [u8], xor: bool) {
+pub(super) fn put(block: __m128i, place: &mut [u8], xor: bool) {
     let mut bytes = [0; BLOCK];
     // SAFETY: the array has 16 bytes, and the store needs no alignment.
     unsafe { _mm_storeu_si128(bytes.as_mut_ptr().cast(), block) };

@@ -5,6 +5,8 @@ mod aesni;
 mod short;
 #[cfg(target_arch = "x86_64")]
 mod vaes;
+#[cfg(target_arch = "x86_64")]
+mod vaes_short;
 
 use aes::Aes128;
 use aes::cipher::{InnerIvInit, KeyInit, StreamCipher, StreamCipherCoreWrapper, StreamCipherSeek};

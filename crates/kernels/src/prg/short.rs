@@ -5,6 +5,8 @@ use aes::cipher::{InnerIvInit, KeyInit, StreamCipher, StreamCipherCoreWrapper};
 use ctr::{CtrCore, flavors};
 
 use super::BLOCK;
+#[cfg(target_arch = "x86_64")]
+use super::{aesni, vaes, vaes_short};
 use crate::threads::for_each_chunk;
 
 /// Rows per task.
@@ -33,14 +35,26 @@ pub fn short_prg_rows(seeds: &[u8], width: usize, dst: &mut [u8], xor: bool) {
     for_each_chunk(dst, CHUNK_ROWS * width, |i, rows| {
         let first = i * CHUNK_ROWS;
         let seeds = &seeds[first..first + rows.len() / width];
-        #[cfg(target_arch = "x86_64")]
-        if super::aesni::available() {
-            // SAFETY: the processor has the instructions.
-            let done = unsafe { super::aesni::short_rows(seeds, width, rows, xor) };
-            return one_by_one(&seeds[done..], width, &mut rows[done * width..], xor);
-        }
-        one_by_one(seeds, width, rows, xor);
+        let done = many_at_a_time(seeds, width, rows, xor);
+        one_by_one(&seeds[done..], width, &mut rows[done * width..], xor);
     });
+}
+
+/// Does as many rows as the processor's instructions take together, and says how many.
+fn many_at_a_time(seeds: &[[u8; BLOCK]], width: usize, rows: &mut [u8], xor: bool) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if vaes::available() {
+            // SAFETY: the processor has the instructions.
+            return unsafe { vaes_short::short_rows(seeds, width, rows, xor) };
+        }
+        if aesni::available() {
+            // SAFETY: the processor has the instructions.
+            return unsafe { aesni::short_rows(seeds, width, rows, xor) };
+        }
+    }
+    let _ = (seeds, width, rows, xor);
+    0
 }
 
 fn one_by_one(seeds: &[[u8; BLOCK]], width: usize, rows: &mut [u8], xor: bool) {
@@ -71,9 +85,9 @@ mod tests {
         let mut short = [1; 16];
         short_prg(&[0; 16], &mut short);
         assert_eq!(short, block);
-        let mut rows = [1; 9 * 16];
-        short_prg_rows(&[0; 9 * 16], 16, &mut rows, false);
-        assert_eq!(rows.as_chunks().0, [block; 9]);
+        let mut rows = [1; 19 * 16];
+        short_prg_rows(&[0; 19 * 16], 16, &mut rows, false);
+        assert_eq!(rows.as_chunks().0, [block; 19]);
     }
 
     fn check(n: usize, width: usize, xor: bool) {
@@ -84,6 +98,17 @@ mod tests {
         short_prg_rows(&seeds, width, &mut rows, xor);
         one_by_one(seeds.as_chunks().0, width, &mut expected, xor);
         assert!(rows == expected, "{n} rows of {width} bytes, xor: {xor}");
+        #[cfg(target_arch = "x86_64")]
+        if aesni::available() {
+            let mut rows = vec![0x55; n * width];
+            // SAFETY: the processor has the instructions.
+            let done = unsafe { aesni::short_rows(seeds.as_chunks().0, width, &mut rows, xor) };
+            assert_eq!(done, n / 8 * 8);
+            assert!(
+                rows[..done * width] == expected[..done * width],
+                "by eight: {n} rows of {width} bytes, xor: {xor}"
+            );
+        }
     }
 
     proptest! {

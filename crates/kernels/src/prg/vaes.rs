@@ -12,6 +12,10 @@ const WIDE: usize = 64;
 /// Registers that are encrypted together, so that one's latency hides behind the others' work.
 const LANES: usize = 8;
 
+pub(super) fn available() -> bool {
+    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("vaes")
+}
+
 /// A key schedule. It exists only where [`WideKey::new`] has found the instructions.
 pub(super) struct WideKey {
     round_keys: [[__m128i; 1]; ROUNDS + 1],
@@ -20,10 +24,7 @@ pub(super) struct WideKey {
 impl WideKey {
     /// The key schedule, or `None` if the processor lacks the instructions.
     pub(super) fn new(key: &[u8; BLOCK]) -> Option<WideKey> {
-        let wide = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("vaes");
-        if !(wide && aesni::available()) {
+        if !(available() && aesni::available()) {
             return None;
         }
         // SAFETY: an all-zero register is a value.
