@@ -1,0 +1,32 @@
+//! Pseudorandom bytes and pseudorandom changes of valid inputs for every decoder of what a stranger can send. The same
+//! decoders are fuzzed (`fuzz/`), which goes deeper and takes longer.
+
+#[path = "../../../fuzz/src/lib.rs"]
+mod decoders;
+
+use ostrakon_crypto::hash::digest;
+
+/// Inputs for each decoder. `cargo xtask test --nightly` sets the variable.
+fn inputs() -> u64 {
+    if std::env::var_os("OSTRAKON_NIGHTLY").is_some() { 200_000 } else { 2_000 }
+}
+
+#[test]
+fn no_decoder_panics_or_accepts_what_it_must_not() {
+    for decoder in &decoders::DECODERS {
+        for number in 0..inputs() {
+            let bytes = digest("ostrakon/v1/testkit/decoder input", &number.to_le_bytes()).0;
+            let length = 4 * (1 + number as usize % 8);
+            let outcome = std::panic::catch_unwind(|| decoders::exercise(decoder.name, &bytes[..length]));
+            assert!(outcome.is_ok(), "decoder {}, input {number}: see the panic above", decoder.name);
+        }
+    }
+}
+
+#[test]
+fn every_valid_input_is_accepted_unchanged() {
+    for decoder in &decoders::DECODERS {
+        let valid = (decoder.valid)();
+        assert!((decoder.read)(&valid), "{} refuses its own valid input", decoder.name);
+    }
+}
