@@ -203,13 +203,18 @@ impl Outbox {
 
     /// Learns from a verified board entry. Entries are shown in order, none left out.
     pub fn observe(&mut self, entry: &Entry) -> Observed {
-        let number = entry.epoch.number;
+        self.observe_with(entry.epoch.number, |message| entry.messages.iter().any(|text| text == message))
+    }
+
+    /// Like [`Outbox::observe`], for a program with several participants, whose messages may be equal: `holds` says whether
+    /// the entry of epoch `number` holds the message, and counts every copy for one participant only.
+    pub fn observe_with(&mut self, number: u64, holds: impl FnOnce(&[u8]) -> bool) -> Observed {
         self.over = self.over.max(Some(number));
         let Some(undecided) = self.undecided.filter(|undecided| *undecided <= number) else {
             return Observed::Nothing;
         };
         self.undecided = None;
-        if number == undecided && self.message.as_ref().is_some_and(|text| entry.messages.contains(text)) {
+        if number == undecided && self.message.as_deref().is_some_and(holds) {
             self.message = None;
             return Observed::Published;
         }
