@@ -6,6 +6,7 @@
 use std::sync::LazyLock;
 
 use ostrakon_broadcast::board::{Archive, Entry, SignedEntry};
+use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::room::{EngineKind, EpochId, Mode, RoomDescriptor, Servers};
 use ostrakon_broadcast::row::{Content, RowFormat};
 use ostrakon_crypto::{Digest, SigningKey};
@@ -23,12 +24,13 @@ pub struct Decoder {
 }
 
 /// All decoders.
-pub const DECODERS: [Decoder; 5] = [
+pub const DECODERS: [Decoder; 6] = [
     Decoder { name: "message_header", valid: valid_header, read: read_header },
     Decoder { name: "board_entry", valid: || encode(&VALID_ARCHIVE.entries[0]), read: read_entry },
     Decoder { name: "archive", valid: || VALID_ARCHIVE.to_text().into_bytes(), read: read_archive },
     Decoder { name: "row", valid: valid_row, read: read_row },
     Decoder { name: "room", valid: valid_room, read: read_room },
+    Decoder { name: "link", valid: || valid_link().to_string().into_bytes(), read: read_link },
 ];
 
 /// Gives `data` to the named decoder, once as it stands and once as a list of changes to an input that is valid.
@@ -164,5 +166,16 @@ fn read_room(bytes: &[u8]) -> bool {
     let cover = format.encode(&Content::Cover).expect("a cover is empty");
     assert_eq!(cover.len(), format.width());
     assert_eq!(format.decode(&cover), Some(Content::Cover), "every valid room has rows");
+    true
+}
+
+fn valid_link() -> Link {
+    Link { origin: "https://one.example:8443".to_owned(), room: room().id(), servers: VALID_ARCHIVE.servers.digest() }
+}
+
+fn read_link(bytes: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let Ok(link) = text.parse::<Link>() else { return false };
+    assert_eq!(link.to_string(), text.trim(), "only one spelling of a link is accepted");
     true
 }
