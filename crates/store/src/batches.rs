@@ -1,0 +1,173 @@
+//! The stock: files of preprocessed material and their index.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+
+use ostrakon_crypto::{Digest, hash};
+
+use crate::files::{failure, remove, write_whole};
+use crate::transaction::{array, from_sql, to_sql};
+use crate::{Error, Store};
+
+/// What has become of a batch on this server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchState {
+    /// Being prepared, or to be.
+    Planned = 0,
+    /// Its file is on disk.
+    Stored = 1,
+    /// An epoch collects with it.
+    Reserved = 2,
+    /// An epoch was sealed with it. The file remains until the epoch is finished.
+    Spent = 3,
+    /// Thrown away.
+    Discarded = 4,
+}
+
+impl BatchState {
+    fn read(number: i64) -> Result<Self, Error> {
+        let all = [Self::Planned, Self::Stored, Self::Reserved, Self::Spent, Self::Discarded];
+        all.into_iter().find(|state| *state as i64 == number).ok_or(Error::Corrupt("batches.state"))
+    }
+}
+
+/// A batch on record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchRow {
+    /// Its number.
+    pub number: u64,
+    /// Rows of its tables.
+    pub rows: u32,
+    /// Bytes of a row.
+    pub width: u32,
+    /// What has become of it here.
+    pub state: BatchState,
+    /// Bit j: server j holds it.
+    pub ready: u8,
+    /// Bit j: server j does not hold it and never will.
+    pub dropped: u8,
+    /// Whether its file is here.
+    pub on_disk: bool,
+}
+
+type Columns = (i64, i64, i64, i64, i64, i64, bool);
+
+fn digest(bytes: &[u8]) -> Digest {
+    hash::digest("ostrakon/v1/store/batch file", bytes)
+}
+
+impl Store {
+    /// Every batch that is not yet thrown away, or whose file is still here; and the newest.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn live_batches(&self) -> Result<Vec<BatchRow>, Error> {
+        let query = sqlx::query_as(
+            "SELECT number, rows, width, state, ready, dropped, digest IS NOT NULL FROM batches \
+             WHERE state < ? OR digest IS NOT NULL OR number = (SELECT max(number) FROM batches) ORDER BY number",
+        );
+        let rows: Vec<Columns> = query.bind(BatchState::Spent as i64).fetch_all(&self.readers).await?;
+        let read = |(number, rows, width, state, ready, dropped, on_disk): Columns| {
+            Ok(BatchRow {
+                number: from_sql(number, "batches.number")?,
+                rows: from_sql(rows, "batches.rows")?,
+                width: from_sql(width, "batches.width")?,
+                state: BatchState::read(state)?,
+                ready: from_sql(ready, "batches.ready")?,
+                dropped: from_sql(dropped, "batches.dropped")?,
+                on_disk,
+            })
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// Writes a planned batch to disk, file first, then the index.
+    ///
+    /// # Errors
+    /// [`Error::State`] if the batch is not planned (any more); the file is then deleted again. The disk's.
+    pub async fn put_batch(&self, number: u64, bytes: Vec<u8>) -> Result<(), Error> {
+        let path = self.stock_path(number);
+        let digest = off_thread(move || {
+            write_whole(&path, &bytes)?;
+            Ok(digest(&bytes))
+        })
+        .await?;
+        let mut transaction = self.begin("put a batch into stock").await?;
+        let done = sqlx::query("UPDATE batches SET state = ?, digest = ? WHERE number = ? AND state = ?")
+            .bind(BatchState::Stored as i64)
+            .bind(digest.0.as_slice())
+            .bind(to_sql(number)?)
+            .bind(BatchState::Planned as i64)
+            .execute(&mut *transaction)
+            .await?;
+        if done.rows_affected() != 1 {
+            drop(transaction);
+            remove(&self.stock_path(number))?;
+            return Err(Error::State("only a planned batch can be put into stock"));
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    /// Reads a batch from disk.
+    ///
+    /// # Errors
+    /// [`Error::DamagedStock`] if the file is not what was written; [`Error::State`] if it is not in the index.
+    pub async fn batch(&self, number: u64) -> Result<Vec<u8>, Error> {
+        let query = sqlx::query_scalar("SELECT digest FROM batches WHERE number = ?").bind(to_sql(number)?);
+        let expected: Option<Option<Vec<u8>>> = query.fetch_optional(&self.readers).await?;
+        let expected = expected.flatten().ok_or(Error::State("the batch is not on disk"))?;
+        let expected = Digest(array(&expected, "batches.digest")?);
+        let path = self.stock_path(number);
+        off_thread(move || {
+            let bytes = std::fs::read(&path).map_err(failure(&path))?;
+            if digest(&bytes) == expected { Ok(bytes) } else { Err(Error::DamagedStock { path }) }
+        })
+        .await
+    }
+
+    /// Deletes the file of a batch that is spent or thrown away, index first, then the file.
+    ///
+    /// # Errors
+    /// [`Error::State`] if the batch may still be used; the disk's.
+    pub async fn delete_batch(&self, number: u64) -> Result<(), Error> {
+        let mut transaction = self.begin("delete a batch").await?;
+        let done = sqlx::query("UPDATE batches SET digest = NULL WHERE number = ? AND state IN (?, ?)")
+            .bind(to_sql(number)?)
+            .bind(BatchState::Spent as i64)
+            .bind(BatchState::Discarded as i64)
+            .execute(&mut *transaction)
+            .await?;
+        if done.rows_affected() != 1 {
+            return Err(Error::State("only a batch that is spent or discarded can be deleted"));
+        }
+        transaction.commit().await?;
+        remove(&self.stock_path(number))
+    }
+
+    /// Deletes files that the index does not name: a crash came between the file and the index.
+    pub(crate) async fn delete_unnamed_stock(&self) -> Result<(), Error> {
+        let query = sqlx::query_scalar("SELECT number FROM batches WHERE digest IS NOT NULL");
+        let named: Vec<i64> = query.fetch_all(&self.readers).await?;
+        let named: BTreeSet<_> = named.into_iter().map(|number| format!("{number}.batch")).collect();
+        let directory = self.directory.join("stock");
+        for file in std::fs::read_dir(&directory).map_err(failure(&directory))? {
+            let file = file.map_err(failure(&directory))?;
+            let path = file.path();
+            let ours = matches!(path.extension().and_then(OsStr::to_str), Some("batch" | "partial"));
+            if ours && !named.contains(&*file.file_name().to_string_lossy()) {
+                remove(&path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs work on files where it may block.
+async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        // The runtime is being shut down, or the work panicked, which is passed on.
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(_) => Err(Error::State("the process is shutting down")),
+    }
+}

@@ -1,0 +1,154 @@
+//! Boards: what was published, with the servers' signatures.
+
+use ostrakon_crypto::{Digest, Signature};
+use ostrakon_party::PartyId;
+use sqlx::SqliteConnection;
+
+use crate::transaction::{array, from_sql, to_sql};
+use crate::{EpochState, Error, RoomKey, Store};
+
+/// An entry to be put on a board.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewEntry {
+    /// Its digest.
+    pub digest: Digest,
+    /// The entry, encoded.
+    pub body: Vec<u8>,
+    /// The signatures that are there.
+    pub signatures: Vec<(PartyId, Signature)>,
+}
+
+/// An entry on record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryRow {
+    /// Its place on the board, from 0.
+    pub position: u64,
+    /// Its epoch.
+    pub epoch: u64,
+    /// The entry, encoded.
+    pub body: Vec<u8>,
+    /// Signatures by party, ascending.
+    pub signatures: Vec<(PartyId, Signature)>,
+}
+
+impl Store {
+    /// Settles an epoch: records its outcome and, if it published something, puts the entry on the board.
+    ///
+    /// # Errors
+    /// [`Error::State`] if the epoch is not sealed or was settled before; the disk's.
+    pub async fn settle_epoch(
+        &self,
+        room: &RoomKey,
+        epoch: u64,
+        outcome: &[u8],
+        entry: Option<&NewEntry>,
+    ) -> Result<(), Error> {
+        let mut transaction = self.begin("settle an epoch").await?;
+        let update = "UPDATE epochs SET state = ?, outcome = ? WHERE room = ? AND number = ? AND state = ?";
+        let done = sqlx::query(update)
+            .bind(EpochState::Settled as i64)
+            .bind(outcome)
+            .bind(room.as_slice())
+            .bind(to_sql(epoch)?)
+            .bind(EpochState::Sealed as i64)
+            .execute(&mut *transaction)
+            .await?;
+        if done.rows_affected() != 1 {
+            return Err(Error::State("an epoch is settled once, after it was sealed"));
+        }
+        if let Some(entry) = entry {
+            // The next place on the board. The primary key refuses a second entry there, UNIQUE a second one of the epoch.
+            let insert = "INSERT INTO entries (room, position, epoch, digest, body) \
+                          SELECT ?1, (SELECT count(*) FROM entries WHERE room = ?1), ?2, ?3, ?4";
+            sqlx::query(insert)
+                .bind(room.as_slice())
+                .bind(to_sql(epoch)?)
+                .bind(entry.digest.0.as_slice())
+                .bind(&entry.body)
+                .execute(&mut *transaction)
+                .await?;
+            for (party, signature) in &entry.signatures {
+                sign(&mut transaction, room, epoch, *party, signature).await?;
+            }
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    /// Adds a signature to an entry that is on the board. The first one of each server stands.
+    ///
+    /// # Errors
+    /// The disk's; also if there is no such entry.
+    pub async fn add_signature(
+        &self,
+        room: &RoomKey,
+        epoch: u64,
+        party: PartyId,
+        signature: &Signature,
+    ) -> Result<(), Error> {
+        let mut transaction = self.begin("add a signature").await?;
+        sign(&mut transaction, room, epoch, party, signature).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    /// How many entries a board has, and the digest of the last.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn board_head(&self, room: &RoomKey) -> Result<(u64, Option<Digest>), Error> {
+        let query = "SELECT position, digest FROM entries WHERE room = ? ORDER BY position DESC LIMIT 1";
+        let query = sqlx::query_as(query).bind(room.as_slice());
+        let last: Option<(i64, Vec<u8>)> = query.fetch_optional(&self.readers).await?;
+        let Some((position, digest)) = last else { return Ok((0, None)) };
+        let length = from_sql::<u64>(position, "entries.position")? + 1;
+        Ok((length, Some(Digest(array(&digest, "entries.digest")?))))
+    }
+
+    /// At most `count` entries of a board from `position` on, in order.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn entries(&self, room: &RoomKey, position: u64, count: u32) -> Result<Vec<EntryRow>, Error> {
+        let query =
+            "SELECT position, epoch, body FROM entries WHERE room = ? AND position >= ? ORDER BY position LIMIT ?";
+        let query = sqlx::query_as(query).bind(room.as_slice()).bind(to_sql(position)?).bind(count);
+        let rows: Vec<(i64, i64, Vec<u8>)> = query.fetch_all(&self.readers).await?;
+        let mut entries = Vec::with_capacity(rows.len());
+        for (position, epoch, body) in rows {
+            let signatures = self.signatures(room, epoch).await?;
+            let position = from_sql(position, "entries.position")?;
+            entries.push(EntryRow { position, epoch: from_sql(epoch, "entries.epoch")?, body, signatures });
+        }
+        Ok(entries)
+    }
+
+    async fn signatures(&self, room: &RoomKey, epoch: i64) -> Result<Vec<(PartyId, Signature)>, Error> {
+        let query = "SELECT party, signature FROM signatures WHERE room = ? AND epoch = ? ORDER BY party";
+        let query = sqlx::query_as(query).bind(room.as_slice()).bind(epoch);
+        let rows: Vec<(i64, Vec<u8>)> = query.fetch_all(&self.readers).await?;
+        let read = |(party, signature): (i64, Vec<u8>)| {
+            let signature = Signature(array(&signature, "signatures.signature")?);
+            Ok((PartyId(from_sql(party, "signatures.party")?), signature))
+        };
+        rows.into_iter().map(read).collect()
+    }
+}
+
+async fn sign(
+    connection: &mut SqliteConnection,
+    room: &RoomKey,
+    epoch: u64,
+    party: PartyId,
+    signature: &Signature,
+) -> Result<(), Error> {
+    // The primary key makes it one per server.
+    let insert = "INSERT INTO signatures (room, epoch, party, signature) VALUES (?, ?, ?, ?) \
+                  ON CONFLICT (room, epoch, party) DO NOTHING";
+    sqlx::query(insert)
+        .bind(room.as_slice())
+        .bind(to_sql(epoch)?)
+        .bind(party.0)
+        .bind(signature.0.as_slice())
+        .execute(connection)
+        .await?;
+    Ok(())
+}

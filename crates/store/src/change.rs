@@ -1,0 +1,269 @@
+//! What a delivered announcement does to the recorded state: written in the same transaction that marks it delivered.
+
+use ostrakon_crypto::VerifyingKey;
+use ostrakon_party::PartyId;
+use sqlx::SqliteConnection;
+
+use crate::transaction::to_sql;
+use crate::{BatchState, EpochState, Error, RoomKey};
+
+/// One change. Whoever makes it has checked that the state allows it; the schema's constraints check again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A room comes into being.
+    CreateRoom {
+        /// Its id.
+        room: RoomKey,
+        /// Its encoded descriptor.
+        descriptor: Vec<u8>,
+        /// The server whose operator made it.
+        author: PartyId,
+    },
+    /// A room is closed.
+    CloseRoom {
+        /// Its id.
+        room: RoomKey,
+    },
+    /// A batch is to be prepared.
+    PlanBatch {
+        /// Its number.
+        number: u64,
+        /// Rows of its tables.
+        rows: u32,
+        /// Bytes of a row.
+        width: u32,
+    },
+    /// A server holds a batch.
+    BatchReady {
+        /// The batch.
+        number: u64,
+        /// The server.
+        party: PartyId,
+    },
+    /// A server does not hold a batch and never will.
+    BatchDropped {
+        /// The batch.
+        number: u64,
+        /// The server.
+        party: PartyId,
+    },
+    /// An epoch begins to collect, and reserves its batch.
+    OpenEpoch {
+        /// The room.
+        room: RoomKey,
+        /// The epoch's number.
+        epoch: u64,
+        /// The batch.
+        batch: u64,
+        /// When, in milliseconds since 1970 by this server's clock.
+        at: u64,
+    },
+    /// Slots get owners.
+    Assign {
+        /// The room.
+        room: RoomKey,
+        /// The epoch.
+        epoch: u64,
+        /// The server that gives these slots out.
+        author: PartyId,
+        /// The number of its announcement.
+        announcement: u64,
+        /// Slots and their owners.
+        slots: Vec<(u32, VerifyingKey)>,
+        /// When, in milliseconds since 1970 by this server's clock.
+        at: u64,
+    },
+    /// An epoch stops collecting and is to be computed; its batch is spent on it.
+    SealEpoch {
+        /// The room.
+        room: RoomKey,
+        /// The epoch.
+        epoch: u64,
+        /// For each server, how many of its announcements count: later ones that assign slots of this epoch do not.
+        cut: Vec<u64>,
+    },
+    /// An epoch ends before it was sealed; its batch is thrown away.
+    VoidEpoch {
+        /// The room.
+        room: RoomKey,
+        /// The epoch.
+        epoch: u64,
+        /// How it ended, encoded.
+        outcome: Vec<u8>,
+    },
+}
+
+impl Change {
+    /// Applies the change. Every statement names the state it expects; if that is not so, nothing is changed.
+    pub(crate) async fn apply(&self, connection: &mut SqliteConnection) -> Result<(), Error> {
+        match self {
+            Change::CreateRoom { room, descriptor, author } => {
+                sqlx::query("INSERT INTO rooms (id, descriptor, author) VALUES (?, ?, ?)")
+                    .bind(room.as_slice())
+                    .bind(descriptor)
+                    .bind(author.0)
+                    .execute(connection)
+                    .await?;
+            }
+            Change::CloseRoom { room } => {
+                sqlx::query("UPDATE rooms SET open = 0 WHERE id = ?").bind(room.as_slice()).execute(connection).await?;
+            }
+            Change::PlanBatch { number, rows, width } => {
+                sqlx::query("INSERT INTO batches (number, rows, width) VALUES (?, ?, ?)")
+                    .bind(to_sql(*number)?)
+                    .bind(rows)
+                    .bind(width)
+                    .execute(connection)
+                    .await?;
+            }
+            Change::BatchReady { number, party } => {
+                sqlx::query("UPDATE batches SET ready = ready | (1 << ?) WHERE number = ?")
+                    .bind(party.0)
+                    .bind(to_sql(*number)?)
+                    .execute(connection)
+                    .await?;
+            }
+            Change::BatchDropped { number, party } => drop_batch(connection, *number, *party).await?,
+            Change::OpenEpoch { room, epoch, batch, at } => {
+                reserve(connection, *batch).await?;
+                sqlx::query("INSERT INTO epochs (room, number, batch, opened_at) VALUES (?, ?, ?, ?)")
+                    .bind(room.as_slice())
+                    .bind(to_sql(*epoch)?)
+                    .bind(to_sql(*batch)?)
+                    .bind(to_sql(*at)?)
+                    .execute(connection)
+                    .await?;
+            }
+            Change::Assign { room, epoch, author, announcement, slots, at } => {
+                assign(connection, room, *epoch, (*author, *announcement), slots, *at).await?;
+            }
+            Change::SealEpoch { room, epoch, cut } => seal(connection, room, *epoch, cut).await?,
+            Change::VoidEpoch { room, epoch, outcome } => void(connection, room, *epoch, outcome).await?,
+        }
+        Ok(())
+    }
+}
+
+async fn drop_batch(connection: &mut SqliteConnection, number: u64, party: PartyId) -> Result<(), Error> {
+    // A batch that is on disk but in no epoch is of no use any more. One that an epoch has reserved stays: whether
+    // the epoch is computed is not decided here.
+    sqlx::query(
+        "UPDATE batches SET dropped = dropped | (1 << ?), state = CASE WHEN state IN (?, ?) THEN ? ELSE state END \
+         WHERE number = ?",
+    )
+    .bind(party.0)
+    .bind(BatchState::Planned as i64)
+    .bind(BatchState::Stored as i64)
+    .bind(BatchState::Discarded as i64)
+    .bind(to_sql(number)?)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn reserve(connection: &mut SqliteConnection, batch: u64) -> Result<(), Error> {
+    // A batch that this server lost cannot be reserved by it; the epoch opens all the same and will be voided.
+    sqlx::query("UPDATE batches SET state = ? WHERE number = ? AND state = ?")
+        .bind(BatchState::Reserved as i64)
+        .bind(to_sql(batch)?)
+        .bind(BatchState::Stored as i64)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+async fn assign(
+    connection: &mut SqliteConnection,
+    room: &RoomKey,
+    epoch: u64,
+    (author, announcement): (PartyId, u64),
+    slots: &[(u32, VerifyingKey)],
+    at: u64,
+) -> Result<(), Error> {
+    for (slot, key) in slots {
+        sqlx::query("INSERT INTO assignments (room, epoch, slot, key, author, announcement) VALUES (?, ?, ?, ?, ?, ?)")
+            .bind(room.as_slice())
+            .bind(to_sql(epoch)?)
+            .bind(slot)
+            .bind(key.0.as_slice())
+            .bind(author.0)
+            .bind(to_sql(announcement)?)
+            .execute(&mut *connection)
+            .await?;
+    }
+    sqlx::query("UPDATE epochs SET begun_at = ? WHERE room = ? AND number = ? AND begun_at IS NULL")
+        .bind(to_sql(at)?)
+        .bind(room.as_slice())
+        .bind(to_sql(epoch)?)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+async fn seal(connection: &mut SqliteConnection, room: &RoomKey, epoch: u64, cut: &[u64]) -> Result<(), Error> {
+    for (author, end) in cut.iter().enumerate() {
+        // Submissions for slots that the cut leaves out fall with their assignment.
+        sqlx::query(
+            "DELETE FROM submissions WHERE room = ?1 AND epoch = ?2 AND slot IN (SELECT slot FROM assignments \
+             WHERE room = ?1 AND epoch = ?2 AND author = ?3 AND announcement >= ?4)",
+        )
+        .bind(room.as_slice())
+        .bind(to_sql(epoch)?)
+        .bind(to_sql(author as u64)?)
+        .bind(to_sql(*end)?)
+        .execute(&mut *connection)
+        .await?;
+        sqlx::query("DELETE FROM assignments WHERE room = ? AND epoch = ? AND author = ? AND announcement >= ?")
+            .bind(room.as_slice())
+            .bind(to_sql(epoch)?)
+            .bind(to_sql(author as u64)?)
+            .bind(to_sql(*end)?)
+            .execute(&mut *connection)
+            .await?;
+    }
+    leave_collecting(connection, room, epoch, EpochState::Sealed, None).await?;
+    set_batch_of(connection, room, epoch, BatchState::Spent).await
+}
+
+async fn void(connection: &mut SqliteConnection, room: &RoomKey, epoch: u64, outcome: &[u8]) -> Result<(), Error> {
+    leave_collecting(connection, room, epoch, EpochState::Finished, Some(outcome)).await?;
+    set_batch_of(connection, room, epoch, BatchState::Discarded).await?;
+    crate::submissions::forget(connection, room, epoch).await
+}
+
+async fn leave_collecting(
+    connection: &mut SqliteConnection,
+    room: &RoomKey,
+    epoch: u64,
+    state: EpochState,
+    outcome: Option<&[u8]>,
+) -> Result<(), Error> {
+    let update = "UPDATE epochs SET state = ?, outcome = ? WHERE room = ? AND number = ? AND state = ?";
+    let done = sqlx::query(update)
+        .bind(state as i64)
+        .bind(outcome)
+        .bind(room.as_slice())
+        .bind(to_sql(epoch)?)
+        .bind(EpochState::Collecting as i64)
+        .execute(connection)
+        .await?;
+    if done.rows_affected() != 1 {
+        return Err(Error::State("only an epoch that collects can be sealed or voided"));
+    }
+    Ok(())
+}
+
+async fn set_batch_of(
+    connection: &mut SqliteConnection,
+    room: &RoomKey,
+    epoch: u64,
+    state: BatchState,
+) -> Result<(), Error> {
+    sqlx::query("UPDATE batches SET state = ? WHERE number = (SELECT batch FROM epochs WHERE room = ? AND number = ?)")
+        .bind(state as i64)
+        .bind(room.as_slice())
+        .bind(to_sql(epoch)?)
+        .execute(connection)
+        .await?;
+    Ok(())
+}

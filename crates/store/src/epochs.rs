@@ -1,0 +1,134 @@
+//! Epochs and who owns their slots.
+
+use ostrakon_crypto::VerifyingKey;
+use ostrakon_party::PartyId;
+
+use crate::transaction::{array, from_sql, to_sql};
+use crate::{Error, RoomKey, Store};
+
+/// How far an epoch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EpochState {
+    /// It takes submissions.
+    Collecting = 0,
+    /// It is to be computed.
+    Sealed = 1,
+    /// Its outcome stands; other servers may still need this one's part in it.
+    Settled = 2,
+    /// Every server has settled it.
+    Finished = 3,
+}
+
+impl EpochState {
+    fn read(number: i64) -> Result<Self, Error> {
+        let all = [Self::Collecting, Self::Sealed, Self::Settled, Self::Finished];
+        all.into_iter().find(|state| *state as i64 == number).ok_or(Error::Corrupt("epochs.state"))
+    }
+}
+
+/// An epoch on record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EpochRow {
+    /// The room.
+    pub room: RoomKey,
+    /// Its number.
+    pub number: u64,
+    /// Its batch.
+    pub batch: u64,
+    /// How far it is.
+    pub state: EpochState,
+    /// When it was opened, in milliseconds since 1970 by this server's clock.
+    pub opened_at: u64,
+    /// When its first slot was assigned, likewise.
+    pub begun_at: Option<u64>,
+    /// How it ended, encoded; there from [`EpochState::Settled`] on.
+    pub outcome: Option<Vec<u8>>,
+}
+
+type Columns = (Vec<u8>, i64, i64, i64, i64, Option<i64>, Option<Vec<u8>>);
+
+/// An assigned slot on record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssignmentRow {
+    /// The slot.
+    pub slot: u32,
+    /// Its owner.
+    pub key: VerifyingKey,
+    /// The server that gave it out.
+    pub author: PartyId,
+    /// The number of its announcement.
+    pub announcement: u64,
+    /// Whether this server's issue for it may have left this server.
+    pub issued: bool,
+}
+
+impl Store {
+    /// The epochs that concern a running server: all that are not finished, and the newest of each room.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn live_epochs(&self) -> Result<Vec<EpochRow>, Error> {
+        let query = sqlx::query_as(
+            "SELECT room, number, batch, state, opened_at, begun_at, outcome FROM epochs AS e \
+             WHERE state < 3 OR number = (SELECT max(number) FROM epochs WHERE room = e.room) \
+             OR number = (SELECT max(number) FROM epochs WHERE room = e.room AND outcome IS NOT NULL) \
+             ORDER BY room, number",
+        );
+        let rows: Vec<Columns> = query.fetch_all(&self.readers).await?;
+        let read = |(room, number, batch, state, opened_at, begun_at, outcome): Columns| {
+            Ok(EpochRow {
+                room: array(&room, "epochs.room")?,
+                number: from_sql(number, "epochs.number")?,
+                batch: from_sql(batch, "epochs.batch")?,
+                state: EpochState::read(state)?,
+                opened_at: from_sql(opened_at, "epochs.opened_at")?,
+                begun_at: begun_at.map(|at| from_sql(at, "epochs.begun_at")).transpose()?,
+                outcome,
+            })
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// The assigned slots of an epoch, by slot.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn assignments(&self, room: &RoomKey, epoch: u64) -> Result<Vec<AssignmentRow>, Error> {
+        let query = sqlx::query_as(
+            "SELECT slot, key, author, announcement, issued FROM assignments WHERE room = ? AND epoch = ? \
+             ORDER BY slot",
+        );
+        let query = query.bind(room.as_slice()).bind(to_sql(epoch)?);
+        let rows: Vec<(i64, Vec<u8>, i64, i64, bool)> = query.fetch_all(&self.readers).await?;
+        let read = |(slot, key, author, announcement, issued): (i64, Vec<u8>, i64, i64, bool)| {
+            Ok(AssignmentRow {
+                slot: from_sql(slot, "assignments.slot")?,
+                key: VerifyingKey(array(&key, "assignments.key")?),
+                author: PartyId(from_sql(author, "assignments.author")?),
+                announcement: from_sql(announcement, "assignments.announcement")?,
+                issued,
+            })
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// Notes that all servers have settled an epoch, and forgets what was handed in for it. The board remains.
+    ///
+    /// # Errors
+    /// [`Error::State`] if it is not settled; the disk's.
+    pub async fn finish_epoch(&self, room: &RoomKey, epoch: u64) -> Result<(), Error> {
+        let mut transaction = self.begin("finish an epoch").await?;
+        let done = sqlx::query("UPDATE epochs SET state = ? WHERE room = ? AND number = ? AND state = ?")
+            .bind(EpochState::Finished as i64)
+            .bind(room.as_slice())
+            .bind(to_sql(epoch)?)
+            .bind(EpochState::Settled as i64)
+            .execute(&mut *transaction)
+            .await?;
+        if done.rows_affected() != 1 {
+            return Err(Error::State("only a settled epoch can be finished"));
+        }
+        crate::submissions::forget(&mut transaction, room, epoch).await?;
+        Ok(transaction.commit().await?)
+    }
+}

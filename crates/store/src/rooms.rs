@@ -1,0 +1,35 @@
+//! Rooms.
+
+use ostrakon_party::PartyId;
+
+use crate::transaction::{array, from_sql};
+use crate::{Error, RoomKey, Store};
+
+/// A room on record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomRow {
+    /// Its id.
+    pub room: RoomKey,
+    /// Its encoded descriptor.
+    pub descriptor: Vec<u8>,
+    /// The server whose operator made it.
+    pub author: PartyId,
+    /// Whether it is open.
+    pub open: bool,
+}
+
+impl Store {
+    /// Every room.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn rooms(&self) -> Result<Vec<RoomRow>, Error> {
+        let query = sqlx::query_as("SELECT id, descriptor, author, open FROM rooms");
+        let rows: Vec<(Vec<u8>, Vec<u8>, i64, bool)> = query.fetch_all(&self.readers).await?;
+        let read = |(id, descriptor, author, open): (Vec<u8>, _, _, _)| {
+            let author = PartyId(from_sql(author, "rooms.author")?);
+            Ok(RoomRow { room: array(&id, "rooms.id")?, descriptor, author, open })
+        };
+        rows.into_iter().map(read).collect()
+    }
+}
