@@ -1,6 +1,7 @@
 //! Permuting the rows of a table.
 
 use crate::Prg;
+use crate::memory::prefetch;
 use crate::threads::for_each_chunk;
 use crate::xor::xor_serial;
 
@@ -12,7 +13,6 @@ const TILE: usize = 1 << 12;
 const AHEAD: usize = 80;
 /// How many bytes of wide rows ahead the source is fetched.
 const AHEAD_BYTES: usize = 1 << 13;
-const CACHE_LINE: usize = 64;
 
 /// Row `i` of `dst` becomes row `index[i]` of `src`.
 ///
@@ -119,21 +119,6 @@ fn any_width(dst: &mut [u8], src: &[u8], width: usize, index: &[u32], xor: bool)
             row.copy_from_slice(from);
         }
     }
-}
-
-/// Asks for the cache lines of the `len` bytes from `start` on; a hint without effect on the result.
-#[inline(always)]
-fn prefetch(start: *const u8, len: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        for byte in (0..len).step_by(CACHE_LINE).chain([len - 1]) {
-            // SAFETY: prefetching is a hint that may name any address; nothing is dereferenced.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(byte).cast()) };
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (start, len, CACHE_LINE);
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Large zeroed buffers on huge pages.
+//! Large zeroed buffers on huge pages, and fetching ahead.
 
 /// Below this many bytes huge pages are not worth asking for.
 const LARGE: usize = 2 << 20;
@@ -32,6 +32,29 @@ fn prefer_huge_pages<T>(buffer: &mut [T]) {
         // SAFETY: the range lies within the buffer, which is borrowed exclusively, and the advice leaves contents alone.
         unsafe { libc::madvise(start.add(skip).cast(), (bytes - skip) / PAGE * PAGE, libc::MADV_HUGEPAGE) };
     }
+}
+
+/// Asks for the cache lines of the `len` bytes from `start` on; a hint without effect on the result.
+#[inline(always)]
+pub(crate) fn prefetch(start: *const u8, len: usize) {
+    const CACHE_LINE: usize = 64;
+    for byte in (0..len).step_by(CACHE_LINE) {
+        prefetch_line(start.wrapping_add(byte));
+    }
+    prefetch_line(start.wrapping_add(len - 1));
+}
+
+/// Asks for the cache line at `place`; a hint without effect on the result.
+#[inline(always)]
+pub(crate) fn prefetch_line(place: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: prefetching is a hint that may name any address; nothing is dereferenced.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
 }
 
 #[cfg(test)]

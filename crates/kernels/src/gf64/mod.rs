@@ -3,6 +3,8 @@
 //! An element is a `u64`: bit `i` is the coefficient of x^i; in bytes it is little-endian. Sums of products are kept
 //! as 128-bit polynomials and reduced once. Every path takes time independent of the values.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -12,6 +14,9 @@ use crate::threads::map_ranges;
 /// Bytes of a table per task.
 const CHUNK: usize = 1 << 18;
 const WORD: usize = 8;
+/// How many words ahead rows are fetched: the processor's own guesses come too late for two tables at once.
+#[cfg(target_arch = "x86_64")]
+const AHEAD: usize = 256;
 
 /// The product of two polynomials of degree below 64, not reduced.
 pub fn clmul_wide(a: u64, b: u64) -> u128 {
@@ -120,9 +125,15 @@ struct Share<'a> {
 /// `sums[k] = Σ_i (x_a + x_b)_i·a_ik + x_a_i·b_ik`, unreduced.
 fn weighted_columns(share: &Share, sums: &mut [u128]) {
     #[cfg(target_arch = "x86_64")]
-    if x86::available() {
-        // SAFETY: the processor has the instructions.
-        return unsafe { x86::weighted_columns(share, sums) };
+    {
+        if avx512::available() {
+            // SAFETY: the processor has the instructions.
+            return unsafe { avx512::weighted_columns(share, sums) };
+        }
+        if x86::available() {
+            // SAFETY: the processor has the instructions.
+            return unsafe { x86::weighted_columns(share, sums) };
+        }
     }
     portable::weighted_columns(share, sums);
 }

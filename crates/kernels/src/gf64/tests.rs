@@ -43,6 +43,16 @@ fn slow_replicated(c: &[u64], x_a: &[u64], x_b: &[u64], rows_a: &[u64], rows_b: 
     sum
 }
 
+/// The path between the fastest and the portable one, or the portable one where it does not exist.
+fn pclmul_columns(share: &Share, sums: &mut [u128]) {
+    #[cfg(target_arch = "x86_64")]
+    if x86::available() {
+        // SAFETY: the processor has the instructions.
+        return unsafe { x86::weighted_columns(share, sums) };
+    }
+    portable::weighted_columns(share, sums);
+}
+
 proptest! {
     #[test]
     fn products_agree_with_schoolbook(a: u64, b: u64) {
@@ -86,10 +96,13 @@ proptest! {
         prop_assert_eq!(replicated_rows(&c, c.len() * WORD, &x_a, &x_b, &rows_a, &rows_b), expected);
 
         let share = Share { x_a: &x_a, x_b: &x_b, rows_a: rows_a.as_chunks().0, rows_b: rows_b.as_chunks().0 };
-        let mut columns = vec![0; c.len()];
-        portable::weighted_columns(&share, &mut columns);
-        let by_columns = columns.iter().zip(&c).fold(0, |sum, (&column, &c)| sum ^ clmul_mul(reduce(column), c));
-        prop_assert_eq!(by_columns, expected);
+        let paths: [fn(&Share, &mut [u128]); 3] = [weighted_columns, pclmul_columns, portable::weighted_columns];
+        for path in paths {
+            let mut columns = vec![0; c.len()];
+            path(&share, &mut columns);
+            let sum = columns.iter().zip(&c).fold(0, |sum, (&column, &c)| sum ^ clmul_mul(reduce(column), c));
+            prop_assert_eq!(sum, expected);
+        }
     }
 }
 

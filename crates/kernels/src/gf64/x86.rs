@@ -2,7 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::{Share, WORD, reduce};
+use super::{AHEAD, Share, WORD, reduce};
+use crate::memory::prefetch_line;
 
 /// Columns whose sums are kept in registers together: 64 bytes of a row.
 const GROUP: usize = 8;
@@ -74,6 +75,8 @@ fn column_group<const K: usize>(share: &Share, width: usize, first: usize, sums:
     let mut registers = [_mm_setzero_si128(); K];
     let rows = share.rows_a.chunks_exact(width).zip(share.rows_b.chunks_exact(width));
     for ((row_a, row_b), (&x_a, &x_b)) in rows.zip(share.x_a.iter().zip(share.x_b)) {
+        prefetch_line(row_a.as_ptr().wrapping_add(first + AHEAD).cast());
+        prefetch_line(row_b.as_ptr().wrapping_add(first + AHEAD).cast());
         let (a, _) = row_a[first..].as_chunks::<K>();
         let (b, _) = row_b[first..].as_chunks::<K>();
         for k in 0..K {
