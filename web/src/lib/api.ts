@@ -1,0 +1,148 @@
+// The public HTTP interface of one server.
+
+import { count, flag, list, oneOf, opaque, optional, record, text, type Of } from './shape';
+
+const serversShape = record({
+  you: count,
+  session: text,
+  servers: list(record({ party: count, name: text, url: text, key: text })),
+});
+
+const roomShape = record({
+  descriptor: opaque,
+  state: oneOf('open', 'closed'),
+});
+
+const statusShape = record({
+  version: count,
+  epoch: optional(
+    record({
+      number: count,
+      phase: oneOf('collecting', 'waiting-for-stock'),
+      closes_in_ms: optional(count),
+      assigned: count,
+      submitted: count,
+    }),
+  ),
+  mixing: list(record({ number: count })),
+  last: optional(record({ number: count, outcome: text, detail: text })),
+  present: list(count),
+  board_length: count,
+  context: optional(opaque),
+});
+
+const issueShape = record({ slot: count, issue: text });
+const presenceShape = record({ home: flag });
+const acceptedShape = record({ accepted: flag });
+const boardShape = record({ entries: list(opaque) });
+
+/** The servers of a deployment, as one of them lists them; `raw` is the answer as it was received. */
+export type ServerList = Of<typeof serversShape> & { raw: string };
+export type RoomInfo = Of<typeof roomShape>;
+export type Status = Of<typeof statusShape>;
+/** What a server gives to the owner of a slot. */
+export interface Issue {
+  slot: number;
+  bytes: Uint8Array;
+}
+
+/** A server's refusal (RFC 9457). */
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    detail: string,
+  ) {
+    super(detail);
+  }
+}
+
+/** What the page asks of a server. */
+export interface Server {
+  servers(): Promise<ServerList>;
+  room(id: string): Promise<RoomInfo>;
+  status(id: string, after: number, signal: AbortSignal): Promise<Status>;
+  presence(id: string, presence: { key: string; time: number; signature: string }): Promise<void>;
+  issue(id: string, epoch: number, key: string, signature: string): Promise<Issue>;
+  submit(id: string, epoch: number, submission: { key: string; slot: number; body: Uint8Array }): Promise<void>;
+  board(id: string, from: number): Promise<unknown[]>;
+}
+
+/** Seconds that a server may take to say that nothing has changed. */
+const WAIT = 20;
+/** Milliseconds after which an answer is given up. */
+const PATIENCE = 15_000;
+
+/** A server at an origin. */
+export class HttpServer implements Server {
+  constructor(private readonly origin: string) {}
+
+  async servers(): Promise<ServerList> {
+    const raw = await this.ask('servers');
+    return { ...serversShape(JSON.parse(raw)), raw };
+  }
+
+  async room(id: string): Promise<RoomInfo> {
+    return roomShape(JSON.parse(await this.ask(`rooms/${id}`)));
+  }
+
+  async status(id: string, after: number, signal: AbortSignal): Promise<Status> {
+    const path = `rooms/${id}/status?after=${after}&wait=${WAIT}`;
+    return statusShape(JSON.parse(await this.ask(path, { signal }, PATIENCE + WAIT * 1000)));
+  }
+
+  async presence(id: string, presence: { key: string; time: number; signature: string }): Promise<void> {
+    presenceShape(JSON.parse(await this.post(`rooms/${id}/presence`, presence)));
+  }
+
+  async issue(id: string, epoch: number, key: string, signature: string): Promise<Issue> {
+    const answer = await this.ask(`rooms/${id}/epochs/${epoch}/issue?key=${key}&signature=${signature}`);
+    const { slot, issue } = issueShape(JSON.parse(answer));
+    return { slot, bytes: fromBase64(issue) };
+  }
+
+  async submit(id: string, epoch: number, submission: { key: string; slot: number; body: Uint8Array }): Promise<void> {
+    const body = toBase64(submission.body);
+    acceptedShape(JSON.parse(await this.post(`rooms/${id}/epochs/${epoch}/submission`, { ...submission, body })));
+  }
+
+  async board(id: string, from: number): Promise<unknown[]> {
+    return boardShape(JSON.parse(await this.ask(`rooms/${id}/board?from=${from}&wait=0`))).entries;
+  }
+
+  private post(path: string, body: unknown): Promise<string> {
+    return this.ask(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  }
+
+  private async ask(path: string, init: RequestInit = {}, patience = PATIENCE): Promise<string> {
+    const limit = AbortSignal.timeout(patience);
+    const signal = init.signal ? AbortSignal.any([init.signal, limit]) : limit;
+    const options: RequestInit = { cache: 'no-store', credentials: 'omit', ...init, signal };
+    const response = await fetch(`${this.origin}/api/v1/${path}`, options);
+    const answer = await response.text();
+    if (!response.ok) throw new Problem(response.status, detailOf(answer));
+    return answer;
+  }
+}
+
+function detailOf(answer: string): string {
+  try {
+    return record({ detail: text })(JSON.parse(answer)).detail;
+  } catch {
+    return 'the server refused without saying why';
+  }
+}
+
+/** base64url without padding. */
+export function toBase64(bytes: Uint8Array): string {
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('');
+  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+export function fromBase64(encoded: string): Uint8Array {
+  const binary = atob(encoded.replaceAll('-', '+').replaceAll('_', '/'));
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+}

@@ -1,0 +1,14 @@
+// The WASM module, loaded once.
+
+import init from '../wasm/ostrakon_wasm';
+import module from '../wasm/ostrakon_wasm_bg.wasm?url';
+
+let loading: Promise<unknown> | undefined;
+
+/** Loads the module; its functions may be called when this has resolved. */
+export async function loadCryptography(): Promise<void> {
+  loading ??= init({ module_or_path: module });
+  await loading;
+}
+
+export { Board, DeviceKey, Issues, Outbox, chooseHome, messageLimit, parseLink, roomId, serversDigest, submit } from '../wasm/ostrakon_wasm';

@@ -1,0 +1,92 @@
+// From a link to the servers that it pins.
+
+import { HttpServer, type Server } from './api';
+import { messageLimit, roomId, serversDigest } from './cryptography';
+import { count, record, text } from './shape';
+
+/** What a link says, apart from where it was opened. */
+export interface Pin {
+  room: string;
+  servers: string;
+}
+
+/** One server of a deployment. */
+export interface Operator {
+  party: number;
+  name: string;
+  origin: string;
+  api: Server;
+}
+
+/** A room whose servers and settings are the ones that the link names. */
+export interface Deployment {
+  pin: Pin;
+  operators: Operator[];
+  /** The servers' list as JSON, for the cryptography. */
+  servers: string;
+  /** The room's descriptor as JSON, for the cryptography. */
+  descriptor: string;
+  name: string;
+  seconds: number;
+  minimum: number;
+  capacity: number;
+  /** Bytes of the longest message. */
+  limit: number;
+  closed: boolean;
+}
+
+/** The servers are not the ones that the link names: nothing must be sent. */
+export class WrongServers extends Error {}
+
+const settingsShape = record({ name: text, seconds: count, minimum: count, capacity: count });
+
+export const ROUTE = /^#\/room\/([0-9a-f]{32})\/([0-9a-f]{64})$/;
+
+/** The room that the address names, if it does. */
+export function pinOf(hash: string): Pin | null {
+  const [, room, servers] = ROUTE.exec(hash) ?? [];
+  return room && servers ? { room, servers } : null;
+}
+
+/**
+ * Asks the server that the page came from for the others, and every one of them whether it says the same.
+ *
+ * Throws {@link WrongServers} if a server that answers is not one of the link's.
+ */
+export async function connect(pin: Pin, origin: string, at = (url: string): Server => new HttpServer(url)): Promise<Deployment> {
+  const entrance = at(origin);
+  const list = await entrance.servers();
+  if (serversDigest(list.raw) !== pin.servers) throw new WrongServers(origin);
+  const operators = list.servers.map(({ party, name, url }): Operator => {
+    const home = party === list.you;
+    return { party, name, origin: home ? origin : url, api: home ? entrance : at(url) };
+  });
+  await Promise.all(operators.map((operator) => confirm(operator, pin)));
+  const info = await firstAnswer(operators, (server) => server.room(pin.room));
+  const descriptor = JSON.stringify(info.descriptor);
+  if (roomId(descriptor) !== pin.room) throw new WrongServers(origin);
+  const { name, seconds, minimum, capacity } = settingsShape(info.descriptor);
+  const limit = messageLimit(descriptor);
+  const closed = info.state === 'closed';
+  return { pin, operators, servers: list.raw, descriptor, name, seconds, minimum, capacity, limit, closed };
+}
+
+/** A server that does not answer is merely away; one that names other servers is not one of ours. */
+async function confirm(operator: Operator, pin: Pin): Promise<void> {
+  const list = await operator.api.servers().catch(() => null);
+  if (list === null) return;
+  const same = list.you === operator.party && serversDigest(list.raw) === pin.servers;
+  if (!same) throw new WrongServers(operator.origin);
+}
+
+async function firstAnswer<T>(operators: Operator[], ask: (server: Server) => Promise<T>): Promise<T> {
+  let failure: unknown;
+  for (const { api } of operators) {
+    try {
+      return await ask(api);
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}

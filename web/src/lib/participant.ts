@@ -1,0 +1,255 @@
+// Takes part in every epoch of a room, with a message or with a cover: presence, slot, masks, submission.
+
+import { Problem, type Issue, type Server } from './api';
+import type { Clock } from './clock';
+import { chooseHome } from './cryptography';
+import type { Statuses } from './statuses';
+
+/** The cryptography of one device in one room. */
+export interface Device {
+  readonly publicKey: string;
+  signPresence(time: number, party: number): string;
+  signIssueRequest(epoch: number, party: number): string;
+  /**
+   * Makes the submission for the epoch that `context` describes, and writes down what it has put into it before
+   * returning. `null` if the epoch is over. Throws while `issues` (by party) do not suffice.
+   */
+  submission(context: unknown, slot: number, issues: (Uint8Array | undefined)[]): Uint8Array | null;
+}
+
+/** Where the participant stands. */
+export type Part =
+  | { at: 'looking' }
+  | { at: 'waiting'; home: number }
+  | { at: 'placed'; home: number; epoch: number }
+  | { at: 'handed-in'; home: number; epoch: number };
+
+export interface Surroundings {
+  room: string;
+  servers: Server[];
+  statuses: Statuses;
+  device: Device;
+  clock: Clock;
+  /** A number from 0 up to 1 that nobody else can guess. */
+  random(): number;
+  /** Called whenever the participant moves on. */
+  moved(part: Part): void;
+}
+
+/** Milliseconds between two signs of presence; a server forgets a participant after 30 s. */
+const HEARTBEAT = 10_000;
+/** Milliseconds between two questions for something that comes soon. */
+const POLL = 400;
+/** Least milliseconds between a submission and the sealing. */
+const MARGIN = 1_500;
+/** Most milliseconds between a submission and the sealing, in rooms with long epochs. */
+const EARLIEST = 60_000;
+/** Who was present so many milliseconds before the sealing and got no slot looks for another server. */
+const SETTLED = 5_000;
+
+interface Epoch {
+  number: number;
+  context: unknown;
+}
+
+export class Participant {
+  constructor(private readonly world: Surroundings) {}
+
+  /** Takes part until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    let avoid: number | undefined;
+    while (!signal.aborted) {
+      const home = await this.settle(avoid, signal);
+      if (home === undefined) return;
+      await this.stay(home, signal);
+      avoid = home;
+    }
+  }
+
+  /** Finds the emptiest server that lets this participant in. */
+  private async settle(avoid: number | undefined, signal: AbortSignal): Promise<number | undefined> {
+    const { statuses, random, moved } = this.world;
+    moved({ at: 'looking' });
+    while (!signal.aborted) {
+      const home = chooseHome(statuses.present(), avoid, Math.floor(random() * 2 ** 31));
+      if (home !== undefined && (await this.greet(home))) return home;
+      await statuses.next(POLL, signal);
+    }
+    return undefined;
+  }
+
+  /** Says to a server that this participant is there. */
+  private async greet(party: number): Promise<boolean> {
+    const { room, servers, device, clock } = this.world;
+    const time = Math.floor(clock.now() / 1000);
+    const presence = { key: device.publicKey, time, signature: device.signPresence(time, party) };
+    try {
+      await servers[party]?.presence(room, presence);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Takes part at one server until it stops answering or gives no slot. */
+  private async stay(home: number, signal: AbortSignal): Promise<void> {
+    const leave = new AbortController();
+    const until = AbortSignal.any([signal, leave.signal]);
+    const heart = this.beat(home, until).finally(() => leave.abort());
+    const since = this.world.clock.now();
+    let last = -1;
+    while (!until.aborted) {
+      this.world.moved({ at: 'waiting', home });
+      const epoch = await this.nextEpoch(home, last, until);
+      if (epoch === null) break;
+      last = epoch.number;
+      if (!(await this.takePart(epoch, home, since, until))) leave.abort();
+    }
+    await heart;
+  }
+
+  /** Keeps the presence alive; returns when the server has not answered twice. */
+  private async beat(home: number, signal: AbortSignal): Promise<void> {
+    let missed = 0;
+    while (missed < 2) {
+      await this.world.clock.sleep(HEARTBEAT, signal);
+      if (signal.aborted) return;
+      missed = (await this.greet(home)) ? 0 : missed + 1;
+    }
+  }
+
+  private async nextEpoch(home: number, last: number, signal: AbortSignal): Promise<Epoch | null> {
+    const { statuses } = this.world;
+    while (!signal.aborted) {
+      const status = statuses.reports[home]?.status;
+      const epoch = status?.epoch;
+      if (epoch?.phase === 'collecting' && status?.context && epoch.number > last) {
+        return { number: epoch.number, context: status.context };
+      }
+      await statuses.next(HEARTBEAT, signal);
+    }
+    return null;
+  }
+
+  /** One epoch from slot to submission. False if the home gave no slot although there was time. */
+  private async takePart(epoch: Epoch, home: number, since: number, signal: AbortSignal): Promise<boolean> {
+    const { statuses, clock, moved } = this.world;
+    const over = this.whenOver(epoch.number, home, signal);
+    const opened = clock.now();
+    const first = await this.ask(home, epoch.number, over);
+    if (!first) return signal.aborted || clock.now() - Math.max(since, opened) < SETTLED;
+    moved({ at: 'placed', home, epoch: epoch.number });
+    const issues: (Issue | undefined)[] = [];
+    issues[home] = first;
+    const others = statuses.reports.map((_, party) => party).filter((party) => party !== home);
+    const asked = others.map(async (party) => {
+      issues[party] = await this.ask(party, epoch.number, over);
+    });
+    await this.moment(home, over);
+    // Two servers' material may be enough; a third one that is slow is waited for up to this moment.
+    const submission = await this.compose(epoch, issues, over);
+    if (submission) {
+      await this.handIn(epoch.number, submission, signal);
+      if (!signal.aborted) moved({ at: 'handed-in', home, epoch: epoch.number });
+    }
+    await untilAborted(over);
+    await Promise.all(asked);
+    return true;
+  }
+
+  /** Aborts when the home server collects for a later epoch, or when `signal` does. */
+  private whenOver(number: number, home: number, signal: AbortSignal): AbortSignal {
+    const { statuses } = this.world;
+    const over = new AbortController();
+    const watch = async () => {
+      const current = () => statuses.reports[home]?.status?.epoch?.number;
+      while (!signal.aborted && current() === number) await statuses.next(HEARTBEAT, signal);
+      over.abort();
+    };
+    void watch();
+    return over.signal;
+  }
+
+  /** Asks a server for what it gives to this participant's slot until it gives it or `over`. */
+  private async ask(party: number, number: number, over: AbortSignal): Promise<Issue | undefined> {
+    const { room, servers, device, clock } = this.world;
+    const signature = device.signIssueRequest(number, party);
+    while (!over.aborted) {
+      try {
+        return await servers[party]?.issue(room, number, device.publicKey, signature);
+      } catch (error) {
+        if (error instanceof Problem && error.status === 409) return undefined;
+      }
+      await clock.sleep(POLL, over);
+    }
+    return undefined;
+  }
+
+  /**
+   * Waits for the moment of the submission. It is drawn without regard to whether there is something to say, so that
+   * it tells nothing, and lies late, so that what is written meanwhile comes along.
+   */
+  private async moment(home: number, over: AbortSignal): Promise<void> {
+    const { statuses, clock, random } = this.world;
+    const share = 0.2 + 0.2 * random();
+    const left = () => {
+      const seals = statuses.reports[home]?.sealsAt;
+      return seals === null || seals === undefined ? 0 : seals - clock.now();
+    };
+    const margin = Math.min(EARLIEST, Math.max(MARGIN, left() * share));
+    while (!over.aborted && left() > margin) await statuses.next(left() - margin, over);
+  }
+
+  private async compose(epoch: Epoch, issues: (Issue | undefined)[], over: AbortSignal): Promise<Submission | null> {
+    while (!over.aborted) {
+      const slot = agreedSlot(issues);
+      if (slot !== undefined) {
+        const given = issues.map((issue) => (issue?.slot === slot ? issue.bytes : undefined));
+        try {
+          const body = this.world.device.submission(epoch.context, slot, given);
+          return body && { slot, body };
+        } catch {
+          // Not enough, or contradictory, so far: another server's answer may decide.
+        }
+      }
+      await this.world.clock.sleep(POLL, over);
+    }
+    return null;
+  }
+
+  /** Hands the same bytes to every server; one that does not answer is asked again a few times. */
+  private async handIn(number: number, { slot, body }: Submission, signal: AbortSignal): Promise<void> {
+    const { room, servers, device, clock } = this.world;
+    const to = async (server: Server) => {
+      for (let tries = 0; tries < 5 && !signal.aborted; tries++) {
+        try {
+          return await server.submit(room, number, { key: device.publicKey, slot, body });
+        } catch (error) {
+          // A refusal stands, except where the server has not heard of the slot yet.
+          if (error instanceof Problem && error.status !== 404 && error.status < 429) return;
+        }
+        await clock.sleep(POLL, signal);
+      }
+    };
+    await Promise.all(servers.map(to));
+  }
+}
+
+interface Submission {
+  slot: number;
+  body: Uint8Array;
+}
+
+/** The slot that most servers name. */
+function agreedSlot(issues: (Issue | undefined)[]): number | undefined {
+  const named = issues.flatMap((issue) => (issue ? [issue.slot] : []));
+  const votes = (slot: number) => named.filter((other) => other === slot).length;
+  return named.find((slot) => votes(slot) >= 2);
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,104 @@
+// What each server says about the room, kept up to date by asking and asking again.
+
+import type { Server, Status } from './api';
+import type { Clock } from './clock';
+
+/** One server's latest word. */
+export interface Report {
+  reachable: boolean;
+  /** Its last status; stale while it is not reachable. */
+  status: Status | null;
+  /** When the epoch that collects is sealed, by this device's clock; `null` if that is open. */
+  sealsAt: number | null;
+}
+
+/** Pauses between questions, so that a lively room does not keep the page busy: milliseconds. */
+const PAUSE = 250;
+const RETRY = 2_000;
+
+export class Statuses {
+  readonly reports: Report[];
+  private waiting: (() => void)[] = [];
+
+  constructor(
+    private readonly room: string,
+    private readonly servers: Server[],
+    private readonly clock: Clock,
+  ) {
+    this.reports = servers.map(() => ({ reachable: false, status: null, sealsAt: null }));
+  }
+
+  /** Follows every server until `signal` aborts. */
+  async follow(signal: AbortSignal, changed: () => void): Promise<void> {
+    await Promise.all(this.servers.map((_, party) => this.followOne(party, signal, changed)));
+  }
+
+  private async followOne(party: number, signal: AbortSignal, changed: () => void): Promise<void> {
+    const server = this.servers[party];
+    while (server && !signal.aborted) {
+      let pause = PAUSE;
+      try {
+        // A server that started anew counts its versions anew; the first question after silence is for the present state.
+        const before = this.reports[party];
+        const after = before?.reachable && before.status ? before.status.version : 0;
+        this.take(party, await server.status(this.room, after, signal));
+      } catch {
+        if (signal.aborted) return;
+        this.lose(party);
+        pause = RETRY;
+      }
+      changed();
+      await this.clock.sleep(pause, signal);
+    }
+  }
+
+  /** Takes in what a server says. */
+  take(party: number, status: Status): void {
+    const left = status.epoch?.closes_in_ms ?? null;
+    const sealsAt = left === null ? null : this.clock.now() + left;
+    this.reports[party] = { reachable: true, status, sealsAt };
+    this.wake();
+  }
+
+  /** Notes that a server does not answer. */
+  lose(party: number): void {
+    const before = this.reports[party];
+    this.reports[party] = { status: before?.status ?? null, sealsAt: before?.sealsAt ?? null, reachable: false };
+    this.wake();
+  }
+
+  /** Resolves at the next word of any server, after `ms`, or when `signal` aborts. */
+  async next(ms: number, signal: AbortSignal): Promise<void> {
+    const done = new AbortController();
+    const woken = new Promise<void>((resolve) => this.waiting.push(resolve));
+    const asleep = this.clock.sleep(ms, AbortSignal.any([signal, done.signal]));
+    await Promise.race([woken, asleep]);
+    done.abort();
+  }
+
+  private wake(): void {
+    const waiting = this.waiting;
+    this.waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  /** Participants by server, as each tells of itself; -1 where it does not answer. */
+  present(): number[] {
+    return this.reports.map((report, party) => (report.reachable ? (report.status?.present[party] ?? -1) : -1));
+  }
+
+  /**
+   * Whether two servers say that epoch `number` is over and the board, of which `length` entries were verified, is no
+   * longer than that. One of the two is honest.
+   */
+  endedWithoutBoard(number: number, length: number): boolean {
+    return this.reports.filter(({ status }) => status !== null && saysEnded(status, number, length)).length >= 2;
+  }
+}
+
+function saysEnded({ last, mixing, epoch, board_length }: Status, number: number, length: number): boolean {
+  if (last === null || last.number < number) return false;
+  const published = last.number === number && last.outcome === 'published';
+  const pending = mixing.some((mix) => mix.number <= number) || (epoch !== null && epoch.number <= number);
+  return !published && !pending && board_length <= length;
+}

@@ -1,0 +1,8 @@
+import { mount } from 'svelte';
+
+import './app.css';
+import App from './components/App.svelte';
+
+const target = document.getElementById('app');
+if (!target) throw new Error('the document has no place for the page');
+mount(App, { target });
