@@ -1,6 +1,7 @@
 //! Large zeroed buffers on huge pages, and fetching ahead.
 
 /// Below this many bytes huge pages are not worth asking for.
+#[cfg(any(target_os = "linux", test))]
 const LARGE: usize = 2 << 20;
 
 /// A table of `len` zero bytes. Large ones are placed on huge pages where the system offers them (Linux): the first
@@ -20,18 +21,17 @@ pub(crate) fn zeroed_words(n: usize) -> Vec<u32> {
 
 /// Only a hint: where it fails or does not exist, nothing changes but speed.
 fn prefer_huge_pages<T>(buffer: &mut [T]) {
-    let bytes = size_of_val(buffer);
-    if bytes < LARGE {
-        return;
-    }
     #[cfg(target_os = "linux")]
-    {
+    if size_of_val(buffer) >= LARGE {
         const PAGE: usize = 4096;
+        let bytes = size_of_val(buffer);
         let start = buffer.as_mut_ptr().cast::<u8>();
         let skip = start.align_offset(PAGE);
         // SAFETY: the range lies within the buffer, which is borrowed exclusively, and the advice leaves contents alone.
         unsafe { libc::madvise(start.add(skip).cast(), (bytes - skip) / PAGE * PAGE, libc::MADV_HUGEPAGE) };
     }
+    #[cfg(not(target_os = "linux"))]
+    let _ = buffer;
 }
 
 /// Asks for the cache lines of the `len` bytes from `start` on; a hint without effect on the result.
