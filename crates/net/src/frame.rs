@@ -1,0 +1,311 @@
+//! The frames that two linked parties exchange inside TLS, and their strict decoding.
+//!
+//! A frame is an 8-byte prefix and at most [`MAX_LENGTH`] bytes. Prefix: kind (1 byte), length of what follows (3 bytes,
+//! little-endian), argument (4 bytes, little-endian). What the argument means, and how long a frame may be, depends on
+//! the kind; the length is checked before anything is read or allocated. Structures are postcard, canonical, nothing
+//! trailing ([`ostrakon_party::wire`]).
+
+use bytes::Bytes;
+use ostrakon_party::{Instance, Message, PartyId, SessionId, SignedHeader, Tag, wire};
+use serde::{Deserialize, Serialize};
+
+/// Bytes before every frame.
+pub const PREFIX: usize = 8;
+/// The longest message body that travels in one frame; longer ones travel in chunks.
+pub const SMALL: usize = 64 * 1024;
+/// The most bytes of a long body in one frame: with the prefix, sixteen full TLS records.
+pub const CHUNK: usize = 256 * 1024 - PREFIX;
+/// The longest frame, prefix apart.
+pub const MAX_LENGTH: usize = CHUNK;
+/// The most tunnelled bytes in one frame.
+pub const RELAYED: usize = SMALL;
+/// The version of this format; a peer that speaks another is refused.
+pub const VERSION: u16 = 1;
+
+/// An encoded header, depth and length are shorter than this.
+const MAX_HEAD: usize = 256;
+/// An encoded tag with limit, or a greeting, is shorter than this.
+const MAX_SHORT: usize = 64;
+/// Peer and leg, before what is relayed.
+const RELAY_HEAD: usize = 2;
+
+/// Bytes that are not a frame. The connection that they came by is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the peer sent bytes that are not a frame of this version; check that both servers run the same release")]
+pub struct Malformed;
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// First frame of both sides.
+    Hello = 1,
+    /// Nothing, to show that the sender lives.
+    Ping = 2,
+    /// Asks for a message.
+    Want = 3,
+    /// A short message. Argument: length of the encoded header.
+    Whole = 4,
+    /// The announcement of a long message. Argument: number of the transfer.
+    Head = 5,
+    /// A piece of a long message. Argument: number of the transfer.
+    Chunk = 6,
+    /// Opens a tunnel. Argument of this and the following: the circuit.
+    RelayOpen = 7,
+    /// Tunnelled bytes.
+    RelayData = 8,
+    /// Lets the other end send more.
+    RelayCredit = 9,
+    /// Closes a tunnel.
+    RelayEnd = 10,
+}
+
+impl Kind {
+    fn from_byte(byte: u8) -> Option<Self> {
+        use Kind::{Chunk, Head, Hello, Ping, RelayCredit, RelayData, RelayEnd, RelayOpen, Want, Whole};
+        [Hello, Ping, Want, Whole, Head, Chunk, RelayOpen, RelayData, RelayCredit, RelayEnd]
+            .into_iter()
+            .find(|kind| *kind as u8 == byte)
+    }
+
+    /// How long a frame of this kind may be, and whether its argument means something.
+    fn rule(self) -> (std::ops::RangeInclusive<usize>, bool) {
+        match self {
+            Kind::Hello | Kind::Want => (1..=MAX_SHORT, false),
+            Kind::Ping => (0..=0, false),
+            Kind::Whole => (1..=MAX_HEAD + SMALL, true),
+            Kind::Head => (1..=MAX_HEAD, true),
+            Kind::Chunk => (1..=CHUNK, true),
+            Kind::RelayOpen | Kind::RelayEnd => (RELAY_HEAD..=RELAY_HEAD, true),
+            Kind::RelayData => (RELAY_HEAD + 1..=RELAY_HEAD + RELAYED, true),
+            Kind::RelayCredit => (RELAY_HEAD + 4..=RELAY_HEAD + 4, true),
+        }
+    }
+}
+
+/// A frame's prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// What follows.
+    pub kind: Kind,
+    /// How many bytes follow; within what the kind allows.
+    pub length: usize,
+    /// See [`Kind`].
+    pub argument: u32,
+}
+
+impl Prefix {
+    /// Reads a prefix.
+    ///
+    /// # Errors
+    /// [`Malformed`] for an unknown kind, a length that the kind does not allow, or an argument where there is none.
+    pub fn decode(bytes: &[u8; PREFIX]) -> Result<Self, Malformed> {
+        let [kind, l0, l1, l2, a0, a1, a2, a3] = *bytes;
+        let kind = Kind::from_byte(kind).ok_or(Malformed)?;
+        let length = u32::from_le_bytes([l0, l1, l2, 0]) as usize;
+        let argument = u32::from_le_bytes([a0, a1, a2, a3]);
+        let (allowed, takes_argument) = kind.rule();
+        if !allowed.contains(&length) || (!takes_argument && argument != 0) {
+            return Err(Malformed);
+        }
+        Ok(Self { kind, length, argument })
+    }
+
+    /// Writes the prefix.
+    pub fn encode(&self) -> [u8; PREFIX] {
+        let length = u32::try_from(self.length).expect("frames are shorter than 2^24 bytes").to_le_bytes();
+        let argument = self.argument.to_le_bytes();
+        let [a0, a1, a2, a3] = argument;
+        [self.kind as u8, length[0], length[1], length[2], a0, a1, a2, a3]
+    }
+}
+
+/// The prefix of `length` bytes of a long message.
+pub fn chunk_prefix(transfer: u32, length: usize) -> [u8; PREFIX] {
+    Prefix { kind: Kind::Chunk, length, argument: transfer }.encode()
+}
+
+/// The first frame of both sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`VERSION`].
+    pub version: u16,
+    /// The session that the sender is in.
+    pub session: SessionId,
+}
+
+/// Asks the peer for the message that it posted, or will post, under a tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Want {
+    /// Which message.
+    pub tag: Tag,
+    /// The longest body that the asker takes, in bytes; of a longer one it wants the header alone.
+    pub limit: u64,
+    /// Whether the message is asked for even if it was already sent on this connection.
+    pub again: bool,
+}
+
+/// What relaying needs said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A new tunnel.
+    Open,
+    /// Bytes of the tunnelled connection, 1 to [`RELAYED`].
+    Data(Bytes),
+    /// So many more bytes may be sent.
+    Credit(u32),
+    /// The tunnel is closed.
+    End,
+}
+
+/// Which leg of its way a relayed frame is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Leg {
+    /// From an end of the tunnel to the relaying party: pass it on to `peer`.
+    Onward = 0,
+    /// From the relaying party to an end of the tunnel: it is from `peer`.
+    Arrived = 1,
+}
+
+/// A frame of a tunnel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Relay {
+    /// The far end.
+    pub peer: PartyId,
+    /// Which leg of its way the frame is on.
+    pub leg: Leg,
+    /// Tells a tunnel from earlier ones between the same parties.
+    pub circuit: u32,
+    /// What is said.
+    pub part: Part,
+}
+
+/// A frame other than a chunk. (Chunks are read straight into the message that they belong to.)
+#[derive(Clone, Debug)]
+pub enum Frame {
+    /// See [`Hello`].
+    Hello(Hello),
+    /// Nothing, to show that the sender lives.
+    Ping,
+    /// See [`Want`].
+    Want(Want),
+    /// A message whose body has at most [`SMALL`] bytes; or the header of one whose body is over the asked-for limit.
+    Whole(Message),
+    /// Announces a message whose body follows in chunks.
+    Head {
+        /// The number that its chunks carry.
+        transfer: u32,
+        /// Header and signature.
+        signed: SignedHeader,
+        /// See [`Message::depth`].
+        depth: u32,
+        /// How many bytes the chunks have in all; more than [`SMALL`].
+        length: u64,
+    },
+    /// See [`Relay`].
+    Relay(Relay),
+}
+
+impl Frame {
+    /// Reads the bytes after a prefix, of which there must be `prefix.length`.
+    ///
+    /// # Errors
+    /// [`Malformed`] for anything but what [`Frame::encode`] writes.
+    pub fn decode(prefix: Prefix, bytes: Bytes) -> Result<Self, Malformed> {
+        if bytes.len() != prefix.length {
+            return Err(Malformed);
+        }
+        Ok(match prefix.kind {
+            Kind::Hello => Frame::Hello(decode(&bytes)?),
+            Kind::Ping => Frame::Ping,
+            Kind::Want => Frame::Want(decode(&bytes)?),
+            Kind::Whole => {
+                let head = prefix.argument as usize;
+                if head > bytes.len() || head > MAX_HEAD || bytes.len() - head > SMALL {
+                    return Err(Malformed);
+                }
+                let (signed, depth) = decode(&bytes[..head])?;
+                Frame::Whole(Message { signed, body: bytes.slice(head..), depth })
+            }
+            Kind::Head => {
+                let (signed, depth, length) = decode(&bytes)?;
+                if length <= SMALL as u64 {
+                    return Err(Malformed);
+                }
+                Frame::Head { transfer: prefix.argument, signed, depth, length }
+            }
+            Kind::Chunk => return Err(Malformed),
+            Kind::RelayOpen | Kind::RelayData | Kind::RelayCredit | Kind::RelayEnd => {
+                Frame::Relay(decode_relay(prefix, bytes)?)
+            }
+        })
+    }
+
+    /// Appends the frame, prefix included.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Frame::Hello(hello) => put(out, Kind::Hello, 0, &[&wire::encode(hello)]),
+            Frame::Ping => put(out, Kind::Ping, 0, &[]),
+            Frame::Want(want) => put(out, Kind::Want, 0, &[&wire::encode(want)]),
+            Frame::Whole(message) => {
+                let head = wire::encode(&(message.signed, message.depth));
+                put(out, Kind::Whole, u32::try_from(head.len()).expect("a short header"), &[&head, &message.body]);
+            }
+            Frame::Head { transfer, signed, depth, length } => {
+                put(out, Kind::Head, *transfer, &[&wire::encode(&(*signed, *depth, *length))]);
+            }
+            Frame::Relay(Relay { peer, leg, circuit, part }) => {
+                let head = [peer.0, *leg as u8];
+                match part {
+                    Part::Open => put(out, Kind::RelayOpen, *circuit, &[&head]),
+                    Part::Data(bytes) => put(out, Kind::RelayData, *circuit, &[&head, bytes]),
+                    Part::Credit(more) => put(out, Kind::RelayCredit, *circuit, &[&head, &more.to_le_bytes()]),
+                    Part::End => put(out, Kind::RelayEnd, *circuit, &[&head]),
+                }
+            }
+        }
+    }
+
+    /// The instance that the frame belongs to, if it carries or asks for a message.
+    pub(crate) fn instance(&self) -> Option<Instance> {
+        match self {
+            Frame::Want(want) => Some(want.tag.instance),
+            Frame::Whole(message) => Some(message.signed.header.tag.instance),
+            Frame::Head { signed, .. } => Some(signed.header.tag.instance),
+            Frame::Hello(_) | Frame::Ping | Frame::Relay(_) => None,
+        }
+    }
+}
+
+fn put(out: &mut Vec<u8>, kind: Kind, argument: u32, parts: &[&[u8]]) {
+    let length = parts.iter().map(|part| part.len()).sum();
+    out.extend_from_slice(&Prefix { kind, length, argument }.encode());
+    for part in parts {
+        out.extend_from_slice(part);
+    }
+}
+
+fn decode<T: Serialize + serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
+    wire::decode(bytes).map_err(|_| Malformed)
+}
+
+fn decode_relay(prefix: Prefix, bytes: Bytes) -> Result<Relay, Malformed> {
+    let peer = PartyId(bytes[0]);
+    let leg = match bytes[1] {
+        0 => Leg::Onward,
+        1 => Leg::Arrived,
+        _ => return Err(Malformed),
+    };
+    let rest = bytes.slice(RELAY_HEAD..);
+    let part = match prefix.kind {
+        Kind::RelayOpen => Part::Open,
+        Kind::RelayData => Part::Data(rest),
+        Kind::RelayCredit => {
+            let more: [u8; 4] = rest[..].try_into().map_err(|_| Malformed)?;
+            Part::Credit(u32::from_le_bytes(more))
+        }
+        _ => Part::End,
+    };
+    Ok(Relay { peer, leg, circuit: prefix.argument, part })
+}

@@ -1,0 +1,236 @@
+//! Tunnels: a connection to a peer by way of a third party.
+//!
+//! A tunnel is a byte stream over which the two ends run the same TLS session as over TCP, so the third party sees
+//! ciphertext, its length and its timing, and can do nothing but pass it on or not. Each end may have [`WINDOW`] bytes in
+//! flight until the other end has taken them; the third party holds at most [`FORWARDED`] bytes per sender and peer
+//! and breaks the tunnel of whoever exceeds that.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, Weak};
+use std::task::{Context, Poll, Waker};
+
+use bytes::{Buf, Bytes};
+use ostrakon_party::PartyId;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::frame::{Leg, Part, RELAYED, Relay};
+use crate::peer::Peer;
+
+/// Bytes that may be on their way in one direction of a tunnel.
+pub const WINDOW: usize = 4 << 20;
+/// Bytes that a relaying party holds for one sender and one recipient.
+pub const FORWARDED: usize = WINDOW + WINDOW / 4;
+/// Credit is given in portions of this size.
+const PORTION: usize = WINDOW / 8;
+
+/// What a tunnel's frame counts in the relaying party's bound.
+pub(crate) fn cost(relay: &Relay) -> usize {
+    match &relay.part {
+        Part::Data(bytes) => bytes.len() + 64,
+        Part::Open | Part::Credit(_) | Part::End => 64,
+    }
+}
+
+#[derive(Default)]
+struct State {
+    arrived: VecDeque<Bytes>,
+    arrived_bytes: usize,
+    taken: usize,
+    credit: usize,
+    closed: bool,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
+
+impl State {
+    fn wake(&mut self) {
+        for waker in [self.reader.take(), self.writer.take()].into_iter().flatten() {
+            waker.wake();
+        }
+    }
+}
+
+/// One end's state of a tunnel, reached both by the connection in it and by the link that carries it.
+struct Circuit {
+    /// Number chosen by the dialling end.
+    number: u32,
+    state: Mutex<State>,
+}
+
+impl Circuit {
+    fn new(number: u32) -> Arc<Self> {
+        let state = State { credit: WINDOW, ..State::default() };
+        Arc::new(Self { number, state: Mutex::new(state) })
+    }
+
+    fn close(&self) {
+        let mut state = self.state.lock().expect("no panic while held");
+        state.closed = true;
+        state.wake();
+    }
+
+    /// Whether the frame was within what the other end may send.
+    fn receive(&self, part: Part) -> bool {
+        let mut state = self.state.lock().expect("no panic while held");
+        match part {
+            Part::Data(bytes) => {
+                if state.arrived_bytes + bytes.len() > WINDOW {
+                    return false;
+                }
+                state.arrived_bytes += bytes.len();
+                state.arrived.push_back(bytes);
+            }
+            Part::Credit(more) => {
+                state.credit = state.credit.saturating_add(more as usize);
+                if state.credit > WINDOW {
+                    return false;
+                }
+            }
+            Part::Open | Part::End => state.closed = true,
+        }
+        state.wake();
+        true
+    }
+}
+
+/// A far end and the party that relays to it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Route {
+    pub peer: PartyId,
+    pub via: PartyId,
+}
+
+/// The tunnels that end here.
+#[derive(Default)]
+pub(crate) struct Tunnels(Mutex<HashMap<Route, Arc<Circuit>>>);
+
+impl Tunnels {
+    /// One end of a new tunnel, in place of an earlier one over the same route. `via` is the relaying party.
+    pub fn open(self: &Arc<Self>, peer: PartyId, via: &Arc<Peer>, number: u32) -> Tunnel {
+        let route = Route { peer, via: via.id };
+        let circuit = Circuit::new(number);
+        let old = self.0.lock().expect("no panic while held").insert(route, Arc::clone(&circuit));
+        if let Some(old) = old {
+            old.close();
+        }
+        Tunnel { route, circuit, via: Arc::clone(via), tunnels: Arc::downgrade(self) }
+    }
+
+    /// A frame has come for a tunnel that ends here. Frames of unknown tunnels are those of closed ones: ignored.
+    pub fn receive(&self, route: Route, number: u32, part: Part) {
+        let circuit = self.0.lock().expect("no panic while held").get(&route).cloned();
+        let Some(circuit) = circuit.filter(|circuit| circuit.number == number) else {
+            return;
+        };
+        if !circuit.receive(part) {
+            circuit.close();
+        }
+    }
+
+    /// The link to a relaying party is gone, and with it all tunnels that way.
+    pub fn lose(&self, via: PartyId) {
+        self.0.lock().expect("no panic while held").retain(|route, circuit| {
+            if route.via == via {
+                circuit.close();
+            }
+            route.via != via
+        });
+    }
+
+    fn forget(&self, route: Route, circuit: &Arc<Circuit>) {
+        let mut circuits = self.0.lock().expect("no panic while held");
+        if circuits.get(&route).is_some_and(|present| Arc::ptr_eq(present, circuit)) {
+            circuits.remove(&route);
+        }
+    }
+}
+
+/// One end of a tunnel: a byte stream.
+pub(crate) struct Tunnel {
+    pub route: Route,
+    circuit: Arc<Circuit>,
+    via: Arc<Peer>,
+    tunnels: Weak<Tunnels>,
+}
+
+impl Tunnel {
+    /// Tells the far end that there is a tunnel. Whether the relaying party can be reached.
+    pub fn announce(&self) -> bool {
+        self.send(Part::Open)
+    }
+
+    fn send(&self, part: Part) -> bool {
+        let relay = Relay { peer: self.route.peer, leg: Leg::Onward, circuit: self.circuit.number, part };
+        // Own frames are bounded by the window and need no other bound.
+        self.via.outbox().push_relay(self.via.own_id, relay, false)
+    }
+}
+
+impl Drop for Tunnel {
+    fn drop(&mut self) {
+        self.circuit.close();
+        self.send(Part::End);
+        if let Some(tunnels) = self.tunnels.upgrade() {
+            tunnels.forget(self.route, &self.circuit);
+        }
+    }
+}
+
+impl AsyncRead for Tunnel {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let mut state = self.circuit.state.lock().expect("no panic while held");
+        let Some(first) = state.arrived.front_mut() else {
+            if state.closed {
+                return Poll::Ready(Ok(()));
+            }
+            state.reader = Some(cx.waker().clone());
+            return Poll::Pending;
+        };
+        let n = first.len().min(buf.remaining());
+        buf.put_slice(&first[..n]);
+        first.advance(n);
+        if first.is_empty() {
+            state.arrived.pop_front();
+        }
+        state.arrived_bytes -= n;
+        state.taken += n;
+        let portion = if state.taken >= PORTION { std::mem::take(&mut state.taken) } else { 0 };
+        drop(state);
+        if portion > 0 {
+            self.send(Part::Credit(u32::try_from(portion).expect("less than the window")));
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Tunnel {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let mut state = self.circuit.state.lock().expect("no panic while held");
+        if state.closed {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        let n = buf.len().min(state.credit).min(RELAYED);
+        if n == 0 && !buf.is_empty() {
+            state.writer = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        state.credit -= n;
+        drop(state);
+        if n > 0 && !self.send(Part::Data(Bytes::copy_from_slice(&buf[..n]))) {
+            self.circuit.close();
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        Poll::Ready(Ok(n))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.circuit.close();
+        Poll::Ready(Ok(()))
+    }
+}
