@@ -1,0 +1,162 @@
+import { beforeAll, beforeEach, afterEach, expect, test } from 'vitest';
+
+import { World, loadForTest, readableDevice, settled } from '../test/world';
+import { Problem } from './api';
+import { Participant, type Part } from './participant';
+
+let world: World;
+let stop: AbortController;
+let path: Part[];
+
+beforeAll(loadForTest);
+
+beforeEach(() => {
+  world = new World();
+  stop = new AbortController();
+  path = [];
+});
+
+afterEach(() => stop.abort());
+
+function start(say: (epoch: number) => string | null = () => 'cover', chance = 0.5): void {
+  const { clock, servers, statuses } = world;
+  const moved = (part: Part) => path.push(part);
+  const device = readableDevice(say);
+  const participant = new Participant({ room: 'room', servers, statuses, device, clock, random: () => chance, moved });
+  void participant.run(stop.signal);
+}
+
+const bodies = (epoch: number) => world.submitted.filter((one) => one.epoch === epoch).map((one) => one.body);
+
+test('hands the same bytes to all servers once per epoch, with something to say or not', async () => {
+  start((epoch) => (epoch === 2 ? 'hello' : 'cover'));
+  world.collect(1, 10_000);
+  await world.clock.advance(10_000);
+  world.collect(2, 10_000);
+  await world.clock.advance(10_000);
+  world.collect(3, 10_000);
+  await world.clock.advance(5_000);
+  expect(bodies(1)).toEqual(Array(3).fill('cover slot 3 from 012'));
+  expect(bodies(2)).toEqual(Array(3).fill('hello slot 3 from 012'));
+  expect(path.map((part) => part.at).slice(0, 4)).toEqual(['looking', 'waiting', 'placed', 'handed-in']);
+});
+
+test('the moment of the submission does not depend on what is said, and leaves time before the sealing', async () => {
+  const moments: number[] = [];
+  for (const words of ['cover', 'hello']) {
+    world = new World();
+    start(() => words, 0.5);
+    const opened = world.clock.now();
+    world.collect(1, 10_000);
+    await world.clock.advance(9_900);
+    moments.push((world.submitted[0]?.at ?? 0) - opened);
+    stop.abort();
+    stop = new AbortController();
+  }
+  expect(moments[0]).toBe(moments[1]);
+  expect(moments[0]).toBeGreaterThan(5_000);
+  expect(moments[0]).toBeLessThanOrEqual(8_500);
+});
+
+test('what is written while the epoch collects still comes along', async () => {
+  let words = 'cover';
+  start(() => words);
+  world.collect(1, 10_000);
+  await world.clock.advance(4_000);
+  words = 'late thought';
+  await world.clock.advance(6_000);
+  expect(bodies(1)[0]).toBe('late thought slot 3 from 012');
+});
+
+test('is present at the emptiest server and keeps saying so', async () => {
+  start();
+  world.collect(1, 60_000, [4, 2, 9]);
+  await world.clock.advance(25_000);
+  expect(world.greeted.map((one) => one.party)).toEqual([1, 1, 1]);
+});
+
+test('a server that is away is done without, and gets the submission when it is back', async () => {
+  world.servers[2]!.away = true;
+  start();
+  world.collect(1, 10_000);
+  await world.clock.advance(7_300);
+  world.servers[2]!.away = false;
+  await world.clock.advance(2_000);
+  expect(bodies(1)).toEqual(Array(3).fill('cover slot 3 from 01'));
+});
+
+test('with only one server\'s material nothing is handed in', async () => {
+  world.servers[1]!.away = true;
+  world.servers[2]!.away = true;
+  start();
+  world.collect(1, 10_000, [1, 1, 1]);
+  for (const party of [1, 2]) world.statuses.lose(party);
+  await world.clock.advance(12_000);
+  expect(world.submitted).toEqual([]);
+});
+
+test('a server that names another slot does not confuse the others', async () => {
+  world.slots = [3, 3, 7];
+  start();
+  world.collect(1, 10_000, [1, 5, 5]);
+  await world.clock.advance(10_000);
+  expect(new Set(bodies(1))).toEqual(new Set(['cover slot 3 from 01']));
+});
+
+test('who gets no slot in a whole epoch goes to another server', async () => {
+  world.slots = [new Problem(404, 'no slot yet'), 4, 4];
+  start();
+  world.collect(1, 8_000, [0, 5, 5]);
+  await world.clock.advance(8_000);
+  expect(bodies(1)).toEqual([]);
+  world.slots = [4, 4, 4];
+  world.collect(2, 8_000, [0, 5, 5]);
+  await world.clock.advance(8_000);
+  expect(world.greeted[0]?.party).toBe(0);
+  expect(world.greeted.at(-1)?.party).not.toBe(0);
+  expect(bodies(2)).toHaveLength(3);
+});
+
+test('who came just before the sealing is not driven away', async () => {
+  world.slots = [404, 404, 404].map((status) => new Problem(status, 'no slot yet'));
+  start();
+  world.collect(1, 1_000, [0, 5, 5]);
+  await world.clock.advance(1_000);
+  world.slots = [4, 4, 4];
+  world.collect(2, 8_000, [0, 5, 5]);
+  await world.clock.advance(8_000);
+  expect(bodies(2)).toHaveLength(3);
+  expect(world.greeted.every((one) => one.party === 0)).toBe(true);
+});
+
+test('a home that stops answering is left', async () => {
+  start();
+  world.collect(1, 120_000, [0, 5, 5]);
+  await world.clock.advance(5_000);
+  world.servers[0]!.away = true;
+  world.statuses.lose(0);
+  await world.clock.advance(40_000);
+  expect(world.greeted.at(-1)?.party).not.toBe(0);
+});
+
+test('an epoch that is over for the device is passed over', async () => {
+  start((epoch) => (epoch === 1 ? null : 'cover'));
+  world.collect(1, 5_000);
+  await world.clock.advance(5_000);
+  world.collect(2, 5_000);
+  await world.clock.advance(5_000);
+  expect(bodies(1)).toEqual([]);
+  expect(bodies(2)).toHaveLength(3);
+});
+
+test('nothing more is sent after leaving', async () => {
+  start();
+  world.collect(1, 10_000);
+  await world.clock.advance(1_000);
+  stop.abort();
+  const greeted = world.greeted.length;
+  await world.clock.advance(30_000);
+  await settled();
+  expect(world.submitted).toEqual([]);
+  expect(world.greeted).toHaveLength(greeted);
+});

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+
+import { fromBase64, toBase64 } from './api';
+import { pinOf } from './deployment';
+import { Malformed, count, list, optional, record, text } from './shape';
+import { bytesOf, normalised } from './text';
+import { sections } from './view';
+import type { WallEntry } from './wall';
+
+const entry = (epoch: number, ...messages: string[]): WallEntry => ({ epoch, accepted: 3, signers: [0, 1], messages });
+
+test('the wall runs from the newest epoch to the oldest, and silence is told in one line', () => {
+  const found = sections([entry(1), entry(2), entry(3, 'a'), entry(5), entry(6, 'b', 'c')]);
+  expect(found).toEqual([
+    { kind: 'spoken', entry: entry(6, 'b', 'c') },
+    { kind: 'silent', from: 5, to: 5 },
+    { kind: 'spoken', entry: entry(3, 'a') },
+    { kind: 'silent', from: 1, to: 2 },
+  ]);
+});
+
+test('addresses that name no room are not taken for one', () => {
+  const room = 'a'.repeat(32);
+  const servers = 'b'.repeat(64);
+  expect(pinOf(`#/room/${room}/${servers}`)).toEqual({ room, servers });
+  expect(pinOf(`#/room/${room}/${servers}0`)).toBeNull();
+  expect(pinOf(`#/room/${room.toUpperCase()}/${servers}`)).toBeNull();
+  expect(pinOf('')).toBeNull();
+});
+
+test('answers of another form are refused', () => {
+  const shape = record({ n: count, names: list(text), more: optional(text) });
+  expect(shape({ n: 1, names: ['a'], extra: true })).toEqual({ n: 1, names: ['a'], more: null });
+  for (const wrong of [null, [], { n: -1, names: [] }, { n: 2 ** 53, names: [] }, { n: 1, names: [1] }, { n: 1 }]) {
+    expect(() => shape(wrong)).toThrow(Malformed);
+  }
+});
+
+test('bytes survive their way through text', () => {
+  const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
+  expect(fromBase64(toBase64(bytes))).toEqual(bytes);
+  expect(toBase64(Uint8Array.of(251, 255))).toBe('-_8');
+});
+
+test('one way of writing each text', () => {
+  expect(normalised('  e\u0301\r\nx ')).toBe('é\nx');
+  expect(bytesOf('é')).toBe(2);
+});
