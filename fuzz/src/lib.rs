@@ -5,13 +5,15 @@
 
 use std::sync::LazyLock;
 
+use bytes::Bytes;
 use ostrakon_broadcast::board::{Archive, Entry, SignedEntry};
 use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::room::{EngineKind, EpochId, Mode, RoomDescriptor, Servers};
 use ostrakon_broadcast::row::{Content, RowFormat};
 use ostrakon_crypto::{Digest, SigningKey};
+use ostrakon_net::frame::{Frame, MAX_LENGTH, Prefix};
 use ostrakon_party::wire::{decode, encode};
-use ostrakon_party::{Header, Instance, InstanceKind, PartyId, Recipient, SessionId, SignedHeader, Step, Tag};
+use ostrakon_party::{Header, Instance, InstanceKind, Message, PartyId, Recipient, SessionId, SignedHeader, Step, Tag};
 
 /// A decoder under test.
 pub struct Decoder {
@@ -24,8 +26,9 @@ pub struct Decoder {
 }
 
 /// All decoders.
-pub const DECODERS: [Decoder; 6] = [
+pub const DECODERS: [Decoder; 7] = [
     Decoder { name: "message_header", valid: valid_header, read: read_header },
+    Decoder { name: "frame", valid: valid_frame, read: read_frame },
     Decoder { name: "board_entry", valid: || encode(&VALID_ARCHIVE.entries[0]), read: read_entry },
     Decoder { name: "archive", valid: || VALID_ARCHIVE.to_text().into_bytes(), read: read_archive },
     Decoder { name: "row", valid: valid_row, read: read_row },
@@ -86,6 +89,24 @@ fn read_header(bytes: &[u8]) -> bool {
     let verifies = signed.verifies(&key(1).verifying_key());
     assert!(!verifies || bytes == valid_header(), "the key has signed one header only");
     verifies
+}
+
+fn valid_frame() -> Vec<u8> {
+    let signed = decode(&valid_header()).expect("it is valid");
+    let mut bytes = Vec::new();
+    Frame::Whole(Message { signed, body: Bytes::from_static(b"a body"), depth: 3 }).encode(&mut bytes);
+    bytes
+}
+
+fn read_frame(bytes: &[u8]) -> bool {
+    let Some((prefix, rest)) = bytes.split_first_chunk() else { return false };
+    let Ok(prefix) = Prefix::decode(prefix) else { return false };
+    assert!(prefix.length <= MAX_LENGTH, "every length is bounded before anything is read");
+    let Ok(frame) = Frame::decode(prefix, Bytes::copy_from_slice(rest)) else { return false };
+    let mut again = Vec::new();
+    frame.encode(&mut again);
+    assert_eq!(again, bytes, "only one encoding is accepted");
+    true
 }
 
 fn room() -> RoomDescriptor {
