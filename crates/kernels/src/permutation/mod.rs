@@ -3,29 +3,30 @@
 //! Two servers that share a key must get the same permutation, so the use of the stream is fixed:
 //!
 //! - Below [`PLAIN_BELOW`] elements: Fisher–Yates. Numbers are read from stream position 0 on.
-//! - From there on: Rao–Sandelius. Element `i` is thrown into one of 2^b buckets by the low b bits of the two bytes at
-//!   position 2·i, every bucket keeps the order of arrival and is shuffled by Fisher–Yates with the numbers from
+//! - From there on: Rao–Sandelius. Element `i` is thrown into one of 2^b buckets, b = ⌊log₂(n/2^15)⌋, by the low b bits
+//!   of the two little-endian bytes at position 2·i; every bucket keeps the order of arrival and is shuffled by Fisher–Yates with the numbers from
 //!   position (bucket + 1)·2^40 on, and the buckets are concatenated. Conditioned on the sizes of the buckets every
 //!   assignment of elements is equally likely, and so is every order inside a bucket: the result is uniform on S_n.
 //! - A number below `m` is drawn by Lemire's method ("Fast random integer generation in an interval", 2019) from
 //!   32-bit little-endian words: x·m div 2^32, and words with x·m mod 2^32 < 2^32 mod m are rejected, so that exactly
 //!   ⌊2^32/m⌋ words lead to every number.
 //!
-//! Rejection makes the time depend on the key by a few draws in 2^32/n; that says nothing about the elements' places.
+//! Rejection makes the time depend on how many words are rejected; those are independent of the words that are used.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use zeroize::Zeroize;
 
 use crate::Prg;
-use crate::memory::zeroed_words;
+use crate::memory::{prefetch_line, zeroed_words};
 use crate::threads::{for_each_chunk, map_ranges};
 
 /// Permutations of fewer elements are shuffled in one piece.
-pub const PLAIN_BELOW: usize = 1 << 15;
+pub const PLAIN_BELOW: usize = 2 * BUCKET;
 
-/// A bucket holds this many elements or up to twice as many on average: they fit into the first-level cache.
-const BUCKET: usize = 1 << 14;
+/// A bucket holds this many elements or up to twice as many on average: they fit into the second-level cache, and few
+/// enough buckets are open while elements are thrown.
+const BUCKET: usize = 1 << 15;
 /// At most this many bits choose the bucket.
 const MAX_BUCKET_BITS: u32 = 16;
 /// Elements per task when they are thrown into buckets.
@@ -134,6 +135,10 @@ fn for_each_digit(prg: &Prg, range: std::ops::Range<usize>, bits: u32, mut visit
 }
 
 fn fisher_yates(elements: &mut [u32], prg: &Prg, position: u64) {
+    // In order first: the exchanges would fetch the same lines from memory in random order.
+    for line in elements.chunks(16) {
+        prefetch_line(line.as_ptr().cast());
+    }
     let mut draws = Draws::new(prg, position, elements.len());
     for i in (1..elements.len()).rev() {
         elements.swap(i, draws.below(i as u32 + 1) as usize);
