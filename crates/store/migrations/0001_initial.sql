@@ -44,7 +44,9 @@ CREATE TABLE epochs (
     opened_at   INTEGER NOT NULL,
     -- When the first slot was assigned.
     begun_at    INTEGER,
-    -- How it ended, encoded by the server; set with state 2.
+    -- What this server found when it computed the epoch, encoded: written before the others are told.
+    conclusion  BLOB,
+    -- How it ended, encoded; set with state 2.
     outcome     BLOB,
     PRIMARY KEY (room, number)
 ) STRICT, WITHOUT ROWID;

@@ -63,6 +63,30 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
+    /// Keeps one of this server's own announcements together with what it changes, before it is sent.
+    ///
+    /// # Errors
+    /// [`Error::Database`] if another one is kept under its number, or the change is not possible; the disk's.
+    pub async fn announce(
+        &self,
+        author: PartyId,
+        number: u64,
+        body: &[u8],
+        change: Option<&Change>,
+    ) -> Result<(), Error> {
+        let mut transaction = self.begin("announce").await?;
+        sqlx::query("INSERT INTO announcements (author, number, body, delivered) VALUES (?, ?, ?, 1)")
+            .bind(author.0)
+            .bind(to_sql(number)?)
+            .bind(body)
+            .execute(&mut *transaction)
+            .await?;
+        if let Some(change) = change {
+            change.apply(&mut transaction).await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+
     /// How many announcements of `author` were delivered: the number of the next one.
     ///
     /// # Errors

@@ -48,26 +48,29 @@ pub struct BatchRow {
     pub dropped: u8,
     /// Whether its file is here.
     pub on_disk: bool,
+    /// Whether an epoch was opened with it.
+    pub used: bool,
 }
 
-type Columns = (i64, i64, i64, i64, i64, i64, bool);
+type Columns = (i64, i64, i64, i64, i64, i64, bool, bool);
 
 fn digest(bytes: &[u8]) -> Digest {
     hash::digest("ostrakon/v1/store/batch file", bytes)
 }
 
 impl Store {
-    /// Every batch that is not yet thrown away, or whose file is still here; and the newest.
+    /// The newest `count` batches, and all whose file is here, by number.
     ///
     /// # Errors
     /// The disk's.
-    pub async fn live_batches(&self) -> Result<Vec<BatchRow>, Error> {
+    pub async fn batches(&self, count: u32) -> Result<Vec<BatchRow>, Error> {
         let query = sqlx::query_as(
-            "SELECT number, rows, width, state, ready, dropped, digest IS NOT NULL FROM batches \
-             WHERE state < ? OR digest IS NOT NULL OR number = (SELECT max(number) FROM batches) ORDER BY number",
+            "SELECT number, rows, width, state, ready, dropped, digest IS NOT NULL, \
+             EXISTS (SELECT 1 FROM epochs WHERE batch = batches.number) FROM batches \
+             WHERE digest IS NOT NULL OR number > (SELECT max(number) FROM batches) - ? ORDER BY number",
         );
-        let rows: Vec<Columns> = query.bind(BatchState::Spent as i64).fetch_all(&self.readers).await?;
-        let read = |(number, rows, width, state, ready, dropped, on_disk): Columns| {
+        let rows: Vec<Columns> = query.bind(count).fetch_all(&self.readers).await?;
+        let read = |(number, rows, width, state, ready, dropped, on_disk, used): Columns| {
             Ok(BatchRow {
                 number: from_sql(number, "batches.number")?,
                 rows: from_sql(rows, "batches.rows")?,
@@ -76,6 +79,7 @@ impl Store {
                 ready: from_sql(ready, "batches.ready")?,
                 dropped: from_sql(dropped, "batches.dropped")?,
                 on_disk,
+                used,
             })
         };
         rows.into_iter().map(read).collect()

@@ -41,11 +41,13 @@ pub struct EpochRow {
     pub opened_at: u64,
     /// When its first slot was assigned, likewise.
     pub begun_at: Option<u64>,
+    /// What this server found when it computed the epoch, encoded.
+    pub conclusion: Option<Vec<u8>>,
     /// How it ended, encoded; there from [`EpochState::Settled`] on.
     pub outcome: Option<Vec<u8>>,
 }
 
-type Columns = (Vec<u8>, i64, i64, i64, i64, Option<i64>, Option<Vec<u8>>);
+type Columns = (Vec<u8>, i64, i64, i64, i64, Option<i64>, Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// An assigned slot on record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,19 +65,18 @@ pub struct AssignmentRow {
 }
 
 impl Store {
-    /// The epochs that concern a running server: all that are not finished, and the newest of each room.
+    /// The epochs that are not finished, and the newest `count` of each room, by room and number.
     ///
     /// # Errors
     /// The disk's.
-    pub async fn live_epochs(&self) -> Result<Vec<EpochRow>, Error> {
+    pub async fn epochs(&self, count: u32) -> Result<Vec<EpochRow>, Error> {
         let query = sqlx::query_as(
-            "SELECT room, number, batch, state, opened_at, begun_at, outcome FROM epochs AS e \
-             WHERE state < 3 OR number = (SELECT max(number) FROM epochs WHERE room = e.room) \
-             OR number = (SELECT max(number) FROM epochs WHERE room = e.room AND outcome IS NOT NULL) \
-             ORDER BY room, number",
+            "SELECT room, number, batch, state, opened_at, begun_at, conclusion, outcome FROM epochs AS e \
+             WHERE state < 3 OR number > (SELECT max(number) FROM epochs WHERE room = e.room) - ? ORDER BY room, number",
         );
+        let query = query.bind(count);
         let rows: Vec<Columns> = query.fetch_all(&self.readers).await?;
-        let read = |(room, number, batch, state, opened_at, begun_at, outcome): Columns| {
+        let read = |(room, number, batch, state, opened_at, begun_at, conclusion, outcome): Columns| {
             Ok(EpochRow {
                 room: array(&room, "epochs.room")?,
                 number: from_sql(number, "epochs.number")?,
@@ -83,6 +84,7 @@ impl Store {
                 state: EpochState::read(state)?,
                 opened_at: from_sql(opened_at, "epochs.opened_at")?,
                 begun_at: begun_at.map(|at| from_sql(at, "epochs.begun_at")).transpose()?,
+                conclusion,
                 outcome,
             })
         };
@@ -110,6 +112,27 @@ impl Store {
             })
         };
         rows.into_iter().map(read).collect()
+    }
+
+    /// Keeps what this server found when it computed a sealed epoch, before the others are told.
+    ///
+    /// # Errors
+    /// [`Error::State`] if it is not sealed or has a conclusion already; the disk's.
+    pub async fn conclude_epoch(&self, room: &RoomKey, epoch: u64, conclusion: &[u8]) -> Result<(), Error> {
+        let mut transaction = self.begin("conclude an epoch").await?;
+        let update =
+            "UPDATE epochs SET conclusion = ? WHERE room = ? AND number = ? AND state = ? AND conclusion IS NULL";
+        let done = sqlx::query(update)
+            .bind(conclusion)
+            .bind(room.as_slice())
+            .bind(to_sql(epoch)?)
+            .bind(EpochState::Sealed as i64)
+            .execute(&mut *transaction)
+            .await?;
+        if done.rows_affected() != 1 {
+            return Err(Error::State("a sealed epoch is concluded once"));
+        }
+        Ok(transaction.commit().await?)
     }
 
     /// Notes that all servers have settled an epoch, and forgets what was handed in for it. The board remains.

@@ -62,7 +62,7 @@ async fn everything_is_there_after_reopening() {
     assert_eq!(store.delivered(P0).await.unwrap(), 3);
     assert_eq!(store.announcements(P0, 1).await.unwrap().len(), 2);
     assert_eq!(store.rooms().await.unwrap()[0].descriptor, b"descriptor");
-    let epoch = store.live_epochs().await.unwrap().remove(0);
+    let epoch = store.epochs(1).await.unwrap().remove(0);
     assert_eq!((epoch.batch, epoch.state, epoch.begun_at), (5, EpochState::Collecting, Some(2000)));
     let slots: Vec<_> = store.assignments(&ROOM, 0).await.unwrap().iter().map(|a| (a.slot, a.key)).collect();
     assert_eq!(slots, [(1, key(1)), (4, key(2))]);
@@ -146,7 +146,7 @@ async fn a_batch_goes_one_way_only() {
 
     let seal = Change::SealEpoch { room: ROOM, epoch: 0, cut: vec![3, 0, 0] };
     store.deliver(P0, 3, Some(&seal)).await.unwrap();
-    assert_eq!(store.live_batches().await.unwrap()[0].state, BatchState::Spent);
+    assert_eq!(store.batches(10).await.unwrap()[0].state, BatchState::Spent);
     store.delete_batch(5).await.unwrap();
     assert!(!directory.path().join("stock/5.batch").exists());
 }
@@ -209,6 +209,9 @@ async fn an_epoch_is_published_once() {
     assert!(matches!(early, Err(Error::State(_))), "not before it was sealed");
     deliver(&store, P0, 3, Change::SealEpoch { room: ROOM, epoch: 0, cut: vec![3, 0, 0] }).await.unwrap();
     assert!(matches!(store.finish_epoch(&ROOM, 0).await, Err(Error::State(_))));
+    store.conclude_epoch(&ROOM, 0, b"found").await.unwrap();
+    assert!(matches!(store.conclude_epoch(&ROOM, 0, b"else").await, Err(Error::State(_))));
+    assert_eq!(store.epochs(1).await.unwrap()[0].conclusion.as_deref(), Some(&b"found"[..]));
     store.settle_epoch(&ROOM, 0, b"published", Some(&entry)).await.unwrap();
     let twice = store.settle_epoch(&ROOM, 0, b"published", Some(&entry)).await;
     assert!(matches!(twice, Err(Error::State(_))));
