@@ -5,7 +5,8 @@ import type { Clock } from './clock';
 
 /** One server's latest word. */
 export interface Report {
-  reachable: boolean;
+  /** `null` before the first answer or failure. */
+  reachable: boolean | null;
   /** Its last status; stale while it is not reachable. */
   status: Status | null;
   /** When the epoch that collects is sealed, by this device's clock; `null` if that is open. */
@@ -25,7 +26,7 @@ export class Statuses {
     private readonly servers: Server[],
     private readonly clock: Clock,
   ) {
-    this.reports = servers.map(() => ({ reachable: false, status: null, sealsAt: null }));
+    this.reports = servers.map(() => ({ reachable: null, status: null, sealsAt: null }));
   }
 
   /** Follows every server until `signal` aborts. */

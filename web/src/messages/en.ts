@@ -33,6 +33,7 @@ export const en = {
   room: {
     connecting: 'Comparing the servers’ keys with your link…',
     leave: 'Leave the room',
+    aside: 'How the room stands',
     closed: 'This room is closed. Its wall remains.',
     elsewhere: 'This room is open in another tab of this browser, and that one takes part. Here you can read along.',
   },
@@ -78,7 +79,7 @@ export const en = {
     stock: 'waiting for the servers to prepare masks',
     unknown: 'no server answers yet',
     mixing: (epochs: number[]) => `Being shuffled: ${epochs.length === 1 ? 'epoch' : 'epochs'} ${epochs.join(', ')}`,
-    present: (n: number) => people(n),
+    present: (n: number) => `${people(n)} now`,
     presentHint: 'The more take part, the less a message says about its writer.',
     few: (minimum: number) =>
       `An epoch is published only if the submissions, less those of any one server’s participants, number at least ${minimum}. Until then messages wait.`,
