@@ -167,6 +167,12 @@ pub trait Engine: Send + Sync {
 
     /// The party that this engine acts as.
     fn party(&self) -> &Party;
+
+    /// Forgets the messages of a batch's preparation, once every server is known to hold the batch.
+    fn retire_batch(&self, number: u64, shape: Shape);
+
+    /// Forgets the messages of an epoch, once every server is known to have its outcome.
+    fn retire_epoch(&self, context: &EpochContext);
 }
 
 /// Why a participant's submission cannot be made.

@@ -5,14 +5,15 @@
 //! learns who wrote which; the readable rows are published on the room's **board**, which is
 //! hash-chained and signed by the servers.
 //!
-//! This crate knows no protocol: how rows are masked, sealed and mixed is the engine's
-//! ([`engine::Engine`] on a server, [`engine::ClientEngine`] for a participant).
+//! Rooms, rows and boards know no protocol: how rows are masked, sealed and mixed is the engine's
+//! ([`engine::Engine`] on a server, [`engine::ClientEngine`] for a participant). The engines there are: [`ruffle`].
 
 pub mod board;
 pub mod client;
 pub mod engine;
 pub mod room;
 pub mod row;
+pub mod ruffle;
 
 pub use board::{Archive, Entry, SignedEntry};
 pub use engine::{Batch, ClientEngine, Engine, EpochContext};

@@ -112,6 +112,12 @@ pub fn digest(context: &'static str, value: &[u8]) -> Digest {
     transcript.finish()
 }
 
+/// Hashes one short value under a key that [`Transcript`] made for the purpose: a single compression for up to 64 bytes.
+/// The result is a [`Secret`] because the value may be one.
+pub fn keyed(key: &[u8; 32], value: &[u8]) -> Secret {
+    Secret(*blake3::keyed_hash(key, value).as_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,269 @@
+//! One epoch on one server: seal, shuffle, certify, open (Ruffle §5.1; `docs/spec/ruffle.md`, "Epoch").
+
+use futures::future::{Either, select};
+use ostrakon_crypto::Digest;
+use ostrakon_kernels::Prg;
+use ostrakon_party::{Header, Instance, Party, Received};
+
+use crate::dispute::{self, Known};
+use crate::fault::{Evidence, Fault, Statement};
+use crate::messages::{EpochSpec, Kind, Subject};
+use crate::output;
+use crate::pads::{self, PadsEvidence, Show};
+use crate::pair::Pair;
+use crate::params::SLOT_SEED;
+use crate::run::{AsFault, Run};
+use crate::seal::{self, Sealed, Slot, guaranteed};
+use crate::shuffle::{self, Shuffled};
+use crate::slots::SlotSeeds;
+use crate::stock::Stock;
+use crate::trusted;
+
+/// Durable marks; see [`mix`] for what is recorded.
+pub trait Marks: Send + Sync {
+    /// Records, durably, that `name` has this value, unless it has one already. Returns the value on record.
+    ///
+    /// # Errors
+    /// Why the record could not be written or read.
+    fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String>;
+}
+
+/// Why an epoch ended without an output. Nothing has been revealed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unmixed {
+    /// A server cheated.
+    #[error(transparent)]
+    Fault(#[from] Box<Fault>),
+    /// Fewer submissions than the minimum, not counting the largest class.
+    #[error("only {0} submissions can be vouched for")]
+    TooFew(u32),
+    /// The batch has been spent on another table.
+    #[error("the batch is already spent on another table")]
+    Spent,
+    /// A mark could not be written.
+    #[error("a durable mark could not be written: {0}")]
+    Marks(String),
+}
+
+impl From<Fault> for Unmixed {
+    fn from(fault: Fault) -> Self {
+        Unmixed::Fault(Box::new(fault))
+    }
+}
+
+impl AsFault for Unmixed {
+    fn as_fault(&self) -> Option<&Fault> {
+        match self {
+            Unmixed::Fault(fault) => Some(fault),
+            _ => None,
+        }
+    }
+}
+
+/// A mixed table. Its rows are still masked by α_out unless a trusted server finished.
+pub struct Mixed(Inner);
+
+enum Inner {
+    Certified { run: Run, stock: Box<Stock>, beta_out: Vec<u8>, accepted: u32 },
+    Trusted { finished: trusted::Finished, fault: Box<Fault> },
+}
+
+/// The rows in their new order.
+pub struct Opened {
+    /// All rows; those of absent slots are noise.
+    pub table: Vec<u8>,
+    /// How many submissions are among them.
+    pub accepted: u32,
+    /// The server that finished alone, if one did.
+    pub trusted: Option<u8>,
+    /// What was proved against a server on the way.
+    pub faults: Vec<Fault>,
+}
+
+/// The batch's mark: the digest of the one table that it may be used on.
+pub fn spent_mark(spec: &EpochSpec) -> String {
+    format!("batch {} spent on", spec.batch.number)
+}
+
+fn epoch_mark(instance: &Instance, what: &str) -> String {
+    format!("epoch {} {} {what}", Digest(padded(&instance.scope)).to_hex().split_at(32).0, instance.number)
+}
+
+fn padded(scope: &[u8; 16]) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes[..16].copy_from_slice(scope);
+    bytes
+}
+
+/// Seals and shuffles. After a crash, the same call with the same slots continues: everything this party sends is a function of the
+/// batch, the slots and the marks, so what it sends again is what it sent before.
+///
+/// Marks, each written before the message that depends on it is sent: the sealed list that this server voted for; the table
+/// that the batch is spent on; the randomness of a trusted server's permutation.
+///
+/// # Errors
+/// [`Unmixed`]. In fair mode a fault ends the epoch with nothing revealed; in robust mode it does not.
+pub async fn mix(
+    party: &Party,
+    stock: Stock,
+    spec: EpochSpec,
+    slots: Vec<Slot>,
+    marks: &dyn Marks,
+    randomness: [u8; 32],
+) -> Result<Mixed, Unmixed> {
+    let run = Run { party: party.clone(), subject: Subject::Epoch(spec) };
+    let outcome = match run.with_accusations(shuffle_sealed(&run, &spec, &stock, &slots, marks)).await {
+        Ok(mut shuffled) => {
+            let digest = Header::digest_of(&shuffled.beta_out);
+            let evidence = async {
+                let conflict = dispute::conflict_shown(&run).await;
+                dispute::decide(&run, &stock, conflict, &mut shuffled.known, &shuffled.votes).await
+            };
+            match output::certify(&run, &digest, evidence).await {
+                Ok(()) => Ok((shuffled.beta_out, shuffled.accepted)),
+                Err(fault) => Err(fault.into()),
+            }
+        }
+        Err(unmixed) => Err(unmixed),
+    };
+    match outcome {
+        Ok((beta_out, accepted)) => Ok(Mixed(Inner::Certified { run, stock: Box::new(stock), beta_out, accepted })),
+        Err(Unmixed::Fault(fault)) if spec.robust => {
+            let name = epoch_mark(&run.subject.instance(), "trusted randomness");
+            let randomness = marks.record(&name, &randomness).map_err(Unmixed::Marks)?;
+            let randomness = randomness.try_into().map_err(|_| Unmixed::Marks(format!("{name} is damaged")))?;
+            let finished = trusted::finish(&run, &spec, &stock, &slots, fault.culprit.0, randomness).await;
+            let finished = finished.map_err(Unmixed::TooFew)?;
+            Ok(Mixed(Inner::Trusted { finished, fault }))
+        }
+        Err(other) => Err(other),
+    }
+}
+
+impl Mixed {
+    /// Opens the rows.
+    pub async fn open(self) -> Opened {
+        match self.0 {
+            Inner::Certified { run, stock, beta_out, accepted } => {
+                let (table, faults) = output::open(&run, &stock, beta_out).await;
+                Opened { table, accepted, trusted: None, faults }
+            }
+            Inner::Trusted { finished, fault } => Opened {
+                table: finished.table,
+                accepted: finished.accepted,
+                trusted: Some(finished.trusted),
+                faults: vec![*fault],
+            },
+        }
+    }
+}
+
+/// A finished shuffle that is not yet certified.
+struct ShuffledEpoch {
+    beta_out: Vec<u8>,
+    accepted: u32,
+    known: Known,
+    votes: [Statement; 3],
+}
+
+async fn shuffle_sealed(
+    run: &Run,
+    spec: &EpochSpec,
+    stock: &Stock,
+    slots: &[Slot],
+    marks: &dyn Marks,
+) -> Result<ShuffledEpoch, Unmixed> {
+    let sealed = seal_slots(run, spec, slots, marks).await?;
+    let beta = unpad(run, spec, stock, &sealed).await?;
+    let digest = Header::digest_of(&beta);
+    if marks.record(&spent_mark(spec), &digest.0).map_err(Unmixed::Marks)? != digest.0 {
+        return Err(Unmixed::Spent);
+    }
+    let votes = seal::vote(run, Kind::TableVote, &digest).await?;
+    let mut known = Known::new(beta.clone());
+    let beta_out = shuffle_disputed(run, spec, stock, beta, &votes, &mut known).await?;
+    Ok(ShuffledEpoch { beta_out, accepted: sealed.slots.len() as u32, known, votes })
+}
+
+/// Agrees on the submissions, checks the minimum, marks and votes.
+async fn seal_slots(run: &Run, spec: &EpochSpec, slots: &[Slot], marks: &dyn Marks) -> Result<Sealed, Unmixed> {
+    let (accepted, masked) = seal::agree(run, spec, slots).await?;
+    let count = guaranteed(accepted.iter().map(|(slot, _)| *slot));
+    if count < spec.minimum {
+        return Err(Unmixed::TooFew(count));
+    }
+    let digest = seal::digest(&accepted);
+    let name = epoch_mark(&run.subject.instance(), "sealed");
+    if marks.record(&name, &digest.0).map_err(Unmixed::Marks)? != digest.0 {
+        return Err(Unmixed::Spent);
+    }
+    let votes = seal::vote(run, Kind::SealVote, &digest).await?;
+    Ok(Sealed { slots: accepted, masked, votes })
+}
+
+/// Opens the pads of the sealed slots to all three servers and removes them: β. Rows of absent slots are zero.
+async fn unpad(run: &Run, spec: &EpochSpec, stock: &Stock, sealed: &Sealed) -> Result<Vec<u8>, Unmixed> {
+    let shown: Vec<u32> = sealed.slots.iter().map(|(slot, _)| *slot).collect();
+    let session = run.party.roster.session.0;
+    for peer in run.peers() {
+        let pair = Pair::without(peer);
+        let body = pads::encode(Show::Pads, &spec.batch, &session, pair, stock.seeds.of(pair), &shown);
+        let first = pair.members()[0] == run.me();
+        if first {
+            run.send(peer, Kind::Pads, body)
+        } else {
+            run.offer(peer, Kind::Pads, body)
+        };
+    }
+    let missing = Pair::without(run.me());
+    let root = stock.stated(missing).slots;
+    let accept = |received: &Received| {
+        if pads::verify(Show::Pads, &spec.batch, &session, missing, &root, &shown, &received.body) {
+            return Ok(received.body.clone());
+        }
+        let from = received.signed.header.from.index();
+        Err(Evidence::Pads(Box::new(PadsEvidence {
+            message: received.into(),
+            vote: sealed.votes[from].clone(),
+            sealed: sealed.slots.clone(),
+            statement: stock.statements[from].clone(),
+        })))
+    };
+    let (pads_received, faults) = run.receive_from_either(missing.members(), Kind::Pads, accept).await;
+    if let Some(fault) = faults.into_iter().next() {
+        return Err(fault.into());
+    }
+    let width = spec.batch.shape.width as usize;
+    let mut beta = vec![0; spec.batch.shape.bytes()];
+    for (slot, masked) in shown.iter().zip(&sealed.masked) {
+        let at = *slot as usize * width;
+        beta[at..at + width].copy_from_slice(masked);
+    }
+    for pair in Pair::of_party(run.me()) {
+        let prg: Prg = pads::own_pads(stock.seeds.of(pair));
+        pads::xor_pads(&mut beta, width, &shown, |slot| -> [u8; SLOT_SEED] { SlotSeeds::derive(&prg, slot).pad });
+    }
+    pads::xor_pads(&mut beta, width, &shown, |slot| pads::pad_in(&pads_received, slot));
+    Ok(beta)
+}
+
+/// The shuffle, and the decision of a dispute that it or a peer raises.
+async fn shuffle_disputed(
+    run: &Run,
+    spec: &EpochSpec,
+    stock: &Stock,
+    beta: Vec<u8>,
+    votes: &[Statement; 3],
+    known: &mut Known,
+) -> Result<Vec<u8>, Fault> {
+    let conflict = {
+        let shuffled = Box::pin(shuffle::shuffle(run, spec.batch.shape, &stock.seeds, beta, known));
+        match select(shuffled, Box::pin(dispute::conflict_shown(run))).await {
+            Either::Left((Ok(Shuffled::Done(beta_out)), _)) => return Ok(beta_out),
+            Either::Left((Ok(Shuffled::Disputed(conflict)), _)) => *conflict,
+            Either::Left((Err(fault), _)) => return Err(fault),
+            Either::Right((conflict, _)) => conflict,
+        }
+    };
+    Err(dispute::decide(run, stock, conflict, known, votes).await)
+}

@@ -1,0 +1,397 @@
+//! Every message of the protocols: its step, the length that it must have, and how it is laid out.
+//!
+//! The wire table of `docs/spec/ruffle.md` is this file in prose. A length or a content that a third person can see to be wrong is
+//! evidence against whoever signed it ([`crate::fault::Evidence::Malformed`]); the rules are therefore functions of public
+//! things alone.
+
+use ostrakon_crypto::{Digest, Transcript};
+use ostrakon_party::{Instance, InstanceKind, Length, PartyId, Recipient, Roster, SignedHeader, Step, Tag, wire};
+use serde::{Deserialize, Serialize};
+
+use crate::pair::Pair;
+use crate::params::{MAX_ROWS, MAX_WIDTH, WEIGHT_BYTES};
+
+/// Rows and bytes per row of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Shape {
+    /// Rows, at least 1.
+    pub rows: u32,
+    /// Bytes of a row, a multiple of 8.
+    pub width: u32,
+}
+
+impl Shape {
+    /// Whether the limits hold.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        let rows = (1..=MAX_ROWS).contains(&self.rows);
+        rows && (8..=MAX_WIDTH).contains(&self.width) && self.width.is_multiple_of(8)
+    }
+
+    /// Bytes of a table.
+    pub fn bytes(&self) -> usize {
+        self.rows as usize * self.width as usize
+    }
+}
+
+/// How the batch's input masks α are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Inputs {
+    /// One stream per pair: for tables that the servers share already.
+    Stream,
+    /// Per-slot seeds with commitments: every row is a participant's ([`crate::slots`]).
+    Slots,
+}
+
+/// A batch of preprocessed material.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct BatchSpec {
+    /// Its number, never used twice in a session.
+    pub number: u64,
+    /// The table's shape.
+    pub shape: Shape,
+    /// The kind of its masks.
+    pub inputs: Inputs,
+}
+
+impl BatchSpec {
+    /// The preprocessing run. Shape and kind are part of its name, so every signature of the run covers them.
+    pub fn instance(&self) -> Instance {
+        let mut transcript = Transcript::new("ostrakon/v1/ruffle/batch scope");
+        self.write(&mut transcript);
+        Instance { kind: InstanceKind::Batch, scope: half(&transcript.finish()), number: self.number }
+    }
+
+    fn write(&self, transcript: &mut Transcript) {
+        transcript
+            .number(self.number)
+            .number(u64::from(self.shape.rows))
+            .number(u64::from(self.shape.width))
+            .number(self.inputs as u64);
+    }
+}
+
+/// An epoch: one use of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct EpochSpec {
+    /// Digest of all that the servers agreed on beforehand; covered by the participants' signatures.
+    pub context: Digest,
+    /// The epoch's number within whatever the context names.
+    pub number: u64,
+    /// The batch that it uses up.
+    pub batch: BatchSpec,
+    /// The least number of accepted slots outside any one class ([`class_of`]).
+    pub minimum: u32,
+    /// Whether a server that is proved honest finishes after a fault.
+    pub robust: bool,
+}
+
+impl EpochSpec {
+    /// The online run.
+    pub fn instance(&self) -> Instance {
+        let mut transcript = Transcript::new("ostrakon/v1/ruffle/epoch scope");
+        transcript.field(&self.context.0).number(self.number).number(u64::from(self.minimum));
+        transcript.number(u64::from(self.robust));
+        self.batch.write(&mut transcript);
+        Instance { kind: InstanceKind::Epoch, scope: half(&transcript.finish()), number: self.number }
+    }
+}
+
+fn half(digest: &Digest) -> [u8; 16] {
+    digest.0[..16].try_into().expect("half of 32 bytes")
+}
+
+/// The server that gives out a slot.
+pub fn class_of(slot: u32) -> PartyId {
+    PartyId((slot % 3) as u8)
+}
+
+/// What a run is about: everything public that its messages' rules depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Subject {
+    /// The shared-key set-up.
+    Setup,
+    /// The preprocessing of a batch.
+    Batch(BatchSpec),
+    /// The use of a batch.
+    Epoch(EpochSpec),
+}
+
+impl Subject {
+    /// The run.
+    pub fn instance(&self) -> Instance {
+        match self {
+            Subject::Setup => Instance { kind: InstanceKind::Setup, scope: [0; 16], number: 0 },
+            Subject::Batch(spec) => spec.instance(),
+            Subject::Epoch(spec) => spec.instance(),
+        }
+    }
+
+    /// The table's shape; nothing in a set-up.
+    pub fn shape(&self) -> Shape {
+        match self {
+            Subject::Setup => Shape { rows: 0, width: 0 },
+            Subject::Batch(spec) => spec.shape,
+            Subject::Epoch(spec) => spec.batch.shape,
+        }
+    }
+
+    /// The tag of a kind of message.
+    pub fn tag(&self, kind: Kind) -> Tag {
+        Tag { instance: self.instance(), step: kind.step(), sequence: 0 }
+    }
+}
+
+/// Added to a statement's step for its echo (authenticated broadcast, round 2).
+const ECHO: u16 = 0x8000;
+
+/// The kinds of messages, in the order of the protocols. Numbers are part of the wire format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u16)]
+#[expect(missing_docs, reason = "the wire table in docs/spec/ruffle.md says what each of them is")]
+pub enum Kind {
+    SetupKey = 0x0101,
+    SetupContribution = 0x0102,
+    SetupKeyDigests = 0x0103,
+    CoinCommitment = 0x0110,
+    CoinOpening = 0x0111,
+    SeedStatement = 0x0201,
+    ShufflePair1 = 0x0211,
+    ShufflePair2 = 0x0212,
+    ShufflePair3 = 0x0213,
+    TranscriptStatement = 0x0220,
+    SumCommitment = 0x0230,
+    SumOpening = 0x0231,
+    SeedOpening = 0x0240,
+    SubmissionList = 0x0301,
+    ConflictDetails = 0x0302,
+    Forward = 0x0303,
+    SealVote = 0x0304,
+    Pads = 0x0305,
+    TableVote = 0x0306,
+    Delta02 = 0x0311,
+    Delta02Digest = 0x0312,
+    Delta01 = 0x0313,
+    Delta01Digest = 0x0314,
+    Delta12 = 0x0315,
+    Delta12Digest = 0x0316,
+    Dispute = 0x0321,
+    DisputeMaterial = 0x0322,
+    Ready = 0x0331,
+    Certificate = 0x0332,
+    LastSeed = 0x0333,
+    LastTable = 0x0334,
+    TrustedSubmissions = 0x0341,
+    TrustedSlots = 0x0342,
+    TrustedMasks = 0x0343,
+    TrustedTable = 0x0344,
+    Accusation = 0x0f00,
+}
+
+impl Kind {
+    /// The step number on the wire.
+    pub fn step(self) -> Step {
+        Step(self as u16)
+    }
+
+    /// The step of the echo of such a statement.
+    pub fn echo(self) -> Step {
+        Step(self as u16 | ECHO)
+    }
+
+    /// The Shuffle-Pair message of stage 0, 1 or 2.
+    pub fn shuffle_pair(stage: usize) -> Kind {
+        [Kind::ShufflePair1, Kind::ShufflePair2, Kind::ShufflePair3][stage]
+    }
+}
+
+/// Bytes of an entry of a submission list: slot and digest.
+pub const LIST_ENTRY: usize = 4 + 32;
+/// Bytes of an entry of the conflict details: slot, digest of the masked row, signature.
+pub const DETAILS_ENTRY: usize = 4 + 32 + 64;
+/// Most bytes of structured statements whose size does not depend on the table.
+const STATEMENT: u64 = 4096;
+
+/// The length that a message of this step must have.
+pub fn length(subject: &Subject, step: Step) -> Length {
+    use Length::{AtMost, Exactly};
+    let shape = subject.shape();
+    let rows = u64::from(shape.rows);
+    let table = shape.bytes() as u64;
+    if step.0 & ECHO != 0 {
+        return AtMost(STATEMENT);
+    }
+    let is = |kind: Kind| step == kind.step();
+    let digests = [
+        Kind::SetupKey,
+        Kind::SetupContribution,
+        Kind::CoinCommitment,
+        Kind::SumCommitment,
+        Kind::SealVote,
+        Kind::TableVote,
+        Kind::Delta02Digest,
+        Kind::Delta01Digest,
+        Kind::Delta12Digest,
+        Kind::Ready,
+        Kind::LastSeed,
+    ];
+    if digests.into_iter().any(is) {
+        Exactly(32)
+    } else if [Kind::SetupKeyDigests, Kind::CoinOpening, Kind::SeedOpening].into_iter().any(is) {
+        Exactly(64)
+    } else if is(Kind::SumOpening) {
+        Exactly(32 + 3 * 8)
+    } else if is(Kind::SeedStatement) {
+        Exactly(2 * PairStatement::BYTES as u64)
+    } else if (0..3).any(|stage| is(Kind::shuffle_pair(stage))) {
+        Exactly(table + rows * WEIGHT_BYTES as u64)
+    } else if [Kind::Delta02, Kind::Delta01, Kind::Delta12, Kind::LastTable].into_iter().any(is) {
+        Exactly(table)
+    } else if is(Kind::Pads) || is(Kind::TrustedMasks) {
+        Exactly(rows * 32)
+    } else if is(Kind::SubmissionList) {
+        AtMost(rows * LIST_ENTRY as u64)
+    } else if is(Kind::ConflictDetails) {
+        AtMost(rows * DETAILS_ENTRY as u64)
+    } else if is(Kind::Forward) || is(Kind::TrustedSubmissions) {
+        AtMost(table + rows * 80 + 16)
+    } else if is(Kind::TrustedSlots) {
+        AtMost(rows * 5 + 16)
+    } else if is(Kind::TrustedTable) {
+        AtMost(table)
+    } else if is(Kind::Accusation) {
+        AtMost(2 * table + rows * 64 + (64 << 10))
+    } else {
+        AtMost(STATEMENT)
+    }
+}
+
+/// What a member of a pair states about the pair's seeds of a batch before it is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PairStatement {
+    /// Digest of the batch seed, from which all others follow.
+    pub batch: Digest,
+    /// Digest of the seed of the permutation.
+    pub permutation: Digest,
+    /// Digest of the seed of the mask R.
+    pub mask: Digest,
+    /// Digest of the seed of the last stage's fresh share.
+    pub last: Digest,
+    /// Root over the pair's slots; zeros where there are none.
+    pub slots: Digest,
+}
+
+impl PairStatement {
+    /// Length on the wire.
+    pub const BYTES: usize = 5 * 32;
+
+    fn digests(&self) -> [Digest; 5] {
+        [self.batch, self.permutation, self.mask, self.last, self.slots]
+    }
+
+    /// A member's statement about both of its pairs.
+    pub fn encode(statements: &[PairStatement; 2]) -> Vec<u8> {
+        statements.iter().flat_map(|s| s.digests()).flat_map(|d| d.0).collect()
+    }
+
+    /// Reads what [`PairStatement::encode`] writes; the length must have been checked.
+    pub fn decode(body: &[u8]) -> [PairStatement; 2] {
+        let digest = |i: usize| Digest(body[32 * i..32 * i + 32].try_into().expect("32 bytes"));
+        [0, 5].map(|at| PairStatement {
+            batch: digest(at),
+            permutation: digest(at + 1),
+            mask: digest(at + 2),
+            last: digest(at + 3),
+            slots: digest(at + 4),
+        })
+    }
+}
+
+/// What a party states about the Shuffle-Pair messages that it sent and received.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TranscriptStatement {
+    /// For each of its two stages, in order: the signed headers of the lower and the higher member's message.
+    pub stages: [[SignedHeader; 2]; 2],
+    /// Digest of its share `[α_out]_12`; zeros from P0, which does not hold it.
+    pub last_table: Digest,
+}
+
+/// The pair that permutes in each stage (Ruffle Fig. 3).
+pub const STAGES: [Pair; 3] = [Pair::P02, Pair::P01, Pair::P12];
+
+/// The stages in which a party takes part.
+pub fn stages_of(party: u8) -> [usize; 2] {
+    match party {
+        0 => [0, 1],
+        1 => [1, 2],
+        _ => [0, 2],
+    }
+}
+
+impl TranscriptStatement {
+    /// Whether every header is what it is said to be: a member's signed message of that stage.
+    #[must_use]
+    pub fn is_wellformed(&self, subject: &Subject, roster: &Roster, from: PartyId) -> bool {
+        let stages = stages_of(from.0).into_iter().zip(&self.stages);
+        stages.into_iter().all(|(stage, headers)| {
+            let pair = STAGES[stage];
+            pair.members().into_iter().zip(headers).all(|(member, signed)| {
+                let header = &signed.header;
+                header.from == PartyId(member)
+                    && header.to == Recipient::One(PartyId(pair.other(member)))
+                    && header.tag == subject.tag(Kind::shuffle_pair(stage))
+                    && roster.vouches(signed)
+            })
+        }) && (from.0 != 0 || self.last_table == Digest([0; 32]))
+    }
+}
+
+/// Whether an echo holds, for each of the echoing party's peers, that peer's own signed statement.
+pub fn decode_echo(
+    roster: &Roster,
+    statement: Tag,
+    echoing: PartyId,
+    body: &[u8],
+) -> Result<[SignedHeader; 2], wire::Malformed> {
+    let headers: [SignedHeader; 2] = wire::decode(body)?;
+    let peers = roster.parties().filter(|id| *id != echoing);
+    for (peer, signed) in peers.zip(&headers) {
+        let header = &signed.header;
+        let address = header.from == peer && header.tag == statement && header.to == Recipient::All;
+        if !address || !roster.vouches(signed) {
+            return Err(wire::Malformed);
+        }
+    }
+    Ok(headers)
+}
+
+/// Whether the content of a signed message of right length obeys its step's rule. Steps whose bodies mean something whatever
+/// they are (digests, seeds, tables) have none.
+#[must_use]
+pub fn content_is_wellformed(subject: &Subject, roster: &Roster, signed: &SignedHeader, body: &[u8]) -> bool {
+    let header = &signed.header;
+    let step = header.tag.step;
+    if step.0 & ECHO != 0 {
+        let statement = Tag { step: Step(step.0 & !ECHO), ..header.tag };
+        return decode_echo(roster, statement, header.from, body).is_ok();
+    }
+    if step == Kind::TranscriptStatement.step() {
+        return wire::decode::<TranscriptStatement>(body)
+            .is_ok_and(|statement| statement.is_wellformed(subject, roster, header.from));
+    }
+    if step == Kind::SubmissionList.step() {
+        return slots_ascend(body, LIST_ENTRY, subject.shape().rows);
+    }
+    if step == Kind::ConflictDetails.step() {
+        return slots_ascend(body, DETAILS_ENTRY, subject.shape().rows);
+    }
+    true
+}
+
+/// Whether a list of fixed-size entries, each beginning with a slot, names existing slots in strictly ascending order.
+fn slots_ascend(body: &[u8], entry: usize, rows: u32) -> bool {
+    let slots = body.chunks_exact(entry).map(|e| u32::from_le_bytes(e[..4].try_into().expect("4 bytes")));
+    body.len().is_multiple_of(entry)
+        && slots.clone().zip(slots.clone().skip(1)).all(|(a, b)| a < b)
+        && slots.last().is_none_or(|last| last < rows)
+}

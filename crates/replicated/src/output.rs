@@ -1,0 +1,201 @@
+//! Opening the output (Ruffle §3, "Output reconstruction"), fairly.
+//!
+//! Nothing is opened until all three servers have signed that they hold the same β_out. Each party then misses one share of α_out.
+//! P1 and P2 miss a share that a seed determines: 32 bytes, checked against the digest that both its holders stated in preprocessing. P0
+//! misses [α_out]_12, a table, checked against the digest that P1 and P2 stated. Each comes from one of two holders, one of whom is
+//! honest: once one honest party can open, all can.
+
+use futures::future::{Either, join, select};
+use ostrakon_crypto::{Digest, Secret};
+use ostrakon_kernels::{Prg, xor_into};
+use ostrakon_party::{Header, PartyId, Received, Roster, SignedHeader, wire};
+use serde::{Deserialize, Serialize};
+
+use crate::coin::seed_digest;
+use crate::fault::{Evidence, Fault, Statement};
+use crate::messages::{Kind, Subject, TranscriptStatement};
+use crate::pair::Pair;
+use crate::preprocessing::stated;
+use crate::run::{Run, either};
+use crate::seeds::Purpose;
+use crate::stock::Stock;
+
+/// Signs that this party holds β_out with the given digest, and waits for proof that both others do too: their own votes, or a
+/// peer's collection of all three.
+///
+/// A party that has signed may no longer stop on its own, because another one may hold the proof already and open. `evidence`
+/// resolves when a peer shows something that convicts somebody. This party then says so ([`Kind::Accusation`]), after which it takes
+/// the proof from the other honest party alone, and stops once that party has said the same.
+///
+/// # Errors
+/// The fault on which both honest parties stop.
+pub async fn certify(run: &Run, digest: &Digest, evidence: impl Future<Output = Fault>) -> Result<(), Fault> {
+    let own = run.send_all(Kind::Ready, digest.0.to_vec());
+    let [a, b] = run.peers();
+    let proof = async {
+        let direct = async {
+            let (x, y) = join(ready(run, a, digest), ready(run, b, digest)).await;
+            [own, x, y]
+        };
+        either(direct, either(certificate(run, a, digest), certificate(run, b, digest))).await
+    };
+    let heard = either(heard(run, a), heard(run, b));
+    let found = async { (evidence.await, None) };
+    let (fault, by) = match select(Box::pin(proof), Box::pin(either(heard, found))).await {
+        Either::Left((votes, _)) => {
+            run.send_all(Kind::Certificate, wire::encode(&votes));
+            return Ok(());
+        }
+        Either::Right((heard, _)) => heard,
+    };
+    run.send_all(Kind::Accusation, fault.encode());
+    let honest = run.peers().into_iter().find(|peer| *peer != fault.culprit.0).expect("two peers");
+    if by == Some(honest) {
+        return Err(fault);
+    }
+    let proof = Box::pin(certificate(run, honest, digest));
+    match select(proof, Box::pin(run.accusation(honest))).await {
+        Either::Left((votes, _)) => {
+            run.send_all(Kind::Certificate, wire::encode(&votes));
+            Ok(())
+        }
+        Either::Right((fault, _)) => Err(fault),
+    }
+}
+
+async fn heard(run: &Run, by: u8) -> (Fault, Option<u8>) {
+    (run.accusation(by).await, Some(by))
+}
+
+/// A peer's vote for this digest; anything else is as nothing.
+async fn ready(run: &Run, from: u8, digest: &Digest) -> SignedHeader {
+    if let Ok(received) = run.receive(from, Kind::Ready).await
+        && received.body[..] == digest.0
+    {
+        return received.signed;
+    }
+    futures::future::pending().await
+}
+
+/// A peer's collection of three votes for this digest; anything else is as nothing.
+async fn certificate(run: &Run, from: u8, digest: &Digest) -> [SignedHeader; 3] {
+    if let Ok(received) = run.receive(from, Kind::Certificate).await
+        && let Ok(votes) = wire::decode::<[SignedHeader; 3]>(&received.body)
+    {
+        let vote = Header::digest_of(&digest.0);
+        let of = |party: PartyId| {
+            votes.iter().any(|signed| {
+                let header = &signed.header;
+                header.from == party
+                    && header.tag == run.tag(Kind::Ready)
+                    && header.digest == vote
+                    && run.party.roster.vouches(signed)
+            })
+        };
+        if run.party.roster.parties().all(of) {
+            return votes;
+        }
+    }
+    futures::future::pending().await
+}
+
+/// Gives the peers the shares that they miss, gets the own missing one, and returns `β_out ⊕ α_out` with the faults met on the way,
+/// which could not stop it. The certificate must be complete.
+pub async fn open(run: &Run, stock: &Stock, mut beta_out: Vec<u8>) -> (Vec<u8>, Vec<Fault>) {
+    give(run, stock);
+    let missing = Pair::without(run.me());
+    let own = Pair::of_party(run.me());
+    let mut faults = Vec::new();
+    for pair in own {
+        match (&stock.last, pair) {
+            (Some(table), Pair::P12) => xor_into(&mut beta_out, table),
+            _ => xor_fresh(&mut beta_out, &stock.seeds.of(pair).purpose(Purpose::Reshare(2))),
+        }
+    }
+    if missing == Pair::P12 {
+        let accept = |received: &Received| {
+            if received.digest() == stock.last_digest {
+                return Ok(received.body.clone());
+            }
+            let statement = stock.transcripts[received.signed.header.from.index()].clone();
+            let message = Statement { signed: received.signed, body: Vec::new() };
+            Err(Evidence::Last(Box::new(LastEvidence { message, statement })))
+        };
+        let (table, found) = run.receive_from_either(missing.members(), Kind::LastTable, accept).await;
+        xor_into(&mut beta_out, &table);
+        faults = found;
+    } else {
+        let accept = |received: &Received| {
+            if seed_digest(&received.body) == stock.stated(missing).last {
+                return Ok(Secret::new(received.body[..].try_into().expect("length is checked")));
+            }
+            let statement = stock.statements[received.signed.header.from.index()].clone();
+            Err(Evidence::Last(Box::new(LastEvidence { message: received.into(), statement })))
+        };
+        let (seed, found) = run.receive_from_either(missing.members(), Kind::LastSeed, accept).await;
+        xor_fresh(&mut beta_out, &seed);
+        faults.extend(found);
+    }
+    (beta_out, faults)
+}
+
+/// XORs the rows of the last stage's fresh share.
+fn xor_fresh(table: &mut [u8], seed: &Secret) {
+    let rows = seed.derive("ostrakon/v1/ruffle/fresh share", &[b"rows"]);
+    Prg::new(rows.expose()).xor_at(0, table);
+}
+
+/// Sends each peer the share that it misses, or holds it ready: the lower holder sends, the higher one keeps.
+fn give(run: &Run, stock: &Stock) {
+    for peer in run.peers() {
+        let pair = Pair::without(peer);
+        let first = pair.members()[0] == run.me();
+        let (kind, body) = match (pair, &stock.last) {
+            (Pair::P12, Some(table)) => (Kind::LastTable, table.clone()),
+            _ => (Kind::LastSeed, stock.seeds.of(pair).purpose(Purpose::Reshare(2)).expose().to_vec()),
+        };
+        if first {
+            run.send(peer, kind, body)
+        } else {
+            run.offer(peer, kind, body)
+        };
+    }
+}
+
+/// A share of α_out that is not the one stated in preprocessing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastEvidence {
+    /// What was sent; of a table the header only.
+    pub message: Statement,
+    /// What its sender had stated: about its seeds, or about the table.
+    pub statement: Statement,
+}
+
+impl LastEvidence {
+    pub(crate) fn proven(&self, roster: &Roster, subject: &Subject) -> Option<PartyId> {
+        let Subject::Epoch(spec) = subject else { return None };
+        let batch = Subject::Batch(spec.batch);
+        let (message, statement) = (&self.message.signed.header, &self.statement.signed.header);
+        let culprit = message.from;
+        let ostrakon_party::Recipient::One(to) = message.to else { return None };
+        if statement.from != culprit || to == culprit || to.0 > 2 || !self.statement.holds(roster) {
+            return None;
+        }
+        let pair = Pair::without(to.0);
+        let differs = if message.tag == subject.tag(Kind::LastTable) {
+            let transcript: TranscriptStatement = wire::decode(&self.statement.body).ok()?;
+            statement.tag == batch.tag(Kind::TranscriptStatement)
+                && pair == Pair::P12
+                && roster.vouches(&self.message.signed)
+                && transcript.last_table != message.digest
+        } else {
+            let length = crate::messages::length(&batch, statement.tag.step).admits(statement.length);
+            message.tag == subject.tag(Kind::LastSeed)
+                && statement.tag == batch.tag(Kind::SeedStatement)
+                && length
+                && self.message.holds(roster)
+                && stated(&self.statement.body, culprit.0, pair).last != seed_digest(&self.message.body)
+        };
+        differs.then_some(culprit)
+    }
+}

@@ -1,0 +1,213 @@
+//! One party's view of one run: sending and receiving by kind of message, with the rules of [`crate::messages`].
+
+use bytes::Bytes;
+use futures::future::{Either, join, select, select_all};
+use ostrakon_party::{Party, PartyId, Received, SignedHeader, Tag, wire};
+
+use crate::fault::{Evidence, Fault, Statement};
+use crate::messages::{self, Kind, Subject};
+
+/// A run as one party sees it.
+#[derive(Clone)]
+pub struct Run {
+    /// The party.
+    pub party: Party,
+    /// What the run is about.
+    pub subject: Subject,
+}
+
+impl Run {
+    /// The party's number.
+    pub fn me(&self) -> u8 {
+        self.party.id.0
+    }
+
+    /// The tag of a kind of message in this run.
+    pub fn tag(&self, kind: Kind) -> Tag {
+        self.subject.tag(kind)
+    }
+
+    /// A fault in this run.
+    pub fn fault(&self, culprit: PartyId, evidence: Evidence) -> Fault {
+        Fault { culprit, subject: self.subject, evidence }
+    }
+
+    /// Sends a message to one peer.
+    pub fn send(&self, to: u8, kind: Kind, body: impl Into<Bytes>) -> SignedHeader {
+        self.party.send(PartyId(to), self.tag(kind), body)
+    }
+
+    /// Sends one statement to both peers.
+    pub fn send_all(&self, kind: Kind, body: impl Into<Bytes>) -> SignedHeader {
+        self.party.send_all(self.tag(kind), body)
+    }
+
+    /// Holds a message ready for a peer that may not need it.
+    pub fn offer(&self, to: u8, kind: Kind, body: impl Into<Bytes>) -> SignedHeader {
+        self.party.offer(PartyId(to), self.tag(kind), body)
+    }
+
+    /// Receives a peer's message of a kind and checks its length and content.
+    ///
+    /// # Errors
+    /// [`Evidence::Malformed`] against the peer.
+    pub async fn receive(&self, from: u8, kind: Kind) -> Result<Received, Fault> {
+        self.receive_tag(PartyId(from), self.tag(kind)).await
+    }
+
+    async fn receive_tag(&self, from: PartyId, tag: Tag) -> Result<Received, Fault> {
+        let length = messages::length(&self.subject, tag.step);
+        let received = match self.party.receive(from, tag, length).await {
+            Ok(received) => received,
+            Err(refused) => {
+                let statement = Statement { signed: refused.0, body: Vec::new() };
+                return Err(self.fault(from, Evidence::Malformed(statement)));
+            }
+        };
+        let roster = &self.party.roster;
+        if !messages::content_is_wellformed(&self.subject, roster, &received.signed, &received.body) {
+            return Err(self.fault(from, Evidence::Malformed((&received).into())));
+        }
+        Ok(received)
+    }
+
+    /// Authenticated broadcast, all three parties at once (Dolev–Strong for one traitor, with signatures).
+    ///
+    /// Round 1: everybody sends its statement to both peers. Round 2: everybody sends both peers the signed headers that it
+    /// received. A party that said different things to the two is convicted by its own signatures; otherwise both honest parties
+    /// return the same statements. Returns all three, by party, the own one included.
+    ///
+    /// # Errors
+    /// [`Evidence::Equivocation`] or [`Evidence::Malformed`].
+    pub async fn broadcast(&self, kind: Kind, body: impl Into<Bytes>) -> Result<[Received; 3], Fault> {
+        let body = body.into();
+        let own = Received { signed: self.send_all(kind, body.clone()), body };
+        let [a, b] = self.peers();
+        let (from_a, from_b) = join(self.receive(a, kind), self.receive(b, kind)).await;
+        let statements = self.in_order(own, from_a?, from_b?);
+        let seen = [a, b].map(|peer| statements[usize::from(peer)].signed);
+        let echo_tag = Tag { step: kind.echo(), ..self.tag(kind) };
+        self.party.send_all(echo_tag, wire::encode(&seen));
+        let echoes = join(self.receive_tag(PartyId(a), echo_tag), self.receive_tag(PartyId(b), echo_tag)).await;
+        for (echoing, echo) in [(a, echoes.0?), (b, echoes.1?)] {
+            let headers = messages::decode_echo(&self.party.roster, self.tag(kind), PartyId(echoing), &echo.body);
+            for header in headers.expect("receive_tag has checked the content") {
+                let direct = &statements[header.header.from.index()].signed;
+                if direct.contradicts(&header) {
+                    return Err(self.fault(header.header.from, Evidence::Equivocation(*direct, header)));
+                }
+            }
+        }
+        Ok(statements)
+    }
+
+    /// The two peers' numbers, in order.
+    pub fn peers(&self) -> [u8; 2] {
+        let pair = crate::pair::Pair::without(self.me());
+        pair.members()
+    }
+
+    fn in_order(&self, own: Received, a: Received, b: Received) -> [Received; 3] {
+        match self.me() {
+            0 => [own, a, b],
+            1 => [a, own, b],
+            _ => [a, b, own],
+        }
+    }
+
+    /// The first acceptable message of a kind from two sources that should say the same. The second one is asked only after
+    /// patience with the first has run out, or when the first one's message was not acceptable.
+    ///
+    /// Faults of a source are returned beside the result; they stop nothing.
+    pub async fn receive_from_either<T>(
+        &self,
+        sources: [u8; 2],
+        kind: Kind,
+        accept: impl Fn(&Received) -> Result<T, Evidence>,
+    ) -> (T, Vec<Fault>) {
+        let mut faults = Vec::new();
+        let mut judge = |from: u8, result: Result<Received, Fault>| match result
+            .and_then(|received| accept(&received).map_err(|evidence| self.fault(PartyId(from), evidence)))
+        {
+            Ok(value) => Some(value),
+            Err(fault) => {
+                faults.push(fault);
+                None
+            }
+        };
+        let first = Box::pin(self.receive(sources[0], kind));
+        let patience = Box::pin(self.party.patience());
+        let (mut pending, mut used) = match select(first, patience).await {
+            Either::Left((result, _)) => match judge(sources[0], result) {
+                Some(value) => return (value, faults),
+                None => (Vec::new(), vec![sources[0]]),
+            },
+            Either::Right(((), first)) => (vec![(sources[0], first)], Vec::new()),
+        };
+        pending.push((sources[1], Box::pin(self.receive(sources[1], kind))));
+        while !pending.is_empty() {
+            let (names, futures): (Vec<u8>, Vec<_>) = pending.into_iter().unzip();
+            let (result, which, rest) = select_all(futures).await;
+            if let Some(value) = judge(names[which], result) {
+                return (value, faults);
+            }
+            used.push(names[which]);
+            pending = names.into_iter().filter(|n| !used.contains(n)).zip(rest).collect();
+        }
+        // Both sources are proved to have cheated, which the trust model excludes: there is nothing to go on with.
+        futures::future::pending().await
+    }
+
+    /// Runs `main` unless a peer shows evidence of a fault first. A fault found here is shown to both peers.
+    ///
+    /// # Errors
+    /// Whatever `main` stops for, or the peer's evidence, which has been checked.
+    pub async fn with_accusations<T, E>(&self, main: impl Future<Output = Result<T, E>>) -> Result<T, E>
+    where
+        E: From<Fault> + AsFault,
+    {
+        let [a, b] = self.peers();
+        let heard = Box::pin(either(self.accusation(a), self.accusation(b)));
+        let result = match select(Box::pin(main), heard).await {
+            Either::Left((result, _)) => result,
+            Either::Right((fault, _)) => Err(fault.into()),
+        };
+        if let Some(fault) = result.as_ref().err().and_then(AsFault::as_fault) {
+            self.send_all(Kind::Accusation, fault.encode());
+        }
+        result
+    }
+
+    /// Waits for a peer's accusation that proves something. One that does not is ignored, and the peer has no second one.
+    pub async fn accusation(&self, from: u8) -> Fault {
+        if let Ok(received) = self.receive(from, Kind::Accusation).await
+            && let Ok(fault) = Fault::decode(&received.body)
+            && fault.subject == self.subject
+            && fault.culprit != self.party.id
+            && fault.verify(&self.party.roster)
+        {
+            return fault;
+        }
+        futures::future::pending().await
+    }
+}
+
+/// Whichever of two is ready first.
+pub async fn either<T>(a: impl Future<Output = T>, b: impl Future<Output = T>) -> T {
+    select(Box::pin(a), Box::pin(b)).await.factor_first().0
+}
+
+/// Errors that may hold a fault which the peers should see.
+pub trait AsFault {
+    /// The fault, if there is one.
+    fn as_fault(&self) -> Option<&Fault>;
+}
+
+impl AsFault for crate::fault::Stop {
+    fn as_fault(&self) -> Option<&Fault> {
+        match self {
+            crate::fault::Stop::Fault(fault) => Some(fault),
+            crate::fault::Stop::Disagreement(_) => None,
+        }
+    }
+}

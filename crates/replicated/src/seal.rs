@@ -1,0 +1,236 @@
+//! Sealing: the servers agree on the set of submissions (Ruffle §5.1.2 with the fixes of `docs/spec/ruffle.md`, "Sealing").
+//!
+//! Every server broadcasts, with authentication, the slots for which it holds a submission with the digest of each. A slot is accepted if
+//! two servers list the same digest; where lists differ, the participants' signatures are shown, and two valid ones for
+//! different submissions drop the slot. Holders give accepted submissions to the server that lacks them. Then all three sign the
+//! same list.
+
+use std::collections::BTreeMap;
+
+use futures::future::join;
+use ostrakon_crypto::{Digest, Signature, Transcript, VerifyingKey};
+use ostrakon_party::{Received, wire};
+
+use crate::client::{Submission, verify_submission};
+use crate::fault::{Evidence, Fault, Statement};
+use crate::messages::{DETAILS_ENTRY, EpochSpec, Kind, LIST_ENTRY, class_of};
+use crate::run::Run;
+use crate::slots::{masked_digest, submission_digest, submission_digest_of};
+
+/// A slot that was given out, as one server knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The slot.
+    pub slot: u32,
+    /// Its owner, on whom all servers agree.
+    pub owner: VerifyingKey,
+    /// The owner's submission, if it arrived here; signature and length have been checked.
+    pub submission: Option<Submission>,
+}
+
+/// The agreed submissions.
+pub struct Sealed {
+    /// Accepted slots in ascending order, with the digests of their submissions.
+    pub slots: Vec<(u32, Digest)>,
+    /// The masked rows, in the same order.
+    pub masked: Vec<Vec<u8>>,
+    /// All parties' votes, for evidence.
+    pub votes: [Statement; 3],
+}
+
+/// The digest of a list of accepted slots: what the servers vote for.
+pub fn digest(slots: &[(u32, Digest)]) -> Digest {
+    let mut transcript = Transcript::new("ostrakon/v1/ruffle/sealed slots");
+    transcript.number(slots.len() as u64);
+    for (slot, digest) in slots {
+        transcript.number(u64::from(*slot)).field(&digest.0);
+    }
+    transcript.finish()
+}
+
+/// Accepted slots that one can be sure of whichever single server is corrupt: all but those of the largest class.
+pub fn guaranteed(slots: impl Iterator<Item = u32>) -> u32 {
+    let mut classes = [0u32; 3];
+    for slot in slots {
+        classes[class_of(slot).index()] += 1;
+    }
+    classes.iter().sum::<u32>() - classes.iter().max().copied().unwrap_or(0)
+}
+
+type Lists = [BTreeMap<u32, Digest>; 3];
+
+/// Agrees on the submissions and collects them. The vote is not part of it ([`vote`]).
+///
+/// # Errors
+/// Evidence against a server that broke the broadcast.
+pub async fn agree(run: &Run, spec: &EpochSpec, slots: &[Slot]) -> Result<(Vec<(u32, Digest)>, Vec<Vec<u8>>), Fault> {
+    let owned: BTreeMap<u32, &Slot> = slots.iter().map(|slot| (slot.slot, slot)).collect();
+    let digest_of = |slot: &Slot, submission: &Submission| {
+        submission_digest(&spec.context, slot.slot, &slot.owner.0, &submission.masked)
+    };
+    let own: BTreeMap<u32, (Digest, &Submission)> = owned
+        .values()
+        .filter_map(|slot| slot.submission.as_ref().map(|s| (slot.slot, (digest_of(slot, s), s))))
+        .collect();
+    let mut body = Vec::with_capacity(own.len() * LIST_ENTRY);
+    for (slot, (digest, _)) in &own {
+        body.extend_from_slice(&slot.to_le_bytes());
+        body.extend_from_slice(&digest.0);
+    }
+    let lists: Lists = run.broadcast(Kind::SubmissionList, body).await?.map(|received| read_list(&received.body));
+    let conflicts = conflicting(&lists);
+    let valid = resolve(run, spec, &owned, &own, &conflicts).await?;
+    let accepted = accept(&lists, &conflicts, &valid);
+    let masked = gather(run, spec, &owned, &own, &lists, &accepted).await;
+    Ok((accepted, masked))
+}
+
+fn read_list(body: &[u8]) -> BTreeMap<u32, Digest> {
+    body.chunks_exact(LIST_ENTRY)
+        .map(|entry| {
+            let (slot, digest) = entry.split_at(4);
+            let slot = u32::from_le_bytes(slot.try_into().expect("4 bytes"));
+            (slot, Digest(digest.try_into().expect("32 bytes")))
+        })
+        .collect()
+}
+
+/// Slots for which two servers list different digests.
+fn conflicting(lists: &Lists) -> Vec<u32> {
+    let mut all: Vec<u32> = lists.iter().flat_map(|list| list.keys().copied()).collect();
+    all.sort_unstable();
+    all.dedup();
+    all.retain(|slot| {
+        let mut digests = lists.iter().filter_map(|list| list.get(slot));
+        let first = digests.next();
+        digests.any(|digest| Some(digest) != first)
+    });
+    all
+}
+
+/// The digests for which a valid signature of the slot's owner was shown, by slot. Only if lists differ, and then everybody knows
+/// it: one more broadcast of the signatures on what was listed.
+async fn resolve(
+    run: &Run,
+    spec: &EpochSpec,
+    owned: &BTreeMap<u32, &Slot>,
+    own: &BTreeMap<u32, (Digest, &Submission)>,
+    conflicts: &[u32],
+) -> Result<BTreeMap<u32, Vec<Digest>>, Fault> {
+    let mut valid: BTreeMap<u32, Vec<Digest>> = BTreeMap::new();
+    if conflicts.is_empty() {
+        return Ok(valid);
+    }
+    let mut body = Vec::new();
+    for slot in conflicts {
+        if let Some((_, submission)) = own.get(slot) {
+            body.extend_from_slice(&slot.to_le_bytes());
+            body.extend_from_slice(&masked_digest(&submission.masked).0);
+            body.extend_from_slice(&submission.signature.0);
+        }
+    }
+    for details in run.broadcast(Kind::ConflictDetails, body).await? {
+        for entry in details.body.chunks_exact(DETAILS_ENTRY) {
+            let slot = u32::from_le_bytes(entry[..4].try_into().expect("4 bytes"));
+            let masked = Digest(entry[4..36].try_into().expect("32 bytes"));
+            let signature = Signature(entry[36..].try_into().expect("64 bytes"));
+            let Some(known) = owned.get(&slot) else { continue };
+            let digest = submission_digest_of(&spec.context, slot, &known.owner.0, &masked);
+            let digests = valid.entry(slot).or_default();
+            if known.owner.verifies(&digest, &signature) && !digests.contains(&digest) {
+                digests.push(digest);
+            }
+        }
+    }
+    Ok(valid)
+}
+
+/// The accepted slots: listed alike by two servers, and with no second valid signature.
+fn accept(lists: &Lists, conflicts: &[u32], valid: &BTreeMap<u32, Vec<Digest>>) -> Vec<(u32, Digest)> {
+    let mut all: Vec<u32> = lists.iter().flat_map(|list| list.keys().copied()).collect();
+    all.sort_unstable();
+    all.dedup();
+    let accepted = |slot: u32| {
+        let listed: Vec<&Digest> = lists.iter().filter_map(|list| list.get(&slot)).collect();
+        let twice = listed.iter().find(|digest| listed.iter().filter(|other| other == digest).count() >= 2)?;
+        let sole = conflicts.binary_search(&slot).is_err() || valid.get(&slot).is_some_and(|v| v[..] == [**twice]);
+        sole.then_some((slot, **twice))
+    };
+    all.into_iter().filter_map(accepted).collect()
+}
+
+/// The accepted submissions' masked rows, in order; those that this server lacks come from the two that have them.
+async fn gather(
+    run: &Run,
+    spec: &EpochSpec,
+    owned: &BTreeMap<u32, &Slot>,
+    own: &BTreeMap<u32, (Digest, &Submission)>,
+    lists: &Lists,
+    accepted: &[(u32, Digest)],
+) -> Vec<Vec<u8>> {
+    let has = |party: u8, (slot, digest): &(u32, Digest)| lists[usize::from(party)].get(slot) == Some(digest);
+    for peer in run.peers() {
+        let lacking: Vec<(u32, &Submission)> = accepted
+            .iter()
+            .filter(|entry| !has(peer, entry) && has(run.me(), entry))
+            .map(|(slot, _)| (*slot, own[slot].1))
+            .collect();
+        if lacking.is_empty() {
+            continue;
+        }
+        // Both holders keep the message ready; the lower one sends it unasked.
+        let body = wire::encode(&lacking);
+        let other_holder = run.peers().into_iter().find(|p| *p != peer).expect("two peers");
+        if run.me() < other_holder {
+            run.send(peer, Kind::Forward, body)
+        } else {
+            run.offer(peer, Kind::Forward, body)
+        };
+    }
+    let missing: Vec<(u32, Digest)> = accepted.iter().filter(|entry| !has(run.me(), entry)).copied().collect();
+    let mut forwarded: BTreeMap<u32, Submission> = BTreeMap::new();
+    if !missing.is_empty() {
+        let accept = |received: &Received| {
+            let not_usable = || Evidence::Malformed(Statement::from(received));
+            let list: Vec<(u32, Submission)> = wire::decode(&received.body).map_err(|_| not_usable())?;
+            let list: BTreeMap<u32, Submission> = list.into_iter().collect();
+            let whole = missing.iter().all(|(slot, digest)| {
+                let Some((known, submission)) = owned.get(slot).zip(list.get(slot)) else { return false };
+                submission_digest(&spec.context, *slot, &known.owner.0, &submission.masked) == *digest
+                    && submission.masked.len() == spec.batch.shape.width as usize
+                    && verify_submission(&spec.context, *slot, &known.owner, submission)
+            });
+            if whole { Ok(list) } else { Err(not_usable()) }
+        };
+        // A bad forward is no proof for a third person, who does not know the owners: it is passed over, not reported.
+        (forwarded, _) = run.receive_from_either(run.peers(), Kind::Forward, accept).await;
+    }
+    accepted
+        .iter()
+        .map(|(slot, digest)| match own.get(slot) {
+            Some((mine, submission)) if mine == digest => submission.masked.clone(),
+            _ => forwarded.remove(slot).map(|submission| submission.masked).unwrap_or_default(),
+        })
+        .collect()
+}
+
+/// Signs the accepted list and waits until both peers have signed the same one. A different vote counts as none.
+pub async fn vote(run: &Run, kind: Kind, value: &Digest) -> Result<[Statement; 3], Fault> {
+    let signed = run.send_all(kind, value.0.to_vec());
+    let own = Statement { signed, body: value.0.to_vec() };
+    let [a, b] = run.peers();
+    let (from_a, from_b) = join(matching(run, a, kind, value), matching(run, b, kind, value)).await;
+    Ok(match run.me() {
+        0 => [own, from_a?, from_b?],
+        1 => [from_a?, own, from_b?],
+        _ => [from_a?, from_b?, own],
+    })
+}
+
+async fn matching(run: &Run, from: u8, kind: Kind, value: &Digest) -> Result<Statement, Fault> {
+    let received = run.receive(from, kind).await?;
+    if received.body[..] == value.0 {
+        return Ok(Statement::from(&received));
+    }
+    futures::future::pending().await
+}

@@ -1,0 +1,96 @@
+//! Set-Equality over GF(2^64): does a stage's output hold the rows of its input, permuted?
+//!
+//! Ruffle's check (appendix B, Eq. 3), one bit at a time, lets an error pass with probability 2^-20 at its κ = 48. Here every row
+//! carries one secret random word r_i that is permuted with it. After all messages are fixed, a joint coin gives a vector c, one word for each
+//! word of a row, and the parties open
+//!
+//! `V = Σ_i r'_i·⟨c, row'_i⟩ − Σ_i r_i·⟨c, row_i⟩`
+//!
+//! as a replicated inner product: each party computes its local terms and the sum of the three is V. The argument is in
+//! `docs/spec/ruffle.md`; it needs the rows to be pseudorandom, so it is used in preprocessing and never on data.
+
+use ostrakon_crypto::{Digest, Secret};
+use ostrakon_kernels::{Prg, replicated_rows};
+
+use crate::messages::{BatchSpec, Shape};
+use crate::pair::Pair;
+use crate::params::WEIGHT_BYTES;
+use crate::seeds::{BatchSeeds, Purpose};
+use crate::shares::{self, Shares};
+
+/// A stage's table before and after.
+pub struct Stage {
+    /// Input of the Shuffle-Pair.
+    pub before: Shares,
+    /// Its output.
+    pub after: Shares,
+}
+
+/// The public vectors of the three stages, `width / 8` words each.
+pub fn vectors(coin: &Digest, shape: Shape) -> [Vec<u64>; 3] {
+    let words = shape.width as usize / 8;
+    let prg = Prg::new(Secret::new(coin.0).derive("ostrakon/v1/ruffle/set-equality vector", &[]).expose());
+    let mut bytes = vec![0; 3 * words * 8];
+    prg.fill(&mut bytes);
+    let word = |i: usize| u64::from_le_bytes(bytes[8 * i..8 * i + 8].try_into().expect("8 bytes"));
+    [0, 1, 2].map(|stage| (0..words).map(|k| word(stage * words + k)).collect())
+}
+
+/// A party's masked local terms of V, one for each stage.
+pub fn local_sums(party: u8, spec: &BatchSpec, seeds: &BatchSeeds, coin: &Digest, stages: &[Stage; 3]) -> [u64; 3] {
+    let vectors = vectors(coin, spec.shape);
+    let zero = zero_shares(party, seeds);
+    [0, 1, 2].map(|i| {
+        let (stage, c) = (&stages[i], &vectors[i]);
+        local_terms(party, spec.shape, c, &stage.after) ^ local_terms(party, spec.shape, c, &stage.before) ^ zero[i]
+    })
+}
+
+/// Three words that, over the three parties, sum to zero: they hide everything about local sums but their sum.
+fn zero_shares(party: u8, seeds: &BatchSeeds) -> [u64; 3] {
+    let mut masks = [0; 3];
+    for pair in Pair::of_party(party) {
+        let mut bytes = [0; 24];
+        seeds.of(pair).prg(Purpose::Zero).fill(&mut bytes);
+        for (mask, word) in masks.iter_mut().zip(bytes.chunks_exact(8)) {
+            *mask ^= u64::from_le_bytes(word.try_into().expect("8 bytes"));
+        }
+    }
+    masks
+}
+
+/// The pair whose squares a party computes, then its other pair. Over the three parties every product of two
+/// shares is computed exactly once.
+fn assignment(party: u8) -> [Pair; 2] {
+    match party {
+        0 => [Pair::P01, Pair::P02],
+        1 => [Pair::P12, Pair::P01],
+        _ => [Pair::P02, Pair::P12],
+    }
+}
+
+/// A party's terms of `Σ_i r_i·⟨c, row_i⟩`.
+fn local_terms(party: u8, shape: Shape, c: &[u64], table: &Shares) -> u64 {
+    use rayon::prelude::*;
+    const PIECE: usize = 8192;
+    let [a, b] = assignment(party).map(|pair| shares::of(table, pair));
+    let width = shape.width as usize;
+    let pieces = (shape.rows as usize).div_ceil(PIECE);
+    let piece = |piece: usize| {
+        let first = piece * PIECE;
+        let count = PIECE.min(shape.rows as usize - first);
+        let read = |share: &shares::Share| {
+            let (mut rows, mut weights) = (vec![0; count * width], vec![0; count * WEIGHT_BYTES]);
+            share.read_rows(shape, first, &mut rows);
+            share.read_weights(first, &mut weights);
+            let weights: Vec<u64> = weights
+                .chunks_exact(WEIGHT_BYTES)
+                .map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")))
+                .collect();
+            (rows, weights)
+        };
+        let ((rows_a, r_a), (rows_b, r_b)) = (read(a), read(b));
+        replicated_rows(c, width, &r_a, &r_b, &rows_a, &rows_b)
+    };
+    (0..pieces).into_par_iter().map(piece).reduce(|| 0, |x, y| x ^ y)
+}

@@ -1,0 +1,110 @@
+//! A prepared batch as one server keeps it.
+
+use ostrakon_crypto::Digest;
+use ostrakon_party::{Received, Roster, wire};
+use serde::{Deserialize, Serialize};
+
+use crate::fault::Statement;
+use crate::messages::{BatchSpec, PairStatement};
+use crate::pair::Pair;
+use crate::preprocessing::stated;
+use crate::seeds::{BatchSeeds, PairSeed};
+
+/// A batch that has passed all checks. Not `Clone`; an epoch consumes it.
+pub struct Stock {
+    /// What it is.
+    pub spec: BatchSpec,
+    /// The seeds of the party's two pairs.
+    pub seeds: BatchSeeds,
+    /// All parties' signed statements about the pairs' seeds.
+    pub statements: [Statement; 3],
+    /// All parties' signed statements about the messages of the preprocessing; those of P1 and P2 state the digest of [α_out]_12.
+    pub transcripts: [Statement; 3],
+    /// The rows of [α_out]_12; P0 has none.
+    pub last: Option<Vec<u8>>,
+    /// The digest of [α_out]_12, stated by P1 and P2.
+    pub last_digest: Digest,
+    party: u8,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Encoded {
+    party: u8,
+    spec: BatchSpec,
+    seeds: [[u8; 32]; 2],
+    statements: [Statement; 3],
+    transcripts: [Statement; 3],
+    last_digest: Digest,
+}
+
+impl Stock {
+    pub(crate) fn new(
+        party: u8,
+        spec: BatchSpec,
+        seeds: BatchSeeds,
+        statements: &[Received; 3],
+        transcripts: &[Received; 3],
+        last: Option<Vec<u8>>,
+        last_digest: Digest,
+    ) -> Self {
+        let owned = |received: &[Received; 3]| [0, 1, 2].map(|i: usize| Statement::from(&received[i]));
+        let (statements, transcripts) = (owned(statements), owned(transcripts));
+        Self { spec, seeds, statements, transcripts, last, last_digest, party }
+    }
+
+    /// What is stated about a pair. Both members state the same.
+    pub fn stated(&self, pair: Pair) -> PairStatement {
+        let member = pair.members()[0];
+        stated(&self.statements[usize::from(member)].body, member, pair)
+    }
+
+    /// Bytes for a file that only this server may read: a header, then the rows of [α_out]_12 where there are any.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let seed = |pair| *self.seeds.of(pair).expose();
+        let header = wire::encode(&Encoded {
+            party: self.party,
+            spec: self.spec,
+            seeds: Pair::of_party(self.party).map(seed),
+            statements: self.statements.clone(),
+            transcripts: self.transcripts.clone(),
+            last_digest: self.last_digest,
+        });
+        let mut bytes = Vec::with_capacity(8 + header.len() + self.last.as_ref().map_or(0, Vec::len));
+        bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(&header);
+        bytes.extend_from_slice(self.last.as_deref().unwrap_or(&[]));
+        bytes
+    }
+
+    /// Reads what [`Stock::to_bytes`] wrote, and checks that it is whole and of this roster.
+    ///
+    /// # Errors
+    /// [`wire::Malformed`] for anything else.
+    pub fn from_bytes(bytes: &[u8], roster: &Roster) -> Result<Self, wire::Malformed> {
+        let length = bytes.first_chunk::<8>().ok_or(wire::Malformed)?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| wire::Malformed)?;
+        let rest = &bytes[8..];
+        let header: Encoded = wire::decode(rest.get(..length).ok_or(wire::Malformed)?)?;
+        let table = &rest[length..];
+        let holds_last = header.party != 0;
+        let expected = if holds_last { header.spec.shape.bytes() } else { 0 };
+        let genuine = header.party <= 2
+            && header.statements.iter().chain(&header.transcripts).all(|statement| statement.holds(roster));
+        if !genuine || table.len() != expected {
+            return Err(wire::Malformed);
+        }
+        let mut seeds = [None, None, None];
+        for (pair, seed) in Pair::of_party(header.party).into_iter().zip(header.seeds) {
+            seeds[pair.index()] = Some(PairSeed::opened(seed));
+        }
+        Ok(Self {
+            spec: header.spec,
+            seeds: BatchSeeds(seeds),
+            statements: header.statements,
+            transcripts: header.transcripts,
+            last: holds_last.then(|| table.to_vec()),
+            last_digest: header.last_digest,
+            party: header.party,
+        })
+    }
+}

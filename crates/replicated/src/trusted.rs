@@ -1,0 +1,147 @@
+//! The robust mode's way out: once a server is proved to have cheated, the first of the two others finishes alone.
+//!
+//! Both others are honest, because at most one server is corrupt. The trusted one gets every submission and every
+//! mask, and so learns who wrote what; a room's owner chooses this knowingly. Permutations of the batch are not used: the trusted
+//! server draws a fresh one.
+
+use std::collections::BTreeMap;
+
+use ostrakon_crypto::Secret;
+use ostrakon_kernels::{Prg, gather, permutation};
+use ostrakon_party::{Received, wire};
+
+use crate::client::{Submission, verify_submission};
+use crate::messages::{EpochSpec, Kind};
+use crate::pads::{self, Show};
+use crate::pair::Pair;
+use crate::params::SLOT_SEED;
+use crate::run::Run;
+use crate::seal::{Slot, guaranteed};
+use crate::slots::SlotSeeds;
+use crate::stock::Stock;
+
+/// What the trusted server brought out.
+pub struct Finished {
+    /// The rows of the accepted submissions, freshly permuted.
+    pub table: Vec<u8>,
+    /// How many they are.
+    pub accepted: u32,
+    /// The trusted server.
+    pub trusted: u8,
+}
+
+/// Finishes the epoch without the culprit. `randomness` must be the same on every attempt at this epoch. Returns `Err(n)` if
+/// only `n` submissions can be vouched for, fewer than the minimum.
+pub async fn finish(
+    run: &Run,
+    spec: &EpochSpec,
+    stock: &Stock,
+    slots: &[Slot],
+    culprit: u8,
+    randomness: [u8; 32],
+) -> Result<Finished, u32> {
+    let [trusted, helper] = Pair::without(culprit).members();
+    let shown = if run.me() == trusted {
+        return finish_alone(run, spec, stock, slots, helper, randomness).await;
+    } else {
+        let own: Vec<(u32, Submission)> =
+            slots.iter().filter_map(|slot| Some((slot.slot, slot.submission.clone()?))).collect();
+        run.send(trusted, Kind::TrustedSubmissions, wire::encode(&own));
+        honest(run, trusted, Kind::TrustedSlots, |received| wire::decode::<Vec<u32>>(&received.body).ok()).await
+    };
+    let count = guaranteed(shown.iter().copied());
+    if count < spec.minimum {
+        return Err(count);
+    }
+    let pair = Pair::of(helper, culprit);
+    let session = run.party.roster.session.0;
+    let masks = pads::encode(Show::Masks, &spec.batch, &session, pair, stock.seeds.of(pair), &shown);
+    run.send(trusted, Kind::TrustedMasks, masks);
+    let bytes = shown.len() * spec.batch.shape.width as usize;
+    let table = honest(run, trusted, Kind::TrustedTable, |received| {
+        (received.body.len() == bytes).then(|| received.body.to_vec())
+    })
+    .await;
+    Ok(Finished { table, accepted: shown.len() as u32, trusted })
+}
+
+/// The part of the trusted server.
+async fn finish_alone(
+    run: &Run,
+    spec: &EpochSpec,
+    stock: &Stock,
+    slots: &[Slot],
+    helper: u8,
+    randomness: [u8; 32],
+) -> Result<Finished, u32> {
+    let theirs: Vec<(u32, Submission)> =
+        honest(run, helper, Kind::TrustedSubmissions, |received| wire::decode(&received.body).ok()).await;
+    let accepted = merge(spec, slots, theirs);
+    let shown: Vec<u32> = accepted.keys().copied().collect();
+    run.send(helper, Kind::TrustedSlots, wire::encode(&shown));
+    let count = guaranteed(shown.iter().copied());
+    if count < spec.minimum {
+        return Err(count);
+    }
+    let missing = Pair::without(run.me());
+    let session = run.party.roster.session.0;
+    let root = stock.stated(missing).slots;
+    let masks = honest(run, helper, Kind::TrustedMasks, |received| {
+        let body = &received.body;
+        pads::verify(Show::Masks, &spec.batch, &session, missing, &root, &shown, body).then(|| body.clone())
+    })
+    .await;
+    let width = spec.batch.shape.width as usize;
+    let own = Pair::of_party(run.me()).map(|pair| pads::own_pads(stock.seeds.of(pair)));
+    let mut rows = Vec::with_capacity(shown.len() * width);
+    for (slot, masked) in &accepted {
+        let mut row = masked.clone();
+        let at = *slot as usize * 32;
+        let entry = &masks[at..at + 32];
+        let (mask, pad) = (&entry[..SLOT_SEED], &entry[SLOT_SEED..]);
+        let theirs = SlotSeeds { mask: mask.try_into().expect("half"), pad: pad.try_into().expect("half") };
+        for seeds in own.iter().map(|prg| SlotSeeds::derive(prg, *slot)).chain([theirs]) {
+            seeds.xor_mask(&mut row);
+            seeds.xor_pad(&mut row);
+        }
+        rows.extend_from_slice(&row);
+    }
+    let secret = Secret::new(randomness).derive("ostrakon/v1/ruffle/trusted permutation", &[]);
+    let index = permutation::sample(&Prg::new(secret.expose()), shown.len());
+    let mut table = vec![0; rows.len()];
+    gather(&mut table, &rows, width, &index);
+    run.send(helper, Kind::TrustedTable, table.clone());
+    Ok(Finished { table, accepted: shown.len() as u32, trusted: run.me() })
+}
+
+/// The submissions of both honest servers. Two different ones for a slot, both validly signed, drop it.
+fn merge(spec: &EpochSpec, slots: &[Slot], theirs: Vec<(u32, Submission)>) -> BTreeMap<u32, Vec<u8>> {
+    let mut theirs: BTreeMap<u32, Submission> = theirs.into_iter().collect();
+    let width = spec.batch.shape.width as usize;
+    let mut accepted = BTreeMap::new();
+    for slot in slots {
+        let theirs = theirs.remove(&slot.slot).filter(|submission| {
+            submission.masked.len() == width && verify_submission(&spec.context, slot.slot, &slot.owner, submission)
+        });
+        let masked = match (&slot.submission, theirs) {
+            (Some(own), Some(their)) => (own.masked == their.masked).then(|| own.masked.clone()),
+            (Some(own), None) => Some(own.masked.clone()),
+            (None, Some(their)) => Some(their.masked),
+            (None, None) => None,
+        };
+        if let Some(masked) = masked {
+            accepted.insert(slot.slot, masked);
+        }
+    }
+    accepted
+}
+
+/// Receives from a party that is proved honest: whatever is not as it should be cannot be from it, and is waited past.
+async fn honest<T>(run: &Run, from: u8, kind: Kind, read: impl Fn(&Received) -> Option<T>) -> T {
+    if let Ok(received) = run.receive(from, kind).await
+        && let Some(value) = read(&received)
+    {
+        return value;
+    }
+    futures::future::pending().await
+}
