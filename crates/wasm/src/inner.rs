@@ -1,7 +1,10 @@
 //! What the bindings do, in plain Rust.
 
 use ostrakon_broadcast::client::{BoardReader, Link, Observed, Outbox, issue_digest, presence_digest};
-use ostrakon_broadcast::{RoomDescriptor, RoomId, Servers, SignedEntry};
+use ostrakon_broadcast::engine::Shape;
+use ostrakon_broadcast::{
+    ClientEngine, EpochContext, EpochId, RoomDescriptor, RoomId, RowFormat, Servers, SignedEntry,
+};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_party::{PartyId, SessionId};
 use serde::{Deserialize, Serialize};
@@ -67,6 +70,49 @@ struct ReadLink {
 pub fn parse_link(text: &str) -> Result<String, Sentence> {
     let link: Link = text.parse().map_err(|error: ostrakon_broadcast::client::InvalidLink| error.to_string())?;
     Ok(json(&ReadLink { room: link.room.to_hex(), servers: link.servers.to_hex(), origin: link.origin }))
+}
+
+/// What a submission is made from, besides what the device keeps.
+pub struct Place<'a> {
+    pub servers: &'a Servers,
+    pub room: &'a RoomDescriptor,
+    /// The epoch's context, as a server describes it.
+    pub context: &'a str,
+    pub slot: u32,
+    /// What each server gave for the slot.
+    pub issues: &'a [Option<Vec<u8>>],
+}
+
+/// Makes the submission of an epoch from what the outbox puts into it; `None` if the epoch is over.
+pub fn submit(
+    engine: &dyn ClientEngine,
+    place: &Place<'_>,
+    outbox: &mut Outbox,
+    key: &SigningKey,
+) -> Result<Option<Vec<u8>>, Sentence> {
+    let context = context(place)?;
+    let Some(content) = outbox.content(context.epoch.number) else { return Ok(None) };
+    let row = RowFormat::new(place.room, context.epoch.number).encode(&content).map_err(|error| error.to_string())?;
+    let made = engine.submit(place.servers, &context, place.slot, place.issues, &row, key);
+    made.map(Some).map_err(|error| error.to_string())
+}
+
+/// Reads an epoch's context and compares it with what the room's descriptor says it must be.
+fn context(place: &Place<'_>) -> Result<EpochContext, Sentence> {
+    let room = place.room;
+    let context: EpochContext = serde_json::from_str(place.context)
+        .map_err(|_| "the server's description of the epoch is malformed".to_owned())?;
+    let expected = EpochContext {
+        epoch: EpochId { room: room.id(), number: context.epoch.number },
+        batch: context.batch,
+        shape: Shape::of(room),
+        mode: room.mode,
+        minimum: room.minimum,
+    };
+    if context != expected || place.slot >= room.capacity {
+        return Err("the server describes the epoch otherwise than the room: the message was not sent".to_owned());
+    }
+    Ok(context)
 }
 
 /// One entry of the wall, as it is shown.

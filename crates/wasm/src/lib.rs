@@ -6,7 +6,8 @@
 
 mod inner;
 
-use ostrakon_broadcast::client;
+use ostrakon_broadcast::ruffle::client::RuffleClient;
+use ostrakon_broadcast::{ClientEngine, EngineKind, client};
 use ostrakon_crypto::SigningKey;
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 use zeroize::Zeroizing;
@@ -168,6 +169,58 @@ impl Outbox {
     #[wasm_bindgen(js_name = endedWithoutBoard)]
     pub fn ended_without_board(&mut self, number: u64) {
         self.0.ended_without_board(number);
+    }
+}
+
+/// What the servers gave for a slot, so far.
+#[wasm_bindgen]
+pub struct Issues(Vec<Option<Vec<u8>>>);
+
+#[wasm_bindgen]
+impl Issues {
+    /// Nothing yet from any of `servers` servers.
+    #[wasm_bindgen(constructor)]
+    pub fn new(servers: u8) -> Issues {
+        Self(vec![None; usize::from(servers)])
+    }
+
+    /// Takes what server `party` gave.
+    ///
+    /// # Errors
+    /// If there is no such server.
+    pub fn take(&mut self, party: u8, bytes: &[u8]) -> Result<(), JsError> {
+        let place = self.0.get_mut(usize::from(party)).ok_or_else(|| shown("there is no such server"))?;
+        *place = Some(bytes.to_vec());
+        Ok(())
+    }
+}
+
+/// Makes this device's submission to the epoch that `context` (JSON, from a server's status) describes, from what
+/// `outbox` puts into it: its message or a cover. `undefined` if the epoch is over. [`Outbox::save`] must be kept before
+/// the result leaves the device.
+///
+/// # Errors
+/// If `issues` do not suffice or contradict each other, or if the epoch is not as the room's descriptor says.
+#[wasm_bindgen]
+pub fn submit(
+    servers: &str,
+    descriptor: &str,
+    context: &str,
+    slot: u32,
+    issues: &Issues,
+    outbox: &mut Outbox,
+    key: &DeviceKey,
+) -> Result<Option<Vec<u8>>, JsError> {
+    let servers = inner::servers(servers).map_err(shown)?;
+    let room = inner::descriptor(descriptor).map_err(shown)?;
+    let place = inner::Place { servers: &servers, room: &room, context, slot, issues: &issues.0 };
+    inner::submit(engine(room.engine), &place, &mut outbox.0, &key.key).map_err(shown)
+}
+
+/// The participant's side of a room's engine.
+fn engine(kind: EngineKind) -> &'static dyn ClientEngine {
+    match kind {
+        EngineKind::Ruffle => &RuffleClient,
     }
 }
 

@@ -1,4 +1,6 @@
-use ostrakon_broadcast::{EngineKind, Entry, EpochId, Mode};
+use ostrakon_broadcast::engine::IssueError;
+use ostrakon_broadcast::row::Content;
+use ostrakon_broadcast::{EngineKind, Entry, Mode};
 use ostrakon_crypto::Signature;
 use serde_json::{Value, json};
 
@@ -101,4 +103,65 @@ fn a_reading_shows_entries_and_settles_the_message() {
     assert!(read(&[&forged]).unwrap_err().contains("signature"));
     assert_eq!(read(&[&second]).unwrap()["published"], true);
     assert_eq!(outbox.message(), None);
+}
+
+/// Hands the row in as it is, once a server has given anything.
+struct Plain;
+
+impl ClientEngine for Plain {
+    fn submit(
+        &self,
+        _: &Servers,
+        _: &EpochContext,
+        _: u32,
+        issues: &[Option<Vec<u8>>],
+        row: &[u8],
+        _: &SigningKey,
+    ) -> Result<Vec<u8>, IssueError> {
+        if issues.iter().any(Option::is_some) { Ok(row.to_vec()) } else { Err(IssueError::Incomplete) }
+    }
+}
+
+fn context_of(room: &RoomDescriptor, number: u64) -> EpochContext {
+    let epoch = EpochId { room: room.id(), number };
+    EpochContext { epoch, batch: 3, shape: Shape::of(room), mode: room.mode, minimum: room.minimum }
+}
+
+#[test]
+fn a_submission_carries_what_the_outbox_puts_into_the_epoch() {
+    let (servers, room) = (servers(&answer().to_string()).unwrap(), room());
+    let key = SigningKey::from_seed(&[9; 32]);
+    let mut outbox = Outbox::default();
+    outbox.put(b"hello".to_vec()).unwrap();
+    let mut submit = |number, issues: &[Option<Vec<u8>>]| {
+        let context = json!(context_of(&room, number)).to_string();
+        let place = Place { servers: &servers, room: &room, context: &context, slot: 4, issues };
+        super::submit(&Plain, &place, &mut outbox, &key)
+    };
+    assert!(submit(5, &[None, None, None]).unwrap_err().contains("wait"));
+    let given = [None, Some(vec![1]), None];
+    let body = submit(5, &given).unwrap().unwrap();
+    assert_eq!(RowFormat::new(&room, 5).decode(&body), Some(Content::Message(b"hello".to_vec())));
+    assert_eq!(submit(5, &given), Ok(Some(body)), "asked again, the same answer");
+    let cover = submit(6, &given).unwrap().unwrap();
+    assert_eq!(RowFormat::new(&room, 6).decode(&cover), Some(Content::Cover));
+    assert_eq!(submit(5, &given), Ok(None));
+}
+
+#[test]
+fn an_epoch_that_is_not_the_room_s_gets_nothing() {
+    let (servers, room) = (servers(&answer().to_string()).unwrap(), room());
+    let key = SigningKey::from_seed(&[9; 32]);
+    let good = context_of(&room, 5);
+    let other_room = context_of(&RoomDescriptor { nonce: [1; 16], ..room.clone() }, 5);
+    let wider = EpochContext { shape: Shape { rows: 9, width: 8 }, ..good.clone() };
+    let laxer = EpochContext { minimum: 0, ..good.clone() };
+    let trusting = EpochContext { mode: Mode::Robust, ..good.clone() };
+    for (context, slot) in [(other_room, 0), (wider, 0), (laxer, 0), (trusting, 0), (good, room.capacity)] {
+        let context = json!(context).to_string();
+        let place = Place { servers: &servers, room: &room, context: &context, slot, issues: &[Some(vec![1])] };
+        let mut outbox = Outbox::default();
+        assert!(super::submit(&Plain, &place, &mut outbox, &key).unwrap_err().contains("otherwise"));
+        assert_eq!(outbox, Outbox::default(), "nothing was decided");
+    }
 }
