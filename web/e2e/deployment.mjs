@@ -1,0 +1,97 @@
+// Three real servers on this machine, with data of their own.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const web = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const target = path.join(path.dirname(web), 'target');
+
+/** How long the servers may take to set up, to prepare their first masks and to open a room. */
+const SETUP = 180_000;
+
+/** The program: named by `OSTRAKON`, or as cargo built it. */
+function program() {
+  const named = process.env.OSTRAKON ?? process.env.OSTRAKON_BIN;
+  const built = [path.join(target, 'debug/ostrakon'), path.join(target, 'release/ostrakon')];
+  const found = named ?? built.find((candidate) => existsSync(candidate));
+  if (!found) throw new Error('there is no server to test with: run `cargo build --package ostrakon`');
+  return found;
+}
+
+/** The first of some consecutive ports that are free now. */
+async function freePorts() {
+  for (let tries = 0; tries < 50; tries++) {
+    const base = 20_000 + Math.floor(Math.random() * 20_000);
+    const free = await Promise.all([0, 1, 2, 3, 4, 5].map((offset) => isFree(base + offset)));
+    if (free.every(Boolean)) return base;
+  }
+  throw new Error('no free ports');
+}
+
+/** @param {number} port */
+function isFree(port) {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+  });
+}
+
+/**
+ * Starts three servers and opens a room.
+ *
+ * @returns {Promise<{ links: string[], stop: () => Promise<void> }>} a link for every server
+ */
+export async function start() {
+  const directory = await mkdtemp(path.join(tmpdir(), 'ostrakon-e2e-'));
+  const base = await freePorts();
+  const options = ['up', '--data-dir', path.join(directory, 'data'), '--web', path.join(web, 'dist'), '--base-port', `${base}`];
+  const servers = spawn(program(), options, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = once(servers, 'exit');
+  let said = '';
+  servers.stderr.on('data', (/** @type {Buffer} */ text) => (said += text));
+  const stop = async () => {
+    servers.kill('SIGINT');
+    const late = setTimeout(() => servers.kill('SIGKILL'), 20_000);
+    await ended;
+    clearTimeout(late);
+    await rm(directory, { recursive: true, force: true });
+    if (process.env.OSTRAKON_E2E_LOG) console.log(said);
+  };
+  try {
+    return { links: await linksOf(servers, ended), stop };
+  } catch (error) {
+    await stop();
+    throw new Error(`${error}; the servers said:\n${said}`);
+  }
+}
+
+/**
+ * @param {import('node:child_process').ChildProcess} servers
+ * @param {Promise<unknown>} ended
+ * @returns {Promise<string[]>}
+ */
+function linksOf(servers, ended) {
+  return new Promise((resolve, reject) => {
+    /** @type {string[]} */
+    const links = [];
+    const timer = setTimeout(() => reject(new Error('the servers opened no room in time')), SETUP);
+    void ended.then(() => reject(new Error('the servers stopped')));
+    if (!servers.stdout) throw new Error('the servers print nothing');
+    createInterface(servers.stdout).on('line', (line) => {
+      const [link] = /https?:\/\/\S+\/#\/room\/\S+/.exec(line) ?? [];
+      if (link) links.push(link);
+      if (links.length === 3) {
+        clearTimeout(timer);
+        resolve(links);
+      }
+    });
+  });
+}

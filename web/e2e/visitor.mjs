@@ -1,0 +1,119 @@
+// A person with a browser.
+
+import { strict as assert } from 'node:assert';
+import { mkdir, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { chromium } from 'playwright-core';
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const axeSource = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** @typedef {import('playwright-core').Browser} Browser */
+/** @typedef {import('playwright-core').Page} Page */
+
+export const PHONE = { viewport: { width: 360, height: 780 }, isMobile: true, hasTouch: true };
+export const DESKTOP = { viewport: { width: 1280, height: 900 } };
+
+/** @returns {Promise<Browser>} */
+export function launch() {
+  const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'] });
+}
+
+/** One browser profile with one open page, and what it asked for and complained about. */
+export class Visitor {
+  /** @type {string[]} */
+  complaints = [];
+  /** @type {import('playwright-core').Request[]} */
+  requests = [];
+
+  /** @param {Page} page */
+  constructor(page) {
+    this.page = page;
+    page.on('pageerror', (error) => this.complaints.push(String(error)));
+    page.on('console', (message) => {
+      // A slot that is not there yet is answered with 404, which the browser notes.
+      const expected = message.text().includes('status of 404') && message.location().url.includes('/issue?');
+      if (message.type() === 'error' && !expected) this.complaints.push(`${message.text()} ${message.location().url}`);
+    });
+    page.on('request', (request) => this.requests.push(request));
+  }
+
+  /**
+   * @param {Browser} browser
+   * @param {import('playwright-core').BrowserContextOptions} [options]
+   */
+  static async arrive(browser, options = DESKTOP) {
+    const context = await browser.newContext(options);
+    return new Visitor(await context.newPage());
+  }
+
+  /** Another tab of the same profile. */
+  async secondTab() {
+    return new Visitor(await this.page.context().newPage());
+  }
+
+  async leave() {
+    await this.page.context().close();
+  }
+
+  /** @param {string} link */
+  async open(link) {
+    await this.page.goto(link);
+  }
+
+  /** Waits until this visitor has handed something in. */
+  async takesPart() {
+    await this.page.locator('[data-part="handed-in"]').waitFor({ timeout: 90_000 });
+  }
+
+  /** The number of the epoch that collects. */
+  async epoch() {
+    return Number(await this.page.locator('[data-epoch]').getAttribute('data-epoch'));
+  }
+
+  /** @param {string} text */
+  async say(text) {
+    await this.page.getByLabel('Your message').fill(text);
+    await this.page.getByRole('button', { name: 'Send without a name' }).click();
+  }
+
+  /**
+   * Waits until a message is on the wall.
+   *
+   * @param {string} text
+   * @returns {Promise<string>} the epoch and what is said of it
+   */
+  async reads(text) {
+    const entry = this.page.locator('[data-entry]').filter({ hasText: text });
+    await entry.first().waitFor({ timeout: 90_000 });
+    assert.equal(await entry.count(), 1, `"${text}" is on the wall more than once`);
+    return (await entry.locator('header').innerText()).replaceAll(/\s+/g, ' ');
+  }
+
+  /** No findings of the accessibility checker that it calls serious or critical. */
+  async isAccessible() {
+    await this.page.evaluate(axeSource);
+    const { violations } = await this.page.evaluate(() => /** @type {any} */ (globalThis).axe.run());
+    const grave = violations
+      .filter((/** @type {any} */ found) => ['serious', 'critical'].includes(found.impact))
+      .map((/** @type {any} */ found) => `${found.id}: ${found.nodes.map((/** @type {any} */ node) => node.html).join(' ')}`);
+    assert.deepEqual(grave, []);
+  }
+
+  /** Nothing lies beyond the right edge. */
+  async fits() {
+    const [content, window] = await this.page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    assert.ok(content <= window, `the page is ${content} px wide, the window ${window} px`);
+  }
+
+  /** @param {string} name */
+  async picture(name) {
+    const directory = path.join(here, 'screenshots');
+    await mkdir(directory, { recursive: true });
+    await this.page.screenshot({ path: path.join(directory, `${name}.png`), fullPage: true });
+  }
+}
