@@ -1,0 +1,151 @@
+//! An in-memory network with an adversary on it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Poll, Waker};
+
+use bytes::Bytes;
+use futures::future::{BoxFuture, poll_fn};
+use ostrakon_party::{Channel, Instance, Message, PartyId, Tag};
+
+use crate::saboteur::Saboteur;
+
+type Address = (PartyId, PartyId, Tag);
+
+#[derive(Default)]
+struct State {
+    delivered: BTreeMap<Address, VecDeque<Message>>,
+    offered: BTreeMap<Address, Message>,
+    held_back: Vec<(PartyId, Message)>,
+    waiting: Vec<Waker>,
+    patience_runs: u64,
+    saboteur: Option<Saboteur>,
+    sent: Vec<(PartyId, Message)>,
+    offers_taken: BTreeMap<(PartyId, PartyId), u64>,
+}
+
+impl State {
+    fn wake(&mut self) {
+        self.waiting.drain(..).for_each(Waker::wake);
+    }
+
+    fn deliver(&mut self, to: PartyId, message: Message) {
+        let header = &message.signed.header;
+        self.delivered.entry((header.from, to, header.tag)).or_default().push_back(message);
+        self.wake();
+    }
+
+    fn transmit(&mut self, to: PartyId, message: Message) {
+        self.sent.push((to, message.clone()));
+        match &mut self.saboteur {
+            None => self.deliver(to, message),
+            Some(saboteur) => {
+                let fate = saboteur.tamper(to, message);
+                fate.now.into_iter().for_each(|message| self.deliver(to, message));
+                self.held_back.extend(fate.later.into_iter().map(|message| (to, message)));
+            }
+        }
+    }
+}
+
+/// The network of one world. Nothing on it happens by itself: it is driven by [`crate::World::run`].
+#[derive(Clone, Default)]
+pub struct Network(Arc<Mutex<State>>);
+
+impl Network {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().expect("no panic while the network is locked")
+    }
+
+    /// One party's end.
+    pub fn channel(&self, party: PartyId) -> Arc<dyn Channel> {
+        Arc::new(End { network: self.clone(), party })
+    }
+
+    /// Puts the corrupt party's messages into the saboteur's hands.
+    pub fn corrupt(&self, saboteur: Saboteur) {
+        self.state().saboteur = Some(saboteur);
+    }
+
+    /// Every message posted so far, with its recipient, as its sender's own code posted it.
+    pub fn sent(&self) -> Vec<(PartyId, Message)> {
+        self.state().sent.clone()
+    }
+
+    /// Bytes of offered messages that were taken, from the first party to the second.
+    pub fn offers_taken(&self, from: PartyId, to: PartyId) -> u64 {
+        self.state().offers_taken.get(&(from, to)).copied().unwrap_or(0)
+    }
+
+    /// When nothing moves any more: lets delayed messages arrive, or else lets patience run out. Returns whether that
+    /// may have changed anything.
+    pub(crate) fn nudge(&self) -> bool {
+        let mut state = self.state();
+        let late = std::mem::take(&mut state.held_back);
+        if !late.is_empty() {
+            late.into_iter().for_each(|(to, message)| state.deliver(to, message));
+            return true;
+        }
+        state.patience_runs += 1;
+        state.wake();
+        state.patience_runs == 1
+    }
+}
+
+struct End {
+    network: Network,
+    party: PartyId,
+}
+
+impl Channel for End {
+    fn post(&self, to: PartyId, message: Message) {
+        self.network.state().transmit(to, message);
+    }
+
+    fn offer(&self, to: PartyId, message: Message) {
+        let mut state = self.network.state();
+        state.offered.insert((self.party, to, message.signed.header.tag), message);
+        state.wake();
+    }
+
+    fn collect(&self, from: PartyId, tag: Tag, limit: u64) -> BoxFuture<'_, Message> {
+        Box::pin(poll_fn(move |context| {
+            let mut state = self.network.state();
+            let address = (from, self.party, tag);
+            if let Some(offered) = state.offered.remove(&address) {
+                *state.offers_taken.entry((from, self.party)).or_default() += offered.body.len() as u64;
+                state.transmit(self.party, offered);
+            }
+            match state.delivered.get_mut(&address).and_then(VecDeque::pop_front) {
+                Some(mut message) => {
+                    if message.body.len() as u64 > limit {
+                        message.body = Bytes::new();
+                    }
+                    Poll::Ready(message)
+                }
+                None => {
+                    state.waiting.push(context.waker().clone());
+                    Poll::Pending
+                }
+            }
+        }))
+    }
+
+    fn patience(&self) -> BoxFuture<'_, ()> {
+        let begun = self.network.state().patience_runs;
+        Box::pin(poll_fn(move |context| {
+            let mut state = self.network.state();
+            if state.patience_runs > begun {
+                return Poll::Ready(());
+            }
+            state.waiting.push(context.waker().clone());
+            Poll::Pending
+        }))
+    }
+
+    fn retire(&self, instance: Instance) {
+        let mut state = self.network.state();
+        state.delivered.retain(|(_, _, tag), _| tag.instance != instance);
+        state.offered.retain(|(_, _, tag), _| tag.instance != instance);
+    }
+}
