@@ -81,7 +81,7 @@ impl Backoff {
 
     fn pause(&mut self) -> Duration {
         let full = MIN_PAUSE.saturating_mul(1 << self.failures.min(16)).min(self.cap);
-        self.failures += 1;
+        self.failures = self.failures.saturating_add(1);
         // A step of a linear congruential generator (Knuth's MMIX): spread is all that is needed.
         self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let thousandths = u32::try_from(self.state >> 33 & 511).expect("nine bits");
@@ -127,6 +127,10 @@ pub(crate) async fn dial_direct(shared: Arc<Shared>, peer: Arc<Peer>, address: S
         match connecting.await {
             Ok(_) if *peer.blocked.borrow() => {}
             Ok(stream) => backoff.run(&shared, &peer, stream, None).await,
+            // Somebody answers, but not the right party, or not in our words: that does not mend itself.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                tracing::warn!(peer = %peer.id, %error, "the peer's address is answered by a wrong or foreign party");
+            }
             Err(error) => tracing::debug!(peer = %peer.id, %error, "could not connect"),
         }
         sleep(backoff.pause()).await;

@@ -216,7 +216,9 @@ impl Inbox {
         if let Some(stale) = slot.arriving.replace((link, transfer)) {
             self.assemblies.remove(&stale);
         }
-        let body = Vec::with_capacity(length);
+        // An empty vector with room on huge pages: page faults would take longer than decryption.
+        let mut body = ostrakon_kernels::zeroed_table(length);
+        body.clear();
         let assembly = Assembly { link, transfer, tag, signed, depth, length, body };
         self.assemblies.insert((link, transfer), assembly);
     }

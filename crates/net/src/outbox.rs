@@ -123,9 +123,6 @@ impl Outbox {
         }
         let push = push && message.body.len() <= frame::SMALL;
         self.kept.insert(tag, Kept { message, sent_on: None, queued: false });
-        if self.active.is_none() {
-            return;
-        }
         if let Some(limit) = self.wanted.remove(&tag) {
             self.enqueue(tag, limit);
         } else if push {
@@ -152,7 +149,7 @@ impl Outbox {
 
     fn enqueue(&mut self, tag: Tag, limit: u64) {
         let (Some(kept), Some(active)) = (self.kept.get_mut(&tag), &self.active) else {
-            return;
+            return; // With no link there is nothing to queue for: on the next one the peer asks.
         };
         kept.queued = true;
         kept.sent_on = Some(active.id);

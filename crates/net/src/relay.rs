@@ -2,8 +2,8 @@
 //!
 //! A tunnel is a byte stream over which the two ends run the same TLS session as over TCP, so the third party sees
 //! ciphertext, its length and its timing, and can do nothing but pass it on or not. Each end may have [`WINDOW`] bytes in
-//! flight until the other end has taken them; the third party holds at most [`FORWARDED`] bytes per sender and peer
-//! and breaks the tunnel of whoever exceeds that.
+//! flight until the other end has taken them, every frame counting [`FRAME_COST`] bytes more than it carries; the third
+//! party holds at most [`FORWARDED`] bytes per sender and peer and breaks the tunnel of whoever exceeds that.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -22,21 +22,27 @@ use crate::peer::Peer;
 pub const WINDOW: usize = 4 << 20;
 /// Bytes that a relaying party holds for one sender and one recipient.
 pub const FORWARDED: usize = WINDOW + WINDOW / 4;
+/// What a frame costs beside the bytes it carries, so that many tiny ones are bounded too.
+pub const FRAME_COST: usize = 64;
 /// Credit is given in portions of this size.
 const PORTION: usize = WINDOW / 8;
 
 /// What a tunnel's frame counts in the relaying party's bound.
 pub(crate) fn cost(relay: &Relay) -> usize {
     match &relay.part {
-        Part::Data(bytes) => bytes.len() + 64,
-        Part::Open | Part::Credit(_) | Part::End => 64,
+        Part::Data(bytes) => bytes.len() + FRAME_COST,
+        Part::Open | Part::Credit(_) | Part::End => FRAME_COST,
     }
 }
 
 #[derive(Default)]
 struct State {
     arrived: VecDeque<Bytes>,
-    arrived_bytes: usize,
+    /// What waits in `arrived` costs, frames that are read in part included in full.
+    arrived_cost: usize,
+    /// What the frame at the front cost when it was whole.
+    front_cost: usize,
+    /// What was taken and not yet credited.
     taken: usize,
     credit: usize,
     closed: bool,
@@ -76,10 +82,11 @@ impl Circuit {
         let mut state = self.state.lock().expect("no panic while held");
         match part {
             Part::Data(bytes) => {
-                if state.arrived_bytes + bytes.len() > WINDOW {
+                let cost = bytes.len() + FRAME_COST;
+                if state.arrived_cost + cost > WINDOW {
                     return false;
                 }
-                state.arrived_bytes += bytes.len();
+                state.arrived_cost += cost;
                 state.arrived.push_back(bytes);
             }
             Part::Credit(more) => {
@@ -181,21 +188,26 @@ impl Drop for Tunnel {
 impl AsyncRead for Tunnel {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let mut state = self.circuit.state.lock().expect("no panic while held");
-        let Some(first) = state.arrived.front_mut() else {
+        let Some(mut first) = state.arrived.pop_front() else {
             if state.closed {
                 return Poll::Ready(Ok(()));
             }
             state.reader = Some(cx.waker().clone());
             return Poll::Pending;
         };
+        if state.front_cost == 0 {
+            state.front_cost = first.len() + FRAME_COST;
+        }
         let n = first.len().min(buf.remaining());
         buf.put_slice(&first[..n]);
         first.advance(n);
         if first.is_empty() {
-            state.arrived.pop_front();
+            let cost = std::mem::take(&mut state.front_cost);
+            state.arrived_cost -= cost;
+            state.taken += cost;
+        } else {
+            state.arrived.push_front(first);
         }
-        state.arrived_bytes -= n;
-        state.taken += n;
         let portion = if state.taken >= PORTION { std::mem::take(&mut state.taken) } else { 0 };
         drop(state);
         if portion > 0 {
@@ -211,14 +223,17 @@ impl AsyncWrite for Tunnel {
         if state.closed {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
-        let n = buf.len().min(state.credit).min(RELAYED);
-        if n == 0 && !buf.is_empty() {
+        if buf.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
+        let n = buf.len().min(state.credit.saturating_sub(FRAME_COST)).min(RELAYED);
+        if n == 0 {
             state.writer = Some(cx.waker().clone());
             return Poll::Pending;
         }
-        state.credit -= n;
+        state.credit -= n + FRAME_COST;
         drop(state);
-        if n > 0 && !self.send(Part::Data(Bytes::copy_from_slice(&buf[..n]))) {
+        if !self.send(Part::Data(Bytes::copy_from_slice(&buf[..n]))) {
             self.circuit.close();
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
