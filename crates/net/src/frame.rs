@@ -309,3 +309,154 @@ fn decode_relay(prefix: Prefix, bytes: Bytes) -> Result<Relay, Malformed> {
     };
     Ok(Relay { peer, leg, circuit: prefix.argument, part })
 }
+
+#[cfg(test)]
+mod tests {
+    use ostrakon_crypto::{Digest, Signature};
+    use ostrakon_party::{Header, InstanceKind, Recipient, Step};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn tags() -> impl Strategy<Value = Tag> {
+        (any::<[u8; 16]>(), any::<u64>(), any::<u16>(), any::<u32>()).prop_map(|(scope, number, step, sequence)| Tag {
+            instance: Instance { kind: InstanceKind::Epoch, scope, number },
+            step: Step(step),
+            sequence,
+        })
+    }
+
+    fn headers() -> impl Strategy<Value = SignedHeader> {
+        let to = prop_oneof![any::<u8>().prop_map(|id| Recipient::One(PartyId(id))), Just(Recipient::All)];
+        (tags(), any::<[u8; 32]>(), any::<u8>(), to, any::<u64>(), any::<[u8; 32]>()).prop_map(
+            |(tag, session, from, to, length, digest)| SignedHeader {
+                header: Header {
+                    session: SessionId(Digest(session)),
+                    tag,
+                    from: PartyId(from),
+                    to,
+                    length,
+                    digest: Digest(digest),
+                },
+                signature: Signature([digest[0]; 64]),
+            },
+        )
+    }
+
+    fn bytes(max: usize) -> impl Strategy<Value = Bytes> {
+        proptest::collection::vec(any::<u8>(), 1..max).prop_map(Bytes::from)
+    }
+
+    fn frames() -> impl Strategy<Value = Frame> {
+        let part = prop_oneof![
+            Just(Part::Open),
+            bytes(300).prop_map(Part::Data),
+            any::<u32>().prop_map(Part::Credit),
+            Just(Part::End)
+        ];
+        let leg = prop_oneof![Just(Leg::Onward), Just(Leg::Arrived)];
+        prop_oneof![
+            (any::<u16>(), any::<[u8; 32]>())
+                .prop_map(|(version, s)| Frame::Hello(Hello { version, session: SessionId(Digest(s)) })),
+            Just(Frame::Ping),
+            (tags(), any::<u64>(), any::<bool>()).prop_map(|(tag, limit, again)| Frame::Want(Want {
+                tag,
+                limit,
+                again
+            })),
+            (headers(), any::<u32>(), bytes(2000)).prop_map(|(signed, depth, body)| Frame::Whole(Message {
+                signed,
+                body,
+                depth
+            })),
+            (any::<u32>(), headers(), any::<u32>(), SMALL as u64 + 1..)
+                .prop_map(|(transfer, signed, depth, length)| Frame::Head { transfer, signed, depth, length }),
+            (any::<u8>(), leg, any::<u32>(), part).prop_map(|(peer, leg, circuit, part)| {
+                Frame::Relay(Relay { peer: PartyId(peer), leg, circuit, part })
+            }),
+        ]
+    }
+
+    fn encoded(frame: &Frame) -> Vec<u8> {
+        let mut out = Vec::new();
+        frame.encode(&mut out);
+        out
+    }
+
+    /// Reads one frame that is all of `bytes`.
+    fn read(bytes: &[u8]) -> Result<Frame, Malformed> {
+        let (prefix, body) = bytes.split_first_chunk::<PREFIX>().ok_or(Malformed)?;
+        let prefix = Prefix::decode(prefix)?;
+        assert!(prefix.length <= MAX_LENGTH, "no frame is longer than the longest");
+        Frame::decode(prefix, Bytes::copy_from_slice(body))
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(frame in frames()) {
+            let bytes = encoded(&frame);
+            let read = read(&bytes).expect("a frame");
+            prop_assert_eq!(encoded(&read), bytes);
+            prop_assert_eq!(format!("{read:?}"), format!("{frame:?}"));
+        }
+
+        #[test]
+        fn what_is_read_is_what_would_be_written(
+            frame in frames(),
+            changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+            cut in any::<prop::sample::Index>(),
+            keep in any::<bool>(),
+        ) {
+            let mut bytes = encoded(&frame);
+            for (at, byte) in changes {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            if !keep {
+                bytes.truncate(cut.index(bytes.len()));
+            }
+            if let Ok(frame) = read(&bytes) {
+                prop_assert_eq!(encoded(&frame), bytes);
+            }
+        }
+
+        #[test]
+        fn noise_does_no_harm(kind in 0u8..12, argument in any::<u32>(), body in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let length = u32::try_from(body.len()).unwrap().to_le_bytes();
+            let bytes = [&[kind, length[0], length[1], length[2]][..], &argument.to_le_bytes(), &body].concat();
+            if let Ok(frame) = read(&bytes) {
+                prop_assert_eq!(encoded(&frame), bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn the_longest_of_each_kind_fit_their_bounds() {
+        let tag = Tag {
+            instance: Instance { kind: InstanceKind::Epoch, scope: [255; 16], number: u64::MAX },
+            step: Step(u16::MAX),
+            sequence: u32::MAX,
+        };
+        let header = Header {
+            session: SessionId(Digest([255; 32])),
+            tag,
+            from: PartyId(255),
+            to: Recipient::One(PartyId(255)),
+            length: u64::MAX,
+            digest: Digest([255; 32]),
+        };
+        let signed = SignedHeader { header, signature: Signature([255; 64]) };
+        let whole = Message { signed, body: vec![1; SMALL].into(), depth: u32::MAX };
+        let data = Part::Data(vec![1; RELAYED].into());
+        for frame in [
+            Frame::Want(Want { tag, limit: u64::MAX, again: true }),
+            Frame::Whole(whole),
+            Frame::Head { transfer: u32::MAX, signed, depth: u32::MAX, length: u64::MAX },
+            Frame::Relay(Relay { peer: PartyId(255), leg: Leg::Arrived, circuit: u32::MAX, part: data }),
+        ] {
+            assert!(read(&encoded(&frame)).is_ok());
+        }
+        let too_long = Prefix { kind: Kind::Chunk, length: CHUNK + 1, argument: 0 };
+        assert_eq!(Prefix::decode(&too_long.encode()), Err(Malformed));
+    }
+}

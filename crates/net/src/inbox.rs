@@ -310,3 +310,6 @@ fn clip(mut message: Message, limit: u64) -> Message {
     }
     message
 }
+
+#[cfg(test)]
+mod tests;

@@ -259,3 +259,6 @@ impl Outbox {
         self.lane.retain(|frame| frame.instance().as_ref() != Some(instance));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,3 +36,24 @@ impl Retired {
         self.0.lock().expect("no panic while held").set.contains(instance)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ostrakon_party::InstanceKind;
+
+    use super::*;
+
+    #[test]
+    fn the_latest_are_remembered() {
+        let instance = |number| Instance { kind: InstanceKind::Batch, scope: [0; 16], number };
+        let retired = Retired::default();
+        let last = REMEMBERED as u64 + 9;
+        for number in 0..=last {
+            retired.insert(instance(number));
+            retired.insert(instance(number));
+        }
+        assert!(retired.contains(&instance(last)) && retired.contains(&instance(10)));
+        assert!(!retired.contains(&instance(9)));
+        assert_eq!(retired.0.lock().unwrap().order.len(), REMEMBERED);
+    }
+}
