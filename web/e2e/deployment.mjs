@@ -25,11 +25,14 @@ function program() {
   return found;
 }
 
-/** The first of some consecutive ports that are free now. */
+/** Beside the base port: where `ostrakon up` puts the public and the internal ports. */
+const OFFSETS = [0, 1, 2, 100, 101, 102];
+
+/** A base port of which all are free now. */
 async function freePorts() {
   for (let tries = 0; tries < 50; tries++) {
-    const base = 20_000 + Math.floor(Math.random() * 20_000);
-    const free = await Promise.all([0, 1, 2, 3, 4, 5].map((offset) => isFree(base + offset)));
+    const base = 20_000 + Math.floor(Math.random() * 12_000);
+    const free = await Promise.all(OFFSETS.map((offset) => isFree(base + offset)));
     if (free.every(Boolean)) return base;
   }
   throw new Error('no free ports');

@@ -1,7 +1,7 @@
 //! What the bindings do, in plain Rust.
 
 use ostrakon_broadcast::client::{BoardReader, Link, Observed, Outbox, issue_digest, presence_digest};
-use ostrakon_broadcast::engine::Shape;
+use ostrakon_broadcast::engine::{IssueError, Shape};
 use ostrakon_broadcast::{
     ClientEngine, EpochContext, EpochId, RoomDescriptor, RoomId, RowFormat, Servers, SignedEntry,
 };
@@ -93,8 +93,17 @@ pub fn submit(
     let context = context(place)?;
     let Some(content) = outbox.content(context.epoch.number) else { return Ok(None) };
     let row = RowFormat::new(place.room, context.epoch.number).encode(&content).map_err(|error| error.to_string())?;
-    let made = engine.submit(place.servers, &context, place.slot, place.issues, &row, key);
-    made.map(Some).map_err(|error| error.to_string())
+    let mut issues = place.issues.to_vec();
+    loop {
+        match engine.submit(place.servers, &context, place.slot, &issues, &row, key) {
+            Ok(body) => return Ok(Some(body)),
+            // What one server spoils, the others may make good.
+            Err(IssueError::Bad(party)) if issues.get(party.index()).is_some_and(Option::is_some) => {
+                issues[party.index()] = None;
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    }
 }
 
 /// Reads an epoch's context and compares it with what the room's descriptor says it must be.

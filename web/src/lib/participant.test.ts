@@ -129,6 +129,22 @@ test('who came just before the sealing is not driven away', async () => {
   expect(world.greeted.every((one) => one.party === 0)).toBe(true);
 });
 
+test('a home whose description of the epoch fits nobody\'s material is left', async () => {
+  let fits = false;
+  start(() => {
+    if (!fits) throw new Error('the masks are not known from two sides');
+    return 'cover';
+  });
+  world.collect(1, 8_000, [0, 5, 5]);
+  await world.clock.advance(8_000);
+  expect(world.submitted).toEqual([]);
+  fits = true;
+  world.collect(2, 8_000, [0, 5, 5]);
+  await world.clock.advance(8_000);
+  expect(world.greeted.at(-1)?.party).not.toBe(0);
+  expect(bodies(2)).toHaveLength(3);
+});
+
 test('a home that stops answering is left', async () => {
   start();
   world.collect(1, 120_000, [0, 5, 5]);

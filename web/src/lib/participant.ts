@@ -131,13 +131,15 @@ export class Participant {
     return null;
   }
 
-  /** One epoch from slot to submission. False if the home gave no slot although there was time. */
+  /** One epoch from slot to submission. False if the home made it impossible. */
   private async takePart(epoch: Epoch, home: number, since: number, signal: AbortSignal): Promise<boolean> {
     const { statuses, clock, moved } = this.world;
     const over = this.whenOver(epoch.number, home, signal);
     const opened = clock.now();
     const first = await this.ask(home, epoch.number, over);
-    if (!first) return signal.aborted || clock.now() - Math.max(since, opened) < SETTLED;
+    // Who came shortly before the sealing has nobody to blame.
+    const hasty = () => signal.aborted || clock.now() - Math.max(since, opened) < SETTLED;
+    if (!first) return hasty();
     moved({ at: 'placed', home, epoch: epoch.number });
     const issues: (Issue | undefined)[] = [];
     issues[home] = first;
@@ -148,13 +150,14 @@ export class Participant {
     await this.moment(home, over);
     // Two servers' material may be enough; a third one that is slow is waited for up to this moment.
     const submission = await this.compose(epoch, issues, over);
-    if (submission) {
-      await this.handIn(epoch.number, submission, signal);
+    if (submission?.body) {
+      await this.handIn(epoch.number, submission.slot, submission.body, signal);
       if (!signal.aborted) moved({ at: 'handed-in', home, epoch: epoch.number });
     }
     await untilAborted(over);
     await Promise.all(asked);
-    return true;
+    // A home that tells of the epoch what does not fit the others' material is no better than one that gives no slot.
+    return submission !== undefined || hasty();
   }
 
   /** Aborts when the home server collects for a later epoch, or when `signal` does. */
@@ -200,25 +203,25 @@ export class Participant {
     while (!over.aborted && left() > margin) await statuses.next(left() - margin, over);
   }
 
-  private async compose(epoch: Epoch, issues: (Issue | undefined)[], over: AbortSignal): Promise<Submission | null> {
+  /** Makes the submission as soon as the issues suffice; `undefined` if they never do. */
+  private async compose(epoch: Epoch, issues: (Issue | undefined)[], over: AbortSignal): Promise<Submission | undefined> {
     while (!over.aborted) {
       const slot = agreedSlot(issues);
       if (slot !== undefined) {
         const given = issues.map((issue) => (issue?.slot === slot ? issue.bytes : undefined));
         try {
-          const body = this.world.device.submission(epoch.context, slot, given);
-          return body && { slot, body };
+          return { slot, body: this.world.device.submission(epoch.context, slot, given) };
         } catch {
           // Not enough, or contradictory, so far: another server's answer may decide.
         }
       }
       await this.world.clock.sleep(POLL, over);
     }
-    return null;
+    return undefined;
   }
 
   /** Hands the same bytes to every server; one that does not answer is asked again a few times. */
-  private async handIn(number: number, { slot, body }: Submission, signal: AbortSignal): Promise<void> {
+  private async handIn(number: number, slot: number, body: Uint8Array, signal: AbortSignal): Promise<void> {
     const { room, servers, device, clock } = this.world;
     const to = async (server: Server) => {
       for (let tries = 0; tries < 5 && !signal.aborted; tries++) {
@@ -237,7 +240,8 @@ export class Participant {
 
 interface Submission {
   slot: number;
-  body: Uint8Array;
+  /** `null` if the epoch is over for this device. */
+  body: Uint8Array | null;
 }
 
 /** The slot that most servers name. */

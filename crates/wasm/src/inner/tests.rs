@@ -1,4 +1,3 @@
-use ostrakon_broadcast::engine::IssueError;
 use ostrakon_broadcast::row::Content;
 use ostrakon_broadcast::{EngineKind, Entry, Mode};
 use ostrakon_crypto::Signature;
@@ -105,7 +104,7 @@ fn a_reading_shows_entries_and_settles_the_message() {
     assert_eq!(outbox.message(), None);
 }
 
-/// Hands the row in as it is, once a server has given anything.
+/// Hands the row in as it is, once two servers have given anything but the byte 255.
 struct Plain;
 
 impl ClientEngine for Plain {
@@ -118,7 +117,10 @@ impl ClientEngine for Plain {
         row: &[u8],
         _: &SigningKey,
     ) -> Result<Vec<u8>, IssueError> {
-        if issues.iter().any(Option::is_some) { Ok(row.to_vec()) } else { Err(IssueError::Incomplete) }
+        if let Some(at) = issues.iter().position(|issue| *issue == Some(vec![255])) {
+            return Err(IssueError::Bad(PartyId(u8::try_from(at).unwrap())));
+        }
+        if issues.iter().flatten().count() >= 2 { Ok(row.to_vec()) } else { Err(IssueError::Incomplete) }
     }
 }
 
@@ -138,8 +140,9 @@ fn a_submission_carries_what_the_outbox_puts_into_the_epoch() {
         let place = Place { servers: &servers, room: &room, context: &context, slot: 4, issues };
         super::submit(&Plain, &place, &mut outbox, &key)
     };
-    assert!(submit(5, &[None, None, None]).unwrap_err().contains("wait"));
-    let given = [None, Some(vec![1]), None];
+    assert!(submit(5, &[None, Some(vec![1]), None]).unwrap_err().contains("wait"));
+    assert!(submit(5, &[Some(vec![255]), Some(vec![1]), None]).unwrap_err().contains("wait"));
+    let given = [Some(vec![1]), Some(vec![1]), Some(vec![255])];
     let body = submit(5, &given).unwrap().unwrap();
     assert_eq!(RowFormat::new(&room, 5).decode(&body), Some(Content::Message(b"hello".to_vec())));
     assert_eq!(submit(5, &given), Ok(Some(body)), "asked again, the same answer");
