@@ -62,3 +62,56 @@ fn spawn(stream: TcpStream, permit: OwnedSemaphorePermit, router: Router, gracef
         drop(permit);
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::sync::oneshot;
+    use tokio::task::JoinHandle;
+
+    /// A server that answers at once on `/`, and never on `/never`.
+    async fn start() -> (std::net::SocketAddr, oneshot::Sender<()>, JoinHandle<()>) {
+        let router =
+            Router::new().route("/", get(|| async { "hello" })).route("/never", get(std::future::pending::<()>));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let server = tokio::spawn(serve(listener, router, async { stopped.await.unwrap_or(()) }));
+        (address, stop, server)
+    }
+
+    async fn ask(stream: &mut TcpStream, request: &str) -> String {
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = vec![0; 4096];
+        let length = stream.read(&mut answer).await.unwrap_or(0);
+        String::from_utf8_lossy(&answer[..length]).into_owned()
+    }
+
+    #[tokio::test]
+    async fn connections_are_kept_and_oversized_headers_refused() {
+        let (address, _stop, _server) = start().await;
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        for _ in 0..2 {
+            let answer = ask(&mut stream, "GET / HTTP/1.1\r\nhost: a\r\n\r\n").await;
+            assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("hello"), "{answer}");
+        }
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let answer = ask(&mut stream, &format!("GET / HTTP/1.1\r\nx: {}\r\n\r\n", "y".repeat(2 * HEADER_BYTES))).await;
+        assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn a_request_without_end_does_not_hold_up_the_stop() {
+        let (address, stop, server) = start().await;
+        let mut waiting = TcpStream::connect(address).await.unwrap();
+        waiting.write_all(b"GET /never HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+        let mut idle = TcpStream::connect(address).await.unwrap();
+        assert!(ask(&mut idle, "GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.contains("hello"));
+        stop.send(()).unwrap();
+        tokio::time::timeout(GRACE * 3, server).await.expect("the server stops").unwrap();
+        assert_eq!(idle.read(&mut [0; 8]).await.unwrap_or(0), 0, "the idle connection is closed");
+        assert!(TcpStream::connect(address).await.is_err(), "nobody listens any more");
+    }
+}

@@ -41,3 +41,21 @@ impl utoipa::Modify for Administrator {
 pub fn openapi() -> String {
     Description::openapi().to_pretty_json().expect("the description is plain data")
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_description_covers_the_interface_and_its_errors() {
+        let document: serde_json::Value = serde_json::from_str(&super::openapi()).unwrap();
+        let paths = document["paths"].as_object().unwrap();
+        assert_eq!(paths.len(), 12);
+        let submission = &paths["/api/v1/rooms/{id}/epochs/{number}/submission"]["post"];
+        for status in ["202", "404", "409", "413", "422"] {
+            assert!(submission["responses"][status].is_object(), "{status}");
+        }
+        for schema in ["Problem", "Status", "SubmissionRequest", "Issue", "NewRoom"] {
+            assert!(document["components"]["schemas"][schema].is_object(), "{schema}");
+        }
+        assert_eq!(document["components"]["securitySchemes"]["administrator"]["scheme"], "bearer");
+    }
+}

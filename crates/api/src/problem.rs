@@ -109,3 +109,32 @@ impl From<QueryRejection> for Problem {
         Self::new(StatusCode::BAD_REQUEST, rejection.body_text())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn every_error_of_the_service_is_a_problem_document() {
+        let text = || "why".to_owned();
+        for (error, status) in [
+            (ServiceError::NotFound(text()), 404),
+            (ServiceError::Conflict(text()), 409),
+            (ServiceError::Refused(text()), 422),
+            (ServiceError::Forbidden(text()), 403),
+            (ServiceError::TooLarge { limit: 9 }, 413),
+            (ServiceError::Busy(text()), 429),
+            (ServiceError::Unavailable(text()), 503),
+            (ServiceError::Internal, 500),
+        ] {
+            let detail = error.to_string();
+            let response = Problem::from(error).into_response();
+            assert_eq!(response.status().as_u16(), status);
+            assert_eq!(response.headers()[header::CONTENT_TYPE], "application/problem+json");
+            assert_eq!(response.headers().contains_key(header::RETRY_AFTER), status == 503 || status == 429);
+            let body = axum::body::to_bytes(response.into_body(), 4096).await.unwrap();
+            let problem: Problem = serde_json::from_slice(&body).unwrap();
+            assert_eq!((problem.status, problem.detail), (status, detail));
+        }
+    }
+}

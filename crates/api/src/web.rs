@@ -81,6 +81,40 @@ pub(crate) async fn no_such_path() -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::http::StatusCode;
+    use tower::ServiceExt;
+
+    async fn get(directory: Option<&Path>, path: &str) -> Response {
+        let router: Router = files(directory).layer(axum::middleware::from_fn(cache_control));
+        router.oneshot(Request::get(path).body(axum::body::Body::empty()).unwrap()).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn files_are_served_with_their_types_and_nothing_outside_is() {
+        let root = tempfile::tempdir().unwrap();
+        let web = root.path().join("web");
+        std::fs::create_dir_all(web.join("assets")).unwrap();
+        std::fs::write(web.join("index.html"), "page").unwrap();
+        std::fs::write(web.join("assets/core-12.wasm"), "wasm").unwrap();
+        std::fs::write(root.path().join("secret"), "secret").unwrap();
+        let page = get(Some(&web), "/").await;
+        assert_eq!(
+            (page.status(), &page.headers()[header::CONTENT_TYPE]),
+            (StatusCode::OK, &HeaderValue::from_static("text/html"))
+        );
+        assert_eq!(page.headers()[header::CACHE_CONTROL], "no-cache");
+        let wasm = get(Some(&web), "/assets/core-12.wasm").await;
+        assert_eq!(wasm.headers()[header::CONTENT_TYPE], "application/wasm");
+        assert!(wasm.headers()[header::CACHE_CONTROL].to_str().unwrap().contains("immutable"));
+        for path in ["/../secret", "/..%2fsecret", "/%2e%2e/secret", "/assets/../../secret", "/assets/none.js", "/none"]
+        {
+            let response = get(Some(&web), path).await;
+            assert_eq!(response.status(), StatusCode::NOT_FOUND, "{path}");
+            assert_eq!(response.headers()[header::CACHE_CONTROL], "no-cache", "{path}");
+        }
+        assert_eq!(get(None, "/").await.status(), StatusCode::OK);
+        assert_eq!(get(None, "/none").await.status(), StatusCode::NOT_FOUND);
+    }
 
     #[test]
     fn no_origin_can_add_a_rule() {
