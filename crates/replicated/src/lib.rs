@@ -23,6 +23,8 @@ mod blame;
 #[cfg(feature = "server")]
 mod coin;
 #[cfg(feature = "server")]
+pub mod cost;
+#[cfg(feature = "server")]
 mod dispute;
 #[cfg(feature = "server")]
 pub mod epoch;
