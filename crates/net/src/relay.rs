@@ -249,3 +249,29 @@ impl AsyncWrite for Tunnel {
         Poll::Ready(Ok(()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_takes_a_window_and_not_a_byte_more() {
+        for size in [1, RELAYED] {
+            let circuit = Circuit::new(1);
+            let mut accepted = 0;
+            while circuit.receive(Part::Data(vec![0; size].into())) {
+                accepted += size + FRAME_COST;
+            }
+            assert!(accepted <= WINDOW && accepted + size + FRAME_COST > WINDOW, "{accepted} in frames of {size}");
+        }
+    }
+
+    #[test]
+    fn credit_beyond_the_window_is_a_breach() {
+        let circuit = Circuit::new(1);
+        circuit.state.lock().unwrap().credit -= 100;
+        assert!(circuit.receive(Part::Credit(100)));
+        assert!(!circuit.receive(Part::Credit(1)));
+        assert!(!Circuit::new(1).receive(Part::Credit(u32::MAX)));
+    }
+}

@@ -232,3 +232,17 @@ async fn a_cut_in_the_middle_of_a_long_message_is_survived() {
     assert_eq!(got.unwrap().body, body);
     assert!(m0.peer_state(P1).unwrap().links > 1);
 }
+
+#[test]
+fn the_channel_may_be_awaited_outside_of_the_runtime() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let (_site, all) = runtime.block_on(start_all(2));
+    let (p0, p1) = (&all[0].1, &all[1].1);
+    p0.send(P1, tag(0, 0), &b"x"[..]);
+    futures::executor::block_on(async {
+        p1.patience().await;
+        p1.receive(P0, tag(0, 0), ANY).await.unwrap();
+    });
+    runtime.block_on(all[1].0.shutdown());
+    assert_eq!(common::reach(&all[1].0, 0), Reach::No);
+}
