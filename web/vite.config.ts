@@ -1,10 +1,11 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
-import { defineConfig } from 'vite';
+import { defineConfig } from 'vitest/config';
 
 // The servers send `default-src 'self'` and allow nothing inline: no data: addresses, no script in the document.
 export default defineConfig({
   plugins: [svelte()],
   base: './',
+  test: { include: ['src/**/*.test.ts'] },
   build: {
     target: 'es2022',
     assetsInlineLimit: 0,

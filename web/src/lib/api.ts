@@ -60,7 +60,8 @@ export class Problem extends Error {
 export interface Server {
   servers(): Promise<ServerList>;
   room(id: string): Promise<RoomInfo>;
-  status(id: string, after: number, signal: AbortSignal): Promise<Status>;
+  /** The room's status: at once, or as soon as it is newer than version `after`. */
+  status(id: string, after: number | null, signal: AbortSignal): Promise<Status>;
   presence(id: string, presence: { key: string; time: number; signature: string }): Promise<void>;
   issue(id: string, epoch: number, key: string, signature: string): Promise<Issue>;
   submit(id: string, epoch: number, submission: { key: string; slot: number; body: Uint8Array }): Promise<void>;
@@ -85,8 +86,8 @@ export class HttpServer implements Server {
     return roomShape(JSON.parse(await this.ask(`rooms/${id}`)));
   }
 
-  async status(id: string, after: number, signal: AbortSignal): Promise<Status> {
-    const path = `rooms/${id}/status?after=${after}&wait=${WAIT}`;
+  async status(id: string, after: number | null, signal: AbortSignal): Promise<Status> {
+    const path = after === null ? `rooms/${id}/status` : `rooms/${id}/status?after=${after}&wait=${WAIT}`;
     return statusShape(JSON.parse(await this.ask(path, { signal }, PATIENCE + WAIT * 1000)));
   }
 

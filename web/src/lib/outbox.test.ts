@@ -23,3 +23,10 @@ test('key and message survive; rooms do not share them', () => {
   expect(other.key.publicKey()).not.toBe(before.key.publicKey());
   expect(other.outbox.message()).toBeUndefined();
 });
+
+test('what was spoilt is not silently replaced', () => {
+  for (const spoilt of ['', '{}', '{"seed":[1],"outbox":"{}"}']) {
+    const storage = { getItem: () => spoilt, setItem: () => expect.unreachable() };
+    expect(() => Keepsake.open(storage, 'a')).toThrow('clear this site');
+  }
+});

@@ -1,5 +1,6 @@
 // The device's key and its message for one room, kept in the browser's storage.
 
+import { t } from '../messages';
 import { DeviceKey, Outbox } from './cryptography';
 
 /** The part of `localStorage` that is used. */
@@ -17,9 +18,7 @@ export class Keepsake {
   /** Opens what was kept, or begins anew. */
   static open(storage: Storage, room: string): Keepsake {
     const name = `ostrakon/room/${room}`;
-    const kept = read(storage.getItem(name));
-    const key = kept ? DeviceKey.fromSeed(kept.seed) : DeviceKey.generate();
-    const outbox = kept ? Outbox.restore(kept.outbox) : new Outbox();
+    const { key, outbox } = read(storage.getItem(name)) ?? { key: DeviceKey.generate(), outbox: new Outbox() };
     const keepsake = new Keepsake(storage, name, key, outbox);
     keepsake.save();
     return keepsake;
@@ -31,8 +30,13 @@ export class Keepsake {
   }
 }
 
-function read(text: string | null): { seed: Uint8Array; outbox: string } | null {
+function read(text: string | null): { key: DeviceKey; outbox: Outbox } | null {
   if (text === null) return null;
-  const { seed, outbox } = JSON.parse(text) as { seed: number[]; outbox: string };
-  return { seed: Uint8Array.from(seed), outbox };
+  try {
+    const { seed, outbox } = JSON.parse(text) as { seed: number[]; outbox: string };
+    return { key: DeviceKey.fromSeed(Uint8Array.from(seed)), outbox: Outbox.restore(outbox) };
+  } catch {
+    // Beginning anew on one's own would lose a message without a word.
+    throw new Error(t.refusal.spoilt);
+  }
 }

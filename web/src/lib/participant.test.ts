@@ -129,6 +129,32 @@ test('who came just before the sealing is not driven away', async () => {
   expect(world.greeted.every((one) => one.party === 0)).toBe(true);
 });
 
+test.each([
+  [0.2, [2, 0, 0], 'too-few', true],
+  [0.9, [2, 0, 0], 'too-few', false],
+  [0.2, [2, 1, 1], 'too-few', false],
+  [0.2, [2, 0, 0], 'published', false],
+])('with chance %d, %j present and the last epoch %s, goes elsewhere: %s', async (chance, present, outcome, goes) => {
+  world.slots = [3, 3, 3];
+  start(() => 'cover', chance);
+  world.collect(1, 8_000, [0, 5, 5]);
+  await world.clock.advance(8_000);
+  world.collect(2, 8_000, present, { number: 1, outcome, detail: '' });
+  await world.clock.advance(4_000);
+  expect(world.greeted.some((one) => one.party !== 0)).toBe(goes);
+});
+
+test('waits for all servers\' counts before it chooses, but not for long', async () => {
+  start();
+  const say = (party: number, present: number[]) => world.statuses.take(party, world.status({ number: 1, ms: 60_000, present }));
+  say(0, [7, 0, 0]);
+  await world.clock.advance(1_000);
+  expect(world.greeted).toEqual([]);
+  say(2, [0, 0, 1]);
+  await world.clock.advance(1_000);
+  expect(world.greeted.map((one) => one.party)).toEqual([2]);
+});
+
 test('a home whose description of the epoch fits nobody\'s material is left', async () => {
   let fits = false;
   start(() => {

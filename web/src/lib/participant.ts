@@ -44,6 +44,8 @@ const POLL = 400;
 const MARGIN = 1_500;
 /** Most milliseconds between a submission and the sealing, in rooms with long epochs. */
 const EARLIEST = 60_000;
+/** Milliseconds within which servers should have told how many participants they have. */
+const COUNTING = 1_500;
 /** Who was present so many milliseconds before the sealing and got no slot looks for another server. */
 const SETTLED = 5_000;
 
@@ -68,14 +70,28 @@ export class Participant {
 
   /** Finds the emptiest server that lets this participant in. */
   private async settle(avoid: number | undefined, signal: AbortSignal): Promise<number | undefined> {
-    const { statuses, random, moved } = this.world;
+    const { statuses, random, moved, clock } = this.world;
     moved({ at: 'looking' });
+    const begun = clock.now();
+    while (!signal.aborted && !statuses.complete() && clock.now() < begun + COUNTING) await statuses.next(POLL, signal);
     while (!signal.aborted) {
       const home = chooseHome(statuses.present(), avoid, Math.floor(random() * 2 ** 31));
       if (home !== undefined && (await this.greet(home))) return home;
       await statuses.next(POLL, signal);
     }
     return undefined;
+  }
+
+  /**
+   * Whether to make room: an epoch failed because too many had their places from one server, and this participant is one
+   * of them. Every second one goes.
+   */
+  private crowded(home: number): boolean {
+    const { statuses, random } = this.world;
+    const present = statuses.present();
+    const least = Math.min(...present.filter((count) => count >= 0));
+    const failed = statuses.reports[home]?.status?.last?.outcome === 'too-few';
+    return failed && (present[home] ?? 0) >= least + 2 && random() < 0.5;
   }
 
   /** Says to a server that this participant is there. */
@@ -91,7 +107,7 @@ export class Participant {
     }
   }
 
-  /** Takes part at one server until it stops answering or gives no slot. */
+  /** Takes part at one server until it stops answering, gives no slot, or is too full. */
   private async stay(home: number, signal: AbortSignal): Promise<void> {
     const leave = new AbortController();
     const until = AbortSignal.any([signal, leave.signal]);
@@ -103,7 +119,8 @@ export class Participant {
       const epoch = await this.nextEpoch(home, last, until);
       if (epoch === null) break;
       last = epoch.number;
-      if (!(await this.takePart(epoch, home, since, until))) leave.abort();
+      const served = await this.takePart(epoch, home, since, until);
+      if (!served || this.crowded(home)) leave.abort();
     }
     await heart;
   }

@@ -41,7 +41,7 @@ export class Statuses {
       try {
         // A server that started anew counts its versions anew; the first question after silence is for the present state.
         const before = this.reports[party];
-        const after = before?.reachable && before.status ? before.status.version : 0;
+        const after = before?.reachable && before.status ? before.status.version : null;
         this.take(party, await server.status(this.room, after, signal));
       } catch {
         if (signal.aborted) return;
@@ -81,6 +81,11 @@ export class Statuses {
     const waiting = this.waiting;
     this.waiting = [];
     for (const resolve of waiting) resolve();
+  }
+
+  /** Whether every server has answered or failed to. */
+  complete(): boolean {
+    return this.reports.every((report) => report.reachable !== null);
   }
 
   /** Participants by server, as each tells of itself; -1 where it does not answer. */

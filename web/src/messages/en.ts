@@ -46,6 +46,7 @@ export const en = {
     insecure: 'The page came over plain HTTP, so anybody on the way could have changed it. Open the room over HTTPS.',
     failedTitle: 'The room cannot be opened',
     failed: (reason: string) => `What happened: ${reason}.`,
+    spoilt: 'what this browser kept for the room cannot be read; clear this site’s data to begin anew',
     retry: 'Try again',
     home: 'Back to the start',
   },

@@ -78,8 +78,8 @@ export class World {
   }
 
   /** All servers say that epoch `number` collects for `ms` more. */
-  collect(number: number, ms: number, present = [1, 1, 1]): void {
-    for (const { party } of this.servers) this.statuses.take(party, this.status({ number, ms, present }));
+  collect(number: number, ms: number, present = [1, 1, 1], last: Status['last'] = null): void {
+    for (const { party } of this.servers) this.statuses.take(party, { ...this.status({ number, ms, present }), last });
   }
 
   status({ number, ms, present }: { number: number; ms: number; present: number[] }): Status {
