@@ -103,6 +103,17 @@ test('a server that names another slot does not confuse the others', async () =>
   expect(new Set(bodies(1))).toEqual(new Set(['cover slot 3 from 01']));
 });
 
+test('servers that name different slots are asked until they agree', async () => {
+  world.slots = [6, 4, 5];
+  start();
+  world.collect(1, 10_000);
+  await world.clock.advance(7_400);
+  expect(world.submitted).toEqual([]);
+  world.slots = [4, 4, 4];
+  await world.clock.advance(2_000);
+  expect(bodies(1)).toEqual(Array(3).fill('cover slot 4 from 012'));
+});
+
 test('who gets no slot in a whole epoch goes to another server', async () => {
   world.slots = [new Problem(404, 'no slot yet'), 4, 4];
   start();

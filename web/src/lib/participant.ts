@@ -231,10 +231,23 @@ export class Participant {
         } catch {
           // Not enough, or contradictory, so far: another server's answer may decide.
         }
+      } else if (issues.filter(Boolean).length >= 2) {
+        await this.askAgain(epoch.number, issues);
       }
       await this.world.clock.sleep(POLL, over);
     }
     return undefined;
+  }
+
+  /** Servers that have not heard of the same assignments yet name different slots; they will agree. */
+  private async askAgain(number: number, issues: (Issue | undefined)[]): Promise<void> {
+    const { room, servers, device } = this.world;
+    const again = servers.map(async (server, party) => {
+      if (!issues[party]) return;
+      const signature = device.signIssueRequest(number, party);
+      issues[party] = await server.issue(room, number, device.publicKey, signature).catch(() => issues[party]);
+    });
+    await Promise.all(again);
   }
 
   /** Hands the same bytes to every server; one that does not answer is asked again a few times. */
