@@ -14,12 +14,14 @@
 //! learns of a time-out, only, where a second source exists, that patience has run out
 //! ([`Channel::patience`]), upon which it may ask the second source and blames nobody.
 
+mod body;
 mod channel;
 mod header;
 mod meter;
 mod party;
 pub mod wire;
 
+pub use body::Body;
 pub use channel::{Channel, Message};
 pub use header::{Header, Instance, InstanceKind, Recipient, SessionId, SignedHeader, Step, Tag};
 pub use meter::{Meter, Traffic};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 
-use crate::{Channel, Header, Instance, Message, Meter, PartyId, Recipient, SessionId, SignedHeader, Tag};
+use crate::{Body, Channel, Header, Instance, Message, Meter, PartyId, Recipient, SessionId, SignedHeader, Tag};
 
 /// The parties of a session: their keys, by party number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +70,11 @@ impl Received {
     pub fn digest(&self) -> Digest {
         self.signed.header.digest
     }
+
+    /// The body with its digest.
+    pub fn into_body(self) -> Body {
+        Body::known(self.body, self.signed.header.digest)
+    }
 }
 
 /// A properly signed message that breaks the length rule of its step: evidence against its sender.
@@ -106,8 +111,9 @@ impl Party {
         self.signing.sign(digest)
     }
 
-    fn message(&self, to: Recipient, tag: Tag, body: Bytes) -> Message {
-        let digest = Header::digest_of(&body);
+    fn message(&self, to: Recipient, tag: Tag, body: Body) -> Message {
+        let digest = body.digest();
+        let body = body.into_bytes();
         let header = Header { session: self.roster.session, tag, from: self.id, to, length: body.len() as u64, digest };
         Message { signed: header.sign(&self.signing), body, depth: 0 }
     }
@@ -119,7 +125,7 @@ impl Party {
     }
 
     /// Sends `body` to one peer and returns what was signed.
-    pub fn send(&self, to: PartyId, tag: Tag, body: impl Into<Bytes>) -> SignedHeader {
+    pub fn send(&self, to: PartyId, tag: Tag, body: impl Into<Body>) -> SignedHeader {
         let message = self.message(Recipient::One(to), tag, body.into());
         let signed = message.signed;
         self.post(to, message);
@@ -127,7 +133,7 @@ impl Party {
     }
 
     /// Sends one statement to all peers and returns what was signed.
-    pub fn send_all(&self, tag: Tag, body: impl Into<Bytes>) -> SignedHeader {
+    pub fn send_all(&self, tag: Tag, body: impl Into<Body>) -> SignedHeader {
         let message = self.message(Recipient::All, tag, body.into());
         for peer in self.peers() {
             self.post(peer, message.clone());
@@ -136,7 +142,7 @@ impl Party {
     }
 
     /// Holds `body` ready for a peer that may or may not come to need it.
-    pub fn offer(&self, to: PartyId, tag: Tag, body: impl Into<Bytes>) -> SignedHeader {
+    pub fn offer(&self, to: PartyId, tag: Tag, body: impl Into<Body>) -> SignedHeader {
         let message = self.message(Recipient::One(to), tag, body.into());
         self.channel.offer(to, message.clone());
         message.signed

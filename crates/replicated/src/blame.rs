@@ -4,7 +4,7 @@
 //! the permutation and the mask of the pair in dispute are opened; the batch's output is then never opened, so the permutation links nothing.
 
 use ostrakon_crypto::Digest;
-use ostrakon_kernels::{Prg, gather, permutation};
+use ostrakon_kernels::{Prg, gather, permutation, zeroed_table};
 use ostrakon_party::{Header, PartyId, Received, Roster, SignedHeader, wire};
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,7 @@ pub async fn open_batch(run: &Run, spec: &BatchSpec, seeds: &BatchSeeds, said: S
         let commitment = Statement::from(&said.statements[received.signed.header.from.index()]);
         let opening = Statement::from(received);
         if coin::opening_fails(&commitment, &opening) {
-            return Err(Evidence::Opening { commitment, opening });
+            return Err(Evidence::Opening { commitment: Box::new(commitment), opening: Box::new(opening) });
         }
         let member = received.signed.header.from.0;
         let place = 32 * usize::from(Pair::of_party(member)[1] == missing);
@@ -205,11 +205,12 @@ impl Delta {
     }
 }
 
-/// `π(table ⊕ R)`; `table` is overwritten.
-pub fn permute(shape: Shape, index: &[u32], mask: &Prg, mut table: Vec<u8>) -> Vec<u8> {
-    mask.xor_at(0, &mut table);
-    let mut out = vec![0; table.len()];
-    gather(&mut out, &table, shape.width as usize, index);
+/// `π(table ⊕ R)`.
+pub fn permute(shape: Shape, index: &[u32], mask: &Prg, table: &[u8]) -> Vec<u8> {
+    let mut masked = zeroed_table(table.len());
+    mask.xor_from(0, table, &mut masked);
+    let mut out = zeroed_table(table.len());
+    gather(&mut out, &masked, shape.width as usize, index);
     out
 }
 
@@ -313,7 +314,7 @@ impl ShuffleEvidence {
         let [permutation_seed, mask_seed] =
             [0, 32].map(|at| <[u8; 32]>::try_from(&self.seeds[at..at + 32]).expect("two seeds"));
         let index = permutation::sample(&Prg::new(&permutation_seed), shape.rows as usize);
-        let right = Header::digest_of(&permute(shape, &index, &Prg::new(&mask_seed), self.input.clone()));
+        let right = Header::digest_of(&permute(shape, &index, &Prg::new(&mask_seed), &self.input));
         let (table_from, digest_from) = self.conflict.delta.senders();
         if self.conflict.table.header.digest != right { Some(PartyId(table_from)) } else { Some(PartyId(digest_from)) }
     }

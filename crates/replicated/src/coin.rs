@@ -73,7 +73,9 @@ pub async fn commit_and_open(
         let (commitment, opening) = (Statement::from(commitment), Statement::from(opening));
         if opening_fails(&commitment, &opening) {
             let culprit = opening.signed.header.from;
-            return Err(run.fault(culprit, Evidence::Opening { commitment, opening }));
+            return Err(
+                run.fault(culprit, Evidence::Opening { commitment: Box::new(commitment), opening: Box::new(opening) })
+            );
         }
     }
     Ok(openings)

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use ostrakon_party::{Received, wire};
 use serde::{Deserialize, Serialize};
 
@@ -21,11 +22,11 @@ use crate::stock::Stock;
 #[derive(Default)]
 pub struct Known {
     /// β.
-    pub beta: Option<Vec<u8>>,
+    pub beta: Option<Bytes>,
     /// δ_02.
-    pub d02: Option<Vec<u8>>,
+    pub d02: Option<Bytes>,
     /// δ_01.
-    pub d01: Option<Vec<u8>>,
+    pub d01: Option<Bytes>,
     own: BTreeMap<u8, Statement>,
     tables: BTreeMap<u8, Statement>,
     digests: BTreeMap<u8, Statement>,
@@ -37,7 +38,7 @@ fn key(delta: Delta) -> u8 {
 
 impl Known {
     /// Of a party that holds β and nothing else yet.
-    pub fn new(beta: Vec<u8>) -> Self {
+    pub fn new(beta: Bytes) -> Self {
         Self { beta: Some(beta), ..Self::default() }
     }
 
@@ -59,7 +60,7 @@ impl Known {
         statements.insert(key(delta), statement);
     }
 
-    fn table(&self, delta: Option<Delta>) -> Option<&Vec<u8>> {
+    fn table(&self, delta: Option<Delta>) -> Option<&Bytes> {
         match delta {
             None => self.beta.as_ref(),
             Some(Delta::D02) => self.d02.as_ref(),
@@ -168,7 +169,7 @@ fn assemble(
         None => votes.to_vec(),
         Some(before) => vec![known.tables.get(&key(before))?.clone(), known.digests.get(&key(before))?.clone()],
     };
-    let input = known.table(delta.before())?.clone();
+    let input = known.table(delta.before())?.to_vec();
     let member = delta.pair().members()[0];
     let evidence = ShuffleEvidence {
         conflict: conflict.clone(),

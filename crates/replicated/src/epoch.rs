@@ -1,9 +1,10 @@
 //! One epoch on one server: seal, shuffle, certify, open (Ruffle §5.1; `docs/spec/ruffle.md`, "Epoch").
 
+use bytes::Bytes;
 use futures::future::{Either, select};
 use ostrakon_crypto::Digest;
-use ostrakon_kernels::Prg;
-use ostrakon_party::{Header, Instance, Party, Received};
+use ostrakon_kernels::{Prg, zeroed_table};
+use ostrakon_party::{Body, Header, Instance, Party, Received};
 
 use crate::dispute::{self, Known};
 use crate::fault::{Evidence, Fault, Statement};
@@ -64,7 +65,7 @@ impl AsFault for Unmixed {
 pub struct Mixed(Inner);
 
 enum Inner {
-    Certified { run: Run, stock: Box<Stock>, beta_out: Vec<u8>, accepted: u32 },
+    Certified { run: Run, stock: Box<Stock>, beta_out: Bytes, accepted: u32 },
     Trusted { finished: trusted::Finished, fault: Box<Fault> },
 }
 
@@ -113,17 +114,7 @@ pub async fn mix(
 ) -> Result<Mixed, Unmixed> {
     let run = Run { party: party.clone(), subject: Subject::Epoch(spec) };
     let outcome = match run.with_accusations(shuffle_sealed(&run, &spec, &stock, &slots, marks)).await {
-        Ok(mut shuffled) => {
-            let digest = Header::digest_of(&shuffled.beta_out);
-            let evidence = async {
-                let conflict = dispute::conflict_shown(&run).await;
-                dispute::decide(&run, &stock, conflict, &mut shuffled.known, &shuffled.votes).await
-            };
-            match output::certify(&run, &digest, evidence).await {
-                Ok(()) => Ok((shuffled.beta_out, shuffled.accepted)),
-                Err(fault) => Err(fault.into()),
-            }
-        }
+        Ok(shuffled) => certify(&run, &stock, shuffled).await.map_err(Unmixed::from),
         Err(unmixed) => Err(unmixed),
     };
     match outcome {
@@ -138,6 +129,44 @@ pub async fn mix(
         }
         Err(other) => Err(other),
     }
+}
+
+/// Shuffles a table that the servers share already. `beta` is the table masked with the α of a batch of [`Inputs::Stream`]; all three
+/// servers hold it, and each votes for its digest before anything is sent that depends on it. The opened rows are those of
+/// `β ⊕ α`, permuted. Marked as [`mix`] does. There are no submissions with which a trusted server could finish, so a fault
+/// ends it in either mode.
+///
+/// [`Inputs::Stream`]: crate::messages::Inputs::Stream
+///
+/// # Errors
+/// [`Unmixed::Fault`], [`Unmixed::Spent`] or [`Unmixed::Marks`], with nothing revealed.
+///
+/// # Panics
+/// If `beta` has not the shape of the batch.
+pub async fn shuffle_shared(
+    party: &Party,
+    stock: Stock,
+    spec: EpochSpec,
+    beta: Bytes,
+    marks: &dyn Marks,
+) -> Result<Mixed, Unmixed> {
+    assert_eq!(beta.len(), spec.batch.shape.bytes(), "a table has its batch's shape");
+    let run = Run { party: party.clone(), subject: Subject::Epoch(spec) };
+    let rows = spec.batch.shape.rows;
+    let shuffled = run.with_accusations(shuffle_marked(&run, &spec, &stock, beta, rows, marks)).await?;
+    let (beta_out, accepted) = certify(&run, &stock, shuffled).await?;
+    Ok(Mixed(Inner::Certified { run, stock: Box::new(stock), beta_out, accepted }))
+}
+
+/// Has the output certified by all three servers. Returns it with the number of accepted submissions.
+async fn certify(run: &Run, stock: &Stock, mut shuffled: ShuffledEpoch) -> Result<(Bytes, u32), Fault> {
+    let digest = shuffled.beta_out.digest();
+    let evidence = async {
+        let conflict = dispute::conflict_shown(run).await;
+        dispute::decide(run, stock, conflict, &mut shuffled.known, &shuffled.votes).await
+    };
+    output::certify(run, &digest, evidence).await?;
+    Ok((shuffled.beta_out.into_bytes(), shuffled.accepted))
 }
 
 impl Mixed {
@@ -160,7 +189,7 @@ impl Mixed {
 
 /// A finished shuffle that is not yet certified.
 struct ShuffledEpoch {
-    beta_out: Vec<u8>,
+    beta_out: Body,
     accepted: u32,
     known: Known,
     votes: [Statement; 3],
@@ -175,14 +204,26 @@ async fn shuffle_sealed(
 ) -> Result<ShuffledEpoch, Unmixed> {
     let sealed = seal_slots(run, spec, slots, marks).await?;
     let beta = unpad(run, spec, stock, &sealed).await?;
+    shuffle_marked(run, spec, stock, beta.into(), sealed.slots.len() as u32, marks).await
+}
+
+/// Marks the batch as spent on β, has it voted for, and shuffles.
+async fn shuffle_marked(
+    run: &Run,
+    spec: &EpochSpec,
+    stock: &Stock,
+    beta: Bytes,
+    accepted: u32,
+    marks: &dyn Marks,
+) -> Result<ShuffledEpoch, Unmixed> {
     let digest = Header::digest_of(&beta);
     if marks.record(&spent_mark(spec), &digest.0).map_err(Unmixed::Marks)? != digest.0 {
         return Err(Unmixed::Spent);
     }
     let votes = seal::vote(run, Kind::TableVote, &digest).await?;
     let mut known = Known::new(beta.clone());
-    let beta_out = shuffle_disputed(run, spec, stock, beta, &votes, &mut known).await?;
-    Ok(ShuffledEpoch { beta_out, accepted: sealed.slots.len() as u32, known, votes })
+    let beta_out = shuffle_disputed(run, stock, &beta, &votes, &mut known).await?;
+    Ok(ShuffledEpoch { beta_out, accepted, known, votes })
 }
 
 /// Agrees on the submissions, checks the minimum, marks and votes.
@@ -234,7 +275,7 @@ async fn unpad(run: &Run, spec: &EpochSpec, stock: &Stock, sealed: &Sealed) -> R
         return Err(fault.into());
     }
     let width = spec.batch.shape.width as usize;
-    let mut beta = vec![0; spec.batch.shape.bytes()];
+    let mut beta = zeroed_table(spec.batch.shape.bytes());
     for (slot, masked) in shown.iter().zip(&sealed.masked) {
         let at = *slot as usize * width;
         beta[at..at + width].copy_from_slice(masked);
@@ -250,14 +291,13 @@ async fn unpad(run: &Run, spec: &EpochSpec, stock: &Stock, sealed: &Sealed) -> R
 /// The shuffle, and the decision of a dispute that it or a peer raises.
 async fn shuffle_disputed(
     run: &Run,
-    spec: &EpochSpec,
     stock: &Stock,
-    beta: Vec<u8>,
+    beta: &[u8],
     votes: &[Statement; 3],
     known: &mut Known,
-) -> Result<Vec<u8>, Fault> {
+) -> Result<Body, Fault> {
     let conflict = {
-        let shuffled = Box::pin(shuffle::shuffle(run, spec.batch.shape, &stock.seeds, beta, known));
+        let shuffled = Box::pin(shuffle::shuffle(run, stock, beta, known));
         match select(shuffled, Box::pin(dispute::conflict_shown(run))).await {
             Either::Left((Ok(Shuffled::Done(beta_out)), _)) => return Ok(beta_out),
             Either::Left((Ok(Shuffled::Disputed(conflict)), _)) => *conflict,

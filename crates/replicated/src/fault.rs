@@ -42,15 +42,15 @@ impl From<&ostrakon_party::Received> for Statement {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Evidence {
     /// Two different statements under one tag.
-    Equivocation(SignedHeader, SignedHeader),
+    Equivocation(Box<[SignedHeader; 2]>),
     /// A message whose length or content its step forbids. The body is empty if the length is the offence.
-    Malformed(Statement),
+    Malformed(Box<Statement>),
     /// A commitment and what was said to open it, and does not.
     Opening {
         /// The commitment.
-        commitment: Statement,
+        commitment: Box<Statement>,
         /// The opening.
-        opening: Statement,
+        opening: Box<Statement>,
     },
     /// A batch whose seeds were opened: the culprit's message is not what they prescribe.
     Batch(Box<BatchEvidence>),
@@ -96,7 +96,7 @@ impl Fault {
     /// What was done, in a few words.
     pub fn what(&self) -> &'static str {
         match &self.evidence {
-            Evidence::Equivocation(..) => "said two different things under one tag",
+            Evidence::Equivocation(_) => "said two different things under one tag",
             Evidence::Malformed(_) => "signed a malformed message",
             Evidence::Opening { .. } => "opened a commitment to something else",
             Evidence::Batch(_) => "deviated in preprocessing",
@@ -116,7 +116,10 @@ impl Fault {
         let subject = &self.subject;
         let of_run = |signed: &SignedHeader| signed.header.tag.instance == subject.instance() && roster.vouches(signed);
         match &self.evidence {
-            Evidence::Equivocation(a, b) => (of_run(a) && of_run(b) && a.contradicts(b)).then_some(a.header.from),
+            Evidence::Equivocation(statements) => {
+                let [a, b] = &**statements;
+                (of_run(a) && of_run(b) && a.contradicts(b)).then_some(a.header.from)
+            }
             Evidence::Malformed(statement) => {
                 let header = &statement.signed.header;
                 let wrong_length = !messages::length(subject, header.tag.step).admits(header.length);

@@ -393,5 +393,5 @@ fn slots_ascend(body: &[u8], entry: usize, rows: u32) -> bool {
     let slots = body.chunks_exact(entry).map(|e| u32::from_le_bytes(e[..4].try_into().expect("4 bytes")));
     body.len().is_multiple_of(entry)
         && slots.clone().zip(slots.clone().skip(1)).all(|(a, b)| a < b)
-        && slots.last().is_none_or(|last| last < rows)
+        && slots.max().is_none_or(|last| last < rows)
 }

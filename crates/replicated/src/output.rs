@@ -5,10 +5,11 @@
 //! misses [α_out]_12, a table, checked against the digest that P1 and P2 stated. Each comes from one of two holders, one of whom is
 //! honest: once one honest party can open, all can.
 
+use bytes::Bytes;
 use futures::future::{Either, join, select};
 use ostrakon_crypto::{Digest, Secret};
-use ostrakon_kernels::{Prg, xor_into};
-use ostrakon_party::{Header, PartyId, Received, Roster, SignedHeader, wire};
+use ostrakon_kernels::{Prg, xor_into, zeroed_table};
+use ostrakon_party::{Body, Header, PartyId, Received, Roster, SignedHeader, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::coin::seed_digest;
@@ -101,17 +102,12 @@ async fn certificate(run: &Run, from: u8, digest: &Digest) -> [SignedHeader; 3] 
 
 /// Gives the peers the shares that they miss, gets the own missing one, and returns `β_out ⊕ α_out` with the faults met on the way,
 /// which could not stop it. The certificate must be complete.
-pub async fn open(run: &Run, stock: &Stock, mut beta_out: Vec<u8>) -> (Vec<u8>, Vec<Fault>) {
+pub async fn open(run: &Run, stock: &Stock, beta_out: Bytes) -> (Vec<u8>, Vec<Fault>) {
     give(run, stock);
     let missing = Pair::without(run.me());
-    let own = Pair::of_party(run.me());
     let mut faults = Vec::new();
-    for pair in own {
-        match (&stock.last, pair) {
-            (Some(table), Pair::P12) => xor_into(&mut beta_out, table),
-            _ => xor_fresh(&mut beta_out, &stock.seeds.of(pair).purpose(Purpose::Reshare(2))),
-        }
-    }
+    let mut table = opened_without(run.me(), stock, &beta_out);
+    drop(beta_out);
     if missing == Pair::P12 {
         let accept = |received: &Received| {
             if received.digest() == stock.last_digest {
@@ -121,8 +117,8 @@ pub async fn open(run: &Run, stock: &Stock, mut beta_out: Vec<u8>) -> (Vec<u8>, 
             let message = Statement { signed: received.signed, body: Vec::new() };
             Err(Evidence::Last(Box::new(LastEvidence { message, statement })))
         };
-        let (table, found) = run.receive_from_either(missing.members(), Kind::LastTable, accept).await;
-        xor_into(&mut beta_out, &table);
+        let (last, found) = run.receive_from_either(missing.members(), Kind::LastTable, accept).await;
+        xor_into(&mut table, &last);
         faults = found;
     } else {
         let accept = |received: &Received| {
@@ -133,16 +129,29 @@ pub async fn open(run: &Run, stock: &Stock, mut beta_out: Vec<u8>) -> (Vec<u8>, 
             Err(Evidence::Last(Box::new(LastEvidence { message: received.into(), statement })))
         };
         let (seed, found) = run.receive_from_either(missing.members(), Kind::LastSeed, accept).await;
-        xor_fresh(&mut beta_out, &seed);
+        fresh(&seed).xor_at(0, &mut table);
         faults.extend(found);
     }
-    (beta_out, faults)
+    (table, faults)
 }
 
-/// XORs the rows of the last stage's fresh share.
-fn xor_fresh(table: &mut [u8], seed: &Secret) {
-    let rows = seed.derive("ostrakon/v1/ruffle/fresh share", &[b"rows"]);
-    Prg::new(rows.expose()).xor_at(0, table);
+/// β_out with the party's own two shares of α_out.
+fn opened_without(party: u8, stock: &Stock, beta_out: &[u8]) -> Vec<u8> {
+    let mut table = zeroed_table(beta_out.len());
+    // The source is β_out, and then what has been written so far.
+    let mut pairs = Pair::of_party(party).into_iter().filter(|pair| stock.last.is_none() || *pair != Pair::P12);
+    let stream = |pair| fresh(&stock.seeds.of(pair).purpose(Purpose::Reshare(2)));
+    stream(pairs.next().expect("every party is in a pair besides P12")).xor_from(0, beta_out, &mut table);
+    pairs.for_each(|pair| stream(pair).xor_at(0, &mut table));
+    if let Some(last) = &stock.last {
+        xor_into(&mut table, last);
+    }
+    table
+}
+
+/// The rows of the last stage's fresh share.
+fn fresh(seed: &Secret) -> Prg {
+    Prg::new(seed.derive("ostrakon/v1/ruffle/fresh share", &[b"rows"]).expose())
 }
 
 /// Sends each peer the share that it misses, or holds it ready: the lower holder sends, the higher one keeps.
@@ -151,8 +160,8 @@ fn give(run: &Run, stock: &Stock) {
         let pair = Pair::without(peer);
         let first = pair.members()[0] == run.me();
         let (kind, body) = match (pair, &stock.last) {
-            (Pair::P12, Some(table)) => (Kind::LastTable, table.clone()),
-            _ => (Kind::LastSeed, stock.seeds.of(pair).purpose(Purpose::Reshare(2)).expose().to_vec()),
+            (Pair::P12, Some(table)) => (Kind::LastTable, Body::known(table.clone(), stock.last_digest)),
+            _ => (Kind::LastSeed, stock.seeds.of(pair).purpose(Purpose::Reshare(2)).expose().to_vec().into()),
         };
         if first {
             run.send(peer, kind, body)

@@ -114,7 +114,9 @@ async fn prepare_checked(run: &Run, spec: BatchSpec, seeds: BatchSeeds, randomne
     let sums = coin::commit_and_open(run, kinds, draw(b"sum nonce"), &own).await?;
     let zero = (0..3).all(|stage| sums.iter().fold(0, |v, opening| v ^ sum_of(&opening.body, stage)) == 0);
     match agreed_last {
-        Some(digest) if zero => Ok(Stock::new(run.me(), spec, seeds, &statements, &transcripts, last, digest)),
+        Some(digest) if zero => {
+            Ok(Stock::new(run.me(), spec, seeds, &statements, &transcripts, last.map(Bytes::from), digest))
+        }
         _ => {
             let said = blame::Said { statements: &statements, transcripts: &transcripts, coins: &coins, sums: &sums };
             Err(blame::open_batch(run, &spec, &seeds, said).await.into())
@@ -177,7 +179,7 @@ async fn shuffle(run: &Run, spec: &BatchSpec, seeds: &BatchSeeds) -> Result<Shuf
         stages.push(Stage { before, after: table.clone() });
     }
     let stages = stages.try_into().ok().expect("three stages");
-    let headers = headers.try_into().ok().expect("every party is in two stages");
+    let headers = headers.try_into().expect("every party is in two stages");
     Ok((stages, headers, last))
 }
 
@@ -195,7 +197,7 @@ fn compare_transcripts(run: &Run, transcripts: &[Received; 3]) -> Result<Option<
         });
         for (a, b) in x.into_iter().zip(y) {
             if a.contradicts(&b) {
-                let evidence = Evidence::Equivocation(a, b);
+                let evidence = Evidence::Equivocation(Box::new([a, b]));
                 return Err(run.fault(a.header.from, evidence).into());
             }
         }

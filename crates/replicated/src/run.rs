@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use futures::future::{Either, join, select, select_all};
-use ostrakon_party::{Party, PartyId, Received, SignedHeader, Tag, wire};
+use ostrakon_party::{Body, Party, PartyId, Received, SignedHeader, Tag, wire};
 
 use crate::fault::{Evidence, Fault, Statement};
 use crate::messages::{self, Kind, Subject};
@@ -33,17 +33,17 @@ impl Run {
     }
 
     /// Sends a message to one peer.
-    pub fn send(&self, to: u8, kind: Kind, body: impl Into<Bytes>) -> SignedHeader {
+    pub fn send(&self, to: u8, kind: Kind, body: impl Into<Body>) -> SignedHeader {
         self.party.send(PartyId(to), self.tag(kind), body)
     }
 
     /// Sends one statement to both peers.
-    pub fn send_all(&self, kind: Kind, body: impl Into<Bytes>) -> SignedHeader {
+    pub fn send_all(&self, kind: Kind, body: impl Into<Body>) -> SignedHeader {
         self.party.send_all(self.tag(kind), body)
     }
 
     /// Holds a message ready for a peer that may not need it.
-    pub fn offer(&self, to: u8, kind: Kind, body: impl Into<Bytes>) -> SignedHeader {
+    pub fn offer(&self, to: u8, kind: Kind, body: impl Into<Body>) -> SignedHeader {
         self.party.offer(PartyId(to), self.tag(kind), body)
     }
 
@@ -61,12 +61,12 @@ impl Run {
             Ok(received) => received,
             Err(refused) => {
                 let statement = Statement { signed: refused.0, body: Vec::new() };
-                return Err(self.fault(from, Evidence::Malformed(statement)));
+                return Err(self.fault(from, Evidence::Malformed(Box::new(statement))));
             }
         };
         let roster = &self.party.roster;
         if !messages::content_is_wellformed(&self.subject, roster, &received.signed, &received.body) {
-            return Err(self.fault(from, Evidence::Malformed((&received).into())));
+            return Err(self.fault(from, Evidence::Malformed(Box::new((&received).into()))));
         }
         Ok(received)
     }
@@ -94,7 +94,7 @@ impl Run {
             for header in headers.expect("receive_tag has checked the content") {
                 let direct = &statements[header.header.from.index()].signed;
                 if direct.contradicts(&header) {
-                    return Err(self.fault(header.header.from, Evidence::Equivocation(*direct, header)));
+                    return Err(self.fault(header.header.from, Evidence::Equivocation(Box::new([*direct, header]))));
                 }
             }
         }

@@ -191,7 +191,7 @@ async fn gather(
     let mut forwarded: BTreeMap<u32, Submission> = BTreeMap::new();
     if !missing.is_empty() {
         let accept = |received: &Received| {
-            let not_usable = || Evidence::Malformed(Statement::from(received));
+            let not_usable = || Evidence::Malformed(Box::new(Statement::from(received)));
             let list: Vec<(u32, Submission)> = wire::decode(&received.body).map_err(|_| not_usable())?;
             let list: BTreeMap<u32, Submission> = list.into_iter().collect();
             let whole = missing.iter().all(|(slot, digest)| {

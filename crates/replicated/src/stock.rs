@@ -1,5 +1,8 @@
 //! A prepared batch as one server keeps it.
 
+use std::sync::OnceLock;
+
+use bytes::Bytes;
 use ostrakon_crypto::Digest;
 use ostrakon_party::{Received, Roster, wire};
 use serde::{Deserialize, Serialize};
@@ -21,10 +24,11 @@ pub struct Stock {
     /// All parties' signed statements about the messages of the preprocessing; those of P1 and P2 state the digest of [α_out]_12.
     pub transcripts: [Statement; 3],
     /// The rows of [α_out]_12; P0 has none.
-    pub last: Option<Vec<u8>>,
+    pub last: Option<Bytes>,
     /// The digest of [α_out]_12, stated by P1 and P2.
     pub last_digest: Digest,
     party: u8,
+    permutations: [OnceLock<Vec<u32>>; 2],
 }
 
 #[derive(Serialize, Deserialize)]
@@ -44,18 +48,31 @@ impl Stock {
         seeds: BatchSeeds,
         statements: &[Received; 3],
         transcripts: &[Received; 3],
-        last: Option<Vec<u8>>,
+        last: Option<Bytes>,
         last_digest: Digest,
     ) -> Self {
         let owned = |received: &[Received; 3]| [0, 1, 2].map(|i: usize| Statement::from(&received[i]));
         let (statements, transcripts) = (owned(statements), owned(transcripts));
-        Self { spec, seeds, statements, transcripts, last, last_digest, party }
+        Self { spec, seeds, statements, transcripts, last, last_digest, party, permutations: Default::default() }
     }
 
     /// What is stated about a pair. Both members state the same.
     pub fn stated(&self, pair: Pair) -> PairStatement {
         let member = pair.members()[0];
         stated(&self.statements[usize::from(member)].body, member, pair)
+    }
+
+    /// The permutation of a pair that the party is in, made when it is first asked for.
+    pub fn permutation(&self, pair: Pair) -> &[u32] {
+        let place = usize::from(Pair::of_party(self.party)[1] == pair);
+        self.permutations[place].get_or_init(|| self.seeds.of(pair).permutation(self.spec.shape.rows))
+    }
+
+    /// Makes the permutations ahead of time, while nothing waits for them. They take 8 bytes for each row.
+    pub fn warm(&self) {
+        for pair in Pair::of_party(self.party) {
+            self.permutation(pair);
+        }
     }
 
     /// Bytes for a file that only this server may read: a header, then the rows of [α_out]_12 where there are any.
@@ -69,7 +86,7 @@ impl Stock {
             transcripts: self.transcripts.clone(),
             last_digest: self.last_digest,
         });
-        let mut bytes = Vec::with_capacity(8 + header.len() + self.last.as_ref().map_or(0, Vec::len));
+        let mut bytes = Vec::with_capacity(8 + header.len() + self.last.as_ref().map_or(0, Bytes::len));
         bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
         bytes.extend_from_slice(&header);
         bytes.extend_from_slice(self.last.as_deref().unwrap_or(&[]));
@@ -102,9 +119,10 @@ impl Stock {
             seeds: BatchSeeds(seeds),
             statements: header.statements,
             transcripts: header.transcripts,
-            last: holds_last.then(|| table.to_vec()),
+            last: holds_last.then(|| Bytes::copy_from_slice(table)),
             last_digest: header.last_digest,
             party: header.party,
+            permutations: Default::default(),
         })
     }
 }

@@ -19,6 +19,8 @@ pub use short::{short_prg, short_prg_rows};
 
 /// Bytes per task.
 const CHUNK: usize = 1 << 18;
+/// Bytes that are copied and then XORed while they are in the first-level cache.
+const TILE: usize = 1 << 13;
 const BLOCK: usize = 16;
 
 /// The stream AES-128-CTR (NIST SP 800-38A, 128-bit big-endian counter) under a 32-byte key: its first half is the AES
@@ -74,6 +76,21 @@ impl Prg {
     /// If the end lies beyond position 2^64.
     pub fn xor_at(&self, byte_offset: u64, dst: &mut [u8]) {
         self.split(byte_offset, dst, Use::Xor);
+    }
+
+    /// Writes `src` XORed with the stream from `byte_offset` on into `dst`, in one pass over memory.
+    ///
+    /// # Panics
+    /// If the lengths differ, or the end lies beyond position 2^64.
+    pub fn xor_from(&self, byte_offset: u64, src: &[u8], dst: &mut [u8]) {
+        assert_eq!(src.len(), dst.len(), "source and destination have one length");
+        assert!(byte_offset.checked_add(dst.len() as u64).is_some(), "the stream ends at position 2^64");
+        for_each_chunk(dst, CHUNK, |i, chunk| {
+            for (t, (dst, src)) in chunk.chunks_mut(TILE).zip(src[i * CHUNK..].chunks(TILE)).enumerate() {
+                dst.copy_from_slice(&src[..dst.len()]);
+                self.apply(byte_offset + (i * CHUNK + t * TILE) as u64, dst, Use::Xor);
+            }
+        });
     }
 
     /// [`Prg::fill_at`] on the calling thread, for pieces whose end the caller has checked.
@@ -155,6 +172,18 @@ mod tests {
             let mut again = piece.to_vec();
             nist().xor_at(3 + 1000 * i as u64, &mut again);
             assert!(again.iter().all(|&byte| byte == 0), "piece {i}");
+        }
+    }
+
+    #[test]
+    fn masking_a_copy_agrees_with_masking_in_place() {
+        for len in [0, 7, TILE + 1, 2 * CHUNK + TILE + 5] {
+            let mut src = vec![0; len];
+            Prg::new(&[8; 32]).fill(&mut src);
+            let mut copied = vec![1; len];
+            nist().xor_from(9, &src, &mut copied);
+            nist().xor_at(9, &mut src);
+            assert!(copied == src, "length {len}");
         }
     }
 
