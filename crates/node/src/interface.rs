@@ -376,7 +376,7 @@ pub fn parse_room(text: &str) -> Result<RoomId, ServiceError> {
     RoomId::from_hex(text).ok_or_else(|| ServiceError::NotFound("a room's id has 32 hexadecimal digits".into()))
 }
 
-mod hex_key {
+pub(crate) mod hex_key {
     use super::*;
 
     pub fn serialize<S: Serializer>(key: &VerifyingKey, serializer: S) -> Result<S::Ok, S::Error> {
@@ -389,7 +389,7 @@ mod hex_key {
     }
 }
 
-mod base64 {
+pub(crate) mod base64 {
     use super::*;
 
     pub fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {

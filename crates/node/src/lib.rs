@@ -1,10 +1,42 @@
 //! One server of a deployment: rooms, epochs, stock, the clock and the disk.
 //!
-//! [`Service`] is its public interface; the HTTP layer is a thin cover over it.
+//! [`Service`] is its public interface; the HTTP layer is a thin cover over it. Inside:
+//!
+//! * `rooms`, `scheduling`, `epochs`, `presence` are pure: what the state is, what an announcement does to it, when to do
+//!   what, how verdicts are counted. They know no disk, no network and no clock.
+//! * `agree` makes the servers' announcements agree; `recovery` rebuilds everything after a restart.
+//! * `stock` prepares batches, `material` serves participants from them, `runner` computes sealed epochs.
+//! * `conductor` is the beat; `intake` writes what participants hand in; `requests` answers them.
+//! * `server` and `setup` start it all.
+//!
+//! What the engine does is its own: see [`EngineProvider`].
 
+mod agree;
+mod announcement;
+mod clock;
+mod conductor;
+pub mod config;
+mod core;
+mod epochs;
+mod intake;
 pub mod interface;
+mod journal;
+mod material;
+mod metrics;
+mod presence;
+mod provider;
+mod recovery;
+mod requests;
+mod rooms;
+mod runner;
+mod scheduling;
 mod server;
 mod service;
+mod setup;
+mod stock;
 
+pub use config::Config;
 pub use interface::ServiceError;
+pub use provider::{EngineProvider, SetUp};
+pub use server::StartError;
 pub use service::{LONGEST_WAIT, Service};

@@ -1,64 +1,230 @@
-//! One server: what its public interface works on.
+//! One server process: starts what there is to start, in order, and answers while it does.
+//!
+//! Start: configuration and keys, then the disk, then the links to the others. With them the set-up, at the first start. Then the
+//! state from the disk, and everything else. Until then every request is answered with what the server waits for.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use ostrakon_broadcast::room::RoomId;
+use ostrakon_broadcast::room::Servers;
+use ostrakon_crypto::{Digest, SigningKey, hash};
+use ostrakon_net::{Identity, Mesh, Quota, Reach, Timing};
+use ostrakon_party::{Party, PartyId, Roster};
+use ostrakon_store::Store;
+use subtle::ConstantTimeEq;
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, watch};
 
-use crate::interface::*;
+use crate::agree::{Logs, follow};
+use crate::config::{Config, ConfigError};
+use crate::core::{Core, Counters};
+use crate::interface::{Readiness, ServiceError};
+use crate::provider::EngineProvider;
+use crate::{conductor, intake, metrics, recovery, setup, stock};
 
-/// A server that has not set up its session with the others yet.
-pub(crate) struct Server;
+/// Why a server cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The configuration, or a file that it names.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The data directory.
+    #[error("the data directory cannot be used: {0}")]
+    Store(#[from] ostrakon_store::Error),
+    /// The address for the other servers.
+    #[error("cannot listen on {address} for the other servers: {source}; is another server running there?")]
+    Listen {
+        /// Which.
+        address: std::net::SocketAddr,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The links to the other servers.
+    #[error(transparent)]
+    Mesh(#[from] ostrakon_net::StartError),
+}
 
-fn starting<T>() -> Result<T, ServiceError> {
-    Err(ServiceError::Unavailable("the servers have not set up their session yet; try again soon".into()))
+/// How a start went so far, if it is not done.
+enum Progress {
+    Waiting,
+    Failed(String),
+}
+
+/// A server, from its start on.
+pub(crate) struct Server {
+    config: Arc<Config>,
+    /// Compared instead of the token, so that lengths tell nothing either.
+    admin_token: Digest,
+    mesh: Arc<Mesh>,
+    store: Store,
+    core: OnceLock<Arc<Core>>,
+    progress: Mutex<Progress>,
+    stop: watch::Sender<bool>,
+}
+
+fn token_digest(token: &str) -> Digest {
+    hash::digest("ostrakon/v1/node/administrator token", token.as_bytes())
+}
+
+/// Starts a server.
+pub(crate) async fn start(
+    config: Config,
+    provider: Arc<dyn EngineProvider>,
+    timing: Timing,
+) -> Result<Arc<Server>, StartError> {
+    let seed = config.identity()?;
+    let admin_token = token_digest(&config.admin_token()?);
+    let store = Store::open(&config.data).await?;
+    let address = config.mesh;
+    let listener = TcpListener::bind(address).await.map_err(|source| StartError::Listen { address, source })?;
+    let keys: Vec<_> = config.servers.iter().map(|server| server.key).collect();
+    // The links belong to the set-up's session for ever: what they carry bears its session itself.
+    let roster = Arc::new(Roster { session: provider.setup_session(&keys), keys });
+    let addresses: BTreeMap<_, _> =
+        roster.parties().zip(&config.servers).map(|(id, server)| (id, server.address.clone())).collect();
+    let mesh = Mesh::start(ostrakon_net::Config {
+        id: config.id(),
+        roster: Arc::clone(&roster),
+        identity: Identity::from_seed(&seed),
+        listener,
+        addresses,
+        timing,
+        quota: Quota::default(),
+    })?;
+    let signing = Arc::new(SigningKey::from_seed(&seed));
+    let server = Arc::new(Server {
+        config: Arc::new(config),
+        admin_token,
+        mesh: Arc::clone(&mesh),
+        store,
+        core: OnceLock::new(),
+        progress: Mutex::new(Progress::Waiting),
+        stop: watch::Sender::new(false),
+    });
+    let starting = Arc::clone(&server);
+    let mut stopping = server.stop.subscribe();
+    tokio::spawn(async move {
+        tokio::select! {
+            result = starting.begin(roster, signing, provider) => if let Err(reason) = result {
+                tracing::error!(reason, "the server cannot begin its work");
+                *starting.progress.lock().expect("no panic while held") = Progress::Failed(reason);
+            },
+            _ = stopping.wait_for(|stop| *stop) => {}
+        }
+    });
+    Ok(server)
 }
 
 impl Server {
-    pub(crate) fn is_administrator(&self, _token: &str) -> bool {
-        false
-    }
-    pub(crate) async fn servers(&self) -> Result<ServersInfo, ServiceError> {
-        starting()
-    }
-    pub(crate) async fn create_room(&self, _room: NewRoom) -> Result<RoomInfo, ServiceError> {
-        starting()
-    }
-    pub(crate) async fn close_room(&self, _room: RoomId) -> Result<RoomInfo, ServiceError> {
-        starting()
-    }
-    pub(crate) async fn rooms(&self) -> Result<Vec<RoomInfo>, ServiceError> {
-        starting()
-    }
-    pub(crate) async fn room(&self, _room: RoomId) -> Result<RoomInfo, ServiceError> {
-        starting()
-    }
-    pub(crate) async fn presence(&self, _room: RoomId, _p: Presence) -> Result<PresenceAnswer, ServiceError> {
-        starting()
-    }
-    pub(crate) async fn status(&self, _room: RoomId, _after: u64, _wait: Duration) -> Result<Status, ServiceError> {
-        starting()
-    }
-    pub(crate) async fn issue(&self, _room: RoomId, _epoch: u64, _r: IssueRequest) -> Result<Issue, ServiceError> {
-        starting()
-    }
-    pub(crate) async fn submit(
+    /// Everything that needs the other servers.
+    async fn begin(
         &self,
-        _room: RoomId,
-        _epoch: u64,
-        _r: SubmissionRequest,
-    ) -> Result<Accepted, ServiceError> {
-        starting()
+        roster: Arc<Roster>,
+        signing: Arc<SigningKey>,
+        provider: Arc<dyn EngineProvider>,
+    ) -> Result<(), String> {
+        let id = self.config.id();
+        let early = Party::new(id, Arc::clone(&roster), Arc::clone(&signing), self.mesh.channel());
+        let repeat = setup::was_done(&self.store);
+        let result = setup::set_up(early.clone(), &self.store, &provider).await?;
+        let keys = roster.keys.clone();
+        let servers = Servers { session: result.session, keys: keys.clone() };
+        let roster = Arc::new(Roster { session: result.session, keys });
+        let party = Party::new(id, roster, signing, self.mesh.channel());
+        let engine = provider.engine(party.clone(), &result.secret)?;
+        let describe = |error: ostrakon_store::Error| error.to_string();
+        let world = recovery::world(&self.store).await.map_err(describe)?;
+        let delivered = recovery::delivered(&self.store, &party.roster).await.map_err(describe)?;
+        let (intake, arriving) = mpsc::channel(intake::WAITING);
+        let (to_prepare, planned) = mpsc::unbounded_channel();
+        let core = Arc::new(Core {
+            config: Arc::clone(&self.config),
+            servers,
+            mesh: Arc::clone(&self.mesh),
+            store: self.store.clone(),
+            engine,
+            logs: Logs::new(delivered),
+            presence: Mutex::default(),
+            materials: Default::default(),
+            intake,
+            to_prepare,
+            changed: watch::Sender::new(world.version),
+            stopping: self.stop.subscribe(),
+            counters: Counters::default(),
+            state: Mutex::new(world),
+            party,
+        });
+        core.spawn(setup::help(early, self.store.clone(), provider, result.session, repeat));
+        core.spawn(intake::run(Arc::clone(&core), arriving));
+        core.spawn(stock::run(Arc::clone(&core), planned));
+        recovery::take_up(&core).await.map_err(describe)?;
+        for author in core.party.peers() {
+            core.spawn(follow(Arc::clone(&core), author));
+        }
+        core.spawn(conductor::run(Arc::clone(&core)));
+        tracing::info!(party = %id, "the server is at work");
+        // This is the only place where it is set.
+        drop(self.core.set(core));
+        Ok(())
     }
-    pub(crate) async fn board(&self, _room: RoomId, _from: u64, _wait: Duration) -> Result<BoardPage, ServiceError> {
-        starting()
+
+    /// The running server.
+    pub fn core(&self) -> Result<&Arc<Core>, ServiceError> {
+        self.core.get().ok_or_else(|| ServiceError::Unavailable(self.waits_for()))
     }
-    pub(crate) async fn archive(&self, _room: RoomId) -> Result<String, ServiceError> {
-        starting()
+
+    fn waits_for(&self) -> String {
+        if let Progress::Failed(reason) = &*self.progress.lock().expect("no panic while held") {
+            return format!("the server could not begin its work: {reason}");
+        }
+        let missing = self.missing();
+        if missing.is_empty() {
+            return "the servers are setting up their session; try again in a moment".into();
+        }
+        format!("waiting for the other servers: {} cannot be reached", missing.join(", "))
     }
-    pub(crate) fn readiness(&self) -> Readiness {
-        Readiness { ready: false, missing: Vec::new(), detail: "the server is starting".into() }
+
+    fn missing(&self) -> Vec<String> {
+        let name =
+            |id: &PartyId| self.config.servers.get(id.index()).map_or(id.to_string(), |server| server.name.clone());
+        let states = self.mesh.peer_states();
+        states.iter().filter(|(_, state)| state.reach == Reach::No).map(|(id, _)| name(id)).collect()
     }
-    pub(crate) fn metrics(&self) -> String {
-        String::new()
+
+    pub fn is_administrator(&self, token: &str) -> bool {
+        token_digest(token).0.ct_eq(&self.admin_token.0).into()
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub fn readiness(&self) -> Readiness {
+        let missing = self.missing();
+        let ready = missing.is_empty() && self.core.get().is_some();
+        let detail = match (ready, self.core.get()) {
+            (true, _) => String::new(),
+            (false, None) => self.waits_for(),
+            (false, Some(_)) => format!("{} cannot be reached", missing.join(", ")),
+        };
+        Readiness { ready, missing, detail }
+    }
+
+    pub fn metrics(&self) -> String {
+        self.core.get().map(|core| metrics::render(core)).unwrap_or_default()
+    }
+
+    pub fn set_blocked(&self, peer: PartyId, blocked: bool) {
+        self.mesh.set_blocked(peer, blocked);
+    }
+
+    /// Stops everything. What is on disk is all that remains.
+    pub async fn stop(&self) {
+        self.stop.send_replace(true);
+        self.mesh.shutdown().await;
+        // Give threads and tasks a moment to see it; what they still want of the database they are refused.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        self.store.close().await;
     }
 }

@@ -6,12 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ostrakon_broadcast::room::RoomId;
+use ostrakon_net::Timing;
+use ostrakon_party::PartyId;
 
+use crate::config::Config;
 use crate::interface::{
     Accepted, BoardPage, Issue, IssueRequest, NewRoom, Presence, PresenceAnswer, Readiness, RoomInfo, ServersInfo,
     ServiceError, Status, SubmissionRequest,
 };
-use crate::server::Server;
+use crate::provider::EngineProvider;
+use crate::server::{self, Server, StartError};
 
 /// The longest that [`Service::status`] and [`Service::board`] wait.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(25);
@@ -21,6 +25,42 @@ pub const LONGEST_WAIT: Duration = Duration::from_secs(25);
 pub struct Service(Arc<Server>);
 
 impl Service {
+    /// Starts a server and returns at once: it answers from now on, with [`ServiceError::Unavailable`] until it has set up
+    /// its session with the others. Must be called inside a tokio runtime of several threads.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start(config: Config, provider: Arc<dyn EngineProvider>) -> Result<Self, StartError> {
+        Self::start_with(config, provider, Timing::default()).await
+    }
+
+    /// Like [`Service::start`], with other time-outs of the links.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start_with(
+        config: Config,
+        provider: Arc<dyn EngineProvider>,
+        timing: Timing,
+    ) -> Result<Self, StartError> {
+        Ok(Self(server::start(config, provider, timing).await?))
+    }
+
+    /// Stops the server: closes its links and its disk. Requests that are under way fail.
+    pub async fn stop(&self) {
+        self.0.stop().await;
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        self.0.config()
+    }
+
+    /// Fault injection for tests and drills: while blocked, there is no direct connection with the peer.
+    pub fn set_blocked(&self, peer: PartyId, blocked: bool) {
+        self.0.set_blocked(peer, blocked);
+    }
+
     /// Whether `token` is the administrator's. Takes the same time for every wrong token.
     pub fn is_administrator(&self, token: &str) -> bool {
         self.0.is_administrator(token)
@@ -31,7 +71,7 @@ impl Service {
     /// # Errors
     /// [`ServiceError::Unavailable`] until the servers have set up their session.
     pub async fn servers(&self) -> Result<ServersInfo, ServiceError> {
-        self.0.servers().await
+        Ok(self.0.core()?.servers_info())
     }
 
     /// Creates a room at all servers. Returns when all have agreed. For administrators.
@@ -39,7 +79,7 @@ impl Service {
     /// # Errors
     /// `Refused` names the setting that is out of range; `Busy` if there are too many rooms; `Unavailable`.
     pub async fn create_room(&self, room: NewRoom) -> Result<RoomInfo, ServiceError> {
-        self.0.create_room(room).await
+        self.0.core()?.create_room(room).await
     }
 
     /// Closes a room at all servers, for good. The epochs under way are finished. For administrators.
@@ -47,7 +87,7 @@ impl Service {
     /// # Errors
     /// `NotFound`, `Unavailable`.
     pub async fn close_room(&self, room: RoomId) -> Result<RoomInfo, ServiceError> {
-        self.0.close_room(room).await
+        self.0.core()?.close_room(room).await
     }
 
     /// Every room. For administrators.
@@ -55,7 +95,7 @@ impl Service {
     /// # Errors
     /// `Unavailable`.
     pub async fn rooms(&self) -> Result<Vec<RoomInfo>, ServiceError> {
-        self.0.rooms().await
+        Ok(self.0.core()?.rooms())
     }
 
     /// One room.
@@ -63,7 +103,7 @@ impl Service {
     /// # Errors
     /// `NotFound`, `Unavailable`.
     pub async fn room(&self, room: RoomId) -> Result<RoomInfo, ServiceError> {
-        self.0.room(room).await
+        self.0.core()?.room(room)
     }
 
     /// Notes that a participant is there, and that this server is its home.
@@ -71,7 +111,7 @@ impl Service {
     /// # Errors
     /// `NotFound`; `Conflict` if the room is closed; `Forbidden` for a wrong signature or time; `Busy` if the room is full.
     pub async fn presence(&self, room: RoomId, presence: Presence) -> Result<PresenceAnswer, ServiceError> {
-        self.0.presence(room, presence).await
+        self.0.core()?.presence(room, &presence)
     }
 
     /// How the room stands, as soon as its version is above `after`, and after `wait` (at most [`LONGEST_WAIT`]) anyway.
@@ -79,7 +119,7 @@ impl Service {
     /// # Errors
     /// `NotFound`, `Unavailable`.
     pub async fn status(&self, room: RoomId, after: u64, wait: Duration) -> Result<Status, ServiceError> {
-        self.0.status(room, after, wait.min(LONGEST_WAIT)).await
+        self.0.core()?.status(room, after, wait.min(LONGEST_WAIT)).await
     }
 
     /// What this server gives to the owner of a slot, and to nobody else.
@@ -87,7 +127,7 @@ impl Service {
     /// # Errors
     /// `NotFound` if the key has no slot yet; `Conflict` if the epoch is closed; `Forbidden` for a wrong signature.
     pub async fn issue(&self, room: RoomId, epoch: u64, request: IssueRequest) -> Result<Issue, ServiceError> {
-        self.0.issue(room, epoch, request).await
+        self.0.core()?.issue(room, epoch, request).await
     }
 
     /// Takes a submission; it is on disk when this returns. The same one again is accepted again.
@@ -96,7 +136,7 @@ impl Service {
     /// `NotFound` if the key does not own the slot; `Conflict` if the epoch is closed or holds another submission for the
     /// slot; `Refused` if the engine does; `TooLarge`.
     pub async fn submit(&self, room: RoomId, epoch: u64, request: SubmissionRequest) -> Result<Accepted, ServiceError> {
-        self.0.submit(room, epoch, request).await
+        self.0.core()?.submit(room, epoch, request).await
     }
 
     /// The board's entries from index `from` on, as soon as there is one, and after `wait` (at most [`LONGEST_WAIT`]) anyway.
@@ -104,7 +144,7 @@ impl Service {
     /// # Errors
     /// `NotFound`, `Unavailable`.
     pub async fn board(&self, room: RoomId, from: u64, wait: Duration) -> Result<BoardPage, ServiceError> {
-        self.0.board(room, from, wait.min(LONGEST_WAIT)).await
+        self.0.core()?.board(room, from, wait.min(LONGEST_WAIT)).await
     }
 
     /// The whole board as the text of an archive ([`ostrakon_broadcast::Archive`]).
@@ -112,7 +152,7 @@ impl Service {
     /// # Errors
     /// `NotFound`, `Unavailable`.
     pub async fn archive(&self, room: RoomId) -> Result<String, ServiceError> {
-        self.0.archive(room).await
+        self.0.core()?.archive(room).await
     }
 
     /// Whether the server can do its work, and whom it misses.

@@ -129,6 +129,23 @@ impl Store {
         .await
     }
 
+    /// Throws away a batch that no epoch has reserved, if it is not thrown away yet. Its file stays until
+    /// [`Store::delete_batch`].
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn discard_batch(&self, number: u64) -> Result<(), Error> {
+        let mut transaction = self.begin("discard a batch").await?;
+        sqlx::query("UPDATE batches SET state = ? WHERE number = ? AND state IN (?, ?)")
+            .bind(BatchState::Discarded as i64)
+            .bind(to_sql(number)?)
+            .bind(BatchState::Planned as i64)
+            .bind(BatchState::Stored as i64)
+            .execute(&mut *transaction)
+            .await?;
+        Ok(transaction.commit().await?)
+    }
+
     /// Deletes the file of a batch that is spent or thrown away, index first, then the file.
     ///
     /// # Errors
@@ -146,6 +163,25 @@ impl Store {
         }
         transaction.commit().await?;
         remove(&self.stock_path(number))
+    }
+
+    /// Bytes of all files in stock.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn stock_bytes(&self) -> Result<u64, Error> {
+        let directory = self.directory.join("stock");
+        off_thread(move || {
+            let sum = || {
+                let mut sum = 0;
+                for file in std::fs::read_dir(&directory)? {
+                    sum += file?.metadata()?.len();
+                }
+                Ok(sum)
+            };
+            sum().map_err(failure(&directory))
+        })
+        .await
     }
 
     /// Deletes files that the index does not name: a crash came between the file and the index.

@@ -135,11 +135,12 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// Notes that all servers have settled an epoch, and forgets what was handed in for it. The board remains.
+    /// Notes that all servers have settled an epoch, and forgets what was handed in for it, and what was found in the
+    /// epochs `kept` or more before it. The board remains.
     ///
     /// # Errors
     /// [`Error::State`] if it is not settled; the disk's.
-    pub async fn finish_epoch(&self, room: &RoomKey, epoch: u64) -> Result<(), Error> {
+    pub async fn finish_epoch(&self, room: &RoomKey, epoch: u64, kept: u64) -> Result<(), Error> {
         let mut transaction = self.begin("finish an epoch").await?;
         let done = sqlx::query("UPDATE epochs SET state = ? WHERE room = ? AND number = ? AND state = ?")
             .bind(EpochState::Finished as i64)
@@ -152,6 +153,12 @@ impl Store {
             return Err(Error::State("only a settled epoch can be finished"));
         }
         crate::submissions::forget(&mut transaction, room, epoch).await?;
+        sqlx::query("UPDATE epochs SET conclusion = NULL WHERE room = ? AND number <= ? AND state = ?")
+            .bind(room.as_slice())
+            .bind(to_sql(epoch)? - to_sql(kept)?)
+            .bind(EpochState::Finished as i64)
+            .execute(&mut *transaction)
+            .await?;
         Ok(transaction.commit().await?)
     }
 }

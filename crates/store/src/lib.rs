@@ -38,7 +38,7 @@ pub use submissions::{Intake, SubmissionRow, Taken};
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sqlx::SqlitePool;
@@ -61,8 +61,8 @@ pub struct Store {
     writer: SqlitePool,
     readers: SqlitePool,
     directory: Arc<Path>,
-    /// Held for as long as any clone lives.
-    _lock: Arc<File>,
+    /// Held until the store is closed, or the last clone is gone.
+    lock: Arc<Mutex<Option<File>>>,
 }
 
 impl Store {
@@ -90,7 +90,7 @@ impl Store {
             other => Error::Migration(Box::new(other)),
         })?;
         let readers = SqlitePoolOptions::new().max_connections(READERS).connect_with(options.read_only(true)).await?;
-        let store = Self { writer, readers, directory: directory.into(), _lock: Arc::new(lock) };
+        let store = Self { writer, readers, directory: directory.into(), lock: Arc::new(Mutex::new(Some(lock))) };
         store.delete_unnamed_stock().await?;
         Ok(store)
     }
@@ -100,10 +100,11 @@ impl Store {
         &self.directory
     }
 
-    /// Closes the database; what is under way is finished first.
+    /// Closes the database, for all clones, and lets go of the directory; what is under way is finished first.
     pub async fn close(&self) {
         self.readers.close().await;
         self.writer.close().await;
+        drop(self.lock.lock().expect("no panic while held").take());
     }
 
     fn stock_path(&self, number: u64) -> PathBuf {

@@ -92,7 +92,6 @@ async fn a_directory_serves_one_process_at_a_time() {
     let first = open(directory.path()).await;
     assert!(matches!(Store::open(directory.path()).await, Err(Error::InUse(_))));
     first.close().await;
-    drop(first);
     open(directory.path()).await;
 }
 
@@ -208,7 +207,7 @@ async fn an_epoch_is_published_once() {
     let early = store.settle_epoch(&ROOM, 0, b"published", Some(&entry)).await;
     assert!(matches!(early, Err(Error::State(_))), "not before it was sealed");
     deliver(&store, P0, 3, Change::SealEpoch { room: ROOM, epoch: 0, cut: vec![3, 0, 0] }).await.unwrap();
-    assert!(matches!(store.finish_epoch(&ROOM, 0).await, Err(Error::State(_))));
+    assert!(matches!(store.finish_epoch(&ROOM, 0, 8).await, Err(Error::State(_))));
     store.conclude_epoch(&ROOM, 0, b"found").await.unwrap();
     assert!(matches!(store.conclude_epoch(&ROOM, 0, b"else").await, Err(Error::State(_))));
     assert_eq!(store.epochs(1).await.unwrap()[0].conclusion.as_deref(), Some(&b"found"[..]));
@@ -223,7 +222,7 @@ async fn an_epoch_is_published_once() {
     assert_eq!(parties, [0, 1, 2]);
     assert_eq!(entries[0].signatures[1].1, signer.sign(&digest), "the first signature stands");
     assert_eq!(store.board_head(&ROOM).await.unwrap(), (1, Some(digest)));
-    store.finish_epoch(&ROOM, 0).await.unwrap();
+    store.finish_epoch(&ROOM, 0, 8).await.unwrap();
     assert!(store.submissions(&ROOM, 0).await.unwrap().is_empty());
 }
 

@@ -1,0 +1,311 @@
+//! Agreement on announcements: authenticated broadcast among three, one log per server.
+//!
+//! For announcement *n* of server *i*, towards servers *j* and *k*:
+//! 1. *i* writes it down together with what it changes, then sends it, signed, to both ([`Core::announce`]).
+//! 2. *j* writes it down, then echoes its signed header to both others ([`follow`]); so does *k*.
+//! 3. When *j* has *k*'s echo with the same header, it waits for the announcements that the author knew (`after`), judges
+//!    it, and records what it changes: it is *delivered*. Then *j* goes on to *n* + 1.
+//!
+//! If *i* signed two different announcements *n*, each of *j*, *k* has both headers: that is kept as evidence, and the log
+//! of *i* ends there. What is written down before it is said is said again after a restart, in the same words.
+//!
+//! **Bounds.** An author has at most [`WINDOW`] announcements to which an echo is missing; a server echoes *n* after it
+//! delivered *n* − 1. So nobody lags further than that, and [`KEPT`] announcements and echoes are all that is kept.
+
+use std::sync::Arc;
+
+use ostrakon_party::{Instance, InstanceKind, Length, PartyId, Received, Refused, SignedHeader, Step, Tag, wire};
+use ostrakon_store::FaultRow;
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, oneshot, watch};
+
+use crate::announcement::{Announcement, Body, LONGEST};
+use crate::clock;
+use crate::config::SERVERS;
+use crate::core::Core;
+use crate::rooms::Invalid;
+
+/// Announcements of one author to which an echo may be missing.
+const WINDOW: usize = 16;
+/// Announcements and echoes kept per author. More than twice [`WINDOW`]: see the module's description.
+const KEPT: u64 = 40;
+/// Bytes of an encoded signed header at most.
+const LONGEST_ECHO: u64 = 512;
+
+/// Steps of the control instances.
+#[derive(Clone, Copy)]
+pub(crate) enum ControlStep {
+    /// An announcement, from its author.
+    Announce = 1,
+    /// Its header, from a receiver.
+    Echo = 2,
+    /// What a server found in an epoch.
+    Verdict = 3,
+    /// An epoch's entry, for whoever lacks it.
+    Entry = 4,
+}
+
+impl ControlStep {
+    pub(crate) fn of(self, instance: Instance) -> Tag {
+        Tag { instance, step: Step(self as u16), sequence: 0 }
+    }
+}
+
+fn instance(author: PartyId, number: u64) -> Instance {
+    let mut scope = *b"announcements  \0";
+    scope[15] = author.0;
+    Instance { kind: InstanceKind::Control, scope, number }
+}
+
+/// How far the logs are.
+pub(crate) struct Logs {
+    /// Held while an announcement is judged and recorded: one at a time.
+    turn: Mutex<()>,
+    /// Announcements delivered, by author.
+    delivered: watch::Sender<[u64; SERVERS]>,
+    /// One for each further announcement that this server may send.
+    window: Arc<Semaphore>,
+}
+
+impl Logs {
+    pub(crate) fn new(delivered: [u64; SERVERS]) -> Self {
+        Self {
+            turn: Mutex::default(),
+            delivered: watch::Sender::new(delivered),
+            window: Arc::new(Semaphore::new(WINDOW)),
+        }
+    }
+}
+
+/// Why an announcement was not made.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AnnounceError {
+    /// The state does not allow it.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// The disk does not work.
+    #[error(transparent)]
+    Store(#[from] ostrakon_store::Error),
+    /// The server is being stopped.
+    #[error("the server is being stopped")]
+    Stopping,
+}
+
+impl Core {
+    /// Announces something: when this returns it is recorded here and on its way. The receiver resolves when both others
+    /// have received it. Waits while too many are on their way.
+    pub(crate) async fn announce(self: &Arc<Self>, body: Body) -> Result<oneshot::Receiver<()>, AnnounceError> {
+        let permit = Arc::clone(&self.logs.window).acquire_owned().await.map_err(|_| AnnounceError::Stopping)?;
+        let core = Arc::clone(self);
+        // On a task of its own: if the caller goes away half-way, disk and memory must not differ.
+        let task = tokio::spawn(async move { core.announce_now(body, permit).await });
+        task.await.map_err(|_| AnnounceError::Stopping)?
+    }
+
+    async fn announce_now(
+        self: Arc<Self>,
+        body: Body,
+        permit: OwnedSemaphorePermit,
+    ) -> Result<oneshot::Receiver<()>, AnnounceError> {
+        let (done, seen_by_both) = oneshot::channel();
+        let turn = self.logs.turn.lock().await;
+        let after = *self.logs.delivered.borrow();
+        let number = after[self.me().index()];
+        let announcement = Announcement { after, body };
+        let now = clock::now_ms();
+        let Some(change) = self.world().judge(self.me(), number, &announcement, now)? else {
+            // It is so already.
+            let _ = done.send(());
+            return Ok(seen_by_both);
+        };
+        let bytes = announcement.encode();
+        self.store.announce(self.me(), number, &bytes, Some(&change)).await?;
+        let effects = self.apply(&change, now);
+        let signed = self.party.send_all(ControlStep::Announce.of(instance(self.me(), number)), bytes);
+        self.logs.delivered.send_modify(|delivered| delivered[self.me().index()] += 1);
+        drop(turn);
+        self.dispatch(effects);
+        let core = Arc::clone(&self);
+        self.spawn(async move {
+            collect_echoes(&core, number, signed).await;
+            drop(permit);
+            let _ = done.send(());
+            core.forget_announcement(core.me(), number).await;
+        });
+        Ok(seen_by_both)
+    }
+
+    /// Forgets what no server can still need once the announcement with this number is echoed.
+    async fn forget_announcement(&self, author: PartyId, number: u64) {
+        let Some(old) = number.checked_sub(KEPT) else { return };
+        self.party.retire(instance(author, old));
+        if old.is_multiple_of(KEPT)
+            && let Err(error) = self.store.forget_announcements(author, old).await
+        {
+            tracing::warn!(%error, "old announcements cannot be forgotten");
+        }
+    }
+
+    /// Says again what was said before the restart.
+    pub(crate) async fn repeat_announcements(self: &Arc<Self>) -> Result<(), ostrakon_store::Error> {
+        let delivered = *self.logs.delivered.borrow();
+        for author in self.party.roster.parties() {
+            let from = delivered[author.index()].saturating_sub(KEPT);
+            for row in self.store.announcements(author, from).await? {
+                let at = instance(author, row.number);
+                let Some(header) = row.signed else {
+                    let signed = self.party.send_all(ControlStep::Announce.of(at), row.body);
+                    if row.number + WINDOW as u64 >= delivered[author.index()] {
+                        self.resume_echoes(row.number, signed);
+                    }
+                    continue;
+                };
+                self.party.send_all(ControlStep::Echo.of(at), header);
+            }
+        }
+        Ok(())
+    }
+
+    fn resume_echoes(self: &Arc<Self>, number: u64, signed: SignedHeader) {
+        let permit = Arc::clone(&self.logs.window).try_acquire_owned();
+        let core = Arc::clone(self);
+        self.spawn(async move {
+            collect_echoes(&core, number, signed).await;
+            drop(permit);
+        });
+    }
+}
+
+/// Waits for both others' echoes of this server's own announcement.
+async fn collect_echoes(core: &Core, number: u64, own: SignedHeader) {
+    let tag = ControlStep::Echo.of(instance(core.me(), number));
+    let echoes = core.party.peers().map(|peer| core.party.receive(peer, tag, Length::AtMost(LONGEST_ECHO)));
+    for echo in futures::future::join_all(echoes).await {
+        let vouched = echo.ok().and_then(|echo| wire::decode::<SignedHeader>(&echo.body).ok());
+        if vouched.is_none_or(|header| header.header != own.header) {
+            tracing::error!(
+                number,
+                "a server vouches for an announcement that was not made: was this server's data restored?"
+            );
+        }
+    }
+}
+
+/// Delivers the log of another server, for ever, or until that server contradicts itself.
+pub(crate) async fn follow(core: Arc<Core>, author: PartyId) {
+    loop {
+        let number = core.logs.delivered.borrow()[author.index()];
+        match follow_one(&core, author, number).await {
+            Ok(()) => core.forget_announcement(author, number).await,
+            Err(End::Contradiction(what, evidence)) => {
+                tracing::error!(%author, number, what, "this server's announcements are not heeded any more");
+                core.keep_fault(author, what, evidence).await;
+                return;
+            }
+            Err(End::Store(error)) => {
+                tracing::error!(%error, "announcements cannot be recorded; trying again");
+                tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+            }
+        }
+    }
+}
+
+/// Why a log is not followed further.
+enum End {
+    /// Its author, or who echoed it, is proved to have misbehaved.
+    Contradiction(&'static str, Vec<u8>),
+    /// The disk does not work.
+    Store(ostrakon_store::Error),
+}
+
+impl From<ostrakon_store::Error> for End {
+    fn from(error: ostrakon_store::Error) -> Self {
+        End::Store(error)
+    }
+}
+
+async fn follow_one(core: &Arc<Core>, author: PartyId, number: u64) -> Result<(), End> {
+    let at = instance(author, number);
+    let received = core.party.receive(author, ControlStep::Announce.of(at), Length::AtMost(LONGEST)).await;
+    let received = received.map_err(|Refused(signed)| {
+        End::Contradiction("it announced more than an announcement can hold", wire::encode(&signed))
+    })?;
+    keep(core, author, number, &received).await?;
+    core.party.send_all(ControlStep::Echo.of(at), wire::encode(&received.signed));
+    compare(core, author, at, &received).await?;
+    deliver(core, author, number, &received).await
+}
+
+/// Writes the announcement down before vouching for it.
+async fn keep(core: &Core, author: PartyId, number: u64, received: &Received) -> Result<(), End> {
+    let header = wire::encode(&received.signed);
+    match core.store.announcements(author, number).await?.into_iter().find(|row| row.number == number) {
+        None => Ok(core.store.keep_announcement(author, number, Some(&header), &received.body).await?),
+        Some(row) if row.body == received.body => Ok(()),
+        Some(row) => {
+            let earlier = row.signed.unwrap_or_default();
+            Err(End::Contradiction("it announced two different things under one number", [earlier, header].concat()))
+        }
+    }
+}
+
+/// Waits for the third server's echo, and compares.
+async fn compare(core: &Core, author: PartyId, at: Instance, received: &Received) -> Result<(), End> {
+    let third = core.party.peers().find(|peer| *peer != author).expect("there are three servers");
+    let echo = core.party.receive(third, ControlStep::Echo.of(at), Length::AtMost(LONGEST_ECHO)).await;
+    let header = echo.ok().and_then(|echo| wire::decode::<SignedHeader>(&echo.body).ok());
+    let header =
+        header.filter(|header| header.header.tag == received.signed.header.tag && header.header.from == author);
+    match header.filter(|header| core.party.roster.vouches(header)) {
+        Some(header) if header.header == received.signed.header => Ok(()),
+        Some(header) if header.contradicts(&received.signed) => {
+            let evidence = wire::encode(&(received.signed, header));
+            Err(End::Contradiction("it announced two different things under one number", evidence))
+        }
+        // The third server signed an echo of nothing. It has had its say; without it there is no agreement.
+        _ => {
+            core.keep_fault(third, "it echoed what was never announced", wire::encode(&received.signed)).await;
+            std::future::pending().await
+        }
+    }
+}
+
+async fn deliver(core: &Arc<Core>, author: PartyId, number: u64, received: &Received) -> Result<(), End> {
+    let decoded = Announcement::decode(&received.body);
+    if let Ok(announcement) = &decoded {
+        let mut delivered = core.logs.delivered.subscribe();
+        let known = |delivered: &[u64; SERVERS]| {
+            (0..SERVERS).all(|j| j == author.index() || delivered[j] >= announcement.after[j])
+        };
+        // The sender lives in `core`, so this does not fail.
+        drop(delivered.wait_for(known).await);
+    }
+    let turn = core.logs.turn.lock().await;
+    let now = clock::now_ms();
+    let judged = match &decoded {
+        Ok(announcement) => core.world().judge(author, number, announcement, now),
+        Err(_) => Err(Invalid("an announcement must be well formed")),
+    };
+    let change = match judged {
+        Ok(change) => change,
+        Err(Invalid(rule)) => {
+            tracing::warn!(%author, number, rule, "an announcement breaks the rules and changes nothing");
+            core.keep_fault(author, rule, wire::encode(&(received.signed, &received.body[..]))).await;
+            None
+        }
+    };
+    core.store.deliver(author, number, change.as_ref()).await?;
+    let effects = change.map(|change| core.apply(&change, now)).unwrap_or_default();
+    core.logs.delivered.send_modify(|delivered| delivered[author.index()] = number + 1);
+    drop(turn);
+    core.dispatch(effects);
+    Ok(())
+}
+
+impl Core {
+    pub(crate) async fn keep_fault(&self, culprit: PartyId, what: &str, evidence: Vec<u8>) {
+        let row = FaultRow { seen_at: clock::now_ms(), culprit, what: what.to_owned(), evidence };
+        if let Err(error) = self.store.keep_fault(&row).await {
+            tracing::error!(%error, %culprit, what, "a fault cannot be recorded");
+        }
+    }
+}

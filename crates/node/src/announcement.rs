@@ -1,0 +1,118 @@
+//! What servers announce to each other.
+//!
+//! Every server has a log of announcements, numbered from 0, which the others deliver in order ([`crate::agree`]). An
+//! announcement carries how many announcements of each log its author had delivered ([`Announcement::after`]); it is
+//! delivered after those. So whoever delivers one knows at least what its author knew. Concurrent announcements are
+//! delivered in any order; [`crate::rooms`] is written so that the order does not matter.
+
+use ostrakon_broadcast::engine::Shape;
+use ostrakon_broadcast::room::{RoomDescriptor, RoomId};
+use ostrakon_crypto::VerifyingKey;
+use ostrakon_party::wire;
+use serde::{Deserialize, Serialize};
+
+use crate::config::SERVERS;
+
+/// Bytes of the longest announcement.
+pub const LONGEST: u64 = 64 << 10;
+/// Slots that one announcement assigns at most. A slot takes at most 37 bytes.
+pub const MOST_SLOTS: usize = 1024;
+
+/// An announcement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Announcement {
+    /// For each server, how many of its announcements the author had delivered. For the author itself this is the
+    /// announcement's own number.
+    pub after: [u64; SERVERS],
+    /// What it says.
+    pub body: Body,
+}
+
+/// What an announcement says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Body {
+    /// The author's operator created a room.
+    RoomCreated(RoomDescriptor),
+    /// The author's operator closed a room.
+    RoomClosed(RoomId),
+    /// All servers are to prepare a batch. From the scheduler only.
+    BatchPlanned {
+        /// Higher than any before.
+        number: u64,
+        /// The shape of its tables.
+        shape: Shape,
+    },
+    /// The author holds the batch.
+    BatchReady {
+        /// The batch.
+        number: u64,
+    },
+    /// The author does not hold the batch and never will.
+    BatchDropped {
+        /// The batch.
+        number: u64,
+    },
+    /// An epoch begins to collect. From the scheduler only.
+    EpochOpened {
+        /// The room.
+        room: RoomId,
+        /// One more than the room's epoch before.
+        number: u64,
+        /// The batch that it uses up.
+        batch: u64,
+    },
+    /// The author gives out slots of its class.
+    Assigned {
+        /// The room.
+        room: RoomId,
+        /// The epoch that collects.
+        epoch: u64,
+        /// Slots and their owners; at most [`MOST_SLOTS`].
+        slots: Vec<(u32, VerifyingKey)>,
+    },
+    /// An epoch is sealed. From the scheduler only. Assignments that the scheduler had not delivered, by
+    /// [`Announcement::after`], are void.
+    EpochClosed {
+        /// The room.
+        room: RoomId,
+        /// The epoch.
+        number: u64,
+    },
+    /// An epoch that collects is given up, because a server lost its batch. From the scheduler only.
+    EpochVoided {
+        /// The room.
+        room: RoomId,
+        /// The epoch.
+        number: u64,
+    },
+}
+
+impl Announcement {
+    /// Its bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        wire::encode(self)
+    }
+
+    /// Reads bytes.
+    ///
+    /// # Errors
+    /// [`wire::Malformed`].
+    pub fn decode(bytes: &[u8]) -> Result<Self, wire::Malformed> {
+        wire::decode(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_assignment_fits() {
+        let slots = vec![(u32::MAX, VerifyingKey([255; 32])); MOST_SLOTS];
+        let body = Body::Assigned { room: RoomId([255; 16]), epoch: u64::MAX, slots };
+        let announcement = Announcement { after: [u64::MAX; SERVERS], body };
+        let bytes = announcement.encode();
+        assert!(bytes.len() as u64 <= LONGEST, "{}", bytes.len());
+        assert_eq!(Announcement::decode(&bytes), Ok(announcement));
+    }
+}

@@ -1,0 +1,59 @@
+//! The beat of a server: every [`BEAT`] it gives out slots, and, if it is the scheduler, takes the next decisions.
+//!
+//! The decisions are pure ([`crate::scheduling`]); here they get the clock and are announced.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::announcement::Body;
+use crate::clock;
+use crate::core::Core;
+use crate::rooms::SCHEDULER;
+use crate::scheduling;
+
+/// How often. Slots are given out in one announcement per room and beat.
+const BEAT: Duration = Duration::from_millis(100);
+/// Decisions of the scheduler per beat at most.
+const DECISIONS: usize = 64;
+
+/// Conducts, until the server stops.
+pub(crate) async fn run(core: Arc<Core>) {
+    let mut beat = tokio::time::interval(BEAT);
+    beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        beat.tick().await;
+        if core.me() == SCHEDULER {
+            for _ in 0..DECISIONS {
+                let decision = scheduling::decide(&core.world(), clock::now_ms(), core.config.stock.ready);
+                let Some(body) = decision else { break };
+                if !announce(&core, body).await {
+                    break;
+                }
+            }
+        }
+        for body in assignments(&core) {
+            announce(&core, body).await;
+        }
+    }
+}
+
+/// What is to be assigned now, room by room.
+fn assignments(core: &Core) -> Vec<Body> {
+    let now = clock::now_ms();
+    let world = core.world();
+    let mut presence = core.presence.lock().expect("no panic while held");
+    let collecting = world.rooms.iter().filter(|(_, room)| room.open && room.collecting.is_some());
+    collecting.filter_map(|(id, _)| scheduling::assign(&world, core.me(), id, &presence.present(id, now))).collect()
+}
+
+/// Whether it was announced.
+async fn announce(core: &Arc<Core>, body: Body) -> bool {
+    match core.announce(body).await {
+        Ok(_) => true,
+        Err(error) => {
+            // The state has changed since the decision, or the disk does not work: the next beat decides afresh.
+            tracing::warn!(%error, "a decision could not be announced");
+            false
+        }
+    }
+}

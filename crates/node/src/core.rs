@@ -1,0 +1,168 @@
+//! What all parts of a running server share, and how a change sets them in motion.
+
+use std::future::Future;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use futures::FutureExt;
+use ostrakon_broadcast::room::Servers;
+use ostrakon_broadcast::{Engine, EpochId};
+use ostrakon_net::Mesh;
+use ostrakon_party::{Party, PartyId};
+use ostrakon_store::{Change, Store};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::agree::Logs;
+use crate::config::Config;
+use crate::intake::Pending;
+use crate::material::Materials;
+use crate::presence::Presence;
+use crate::rooms::{Effect, World};
+use crate::{runner, stock};
+
+/// A running server.
+pub(crate) struct Core {
+    pub config: Arc<Config>,
+    pub party: Party,
+    pub servers: Servers,
+    pub mesh: Arc<Mesh>,
+    pub store: Store,
+    pub engine: Arc<dyn Engine>,
+    pub logs: Logs,
+    pub presence: Mutex<Presence>,
+    pub materials: Materials,
+    pub intake: mpsc::Sender<Pending>,
+    /// Numbers of batches to prepare.
+    pub to_prepare: mpsc::UnboundedSender<u64>,
+    /// The world's version.
+    pub changed: watch::Sender<u64>,
+    /// True once the server is to stop.
+    pub stopping: watch::Receiver<bool>,
+    pub counters: Counters,
+    pub(crate) state: Mutex<World>,
+}
+
+/// What is counted since the start.
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub published: AtomicU64,
+    pub too_few: AtomicU64,
+    pub stopped: AtomicU64,
+    pub prepared: AtomicU64,
+}
+
+impl Core {
+    pub fn me(&self) -> PartyId {
+        self.party.id
+    }
+
+    pub fn world(&self) -> MutexGuard<'_, World> {
+        self.state.lock().expect("no panic while the state is changed")
+    }
+
+    /// Carries out a change that is on disk.
+    pub fn apply(&self, change: &Change, now: u64) -> Vec<Effect> {
+        self.change(|world| world.apply(change, now))
+    }
+
+    /// Changes the state, and wakes whoever waits for a change.
+    pub fn change<T>(&self, work: impl FnOnce(&mut World) -> T) -> T {
+        let mut world = self.world();
+        let result = work(&mut world);
+        let version = world.version;
+        drop(world);
+        self.changed.send_replace(version);
+        result
+    }
+
+    /// Sets in motion what follows from a change.
+    pub fn dispatch(self: &Arc<Self>, effects: Vec<Effect>) {
+        for effect in effects {
+            let core = Arc::clone(self);
+            match effect {
+                // The receiver ends with the server.
+                Effect::Prepare(number) => drop(self.to_prepare.send(number)),
+                Effect::Retire(number) => stock::retire(self, number),
+                Effect::Discard(number) => self.spawn(async move { stock::discard(&core, number).await }),
+                Effect::Load(epoch) => self.spawn(async move { core.load(epoch).await }),
+                Effect::Compute(epoch) => self.spawn(async move { runner::compute(core, epoch).await }),
+            }
+        }
+    }
+
+    /// Runs something until it ends or the server stops.
+    pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut stopping = self.stopping.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = work => {}
+                _ = stopping.wait_for(|stop| *stop) => {}
+            }
+        });
+    }
+
+    /// Runs the engine's work on a thread of its own, away from the threads that serve the network. `None` if `cancel`
+    /// resolved first or the server stops.
+    pub async fn on_engine_thread<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+        cancel: impl Future<Output = ()> + Send + 'static,
+    ) -> Option<T> {
+        let (done, result) = oneshot::channel();
+        let mut stopping = self.stopping.clone();
+        let thread = std::thread::Builder::new().name("engine".into());
+        let spawned = thread.spawn(move || {
+            let stop = async move { drop(stopping.wait_for(|stop| *stop).await) };
+            let result = futures::executor::block_on(async move {
+                futures::select_biased! {
+                    result = Box::pin(work.fuse()) => Some(result),
+                    () = Box::pin(cancel.fuse()) => None,
+                    () = Box::pin(stop.fuse()) => None,
+                }
+            });
+            drop(done.send(result));
+        });
+        if let Err(error) = spawned {
+            tracing::error!(%error, "no thread can be started for the engine; raise the limit on processes");
+            return None;
+        }
+        // If the engine panicked, the sender is gone.
+        result.await.ok().flatten()
+    }
+
+    /// Waits until the state is as `condition` asks for.
+    pub async fn wait_until(&self, mut condition: impl FnMut(&World) -> bool) {
+        let mut changed = self.changed.subscribe();
+        loop {
+            changed.mark_unchanged();
+            if condition(&self.world()) {
+                return;
+            }
+            if changed.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Takes an epoch's batch into use.
+    async fn load(self: Arc<Self>, epoch: EpochId) {
+        let info = self.world().rooms.get(&epoch.room).and_then(|room| {
+            let batch = room.collecting(epoch.number)?.batch;
+            Some(room.context(epoch.number, batch))
+        });
+        let Some(context) = info else { return };
+        match self.load_batch(context.batch, context.shape).await {
+            Ok(batch) => {
+                self.materials.put(context.batch, batch);
+                self.change(|world| world.touch(&epoch.room));
+            }
+            Err(error) => {
+                tracing::error!(batch = context.batch, %error, "a batch cannot be used");
+                let dropped = crate::announcement::Body::BatchDropped { number: context.batch };
+                if let Err(error) = self.announce(dropped).await {
+                    tracing::error!(%error, "the loss of a batch cannot be announced");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Puts what participants hand in on disk, many at a time.
+//!
+//! A commit costs the same for one submission as for hundreds. What arrives while one commit is under way goes into the
+//! next. At most [`WAITING`] wait; who comes then is told to come again.
+
+use std::sync::Arc;
+
+use ostrakon_broadcast::room::RoomId;
+use ostrakon_store::{Intake, Taken};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::core::Core;
+use crate::interface::ServiceError;
+
+/// How many may wait.
+pub(crate) const WAITING: usize = 4096;
+/// How many one commit takes.
+const AT_ONCE: usize = 512;
+
+/// Something to be recorded, and who waits for it.
+pub(crate) struct Pending {
+    intake: Intake,
+    reply: oneshot::Sender<Result<Taken, ServiceError>>,
+}
+
+impl Core {
+    /// Records something; it is on disk when this returns.
+    pub(crate) async fn take_in(&self, intake: Intake) -> Result<Taken, ServiceError> {
+        let (reply, result) = oneshot::channel();
+        let full = |_| ServiceError::Busy("too many participants at once; try again in a moment".into());
+        self.intake.try_send(Pending { intake, reply }).map_err(full)?;
+        result.await.unwrap_or(Err(ServiceError::Unavailable("the server is being stopped".into())))
+    }
+}
+
+/// Records what arrives, until the server stops.
+pub(crate) async fn run(core: Arc<Core>, mut arriving: mpsc::Receiver<Pending>) {
+    let mut many = Vec::new();
+    while arriving.recv_many(&mut many, AT_ONCE).await > 0 {
+        let (intakes, replies): (Vec<_>, Vec<_>) = many.drain(..).map(|one| (one.intake, one.reply)).unzip();
+        match core.store.take_in(&intakes).await {
+            Ok(taken) => {
+                note(&core, &intakes, &taken);
+                for (reply, taken) in replies.into_iter().zip(taken) {
+                    drop(reply.send(Ok(taken)));
+                }
+            }
+            Err(error) => {
+                tracing::error!(%error, "submissions cannot be recorded");
+                for reply in replies {
+                    drop(reply.send(Err(ServiceError::Internal)));
+                }
+            }
+        }
+    }
+}
+
+/// Notes in memory which slots have submitted. It wakes nobody: participants learn nothing new from it.
+fn note(core: &Core, intakes: &[Intake], taken: &[Taken]) {
+    let mut world = core.world();
+    for (intake, taken) in intakes.iter().zip(taken) {
+        if let (Intake::Submission { room, epoch, row }, Taken::Recorded) = (intake, taken)
+            && let Some(room) = world.rooms.get_mut(&RoomId(*room))
+            && let Some(collecting) = room.collecting.as_mut().filter(|collecting| collecting.number == *epoch)
+        {
+            collecting.submitted.insert(row.slot);
+        }
+    }
+}

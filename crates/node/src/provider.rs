@@ -1,0 +1,35 @@
+//! Where the server's mixing engine comes from.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use ostrakon_broadcast::Engine;
+use ostrakon_crypto::VerifyingKey;
+use ostrakon_party::{Party, SessionId};
+
+/// What the set-up of a deployment yields on one server.
+pub struct SetUp {
+    /// The session, the same on all servers.
+    pub session: SessionId,
+    /// What this server must keep, and keep secret, to make its engine ([`EngineProvider::engine`]).
+    pub secret: Vec<u8>,
+}
+
+/// Makes an engine. One implementation per trust model.
+pub trait EngineProvider: Send + Sync + 'static {
+    /// The session in which the set-up itself runs: a function of the servers' keys.
+    fn setup_session(&self, keys: &[VerifyingKey]) -> SessionId;
+
+    /// Runs the set-up with the other servers. The same seed gives the same messages, so that it can be repeated if a
+    /// server crashed before it could keep the result.
+    ///
+    /// # Errors
+    /// Why there can be no deployment, in words.
+    fn set_up(&self, party: Party, seed: [u8; 32]) -> BoxFuture<'static, Result<SetUp, String>>;
+
+    /// The engine, acting as `party` in the deployment's session.
+    ///
+    /// # Errors
+    /// A description if `secret` is not what a set-up yielded.
+    fn engine(&self, party: Party, secret: &[u8]) -> Result<Arc<dyn Engine>, String>;
+}

@@ -1,0 +1,131 @@
+//! What a server does when it starts with data: it rebuilds the state from the tables (never from the logs, which are
+//! cut off behind), repeats what it had said, and takes up what it had not finished.
+
+use std::sync::Arc;
+
+use ostrakon_broadcast::EpochId;
+use ostrakon_broadcast::engine::Shape;
+use ostrakon_broadcast::room::{RoomDescriptor, RoomId};
+use ostrakon_crypto::Digest;
+use ostrakon_party::{Roster, wire};
+use ostrakon_store::{BatchRow, BatchState, EpochRow, EpochState, Error, Store};
+
+use crate::announcement::Body;
+use crate::config::SERVERS;
+use crate::core::Core;
+use crate::epochs::Conclusion;
+use crate::interface::MixingPhase;
+use crate::rooms::{BATCHES_KEPT, BatchInfo, Collecting, Computing, Held, Owner, Room, World};
+use crate::runner::{self, KEPT_VERDICTS};
+use crate::stock;
+
+/// How many announcements of each server were delivered.
+pub(crate) async fn delivered(store: &Store, roster: &Roster) -> Result<[u64; SERVERS], Error> {
+    let mut counts = [0; SERVERS];
+    for (author, count) in roster.parties().zip(&mut counts) {
+        *count = store.delivered(author).await?;
+    }
+    Ok(counts)
+}
+
+/// The state as the tables have it.
+pub(crate) async fn world(store: &Store) -> Result<World, Error> {
+    let mut world = World { version: 1, ..World::default() };
+    for row in store.rooms().await? {
+        let descriptor: RoomDescriptor =
+            wire::decode(&row.descriptor).map_err(|_| Error::Corrupt("rooms.descriptor"))?;
+        let mut room = Room::new(descriptor, row.author);
+        room.open = row.open;
+        let (length, head) = store.board_head(&row.room).await?;
+        room.board_length = length;
+        room.head = head.unwrap_or(Digest([0; 32]));
+        world.rooms.insert(RoomId(row.room), room);
+    }
+    for row in store.batches(BATCHES_KEPT as u32).await? {
+        world.batches.insert(row.number, batch(&row));
+    }
+    for row in store.epochs(KEPT_VERDICTS as u32).await? {
+        restore_epoch(store, &mut world, &row).await?;
+    }
+    Ok(world)
+}
+
+fn batch(row: &BatchRow) -> BatchInfo {
+    let held = if row.on_disk { Held::File } else { Held::Nothing };
+    let shape = Shape { rows: row.rows, width: row.width };
+    BatchInfo { shape, ready: row.ready, dropped: row.dropped, used: row.used, held }
+}
+
+async fn restore_epoch(store: &Store, world: &mut World, row: &EpochRow) -> Result<(), Error> {
+    let room = world.rooms.get_mut(&RoomId(row.room)).ok_or(Error::Corrupt("epochs.room"))?;
+    room.next_epoch = room.next_epoch.max(row.number + 1);
+    if let Some(outcome) = &row.outcome {
+        room.last = Some(wire::decode(outcome).map_err(|_| Error::Corrupt("epochs.outcome"))?);
+    }
+    let phase = match row.state {
+        EpochState::Finished => return Ok(()),
+        EpochState::Settled => None,
+        EpochState::Sealed if row.conclusion.is_some() => Some(MixingPhase::Signing),
+        EpochState::Sealed => Some(MixingPhase::Mixing),
+        EpochState::Collecting => {
+            let mut collecting = Collecting::new(row.number, row.batch, row.opened_at);
+            collecting.begun_at = row.begun_at;
+            for slot in store.assignments(&row.room, row.number).await? {
+                collecting.assign(slot.slot, Owner { key: slot.key, announcement: slot.announcement });
+            }
+            let submissions = store.submissions(&row.room, row.number).await?;
+            collecting.submitted = submissions.into_iter().map(|row| row.slot).collect();
+            room.collecting = Some(collecting);
+            return Ok(());
+        }
+    };
+    room.computing.insert(row.number, Computing { batch: row.batch, phase });
+    Ok(())
+}
+
+/// Repeats what was said, and takes up what was not finished.
+pub(crate) async fn take_up(core: &Arc<Core>) -> Result<(), Error> {
+    core.repeat_announcements().await?;
+    for row in core.store.epochs(KEPT_VERDICTS as u32).await? {
+        let epoch = EpochId { room: RoomId(row.room), number: row.number };
+        let conclusion = row.conclusion.as_deref().map(wire::decode::<Conclusion>);
+        let conclusion = conclusion.transpose().map_err(|_| Error::Corrupt("epochs.conclusion"))?;
+        match (row.state, conclusion) {
+            (EpochState::Collecting, _) => core.dispatch(vec![crate::rooms::Effect::Load(epoch)]),
+            (EpochState::Sealed, None) => core.dispatch(vec![crate::rooms::Effect::Compute(epoch)]),
+            (EpochState::Sealed | EpochState::Settled, Some(conclusion)) => {
+                let settled = row.state == EpochState::Settled;
+                core.spawn(runner::resume(Arc::clone(core), epoch, conclusion, settled));
+            }
+            (EpochState::Finished, Some(conclusion)) => {
+                runner::speak(core, epoch, &conclusion);
+            }
+            (EpochState::Settled | EpochState::Finished, None) => {}
+        }
+    }
+    for row in core.store.batches(BATCHES_KEPT as u32).await? {
+        take_up_batch(core, &row).await;
+    }
+    Ok(())
+}
+
+/// Drops a batch whose preparation was cut short, and clears away what is of no use.
+async fn take_up_batch(core: &Arc<Core>, row: &BatchRow) {
+    let everybody = (1 << SERVERS) - 1;
+    let unfinished = match row.state {
+        BatchState::Planned => true,
+        BatchState::Stored => row.ready != everybody,
+        BatchState::Reserved | BatchState::Spent | BatchState::Discarded => false,
+    };
+    if unfinished && row.dropped & (1 << core.me().0) == 0 {
+        let owned = Arc::clone(core);
+        let number = row.number;
+        core.spawn(async move {
+            if let Err(error) = owned.announce(Body::BatchDropped { number }).await {
+                tracing::error!(batch = number, %error, "the loss of a batch cannot be announced");
+            }
+        });
+    } else if row.state == BatchState::Discarded && row.on_disk {
+        stock::discard(core, row.number).await;
+    }
+}

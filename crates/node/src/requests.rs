@@ -1,0 +1,315 @@
+//! What a running server answers to the requests of [`crate::Service`].
+//!
+//! Order of the checks: room, bounds, state, signature, engine; what is cheap comes first. What a participant is told was
+//! done is on disk: the mark that an issue left, before the issue does; a submission, before it is acknowledged.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use ostrakon_broadcast::client::{PRESENCE_SECONDS, issue_digest, presence_digest};
+use ostrakon_broadcast::engine::Rejected;
+use ostrakon_broadcast::room::RoomId;
+use ostrakon_broadcast::{Archive, Entry, EpochContext, SignedEntry};
+use ostrakon_crypto::VerifyingKey;
+use ostrakon_net::Reach;
+use ostrakon_party::wire;
+use ostrakon_store::{EntryRow, Intake, SubmissionRow, Taken};
+
+use crate::agree::AnnounceError;
+use crate::announcement::Body;
+use crate::clock;
+use crate::config::SERVERS;
+use crate::core::Core;
+use crate::interface::{
+    Accepted, BoardPage, CollectPhase, EpochStatus, Issue, IssueRequest, MixingStatus, NewRoom, PeerStatus, Presence,
+    PresenceAnswer, RoomInfo, RoomState, ServerInfo, ServersInfo, ServiceError, Status, SubmissionRequest,
+};
+use crate::material::Material;
+use crate::rooms::{Collecting, MOST_TABLE_BYTES, Room, World, table_bytes};
+use crate::scheduling;
+
+/// Entries of a board in one answer at most, and their bytes, roughly.
+const PAGE_ENTRIES: u32 = 64;
+const PAGE_BYTES: usize = 4 << 20;
+/// Entries that the store is asked for at once.
+const READ_ENTRIES: u32 = 16;
+/// How long to wait for the other servers to take notice of a room, before answering all the same.
+const NOTICE: Duration = Duration::from_secs(10);
+/// Bytes that a submission may have beyond the row.
+const SUBMISSION_OVERHEAD: usize = 1024;
+
+fn no_room() -> ServiceError {
+    ServiceError::NotFound("there is no such room here; if it was just created, try again in a moment".into())
+}
+
+impl From<AnnounceError> for ServiceError {
+    fn from(error: AnnounceError) -> Self {
+        match error {
+            AnnounceError::Invalid(invalid) => ServiceError::Refused(invalid.to_string()),
+            AnnounceError::Stopping => ServiceError::Unavailable(error.to_string()),
+            AnnounceError::Store(error) => internal(error),
+        }
+    }
+}
+
+fn internal(error: ostrakon_store::Error) -> ServiceError {
+    tracing::error!(%error, "a request failed");
+    ServiceError::Internal
+}
+
+impl Core {
+    pub(crate) fn servers_info(&self) -> ServersInfo {
+        let describe = |(party, server): (u8, &crate::config::ServerConfig)| ServerInfo {
+            party,
+            name: server.name.clone(),
+            url: server.url.clone(),
+            key: server.key.to_hex(),
+        };
+        ServersInfo {
+            you: self.me().0,
+            session: self.servers.session.0.to_hex(),
+            digest: self.servers.digest().to_hex(),
+            servers: (0u8..).zip(&self.config.servers).map(describe).collect(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    fn room_info(&self, id: &RoomId) -> Result<RoomInfo, ServiceError> {
+        let world = self.world();
+        let room = world.rooms.get(id).ok_or_else(no_room)?;
+        Ok(RoomInfo::of(&room.descriptor, room.open))
+    }
+
+    pub(crate) fn rooms(&self) -> Vec<RoomInfo> {
+        self.world().rooms.values().map(|room| RoomInfo::of(&room.descriptor, room.open)).collect()
+    }
+
+    pub(crate) fn room(&self, id: RoomId) -> Result<RoomInfo, ServiceError> {
+        self.room_info(&id)
+    }
+
+    pub(crate) async fn create_room(self: &Arc<Self>, room: NewRoom) -> Result<RoomInfo, ServiceError> {
+        let descriptor = room.descriptor(clock::random());
+        descriptor.validate().map_err(|error| ServiceError::Refused(error.to_string()))?;
+        let bytes = table_bytes(ostrakon_broadcast::engine::Shape::of(&descriptor));
+        if bytes > MOST_TABLE_BYTES {
+            let text = format!("slots times message size make {bytes} bytes; at most {MOST_TABLE_BYTES} are possible");
+            return Err(ServiceError::Refused(text));
+        }
+        let id = descriptor.id();
+        let noticed = self.announce(Body::RoomCreated(descriptor)).await?;
+        // Without the others the room exists all the same, and they will learn of it.
+        drop(tokio::time::timeout(NOTICE, noticed).await);
+        self.room_info(&id)
+    }
+
+    pub(crate) async fn close_room(self: &Arc<Self>, id: RoomId) -> Result<RoomInfo, ServiceError> {
+        if self.room_info(&id)?.state == RoomState::Open {
+            let noticed = self.announce(Body::RoomClosed(id)).await?;
+            drop(tokio::time::timeout(NOTICE, noticed).await);
+        }
+        self.room_info(&id)
+    }
+
+    pub(crate) fn presence(&self, id: RoomId, presence: &Presence) -> Result<PresenceAnswer, ServiceError> {
+        let capacity = {
+            let world = self.world();
+            let room = world.rooms.get(&id).ok_or_else(no_room)?;
+            if !room.open {
+                return Err(ServiceError::Conflict("the room is closed".into()));
+            }
+            room.descriptor.capacity
+        };
+        let now = clock::now_ms();
+        if (now / 1000).abs_diff(presence.time) > PRESENCE_SECONDS {
+            return Err(ServiceError::Forbidden("the time is off by more than two minutes: set the clock".into()));
+        }
+        if !presence.key.verifies(&presence_digest(&id, presence.time, self.me()), &presence.signature) {
+            return Err(ServiceError::Forbidden("the signature is not the key's on this room, time and server".into()));
+        }
+        let full =
+            |_| ServiceError::Busy("the room has as many participants as slots; try another server, or later".into());
+        self.presence.lock().expect("no panic while held").note(id, presence.key, now, capacity).map_err(full)?;
+        Ok(PresenceAnswer { home: true })
+    }
+
+    pub(crate) async fn status(&self, id: RoomId, after: u64, wait: Duration) -> Result<Status, ServiceError> {
+        self.room_info(&id)?;
+        let newer = |world: &World| world.rooms.get(&id).is_none_or(|room| room.version > after);
+        drop(tokio::time::timeout(wait, self.wait_until(newer)).await);
+        self.status_now(&id)
+    }
+
+    fn status_now(&self, id: &RoomId) -> Result<Status, ServiceError> {
+        let now = clock::now_ms();
+        let own = self.presence.lock().expect("no panic while held").count(id, now);
+        let world = self.world();
+        let room = world.rooms.get(id).ok_or_else(no_room)?;
+        let shape = ostrakon_broadcast::engine::Shape::of(&room.descriptor);
+        let mut present = match &room.collecting {
+            Some(collecting) => Collecting::by_class(collecting.slots.keys()),
+            None => [0; SERVERS],
+        };
+        present[self.me().index()] = own;
+        let computing = room.computing.iter().filter_map(|(number, computing)| Some((*number, computing.phase?)));
+        let usable = world.batches.values().filter(|batch| batch.is_usable() && batch.shape == shape).count();
+        let states = self.mesh.peer_states();
+        let peer = |(id, state): (&ostrakon_party::PartyId, &ostrakon_net::PeerState)| PeerStatus {
+            party: id.0,
+            reachable: state.reach != Reach::No,
+        };
+        Ok(Status {
+            version: room.version,
+            epoch: epoch_status(room, now),
+            mixing: computing.map(|(number, phase)| MixingStatus { number, phase }).collect(),
+            last: room.last.clone(),
+            minimum: room.descriptor.minimum,
+            present: present.to_vec(),
+            board_length: room.board_length,
+            stock: u32::try_from(usable).unwrap_or(u32::MAX),
+            peers: states.iter().map(peer).collect(),
+            context: room.collecting.as_ref().map(|collecting| room.context(collecting.number, collecting.batch)),
+        })
+    }
+
+    /// The slot of `key` in an epoch that collects, with what it is made for and made from.
+    fn seat(&self, id: &RoomId, epoch: u64, key: &VerifyingKey) -> Result<(u32, EpochContext, Material), ServiceError> {
+        let world = self.world();
+        let room = world.rooms.get(id).ok_or_else(no_room)?;
+        let collecting = in_epoch(room, epoch)?;
+        let slot = collecting.slot_of(key).ok_or_else(|| ServiceError::NotFound("no slot yet".into()))?;
+        let material = self.materials.get(collecting.batch);
+        let loading =
+            || ServiceError::Unavailable("the epoch's batch is just being read; try again in a moment".into());
+        Ok((slot, room.context(epoch, collecting.batch), material.ok_or_else(loading)?))
+    }
+
+    pub(crate) async fn issue(&self, id: RoomId, epoch: u64, request: IssueRequest) -> Result<Issue, ServiceError> {
+        let (slot, _, material) = self.seat(&id, epoch, &request.key)?;
+        if !request.key.verifies(&issue_digest(&id, epoch, self.me()), &request.signature) {
+            return Err(ServiceError::Forbidden(
+                "the signature is not the key's on this room, epoch and server".into(),
+            ));
+        }
+        let mark = Intake::Issue { room: id.0, epoch, slot, key: request.key };
+        match self.take_in(mark).await? {
+            Taken::Recorded => {}
+            Taken::Different | Taken::TooLate => return Err(epoch_over(epoch)),
+        }
+        let issue = tokio::task::spawn_blocking(move || {
+            let material = material.read().unwrap_or_else(PoisonError::into_inner);
+            material.as_ref().map(|batch| batch.issue(slot))
+        });
+        let issue = issue.await.map_err(|_| ServiceError::Internal)?.ok_or_else(|| epoch_over(epoch))?;
+        Ok(Issue { slot, issue })
+    }
+
+    pub(crate) async fn submit(
+        &self,
+        id: RoomId,
+        epoch: u64,
+        request: SubmissionRequest,
+    ) -> Result<Accepted, ServiceError> {
+        let SubmissionRequest { key, slot, body } = request;
+        let (assigned, context, material) = self.seat(&id, epoch, &key)?;
+        if slot != assigned {
+            return Err(ServiceError::NotFound(format!("slot {slot} is not the key's")));
+        }
+        let limit = context.shape.width as usize + SUBMISSION_OVERHEAD;
+        if body.len() > limit {
+            return Err(ServiceError::TooLarge { limit });
+        }
+        let checked = tokio::task::spawn_blocking(move || {
+            let material = material.read().unwrap_or_else(PoisonError::into_inner);
+            let batch = material.as_ref()?;
+            Some(batch.check(&context, slot, &key, &body).map(|()| body))
+        });
+        let checked = checked.await.map_err(|_| ServiceError::Internal)?.ok_or_else(|| epoch_over(epoch))?;
+        let body = checked.map_err(|Rejected(reason)| ServiceError::Refused(reason.into()))?;
+        let row = SubmissionRow { slot, key, body };
+        match self.take_in(Intake::Submission { room: id.0, epoch, row }).await? {
+            Taken::Recorded => Ok(Accepted { accepted: true }),
+            Taken::Different => Err(ServiceError::Conflict("the slot has another submission already".into())),
+            Taken::TooLate => Err(epoch_over(epoch)),
+        }
+    }
+
+    pub(crate) async fn board(&self, id: RoomId, from: u64, wait: Duration) -> Result<BoardPage, ServiceError> {
+        self.room_info(&id)?;
+        let longer = |world: &World| world.rooms.get(&id).is_none_or(|room| room.board_length > from);
+        drop(tokio::time::timeout(wait, self.wait_until(longer)).await);
+        let mut entries: Vec<SignedEntry> = Vec::new();
+        let mut bytes = 0;
+        while bytes < PAGE_BYTES && entries.len() < PAGE_ENTRIES as usize {
+            let next = from.saturating_add(entries.len() as u64);
+            let rows = self.store.entries(&id.0, next, READ_ENTRIES).await.map_err(internal)?;
+            if rows.is_empty() {
+                break;
+            }
+            bytes += rows.iter().map(|row| row.body.len()).sum::<usize>();
+            for row in rows {
+                entries.push(entry(row)?);
+            }
+        }
+        Ok(BoardPage { entries })
+    }
+
+    pub(crate) async fn archive(&self, id: RoomId) -> Result<String, ServiceError> {
+        let room = {
+            let world = self.world();
+            world.rooms.get(&id).ok_or_else(no_room)?.descriptor.clone()
+        };
+        let mut entries = Vec::new();
+        loop {
+            let rows = self.store.entries(&id.0, entries.len() as u64, READ_ENTRIES).await.map_err(internal)?;
+            if rows.is_empty() {
+                break;
+            }
+            for row in rows {
+                entries.push(entry(row)?);
+            }
+        }
+        let none = ostrakon_crypto::Digest([0; 32]);
+        let head = entries.last().map_or(none, |last: &SignedEntry| last.entry.digest(&self.servers));
+        Ok(Archive { servers: self.servers.clone(), room, entries, head }.to_text())
+    }
+}
+
+fn epoch_over(epoch: u64) -> ServiceError {
+    ServiceError::Conflict(format!("epoch {epoch} is closed; take part in the next one"))
+}
+
+fn in_epoch(room: &Room, epoch: u64) -> Result<&Collecting, ServiceError> {
+    room.collecting(epoch).ok_or_else(|| {
+        if epoch < room.next_epoch {
+            return epoch_over(epoch);
+        }
+        ServiceError::NotFound(format!("epoch {epoch} is not open yet"))
+    })
+}
+
+fn epoch_status(room: &Room, now: u64) -> Option<EpochStatus> {
+    let Some(collecting) = &room.collecting else {
+        let phase = CollectPhase::WaitingForStock;
+        let number = room.next_epoch;
+        let waiting = EpochStatus { number, batch: None, phase, closes_in_ms: None, assigned: 0, submitted: 0 };
+        return room.open.then_some(waiting);
+    };
+    let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+    Some(EpochStatus {
+        number: collecting.number,
+        batch: Some(collecting.batch),
+        phase: CollectPhase::Collecting,
+        closes_in_ms: scheduling::remaining(collecting, room, now),
+        assigned: count(collecting.slots.len()),
+        submitted: count(collecting.submitted.len()),
+    })
+}
+
+fn entry(row: EntryRow) -> Result<SignedEntry, ServiceError> {
+    let entry: Entry = wire::decode(&row.body).map_err(|_| {
+        tracing::error!("the database holds an entry that cannot be read");
+        ServiceError::Internal
+    })?;
+    Ok(SignedEntry { entry, signatures: row.signatures })
+}

@@ -1,0 +1,502 @@
+//! The state that the servers agree on: rooms, epochs, slots, batches. Pure: no I/O, no clock, no randomness.
+//!
+//! [`World::judge`] says what an announcement changes ([`Change`]), if it is valid. The change is written to disk, in one
+//! transaction with the mark that the announcement was delivered, and then [`World::apply`]d, which says what is to be
+//! done next ([`Effect`]).
+//!
+//! **The order of concurrent announcements does not matter**, so all servers come to the same state:
+//! * opening, closing and voiding of epochs, and the plans for batches, come from one log, the scheduler's (P0);
+//! * every server gives out slots of its own class only, so assignments of different servers never meet; which of them
+//!   count in an epoch is said by the announcement that closes it (its `after`), not by the order of arrival;
+//! * readiness of batches only grows, and an epoch may only be opened with a batch that every server had said is ready;
+//! * what is valid never depends on anything that a concurrent announcement changes.
+//!
+//! **Bounds.** A server may create [`MOST_ROOMS`] rooms; [`BATCHES_KEPT`] batches are remembered; an epoch has at most as
+//! many slots as the room's capacity; a table has at most [`MOST_TABLE_BYTES`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ostrakon_broadcast::EpochContext;
+use ostrakon_broadcast::engine::{Shape, slot_class};
+use ostrakon_broadcast::room::{EpochId, RoomDescriptor, RoomId};
+use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_party::{PartyId, wire};
+use ostrakon_store::Change;
+
+use crate::announcement::{Announcement, Body, MOST_SLOTS};
+use crate::config::SERVERS;
+use crate::interface::{LastEpoch, MixingPhase};
+
+/// The server that opens and closes epochs and plans batches. It can delay, and nothing else.
+pub const SCHEDULER: PartyId = PartyId(0);
+/// Rooms that one server may create.
+pub const MOST_ROOMS: usize = 1000;
+/// Bytes of an epoch's table at most.
+pub const MOST_TABLE_BYTES: u64 = 256 << 20;
+/// Batches that are remembered, counted back from the newest. Older ones can no longer be used.
+pub const BATCHES_KEPT: u64 = 1000;
+
+/// Every server's bit.
+const ALL: u8 = (1 << SERVERS) - 1;
+
+/// An announcement that no honest server makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Invalid(pub &'static str);
+
+/// What is to be done after a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Prepare a batch, or decline to.
+    Prepare(u64),
+    /// All servers hold a batch: forget the messages of its preparation.
+    Retire(u64),
+    /// Stop preparing a batch and delete it: it will never be used.
+    Discard(u64),
+    /// Take an epoch's batch into use.
+    Load(EpochId),
+    /// Compute a sealed epoch.
+    Compute(EpochId),
+}
+
+/// What this server has of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// Nothing yet, or nothing any more.
+    Nothing,
+    /// Its file.
+    File,
+}
+
+/// A batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchInfo {
+    /// The shape of its tables.
+    pub shape: Shape,
+    /// Bit j: server j announced that it holds it.
+    pub ready: u8,
+    /// Bit j: server j announced that it does not and never will.
+    pub dropped: u8,
+    /// Whether an epoch was opened with it.
+    pub used: bool,
+    /// What this server has of it.
+    pub held: Held,
+}
+
+impl BatchInfo {
+    /// Whether it is, or will be, of use to an epoch to come.
+    pub fn is_supply(&self) -> bool {
+        !self.used && self.dropped == 0
+    }
+
+    /// Whether an epoch can be opened with it.
+    pub fn is_usable(&self) -> bool {
+        self.is_supply() && self.ready == ALL
+    }
+}
+
+/// The owner of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The key.
+    pub key: VerifyingKey,
+    /// The number of the announcement, of the slot's class's server.
+    pub announcement: u64,
+}
+
+/// An epoch that collects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collecting {
+    /// Its number.
+    pub number: u64,
+    /// Its batch.
+    pub batch: u64,
+    /// When it was opened, in milliseconds since 1970.
+    pub opened_at: u64,
+    /// When its first slot was assigned: its clock runs from then on.
+    pub begun_at: Option<u64>,
+    /// Slots that have an owner.
+    pub slots: BTreeMap<u32, Owner>,
+    /// Slots of each key. An honest server gives a key one; with a corrupt one there may be one per server.
+    pub keys: BTreeMap<VerifyingKey, BTreeSet<u32>>,
+    /// Slots whose submission this server holds. Not agreed on: the engine does that.
+    pub submitted: BTreeSet<u32>,
+}
+
+impl Collecting {
+    /// An epoch without participants.
+    pub fn new(number: u64, batch: u64, opened_at: u64) -> Self {
+        let (slots, keys, submitted) = Default::default();
+        Self { number, batch, opened_at, begun_at: None, slots, keys, submitted }
+    }
+
+    /// Gives a slot an owner.
+    pub fn assign(&mut self, slot: u32, owner: Owner) {
+        self.slots.insert(slot, owner);
+        self.keys.entry(owner.key).or_default().insert(slot);
+    }
+
+    /// The slot of a key: the lowest, should a corrupt server have given it another.
+    pub fn slot_of(&self, key: &VerifyingKey) -> Option<u32> {
+        self.keys.get(key)?.first().copied()
+    }
+
+    /// How many of `slots` each server gave out.
+    pub fn by_class<'a>(slots: impl IntoIterator<Item = &'a u32>) -> [u32; SERVERS] {
+        let mut counts = [0; SERVERS];
+        for slot in slots {
+            counts[slot_class(*slot, SERVERS).index()] += 1;
+        }
+        counts
+    }
+}
+
+/// An epoch that was sealed and is not finished at all servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Computing {
+    /// Its batch.
+    pub batch: u64,
+    /// How far it is; `None` once its outcome stands.
+    pub phase: Option<MixingPhase>,
+}
+
+/// A room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// What it is.
+    pub descriptor: RoomDescriptor,
+    /// The server whose operator created it.
+    pub author: PartyId,
+    /// Whether it is open.
+    pub open: bool,
+    /// The number of the next epoch to be opened.
+    pub next_epoch: u64,
+    /// The epoch that collects.
+    pub collecting: Option<Collecting>,
+    /// Epochs that are not finished.
+    pub computing: BTreeMap<u64, Computing>,
+    /// How the last one ended.
+    pub last: Option<LastEpoch>,
+    /// Entries on the board.
+    pub board_length: u64,
+    /// Digest of the last entry, zeros if there is none.
+    pub head: Digest,
+    /// The world's version at its last change.
+    pub version: u64,
+}
+
+impl Room {
+    /// A new room.
+    pub fn new(descriptor: RoomDescriptor, author: PartyId) -> Self {
+        Self {
+            descriptor,
+            author,
+            open: true,
+            next_epoch: 0,
+            collecting: None,
+            computing: BTreeMap::new(),
+            last: None,
+            board_length: 0,
+            head: Digest([0; 32]),
+            version: 1,
+        }
+    }
+
+    /// The context of one of its epochs.
+    pub fn context(&self, number: u64, batch: u64) -> EpochContext {
+        EpochContext {
+            epoch: EpochId { room: self.descriptor.id(), number },
+            batch,
+            shape: Shape::of(&self.descriptor),
+            mode: self.descriptor.mode,
+            minimum: self.descriptor.minimum,
+        }
+    }
+
+    /// The epoch that collects, if it is this one.
+    pub fn collecting(&self, number: u64) -> Option<&Collecting> {
+        self.collecting.as_ref().filter(|epoch| epoch.number == number)
+    }
+}
+
+/// Everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct World {
+    /// Rooms by id.
+    pub rooms: BTreeMap<RoomId, Room>,
+    /// Batches by number.
+    pub batches: BTreeMap<u64, BatchInfo>,
+    /// Grows with every change.
+    pub version: u64,
+    /// Batches dropped since the last one became ready, and when the last was.
+    pub setbacks: (u32, u64),
+}
+
+impl World {
+    /// The version after a change to `room`.
+    pub fn touch(&mut self, room: &RoomId) {
+        self.version += 1;
+        if let Some(room) = self.rooms.get_mut(room) {
+            room.version = self.version;
+        }
+    }
+
+    /// The number of the next batch.
+    pub fn next_batch(&self) -> u64 {
+        self.batches.last_key_value().map_or(0, |(number, _)| number + 1)
+    }
+
+    /// What announcement `number` of `author` changes; `None` if it is valid and changes nothing (any more). `at` is this
+    /// server's clock.
+    ///
+    /// # Errors
+    /// [`Invalid`]: then it changes nothing, on any server.
+    pub fn judge(
+        &self,
+        author: PartyId,
+        number: u64,
+        announcement: &Announcement,
+        at: u64,
+    ) -> Result<Option<Change>, Invalid> {
+        if announcement.after[author.index()] != number {
+            return Err(Invalid("an announcement comes after all earlier ones of its author, and no other"));
+        }
+        match &announcement.body {
+            Body::RoomCreated(descriptor) => self.judge_new_room(author, descriptor),
+            Body::RoomClosed(room) => {
+                self.known_room(room)?;
+                Ok(Some(Change::CloseRoom { room: room.0 }))
+            }
+            Body::BatchPlanned { number, shape } => self.judge_plan(author, *number, *shape),
+            Body::BatchReady { number } => {
+                let known = self.batches.contains_key(number);
+                Ok(known.then_some(Change::BatchReady { number: *number, party: author }))
+            }
+            Body::BatchDropped { number } => {
+                let known = self.batches.contains_key(number);
+                Ok(known.then_some(Change::BatchDropped { number: *number, party: author }))
+            }
+            Body::EpochOpened { room, number, batch } => self.judge_opening(author, room, *number, *batch, at),
+            Body::Assigned { room, epoch, slots } => self.judge_assignment(author, number, room, *epoch, slots, at),
+            Body::EpochClosed { room, number } => {
+                self.scheduled(author, room, *number)?;
+                Ok(Some(Change::SealEpoch { room: room.0, epoch: *number, cut: announcement.after.to_vec() }))
+            }
+            Body::EpochVoided { room, number } => {
+                self.scheduled(author, room, *number)?;
+                let outcome = wire::encode(&crate::epochs::void(*number));
+                Ok(Some(Change::VoidEpoch { room: room.0, epoch: *number, outcome }))
+            }
+        }
+    }
+
+    fn known_room(&self, room: &RoomId) -> Result<&Room, Invalid> {
+        self.rooms.get(room).ok_or(Invalid("no such room was created"))
+    }
+
+    fn judge_new_room(&self, author: PartyId, descriptor: &RoomDescriptor) -> Result<Option<Change>, Invalid> {
+        descriptor.validate().map_err(|_| Invalid("a room's settings must be within the limits"))?;
+        if table_bytes(Shape::of(descriptor)) > MOST_TABLE_BYTES {
+            return Err(Invalid("a room's capacity times its message size is too large"));
+        }
+        let id = descriptor.id();
+        if self.rooms.contains_key(&id) {
+            return Ok(None);
+        }
+        if self.rooms.values().filter(|room| room.author == author).count() >= MOST_ROOMS {
+            return Err(Invalid("a server creates a limited number of rooms"));
+        }
+        Ok(Some(Change::CreateRoom { room: id.0, descriptor: wire::encode(descriptor), author }))
+    }
+
+    fn judge_plan(&self, author: PartyId, number: u64, shape: Shape) -> Result<Option<Change>, Invalid> {
+        if author != SCHEDULER {
+            return Err(Invalid("only the scheduler plans batches"));
+        }
+        // A jump would push all batches out of memory, and exhaust the numbers.
+        if number != self.next_batch() {
+            return Err(Invalid("batches are numbered one after another"));
+        }
+        // Rooms never vanish, so this does not depend on what is concurrent.
+        if !self.rooms.values().any(|room| Shape::of(&room.descriptor) == shape) {
+            return Err(Invalid("a batch must have the shape of a room's tables"));
+        }
+        Ok(Some(Change::PlanBatch { number, rows: shape.rows, width: shape.width }))
+    }
+
+    fn judge_opening(
+        &self,
+        author: PartyId,
+        room: &RoomId,
+        number: u64,
+        batch: u64,
+        at: u64,
+    ) -> Result<Option<Change>, Invalid> {
+        if author != SCHEDULER {
+            return Err(Invalid("only the scheduler opens epochs"));
+        }
+        let known = self.known_room(room)?;
+        if known.collecting.is_some() || number != known.next_epoch {
+            return Err(Invalid("a room's epochs collect one after another"));
+        }
+        let info = self.batches.get(&batch).ok_or(Invalid("the epoch's batch was never planned, or long ago"))?;
+        // Whether it was dropped is not asked: that may be concurrent. The scheduler then voids the epoch.
+        if info.used || info.ready != ALL || info.shape != Shape::of(&known.descriptor) {
+            return Err(Invalid("the epoch's batch is not ready, used up, or of another shape"));
+        }
+        Ok(Some(Change::OpenEpoch { room: room.0, epoch: number, batch, at }))
+    }
+
+    fn judge_assignment(
+        &self,
+        author: PartyId,
+        announcement: u64,
+        room: &RoomId,
+        epoch: u64,
+        slots: &[(u32, VerifyingKey)],
+        at: u64,
+    ) -> Result<Option<Change>, Invalid> {
+        let known = self.known_room(room)?;
+        if epoch >= known.next_epoch {
+            return Err(Invalid("slots are given out in epochs that were opened"));
+        }
+        if slots.is_empty() || slots.len() > MOST_SLOTS {
+            return Err(Invalid("an assignment has 1 to 1024 slots"));
+        }
+        let Some(collecting) = known.collecting(epoch) else { return Ok(None) };
+        let mut keys = BTreeSet::new();
+        let mut seen = BTreeSet::new();
+        for (slot, key) in slots {
+            if *slot >= known.descriptor.capacity || slot_class(*slot, SERVERS) != author {
+                return Err(Invalid("a server gives out slots of its own class only"));
+            }
+            // Earlier assignments of the same class are of the same author, hence delivered before on every server.
+            if collecting.slots.contains_key(slot) || !seen.insert(*slot) {
+                return Err(Invalid("a slot is given out once"));
+            }
+            let owned = collecting.keys.get(key).into_iter().flatten();
+            if owned.into_iter().any(|slot| slot_class(*slot, SERVERS) == author) || !keys.insert(*key) {
+                return Err(Invalid("a server gives a key one slot"));
+            }
+        }
+        Ok(Some(Change::Assign { room: room.0, epoch, author, announcement, slots: slots.to_vec(), at }))
+    }
+
+    fn scheduled(&self, author: PartyId, room: &RoomId, number: u64) -> Result<(), Invalid> {
+        if author != SCHEDULER {
+            return Err(Invalid("only the scheduler closes epochs"));
+        }
+        let room = self.known_room(room)?;
+        room.collecting(number).map(|_| ()).ok_or(Invalid("only the epoch that collects can be closed"))
+    }
+
+    /// Carries out a change that [`World::judge`] has returned and the disk has taken.
+    pub fn apply(&mut self, change: &Change, now: u64) -> Vec<Effect> {
+        match change {
+            Change::CreateRoom { room, descriptor, author } => {
+                let descriptor = wire::decode(descriptor).expect("encoded when it was judged");
+                self.rooms.insert(RoomId(*room), Room::new(descriptor, *author));
+                self.touch(&RoomId(*room));
+                Vec::new()
+            }
+            Change::CloseRoom { room } => {
+                self.change_room(room, |room| room.open = false);
+                Vec::new()
+            }
+            Change::PlanBatch { number, rows, width } => self.plan(*number, Shape { rows: *rows, width: *width }),
+            Change::BatchReady { number, party } => self.batch_ready(*number, *party),
+            Change::BatchDropped { number, party } => self.batch_dropped(*number, *party, now),
+            Change::OpenEpoch { room, epoch, batch, at } => {
+                if let Some(info) = self.batches.get_mut(batch) {
+                    info.used = true;
+                }
+                self.change_room(room, |room| {
+                    room.next_epoch = epoch + 1;
+                    room.collecting = Some(Collecting::new(*epoch, *batch, *at));
+                });
+                vec![Effect::Load(EpochId { room: RoomId(*room), number: *epoch })]
+            }
+            Change::Assign { room, announcement, slots, at, .. } => {
+                self.change_room(room, |room| {
+                    let Some(collecting) = &mut room.collecting else { return };
+                    collecting.begun_at.get_or_insert(*at);
+                    for (slot, key) in slots {
+                        collecting.assign(*slot, Owner { key: *key, announcement: *announcement });
+                    }
+                });
+                Vec::new()
+            }
+            Change::SealEpoch { room, epoch, .. } => {
+                self.change_room(room, |room| {
+                    let Some(collecting) = room.collecting.take() else { return };
+                    let computing = Computing { batch: collecting.batch, phase: Some(MixingPhase::Mixing) };
+                    room.computing.insert(*epoch, computing);
+                });
+                vec![Effect::Compute(EpochId { room: RoomId(*room), number: *epoch })]
+            }
+            Change::VoidEpoch { room, epoch, .. } => {
+                let mut batch = None;
+                self.change_room(room, |room| {
+                    batch = room.collecting.take().map(|collecting| collecting.batch);
+                    room.last = Some(crate::epochs::void(*epoch));
+                });
+                batch.map(Effect::Discard).into_iter().collect()
+            }
+        }
+    }
+
+    fn change_room(&mut self, room: &[u8; 16], change: impl FnOnce(&mut Room)) {
+        if let Some(room) = self.rooms.get_mut(&RoomId(*room)) {
+            change(room);
+        }
+        self.touch(&RoomId(*room));
+    }
+
+    fn plan(&mut self, number: u64, shape: Shape) -> Vec<Effect> {
+        let info = BatchInfo { shape, ready: 0, dropped: 0, used: false, held: Held::Nothing };
+        self.batches.insert(number, info);
+        // Whatever is older is out of use on every server from the same announcement on.
+        let mut effects = vec![Effect::Prepare(number)];
+        if let Some(oldest) = number.checked_sub(BATCHES_KEPT) {
+            let newer = self.batches.split_off(&(oldest + 1));
+            let older = std::mem::replace(&mut self.batches, newer);
+            effects.extend(older.iter().filter(|(_, info)| !info.used).map(|(number, _)| Effect::Discard(*number)));
+        }
+        effects
+    }
+
+    fn batch_ready(&mut self, number: u64, party: PartyId) -> Vec<Effect> {
+        let Some(info) = self.batches.get_mut(&number) else { return Vec::new() };
+        info.ready |= 1 << party.0;
+        let all = info.ready == ALL;
+        if info.is_usable() {
+            self.setbacks.0 = 0;
+            let shape = info.shape;
+            let rooms: Vec<_> = self.rooms_of(shape).collect();
+            rooms.iter().for_each(|room| self.touch(room));
+        }
+        if all { vec![Effect::Retire(number)] } else { Vec::new() }
+    }
+
+    fn batch_dropped(&mut self, number: u64, party: PartyId, now: u64) -> Vec<Effect> {
+        self.version += 1;
+        let Some(info) = self.batches.get_mut(&number) else { return Vec::new() };
+        let first = info.dropped == 0;
+        info.dropped |= 1 << party.0;
+        if first {
+            self.setbacks = (self.setbacks.0.saturating_add(1), now);
+        }
+        if info.used { Vec::new() } else { vec![Effect::Discard(number)] }
+    }
+
+    /// Rooms whose tables have a shape.
+    fn rooms_of(&self, shape: Shape) -> impl Iterator<Item = RoomId> + '_ {
+        let matching = self.rooms.iter().filter(move |(_, room)| Shape::of(&room.descriptor) == shape);
+        matching.map(|(id, _)| *id)
+    }
+}
+
+/// Bytes of a table.
+pub fn table_bytes(shape: Shape) -> u64 {
+    u64::from(shape.rows) * u64::from(shape.width)
+}

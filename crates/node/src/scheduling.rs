@@ -1,0 +1,137 @@
+//! When to do what: pure decisions, with the clock passed in.
+//!
+//! **Every server** gives slots of its class to the participants that are present at it ([`assign`]).
+//!
+//! **The scheduler** ([`crate::rooms::SCHEDULER`]) decides the rest ([`decide`]), one announcement at a time:
+//! * an epoch opens as soon as the room has none that collects and a batch is ready;
+//! * its clock starts with its first participant, so an idle room uses up no stock;
+//! * it closes when the clock has run out and the scheduler holds enough submissions for the room's minimum, without the
+//!   class of which it holds most; or when every slot has submitted; or, after twice the time, when a class has no slot
+//!   left (participants came and went), so that newcomers get in;
+//! * it does not close while [`MOST_COMPUTING`] earlier ones are unfinished;
+//! * it is voided if a server lost its batch before it was sealed;
+//! * batches are planned so that every shape in use has its target; after setbacks, more and more slowly.
+
+use std::collections::BTreeMap;
+
+use ostrakon_broadcast::engine::Shape;
+use ostrakon_broadcast::room::RoomId;
+use ostrakon_crypto::VerifyingKey;
+use ostrakon_party::PartyId;
+
+use crate::announcement::{Body, MOST_SLOTS};
+use crate::config::SERVERS;
+use crate::rooms::{Collecting, Room, World};
+
+/// Epochs of a room that may be sealed and not yet finished at all servers.
+pub const MOST_COMPUTING: usize = 4;
+/// Batches that are planned and not yet ready or dropped.
+const MOST_IN_PREPARATION: usize = 2;
+/// The longest pause after a setback, in milliseconds.
+const LONGEST_PAUSE: u64 = 60_000;
+
+/// The next announcement of the scheduler; `None` if there is nothing to do now. `now` in milliseconds since 1970.
+pub fn decide(world: &World, now: u64, ready: u32) -> Option<Body> {
+    let rooms = || world.rooms.iter();
+    let end = rooms().find_map(|(id, room)| end(world, id, room, now));
+    let open = || rooms().find_map(|(id, room)| open(world, id, room));
+    end.or_else(open).or_else(|| plan(world, now, ready))
+}
+
+/// Milliseconds until an epoch's clock has run out; `None` until it runs.
+pub fn remaining(collecting: &Collecting, room: &Room, now: u64) -> Option<u64> {
+    let end = collecting.begun_at? + u64::from(room.descriptor.seconds) * 1000;
+    Some(end.saturating_sub(now))
+}
+
+fn end(world: &World, id: &RoomId, room: &Room, now: u64) -> Option<Body> {
+    let collecting = room.collecting.as_ref()?;
+    let number = collecting.number;
+    let lost = world.batches.get(&collecting.batch).is_none_or(|batch| batch.dropped != 0);
+    if lost {
+        return Some(Body::EpochVoided { room: *id, number });
+    }
+    if !room.open && remaining(collecting, room, now).is_none_or(|left| left == 0) && !meets_minimum(collecting, room) {
+        return Some(Body::EpochVoided { room: *id, number });
+    }
+    let closes = is_due(collecting, room, now) && room.computing.len() < MOST_COMPUTING;
+    closes.then_some(Body::EpochClosed { room: *id, number })
+}
+
+fn meets_minimum(collecting: &Collecting, room: &Room) -> bool {
+    let counts = Collecting::by_class(&collecting.submitted);
+    let largest = counts.iter().max().copied().unwrap_or(0);
+    counts.iter().sum::<u32>() - largest >= room.descriptor.minimum
+}
+
+fn is_due(collecting: &Collecting, room: &Room, now: u64) -> bool {
+    let capacity = room.descriptor.capacity;
+    if collecting.submitted.len() == capacity as usize {
+        return true;
+    }
+    let Some(begun_at) = collecting.begun_at else { return false };
+    let elapsed = now.saturating_sub(begun_at);
+    let period = u64::from(room.descriptor.seconds) * 1000;
+    if elapsed < period {
+        return false;
+    }
+    let full = |(class, count): (usize, u32)| count == slots_of_class(capacity, class);
+    let exhausted = || Collecting::by_class(collecting.slots.keys()).into_iter().enumerate().any(full);
+    meets_minimum(collecting, room) || (elapsed >= 2 * period && exhausted())
+}
+
+/// How many of `capacity` slots are of a server's class.
+fn slots_of_class(capacity: u32, class: usize) -> u32 {
+    let servers = SERVERS as u32;
+    (capacity + servers - 1 - class as u32) / servers
+}
+
+fn open(world: &World, id: &RoomId, room: &Room) -> Option<Body> {
+    if !room.open || room.collecting.is_some() {
+        return None;
+    }
+    let shape = Shape::of(&room.descriptor);
+    let (batch, _) = world.batches.iter().find(|(_, batch)| batch.is_usable() && batch.shape == shape)?;
+    Some(Body::EpochOpened { room: *id, number: room.next_epoch, batch: *batch })
+}
+
+fn plan(world: &World, now: u64, ready: u32) -> Option<Body> {
+    let (setbacks, since) = world.setbacks;
+    let pause = if setbacks == 0 { 0 } else { (500 << setbacks.min(10)).min(LONGEST_PAUSE) };
+    let preparing = world.batches.values().filter(|batch| batch.is_supply() && !batch.is_usable()).count();
+    if now < since.saturating_add(pause) || preparing >= MOST_IN_PREPARATION {
+        return None;
+    }
+    // What every shape lacks; the one that lacks most comes first.
+    let mut lacking: BTreeMap<Shape, i64> = BTreeMap::new();
+    for room in world.rooms.values().filter(|room| room.open) {
+        let shape = Shape::of(&room.descriptor);
+        // One more for every further room of the shape, since each may take one at any time.
+        *lacking.entry(shape).or_insert(i64::from(ready) - 1) += 1;
+    }
+    for batch in world.batches.values().filter(|batch| batch.is_supply()) {
+        if let Some(lack) = lacking.get_mut(&batch.shape) {
+            *lack -= 1;
+        }
+    }
+    let (shape, _) = lacking.into_iter().filter(|(_, lack)| *lack > 0).max_by_key(|(_, lack)| *lack)?;
+    Some(Body::BatchPlanned { number: world.next_batch(), shape })
+}
+
+/// Gives slots of `me`'s class to those who are present and have none in the room's epoch; `None` if there is nobody or no
+/// slot left. In order of `present`, lowest slots first.
+pub fn assign(world: &World, me: PartyId, id: &RoomId, present: &[VerifyingKey]) -> Option<Body> {
+    let room = world.rooms.get(id)?;
+    let collecting = room.collecting.as_ref()?;
+    if world.batches.get(&collecting.batch).is_none_or(|batch| batch.dropped != 0) {
+        return None;
+    }
+    let mut free = (u32::from(me.0)..room.descriptor.capacity)
+        .step_by(SERVERS)
+        .filter(|slot| !collecting.slots.contains_key(slot))
+        .peekable();
+    free.peek()?;
+    let without = present.iter().filter(|key| collecting.slot_of(key).is_none());
+    let slots: Vec<_> = free.zip(without.copied()).take(MOST_SLOTS).collect();
+    (!slots.is_empty()).then_some(Body::Assigned { room: *id, epoch: collecting.number, slots })
+}

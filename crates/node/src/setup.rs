@@ -1,0 +1,105 @@
+//! The set-up of the deployment at the first start.
+//!
+//! The seed of a server's part is on disk before the first message, so the set-up can be repeated with the same messages
+//! and the same result. A server that has the result keeps repeating its part until it has heard that both others have
+//! it, too: one of them may have crashed between the last message and its disk. That it has the result it says at every
+//! start ([`DONE`]).
+
+use std::sync::Arc;
+
+use ostrakon_party::{Instance, InstanceKind, Length, Party, SessionId, Step, Tag, wire};
+use ostrakon_store::Store;
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use crate::clock;
+use crate::provider::{EngineProvider, SetUp};
+
+const SEED: &str = "set-up.seed";
+const RESULT: &str = "set-up.result";
+const CONFIRMED: &str = "set-up confirmed by all servers";
+
+/// The message that says that its sender has the result: its body is the session.
+const DONE: Tag = Tag {
+    instance: Instance { kind: InstanceKind::Control, scope: *b"set-up is done\0\0", number: 0 },
+    step: Step(1),
+    sequence: 0,
+};
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    session: SessionId,
+    secret: Vec<u8>,
+}
+
+/// What the set-up has yielded, now or at an earlier start. `party` is of the set-up's session.
+///
+/// # Errors
+/// Why there can be no deployment, in words.
+pub(crate) async fn set_up(party: Party, store: &Store, provider: &Arc<dyn EngineProvider>) -> Result<SetUp, String> {
+    if let Some(stored) = store.secret(RESULT).map_err(|error| error.to_string())? {
+        let stored: Stored = wire::decode(&stored).map_err(|_| "the result of the set-up is damaged".to_owned())?;
+        return Ok(SetUp { session: stored.session, secret: stored.secret });
+    }
+    let result = provider.set_up(party, seed(store)?).await?;
+    let stored = Stored { session: result.session, secret: result.secret.clone() };
+    store.keep_secret(RESULT, &Zeroizing::new(wire::encode(&stored))).map_err(|error| error.to_string())?;
+    Ok(result)
+}
+
+fn seed(store: &Store) -> Result<[u8; 32], String> {
+    let describe = |error: ostrakon_store::Error| error.to_string();
+    if let Some(seed) = store.secret(SEED).map_err(describe)? {
+        return seed.as_slice().try_into().map_err(|_| "the seed of the set-up is damaged".to_owned());
+    }
+    let seed = clock::random();
+    store.keep_secret(SEED, &seed).map_err(describe)?;
+    Ok(seed)
+}
+
+/// Says that this server has the result, and helps the others until they have it. `repeat`: the result is of an earlier
+/// start, so this one has not sent the messages yet. Returns when nobody needs anything any more.
+pub(crate) async fn help(
+    party: Party,
+    store: Store,
+    provider: Arc<dyn EngineProvider>,
+    session: SessionId,
+    repeat: bool,
+) {
+    party.send_all(DONE, wire::encode(&session));
+    match store.marks().await {
+        Ok(marks) if marks.iter().any(|(name, _)| name == CONFIRMED) => return,
+        Ok(_) => {}
+        Err(error) => tracing::warn!(%error, "marks cannot be read"),
+    }
+    let heard = async {
+        for peer in party.peers() {
+            let done = party.receive(peer, DONE, Length::AtMost(64)).await;
+            let theirs = done.ok().and_then(|done| wire::decode::<SessionId>(&done.body).ok());
+            if theirs != Some(session) {
+                tracing::error!(%peer, "this server came to another session: stop all servers and start with empty data");
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    let again = async {
+        if repeat && let Ok(seed) = seed(&store) {
+            drop(provider.set_up(party.clone(), seed).await);
+        }
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        () = heard => {}
+        () = again => {}
+    }
+    if let Err(error) = store.record(CONFIRMED, &session.0.0).await {
+        tracing::warn!(%error, "the end of the set-up cannot be recorded");
+        return;
+    }
+    party.retire(Instance { kind: InstanceKind::Setup, scope: [0; 16], number: 0 });
+}
+
+/// Whether the set-up had yielded its result before this start.
+pub(crate) fn was_done(store: &Store) -> bool {
+    matches!(store.secret(RESULT), Ok(Some(_)))
+}

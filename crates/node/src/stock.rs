@@ -1,0 +1,96 @@
+//! Fills the stock: prepares the batches that the scheduler plans, one after another, in the order planned.
+//!
+//! All servers work on the same batch, since the order is that of the scheduler's log. A server that cannot or will not
+//! have a batch announces that it dropped it, whereupon the others stop: a batch serves only if all three hold it. The order
+//! of writing: file, index, announcement. After a restart every batch that is not known to be ready everywhere is
+//! dropped, for the messages of its preparation are gone; its number is never used again.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use ostrakon_broadcast::engine::Shape;
+use tokio::sync::mpsc;
+
+use crate::announcement::Body;
+use crate::clock;
+use crate::core::Core;
+use crate::rooms::Held;
+
+/// Prepares batches until the server stops.
+pub(crate) async fn run(core: Arc<Core>, mut planned: mpsc::UnboundedReceiver<u64>) {
+    while let Some(number) = planned.recv().await {
+        let info = core.world().batches.get(&number).copied();
+        let Some(info) = info.filter(|info| info.is_supply() && info.held == Held::Nothing) else { continue };
+        let body = match prepare(&core, number, info.shape).await {
+            Ok(()) => Body::BatchReady { number },
+            Err(reason) => {
+                tracing::warn!(batch = number, reason, "a batch is not prepared");
+                Body::BatchDropped { number }
+            }
+        };
+        if core.world().batches.get(&number).is_some_and(|info| info.dropped & (1 << core.me().0) != 0) {
+            continue;
+        }
+        if let Err(error) = core.announce(body).await {
+            tracing::error!(batch = number, %error, "the fate of a batch cannot be announced");
+        }
+    }
+}
+
+async fn prepare(core: &Arc<Core>, number: u64, shape: Shape) -> Result<(), String> {
+    let used = core.store.stock_bytes().await.map_err(|error| error.to_string())?;
+    if used >= core.config.stock.bytes {
+        return Err(format!("the stock has {used} bytes, as many as `stock.bytes` allows; raise it or close rooms"));
+    }
+    let work = core.engine.prepare(number, shape, clock::random());
+    let watching = Arc::clone(core);
+    let given_up = async move {
+        let lost = |world: &crate::rooms::World| world.batches.get(&number).is_none_or(|info| info.dropped != 0);
+        watching.wait_until(lost).await;
+    };
+    let Some(result) = core.on_engine_thread(work, given_up).await else {
+        return Err("another server does not have it".into());
+    };
+    let bytes = match result {
+        Ok(bytes) => bytes,
+        Err(fault) => {
+            core.keep_fault(fault.culprit, &fault.what, fault.evidence.clone()).await;
+            return Err(fault.to_string());
+        }
+    };
+    core.store.put_batch(number, bytes).await.map_err(|error| error.to_string())?;
+    core.counters.prepared.fetch_add(1, Ordering::Relaxed);
+    core.change(|world| {
+        if let Some(info) = world.batches.get_mut(&number) {
+            info.held = Held::File;
+        }
+    });
+    Ok(())
+}
+
+/// Forgets the messages of a batch's preparation.
+pub(crate) fn retire(core: &Core, number: u64) {
+    let shape = core.world().batches.get(&number).map(|info| info.shape);
+    if let Some(shape) = shape {
+        core.engine.retire_batch(number, shape);
+    }
+}
+
+/// Deletes a batch that will not be used (any more).
+pub(crate) async fn discard(core: &Core, number: u64) {
+    retire(core, number);
+    // It is in use if its epoch was voided; those who are just using it finish first.
+    drop(core.materials.remove(number));
+    let delete = async {
+        core.store.discard_batch(number).await?;
+        core.store.delete_batch(number).await
+    };
+    if let Err(error) = delete.await {
+        tracing::error!(batch = number, %error, "a batch cannot be deleted");
+    }
+    core.change(|world| {
+        if let Some(info) = world.batches.get_mut(&number) {
+            info.held = Held::Nothing;
+        }
+    });
+}

@@ -1,0 +1,193 @@
+//! An engine without any secrecy, for testing what is around it: submissions are rows in the clear, mixing sorts them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use ostrakon_broadcast::engine::{Fault, Journal, Mixed, Opened, Rejected, Shape, SlotState, Stopped, slot_class};
+use ostrakon_broadcast::room::Servers;
+use ostrakon_broadcast::{Batch, Engine, EpochContext};
+use ostrakon_crypto::{Transcript, VerifyingKey};
+use ostrakon_node::{EngineProvider, SetUp};
+use ostrakon_party::{Instance, InstanceKind, Length, Party, SessionId, Step, Tag, wire};
+
+/// What a test does to one server's engine.
+#[derive(Default)]
+pub struct Controls {
+    /// Computations stand still before they open, while this is set.
+    pub hold_opening: AtomicBool,
+    /// Computations that came so far as to open.
+    pub mixed: AtomicUsize,
+    /// The next computations are stopped: P2 is said to have cheated.
+    pub accuse: AtomicBool,
+}
+
+pub struct PlainProvider(pub Arc<Controls>);
+
+fn tag(instance: Instance, step: u16) -> Tag {
+    Tag { instance, step: Step(step), sequence: 0 }
+}
+
+async fn exchange(party: &Party, tag: Tag, own: Vec<u8>) -> Vec<Vec<u8>> {
+    party.send_all(tag, own.clone());
+    let mut all = Vec::new();
+    for id in party.roster.parties() {
+        all.push(match id == party.id {
+            true => own.clone(),
+            false => party.receive(id, tag, Length::AtMost(1 << 20)).await.expect("honest").body.to_vec(),
+        });
+    }
+    all
+}
+
+impl EngineProvider for PlainProvider {
+    fn setup_session(&self, keys: &[VerifyingKey]) -> SessionId {
+        let mut transcript = Transcript::new("test/session");
+        for key in keys {
+            transcript.field(&key.0);
+        }
+        SessionId(transcript.finish())
+    }
+
+    fn set_up(&self, party: Party, seed: [u8; 32]) -> BoxFuture<'static, Result<SetUp, String>> {
+        async move {
+            let instance = Instance { kind: InstanceKind::Setup, scope: [0; 16], number: 0 };
+            let all = exchange(&party, tag(instance, 1), seed.to_vec()).await;
+            let mut transcript = Transcript::new("test/joint session");
+            for part in &all {
+                transcript.field(part);
+            }
+            Ok(SetUp { session: SessionId(transcript.finish()), secret: seed.to_vec() })
+        }
+        .boxed()
+    }
+
+    fn engine(&self, party: Party, secret: &[u8]) -> Result<Arc<dyn Engine>, String> {
+        assert_eq!(secret.len(), 32);
+        Ok(Arc::new(PlainEngine { party, controls: Arc::clone(&self.0) }))
+    }
+}
+
+struct PlainEngine {
+    party: Party,
+    controls: Arc<Controls>,
+}
+
+impl Engine for PlainEngine {
+    fn prepare(&self, number: u64, shape: Shape, _: [u8; 32]) -> BoxFuture<'static, Result<Vec<u8>, Fault>> {
+        let party = self.party.clone();
+        async move {
+            let instance = Instance { kind: InstanceKind::Batch, scope: [0; 16], number };
+            let all = exchange(&party, tag(instance, 1), wire::encode(&(number, shape))).await;
+            assert!(all.iter().all(|one| *one == all[0]));
+            Ok(all.concat())
+        }
+        .boxed()
+    }
+
+    fn load(&self, number: u64, shape: Shape, stored: &[u8]) -> Result<Box<dyn Batch>, String> {
+        if stored
+            != [wire::encode(&(number, shape)), wire::encode(&(number, shape)), wire::encode(&(number, shape))].concat()
+        {
+            return Err("another batch".into());
+        }
+        Ok(Box::new(PlainBatch { number, party: self.party.clone(), controls: Arc::clone(&self.controls) }))
+    }
+
+    fn retire_batch(&self, number: u64, _: Shape) {
+        self.party.retire(Instance { kind: InstanceKind::Batch, scope: [0; 16], number });
+    }
+
+    fn retire_epoch(&self, context: &EpochContext) {
+        let (scope, number) = (context.epoch.room.0, context.epoch.number);
+        self.party.retire(Instance { kind: InstanceKind::Epoch, scope, number });
+    }
+
+    fn verify_evidence(&self, _: &Servers, _: &Fault) -> bool {
+        false
+    }
+
+    fn party(&self) -> &Party {
+        &self.party
+    }
+}
+
+struct PlainBatch {
+    number: u64,
+    party: Party,
+    controls: Arc<Controls>,
+}
+
+impl Batch for PlainBatch {
+    fn issue(&self, slot: u32) -> Vec<u8> {
+        wire::encode(&(self.number, slot))
+    }
+
+    fn check(&self, context: &EpochContext, _: u32, _: &VerifyingKey, submission: &[u8]) -> Result<(), Rejected> {
+        if submission.len() == context.shape.width as usize { Ok(()) } else { Err(Rejected("not a row")) }
+    }
+
+    fn mix(
+        self: Box<Self>,
+        context: EpochContext,
+        slots: Vec<SlotState>,
+        journal: Arc<dyn Journal>,
+    ) -> BoxFuture<'static, Result<Box<dyn Mixed>, Stopped>> {
+        async move {
+            if self.controls.accuse.load(Ordering::SeqCst) {
+                let culprit = ostrakon_party::PartyId(2);
+                return Err(Stopped::Cheated(Fault { culprit, what: "test".into(), evidence: vec![1] }));
+            }
+            let (scope, number) = (context.epoch.room.0, context.epoch.number);
+            let instance = Instance { kind: InstanceKind::Epoch, scope, number };
+            let owners: Vec<_> = slots.iter().map(|slot| (slot.slot, slot.owner)).collect();
+            let rosters = exchange(&self.party, tag(instance, 1), wire::encode(&owners)).await;
+            assert!(rosters.iter().all(|roster| *roster == rosters[0]), "the servers agree on who owns which slot");
+            let own: Vec<_> = slots.into_iter().filter_map(|slot| Some((slot.slot, slot.submission?))).collect();
+            let value = wire::encode(&own);
+            let name = format!("batch {}", self.number);
+            if journal.record(&name, &value).map_err(Stopped::Journal)? != value {
+                return Err(Stopped::Spent { batch: self.number });
+            }
+            let all = exchange(&self.party, tag(instance, 2), value).await;
+            let mut rows = std::collections::BTreeMap::new();
+            for held in &all {
+                rows.extend(wire::decode::<Vec<(u32, Vec<u8>)>>(held).expect("honest"));
+            }
+            let mut classes = [0u32; 3];
+            rows.keys().for_each(|slot| classes[slot_class(*slot, 3).index()] += 1);
+            let accepted = classes.iter().sum::<u32>() - classes.iter().max().unwrap();
+            if accepted < context.minimum {
+                return Err(Stopped::TooFew { accepted, minimum: context.minimum });
+            }
+            let table: Vec<Vec<u8>> = rows.into_values().collect();
+            let mixed = PlainMixed { party: self.party.clone(), instance, table, controls: self.controls };
+            Ok(Box::new(mixed) as Box<dyn Mixed>)
+        }
+        .boxed()
+    }
+}
+
+struct PlainMixed {
+    party: Party,
+    instance: Instance,
+    table: Vec<Vec<u8>>,
+    controls: Arc<Controls>,
+}
+
+impl Mixed for PlainMixed {
+    fn open(mut self: Box<Self>) -> BoxFuture<'static, Result<Opened, Stopped>> {
+        async move {
+            self.controls.mixed.fetch_add(1, Ordering::SeqCst);
+            while self.controls.hold_opening.load(Ordering::SeqCst) {
+                self.party.patience().await;
+            }
+            exchange(&self.party, tag(self.instance, 3), b"open".to_vec()).await;
+            self.table.sort();
+            let accepted = self.table.len() as u32;
+            Ok(Opened { table: self.table.concat(), accepted, trusted: None, fault: None })
+        }
+        .boxed()
+    }
+}
