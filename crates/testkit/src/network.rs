@@ -18,6 +18,7 @@ struct State {
     offered: BTreeMap<Address, Message>,
     held_back: Vec<(PartyId, Message)>,
     waiting: Vec<Waker>,
+    impatient: Vec<Waker>,
     patience_runs: u64,
     saboteur: Option<Saboteur>,
     sent: Vec<(PartyId, Message)>,
@@ -86,9 +87,11 @@ impl Network {
             late.into_iter().for_each(|(to, message)| state.deliver(to, message));
             return true;
         }
+        let impatient = std::mem::take(&mut state.impatient);
         state.patience_runs += 1;
-        state.wake();
-        state.patience_runs == 1
+        let any = !impatient.is_empty();
+        impatient.into_iter().for_each(Waker::wake);
+        any
     }
 }
 
@@ -138,7 +141,7 @@ impl Channel for End {
             if state.patience_runs > begun {
                 return Poll::Ready(());
             }
-            state.waiting.push(context.waker().clone());
+            state.impatient.push(context.waker().clone());
             Poll::Pending
         }))
     }
