@@ -184,3 +184,39 @@ impl Drop for Waiting<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use futures::FutureExt;
+    use ostrakon_crypto::{Digest, SigningKey};
+    use ostrakon_party::{Header, InstanceKind, Recipient, SessionId, Step};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_wait_cancelled_after_the_arrival_hands_the_message_on() {
+        let signing = SigningKey::from_seed(&[1; 32]);
+        let quota = Quota { bytes: 0, messages: 0 };
+        let peer = Peer::new(PartyId(0), PartyId(1), signing.verifying_key(), &Arc::default(), quota);
+        let tag = Tag {
+            instance: Instance { kind: InstanceKind::Setup, scope: [0; 16], number: 0 },
+            step: Step(0),
+            sequence: 0,
+        };
+        let header = Header {
+            session: SessionId(Digest([0; 32])),
+            tag,
+            from: PartyId(0),
+            to: Recipient::All,
+            length: 1,
+            digest: Digest([0; 32]),
+        };
+        let mut first = Box::pin(peer.collect(tag, 1));
+        assert!((&mut first).now_or_never().is_none());
+        peer.inbox().deliver(Message { signed: header.sign(&signing), body: Bytes::from_static(b"x"), depth: 0 });
+        drop(first);
+        let second = peer.collect(tag, 1).now_or_never();
+        assert_eq!(second.expect("it is there").body, b"x"[..]);
+    }
+}

@@ -35,7 +35,7 @@ async fn a_message_posted_before_the_peer_runs_arrives() {
     let (l1, l0) = (listeners.pop().unwrap(), listeners.pop().unwrap());
     drop(l1);
     let (_m0, p0) = site.start(0, l0);
-    p0.send(P1, tag(0, 0), &b"small"[..]);
+    p0.send(P1, tag(0, 0), b"small".to_vec());
     p0.send(P1, tag(0, 1), pattern(1 << 20));
     tokio::time::sleep(Duration::from_millis(100)).await;
     let (_m1, p1) = site.start(1, site.listen_again(1).await);
@@ -69,13 +69,13 @@ async fn long_messages_travel_when_asked_for_and_do_not_hold_up_short_ones() {
     until_reach(m1, 0, Reach::Direct).await;
     // Unasked, neither a long message nor an offer moves.
     p0.send(P1, tag(0, 0), body.clone());
-    p0.offer(P1, tag(0, 1), &b"offered"[..]);
+    p0.offer(P1, tag(0, 1), b"offered".to_vec());
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(m0.peer_state(P1).unwrap().bytes_sent < 10_000);
     let long = p1.receive(P0, tag(0, 0), Length::Exactly(20 << 20));
     let short = async {
         tokio::time::sleep(Duration::from_millis(1)).await;
-        p0.send(P1, tag(0, 2), &b"short"[..]);
+        p0.send(P1, tag(0, 2), b"short".to_vec());
         p1.receive(P0, tag(0, 2), ANY).await
     };
     let (long, short) = within(20, async { tokio::join!(long, short) }).await;
@@ -128,7 +128,7 @@ async fn early_messages_beyond_the_quota_are_asked_for_later() {
     for sequence in 0..100 {
         p0.send(P1, tag(0, sequence), vec![7; 1000]);
     }
-    p0.send(P1, tag(1, 0), &b"last"[..]);
+    p0.send(P1, tag(1, 0), b"last".to_vec());
     within(10, p1.receive(P0, tag(1, 0), ANY)).await.unwrap();
     for sequence in (0..100).rev() {
         let got = within(10, p1.receive(P0, tag(0, sequence), ANY)).await.unwrap();
@@ -155,7 +155,7 @@ async fn a_forged_message_is_followed_by_another_copy() {
     let waiting = p1.receive(P0, tag(0, 0), ANY);
     let correcting = async {
         tokio::time::sleep(Duration::from_millis(300)).await;
-        p0.send(P1, tag(0, 0), &b"truth"[..]);
+        p0.send(P1, tag(0, 0), b"truth".to_vec());
     };
     let (got, ()) = within(10, async { tokio::join!(waiting, correcting) }).await;
     assert_eq!(&got.unwrap().body[..], b"truth");
@@ -176,13 +176,13 @@ async fn a_cancelled_wait_loses_nothing() {
 async fn retired_instances_are_forgotten_on_both_sides() {
     let (_site, all) = start_all(2).await;
     let (p0, p1) = (&all[0].1, &all[1].1);
-    p0.send(P1, tag(0, 0), &b"kept"[..]);
-    p0.send(P1, tag(1, 0), &b"over"[..]);
+    p0.send(P1, tag(0, 0), b"kept".to_vec());
+    p0.send(P1, tag(1, 0), b"over".to_vec());
     p0.retire(tag(1, 0).instance);
     assert!(tokio::time::timeout(Duration::from_millis(1500), p1.receive(P0, tag(1, 0), ANY)).await.is_err());
     within(10, p1.receive(P0, tag(0, 0), ANY)).await.unwrap();
     p1.retire(tag(2, 0).instance);
-    p0.send(P1, tag(2, 0), &b"late"[..]);
+    p0.send(P1, tag(2, 0), b"late".to_vec());
     assert!(tokio::time::timeout(Duration::from_millis(300), p1.receive(P0, tag(2, 0), ANY)).await.is_err());
 }
 
@@ -208,7 +208,7 @@ async fn a_cut_link_is_relayed_and_healed() {
     m2.set_blocked(P0, false);
     until_reach(m0, 2, Reach::Direct).await;
     until_reach(m2, 0, Reach::Direct).await;
-    p0.send(P2, tag(0, 1), &b"direct again"[..]);
+    p0.send(P2, tag(0, 1), b"direct again".to_vec());
     within(10, p2.receive(P0, tag(0, 1), ANY)).await.unwrap();
 }
 
@@ -238,11 +238,33 @@ fn the_channel_may_be_awaited_outside_of_the_runtime() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let (_site, all) = runtime.block_on(start_all(2));
     let (p0, p1) = (&all[0].1, &all[1].1);
-    p0.send(P1, tag(0, 0), &b"x"[..]);
+    p0.send(P1, tag(0, 0), b"x".to_vec());
     futures::executor::block_on(async {
         p1.patience().await;
         p1.receive(P0, tag(0, 0), ANY).await.unwrap();
     });
     runtime.block_on(all[1].0.shutdown());
     assert_eq!(common::reach(&all[1].0, 0), Reach::No);
+}
+
+#[tokio::test]
+async fn what_came_to_be_awaited_during_a_cut_is_asked_for_on_reconnection() {
+    let (_site, all) = start_all(2).await;
+    let ((m0, p0), (m1, p1)) = (&all[0], &all[1]);
+    until_reach(m0, 1, Reach::Direct).await;
+    m0.set_blocked(P1, true);
+    until_reach(m1, 0, Reach::No).await;
+    p0.send(P1, tag(0, 0), pattern(100_000));
+    let receiving = async {
+        let got = p1.receive(P0, tag(0, 0), ANY).await;
+        (got, tokio::time::Instant::now())
+    };
+    let healing = async {
+        m0.set_blocked(P1, false);
+        until_reach(m1, 0, Reach::Direct).await;
+        tokio::time::Instant::now()
+    };
+    let ((got, received), healed) = within(10, async { tokio::join!(receiving, healing) }).await;
+    got.unwrap();
+    assert!(received.saturating_duration_since(healed) < Duration::from_millis(500), "not only when the timer says so");
 }

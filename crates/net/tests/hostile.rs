@@ -39,7 +39,7 @@ async fn strangers_on_the_port_disturb_nobody() {
         strangers.push(stranger);
     }
     let (_m0, p0) = site.start(0, l0);
-    p0.send(P1, tag(0, 0), &b"through"[..]);
+    p0.send(P1, tag(0, 0), b"through".to_vec());
     within(5, p1.receive(P0, tag(0, 0), ANY)).await.unwrap();
     // Whoever does not finish the handshake in time is closed.
     within(3, async {
