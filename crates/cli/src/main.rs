@@ -1,2 +1,92 @@
-//! The `ostrakon` command.
-fn main() {}
+//! The `ostrakon` command: runs servers, and takes part in rooms.
+//!
+//! `main` only reports: every command returns its error, which names the cause and the remedy, and exit codes say what
+//! kind of failure it was. Results go to standard output (as JSON with `--json`), everything else to standard error.
+
+mod client;
+mod completions;
+mod demo;
+mod edge;
+mod engine;
+mod export;
+mod failure;
+mod init;
+mod output;
+mod processes;
+mod room;
+mod say;
+mod secret;
+mod serve;
+mod site;
+mod up;
+mod verify;
+mod watch;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Rooms in which nobody learns who said what, kept by three servers.
+#[derive(Parser)]
+#[command(name = "ostrakon", version, after_help = failure::EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Makes the keys and the configuration of one server, or of three local ones.
+    Init(init::Options),
+    /// Runs one server.
+    Serve(serve::Options),
+    /// Runs three servers on this machine, set up on the first start.
+    Up(up::Options),
+    /// Creates, lists, shows and closes rooms.
+    #[command(subcommand)]
+    Room(room::Command),
+    /// Says something in a room, and waits until it is on the board.
+    Say(say::Options),
+    /// Prints a room's board as it grows, checking every entry.
+    Watch(watch::Options),
+    /// Checks an exported board, offline.
+    Verify(verify::Options),
+    /// Writes a room's whole board to a file that `verify` checks.
+    Export(export::Options),
+    /// Shows the whole system at work with real server processes.
+    #[command(subcommand)]
+    Demo(demo::Command),
+    /// Prints a completion script for a shell.
+    Completions(completions::Options),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("ostrakon: {error:#}");
+            failure::exit_code(&error)
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    output::log(matches!(command, Command::Serve(_)));
+    let runtime = tokio::runtime::Runtime::new()?;
+    let result = match command {
+        Command::Init(options) => init::run(&options),
+        Command::Verify(options) => verify::run(&options),
+        Command::Completions(options) => completions::run(&options),
+        Command::Serve(options) => runtime.block_on(serve::run(options)),
+        Command::Up(options) => runtime.block_on(up::run(options)),
+        Command::Room(command) => runtime.block_on(room::run(command)),
+        Command::Say(options) => runtime.block_on(say::run(options)),
+        Command::Watch(options) => runtime.block_on(watch::run(options)),
+        Command::Export(options) => runtime.block_on(export::run(options)),
+        Command::Demo(command) => runtime.block_on(demo::run(command)),
+    };
+    // Threads that wait for a terminal's input would hold up the end.
+    runtime.shutdown_background();
+    result
+}

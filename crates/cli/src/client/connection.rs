@@ -1,0 +1,236 @@
+//! One server's public interface, called over HTTP.
+
+use std::time::Duration;
+
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
+
+/// How long a connection may take to come about.
+const CONNECT_TIME: Duration = Duration::from_secs(5);
+/// How long an answer may take, beyond what the server was asked to wait.
+const ANSWER_TIME: Duration = Duration::from_secs(20);
+/// The longest answer that is read: a long board or a large archive.
+const ANSWER_BYTES: usize = 256 << 20;
+/// Requests to one server at a time, those apart that wait for news.
+const AT_A_TIME: usize = 32;
+
+/// Why a request brought no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// No connection, or it broke, or it took too long.
+    #[error("{origin} does not answer ({cause}); check that the server runs and that its address is right")]
+    Unreachable {
+        /// The server.
+        origin: String,
+        /// What happened.
+        cause: String,
+    },
+    /// The server said no.
+    #[error("{origin} says: {detail} (HTTP {status})")]
+    Refused {
+        /// The server.
+        origin: String,
+        /// The HTTP status.
+        status: u16,
+        /// The server's explanation.
+        detail: String,
+    },
+    /// The answer is not what the interface promises.
+    #[error(
+        "{origin} answered in a form that this program does not know ({cause}); is it an Ostrakon server of this version?"
+    )]
+    Unknown {
+        /// The server.
+        origin: String,
+        /// What is wrong with it.
+        cause: String,
+    },
+}
+
+impl CallError {
+    /// The HTTP status, if the server said no.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Refused { status, .. } => Some(*status),
+            _ => None,
+        }
+    }
+
+    /// Whether the same request may succeed later.
+    pub fn passes(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } => true,
+            Self::Refused { status, .. } => matches!(status, 408 | 429 | 500..),
+            Self::Unknown { .. } => false,
+        }
+    }
+}
+
+/// A client for all servers; connections are kept and shared.
+///
+/// # Errors
+/// If the system's TLS certificates cannot be read.
+pub fn http_client() -> anyhow::Result<reqwest::Client> {
+    let agent = concat!("ostrakon/", env!("CARGO_PKG_VERSION"));
+    Ok(reqwest::Client::builder().user_agent(agent).connect_timeout(CONNECT_TIME).no_proxy().build()?)
+}
+
+/// One server.
+pub struct Connection {
+    origin: String,
+    http: reqwest::Client,
+    turns: Semaphore,
+}
+
+impl Connection {
+    /// The server at `origin` (scheme, host and port).
+    pub fn new(http: reqwest::Client, origin: &str) -> Self {
+        Self { origin: origin.trim_end_matches('/').to_owned(), http, turns: Semaphore::new(AT_A_TIME) }
+    }
+
+    /// Scheme, host and port.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Asks for `path` below `/api/v1/`.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn get<T: DeserializeOwned>(&self, path: &str, query: &impl Serialize) -> Result<T, CallError> {
+        let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
+        self.json(self.request(Method::GET, path).query(query).timeout(ANSWER_TIME)).await
+    }
+
+    /// Asks for `path`, and lets the server wait up to `wait` for news.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn get_waiting<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        query: &impl Serialize,
+        wait: Duration,
+    ) -> Result<T, CallError> {
+        let seconds = [("wait", wait.as_secs())];
+        self.json(self.request(Method::GET, path).query(query).query(&seconds).timeout(ANSWER_TIME + wait)).await
+    }
+
+    /// Asks for `path` and takes the answer as text.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn get_text(&self, path: &str) -> Result<String, CallError> {
+        let bytes = self.bytes(self.request(Method::GET, path).timeout(ANSWER_TIME)).await?;
+        String::from_utf8(bytes).map_err(|error| self.unknown(&error))
+    }
+
+    /// Sends `body` to `path`.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, CallError> {
+        let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
+        self.json(self.request(Method::POST, path).json(body).timeout(ANSWER_TIME)).await
+    }
+
+    /// A request as the administrator, without body unless `body` is given.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn administer<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        token: &str,
+        body: Option<&(impl Serialize + Sync)>,
+    ) -> Result<T, CallError> {
+        let request = self.request(method, path).bearer_auth(token).timeout(ANSWER_TIME);
+        self.json(match body {
+            Some(body) => request.json(body),
+            None => request,
+        })
+        .await
+    }
+
+    /// Whether the server is ready to work; if not, what it waits for.
+    ///
+    /// # Errors
+    /// [`CallError`] if it does not answer at all.
+    pub async fn readiness(&self) -> Result<ostrakon_node::interface::Readiness, CallError> {
+        let response = self.http.get(format!("{}/readyz", self.origin)).timeout(ANSWER_TIME).send().await;
+        let bytes = self.read(response.map_err(|error| self.unreachable(&error))?).await?;
+        serde_json::from_slice(&bytes).map_err(|error| self.unknown(&error))
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http.request(method, format!("{}/api/v1/{path}", self.origin))
+    }
+
+    async fn json<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, CallError> {
+        let bytes = self.bytes(request).await?;
+        serde_json::from_slice(&bytes).map_err(|error| self.unknown(&error))
+    }
+
+    async fn bytes(&self, request: RequestBuilder) -> Result<Vec<u8>, CallError> {
+        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
+        let status = response.status();
+        let bytes = self.read(response).await?;
+        if status.is_success() {
+            return Ok(bytes);
+        }
+        Err(CallError::Refused { origin: self.origin.clone(), status: status.as_u16(), detail: detail(status, &bytes) })
+    }
+
+    async fn read(&self, mut response: Response) -> Result<Vec<u8>, CallError> {
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.unreachable(&error))? {
+            if bytes.len() + chunk.len() > ANSWER_BYTES {
+                return Err(self.unknown(&"the answer does not end"));
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok(bytes)
+    }
+
+    fn unreachable(&self, error: &reqwest::Error) -> CallError {
+        let mut cause: &dyn std::error::Error = error;
+        while let Some(source) = cause.source() {
+            cause = source;
+        }
+        let cause = if error.is_timeout() { "it took too long".to_owned() } else { cause.to_string() };
+        CallError::Unreachable { origin: self.origin.clone(), cause }
+    }
+
+    fn unknown(&self, cause: &dyn std::fmt::Display) -> CallError {
+        CallError::Unknown { origin: self.origin.clone(), cause: cause.to_string() }
+    }
+}
+
+/// The explanation in a problem document, or the status in words.
+fn detail(status: StatusCode, body: &[u8]) -> String {
+    let problem: Option<ostrakon_api::Problem> = serde_json::from_slice(body).ok();
+    problem.map_or_else(|| status.canonical_reason().unwrap_or("no reason given").to_owned(), |problem| problem.detail)
+}
+
+/// Pauses between attempts: they double from `first` to `longest`, and vary so that many clients do not ask in step.
+pub struct Pauses {
+    next: Duration,
+    longest: Duration,
+}
+
+impl Pauses {
+    /// Starts with `first`.
+    pub fn new(first: Duration, longest: Duration) -> Self {
+        Self { next: first, longest }
+    }
+
+    /// Waits before the next attempt.
+    pub async fn pause(&mut self) {
+        let quarters = 3 + u32::from(crate::edge::random::<1>()[0] % 3);
+        tokio::time::sleep(self.next * quarters / 4).await;
+        self.next = (self.next * 2).min(self.longest);
+    }
+}

@@ -1,0 +1,345 @@
+//! One participant: present at one server, and in every epoch with a message or a cover.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use ostrakon_broadcast::client::{Observed, Outbox, choose_home, issue_digest, presence_digest};
+use ostrakon_broadcast::engine::IssueError;
+use ostrakon_broadcast::{Content, EpochContext, RowFormat};
+use ostrakon_crypto::SigningKey;
+use ostrakon_node::interface::{Accepted, Issue, IssueRequest, Presence, PresenceAnswer, SubmissionRequest};
+use ostrakon_party::PartyId;
+use tokio::time::Instant;
+
+use super::connection::Pauses;
+use super::room::Room;
+use crate::edge;
+
+/// A presence lasts half a minute; it is renewed well before.
+const PRESENCE_EVERY: Duration = Duration::from_secs(10);
+/// The pause before another attempt to be present.
+const PRESENCE_AGAIN: Duration = Duration::from_secs(1);
+/// How long a server may take to note a presence.
+const PRESENCE_TIME: Duration = Duration::from_secs(5);
+/// The pause while no server has said anything yet.
+const NO_SERVER_YET: Duration = Duration::from_millis(50);
+/// How long the third server may keep the others' material waiting.
+const THIRD_SERVER: Duration = Duration::from_millis(1500);
+
+/// What happened to a participant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It is present at this server.
+    Home(PartyId),
+    /// Two servers at least hold what it submitted in this epoch.
+    Submitted {
+        /// The epoch.
+        epoch: u64,
+        /// Whether it was the message.
+        message: bool,
+    },
+    /// No server gave it a slot in this epoch.
+    NoSlot(u64),
+    /// The epoch ended without the message, which enters the next one.
+    Again(u64),
+}
+
+/// Where a message was published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Published {
+    /// The epoch.
+    pub epoch: u64,
+    /// The entry's index on the board.
+    pub entry: usize,
+}
+
+/// What was done for one epoch. The body, once made, is the only one there will ever be for it.
+struct Work {
+    epoch: u64,
+    issues: Vec<Option<Issue>>,
+    /// The slot, the submission, and whether it holds the message.
+    body: Option<(u32, Vec<u8>, bool)>,
+    accepted: Vec<bool>,
+    reported: bool,
+    /// Whether the participant was present when the epoch began, and so could count on a slot.
+    expects_slot: bool,
+}
+
+impl Work {
+    fn new(epoch: u64, parties: usize, expects_slot: bool) -> Self {
+        let (issues, accepted) = (vec![None; parties], vec![false; parties]);
+        Self { epoch, issues, body: None, accepted, reported: false, expects_slot }
+    }
+}
+
+/// A participant of a room.
+pub struct Participant {
+    room: Arc<Room>,
+    key: SigningKey,
+    outbox: Outbox,
+    home: Option<PartyId>,
+    /// Whether the home server knows that the participant is there.
+    present: bool,
+    /// Whether another home is to be looked for.
+    displaced: bool,
+    seen: usize,
+    work: Work,
+}
+
+impl Participant {
+    /// A participant with a fresh key and one message, or `None` to send covers only. `home` is where it is present at
+    /// first, if it has a preference.
+    ///
+    /// # Errors
+    /// If the message is longer than the room admits.
+    pub fn new(room: Arc<Room>, message: Option<Vec<u8>>, home: Option<PartyId>) -> Result<Self> {
+        let limit = RowFormat::new(&room.descriptor, 0).limit();
+        let length = message.as_ref().map_or(0, Vec::len);
+        ensure!(length <= limit, "the message has {length} bytes; this room takes at most {limit}: shorten it");
+        let mut outbox = Outbox::default();
+        outbox.put(message.unwrap_or_default())?;
+        let parties = room.connections.len();
+        let seen = room.entries().borrow().len();
+        let key = SigningKey::from_seed(&edge::random());
+        let work = Work::new(0, parties, false);
+        Ok(Self { room, key, outbox, home, present: false, displaced: false, seen, work })
+    }
+
+    /// Takes part until the message is on the board; without a message, for ever.
+    ///
+    /// # Errors
+    /// If the room is closed.
+    pub async fn take_part(mut self, mut report: impl FnMut(Event)) -> Result<Published> {
+        let (mut entries, mut ended) = (self.room.entries(), self.room.ended());
+        let (mut context, mut closed) = (self.room.context(), self.room.closed());
+        let mut present = Instant::now();
+        loop {
+            entries.mark_unchanged();
+            ended.mark_unchanged();
+            if let Some(published) = self.learn(&mut report) {
+                return Ok(published);
+            }
+            if *closed.borrow_and_update() && self.outbox.undecided().is_none() {
+                bail!("the room is closed: it takes no more messages");
+            }
+            if present <= Instant::now() {
+                present = Instant::now() + self.be_present(&mut report).await;
+            }
+            let current = context.borrow_and_update().clone();
+            if self.turn_to(current.as_ref(), &mut report) {
+                present = Instant::now();
+            }
+            tokio::select! {
+                () = self.work_on(current, &mut report) => {}
+                _ = entries.changed() => {}
+                _ = ended.changed() => {}
+                _ = context.changed() => {}
+                _ = closed.changed() => {}
+                () = tokio::time::sleep_until(present) => {}
+            }
+        }
+    }
+
+    /// Reads the board's new entries, and what ended without one.
+    fn learn(&mut self, report: &mut impl FnMut(Event)) -> Option<Published> {
+        // In this order: what is over was read before.
+        let ended = *self.room.ended().borrow();
+        let entries = self.room.entries();
+        let entries = entries.borrow();
+        for signed in entries.iter().skip(self.seen) {
+            let entry = self.seen;
+            self.seen += 1;
+            let epoch = signed.entry.epoch.number;
+            match self.outbox.observe_with(epoch, |message| self.room.claim(signed, message)) {
+                Observed::Published => return Some(Published { epoch, entry }),
+                Observed::Again => report(Event::Again(epoch)),
+                Observed::Nothing => {}
+            }
+        }
+        if let Some(epoch) = self.outbox.undecided()
+            && ended >= Some(epoch)
+        {
+            self.outbox.ended_without_board(epoch);
+            report(Event::Again(epoch));
+        }
+        None
+    }
+
+    /// Says to the home server that the participant is there. Returns when to do so again.
+    async fn be_present(&mut self, report: &mut impl FnMut(Event)) -> Duration {
+        let kept = self.home.filter(|_| !self.displaced);
+        let draw = u32::from_le_bytes(edge::random());
+        let Some(home) = kept.or_else(|| choose_home(&self.counts(), self.home, draw)) else {
+            return NO_SERVER_YET;
+        };
+        let time = edge::unix_time();
+        let room = &self.room.link.room;
+        let signature = self.key.sign(&presence_digest(room, time, home));
+        let presence = Presence { key: self.key.verifying_key(), time, signature };
+        let path = format!("rooms/{}/presence", room.to_hex());
+        let answer = self.room.connection(home).post::<PresenceAnswer>(&path, &presence);
+        let welcome = matches!(tokio::time::timeout(PRESENCE_TIME, answer).await, Ok(Ok(_)));
+        if welcome && (!self.present || self.home != Some(home)) {
+            report(Event::Home(home));
+        }
+        self.displaced = !welcome;
+        self.present = welcome;
+        self.home = Some(home);
+        if welcome { PRESENCE_EVERY } else { PRESENCE_AGAIN }
+    }
+
+    /// Participants at each server that answers, by its own count.
+    fn counts(&self) -> Vec<Option<u32>> {
+        let statuses = self.room.statuses();
+        let statuses = statuses.borrow();
+        let own = |(party, status): (usize, &Option<_>)| {
+            let status: &ostrakon_node::interface::Status = status.as_ref()?;
+            status.present.get(party).copied()
+        };
+        statuses.iter().enumerate().map(own).collect()
+    }
+
+    /// Prepares for the epoch that collects now. Returns whether another home is to be looked for, because the one
+    /// before gave no slot.
+    fn turn_to(&mut self, context: Option<&EpochContext>, report: &mut impl FnMut(Event)) -> bool {
+        let Some(context) = context.filter(|context| context.epoch.number != self.work.epoch) else { return false };
+        let work = Work::new(context.epoch.number, self.room.connections.len(), self.present);
+        let before = std::mem::replace(&mut self.work, work);
+        let without_slot = before.expects_slot && before.body.is_none();
+        if without_slot {
+            report(Event::NoSlot(before.epoch));
+            self.displaced = true;
+        }
+        without_slot
+    }
+
+    /// Does what is left to do in an epoch, and then waits. May be dropped and called again at any time.
+    async fn work_on(&mut self, context: Option<EpochContext>, report: &mut impl FnMut(Event)) {
+        if let (Some(context), Some(_)) = (context, self.home) {
+            if self.work.body.is_none() {
+                self.make_body(&context).await;
+            }
+            self.deliver(report).await;
+        }
+        std::future::pending::<()>().await;
+    }
+
+    /// Collects the servers' issues until a submission can be made of them.
+    async fn make_body(&mut self, context: &EpochContext) {
+        let mut pauses = pauses();
+        loop {
+            self.collect_issues(context.epoch.number).await;
+            let Some(content) = self.outbox.content(context.epoch.number) else {
+                return std::future::pending().await;
+            };
+            match self.submission(context, &content) {
+                Ok(body) => {
+                    self.work.body = Some(body);
+                    return;
+                }
+                Err(error) => tracing::warn!(epoch = context.epoch.number, "{error}"),
+            }
+            self.work.issues.fill(None);
+            pauses.pause().await;
+        }
+    }
+
+    /// Waits for the issues of all servers, or of two if the third takes its time.
+    async fn collect_issues(&mut self, epoch: u64) {
+        let missing = self.room.parties().filter(|party| self.work.issues[party.index()].is_none());
+        let mut waiting: FuturesUnordered<_> =
+            missing.map(|party| fetch_issue(&self.room, &self.key, party, epoch)).collect();
+        let mut patience = std::pin::pin!(tokio::time::sleep(THIRD_SERVER));
+        let issues = &mut self.work.issues;
+        while issues.iter().any(Option::is_none) {
+            tokio::select! {
+                Some((party, issue)) = waiting.next() => issues[party.index()] = Some(issue),
+                () = &mut patience => {
+                    if issues.iter().flatten().count() >= 2 {
+                        return;
+                    }
+                    patience.as_mut().reset(Instant::now() + THIRD_SERVER);
+                }
+            }
+        }
+    }
+
+    /// Makes the submission: slot, bytes, and whether they hold the message.
+    fn submission(&self, context: &EpochContext, content: &Content) -> Result<(u32, Vec<u8>, bool)> {
+        let slots: Vec<u32> = self.work.issues.iter().flatten().map(|issue| issue.slot).collect();
+        let said_twice = |slot: &u32| slots.iter().filter(|other| *other == slot).count() >= 2;
+        let slot = slots.iter().copied().find(said_twice).context("no two servers name the same slot")?;
+        let row = RowFormat::new(&self.room.descriptor, context.epoch.number).encode(content)?;
+        let bytes = |issue: &Option<Issue>| issue.as_ref().filter(|issue| issue.slot == slot).map(|i| i.issue.clone());
+        let mut issues: Vec<_> = self.work.issues.iter().map(bytes).collect();
+        let body = loop {
+            let made = self.room.engine.submit(&self.room.servers, context, slot, &issues, &row, &self.key);
+            match made {
+                // One server's rubbish must not keep the other two from taking the row.
+                Err(IssueError::Bad(party)) if issues.get(party.index()).is_some_and(Option::is_some) => {
+                    issues[party.index()] = None;
+                }
+                other => break other?,
+            }
+        };
+        Ok((slot, body, matches!(content, Content::Message(_))))
+    }
+
+    /// Hands the submission to every server that does not have it yet.
+    async fn deliver(&mut self, report: &mut impl FnMut(Event)) {
+        let Some((slot, body, message)) = &self.work.body else { return };
+        let request = SubmissionRequest { key: self.key.verifying_key(), slot: *slot, body: body.clone() };
+        let mut waiting: FuturesUnordered<_> = self
+            .room
+            .parties()
+            .filter(|party| !self.work.accepted[party.index()])
+            .map(|party| submit(&self.room, &request, party, self.work.epoch))
+            .collect();
+        while let Some((party, accepted)) = waiting.next().await {
+            self.work.accepted[party.index()] = accepted;
+            if !self.work.reported && self.work.accepted.iter().filter(|accepted| **accepted).count() >= 2 {
+                self.work.reported = true;
+                report(Event::Submitted { epoch: self.work.epoch, message: *message });
+            }
+        }
+    }
+}
+
+fn pauses() -> Pauses {
+    Pauses::new(Duration::from_millis(100), Duration::from_secs(1))
+}
+
+/// Asks one server for its issue until it gives it.
+async fn fetch_issue(room: &Room, key: &SigningKey, party: PartyId, epoch: u64) -> (PartyId, Issue) {
+    let signature = key.sign(&issue_digest(&room.link.room, epoch, party));
+    let request = IssueRequest { key: key.verifying_key(), signature };
+    let path = format!("rooms/{}/epochs/{epoch}/issue", room.link.room.to_hex());
+    let mut pauses = pauses();
+    loop {
+        // Whatever the answer, "no slot yet" or a server that is gone: another may come until the epoch is over.
+        match room.connection(party).get(&path, &request).await {
+            Ok(issue) => return (party, issue),
+            Err(error) if error.status() == Some(409) => return std::future::pending().await,
+            Err(_) => pauses.pause().await,
+        }
+    }
+}
+
+/// Hands a submission to one server until it is accepted or refused for good.
+async fn submit(room: &Room, request: &SubmissionRequest, party: PartyId, epoch: u64) -> (PartyId, bool) {
+    let path = format!("rooms/{}/epochs/{epoch}/submission", room.link.room.to_hex());
+    let mut pauses = pauses();
+    loop {
+        match room.connection(party).post::<Accepted>(&path, request).await {
+            Ok(_) => return (party, true),
+            Err(error) if matches!(error.status(), Some(409 | 413 | 422)) => {
+                tracing::warn!(epoch, "{error}");
+                return (party, false);
+            }
+            Err(_) => pauses.pause().await,
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! A room, watched at all of its servers.
+//!
+//! What one server says alone is believed of nothing that matters: the servers' keys are those of the link, the
+//! descriptor is the one that the room's id names, entries of the board are signed and chained, and the epoch to take
+//! part in, and that an epoch ended without a board, are what two servers say.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use ostrakon_broadcast::client::{BoardReader, Link};
+use ostrakon_broadcast::engine::{ClientEngine, Shape, context_digest};
+use ostrakon_broadcast::{EngineKind, EpochContext, RoomDescriptor, Servers, SignedEntry};
+use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_node::interface::{BoardPage, Outcome, RoomInfo, RoomState, ServersInfo, Status};
+use ostrakon_party::{PartyId, SessionId};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::connection::{Connection, Pauses};
+use crate::failure;
+
+/// How long a server may hold back an answer while nothing happens.
+const WAIT: Duration = Duration::from_secs(20);
+/// The least time between two questions for the status: a busy room changes all the time.
+const STATUS_PAUSE: Duration = Duration::from_millis(100);
+
+/// A room that this program follows. Dropping it ends the watching.
+pub struct Room {
+    /// The link that led here.
+    pub link: Link,
+    /// Its servers, as the link pins them.
+    pub servers: Servers,
+    /// What it is, as its id pins it.
+    pub descriptor: RoomDescriptor,
+    /// Its servers' public interfaces, by party number.
+    pub connections: Vec<Connection>,
+    /// Makes submissions.
+    pub engine: Box<dyn ClientEngine + Send + Sync>,
+    known: Known,
+    claims: Mutex<HashMap<(u64, Digest), usize>>,
+}
+
+/// What is known of the room, each part to be waited for.
+struct Known {
+    statuses: watch::Sender<Vec<Option<Status>>>,
+    context: watch::Sender<Option<EpochContext>>,
+    entries: watch::Sender<Vec<Arc<SignedEntry>>>,
+    ended: watch::Sender<Option<u64>>,
+    closed: watch::Sender<bool>,
+    board: Mutex<BoardReader>,
+    /// By party number: the last epoch that the server says is over, once its whole board has been read.
+    over: Mutex<Vec<Option<u64>>>,
+}
+
+impl Room {
+    /// Follows a link: finds the servers, and checks their keys and the room's descriptor.
+    ///
+    /// # Errors
+    /// If the server of the link does not answer, or shows other keys or another room than the link names.
+    pub async fn open(http: &reqwest::Client, link: Link) -> Result<Arc<Self>> {
+        let first = Connection::new(http.clone(), &link.origin);
+        let info: ServersInfo = patiently(&first, "servers").await?;
+        let servers = servers_of(&info).context("the server's list of servers is malformed")?;
+        if servers.digest() != link.servers {
+            return Err(failure::unproven(format!(
+                "{} is not kept by the servers that the link names: its keys are others; do not trust it",
+                link.origin
+            )));
+        }
+        let room: RoomInfo = patiently(&first, &format!("rooms/{}", link.room.to_hex())).await?;
+        if room.descriptor.id() != link.room {
+            return Err(failure::unproven(format!("{} describes another room than the link names", link.origin)));
+        }
+        room.descriptor.validate().map_err(|error| failure::unproven(error.to_string()))?;
+        let connections = info.servers.iter().map(|server| Connection::new(http.clone(), &server.url)).collect();
+        let parties = servers.keys.len();
+        let known = Known {
+            statuses: watch::Sender::new(vec![None; parties]),
+            context: watch::Sender::new(None),
+            entries: watch::Sender::new(Vec::new()),
+            ended: watch::Sender::new(None),
+            closed: watch::Sender::new(room.state == RoomState::Closed),
+            board: Mutex::new(BoardReader::new(servers.clone(), room.descriptor.clone())),
+            over: Mutex::new(vec![None; parties]),
+        };
+        let engine = engine(room.descriptor.engine);
+        Ok(Arc::new(Self {
+            link,
+            servers,
+            descriptor: room.descriptor,
+            connections,
+            engine,
+            known,
+            claims: Mutex::default(),
+        }))
+    }
+
+    /// Starts to watch the room; it is watched until the returned set is dropped.
+    pub fn watch(self: &Arc<Self>) -> JoinSet<()> {
+        let mut tasks = JoinSet::new();
+        for party in self.parties() {
+            tasks.spawn(follow(self.clone(), party));
+        }
+        tasks
+    }
+
+    /// All servers, in order.
+    pub fn parties(&self) -> impl Iterator<Item = PartyId> + use<> {
+        (0u8..).take(self.connections.len()).map(PartyId)
+    }
+
+    /// A server's public interface.
+    pub fn connection(&self, party: PartyId) -> &Connection {
+        &self.connections[party.index()]
+    }
+
+    /// The servers' last words on how the room stands.
+    pub fn statuses(&self) -> watch::Receiver<Vec<Option<Status>>> {
+        self.known.statuses.subscribe()
+    }
+
+    /// The epoch that collects, as two servers describe it.
+    pub fn context(&self) -> watch::Receiver<Option<EpochContext>> {
+        self.known.context.subscribe()
+    }
+
+    /// The board, verified.
+    pub fn entries(&self) -> watch::Receiver<Vec<Arc<SignedEntry>>> {
+        self.known.entries.subscribe()
+    }
+
+    /// The last epoch that two servers say is over. If its entry, or an earlier epoch's, is not among
+    /// [`Room::entries`] by then, there is none.
+    pub fn ended(&self) -> watch::Receiver<Option<u64>> {
+        self.known.ended.subscribe()
+    }
+
+    /// Whether two servers say that the room takes no more messages.
+    pub fn closed(&self) -> watch::Receiver<bool> {
+        self.known.closed.subscribe()
+    }
+
+    /// Takes one copy of a message in an entry for a participant of this program. Two participants who said the same
+    /// need two copies.
+    pub fn claim(&self, signed: &SignedEntry, message: &[u8]) -> bool {
+        let copies = signed.entry.messages.iter().filter(|text| *text == message).count();
+        let digest = ostrakon_crypto::hash::digest("ostrakon/v1/client/claimed message", message);
+        let mut claims = self.claims.lock().expect("no panic while counting");
+        let claimed = claims.entry((signed.entry.epoch.number, digest)).or_default();
+        if *claimed >= copies {
+            return false;
+        }
+        *claimed += 1;
+        true
+    }
+}
+
+/// The participant's part of a room's engine.
+fn engine(kind: EngineKind) -> Box<dyn ClientEngine + Send + Sync> {
+    match kind {
+        EngineKind::Ruffle => Box::new(ostrakon_broadcast::ruffle::client::RuffleClient),
+    }
+}
+
+/// Asks a few times before giving up.
+async fn patiently<T: serde::de::DeserializeOwned>(connection: &Connection, path: &str) -> Result<T> {
+    let mut pauses = Pauses::new(Duration::from_millis(200), Duration::from_secs(2));
+    for _ in 0..4 {
+        match connection.get(path, &()).await {
+            Err(error) if error.passes() => pauses.pause().await,
+            other => return other.map_err(failure::call),
+        }
+    }
+    connection.get(path, &()).await.map_err(failure::call)
+}
+
+fn servers_of(info: &ServersInfo) -> Result<Servers> {
+    let session = Digest::from_hex(&info.session).context("the session is no digest")?;
+    let keys: Option<Vec<_>> = info.servers.iter().map(|server| VerifyingKey::from_hex(&server.key)).collect();
+    let keys = keys.context("a server's key is no key")?;
+    if keys.is_empty() || keys.len() > 128 {
+        bail!("{} servers", keys.len());
+    }
+    Ok(Servers { session: SessionId(session), keys })
+}
+
+/// Follows one server's word on the room, for ever.
+async fn follow(room: Arc<Room>, party: PartyId) {
+    let path = format!("rooms/{}/status", room.link.room.to_hex());
+    let mut after = 0;
+    let fresh = || Pauses::new(Duration::from_millis(200), Duration::from_secs(5));
+    let mut pauses = fresh();
+    loop {
+        let status = room.connection(party).get_waiting::<Status>(&path, &[("after", after)], WAIT).await;
+        let Ok(status) = status else {
+            // A server that restarts counts its versions anew.
+            after = 0;
+            room.known.statuses.send_modify(|statuses| statuses[party.index()] = None);
+            pauses.pause().await;
+            continue;
+        };
+        after = status.version;
+        match read_board(&room, party, &status).await {
+            Ok(()) => pauses = fresh(),
+            Err(error) => {
+                tracing::warn!("P{}: {error:#}", party.0);
+                pauses.pause().await;
+                after = 0;
+            }
+        }
+        learn(&room, party, status);
+        tokio::time::sleep(STATUS_PAUSE).await;
+    }
+}
+
+/// Reads what a server's board has beyond what was read at any server.
+async fn read_board(room: &Room, party: PartyId, status: &Status) -> Result<()> {
+    let path = format!("rooms/{}/board", room.link.room.to_hex());
+    loop {
+        let from = room.known.board.lock().expect("no panic while reading").length();
+        if from as u64 >= status.board_length {
+            break;
+        }
+        let page: BoardPage = room.connection(party).get(&path, &[("from", from)]).await?;
+        if page.entries.is_empty() {
+            bail!("the server's board is shorter than it says");
+        }
+        let mut board = room.known.board.lock().expect("no panic while reading");
+        // Another server may have shown the same entries meanwhile.
+        if board.length() == from {
+            board.read(&page.entries)?;
+            room.known.entries.send_modify(|entries| entries.extend(page.entries.into_iter().map(Arc::new)));
+        }
+    }
+    // Only now does the absence of an entry say something.
+    let last = status.last.as_ref();
+    let board = room.known.board.lock().expect("no panic while reading");
+    let over = last.and_then(|last| match last.outcome {
+        Outcome::Published if board.last_epoch() < Some(last.number) => None,
+        _ => Some(last.number),
+    });
+    room.known.over.lock().expect("no panic while noting")[party.index()] = over;
+    Ok(())
+}
+
+/// Draws conclusions from a server's status and what the others said.
+fn learn(room: &Room, party: PartyId, status: Status) {
+    let known = &room.known;
+    known.statuses.send_modify(|statuses| statuses[party.index()] = Some(status));
+    let statuses = known.statuses.borrow();
+    let contexts = statuses.iter().flatten().filter_map(|status| status.context.as_ref());
+    let context = agreed(contexts.filter(|context| fits(room, context)));
+    known.context.send_if_modified(|current| {
+        // Servers hear of the next epoch one after the other; nobody goes back.
+        let newer = context
+            .as_ref()
+            .is_some_and(|context| current.as_ref().is_none_or(|current| current.epoch.number < context.epoch.number));
+        if newer {
+            *current = context;
+        }
+        newer
+    });
+    let closed = statuses.iter().flatten().filter(|status| status.epoch.is_none()).count() >= 2;
+    known.closed.send_if_modified(|current| std::mem::replace(current, closed) != closed);
+    let ended = said_by_two(&known.over.lock().expect("no panic while noting"));
+    known.ended.send_if_modified(|current| {
+        let newer = *current < ended;
+        if newer {
+            *current = ended;
+        }
+        newer
+    });
+}
+
+/// Whether a context is of this room and obeys its descriptor.
+fn fits(room: &Room, context: &EpochContext) -> bool {
+    context.epoch.room == room.link.room
+        && context.shape == Shape::of(&room.descriptor)
+        && context.mode == room.descriptor.mode
+        && context.minimum == room.descriptor.minimum
+}
+
+/// The latest context that two servers state.
+fn agreed<'a>(contexts: impl Iterator<Item = &'a EpochContext> + Clone) -> Option<EpochContext> {
+    let twice = contexts.clone().filter(|context| {
+        let digest = context_digest(context);
+        contexts.clone().filter(|other| context_digest(other) == digest).count() >= 2
+    });
+    twice.max_by_key(|context| context.epoch.number).cloned()
+}
+
+/// The last epoch that is over by the word of two servers.
+fn said_by_two(over: &[Option<u64>]) -> Option<u64> {
+    let mut over = over.to_vec();
+    over.sort_unstable();
+    over.len().checked_sub(2).and_then(|second| over[second])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ostrakon_broadcast::{EpochId, Mode, RoomId};
+
+    fn context(number: u64, batch: u64) -> EpochContext {
+        let epoch = EpochId { room: RoomId([1; 16]), number };
+        EpochContext { epoch, batch, shape: Shape { rows: 12, width: 80 }, mode: Mode::Fair, minimum: 1 }
+    }
+
+    #[test]
+    fn one_server_alone_opens_no_epoch() {
+        let (old, new, lie) = (context(4, 10), context(5, 11), context(5, 99));
+        let agree = |contexts: &[EpochContext]| agreed(contexts.iter()).map(|c| (c.epoch.number, c.batch));
+        assert_eq!(agree(&[]), None);
+        assert_eq!(agree(std::slice::from_ref(&lie)), None);
+        assert_eq!(agree(&[lie.clone(), new.clone()]), None);
+        assert_eq!(agree(&[lie.clone(), new.clone(), new.clone()]), Some((5, 11)));
+        assert_eq!(agree(&[lie, old.clone(), old.clone()]), Some((4, 10)));
+        assert_eq!(agree(&[new.clone(), new, old]), Some((5, 11)));
+    }
+
+    #[test]
+    fn one_server_alone_ends_no_epoch() {
+        assert_eq!(said_by_two(&[None, None, Some(u64::MAX)]), None);
+        assert_eq!(said_by_two(&[Some(3), None, Some(u64::MAX)]), Some(3));
+        assert_eq!(said_by_two(&[Some(3), Some(5), Some(4)]), Some(4));
+        assert_eq!(said_by_two(&[Some(3)]), None);
+    }
+}

@@ -1,0 +1,18 @@
+//! The edge to the operating system: randomness and the clock.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Random bytes, fit for keys.
+pub fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    #[expect(clippy::disallowed_methods, reason = "keys of participants and servers are drawn here")]
+    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+    bytes
+}
+
+/// Seconds since 1970.
+pub fn unix_time() -> u64 {
+    #[expect(clippy::disallowed_methods, reason = "a presence bears the participant's time")]
+    let now = SystemTime::now();
+    now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,224 @@
+//! `ostrakon room`: what administrators do.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use ostrakon_broadcast::client::Link;
+use ostrakon_broadcast::{Mode, RoomId};
+use ostrakon_crypto::Digest;
+use ostrakon_node::interface::{NewRoom, RoomInfo, RoomState, ServersInfo};
+use reqwest::Method;
+use serde::Serialize;
+
+use crate::client::{Connection, http_client};
+use crate::site::Site;
+use crate::{failure, output, secret};
+
+/// The commands about rooms.
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// Creates a room at all servers and prints its link.
+    Create(Create),
+    /// Lists the rooms.
+    List(Target),
+    /// Shows a room.
+    Show(One),
+    /// Closes a room for good. Its board remains.
+    Close(One),
+}
+
+/// Whom to ask, and as whom.
+#[derive(clap::Args)]
+pub struct Target {
+    /// A server's address, as in http://127.0.0.1:7000; the local servers' unless given.
+    #[arg(long, requires = "token_file")]
+    server: Option<String>,
+    /// The file with the server's administrator token.
+    #[arg(long, requires = "server")]
+    token_file: Option<PathBuf>,
+    /// Where the local servers keep their data.
+    #[arg(long, default_value = "ostrakon-data", conflicts_with = "server")]
+    data_dir: PathBuf,
+    /// Prints the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A room that exists.
+#[derive(clap::Args)]
+pub struct One {
+    /// The room's id.
+    #[arg(value_parser = room_id)]
+    room: RoomId,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// A room to be created.
+#[derive(clap::Args)]
+pub struct Create {
+    /// The room's name.
+    name: String,
+    /// Bytes of a message, padding included: a multiple of 8 from 32 to 4096. A text may have two bytes less.
+    #[arg(long, default_value_t = 256)]
+    payload: u32,
+    /// The most participants of an epoch.
+    #[arg(long, default_value_t = 192)]
+    capacity: u32,
+    /// Seconds of an epoch.
+    #[arg(long, default_value_t = 10)]
+    seconds: u32,
+    /// The least number of participants with which an epoch is published, whichever server's are left out.
+    #[arg(long, default_value_t = 1)]
+    minimum: u32,
+    /// What happens when a server cheats.
+    #[arg(long, value_enum, default_value_t = ModeArg::Fair)]
+    mode: ModeArg,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// [`Mode`] on the command line.
+#[derive(Clone, Copy, ValueEnum)]
+enum ModeArg {
+    /// The epoch stops before anything is revealed, and the messages enter the next one.
+    Fair,
+    /// A server that is proved honest finishes alone, and learns who said what.
+    Robust,
+}
+
+fn room_id(text: &str) -> Result<RoomId, String> {
+    RoomId::from_hex(text).ok_or_else(|| "a room's id has 32 lower-case hexadecimal digits".to_owned())
+}
+
+/// A room with its links.
+#[derive(Serialize)]
+struct RoomJson<'a> {
+    #[serde(flatten)]
+    room: &'a RoomInfo,
+    links: Vec<String>,
+}
+
+/// Runs one of the commands.
+///
+/// # Errors
+/// If the server does not answer, or refuses.
+pub async fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Create(create) => {
+            let administrator = Administrator::of(&create.target)?;
+            let room = administrator.create(create.new_room()).await?;
+            administrator.print(&[room], create.target.json).await
+        }
+        Command::List(target) => {
+            let administrator = Administrator::of(&target)?;
+            administrator.print(&administrator.rooms().await?, target.json).await
+        }
+        Command::Show(one) => {
+            let administrator = Administrator::of(&one.target)?;
+            let path = format!("rooms/{}", one.room.to_hex());
+            let room = administrator.call(Method::GET, &path, None).await?;
+            administrator.print(&[room], one.target.json).await
+        }
+        Command::Close(one) => {
+            let administrator = Administrator::of(&one.target)?;
+            let path = format!("rooms/{}", one.room.to_hex());
+            let room = administrator.call(Method::DELETE, &path, None).await?;
+            administrator.print(&[room], one.target.json).await
+        }
+    }
+}
+
+impl Create {
+    fn new_room(&self) -> NewRoom {
+        NewRoom {
+            name: self.name.clone(),
+            payload: self.payload,
+            capacity: self.capacity,
+            seconds: self.seconds,
+            minimum: self.minimum,
+            mode: match self.mode {
+                ModeArg::Fair => Mode::Fair,
+                ModeArg::Robust => Mode::Robust,
+            },
+        }
+    }
+}
+
+/// Somebody with the administrator token of a server.
+pub struct Administrator {
+    server: Connection,
+    token: String,
+}
+
+impl Administrator {
+    /// The administrator of a server.
+    pub fn new(server: Connection, token: String) -> Self {
+        Self { server, token }
+    }
+
+    fn of(target: &Target) -> Result<Self> {
+        let http = http_client()?;
+        if let (Some(server), Some(file)) = (&target.server, &target.token_file) {
+            return Ok(Self::new(Connection::new(http, server), secret::read(file).context("--token-file")?));
+        }
+        let site = Site::open(&target.data_dir)
+            .context("--data-dir holds no local servers; name another server with --server and --token-file")?;
+        site.administrator(http)
+    }
+
+    async fn call<T: serde::de::DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&NewRoom>,
+    ) -> Result<T> {
+        self.server.administer(method, path, &self.token, body).await.map_err(failure::call)
+    }
+
+    /// Creates a room.
+    ///
+    /// # Errors
+    /// If the server does not answer, or refuses.
+    pub async fn create(&self, room: NewRoom) -> Result<RoomInfo> {
+        self.call(Method::POST, "rooms", Some(&room)).await
+    }
+
+    /// Every room.
+    ///
+    /// # Errors
+    /// If the server does not answer, or refuses.
+    pub async fn rooms(&self) -> Result<Vec<RoomInfo>> {
+        self.call(Method::GET, "rooms", None).await
+    }
+
+    /// The links to a room, one by each server.
+    ///
+    /// # Errors
+    /// If the server does not answer.
+    pub async fn links(&self, room: &RoomInfo) -> Result<Vec<Link>> {
+        let info: ServersInfo = self.server.get("servers", &()).await.map_err(failure::call)?;
+        let servers = Digest::from_hex(&info.digest).context("the server's digest is malformed")?;
+        let room = RoomId::from_hex(&room.id).context("the room's id is malformed")?;
+        Ok(info.servers.iter().map(|server| Link { origin: server.url.clone(), room, servers }).collect())
+    }
+
+    async fn print(&self, rooms: &[RoomInfo], json: bool) -> Result<()> {
+        for room in rooms {
+            let links: Vec<_> = self.links(room).await?.iter().map(Link::to_string).collect();
+            if json {
+                output::json(&RoomJson { room, links })?;
+                continue;
+            }
+            let state = if room.state == RoomState::Open { "open" } else { "closed" };
+            let of = &room.descriptor;
+            output::line(&format!(
+                "{} ({state}): {}, {} slots of {} bytes, {} s, minimum {}",
+                of.name, room.id, of.capacity, of.payload, of.seconds, of.minimum
+            ))?;
+            links.iter().try_for_each(|link| output::line(&format!("  {link}")))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,111 @@
+//! `ostrakon say`.
+
+use std::io::Read;
+
+use anyhow::{Context, Result, ensure};
+use indicatif::ProgressBar;
+use ostrakon_broadcast::client::Link;
+use ostrakon_node::interface::{LastEpoch, Outcome};
+use serde::Serialize;
+
+use crate::client::{Event, Participant, Room, http_client};
+use crate::output;
+
+/// Options of `say`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The room's link.
+    link: Link,
+    /// What to say; `-` takes it from standard input.
+    text: String,
+    /// Prints where it was published as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Where the message stands.
+#[derive(Serialize)]
+struct Said {
+    epoch: u64,
+    entry: usize,
+    accepted: u32,
+    messages: usize,
+}
+
+/// Takes part until the message is on the board.
+///
+/// # Errors
+/// If the message does not fit, or the room cannot be opened or is closed.
+pub async fn run(options: Options) -> Result<()> {
+    let message = message(&options.text)?;
+    ensure!(!message.is_empty(), "TEXT is empty: there is nothing to say");
+    let room = Room::open(&http_client()?, options.link).await?;
+    let participant = Participant::new(room.clone(), Some(message), None)?;
+    let _watching = room.watch();
+    let bar = output::spinner("looking for a place");
+    let mut statuses = room.statuses();
+    let mut warned = None;
+    let published = participant.take_part(|event| bar.set_message(describe(event)));
+    tokio::pin!(published);
+    let published = loop {
+        tokio::select! {
+            published = &mut published => break published?,
+            changed = statuses.changed() => {
+                changed?;
+                let statuses = statuses.borrow_and_update();
+                let last = statuses.iter().flatten().filter_map(|status| status.last.as_ref());
+                warn(&bar, &mut warned, last.max_by_key(|last| last.number));
+            }
+        }
+    };
+    bar.finish_and_clear();
+    let entries = room.entries();
+    let entry = entries.borrow()[published.entry].entry.clone();
+    let said = Said {
+        epoch: published.epoch,
+        entry: published.entry,
+        accepted: entry.accepted,
+        messages: entry.messages.len(),
+    };
+    if options.json {
+        return output::json(&said);
+    }
+    let Said { epoch, accepted, messages, .. } = said;
+    output::line(&format!("published in epoch {epoch}, one of {messages} messages by {accepted} participants"))
+}
+
+fn message(text: &str) -> Result<Vec<u8>> {
+    if text != "-" {
+        return Ok(text.as_bytes().to_vec());
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes).context("standard input cannot be read")?;
+    if bytes.ends_with(b"\n") {
+        bytes.pop();
+    }
+    Ok(bytes)
+}
+
+fn describe(event: Event) -> String {
+    match event {
+        Event::Home(party) => format!("present at server {}, waiting for a slot", party.0),
+        Event::Submitted { epoch, message: true } => format!("handed in for epoch {epoch}, waiting for the board"),
+        Event::Submitted { epoch, message: false } => format!("took part in epoch {epoch}, waiting for the board"),
+        Event::NoSlot(epoch) => format!("no slot in epoch {epoch}, trying another server"),
+        Event::Again(epoch) => format!("epoch {epoch} ended without the message, sending it again"),
+    }
+}
+
+/// Says why the last epoch published nothing: once in full, and then by the spinner.
+fn warn(bar: &ProgressBar, warned: &mut Option<u64>, last: Option<&LastEpoch>) {
+    let Some(LastEpoch { number, outcome, detail }) = last.filter(|last| Some(last.number) > *warned) else { return };
+    if *outcome == Outcome::Published {
+        return;
+    }
+    let text = format!("epoch {number} published nothing: {detail}; the message is sent again");
+    if warned.is_none() {
+        bar.suspend(|| eprintln!("{text}"));
+    }
+    *warned = Some(*number);
+    bar.set_message(text);
+}

@@ -1,0 +1,59 @@
+//! Files that only their owner may read.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+/// Writes a new file that only its owner may read.
+///
+/// # Errors
+/// If there is such a file already: keys are never overwritten.
+pub fn write_new(path: &Path, contents: &str) -> Result<()> {
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let mut file = file.with_context(|| format!("{} cannot be created; keys are never overwritten", path.display()))?;
+    file.write_all(contents.as_bytes())?;
+    file.sync_all().with_context(|| format!("{} cannot be written", path.display()))
+}
+
+/// Reads a secret of one line.
+///
+/// # Errors
+/// If others than the owner may read the file.
+pub fn read(path: &Path) -> Result<String> {
+    let metadata = fs::metadata(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    if metadata.permissions().mode() & 0o077 != 0 {
+        bail!("{} may be read by others than its owner: `chmod 600 {0}`", path.display());
+    }
+    let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    Ok(text.trim().to_owned())
+}
+
+/// Creates a directory, and those above it, that only the owner may enter.
+///
+/// # Errors
+/// If it cannot be created.
+pub fn directory(path: &Path) -> Result<()> {
+    let created = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+    created.with_context(|| format!("{} cannot be created", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_private_and_never_overwritten() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("key");
+        write_new(&path, "secret\n").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(read(&path).unwrap(), "secret");
+        assert!(write_new(&path, "other").is_err());
+        assert_eq!(read(&path).unwrap(), "secret");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(read(&path).unwrap_err().to_string().contains("chmod 600"));
+    }
+}

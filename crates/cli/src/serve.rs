@@ -1,0 +1,66 @@
+//! `ostrakon serve`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::engine::Ruffle;
+use anyhow::{Context, Result};
+use ostrakon_node::Service;
+use ostrakon_node::config::Config;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Options of `serve`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The configuration that `init` made.
+    #[arg(long)]
+    config: PathBuf,
+    /// The directory of the web client's files.
+    #[arg(long)]
+    web: Option<PathBuf>,
+    /// Stops when standard input ends: for a parent process that takes the server with it when it goes.
+    #[arg(long, hide = true)]
+    until_stdin_ends: bool,
+}
+
+/// Runs a server until it is told to stop.
+///
+/// # Errors
+/// If the configuration is wrong, or a port or the data cannot be used.
+pub async fn run(options: Options) -> Result<()> {
+    let config = Config::read(&options.config).context("--config")?;
+    let listener = TcpListener::bind(config.http).await;
+    let listener = listener.with_context(|| {
+        format!("cannot listen at `http` = {}: another program does, or the address is not this machine's", config.http)
+    })?;
+    let origins = config.servers.iter().map(|server| server.url.clone()).collect();
+    let service = Service::start(config, Arc::new(Ruffle)).await?;
+    let router = ostrakon_api::router(service.clone(), &ostrakon_api::Options { web: options.web, origins });
+    let stop = async {
+        tokio::select! {
+            () = interrupted() => {}
+            () = stdin_ended(), if options.until_stdin_ends => {}
+        }
+    };
+    ostrakon_api::serve(listener, router, stop).await;
+    service.stop().await;
+    Ok(())
+}
+
+/// Resolves when somebody asks the process to stop: Ctrl-C, or SIGTERM.
+pub async fn interrupted() {
+    let mut terminate = signal(SignalKind::terminate()).expect("the runtime handles signals");
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+/// Resolves when standard input ends.
+async fn stdin_ended() {
+    let mut rest = [0; 64];
+    let mut stdin = tokio::io::stdin();
+    while matches!(stdin.read(&mut rest).await, Ok(1..)) {}
+}

@@ -1,0 +1,149 @@
+//! Three servers on one machine: their files.
+//!
+//! `DIR/alpha`, `DIR/beta` and `DIR/gamma` hold one server each: `server.toml`, the keys, the data and the log. They share
+//! nothing, as they would not on three machines.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use ostrakon_node::config::{Config, ServerConfig, StockTargets};
+
+use crate::client::Connection;
+use crate::init::{self, CONFIG};
+use crate::room::Administrator;
+use crate::secret;
+
+/// The servers' names, by party number.
+const NAMES: [&str; 3] = ["alpha", "beta", "gamma"];
+/// From a server's public port to the port for the other servers.
+const MESH_OFFSET: u16 = 100;
+/// Lines of a log that are shown when a server dies.
+const LAST_WORDS: usize = 3;
+
+/// The ports of three servers.
+#[derive(Clone, Copy, Debug)]
+pub struct Ports {
+    http: [u16; 3],
+    mesh: [u16; 3],
+}
+
+impl Ports {
+    /// Consecutive ports.
+    ///
+    /// # Errors
+    /// If there are not that many ports.
+    pub fn from_base(base: u16) -> Result<Self> {
+        if base == 0 || base > u16::MAX - MESH_OFFSET - 3 {
+            bail!("--base-port must be from 1 to {}, not {base}", u16::MAX - MESH_OFFSET - 3);
+        }
+        let from = |first: u16| [first, first + 1, first + 2];
+        Ok(Self { http: from(base), mesh: from(base + MESH_OFFSET) })
+    }
+
+    /// Ports that nobody uses at the moment.
+    ///
+    /// # Errors
+    /// If there are none.
+    pub fn free() -> Result<Self> {
+        // All are held until all are known, so that they differ.
+        let hold = |_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port is free on 127.0.0.1");
+        let held = (0..6).map(hold).collect::<Result<Vec<_>>>()?;
+        let ports = held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect::<Result<Vec<_>>>()?;
+        Ok(Self { http: [ports[0], ports[1], ports[2]], mesh: [ports[3], ports[4], ports[5]] })
+    }
+}
+
+/// One of the servers.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Its name.
+    pub name: String,
+    /// Its configuration file.
+    pub config: PathBuf,
+    /// Its log.
+    pub log: PathBuf,
+    /// Origin of its public interface.
+    pub url: String,
+}
+
+impl Server {
+    /// The end of the log, for people who wonder why the server is gone.
+    pub fn last_words(&self) -> String {
+        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<_> = text.lines().collect();
+        let last = &lines[lines.len().saturating_sub(LAST_WORDS)..];
+        format!("{} ends with: {}", self.log.display(), last.join(" | "))
+    }
+}
+
+/// Three servers on this machine.
+pub struct Site {
+    directory: PathBuf,
+    configs: Vec<Config>,
+}
+
+impl Site {
+    /// Makes keys and configuration.
+    ///
+    /// # Errors
+    /// If there are some already, or they cannot be written.
+    pub fn create(directory: &Path, ports: Ports) -> Result<Self> {
+        let mut cards = Vec::new();
+        for (i, name) in NAMES.iter().enumerate() {
+            let home = directory.join(name);
+            secret::directory(&home)?;
+            cards.push(ServerConfig {
+                name: (*name).to_owned(),
+                url: format!("http://127.0.0.1:{}", ports.http[i]),
+                address: format!("127.0.0.1:{}", ports.mesh[i]),
+                key: init::make_secrets(&home)?,
+            });
+        }
+        for (i, name) in NAMES.iter().enumerate() {
+            let listen = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+            let config = Config {
+                party: u8::try_from(i).expect("three servers"),
+                data: "data".into(),
+                identity_file: init::IDENTITY.into(),
+                admin_token_file: init::ADMIN_TOKEN.into(),
+                http: listen(ports.http[i]),
+                mesh: listen(ports.mesh[i]),
+                stock: StockTargets::default(),
+                servers: cards.clone(),
+            };
+            init::write_config(&directory.join(name), &config)?;
+        }
+        Self::open(directory)
+    }
+
+    /// Finds the servers that [`Site::create`] made.
+    ///
+    /// # Errors
+    /// If a configuration is missing or wrong.
+    pub fn open(directory: &Path) -> Result<Self> {
+        let read = |name: &&str| Ok(Config::read(&directory.join(name).join(CONFIG))?);
+        let configs = NAMES.iter().map(read).collect::<Result<_>>()?;
+        Ok(Self { directory: directory.to_owned(), configs })
+    }
+
+    /// The servers, by party number.
+    pub fn servers(&self) -> Vec<Server> {
+        let server = |(name, config): (&&str, &Config)| {
+            let home = self.directory.join(name);
+            let url = config.servers[config.id().index()].url.clone();
+            Server { name: (*name).to_owned(), config: home.join(CONFIG), log: home.join("log"), url }
+        };
+        NAMES.iter().zip(&self.configs).map(server).collect()
+    }
+
+    /// The administrator of the first server.
+    ///
+    /// # Errors
+    /// If the token cannot be read.
+    pub fn administrator(&self, http: reqwest::Client) -> Result<Administrator> {
+        let config = &self.configs[0];
+        let token = secret::read(&config.admin_token_file)?;
+        Ok(Administrator::new(Connection::new(http, &config.servers[0].url), token))
+    }
+}

@@ -1,0 +1,80 @@
+//! `ostrakon up`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use ostrakon_broadcast::Mode;
+use ostrakon_broadcast::client::Link;
+use ostrakon_node::interface::{NewRoom, RoomInfo, RoomState};
+
+use crate::client::http_client;
+use crate::output;
+use crate::processes::Processes;
+use crate::serve::interrupted;
+use crate::site::{Ports, Site};
+
+/// Options of `up`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Where the servers keep their configuration, keys and data; made on the first start.
+    #[arg(long, default_value = "ostrakon-data")]
+    data_dir: PathBuf,
+    /// The directory of the web client's files.
+    #[arg(long)]
+    web: Option<PathBuf>,
+    /// On the first start: the first server's public port; the others have the next two.
+    #[arg(long, default_value_t = 7000)]
+    base_port: u16,
+}
+
+/// Runs the servers until Ctrl-C.
+///
+/// # Errors
+/// If they cannot be set up, or do not come to work.
+pub async fn run(options: Options) -> Result<()> {
+    if let Some(web) = &options.web {
+        ensure!(web.join("index.html").is_file(), "--web: {} holds no index.html; build the page first", web.display());
+    }
+    let site = match Site::open(&options.data_dir) {
+        Ok(site) => site,
+        Err(_) if !options.data_dir.exists() => Site::create(&options.data_dir, Ports::from_base(options.base_port)?)?,
+        Err(error) => return Err(error.context("--data-dir")),
+    };
+    let mut processes = Processes::start(&site, options.web.as_deref())?;
+    let result = tokio::select! {
+        result = work(&site, &mut processes) => result,
+        () = interrupted() => {
+            eprintln!("stopping");
+            Ok(())
+        }
+    };
+    processes.stop().await;
+    result
+}
+
+async fn work(site: &Site, processes: &mut Processes) -> Result<()> {
+    let http = http_client()?;
+    let spinner = output::spinner("the servers set up");
+    processes.ready(&http, |reason| spinner.set_message(reason)).await?;
+    spinner.set_message("opening the room");
+    let administrator = site.administrator(http)?;
+    let rooms = administrator.rooms().await?;
+    let room = match rooms.into_iter().find(|room| room.state == RoomState::Open) {
+        Some(room) => room,
+        None => administrator.create(first_room()).await.context("the first room cannot be created")?,
+    };
+    spinner.finish_and_clear();
+    announce(&room, &administrator.links(&room).await?)?;
+    processes.keep(|text| eprintln!("{text}")).await
+}
+
+fn first_room() -> NewRoom {
+    NewRoom { name: "Agora".to_owned(), payload: 256, capacity: 64, seconds: 6, minimum: 1, mode: Mode::Fair }
+}
+
+fn announce(room: &RoomInfo, links: &[Link]) -> Result<()> {
+    output::line(&format!("The room \"{}\" is open. Any of these links leads there:", room.descriptor.name))?;
+    links.iter().try_for_each(|link| output::line(&format!("  {link}")))?;
+    eprintln!("Ctrl-C stops the servers; the next start continues with the same data.");
+    Ok(())
+}

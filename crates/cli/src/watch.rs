@@ -1,0 +1,64 @@
+//! `ostrakon watch`.
+
+use anyhow::Result;
+use ostrakon_broadcast::client::Link;
+use ostrakon_broadcast::{Entry, SignedEntry};
+use serde::Serialize;
+
+use crate::client::{Room, http_client};
+use crate::output;
+use crate::output::MessageJson;
+
+/// Options of `watch`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The room's link.
+    link: Link,
+    /// Prints every entry as one line of JSON.
+    #[arg(long)]
+    json: bool,
+    /// Prints what is on the board and ends.
+    #[arg(long)]
+    once: bool,
+}
+
+/// An entry as it is printed.
+#[derive(Serialize)]
+struct EntryJson<'a> {
+    epoch: u64,
+    accepted: u32,
+    messages: Vec<MessageJson<'a>>,
+    signers: Vec<u8>,
+}
+
+/// Prints the board from its beginning, and then what is added to it.
+///
+/// # Errors
+/// If the room cannot be opened.
+pub async fn run(options: Options) -> Result<()> {
+    let room = Room::open(&http_client()?, options.link).await?;
+    if options.once {
+        let (archive, _) = crate::export::fetch(&room).await?;
+        return archive.entries.iter().try_for_each(|signed| print(signed, options.json));
+    }
+    let _watching = room.watch();
+    let mut entries = room.entries();
+    let mut printed = 0;
+    loop {
+        let new: Vec<_> = entries.borrow_and_update().iter().skip(printed).cloned().collect();
+        printed += new.len();
+        new.iter().try_for_each(|signed| print(signed, options.json))?;
+        entries.changed().await?;
+    }
+}
+
+fn print(signed: &SignedEntry, json: bool) -> Result<()> {
+    let Entry { epoch, accepted, messages, .. } = &signed.entry;
+    if json {
+        let signers = signed.signatures.iter().map(|(party, _)| party.0).collect();
+        let messages = messages.iter().map(|message| MessageJson::of(message)).collect();
+        return output::json(&EntryJson { epoch: epoch.number, accepted: *accepted, messages, signers });
+    }
+    eprintln!("epoch {}: {accepted} took part", epoch.number);
+    messages.iter().try_for_each(|message| output::message(message))
+}

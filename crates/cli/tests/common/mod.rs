@@ -1,0 +1,130 @@
+//! The program under test, run as people run it.
+
+#![allow(dead_code, reason = "every test file uses a part of this")]
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// The program with these arguments.
+pub fn ostrakon(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ostrakon"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Runs the program to its end.
+pub fn run(arguments: &[&str]) -> Output {
+    ostrakon(arguments).output().expect("the program starts")
+}
+
+/// Runs the program, which must succeed, and reads what it prints: one JSON value a line.
+pub fn json(arguments: &[&str]) -> Vec<Value> {
+    values(&run(arguments))
+}
+
+/// The JSON values that a program that succeeded printed.
+pub fn values(output: &Output) -> Vec<Value> {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {errors}", output.status);
+    let text = String::from_utf8(output.stdout.clone()).expect("JSON is text");
+    text.lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect()
+}
+
+/// What a program that failed with this code complained about.
+pub fn complaint(arguments: &[&str], code: i32) -> String {
+    let output = run(arguments);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{errors}");
+    errors
+}
+
+/// `ostrakon up` in a directory.
+pub struct Up {
+    child: Child,
+    /// The room's links, one by each server.
+    pub links: Vec<String>,
+}
+
+impl Up {
+    /// Starts the servers and waits for the links.
+    pub fn start(directory: &Path, base_port: u16, more: &[&str]) -> Self {
+        let port = base_port.to_string();
+        let directory = directory.to_str().expect("temporary paths are text");
+        let mut command = ostrakon(&["up", "--data-dir", directory, "--base-port", &port]);
+        let mut child = command.args(more).stdout(Stdio::piped()).spawn().expect("the program starts");
+        let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let is_link = |line: &String| line.contains("/#/room/");
+        let links = lines.map(|line| line.expect("text")).filter(is_link).take(3);
+        let links: Vec<_> = links.map(|line| line.trim().to_owned()).collect();
+        assert_eq!(links.len(), 3, "`up` ended without printing three links; its logs are in {directory}");
+        Self { child, links }
+    }
+
+    /// Presses Ctrl-C and waits for the end.
+    pub fn stop(mut self) {
+        signal("INT", self.child.id());
+        for _ in 0..400 {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                assert!(status.success(), "{status}");
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("`up` does not stop");
+    }
+
+    /// The origin of a server.
+    pub fn origin(&self, server: usize) -> &str {
+        self.links[server].split("/#/").next().expect("links have an origin")
+    }
+
+    /// The room's id.
+    pub fn room(&self) -> &str {
+        self.links[0].split('/').nth(5).expect("links have a room")
+    }
+
+    /// The process ids of the servers.
+    pub fn servers(&self) -> Vec<u32> {
+        let parent = self.child.id().to_string();
+        let output = Command::new("ps").args(["-o", "pid=", "--ppid", &parent]).output().expect("ps is there");
+        let text = String::from_utf8(output.stdout).expect("numbers");
+        text.split_whitespace().map(|pid| pid.parse().expect("a number")).collect()
+    }
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        // Servers end with their parent. It is gone already if the test went well.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Sends a signal to a process.
+pub fn signal(name: &str, process: u32) {
+    let status = Command::new("kill").args([format!("-{name}"), process.to_string()]).status().expect("kill is there");
+    assert!(status.success(), "process {process} is gone");
+}
+
+/// A port with two more after it, and three more a hundred further, that nobody uses.
+pub fn free_base_port() -> u16 {
+    for base in (20_000 + u16::try_from(std::process::id() % 10_000).expect("small")..60_000).step_by(7) {
+        let ports = [0, 1, 2, 100, 101, 102].map(|offset| base + offset);
+        if ports.iter().all(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()) {
+            return base;
+        }
+    }
+    panic!("no ports are free");
+}
+
+/// A file with this text in a directory.
+pub fn file(directory: &Path, name: &str, text: &str) -> PathBuf {
+    let path = directory.join(name);
+    std::fs::write(&path, text).expect("temporary directories can be written");
+    path
+}

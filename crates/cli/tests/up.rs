@@ -1,0 +1,189 @@
+//! Three servers, used as people use them: through the program and through HTTP.
+
+mod common;
+
+use std::path::Path;
+use std::process::Stdio;
+
+use common::{Up, complaint, free_base_port, json, ostrakon, signal, values};
+use reqwest::{Client, Method, StatusCode};
+use serde_json::{Value, json};
+
+/// Says several things at once, as they must be said: a lone speaker is not anonymous, and waits.
+fn say(up: &Up, texts: &[&str]) -> Vec<Value> {
+    let speakers: Vec<_> = texts
+        .iter()
+        .enumerate()
+        .map(|(i, text)| {
+            let mut say = ostrakon(&["say", &up.links[i % 3], text, "--json"]);
+            say.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
+        })
+        .collect();
+    speakers.into_iter().flat_map(|speaker| values(&speaker.wait_with_output().expect("a child"))).collect()
+}
+
+fn board(link: &str) -> Vec<String> {
+    let entries = json(&["watch", link, "--once", "--json"]);
+    let messages = entries.iter().flat_map(|entry| entry["messages"].as_array().expect("a list"));
+    messages.map(|message| message.as_str().expect("text").to_owned()).collect()
+}
+
+#[test]
+fn rooms_live_through_speech_administration_crashes_and_restarts() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = directory.path().join("site");
+    let base = free_base_port();
+    let up = Up::start(&site, base, &[]);
+    let texts = ["one", "two", "three", "four"];
+    let said = say(&up, &texts);
+    assert_eq!(said.len(), 4);
+    let mut on_board = board(&up.links[1]);
+    on_board.sort();
+    assert_eq!(on_board, ["four", "one", "three", "two"]);
+
+    // One server is killed, in the middle of things; it is started again and nobody notices.
+    signal("KILL", up.servers()[1]);
+    let more = ["five", "six", "seven"];
+    say(&up, &more);
+    let before = board(&up.links[2]);
+    assert_eq!(before.len(), 7);
+
+    administer(&site);
+    let links = up.links.clone();
+    up.stop();
+    let up = Up::start(&site, base, &[]);
+    assert_eq!(up.links, links, "the same room is found again");
+    assert_eq!(board(&up.links[0]), before);
+    say(&up, &["eight", "nine", "ten"]);
+    assert_eq!(board(&up.links[0]).len(), 10);
+    let file = directory.path().join("board.json");
+    let (file, link) = (file.to_str().unwrap(), &up.links[2]);
+    json(&["export", link, "--output", file, "--json"]);
+    assert_eq!(json(&["verify", file, "--link", link, "--json"])[0]["messages"], 10);
+    let foreign = link.replace(&link[link.len() - 64..], &"5".repeat(64));
+    assert!(complaint(&["watch", &foreign, "--once"], 3).contains("other"));
+    up.stop();
+}
+
+fn administer(site: &Path) {
+    let site = site.to_str().unwrap();
+    let create = ["room", "create", "Second", "--payload", "64", "--capacity", "12", "--data-dir", site, "--json"];
+    let room = json(&create).remove(0);
+    let id = room["id"].as_str().unwrap();
+    assert_eq!(room["links"].as_array().unwrap().len(), 3);
+    assert_eq!(json(&["room", "list", "--data-dir", site, "--json"]).len(), 2);
+    assert_eq!(json(&["room", "show", id, "--data-dir", site, "--json"])[0]["descriptor"]["payload"], 64);
+    assert_eq!(json(&["room", "close", id, "--data-dir", site, "--json"])[0]["state"], "closed");
+    let refused = complaint(&["room", "create", "Third", "--payload", "33", "--data-dir", site], 1);
+    assert!(refused.contains("multiple of 8"), "{refused}");
+    let link = room["links"][0].as_str().unwrap();
+    assert!(complaint(&["say", link, "too late"], 1).contains("closed"));
+    let text = "x".repeat(63);
+    assert!(complaint(&["say", link, &text], 1).contains("at most 62"));
+}
+
+/// One request and the answer that it must have.
+struct Case {
+    method: Method,
+    path: String,
+    body: Option<String>,
+    status: StatusCode,
+    says: &'static str,
+}
+
+fn cases(room: &str) -> Vec<Case> {
+    let key = "11".repeat(32);
+    let signature = "22".repeat(64);
+    let presence = |time: u64| json!({"key": key, "time": time, "signature": signature}).to_string();
+    let case = |method, path: String, body: Option<String>, status, says| Case { method, path, body, status, says };
+    let in_room = |rest: &str| format!("/api/v1/rooms/{room}{rest}");
+    let unknown = "0".repeat(32);
+    vec![
+        case(Method::POST, in_room("/presence"), Some("{".into()), StatusCode::BAD_REQUEST, "JSON"),
+        case(Method::POST, in_room("/presence"), Some("{}".into()), StatusCode::UNPROCESSABLE_ENTITY, "key"),
+        case(Method::POST, in_room("/presence"), Some(presence(0)), StatusCode::FORBIDDEN, ""),
+        case(Method::POST, in_room("/presence"), Some("x".repeat(70_000)), StatusCode::PAYLOAD_TOO_LARGE, "at most"),
+        case(Method::GET, in_room("/presence"), None, StatusCode::METHOD_NOT_ALLOWED, "methods"),
+        case(Method::GET, in_room("/status?wait=x"), None, StatusCode::BAD_REQUEST, "wait"),
+        case(
+            Method::GET,
+            in_room(&format!("/epochs/0/issue?key={key}&signature={signature}")),
+            None,
+            StatusCode::FORBIDDEN,
+            "",
+        ),
+        case(Method::GET, in_room("/epochs/none/issue"), None, StatusCode::NOT_FOUND, "openapi"),
+        case(Method::GET, format!("/api/v1/rooms/{unknown}"), None, StatusCode::NOT_FOUND, ""),
+        case(Method::GET, "/api/v1/rooms/short".into(), None, StatusCode::NOT_FOUND, "32"),
+        case(Method::GET, "/api/v2/servers".into(), None, StatusCode::NOT_FOUND, "openapi"),
+        case(Method::GET, "/api/v1/rooms".into(), None, StatusCode::UNAUTHORIZED, "Bearer"),
+        case(Method::POST, "/api/v1/rooms".into(), Some("{}".into()), StatusCode::UNAUTHORIZED, "Bearer"),
+        case(Method::DELETE, in_room(""), None, StatusCode::UNAUTHORIZED, "Bearer"),
+        case(Method::GET, "/nothing".into(), None, StatusCode::NOT_FOUND, ""),
+    ]
+}
+
+#[tokio::test]
+async fn hostile_requests_get_problem_documents_and_pages_are_confined() {
+    let directory = tempfile::tempdir().unwrap();
+    let web = directory.path().join("web");
+    std::fs::create_dir_all(web.join("assets")).unwrap();
+    std::fs::write(web.join("index.html"), "<!doctype html><title>page</title>").unwrap();
+    std::fs::write(web.join("assets/app-1234.js"), "export {};").unwrap();
+    let up = Up::start(&directory.path().join("site"), free_base_port(), &["--web", web.to_str().unwrap()]);
+    let client = Client::builder().no_proxy().build().unwrap();
+    for case in cases(up.room()) {
+        let request = client.request(case.method.clone(), format!("{}{}", up.origin(1), case.path));
+        let request = match case.body {
+            Some(body) => request.header("content-type", "application/json").body(body),
+            None => request,
+        };
+        let answer = request.send().await.unwrap();
+        let what = format!("{} {}", case.method, case.path);
+        assert_eq!(answer.status(), case.status, "{what}");
+        assert_eq!(answer.headers()["content-type"], "application/problem+json", "{what}");
+        assert_eq!(answer.headers()["access-control-allow-origin"], "*", "{what}");
+        let problem: Value = answer.json().await.unwrap();
+        assert_eq!(problem["status"], case.status.as_u16(), "{what}");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(!detail.is_empty() && detail.contains(case.says), "{what}: {detail}");
+    }
+    pages(&up, &client).await;
+    operation(&up, &client).await;
+    up.stop();
+}
+
+async fn pages(up: &Up, client: &Client) {
+    let page = client.get(up.origin(0)).send().await.unwrap();
+    assert_eq!(page.headers()["cache-control"], "no-cache");
+    let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();
+    for part in [up.origin(1), up.origin(2), "default-src 'none'", "script-src 'self' 'wasm-unsafe-eval';"] {
+        assert!(policy.contains(part), "{policy}");
+    }
+    assert!(!policy.contains("unsafe-inline"), "{policy}");
+    assert_eq!(page.headers()["x-content-type-options"], "nosniff");
+    assert!(page.text().await.unwrap().contains("page"));
+    let script = client.get(format!("{}/assets/app-1234.js", up.origin(0))).send().await.unwrap();
+    assert!(script.headers()["cache-control"].to_str().unwrap().contains("immutable"));
+    let outside = client.get(format!("{}/..%2f..%2fsite/alpha/identity.key", up.origin(0))).send().await.unwrap();
+    assert_eq!(outside.status(), StatusCode::NOT_FOUND);
+    let preflight = client
+        .request(Method::OPTIONS, format!("{}/api/v1/rooms/{}/presence", up.origin(0), up.room()))
+        .header("origin", up.origin(1))
+        .header("access-control-request-method", "POST")
+        .header("access-control-request-headers", "content-type")
+        .send();
+    assert_eq!(preflight.await.unwrap().headers()["access-control-allow-headers"], "content-type,authorization");
+}
+
+async fn operation(up: &Up, client: &Client) {
+    let get = |path: &str| client.get(format!("{}{path}", up.origin(2))).send();
+    assert_eq!(get("/healthz").await.unwrap().status(), StatusCode::OK);
+    assert_eq!(get("/readyz").await.unwrap().json::<Value>().await.unwrap()["ready"], true);
+    assert!(get("/metrics").await.unwrap().text().await.unwrap().contains("# TYPE"));
+    let description: Value = get("/api/v1/openapi.json").await.unwrap().json().await.unwrap();
+    assert!(description["paths"]["/api/v1/rooms/{id}/epochs/{number}/submission"]["post"].is_object());
+    let servers: Value = get("/api/v1/servers").await.unwrap().json().await.unwrap();
+    assert_eq!(servers["you"], 2);
+    assert!(up.links[0].ends_with(servers["digest"].as_str().unwrap()));
+}
