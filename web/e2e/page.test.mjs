@@ -57,9 +57,10 @@ test('a message waits for company, survives a reload, and is said once', async (
   await anna.takesPart();
   await anna.say('Patience is a shard too.');
   await anna.page.locator('[data-own]').getByText('Patience is a shard too.').waitFor();
-  await anna.page.getByText('In epoch').waitFor({ timeout: 60_000 });
+  await anna.page.getByText('Kept on this device.').waitFor();
   await anna.page.reload();
   await anna.page.locator('[data-own]').getByText('Patience is a shard too.').waitFor();
+  await anna.page.getByText('Waiting until enough take part').waitFor({ timeout: 60_000 });
   const ben = await Visitor.arrive(browser);
   await ben.open(link(0));
   await Promise.all([anna.reads('Patience is a shard too.'), ben.reads('Patience is a shard too.')]);

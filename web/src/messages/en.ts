@@ -76,6 +76,7 @@ export const en = {
     number: (epoch: number) => `Epoch ${epoch}`,
     seals: (seconds: number) => `sealed in ${duration(seconds)}`,
     sealing: 'being sealed',
+    company: 'Waiting until enough take part, at more than one server',
     open: 'collecting',
     stock: 'waiting for the servers to prepare masks',
     unknown: 'no server answers yet',
