@@ -1,1 +1,11 @@
-//! Under construction.
+//! Benchmarks of whole protocols: three processes on this machine, connected by TLS as in production.
+//!
+//! Each phase is reported with the time that its unavoidable work takes on the same machine ([`limit`]), so that figures of different
+//! machines can be compared.
+
+pub mod control;
+pub mod limit;
+pub mod measurement;
+mod memory;
+pub mod party;
+pub mod shuffle;

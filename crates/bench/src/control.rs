@@ -1,0 +1,179 @@
+//! Three party processes, and what they are told: one JSON value a line, over their standard input and output.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command as Process, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use ostrakon_crypto::VerifyingKey;
+use ostrakon_replicated::messages::BatchSpec;
+use serde::{Deserialize, Serialize};
+
+/// What a party process does next.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Command {
+    /// Binds a port for the other parties.
+    Bind,
+    /// Connects with the others and runs the set-up.
+    Join {
+        /// All identity keys.
+        keys: Vec<VerifyingKey>,
+        /// All ports.
+        ports: Vec<u16>,
+    },
+    /// Prepares a batch.
+    Prepare(BatchSpec),
+    /// Forgets the messages of the batch's preparation, makes its permutations, and takes a table that is to be shuffled: all three take the same.
+    Hold,
+    /// Shuffles the table, until its output is certified.
+    Shuffle,
+    /// Opens the output.
+    Open(BatchSpec),
+    /// Forgets everything of the run.
+    Retire(BatchSpec),
+    /// Computes what commits the party's two pairs to their slots.
+    CommitSlots(BatchSpec),
+}
+
+/// What a party process answers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Reply {
+    /// Where it listens, and its key.
+    Bound {
+        /// The port.
+        port: u16,
+        /// The identity key.
+        key: VerifyingKey,
+    },
+    /// The command has been carried out.
+    Done(Report),
+}
+
+/// What a command cost a party.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// Bytes of message bodies sent so far in the command's run.
+    pub bytes: u64,
+    /// Rounds of the command's run so far.
+    pub rounds: u32,
+    /// The most memory that was resident while the command was carried out.
+    pub peak_rss: u64,
+    /// What the parties must agree on, if the command has such a result.
+    pub result: String,
+}
+
+/// How to start a party process: a program that calls [`crate::party::run`].
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Its file.
+    pub path: PathBuf,
+    /// What makes it call that.
+    pub arguments: Vec<OsString>,
+}
+
+struct Running {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+/// The three processes. They end when their input does, and so never outlive this one.
+pub struct Parties(Vec<Running>);
+
+/// All three parties' answers to one command.
+pub struct Answers {
+    /// From giving the command until the slowest had carried it out.
+    pub seconds: f64,
+    /// By party.
+    pub reports: Vec<Report>,
+}
+
+impl Answers {
+    /// The rounds of whoever saw most.
+    pub fn rounds(&self) -> u32 {
+        self.reports.iter().map(|report| report.rounds).max().unwrap_or(0)
+    }
+}
+
+impl Parties {
+    /// Starts the processes and sets them up with each other.
+    ///
+    /// # Errors
+    /// If one cannot be started, or ends.
+    pub fn start(program: &Program) -> Result<Self> {
+        let mut parties = Self((0..3).map(|_| spawn(program)).collect::<Result<_>>()?);
+        let mut keys = Vec::new();
+        let mut ports = Vec::new();
+        for running in &mut parties.0 {
+            running.tell(&Command::Bind)?;
+            let Reply::Bound { port, key } = running.answer()? else { bail!("a party process did not bind a port") };
+            keys.push(key);
+            ports.push(port);
+        }
+        parties.all(&Command::Join { keys, ports })?;
+        Ok(parties)
+    }
+
+    /// Has all three carry out a command at once.
+    ///
+    /// # Errors
+    /// If a process ends, or if the parties' results differ.
+    #[expect(clippy::disallowed_methods, reason = "measuring is what this program is for")]
+    pub fn all(&mut self, command: &Command) -> Result<Answers> {
+        let begun = Instant::now();
+        for running in &mut self.0 {
+            running.tell(command)?;
+        }
+        let mut reports = Vec::new();
+        for running in &mut self.0 {
+            let Reply::Done(report) = running.answer()? else { bail!("a party process gave an unexpected answer") };
+            reports.push(report);
+        }
+        let seconds = begun.elapsed().as_secs_f64();
+        if reports.iter().any(|report| report.result != reports[0].result) {
+            bail!("the parties hold different results");
+        }
+        Ok(Answers { seconds, reports })
+    }
+}
+
+impl Drop for Parties {
+    fn drop(&mut self) {
+        for running in &mut self.0 {
+            drop(running.input.take());
+        }
+        for running in &mut self.0 {
+            // It ends by itself; how is of no interest any more.
+            drop(running.child.wait());
+        }
+    }
+}
+
+fn spawn(program: &Program) -> Result<Running> {
+    let mut process = Process::new(&program.path);
+    process.args(&program.arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = process.spawn().with_context(|| format!("{} cannot be started", program.path.display()))?;
+    let input = child.stdin.take();
+    let output = BufReader::new(child.stdout.take().context("a party process has no output")?);
+    Ok(Running { child, input, output })
+}
+
+impl Running {
+    fn tell(&mut self, command: &Command) -> Result<()> {
+        let input = self.input.as_mut().context("the party process was told to end")?;
+        let mut line = serde_json::to_string(command)?;
+        line.push('\n');
+        input.write_all(line.as_bytes()).context("a party process has ended; its messages are above")
+    }
+
+    fn answer(&mut self) -> Result<Reply> {
+        let mut line = String::new();
+        self.output.read_line(&mut line)?;
+        if line.is_empty() {
+            bail!("a party process has ended; its messages are above");
+        }
+        Ok(serde_json::from_str(&line)?)
+    }
+}

@@ -1,0 +1,259 @@
+//! The limit: how long the work that nobody can avoid takes on this machine, all cores together.
+//!
+//! All three servers of a benchmark share one machine, so the limit of a phase is the sum, over all three, of the time that each piece of
+//! unavoidable work takes when all cores do nothing else. Nothing is counted for waiting, signatures, or the messages' latency. A
+//! table is `N` rows of `W` bytes; `T` is its size, `M = N·(W + 8)` that of a Shuffle-Pair message, which carries weights.
+//!
+//! | kind | measured as | online | preprocessing | opening |
+//! |---|---|---|---|---|
+//! | `gather` | rows fetched in random order | 6 of `W` | 12 of `W` and of 8; 2 of `W` | |
+//! | `prg` | AES-128 in counter mode, XORed into a buffer | 6·T | 22·M + 10·T | 9·T − 3·T |
+//! | `hash` | BLAKE3 | 12·T | 12·M + 2·T | 1·T |
+//! | `copy` | one buffer XORed into another | 6·T | 12·M + 12·M + 2·T | 3·T + 2·T |
+//! | `aead` | AES-128-GCM, sealing and opening records of 16 KiB | 3·T | 6·M | 1·T |
+//! | `loopback` | TCP on loopback, written and read | 3·T | 6·M | 1·T |
+//! | `gf64` | local terms of the check | | 18 | |
+//! | `permutation` | sampling | | 6 | |
+//!
+//! **Online**: both members of a pair compute its δ (gather, mask). Each δ is hashed by its sender, by the member that sends the digest, and
+//! by its receiver; β by all three, who vote for it. A table that travels is copied into the records and out of them.
+//!
+//! **Preprocessing**: each of six messages takes a gather and a fresh stream, each of six new shares a gather and two XORs. Of the shares that
+//! are permuted ten come from streams (two of which, at stages 1 and 2, are masked with a stream more), besides six fresh ones. The check needs the
+//! shares of six tables at each party; the tables between two stages need be made only once for two checks. Each message is hashed by
+//! its sender and its receiver, the last table by both its holders.
+//!
+//! **Opening**: each party adds up three shares of α_out, of which six are streams in all; the seventh, a table, travels to P0, which hashes it.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use ostrakon_kernels::{Prg, gather, permutation, replicated_rows, xor_into, zeroed_table};
+use ostrakon_party::Header;
+use ostrakon_replicated::messages::Shape;
+use ostrakon_replicated::params::WEIGHT_BYTES;
+use rayon::prelude::*;
+
+use crate::measurement::median;
+
+/// Bytes of plaintext in a TLS record.
+const RECORD: usize = 1 << 14;
+/// Bytes that are written to a socket at a time.
+const WRITE: usize = 1 << 18;
+
+/// Seconds by kind of work.
+pub type Parts = BTreeMap<&'static str, f64>;
+
+/// Repeated measurements of the kinds of work for tables of one shape.
+pub struct Limits {
+    shape: Shape,
+    index: Vec<u32>,
+    tables: [Vec<u8>; 2],
+    samples: Vec<Units>,
+}
+
+/// Seconds for one piece of each kind of work.
+#[derive(Clone, Copy, Debug, Default)]
+struct Units {
+    gather: f64,
+    gather_weights: f64,
+    prg: f64,
+    hash: f64,
+    copy: f64,
+    aead: f64,
+    loopback: f64,
+    gf64: f64,
+    permutation: f64,
+}
+
+#[expect(clippy::disallowed_methods, reason = "measuring is what this program is for")]
+fn time(work: impl FnOnce()) -> f64 {
+    let begun = Instant::now();
+    work();
+    begun.elapsed().as_secs_f64()
+}
+
+/// The least time of a few: what disturbs one of them is not part of the work.
+fn best(mut work: impl FnMut()) -> f64 {
+    const TRIES: usize = 3;
+    (0..TRIES).map(|_| time(&mut work)).fold(f64::INFINITY, f64::min)
+}
+
+impl Limits {
+    /// Prepares buffers that are in memory already: what is measured is work, not the system's handing out of pages.
+    pub fn new(shape: Shape) -> Self {
+        let table = |byte| {
+            let mut table = zeroed_table(shape.bytes());
+            table.fill(byte);
+            table
+        };
+        let index = permutation::sample(&Prg::new(&[1; 32]), shape.rows as usize);
+        Self { shape, index, tables: [table(1), table(2)], samples: Vec::new() }
+    }
+
+    /// Measures every kind of work once more.
+    ///
+    /// # Errors
+    /// If loopback does not work.
+    pub fn sample(&mut self) -> Result<()> {
+        let (width, rows) = (self.shape.width as usize, self.shape.rows as usize);
+        let [a, b] = &mut self.tables;
+        let prg = Prg::new(&[2; 32]);
+        let mut units = Units {
+            gather: best(|| gather(a, b, width, &self.index)),
+            prg: best(|| prg.xor_at(0, a)),
+            hash: best(|| {
+                black_box(Header::digest_of(a));
+            }),
+            copy: best(|| xor_into(a, b)),
+            aead: aead(a).min(aead(a)),
+            loopback: loopback(a)?.min(loopback(a)?),
+            permutation: best(|| {
+                black_box(permutation::sample(&prg, rows));
+            }),
+            ..Units::default()
+        };
+        let (from, mut to) = (vec![3; rows * WEIGHT_BYTES], vec![4; rows * WEIGHT_BYTES]);
+        units.gather_weights = best(|| gather(&mut to, &from, WEIGHT_BYTES, &self.index));
+        drop((from, to));
+        let (vector, words) = (vec![5; width / WEIGHT_BYTES], vec![6; rows]);
+        units.gf64 = best(|| {
+            black_box(replicated_rows(&vector, width, &words, &words, a, b));
+        });
+        self.samples.push(units);
+        Ok(())
+    }
+
+    /// The limit of a phase.
+    pub fn parts(&self, phase: fn(&Work) -> Parts) -> Parts {
+        let middle = |unit: fn(&Units) -> f64| median(self.samples.iter().map(unit).collect());
+        let units = Units {
+            gather: middle(|u| u.gather),
+            gather_weights: middle(|u| u.gather_weights),
+            prg: middle(|u| u.prg),
+            hash: middle(|u| u.hash),
+            copy: middle(|u| u.copy),
+            aead: middle(|u| u.aead),
+            loopback: middle(|u| u.loopback),
+            gf64: middle(|u| u.gf64),
+            permutation: middle(|u| u.permutation),
+        };
+        let weighted = (f64::from(self.shape.width) + WEIGHT_BYTES as f64) / f64::from(self.shape.width);
+        phase(&Work { units, weighted })
+    }
+}
+
+/// What pieces of work take, to be added up by a phase's formula.
+pub struct Work {
+    units: Units,
+    /// Size of a table with weights, in tables.
+    weighted: f64,
+}
+
+impl Work {
+    /// Vote, shuffle and verification.
+    pub fn online(&self) -> Parts {
+        let u = &self.units;
+        BTreeMap::from([
+            ("gather", 6.0 * u.gather),
+            ("prg", 6.0 * u.prg),
+            ("hash", 12.0 * u.hash),
+            ("copy", 6.0 * u.copy),
+            ("aead", 3.0 * u.aead),
+            ("loopback", 3.0 * u.loopback),
+        ])
+    }
+
+    /// Three Shuffle-Pairs and their checks.
+    pub fn preprocessing(&self) -> Parts {
+        let (u, m) = (&self.units, self.weighted);
+        BTreeMap::from([
+            ("gather", 14.0 * u.gather + 12.0 * u.gather_weights),
+            ("prg", (38.0 * m + 10.0) * u.prg),
+            ("hash", (12.0 * m + 2.0) * u.hash),
+            ("copy", (24.0 * m + 2.0) * u.copy),
+            ("aead", 6.0 * m * u.aead),
+            ("loopback", 6.0 * m * u.loopback),
+            ("gf64", 18.0 * u.gf64),
+            ("permutation", 6.0 * u.permutation),
+        ])
+    }
+
+    /// The three parties' shares of α_out, one of which travels.
+    pub fn opening(&self) -> Parts {
+        let u = &self.units;
+        BTreeMap::from([
+            ("prg", 6.0 * u.prg),
+            ("hash", u.hash),
+            ("copy", 5.0 * u.copy),
+            ("aead", u.aead),
+            ("loopback", u.loopback),
+        ])
+    }
+}
+
+/// Seals and opens a table in records, on all cores.
+fn aead(table: &mut [u8]) -> f64 {
+    let key = UnboundKey::new(&AES_128_GCM, &[7; 16]).map(LessSafeKey::new).expect("the key has 16 bytes");
+    let nonce = |record: usize| {
+        let mut nonce = [0; 12];
+        nonce[..8].copy_from_slice(&(record as u64).to_le_bytes());
+        Nonce::assume_unique_for_key(nonce)
+    };
+    // Each record's tag is kept beside it while it is closed.
+    let sealed = |(i, record): (usize, &mut [u8])| {
+        let tag = key.seal_in_place_separate_tag(nonce(i), Aad::empty(), record).expect("records are short");
+        let mut joined = [0; 16];
+        joined.copy_from_slice(tag.as_ref());
+        joined
+    };
+    let mut tags = Vec::new();
+    let seal = time(|| tags = table.par_chunks_mut(RECORD).enumerate().map(sealed).collect());
+    let open = time(|| {
+        table.par_chunks(RECORD).zip(&tags).enumerate().for_each_init(
+            || vec![0; RECORD],
+            |out, (i, (record, tag))| {
+                let out = &mut out[..record.len()];
+                key.open_separate_gather(nonce(i), Aad::empty(), record, tag, out).expect("nothing was changed");
+            },
+        );
+    });
+    seal + open
+}
+
+/// Sends a table over TCP, by as many connections at once as there are pairs of cores; the time for one.
+fn loopback(table: &[u8]) -> Result<f64> {
+    let pairs = (rayon::current_num_threads() / 2).max(1);
+    let listener = TcpListener::bind("127.0.0.1:0").context("loopback cannot be used")?;
+    let address = listener.local_addr()?;
+    let mut connections = Vec::new();
+    for _ in 0..pairs {
+        let to = TcpStream::connect(address)?;
+        let (from, _) = listener.accept()?;
+        to.set_nodelay(true)?;
+        connections.push((to, from));
+    }
+    let seconds = time(|| {
+        std::thread::scope(|scope| {
+            for (to, from) in &mut connections {
+                scope.spawn(|| table.chunks(WRITE).try_for_each(|piece| to.write_all(piece)));
+                scope.spawn(|| {
+                    let mut buffer = vec![0; WRITE];
+                    let mut missing = table.len();
+                    while missing > 0 {
+                        match from.read(&mut buffer) {
+                            Ok(n) if n > 0 => missing -= n,
+                            _ => break,
+                        }
+                    }
+                });
+            }
+        });
+    });
+    Ok(seconds / pairs as f64)
+}

@@ -1,0 +1,59 @@
+//! What a benchmark reports.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::Serialize;
+
+/// One phase, measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Measurement {
+    /// Which phase.
+    pub phase: &'static str,
+    /// Rows of the table.
+    pub rows: u32,
+    /// Bytes of a row.
+    pub width: u32,
+    /// From the moment at which all three servers may begin until the slowest has finished: median over the runs.
+    pub seconds: f64,
+    /// The sum of `limit_parts`.
+    pub limit_seconds: f64,
+    /// `seconds / limit_seconds`.
+    pub ratio: f64,
+    /// The longest chain of messages each of which caused the next.
+    pub rounds: u32,
+    /// Bytes of message bodies that each party sent.
+    pub bytes_sent: Vec<u64>,
+    /// What the formulas allow all parties together ([`ostrakon_replicated::cost`]), constants included.
+    pub formula_bytes: u64,
+    /// The most memory that each party had resident in this phase, in any run; 0 where the system does not tell.
+    pub peak_rss: Vec<u64>,
+    /// Seconds that the unavoidable work takes on all cores, by kind ([`crate::limit`]).
+    pub limit_parts: BTreeMap<&'static str, f64>,
+}
+
+/// The middle of some values; of two middle ones the lower.
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[(values.len() - 1) / 2]
+}
+
+/// The measurements as a table for people.
+pub fn table(measurements: &[Measurement]) -> String {
+    let mut text = format!(
+        "{:<17} {:>9} {:>6} {:>9} {:>9} {:>6} {:>7} {:>12} {:>10}\n",
+        "phase", "rows", "width", "seconds", "limit", "ratio", "rounds", "bytes sent", "peak MiB"
+    );
+    for m in measurements {
+        let sent: u64 = m.bytes_sent.iter().sum();
+        let peak = m.peak_rss.iter().max().copied().unwrap_or(0) >> 20;
+        let row = format!(
+            "{:<17} {:>9} {:>6} {:>9.4} {:>9.4} {:>6.2} {:>7} {:>12} {:>10}",
+            m.phase, m.rows, m.width, m.seconds, m.limit_seconds, m.ratio, m.rounds, sent, peak
+        );
+        writeln!(text, "{row}").expect("text can be written to");
+        let parts = m.limit_parts.iter().map(|(name, seconds)| format!("{name} {:.1}", seconds * 1e3));
+        writeln!(text, "  limit in ms: {}", parts.collect::<Vec<_>>().join(", ")).expect("text can be written to");
+    }
+    text
+}

@@ -1,0 +1,193 @@
+//! One party of a benchmark: a process that does what it is told by line.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, Write};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use bytes::Bytes;
+use ostrakon_crypto::{Digest, SigningKey, VerifyingKey, merkle};
+use ostrakon_kernels::{Prg, zeroed_table};
+use ostrakon_net::{Config, Identity, Mesh, Quota, Reach, Timing};
+use ostrakon_party::{Header, Instance, Party, PartyId, Roster};
+use ostrakon_replicated::Stock;
+use ostrakon_replicated::epoch::{self, Marks, Mixed};
+use ostrakon_replicated::messages::{BatchSpec, EpochSpec};
+use ostrakon_replicated::pair::Pair;
+use ostrakon_replicated::preprocessing;
+use ostrakon_replicated::seeds::BatchSeeds;
+use ostrakon_replicated::setup::{self, SharedKeys};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+
+use crate::control::{Command, Reply, Report};
+use crate::memory;
+
+/// Carries out commands from standard input until it ends.
+///
+/// # Errors
+/// If a command cannot be carried out.
+pub fn run() -> Result<()> {
+    let runtime = Runtime::new().context("the network's threads cannot be started")?;
+    let mut seed = [0; 32];
+    random(&mut seed)?;
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).context("no port can be bound")?;
+    let port = listener.local_addr()?.port();
+    let key = SigningKey::from_seed(&seed).verifying_key();
+    let mut lines = std::io::stdin().lock().lines();
+    let mut next = || -> Result<Option<Command>> {
+        let Some(line) = lines.next() else { return Ok(None) };
+        Ok(Some(serde_json::from_str(&line?)?))
+    };
+    let Some(Command::Bind) = next()? else { return Ok(()) };
+    answer(&Reply::Bound { port, key })?;
+    let Some(Command::Join { keys, ports }) = next()? else { return Ok(()) };
+    let mut server = runtime.block_on(Server::join(seed, &key, listener, keys, &ports))?;
+    answer(&Reply::Done(Report::default()))?;
+    while let Some(command) = next()? {
+        memory::reset_peak();
+        let mut report = server.carry_out(&runtime, command)?;
+        report.peak_rss = memory::peak();
+        answer(&Reply::Done(report))?;
+    }
+    Ok(())
+}
+
+fn answer(reply: &Reply) -> Result<()> {
+    let mut line = serde_json::to_string(reply)?;
+    line.push('\n');
+    let mut output = std::io::stdout().lock();
+    output.write_all(line.as_bytes())?;
+    Ok(output.flush()?)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a party process is where randomness enters")]
+fn random(bytes: &mut [u8]) -> Result<()> {
+    getrandom::fill(bytes).map_err(|error| anyhow!("the system gives no random bytes: {error}"))
+}
+
+fn secret() -> Result<[u8; 32]> {
+    let mut bytes = [0; 32];
+    random(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Marks in memory: what is measured is the engine, not a disk.
+#[derive(Default)]
+struct Memory(Mutex<BTreeMap<String, Vec<u8>>>);
+
+impl Marks for Memory {
+    fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
+        let mut marks = self.0.lock().map_err(|_| "a mark could not be written")?;
+        Ok(marks.entry(name.to_owned()).or_insert_with(|| value.to_vec()).clone())
+    }
+}
+
+struct Server {
+    party: Party,
+    keys: SharedKeys,
+    marks: Memory,
+    stock: Option<Stock>,
+    beta: Bytes,
+    mixed: Option<Mixed>,
+}
+
+impl Server {
+    /// Connects with the other parties and runs the set-up.
+    async fn join(
+        seed: [u8; 32],
+        key: &VerifyingKey,
+        listener: TcpListener,
+        keys: Vec<VerifyingKey>,
+        ports: &[u16],
+    ) -> Result<Self> {
+        let id = keys.iter().position(|k| k == key).context("this party is not among the parties")?;
+        let id = PartyId(u8::try_from(id)?);
+        let roster = Arc::new(Roster { session: setup::setup_session(&keys), keys });
+        let mesh = Mesh::start(Config {
+            id,
+            roster: roster.clone(),
+            identity: Identity::from_seed(&seed),
+            listener,
+            addresses: roster.parties().zip(ports).map(|(party, port)| (party, format!("127.0.0.1:{port}"))).collect(),
+            timing: Timing::default(),
+            quota: Quota::default(),
+        })?;
+        while mesh.peer_states().values().any(|peer| peer.reach != Reach::Direct) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let signing = Arc::new(SigningKey::from_seed(&seed));
+        let party = Party::new(id, roster.clone(), signing.clone(), mesh.channel());
+        let keys = setup::run(&party, secret()?).await?;
+        let roster = Arc::new(Roster { session: keys.session(), keys: roster.keys.clone() });
+        let party = Party::new(id, roster, signing, mesh.channel());
+        Ok(Self { party, keys, marks: Memory::default(), stock: None, beta: Bytes::new(), mixed: None })
+    }
+
+    fn carry_out(&mut self, runtime: &Runtime, command: Command) -> Result<Report> {
+        match command {
+            Command::Bind | Command::Join { .. } => bail!("the party has joined already"),
+            Command::Prepare(spec) => {
+                let prepared = preprocessing::prepare(&self.party, &self.keys, spec, secret()?);
+                self.stock = Some(runtime.block_on(prepared)?);
+                Ok(self.report(spec.instance(), String::new()))
+            }
+            Command::Hold => self.hold(),
+            Command::Shuffle => {
+                let stock = self.stock.take().context("no batch is prepared")?;
+                let spec = epoch_of(stock.spec);
+                let shuffled = epoch::shuffle_shared(&self.party, stock, spec, self.beta.clone(), &self.marks);
+                self.mixed = Some(runtime.block_on(shuffled)?);
+                Ok(self.report(spec.instance(), String::new()))
+            }
+            Command::Open(spec) => {
+                let mixed = self.mixed.take().context("nothing is shuffled")?;
+                let opened = runtime.block_on(mixed.open());
+                let digest = Header::digest_of(&opened.table);
+                Ok(self.report(epoch_of(spec).instance(), digest.to_hex()))
+            }
+            Command::Retire(spec) => {
+                self.forget(epoch_of(spec).instance());
+                self.beta = Bytes::new();
+                Ok(Report::default())
+            }
+            Command::CommitSlots(spec) => Ok(self.commit_slots(&spec)),
+        }
+    }
+
+    fn report(&self, instance: Instance, result: String) -> Report {
+        let meter = &self.party.meter;
+        Report { bytes: meter.bytes_sent(instance), rounds: meter.rounds(instance), peak_rss: 0, result }
+    }
+
+    fn forget(&self, instance: Instance) {
+        self.party.retire(instance);
+        self.party.meter.forget(instance);
+    }
+
+    fn hold(&mut self) -> Result<Report> {
+        let stock = self.stock.as_ref().context("no batch is prepared")?;
+        self.forget(stock.spec.instance());
+        stock.warm();
+        let mut beta = zeroed_table(stock.spec.shape.bytes());
+        Prg::new(&[9; 32]).fill(&mut beta);
+        self.beta = beta.into();
+        Ok(Report::default())
+    }
+
+    fn commit_slots(&self, spec: &BatchSpec) -> Report {
+        let session = self.party.roster.session.0;
+        let seeds = BatchSeeds::of_party(&self.keys, spec);
+        for pair in Pair::of_party(self.party.id.0) {
+            let leaves = preprocessing::slot_leaves(spec, &session, pair, seeds.of(pair));
+            std::hint::black_box(merkle::root(leaves));
+        }
+        Report::default()
+    }
+}
+
+/// The epoch that uses up a batch.
+fn epoch_of(batch: BatchSpec) -> EpochSpec {
+    EpochSpec { context: Digest([1; 32]), number: batch.number, batch, minimum: 0, robust: false }
+}
