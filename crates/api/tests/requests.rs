@@ -1,0 +1,146 @@
+//! Requests to a server that has not found the others yet: what the HTTP layer itself decides.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::{Method, Request, StatusCode, header};
+use futures::future::BoxFuture;
+use ostrakon_api::{Options, Problem, router};
+use ostrakon_broadcast::Engine;
+use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
+use ostrakon_node::config::{Config, ServerConfig, StockTargets};
+use ostrakon_node::{EngineProvider, Service, SetUp};
+use ostrakon_party::{Party, SessionId};
+use tower::ServiceExt;
+
+const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+const ROOM: &str = "/api/v1/rooms/00112233445566778899aabbccddeeff";
+
+/// The set-up waits for servers that never come.
+struct Lonely;
+
+impl EngineProvider for Lonely {
+    fn setup_session(&self, _: &[VerifyingKey]) -> SessionId {
+        SessionId(Digest([1; 32]))
+    }
+    fn set_up(&self, _: Party, _: [u8; 32]) -> BoxFuture<'static, Result<SetUp, String>> {
+        Box::pin(std::future::pending())
+    }
+    fn engine(&self, _: Party, _: &[u8]) -> Result<Arc<dyn Engine>, String> {
+        Err("there has been no set-up".to_owned())
+    }
+}
+
+/// A server and the directory that it needs.
+async fn server() -> (Router, Service, tempfile::TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let card = |n: u8| ServerConfig {
+        name: format!("server {n}"),
+        url: format!("http://127.0.0.1:{n}"),
+        address: format!("127.0.0.1:{n}"),
+        key: SigningKey::from_seed(&[n; 32]).verifying_key(),
+    };
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let config = Config {
+        party: 0,
+        data: directory.path().join("data"),
+        identity_file: file("identity.key", &"01".repeat(32)),
+        admin_token_file: file("admin.token", TOKEN),
+        http: any,
+        mesh: any,
+        stock: StockTargets::default(),
+        servers: (1..=3).map(card).collect(),
+    };
+    let service = Service::start(config, Arc::new(Lonely)).await.unwrap();
+    (router(service.clone(), &Options::default()), service, directory)
+}
+
+fn request(method: Method, path: &str, token: Option<&str>, body: &str) -> Request<Body> {
+    let request = Request::builder().method(method).uri(path).header(header::CONTENT_TYPE, "application/json");
+    let request = match token {
+        Some(token) => request.header(header::AUTHORIZATION, format!("Bearer {token}")),
+        None => request,
+    };
+    request.body(Body::from(body.to_owned())).unwrap()
+}
+
+async fn problem(router: &Router, request: Request<Body>) -> Problem {
+    let response = router.clone().oneshot(request).await.unwrap();
+    let status = response.status();
+    assert_eq!(response.headers()[header::CONTENT_TYPE], "application/problem+json");
+    assert_eq!(response.headers()[header::ACCESS_CONTROL_ALLOW_ORIGIN], "*");
+    assert!(response.headers().contains_key(header::CONTENT_SECURITY_POLICY));
+    let body = to_bytes(response.into_body(), 1 << 16).await.unwrap();
+    let problem: Problem = serde_json::from_slice(&body).unwrap();
+    assert_eq!(problem.status, status.as_u16());
+    assert!(!problem.detail.is_empty());
+    problem
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_refusal_is_a_problem_document_with_its_status() {
+    let (router, service, _directory) = server().await;
+    let large = format!("{{\"name\":\"{}\"}}", "x".repeat(70_000));
+    let wrong = TOKEN.replace('0', "1");
+    let presence = format!("{ROOM}/presence");
+    for (method, path, token, body, status) in [
+        (Method::POST, "/api/v1/rooms", Some(TOKEN), "{", 400),
+        (Method::POST, "/api/v1/rooms", Some(TOKEN), "{}", 422),
+        (Method::POST, "/api/v1/rooms", Some(TOKEN), "{\"name\":\"a\",\"unknown\":1}", 422),
+        (Method::POST, "/api/v1/rooms", Some(TOKEN), large.as_str(), 413),
+        (Method::POST, "/api/v1/rooms", Some(TOKEN), "{\"name\":\"a\"}", 503),
+        (Method::POST, "/api/v1/rooms", Some(wrong.as_str()), "{\"name\":\"a\"}", 401),
+        (Method::POST, "/api/v1/rooms", None, "{\"name\":\"a\"}", 401),
+        (Method::GET, "/api/v1/rooms", Some(""), "", 401),
+        (Method::DELETE, ROOM, None, "", 401),
+        (Method::PUT, ROOM, None, "", 405),
+        (Method::GET, presence.as_str(), None, "", 405),
+        (Method::POST, presence.as_str(), None, "{\"key\":\"AA\"}", 422),
+        (Method::GET, "/api/v1/rooms/xyz/status", None, "", 404),
+        (Method::GET, "/api/v1/servers", None, "", 503),
+        (Method::GET, "/api/v1/nothing", None, "", 404),
+        (Method::GET, "/nothing", None, "", 404),
+    ] {
+        let what = format!("{method} {path} {token:?} {}", &body[..body.len().min(40)]);
+        assert_eq!(problem(&router, request(method, path, token, body)).await.status, status, "{what}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_must_be_json_and_waits_are_numbers() {
+    let (router, service, _directory) = server().await;
+    let text = Request::post(format!("{ROOM}/presence")).body(Body::from("{}")).unwrap();
+    assert_eq!(problem(&router, text).await.status, 415);
+    let wait = request(Method::GET, &format!("{ROOM}/status?wait=-1"), None, "");
+    assert_eq!(problem(&router, wait).await.status, 400);
+    let epoch = request(Method::GET, &format!("{ROOM}/epochs/-1/issue?key=a&signature=b"), None, "");
+    assert_eq!(problem(&router, epoch).await.status, 404);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_the_others_is_healthy_but_not_ready() {
+    let (router, service, _directory) = server().await;
+    let ask = async |path: &str| {
+        let response = router.clone().oneshot(request(Method::GET, path, None, "")).await.unwrap();
+        let status = response.status();
+        (status, String::from_utf8(to_bytes(response.into_body(), 1 << 20).await.unwrap().to_vec()).unwrap())
+    };
+    assert_eq!(ask("/healthz").await.0, StatusCode::OK);
+    let (status, body) = ask("/readyz").await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    let readiness: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(readiness["ready"], false);
+    assert_eq!(readiness["missing"], serde_json::json!(["server 2", "server 3"]));
+    assert_eq!(ask("/metrics").await.0, StatusCode::OK);
+    assert_eq!(ask("/api/v1/openapi.json").await.0, StatusCode::OK);
+    service.stop().await;
+}
