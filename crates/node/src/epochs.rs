@@ -137,3 +137,6 @@ pub fn tally(verdicts: &[Option<Verdict>; SERVERS], servers: &Servers) -> Tally 
     }
     if refusals > SERVERS - QUORUM { Tally::Nothing } else { Tally::Open }
 }
+
+#[cfg(test)]
+mod tests;

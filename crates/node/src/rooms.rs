@@ -500,3 +500,6 @@ impl World {
 pub fn table_bytes(shape: Shape) -> u64 {
     u64::from(shape.rows) * u64::from(shape.width)
 }
+
+#[cfg(test)]
+mod tests;

@@ -135,3 +135,6 @@ pub fn assign(world: &World, me: PartyId, id: &RoomId, present: &[VerifyingKey])
     let slots: Vec<_> = free.zip(without.copied()).take(MOST_SLOTS).collect();
     (!slots.is_empty()).then_some(Body::Assigned { room: *id, epoch: collecting.number, slots })
 }
+
+#[cfg(test)]
+mod tests;

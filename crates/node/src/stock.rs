@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use ostrakon_broadcast::engine::Shape;
 use tokio::sync::mpsc;
@@ -15,6 +16,10 @@ use crate::announcement::Body;
 use crate::clock;
 use crate::core::Core;
 use crate::rooms::Held;
+
+/// A preparation that takes longer is given up: the rest of the stock shall not wait for ever for a server that was cut
+/// off in the middle of one. Dropping a batch harms nothing.
+const LONGEST_PREPARATION: Duration = Duration::from_secs(600);
 
 /// Prepares batches until the server stops.
 pub(crate) async fn run(core: Arc<Core>, mut planned: mpsc::UnboundedReceiver<u64>) {
@@ -44,12 +49,16 @@ async fn prepare(core: &Arc<Core>, number: u64, shape: Shape) -> Result<(), Stri
     }
     let work = core.engine.prepare(number, shape, clock::random());
     let watching = Arc::clone(core);
+    let limit = tokio::time::sleep(LONGEST_PREPARATION);
     let given_up = async move {
         let lost = |world: &crate::rooms::World| world.batches.get(&number).is_none_or(|info| info.dropped != 0);
-        watching.wait_until(lost).await;
+        tokio::select! {
+            () = watching.wait_until(lost) => {}
+            () = limit => {}
+        }
     };
     let Some(result) = core.on_engine_thread(work, given_up).await else {
-        return Err("another server does not have it".into());
+        return Err("another server dropped it, or a server has been silent for too long".into());
     };
     let bytes = match result {
         Ok(bytes) => bytes,

@@ -1,0 +1,261 @@
+//! The agreed state: what is valid, and that the order of concurrent announcements does not matter.
+
+use ostrakon_broadcast::room::{EngineKind, Mode};
+
+use super::*;
+
+const P0: PartyId = PartyId(0);
+const P1: PartyId = PartyId(1);
+const P2: PartyId = PartyId(2);
+
+/// A state with the logs that led to it.
+#[derive(Clone, Default)]
+struct Server {
+    world: World,
+    delivered: [u64; SERVERS],
+}
+
+impl Server {
+    fn say(&self, author: PartyId, body: Body) -> (PartyId, Announcement) {
+        (author, Announcement { after: self.delivered, body })
+    }
+
+    fn judge(&self, (author, announcement): &(PartyId, Announcement)) -> Result<Option<Change>, Invalid> {
+        self.world.judge(*author, self.delivered[author.index()], announcement, 5)
+    }
+
+    fn deliver(&mut self, said: &(PartyId, Announcement)) -> Result<Vec<Effect>, Invalid> {
+        let change = self.judge(said)?;
+        self.delivered[said.0.index()] += 1;
+        Ok(change.map(|change| self.world.apply(&change, 5)).unwrap_or_default())
+    }
+
+    fn deliver_all(&mut self, author: PartyId, bodies: impl IntoIterator<Item = Body>) -> Vec<Effect> {
+        let deliver = |body| self.deliver(&self.say(author, body).clone()).expect("valid");
+        bodies.into_iter().flat_map(deliver).collect()
+    }
+}
+
+fn descriptor(name: &str) -> RoomDescriptor {
+    RoomDescriptor {
+        name: name.into(),
+        engine: EngineKind::Ruffle,
+        mode: Mode::Fair,
+        payload: 32,
+        capacity: 9,
+        seconds: 1,
+        minimum: 2,
+        nonce: [1; 16],
+    }
+}
+
+fn room() -> RoomId {
+    descriptor("r").id()
+}
+
+fn shape() -> Shape {
+    Shape::of(&descriptor("r"))
+}
+
+fn key(n: u8) -> VerifyingKey {
+    VerifyingKey([n; 32])
+}
+
+fn assigned(slots: &[(u32, u8)]) -> Body {
+    Body::Assigned { room: room(), epoch: 0, slots: slots.iter().map(|(slot, n)| (*slot, key(*n))).collect() }
+}
+
+/// A room with two batches that are ready everywhere.
+fn stocked() -> Server {
+    let mut server = Server::default();
+    server.deliver_all(P1, [Body::RoomCreated(descriptor("r"))]);
+    for number in 0..2 {
+        let effects = server.deliver_all(P0, [Body::BatchPlanned { number, shape: shape() }]);
+        assert_eq!(effects, [Effect::Prepare(number)]);
+        for party in [P0, P1, P2] {
+            server.deliver_all(party, [Body::BatchReady { number }]);
+        }
+    }
+    server
+}
+
+/// The same with an epoch that collects.
+fn collecting() -> Server {
+    let mut server = stocked();
+    let effects = server.deliver_all(P0, [Body::EpochOpened { room: room(), number: 0, batch: 0 }]);
+    assert_eq!(effects, [Effect::Load(EpochId { room: room(), number: 0 })]);
+    server
+}
+
+fn refused(server: &Server, author: PartyId, body: Body) -> &'static str {
+    server.judge(&server.say(author, body)).expect_err("invalid").0
+}
+
+#[test]
+fn an_epoch_goes_from_opening_to_its_computation() {
+    let mut server = collecting();
+    server.deliver_all(P1, [assigned(&[(1, 1), (4, 2)])]);
+    let epoch = server.world.rooms[&room()].collecting(0).unwrap();
+    assert_eq!((epoch.slot_of(&key(2)), epoch.begun_at), (Some(4), Some(5)));
+    let effects = server.deliver_all(P0, [Body::EpochClosed { room: room(), number: 0 }]);
+    assert_eq!(effects, [Effect::Compute(EpochId { room: room(), number: 0 })]);
+    let next = server.deliver_all(P0, [Body::EpochOpened { room: room(), number: 1, batch: 1 }]);
+    assert_eq!(next, [Effect::Load(EpochId { room: room(), number: 1 })]);
+}
+
+#[test]
+fn only_the_scheduler_schedules() {
+    let server = collecting();
+    for (body, rule) in [
+        (Body::BatchPlanned { number: 2, shape: shape() }, "plans batches"),
+        (Body::EpochOpened { room: room(), number: 1, batch: 1 }, "opens epochs"),
+        (Body::EpochClosed { room: room(), number: 0 }, "closes epochs"),
+        (Body::EpochVoided { room: room(), number: 0 }, "closes epochs"),
+    ] {
+        assert!(refused(&server, P1, body).contains(rule));
+    }
+}
+
+#[test]
+fn slots_of_another_class_taken_slots_and_second_slots_are_refused() {
+    let mut server = collecting();
+    server.deliver_all(P1, [assigned(&[(1, 1)])]);
+    assert!(refused(&server, P1, assigned(&[(2, 2)])).contains("own class"));
+    assert!(refused(&server, P1, assigned(&[(10, 2)])).contains("own class"), "beyond the capacity");
+    assert!(refused(&server, P1, assigned(&[(1, 2)])).contains("given out once"));
+    assert!(refused(&server, P1, assigned(&[(4, 2), (4, 3)])).contains("given out once"));
+    assert!(refused(&server, P1, assigned(&[(4, 1)])).contains("one slot"));
+    assert!(refused(&server, P1, assigned(&[(4, 2), (7, 2)])).contains("one slot"));
+    assert!(refused(&server, P1, assigned(&[])).contains("1 to 1024"));
+    let future = Body::Assigned { room: room(), epoch: 1, slots: vec![(4, key(2))] };
+    assert!(refused(&server, P1, future).contains("were opened"));
+    let nowhere = Body::Assigned { room: RoomId([0; 16]), epoch: 0, slots: vec![(4, key(2))] };
+    assert!(refused(&server, P1, nowhere).contains("no such room"));
+    // Another server may give the same key a slot; the lowest is the key's, in whatever order they come.
+    server.deliver_all(P0, [assigned(&[(0, 1)])]);
+    assert_eq!(server.world.rooms[&room()].collecting(0).unwrap().slot_of(&key(1)), Some(0));
+}
+
+#[test]
+fn batches_are_numbered_in_order_used_once_and_by_everybody() {
+    let mut server = stocked();
+    for number in [1, 3, u64::MAX] {
+        assert!(refused(&server, P0, Body::BatchPlanned { number, shape: shape() }).contains("one after another"));
+    }
+    let strange = Body::BatchPlanned { number: 2, shape: Shape { rows: u32::MAX, width: u32::MAX } };
+    assert!(refused(&server, P0, strange).contains("shape of a room"));
+    server.deliver_all(P0, [Body::BatchPlanned { number: 2, shape: shape() }, Body::BatchReady { number: 2 }]);
+    let open = |number, batch| Body::EpochOpened { room: room(), number, batch };
+    assert!(refused(&server, P0, open(0, 2)).contains("not ready"));
+    assert!(refused(&server, P0, open(0, 9)).contains("never planned"));
+    assert!(refused(&server, P0, open(1, 0)).contains("one after another"));
+    server.deliver_all(P0, [open(0, 0)]);
+    assert!(refused(&server, P0, open(1, 1)).contains("one after another"), "while one collects");
+    server.deliver_all(P0, [Body::EpochClosed { room: room(), number: 0 }]);
+    assert!(refused(&server, P0, open(1, 0)).contains("used up"));
+}
+
+#[test]
+fn rooms_are_within_limits() {
+    let server = Server::default();
+    let bad = RoomDescriptor { payload: 7, ..descriptor("x") };
+    assert!(refused(&server, P2, Body::RoomCreated(bad)).contains("limits"));
+    let huge = RoomDescriptor { payload: 4096, capacity: 1 << 20, ..descriptor("x") };
+    assert!(refused(&server, P2, Body::RoomCreated(huge)).contains("too large"));
+    let mut many = Server::default();
+    many.deliver_all(P2, (0..MOST_ROOMS).map(|n| Body::RoomCreated(descriptor(&n.to_string()))));
+    assert!(refused(&many, P2, Body::RoomCreated(descriptor("one more"))).contains("limited number"));
+    many.deliver_all(P1, [Body::RoomCreated(descriptor("another server's"))]);
+}
+
+#[test]
+fn an_announcement_names_its_own_place() {
+    let server = collecting();
+    let (author, mut announcement) = server.say(P1, assigned(&[(1, 1)]));
+    announcement.after[1] += 1;
+    assert!(server.judge(&(author, announcement)).is_err());
+}
+
+#[test]
+fn old_batches_fall_out_of_memory() {
+    let mut server = stocked();
+    let plans = (2..BATCHES_KEPT + 2).map(|number| Body::BatchPlanned { number, shape: shape() });
+    let effects = server.deliver_all(P0, plans);
+    assert!(effects.contains(&Effect::Discard(0)));
+    assert_eq!(server.world.batches.len() as u64, BATCHES_KEPT);
+}
+
+#[test]
+fn a_batch_that_a_server_lost_voids_its_epoch_when_the_scheduler_says_so() {
+    let mut server = collecting();
+    let effects = server.deliver_all(P2, [Body::BatchDropped { number: 0 }]);
+    assert!(effects.is_empty(), "an epoch collects with it");
+    let effects = server.deliver_all(P0, [Body::EpochVoided { room: room(), number: 0 }]);
+    assert_eq!(effects, [Effect::Discard(0)]);
+    assert_eq!(server.world.rooms[&room()].last.as_ref().unwrap().number, 0);
+    assert_eq!(server.deliver_all(P2, [Body::BatchDropped { number: 1 }]), [Effect::Discard(1)]);
+}
+
+/// Every order of the concurrent announcements, each author's own in its order, leads to the same state, and each is
+/// judged alike.
+#[test]
+fn the_order_of_concurrent_announcements_does_not_matter() {
+    let start = collecting();
+    // What each says without having heard the others.
+    let mut logs: [Vec<(PartyId, Announcement)>; SERVERS] = Default::default();
+    let said = [
+        (P0, assigned(&[(0, 9)])),
+        (P0, Body::EpochClosed { room: room(), number: 0 }),
+        (P0, Body::EpochOpened { room: room(), number: 1, batch: 1 }),
+        (P1, assigned(&[(1, 1)])),
+        (P1, Body::RoomClosed(room())),
+        (P1, assigned(&[(1, 3)])),
+        (P2, Body::BatchDropped { number: 1 }),
+        (P2, assigned(&[(2, 1), (5, 2)])),
+    ];
+    for (author, body) in said {
+        let mut after = start.delivered;
+        after[author.index()] += logs[author.index()].len() as u64;
+        logs[author.index()].push((author, Announcement { after, body }));
+    }
+    let mut ends = Vec::new();
+    interleave(&start, &logs, [0; SERVERS], &mut ends);
+    assert_eq!(ends.len(), 560, "8! / (3! 3! 2!)");
+    for end in &ends {
+        assert_eq!(agreed(&end.world), agreed(&ends[0].world));
+    }
+}
+
+fn interleave(
+    server: &Server,
+    logs: &[Vec<(PartyId, Announcement)>; SERVERS],
+    next: [usize; SERVERS],
+    ends: &mut Vec<Server>,
+) {
+    let mut last = true;
+    for author in 0..SERVERS {
+        let Some(said) = logs[author].get(next[author]) else { continue };
+        last = false;
+        let mut server = server.clone();
+        // An invalid announcement changes nothing, but counts.
+        if server.deliver(said).is_err() {
+            server.delivered[author] += 1;
+        }
+        let mut next = next;
+        next[author] += 1;
+        interleave(&server, logs, next, ends);
+    }
+    if last {
+        ends.push(server.clone());
+    }
+}
+
+/// What the servers must agree on: not versions and times of setbacks. The slots of a sealed epoch are on disk, cut by the
+/// announcement that sealed it.
+fn agreed(world: &World) -> World {
+    let mut world = world.clone();
+    world.version = 0;
+    world.setbacks = (0, 0);
+    world.rooms.values_mut().for_each(|room| room.version = 0);
+    world
+}

@@ -1,0 +1,155 @@
+//! When epochs open and close, who gets slots, what is prepared.
+
+use ostrakon_broadcast::room::{EngineKind, Mode, RoomDescriptor};
+
+use super::*;
+use crate::rooms::{BatchInfo, Computing, Held, Owner};
+
+fn descriptor(capacity: u32) -> RoomDescriptor {
+    RoomDescriptor {
+        name: "r".into(),
+        engine: EngineKind::Ruffle,
+        mode: Mode::Fair,
+        payload: 32,
+        capacity,
+        seconds: 10,
+        minimum: 2,
+        nonce: [0; 16],
+    }
+}
+
+fn key(n: u32) -> VerifyingKey {
+    let mut bytes = [0; 32];
+    bytes[..4].copy_from_slice(&n.to_le_bytes());
+    VerifyingKey(bytes)
+}
+
+fn batch(shape: Shape) -> BatchInfo {
+    BatchInfo { shape, ready: 7, dropped: 0, used: false, held: Held::File }
+}
+
+/// One room of nine slots, and batches of its shape.
+fn world(batches: u64) -> (World, RoomId) {
+    let mut world = World::default();
+    let id = descriptor(9).id();
+    world.rooms.insert(id, Room::new(descriptor(9), PartyId(0)));
+    for number in 0..batches {
+        world.batches.insert(number, batch(Shape::of(&descriptor(9))));
+    }
+    (world, id)
+}
+
+/// The same with an epoch that collects since time 1000, in which these slots are assigned and have submitted.
+fn with_slots(slots: &[u32]) -> (World, RoomId) {
+    let (mut world, id) = world(3);
+    world.batches.get_mut(&0).unwrap().used = true;
+    let mut collecting = Collecting::new(0, 0, 500);
+    for slot in slots {
+        collecting.begun_at = Some(1000);
+        collecting.assign(*slot, Owner { key: key(*slot), announcement: 0 });
+        collecting.submitted.insert(*slot);
+    }
+    let room = world.rooms.get_mut(&id).unwrap();
+    room.next_epoch = 1;
+    room.collecting = Some(collecting);
+    (world, id)
+}
+
+#[test]
+fn an_epoch_opens_when_a_batch_is_ready_and_not_before() {
+    let (mut world, id) = world(1);
+    assert_eq!(decide(&world, 0, 1), Some(Body::EpochOpened { room: id, number: 0, batch: 0 }));
+    world.batches.get_mut(&0).unwrap().ready = 5;
+    assert_eq!(decide(&world, 0, 1), None);
+    world.batches.get_mut(&0).unwrap().dropped = 2;
+    assert_eq!(decide(&world, 0, 1), Some(Body::BatchPlanned { number: 1, shape: Shape::of(&descriptor(9)) }));
+    world.rooms.get_mut(&id).unwrap().open = false;
+    assert_eq!(decide(&world, 0, 1), None);
+}
+
+#[test]
+fn an_epoch_closes_by_the_clock_if_it_has_its_minimum() {
+    let (mut world, id) = with_slots(&[0, 1, 2]);
+    let closed = Some(Body::EpochClosed { room: id, number: 0 });
+    assert_eq!(decide(&world, 10_999, 2), None);
+    assert_eq!(decide(&world, 11_000, 2), closed);
+    // Without the class of which most are held, one submission remains: below the minimum.
+    let (few, _) = with_slots(&[0, 1, 3]);
+    assert_eq!(decide(&few, 1_000_000, 2), None);
+    // An empty room uses up nothing.
+    let (idle, _) = with_slots(&[]);
+    assert_eq!(decide(&idle, 1_000_000_000, 2), None);
+    // Full before the time.
+    let (full, _) = with_slots(&[0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(decide(&full, 1001, 2), closed);
+    // Not while too many are unfinished.
+    let computing = Computing { batch: 9, phase: None };
+    let room = world.rooms.get_mut(&id).unwrap();
+    room.computing = (0..MOST_COMPUTING as u64).map(|number| (number + 10, computing)).collect();
+    assert_eq!(decide(&world, 11_000, 2), None);
+}
+
+#[test]
+fn a_class_without_slots_left_closes_the_epoch_in_the_end() {
+    let (mut world, id) = with_slots(&[1, 4, 7]);
+    world.rooms.get_mut(&id).unwrap().collecting.as_mut().unwrap().submitted.clear();
+    assert_eq!(decide(&world, 20_999, 2), None);
+    assert_eq!(decide(&world, 21_000, 2), Some(Body::EpochClosed { room: id, number: 0 }));
+}
+
+#[test]
+fn a_lost_batch_or_an_idle_closed_room_voids_the_epoch() {
+    let (mut world, id) = with_slots(&[0, 1, 2]);
+    let voided = Some(Body::EpochVoided { room: id, number: 0 });
+    world.batches.get_mut(&0).unwrap().dropped = 2;
+    assert_eq!(decide(&world, 11_000, 2), voided);
+    let (mut idle, _) = with_slots(&[]);
+    idle.rooms.get_mut(&id).unwrap().open = false;
+    assert_eq!(decide(&idle, 0, 2), voided);
+    let (mut busy, _) = with_slots(&[0, 1, 2]);
+    busy.rooms.get_mut(&id).unwrap().open = false;
+    assert_eq!(decide(&busy, 5_000, 2), None, "what is under way is finished");
+    assert_eq!(decide(&busy, 11_000, 2), Some(Body::EpochClosed { room: id, number: 0 }));
+}
+
+#[test]
+fn stock_is_planned_to_its_target_two_at_a_time_and_slowly_after_setbacks() {
+    let (mut world, _) = with_slots(&[]);
+    let shape = Shape::of(&descriptor(9));
+    // Two are ready; a target of five lacks three, of which two are prepared at a time.
+    assert_eq!(decide(&world, 0, 2), None);
+    for number in 3..5 {
+        assert_eq!(decide(&world, 0, 5), Some(Body::BatchPlanned { number, shape }));
+        world.batches.insert(number, BatchInfo { ready: 0, held: Held::Nothing, ..batch(shape) });
+    }
+    assert_eq!(decide(&world, 0, 5), None);
+    world.batches.get_mut(&3).unwrap().dropped = 1;
+    world.setbacks = (2, 10_000);
+    assert_eq!(decide(&world, 11_999, 5), None);
+    assert_eq!(decide(&world, 12_000, 5), Some(Body::BatchPlanned { number: 5, shape }));
+}
+
+#[test]
+fn slots_go_to_those_without_one_in_order_of_arrival() {
+    let (world, id) = with_slots(&[1]);
+    let present = [key(50), key(1), key(40), key(60)];
+    let Some(Body::Assigned { slots, epoch: 0, .. }) = assign(&world, PartyId(1), &id, &present) else {
+        panic!("slots are given out")
+    };
+    assert_eq!(slots, [(4, key(50)), (7, key(40))], "the class has no third one left");
+    assert_eq!(assign(&world, PartyId(1), &id, &[key(1)]), None);
+    let (full, _) = with_slots(&[1, 4, 7]);
+    assert_eq!(assign(&full, PartyId(1), &id, &[key(50)]), None);
+}
+
+#[test]
+fn classes_share_all_slots() {
+    for capacity in 3..20 {
+        let sum: u32 = (0..SERVERS).map(|class| slots_of_class(capacity, class)).sum();
+        assert_eq!(sum, capacity);
+        for class in 0..SERVERS {
+            let counted = (0..capacity).filter(|slot| *slot as usize % SERVERS == class).count();
+            assert_eq!(slots_of_class(capacity, class) as usize, counted);
+        }
+    }
+}
