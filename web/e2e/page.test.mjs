@@ -69,6 +69,36 @@ test('a message waits for company, survives a reload, and is said once', async (
   await Promise.all([anna.leave(), ben.leave()]);
 });
 
+test('with one server out of reach, people still speak', async () => {
+  const [anna, ben] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
+  for (const visitor of [anna, ben]) await visitor.page.route(`${new URL(link(2)).origin}/**`, (route) => route.abort());
+  await anna.open(link(0));
+  await anna.takesPart();
+  await ben.open(link(1));
+  await anna.page.getByText('does not answer').waitFor();
+  await anna.say('One of three is silent.');
+  await Promise.all([anna.reads('One of three is silent.'), ben.reads('One of three is silent.')]);
+  await Promise.all([anna.leave(), ben.leave()]);
+});
+
+test('a forged wall raises the alarm, and the true one is read elsewhere', async () => {
+  const visitor = await Visitor.arrive(browser);
+  await visitor.page.route(`${new URL(link(0)).origin}/api/v1/rooms/*/board*`, async (route) => {
+    const response = await route.fetch();
+    const page = await response.json();
+    const first = page.entries.find((/** @type {any} */ signed) => signed.entry.messages.length > 0);
+    if (first) first.entry.messages[0][0] ^= 1;
+    await route.fulfill({ response, json: page });
+  });
+  await visitor.open(link(0));
+  await visitor.page.getByRole('alert').getByText('A server showed something forged').waitFor();
+  await visitor.page.getByText(/alpha: entry \d+ bears a signature that server \d did not make/).waitFor();
+  await visitor.reads('Patience is a shard too.');
+  await visitor.isAccessible();
+  await visitor.picture('alarm');
+  await visitor.leave();
+});
+
 test('one tab of a browser takes part, and another one takes over', async () => {
   const first = await Visitor.arrive(browser);
   await first.open(link(0));

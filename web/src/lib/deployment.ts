@@ -2,7 +2,7 @@
 
 import { HttpServer, type Server } from './api';
 import { messageLimit, roomId, serversDigest } from './cryptography';
-import { count, record, text } from './shape';
+import { count, oneOf, record, text } from './shape';
 
 /** What a link says, apart from where it was opened. */
 export interface Pin {
@@ -29,16 +29,22 @@ export interface Deployment {
   name: string;
   seconds: number;
   minimum: number;
-  capacity: number;
   /** Bytes of the longest message. */
   limit: number;
+  /** Whether a server that is proved honest finishes an epoch alone after another one cheated, and so learns who wrote what. */
+  robust: boolean;
   closed: boolean;
 }
 
 /** The servers are not the ones that the link names: nothing must be sent. */
 export class WrongServers extends Error {}
 
-const settingsShape = record({ name: text, seconds: count, minimum: count, capacity: count });
+const settingsShape = record({
+  name: text,
+  seconds: count,
+  minimum: count,
+  mode: oneOf('fair', 'robust'),
+});
 
 export const ROUTE = /^#\/room\/([0-9a-f]{32})\/([0-9a-f]{64})$/;
 
@@ -65,10 +71,19 @@ export async function connect(pin: Pin, origin: string, at = (url: string): Serv
   const info = await firstAnswer(operators, (server) => server.room(pin.room));
   const descriptor = JSON.stringify(info.descriptor);
   if (roomId(descriptor) !== pin.room) throw new WrongServers(origin);
-  const { name, seconds, minimum, capacity } = settingsShape(info.descriptor);
-  const limit = messageLimit(descriptor);
-  const closed = info.state === 'closed';
-  return { pin, operators, servers: list.raw, descriptor, name, seconds, minimum, capacity, limit, closed };
+  const { name, seconds, minimum, mode } = settingsShape(info.descriptor);
+  return {
+    pin,
+    operators,
+    servers: list.raw,
+    descriptor,
+    name,
+    seconds,
+    minimum,
+    limit: messageLimit(descriptor),
+    robust: mode === 'robust',
+    closed: info.state === 'closed',
+  };
 }
 
 /** A server that does not answer is merely away; one that names other servers is not one of ours. */

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 
-import { fromBase64, toBase64 } from './api';
+import { fromBase64, toBase64, type Status } from './api';
 import { pinOf } from './deployment';
 import { Malformed, count, list, optional, record, text } from './shape';
 import { bytesOf, normalised } from './text';
-import { sections } from './view';
+import type { Report } from './statuses';
+import { epochView, isClosed, sections } from './view';
 import type { WallEntry } from './wall';
 
 const entry = (epoch: number, ...messages: string[]): WallEntry => ({ epoch, accepted: 3, signers: [0, 1], messages });
@@ -17,6 +18,34 @@ test('the wall runs from the newest epoch to the oldest, and silence is told in 
     { kind: 'spoken', entry: entry(3, 'a') },
     { kind: 'silent', from: 1, to: 2 },
   ]);
+});
+
+function report(change: Partial<Status> | null, reachable = true): Report {
+  const epoch = { number: 4, phase: 'collecting' as const, closes_in_ms: 900, assigned: 0, submitted: 0 };
+  const status = { version: 1, epoch, mixing: [{ number: 3 }], last: null, present: [2, 3, 4], board_length: 0, context: {} };
+  return { reachable, status: change && { ...status, ...change }, sealsAt: 1 };
+}
+
+test('a room is closed when two servers say so', () => {
+  const closed = report({ epoch: null });
+  expect(isClosed([closed, report({}), report({})])).toBe(false);
+  expect(isClosed([closed, report(null, false), report({}, false)])).toBe(false);
+  expect(isClosed([closed, report(null), closed])).toBe(true);
+});
+
+test('the epoch is the home server\'s, or of any that answers', () => {
+  const away = report({}, false);
+  const ahead = report({ epoch: null });
+  expect(epochView([report({}), report({}), away], 0)).toEqual({
+    number: 4,
+    waitsForStock: false,
+    sealsAt: 1,
+    mixing: [3],
+    present: 5,
+  });
+  expect(epochView([away, report({}), report({})], 0)?.present).toBe(7);
+  expect(epochView([ahead, away, away], 0)).toBeNull();
+  expect(epochView([], undefined)).toBeNull();
 });
 
 test('addresses that name no room are not taken for one', () => {

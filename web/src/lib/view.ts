@@ -28,6 +28,11 @@ export function epochView(reports: Report[], home: number | undefined): EpochVie
   };
 }
 
+/** Whether two servers say that the room takes nothing more: one of them is honest. */
+export function isClosed(reports: Report[]): boolean {
+  return reports.filter(({ reachable, status }) => reachable && status !== null && status.epoch === null).length >= 2;
+}
+
 /** A part of the wall: an epoch in which somebody spoke, or a run of epochs in which nobody did. */
 export type Section = { kind: 'spoken'; entry: WallEntry } | { kind: 'silent'; from: number; to: number };
 

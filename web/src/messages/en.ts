@@ -137,6 +137,8 @@ export const en = {
       'What you write may identify you: names, places, habits of language.',
       'This page came from one of the servers. A server that serves a changed page can break every promise to those who load it.',
     ],
+    robust:
+      'If a server is caught cheating, this room does not stop: another server finishes the epoch alone and learns who wrote what in it.',
   },
 };
 
