@@ -8,7 +8,7 @@
 
 use futures::future::BoxFuture;
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
-use ostrakon_party::{Party, PartyId};
+use ostrakon_party::{Party, PartyId, SessionId};
 
 use crate::room::{EpochId, Mode, RoomDescriptor, Servers};
 
@@ -211,10 +211,12 @@ pub fn slot_class(slot: u32, servers: usize) -> PartyId {
     PartyId(u8::try_from(slot % servers).expect("fewer than 256 servers"))
 }
 
-/// The digest of an epoch's context, bound into every signature made for it.
-pub fn context_digest(context: &EpochContext) -> Digest {
+/// The digest of an epoch's context, bound into every signature made for it. The session is part of it: a room with the same settings
+/// at other servers is another room.
+pub fn context_digest(session: &SessionId, context: &EpochContext) -> Digest {
     let mut transcript = ostrakon_crypto::Transcript::new("ostrakon/v1/broadcast/epoch context");
     transcript
+        .field(&session.0.0)
         .field(&context.epoch.room.0)
         .number(context.epoch.number)
         .number(context.batch)

@@ -16,7 +16,8 @@ use crate::preprocessing::{self, stated, sum_of};
 use crate::run::Run;
 use crate::seeds::{BatchSeeds, PairSeed};
 use crate::set_equality::{self, Stage};
-use crate::shuffle_pair;
+use crate::shares::Stored;
+use crate::shuffle_pair::{self, Permuting};
 
 /// What all parties said, by authenticated broadcast, in the preprocessing of a batch.
 #[derive(Clone, Copy)]
@@ -123,11 +124,12 @@ impl BatchEvidence {
         let mut table = preprocessing::input(spec, &seeds);
         let mut stages = Vec::new();
         let mut last = Digest([0; 32]);
+        let mut scratch = Stored::default();
         for (stage, pair) in STAGES.into_iter().enumerate() {
             let before = preprocessing::next_input(&seeds, stage, &table);
             let index = seeds.of(pair).permutation(spec.shape.rows);
-            let messages =
-                pair.members().map(|member| shuffle_pair::message(spec, &seeds, stage, &index, member, &before));
+            let permuting = Permuting { spec, seeds: &seeds, stage, index: &index, table: &before };
+            let messages = pair.members().map(|member| permuting.message(member, &mut scratch));
             let witness = pair.members()[0];
             let place = usize::from(crate::messages::stages_of(witness)[1] == stage);
             let signed = transcripts[usize::from(witness)].stages[place];
@@ -136,9 +138,11 @@ impl BatchEvidence {
                     return Some(signed.header.from);
                 }
             }
-            let stored = shuffle_pair::combine(spec, stage, &index, &before, [&messages[0], &messages[1]]);
+            let mut stored = permuting.permuted(&mut scratch);
+            messages.iter().for_each(|message| shuffle_pair::add_message(&mut stored, message));
             if stage == 2 {
-                last = Header::digest_of(&preprocessing::last_table(spec, &seeds, &index, &stored));
+                let table = preprocessing::last_table(spec, &seeds, &index, &stored, &mut scratch);
+                last = Header::digest_of(&table);
             }
             table = shuffle_pair::output(&seeds, stage, Some(stored));
             stages.push(Stage { before, after: table.clone() });
@@ -148,10 +152,14 @@ impl BatchEvidence {
         }
         let coin = coin::joint_coin(self.coins.iter().map(|opening| &opening.body[..]));
         let stages: [Stage; 3] = stages.try_into().ok()?;
+        let stated = [0, 1, 2].map(|party: usize| preprocessing::coin_of(&self.sums[party].body) == coin);
         (0..3u8).find_map(|party| {
+            let i = usize::from(party);
+            // A party is wrong about the coin only if both others contradict it; otherwise the coin shown here is not the true one.
+            let wrong_coin = !stated[i] && (0..3).all(|other| other == i || stated[other]);
             let right = set_equality::local_sums(party, spec, &seeds, &coin, &stages);
-            let opened = [0, 1, 2].map(|stage| sum_of(&self.sums[usize::from(party)].body, stage));
-            (right != opened).then_some(PartyId(party))
+            let opened = [0, 1, 2].map(|stage| sum_of(&self.sums[i].body, stage));
+            (wrong_coin || (stated[i] && right != opened)).then_some(PartyId(party))
         })
     }
 }
@@ -205,12 +213,14 @@ impl Delta {
     }
 }
 
-/// `π(table ⊕ R)`.
-pub fn permute(shape: Shape, index: &[u32], mask: &Prg, table: &[u8]) -> Vec<u8> {
-    let mut masked = zeroed_table(table.len());
-    mask.xor_from(0, table, &mut masked);
+/// `π(table ⊕ R)`. `scratch` is overwritten.
+pub fn permute(shape: Shape, index: &[u32], mask: &Prg, table: &[u8], scratch: &mut Vec<u8>) -> Vec<u8> {
+    if scratch.len() != table.len() {
+        *scratch = zeroed_table(table.len());
+    }
+    mask.xor_from(0, table, scratch);
     let mut out = zeroed_table(table.len());
-    gather(&mut out, &masked, shape.width as usize, index);
+    gather(&mut out, scratch, shape.width as usize, index);
     out
 }
 
@@ -314,7 +324,8 @@ impl ShuffleEvidence {
         let [permutation_seed, mask_seed] =
             [0, 32].map(|at| <[u8; 32]>::try_from(&self.seeds[at..at + 32]).expect("two seeds"));
         let index = permutation::sample(&Prg::new(&permutation_seed), shape.rows as usize);
-        let right = Header::digest_of(&permute(shape, &index, &Prg::new(&mask_seed), &self.input));
+        let mask = Prg::new(&mask_seed);
+        let right = Header::digest_of(&permute(shape, &index, &mask, &self.input, &mut Vec::new()));
         let (table_from, digest_from) = self.conflict.delta.senders();
         if self.conflict.table.header.digest != right { Some(PartyId(table_from)) } else { Some(PartyId(digest_from)) }
     }

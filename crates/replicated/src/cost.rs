@@ -13,7 +13,7 @@
 //!
 //! Commitments to slots travel as one root per pair during preprocessing; what they cost arises when pads are shown.
 
-use crate::messages::{LIST_ENTRY, PairStatement, Shape};
+use crate::messages::{LIST_ENTRY, PairStatement, SUM_OPENING, Shape};
 use crate::params::WEIGHT_BYTES;
 
 /// No signed header takes more bytes than this in a message body.
@@ -61,7 +61,7 @@ pub fn preprocessing(shape: Shape) -> Cost {
     let row = u64::from(shape.width) + WEIGHT_BYTES as u64;
     let statements = broadcast(2 * PairStatement::BYTES as u64) + broadcast(4 * SIGNED_HEADER + 32);
     let coin = broadcast(32) + broadcast(64);
-    let sums = broadcast(32) + broadcast(32 + 3 * 8);
+    let sums = broadcast(32) + broadcast(SUM_OPENING as u64);
     Cost { table: 6 * u64::from(shape.rows) * row, constant: statements + coin + sums }
 }
 

@@ -9,11 +9,12 @@ use ostrakon_party::{Body, Header, Instance, Party, Received};
 use crate::dispute::{self, Known};
 use crate::fault::{Evidence, Fault, Statement};
 use crate::messages::{EpochSpec, Kind, Subject};
+use crate::outcome::{Outcome, Standing};
 use crate::output;
 use crate::pads::{self, PadsEvidence, Show};
 use crate::pair::Pair;
 use crate::params::SLOT_SEED;
-use crate::run::{AsFault, Run};
+use crate::run::{Run, either};
 use crate::seal::{self, Sealed, Slot, guaranteed};
 use crate::shuffle::{self, Shuffled};
 use crate::slots::SlotSeeds;
@@ -52,15 +53,6 @@ impl From<Fault> for Unmixed {
     }
 }
 
-impl AsFault for Unmixed {
-    fn as_fault(&self) -> Option<&Fault> {
-        match self {
-            Unmixed::Fault(fault) => Some(fault),
-            _ => None,
-        }
-    }
-}
-
 /// A mixed table. Its rows are still masked by α_out unless a trusted server finished.
 pub struct Mixed(Inner);
 
@@ -86,7 +78,7 @@ pub fn spent_mark(spec: &EpochSpec) -> String {
     format!("batch {} spent on", spec.batch.number)
 }
 
-fn epoch_mark(instance: &Instance, what: &str) -> String {
+pub(crate) fn epoch_mark(instance: &Instance, what: &str) -> String {
     format!("epoch {} {} {what}", Digest(padded(&instance.scope)).to_hex().split_at(32).0, instance.number)
 }
 
@@ -100,7 +92,7 @@ fn padded(scope: &[u8; 16]) -> [u8; 32] {
 /// batch, the slots and the marks, so what it sends again is what it sent before.
 ///
 /// Marks, each written before the message that depends on it is sent: the sealed list that this server voted for; the table
-/// that the batch is spent on; the randomness of a trusted server's permutation.
+/// that the batch is spent on; the outcome and the certificate (`outcome.rs`); the randomness of a trusted server's permutation.
 ///
 /// # Errors
 /// [`Unmixed`]. In fair mode a fault ends the epoch with nothing revealed; in robust mode it does not.
@@ -113,11 +105,7 @@ pub async fn mix(
     randomness: [u8; 32],
 ) -> Result<Mixed, Unmixed> {
     let run = Run { party: party.clone(), subject: Subject::Epoch(spec) };
-    let outcome = match run.with_accusations(shuffle_sealed(&run, &spec, &stock, &slots, marks)).await {
-        Ok(shuffled) => certify(&run, &stock, shuffled).await.map_err(Unmixed::from),
-        Err(unmixed) => Err(unmixed),
-    };
-    match outcome {
+    match certified(&run, &stock, marks, shuffle_sealed(&run, &spec, &stock, &slots, marks)).await {
         Ok((beta_out, accepted)) => Ok(Mixed(Inner::Certified { run, stock: Box::new(stock), beta_out, accepted })),
         Err(Unmixed::Fault(fault)) if spec.robust => {
             let name = epoch_mark(&run.subject.instance(), "trusted randomness");
@@ -153,20 +141,73 @@ pub async fn shuffle_shared(
     assert_eq!(beta.len(), spec.batch.shape.bytes(), "a table has its batch's shape");
     let run = Run { party: party.clone(), subject: Subject::Epoch(spec) };
     let rows = spec.batch.shape.rows;
-    let shuffled = run.with_accusations(shuffle_marked(&run, &spec, &stock, beta, rows, marks)).await?;
-    let (beta_out, accepted) = certify(&run, &stock, shuffled).await?;
+    let shuffled = shuffle_marked(&run, &spec, &stock, beta, rows, marks);
+    let (beta_out, accepted) = certified(&run, &stock, marks, shuffled).await?;
     Ok(Mixed(Inner::Certified { run, stock: Box::new(stock), beta_out, accepted }))
 }
 
-/// Has the output certified by all three servers. Returns it with the number of accepted submissions.
-async fn certify(run: &Run, stock: &Stock, mut shuffled: ShuffledEpoch) -> Result<(Bytes, u32), Fault> {
+/// Runs the shuffle and has its output certified by all three servers. Returns it with the number of accepted submissions.
+async fn certified(
+    run: &Run,
+    stock: &Stock,
+    marks: &dyn Marks,
+    shuffle: impl Future<Output = Result<ShuffledEpoch, Unmixed>>,
+) -> Result<(Bytes, u32), Unmixed> {
+    let outcome = Outcome::new(run, marks);
+    let mut shuffled = until_ready(run, outcome, shuffle).await?;
     let digest = shuffled.beta_out.digest();
     let evidence = async {
         let conflict = dispute::conflict_shown(run).await;
         dispute::decide(run, stock, conflict, &mut shuffled.known, &shuffled.votes).await
     };
-    output::certify(run, &digest, evidence).await?;
+    output::certify(run, outcome, &digest, evidence).await?;
     Ok((shuffled.beta_out.into_bytes(), shuffled.accepted))
+}
+
+/// Runs the shuffle unless a peer shows evidence first, and marks the outcome: ready, or stopped.
+///
+/// If an earlier attempt at this epoch got as far as being ready, accusations no longer stop this part: what follows them
+/// is decided in [`output::certify`].
+async fn until_ready(
+    run: &Run,
+    outcome: Outcome<'_>,
+    shuffle: impl Future<Output = Result<ShuffledEpoch, Unmixed>>,
+) -> Result<ShuffledEpoch, Unmixed> {
+    let [a, b] = run.peers();
+    let heard = Box::pin(either(run.accusation(a), run.accusation(b)));
+    let finished = match select(Box::pin(shuffle), heard).await {
+        Either::Left((finished, _)) => finished,
+        Either::Right((fault, shuffle)) => match outcome.stopped(&fault)? {
+            Standing::Stopped(fault) => return Err(stop(run, fault)),
+            Standing::Ready(_) => shuffle.await,
+        },
+    };
+    match finished {
+        Ok(shuffled) => {
+            let digest = shuffled.beta_out.digest();
+            match outcome.ready(&digest)? {
+                Standing::Ready(before) if before == digest => Ok(shuffled),
+                Standing::Ready(_) => Err(Unmixed::Spent),
+                Standing::Stopped(fault) => Err(stop(run, fault)),
+            }
+        }
+        Err(Unmixed::Fault(fault)) => match outcome.stopped(&fault)? {
+            Standing::Stopped(fault) => Err(stop(run, fault)),
+            Standing::Ready(_) => {
+                // Ready once, and caught a cheater on the second attempt: only the other honest party's word ends it.
+                let honest = run.peers().into_iter().find(|peer| *peer != fault.culprit.0).expect("two peers");
+                run.send_all(Kind::Accusation, fault.encode());
+                Err(run.accusation(honest).await.into())
+            }
+        },
+        Err(other) => Err(other),
+    }
+}
+
+/// Shows the peers the fault for which this party stops.
+fn stop(run: &Run, fault: Box<Fault>) -> Unmixed {
+    run.send_all(Kind::Accusation, fault.encode());
+    Unmixed::Fault(fault)
 }
 
 impl Mixed {

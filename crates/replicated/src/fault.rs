@@ -114,22 +114,29 @@ impl Fault {
 
     fn proven(&self, roster: &Roster) -> Option<PartyId> {
         let subject = &self.subject;
+        if !matches!(subject, Subject::Setup) && !subject.shape().is_valid() {
+            return None;
+        }
         let of_run = |signed: &SignedHeader| signed.header.tag.instance == subject.instance() && roster.vouches(signed);
         match &self.evidence {
             Evidence::Equivocation(statements) => {
                 let [a, b] = &**statements;
-                (of_run(a) && of_run(b) && a.contradicts(b)).then_some(a.header.from)
+                (of_run(a) && of_run(b) && a.contradicts(b) && messages::binds(&a.header.tag)).then_some(a.header.from)
             }
             Evidence::Malformed(statement) => {
                 let header = &statement.signed.header;
                 let wrong_length = !messages::length(subject, header.tag.step).admits(header.length);
                 let wrong = wrong_length
+                    || !messages::addressed_rightly(header)
                     || (statement.holds(roster)
                         && !messages::content_is_wellformed(subject, roster, &statement.signed, &statement.body));
                 (of_run(&statement.signed) && wrong).then_some(header.from)
             }
             Evidence::Opening { commitment, opening } => {
-                let genuine = commitment.holds(roster) && opening.holds(roster);
+                let genuine = [commitment, opening].into_iter().all(|statement| {
+                    let header = &statement.signed.header;
+                    statement.holds(roster) && messages::length(subject, header.tag.step).admits(header.length)
+                });
                 let proven = genuine && of_run(&commitment.signed) && coin::opening_fails(commitment, opening);
                 proven.then_some(opening.signed.header.from)
             }

@@ -33,6 +33,8 @@ pub mod fault;
 #[cfg(feature = "server")]
 pub mod messages;
 #[cfg(feature = "server")]
+mod outcome;
+#[cfg(feature = "server")]
 mod output;
 #[cfg(feature = "server")]
 mod pads;

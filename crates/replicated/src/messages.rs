@@ -5,7 +5,9 @@
 //! things alone.
 
 use ostrakon_crypto::{Digest, Transcript};
-use ostrakon_party::{Instance, InstanceKind, Length, PartyId, Recipient, Roster, SignedHeader, Step, Tag, wire};
+use ostrakon_party::{
+    Header, Instance, InstanceKind, Length, PartyId, Recipient, Roster, SignedHeader, Step, Tag, wire,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::pair::Pair;
@@ -205,10 +207,72 @@ impl Kind {
     }
 }
 
+/// The kinds of messages that go to one party; all others are statements to everybody.
+const TO_ONE: [Kind; 18] = [
+    Kind::SetupContribution,
+    Kind::ShufflePair1,
+    Kind::ShufflePair2,
+    Kind::ShufflePair3,
+    Kind::Forward,
+    Kind::Pads,
+    Kind::Delta02,
+    Kind::Delta02Digest,
+    Kind::Delta01,
+    Kind::Delta01Digest,
+    Kind::Delta12,
+    Kind::Delta12Digest,
+    Kind::LastSeed,
+    Kind::LastTable,
+    Kind::TrustedSubmissions,
+    Kind::TrustedSlots,
+    Kind::TrustedMasks,
+    Kind::TrustedTable,
+];
+
+/// Whether a message of this step may be addressed so. A statement to everybody that is addressed to one party could be shown to the
+/// third one as nothing of its business.
+#[must_use]
+pub fn addressed_rightly(header: &Header) -> bool {
+    let to_one = TO_ONE.iter().any(|kind| kind.step() == header.tag.step);
+    match header.to {
+        Recipient::One(to) => to_one && to != header.from,
+        Recipient::All => !to_one,
+    }
+}
+
+/// Whether two different messages of this step contradict each other. In the online phase only those do whose content is a function of what
+/// the sender keeps over a crash; an echo, say, repeats what a peer said, and a peer may say other things to a server that was restarted.
+/// Set-ups and batches are never resumed, so everything that is said in them binds; an accusation never does.
+#[must_use]
+pub fn binds(tag: &Tag) -> bool {
+    let is = |kind: &Kind| kind.step() == tag.step;
+    if tag.instance.kind != InstanceKind::Epoch {
+        return !is(&Kind::Accusation);
+    }
+    let durable = [
+        Kind::SubmissionList,
+        Kind::SealVote,
+        Kind::Pads,
+        Kind::TableVote,
+        Kind::Delta02,
+        Kind::Delta02Digest,
+        Kind::Delta01,
+        Kind::Delta01Digest,
+        Kind::Delta12,
+        Kind::Delta12Digest,
+        Kind::Ready,
+        Kind::LastSeed,
+        Kind::LastTable,
+    ];
+    durable.iter().any(is)
+}
+
 /// Bytes of an entry of a submission list: slot and digest.
 pub const LIST_ENTRY: usize = 4 + 32;
 /// Bytes of an entry of the conflict details: slot, digest of the masked row, signature.
 pub const DETAILS_ENTRY: usize = 4 + 32 + 64;
+/// Bytes of the opening of local sums: nonce, the coin that they were computed with, three words.
+pub const SUM_OPENING: usize = 32 + 32 + 3 * 8;
 /// Most bytes of structured statements whose size does not depend on the table.
 const STATEMENT: u64 = 4096;
 
@@ -240,7 +304,7 @@ pub fn length(subject: &Subject, step: Step) -> Length {
     } else if [Kind::SetupKeyDigests, Kind::CoinOpening, Kind::SeedOpening].into_iter().any(is) {
         Exactly(64)
     } else if is(Kind::SumOpening) {
-        Exactly(32 + 3 * 8)
+        Exactly(SUM_OPENING as u64)
     } else if is(Kind::SeedStatement) {
         Exactly(2 * PairStatement::BYTES as u64)
     } else if (0..3).any(|stage| is(Kind::shuffle_pair(stage))) {

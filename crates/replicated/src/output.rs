@@ -13,8 +13,10 @@ use ostrakon_party::{Body, Header, PartyId, Received, Roster, SignedHeader, wire
 use serde::{Deserialize, Serialize};
 
 use crate::coin::seed_digest;
+use crate::epoch::Unmixed;
 use crate::fault::{Evidence, Fault, Statement};
 use crate::messages::{Kind, Subject, TranscriptStatement};
+use crate::outcome::Outcome;
 use crate::pair::Pair;
 use crate::preprocessing::stated;
 use crate::run::{Run, either};
@@ -22,15 +24,20 @@ use crate::seeds::Purpose;
 use crate::stock::Stock;
 
 /// Signs that this party holds β_out with the given digest, and waits for proof that both others do too: their own votes, or a
-/// peer's collection of all three.
+/// peer's collection of all three. The caller has marked that this party is ready.
 ///
 /// A party that has signed may no longer stop on its own, because another one may hold the proof already and open. `evidence`
 /// resolves when a peer shows something that convicts somebody. This party then says so ([`Kind::Accusation`]), after which it takes
 /// the proof from the other honest party alone, and stops once that party has said the same.
 ///
 /// # Errors
-/// The fault on which both honest parties stop.
-pub async fn certify(run: &Run, digest: &Digest, evidence: impl Future<Output = Fault>) -> Result<(), Fault> {
+/// The fault on which both honest parties stop, or a mark that could not be written.
+pub async fn certify(
+    run: &Run,
+    outcome: Outcome<'_>,
+    digest: &Digest,
+    evidence: impl Future<Output = Fault>,
+) -> Result<(), Unmixed> {
     let own = run.send_all(Kind::Ready, digest.0.to_vec());
     let [a, b] = run.peers();
     let proof = async {
@@ -40,28 +47,36 @@ pub async fn certify(run: &Run, digest: &Digest, evidence: impl Future<Output = 
         };
         either(direct, either(certificate(run, a, digest), certificate(run, b, digest))).await
     };
-    let heard = either(heard(run, a), heard(run, b));
+    let heard_of = either(heard(run, a), heard(run, b));
     let found = async { (evidence.await, None) };
-    let (fault, by) = match select(Box::pin(proof), Box::pin(either(heard, found))).await {
-        Either::Left((votes, _)) => {
-            run.send_all(Kind::Certificate, wire::encode(&votes));
-            return Ok(());
-        }
+    let mut evidence = Box::pin(either(heard_of, found));
+    let (fault, by) = match select(Box::pin(proof), evidence.as_mut()).await {
+        Either::Left((votes, _)) => match outcome.certified(&votes)? {
+            Some(votes) => return relay(run, &votes),
+            // This party accused before it was restarted, and will hear again for what.
+            None => evidence.await,
+        },
         Either::Right((heard, _)) => heard,
     };
+    if let Some(votes) = outcome.accusing()? {
+        return relay(run, &votes);
+    }
     run.send_all(Kind::Accusation, fault.encode());
     let honest = run.peers().into_iter().find(|peer| *peer != fault.culprit.0).expect("two peers");
     if by == Some(honest) {
-        return Err(fault);
+        return Err(fault.into());
     }
     let proof = Box::pin(certificate(run, honest, digest));
     match select(proof, Box::pin(run.accusation(honest))).await {
-        Either::Left((votes, _)) => {
-            run.send_all(Kind::Certificate, wire::encode(&votes));
-            Ok(())
-        }
-        Either::Right((fault, _)) => Err(fault),
+        Either::Left((votes, _)) => relay(run, &votes),
+        Either::Right((fault, _)) => Err(fault.into()),
     }
+}
+
+/// Shows both peers the three votes; with that the output is certified.
+fn relay(run: &Run, votes: &[SignedHeader; 3]) -> Result<(), Unmixed> {
+    run.send_all(Kind::Certificate, wire::encode(votes));
+    Ok(())
 }
 
 async fn heard(run: &Run, by: u8) -> (Fault, Option<u8>) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ostrakon_crypto::{Digest, Secret, merkle};
-use ostrakon_kernels::gather_xor;
+use ostrakon_kernels::{gather, xor_into, zeroed_table};
 use ostrakon_party::{Header, Party, Received, wire};
 
 use crate::blame;
@@ -20,7 +20,7 @@ use crate::seeds::{BatchSeeds, PairSeed, Purpose};
 use crate::set_equality::{self, Stage};
 use crate::setup::SharedKeys;
 use crate::shares::{Derived, Share, Shares, Stored};
-use crate::shuffle_pair;
+use crate::shuffle_pair::{self, Permuting};
 use crate::slots::{self, SlotSeeds, SlotsContext};
 use crate::stock::Stock;
 
@@ -76,12 +76,13 @@ pub fn next_input(seeds: &BatchSeeds, stage: usize, output: &Shares) -> Shares {
     input
 }
 
-/// The rows of `[α_out]_12 = [ρ_5]_12 ⊕ π_12(R_12)` (Fig. 3, step 4).
-pub fn last_table(spec: &BatchSpec, seeds: &BatchSeeds, index: &[u32], rho5: &Stored) -> Vec<u8> {
-    let mut mask = vec![0; spec.shape.bytes()];
-    seeds.of(Pair::P12).prg(Purpose::Mask).fill(&mut mask);
-    let mut rows = rho5.rows.clone();
-    gather_xor(&mut rows, &mask, spec.shape.width as usize, index);
+/// The rows of `[α_out]_12 = [ρ_5]_12 ⊕ π_12(R_12)` (Fig. 3, step 4). `scratch` is overwritten.
+pub fn last_table(spec: &BatchSpec, seeds: &BatchSeeds, index: &[u32], rho5: &Stored, scratch: &mut Stored) -> Vec<u8> {
+    scratch.make_room(spec.shape);
+    seeds.of(Pair::P12).prg(Purpose::Mask).fill(&mut scratch.rows);
+    let mut rows = zeroed_table(spec.shape.bytes());
+    gather(&mut rows, &scratch.rows, spec.shape.width as usize, index);
+    xor_into(&mut rows, &rho5.rows);
     rows
 }
 
@@ -109,10 +110,11 @@ async fn prepare_checked(run: &Run, spec: BatchSpec, seeds: BatchSeeds, randomne
     let (coin, coins) = coin::toss(run, draw(b"coin nonce"), draw(b"coin")).await?;
     let sums = set_equality::local_sums(run.me(), &spec, &seeds, &coin, &stages);
     drop(stages);
-    let own: Vec<u8> = sums.iter().flat_map(|sum| sum.to_le_bytes()).collect();
+    let own: Vec<u8> = coin.0.into_iter().chain(sums.iter().flat_map(|sum| sum.to_le_bytes())).collect();
     let kinds = (Kind::SumCommitment, Kind::SumOpening);
     let sums = coin::commit_and_open(run, kinds, draw(b"sum nonce"), &own).await?;
-    let zero = (0..3).all(|stage| sums.iter().fold(0, |v, opening| v ^ sum_of(&opening.body, stage)) == 0);
+    let cancel = (0..3).all(|stage| sums.iter().fold(0, |v, opening| v ^ sum_of(&opening.body, stage)) == 0);
+    let zero = cancel && sums.iter().all(|opening| coin_of(&opening.body) == coin);
     match agreed_last {
         Some(digest) if zero => {
             Ok(Stock::new(run.me(), spec, seeds, &statements, &transcripts, last.map(Bytes::from), digest))
@@ -126,8 +128,14 @@ async fn prepare_checked(run: &Run, spec: BatchSpec, seeds: BatchSeeds, randomne
 
 /// A party's opened local sum of a stage.
 pub fn sum_of(opening: &[u8], stage: usize) -> u64 {
-    let value = coin::value_of(opening);
-    u64::from_le_bytes(value[8 * stage..8 * stage + 8].try_into().expect("three words"))
+    let words = &coin::value_of(opening)[32..];
+    u64::from_le_bytes(words[8 * stage..8 * stage + 8].try_into().expect("three words"))
+}
+
+/// The coin with which a party says that it computed its local sums. It binds the sums to the coin before a third person, to whom
+/// a cheater could show another coin.
+pub fn coin_of(opening: &[u8]) -> Digest {
+    Digest(coin::value_of(opening)[..32].try_into().expect("a coin, then three words"))
 }
 
 /// Both members of every pair state digests of its seeds and the root of its slots.
@@ -157,19 +165,24 @@ async fn shuffle(run: &Run, spec: &BatchSpec, seeds: &BatchSeeds) -> Result<Shuf
     let mut headers = Vec::new();
     let mut stages = Vec::new();
     let mut last = None;
+    let mut scratch = Stored::default();
     let mut table = input(spec, seeds);
     for (stage, pair) in STAGES.into_iter().enumerate() {
         let before = next_input(seeds, stage, &table);
         let mut combined = None;
         if pair.contains(run.me()) {
             let index = seeds.of(pair).permutation(spec.shape.rows);
-            let own = Bytes::from(shuffle_pair::message(spec, seeds, stage, &index, run.me(), &before));
+            let permuting = Permuting { spec, seeds, stage, index: &index, table: &before };
+            let own = Bytes::from(permuting.message(run.me(), &mut scratch));
             let peer = pair.other(run.me());
             let sent = run.send(peer, Kind::shuffle_pair(stage), own.clone());
+            // While the messages travel, what does not depend on the peer's.
+            let mut stored = permuting.permuted(&mut scratch);
+            shuffle_pair::add_message(&mut stored, &own);
             let received = run.receive(peer, Kind::shuffle_pair(stage)).await?;
-            let stored = shuffle_pair::combine(spec, stage, &index, &before, [&own, &received.body]);
+            shuffle_pair::add_message(&mut stored, &received.body);
             if stage == 2 {
-                last = Some(last_table(spec, seeds, &index, &stored));
+                last = Some(last_table(spec, seeds, &index, &stored, &mut scratch));
             }
             combined = Some(stored);
             let lower_first = run.me() < peer;

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use futures::future::{Either, join, select, select_all};
 use ostrakon_party::{Body, Party, PartyId, Received, SignedHeader, Tag, wire};
 
-use crate::fault::{Evidence, Fault, Statement};
+use crate::fault::{Evidence, Fault, Statement, Stop};
 use crate::messages::{self, Kind, Subject};
 
 /// A run as one party sees it.
@@ -65,6 +65,10 @@ impl Run {
             }
         };
         let roster = &self.party.roster;
+        if !messages::addressed_rightly(&received.signed.header) {
+            let statement = Statement { signed: received.signed, body: Vec::new() };
+            return Err(self.fault(from, Evidence::Malformed(Box::new(statement))));
+        }
         if !messages::content_is_wellformed(&self.subject, roster, &received.signed, &received.body) {
             return Err(self.fault(from, Evidence::Malformed(Box::new((&received).into()))));
         }
@@ -93,7 +97,10 @@ impl Run {
             let headers = messages::decode_echo(&self.party.roster, self.tag(kind), PartyId(echoing), &echo.body);
             for header in headers.expect("receive_tag has checked the content") {
                 let direct = &statements[header.header.from.index()].signed;
-                if direct.contradicts(&header) {
+                if header.header.from == self.party.id || !direct.contradicts(&header) {
+                    continue;
+                }
+                if messages::binds(&header.header.tag) {
                     return Err(self.fault(header.header.from, Evidence::Equivocation(Box::new([*direct, header]))));
                 }
             }
@@ -158,27 +165,25 @@ impl Run {
         futures::future::pending().await
     }
 
-    /// Runs `main` unless a peer shows evidence of a fault first. A fault found here is shown to both peers.
+    /// Runs `main`, of which nothing depends on inputs yet, unless a peer shows evidence of a fault first. A fault found here is shown
+    /// to both peers.
     ///
     /// # Errors
     /// Whatever `main` stops for, or the peer's evidence, which has been checked.
-    pub async fn with_accusations<T, E>(&self, main: impl Future<Output = Result<T, E>>) -> Result<T, E>
-    where
-        E: From<Fault> + AsFault,
-    {
+    pub async fn with_accusations<T>(&self, main: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
         let [a, b] = self.peers();
         let heard = Box::pin(either(self.accusation(a), self.accusation(b)));
         let result = match select(Box::pin(main), heard).await {
             Either::Left((result, _)) => result,
             Either::Right((fault, _)) => Err(fault.into()),
         };
-        if let Some(fault) = result.as_ref().err().and_then(AsFault::as_fault) {
+        if let Err(Stop::Fault(fault)) = &result {
             self.send_all(Kind::Accusation, fault.encode());
         }
         result
     }
 
-    /// Waits for a peer's accusation that proves something. One that does not is ignored, and the peer has no second one.
+    /// Waits for a peer's accusation that proves something. One that does not is ignored.
     pub async fn accusation(&self, from: u8) -> Fault {
         if let Ok(received) = self.receive(from, Kind::Accusation).await
             && let Ok(fault) = Fault::decode(&received.body)
@@ -195,19 +200,4 @@ impl Run {
 /// Whichever of two is ready first.
 pub async fn either<T>(a: impl Future<Output = T>, b: impl Future<Output = T>) -> T {
     select(Box::pin(a), Box::pin(b)).await.factor_first().0
-}
-
-/// Errors that may hold a fault which the peers should see.
-pub trait AsFault {
-    /// The fault, if there is one.
-    fn as_fault(&self) -> Option<&Fault>;
-}
-
-impl AsFault for crate::fault::Stop {
-    fn as_fault(&self) -> Option<&Fault> {
-        match self {
-            crate::fault::Stop::Fault(fault) => Some(fault),
-            crate::fault::Stop::Disagreement(_) => None,
-        }
-    }
 }

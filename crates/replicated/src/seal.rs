@@ -1,11 +1,11 @@
 //! Sealing: the servers agree on the set of submissions (Ruffle §5.1.2 with the fixes of `docs/spec/ruffle.md`, "Sealing").
 //!
 //! Every server broadcasts, with authentication, the slots for which it holds a submission with the digest of each. A slot is accepted if
-//! two servers list the same digest; where lists differ, the participants' signatures are shown, and two valid ones for
+//! two servers list the same digest, one slot for an owner; where lists differ, the participants' signatures are shown, and two valid ones for
 //! different submissions drop the slot. Holders give accepted submissions to the server that lacks them. Then all three sign the
 //! same list.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::join;
 use ostrakon_crypto::{Digest, Signature, Transcript, VerifyingKey};
@@ -80,7 +80,7 @@ pub async fn agree(run: &Run, spec: &EpochSpec, slots: &[Slot]) -> Result<(Vec<(
     let lists: Lists = run.broadcast(Kind::SubmissionList, body).await?.map(|received| read_list(&received.body));
     let conflicts = conflicting(&lists);
     let valid = resolve(run, spec, &owned, &own, &conflicts).await?;
-    let accepted = accept(&lists, &conflicts, &valid);
+    let accepted = accept(&lists, &owned, &conflicts, &valid);
     let masked = gather(run, spec, &owned, &own, &lists, &accepted).await;
     Ok((accepted, masked))
 }
@@ -145,18 +145,21 @@ async fn resolve(
     Ok(valid)
 }
 
-/// The accepted slots: listed alike by two servers, and with no second valid signature.
-fn accept(lists: &Lists, conflicts: &[u32], valid: &BTreeMap<u32, Vec<Digest>>) -> Vec<(u32, Digest)> {
-    let mut all: Vec<u32> = lists.iter().flat_map(|list| list.keys().copied()).collect();
-    all.sort_unstable();
-    all.dedup();
-    let accepted = |slot: u32| {
-        let listed: Vec<&Digest> = lists.iter().filter_map(|list| list.get(&slot)).collect();
+/// The accepted slots: listed alike by two servers, with no second valid signature, and the first such slot of their owner.
+fn accept(
+    lists: &Lists,
+    owned: &BTreeMap<u32, &Slot>,
+    conflicts: &[u32],
+    valid: &BTreeMap<u32, Vec<Digest>>,
+) -> Vec<(u32, Digest)> {
+    let mut owners = BTreeSet::new();
+    let accepted = |(slot, known): (&u32, &&Slot)| {
+        let listed: Vec<&Digest> = lists.iter().filter_map(|list| list.get(slot)).collect();
         let twice = listed.iter().find(|digest| listed.iter().filter(|other| other == digest).count() >= 2)?;
-        let sole = conflicts.binary_search(&slot).is_err() || valid.get(&slot).is_some_and(|v| v[..] == [**twice]);
-        sole.then_some((slot, **twice))
+        let sole = conflicts.binary_search(slot).is_err() || valid.get(slot).is_some_and(|v| v[..] == [**twice]);
+        (sole && owners.insert(known.owner)).then_some((*slot, **twice))
     };
-    all.into_iter().filter_map(accepted).collect()
+    owned.iter().filter_map(accepted).collect()
 }
 
 /// The accepted submissions' masked rows, in order; those that this server lacks come from the two that have them.

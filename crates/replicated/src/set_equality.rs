@@ -16,7 +16,7 @@ use crate::messages::{BatchSpec, Shape};
 use crate::pair::Pair;
 use crate::params::WEIGHT_BYTES;
 use crate::seeds::{BatchSeeds, Purpose};
-use crate::shares::{self, Shares};
+use crate::shares::{self, Share, Shares};
 
 /// A stage's table before and after.
 pub struct Stage {
@@ -69,28 +69,41 @@ fn assignment(party: u8) -> [Pair; 2] {
     }
 }
 
+/// Some rows of a share with their weights.
+#[derive(Default)]
+struct Piece {
+    rows: Vec<u8>,
+    bytes: Vec<u8>,
+    weights: Vec<u64>,
+}
+
+impl Piece {
+    fn read(&mut self, share: &Share, shape: Shape, first: usize, count: usize) {
+        self.rows.resize(count * shape.width as usize, 0);
+        self.bytes.resize(count * WEIGHT_BYTES, 0);
+        share.read_rows(shape, first, &mut self.rows);
+        share.read_weights(first, &mut self.bytes);
+        let (words, _) = self.bytes.as_chunks::<WEIGHT_BYTES>();
+        self.weights.clear();
+        self.weights.extend(words.iter().map(|word| u64::from_le_bytes(*word)));
+    }
+}
+
 /// A party's terms of `Σ_i r_i·⟨c, row_i⟩`.
 fn local_terms(party: u8, shape: Shape, c: &[u64], table: &Shares) -> u64 {
     use rayon::prelude::*;
-    const PIECE: usize = 8192;
+    // Two pieces of a table stay in the second-level cache.
+    const PIECE_BYTES: usize = 1 << 17;
     let [a, b] = assignment(party).map(|pair| shares::of(table, pair));
     let width = shape.width as usize;
-    let pieces = (shape.rows as usize).div_ceil(PIECE);
-    let piece = |piece: usize| {
-        let first = piece * PIECE;
-        let count = PIECE.min(shape.rows as usize - first);
-        let read = |share: &shares::Share| {
-            let (mut rows, mut weights) = (vec![0; count * width], vec![0; count * WEIGHT_BYTES]);
-            share.read_rows(shape, first, &mut rows);
-            share.read_weights(first, &mut weights);
-            let weights: Vec<u64> = weights
-                .chunks_exact(WEIGHT_BYTES)
-                .map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")))
-                .collect();
-            (rows, weights)
-        };
-        let ((rows_a, r_a), (rows_b, r_b)) = (read(a), read(b));
-        replicated_rows(c, width, &r_a, &r_b, &rows_a, &rows_b)
+    let rows = shape.rows as usize;
+    let piece_rows = PIECE_BYTES.div_ceil(width);
+    let terms = |[in_a, in_b]: &mut [Piece; 2], piece: usize| {
+        let first = piece * piece_rows;
+        let count = piece_rows.min(rows - first);
+        in_a.read(a, shape, first, count);
+        in_b.read(b, shape, first, count);
+        replicated_rows(c, width, &in_a.weights, &in_b.weights, &in_a.rows, &in_b.rows)
     };
-    (0..pieces).into_par_iter().map(piece).reduce(|| 0, |x, y| x ^ y)
+    (0..rows.div_ceil(piece_rows)).into_par_iter().map_init(Default::default, terms).reduce(|| 0, |x, y| x ^ y)
 }

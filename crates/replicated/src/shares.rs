@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use ostrakon_kernels::{Prg, short_prg_rows};
+use ostrakon_kernels::{Prg, short_prg_rows, zeroed_table};
 
 use crate::messages::Shape;
 use crate::pair::Pair;
@@ -31,11 +31,26 @@ pub struct Derived {
 }
 
 /// A share that messages determine.
+#[derive(Default)]
 pub struct Stored {
     /// `rows × width` bytes.
     pub rows: Vec<u8>,
     /// `rows × 8` bytes.
     pub weights: Vec<u8>,
+}
+
+impl Stored {
+    /// Zeros of a shape.
+    pub fn new(shape: Shape) -> Self {
+        Self { rows: zeroed_table(shape.bytes()), weights: zeroed_table(shape.rows as usize * WEIGHT_BYTES) }
+    }
+
+    /// Becomes of that shape, if it is not.
+    pub fn make_room(&mut self, shape: Shape) {
+        if self.rows.len() != shape.bytes() {
+            *self = Self::new(shape);
+        }
+    }
 }
 
 impl Share {
@@ -77,16 +92,15 @@ impl Share {
         }
     }
 
-    /// The whole share, written out.
-    pub fn materialise(&self, shape: Shape) -> Arc<Stored> {
+    /// The whole share, written out: into `scratch` if it is derived.
+    pub fn materialise<'a>(&'a self, shape: Shape, scratch: &'a mut Stored) -> &'a Stored {
         if let Share::Stored(stored) = self {
-            return stored.clone();
+            return stored;
         }
-        let mut rows = vec![0; shape.bytes()];
-        let mut weights = vec![0; shape.rows as usize * WEIGHT_BYTES];
-        self.read_rows(shape, 0, &mut rows);
-        self.read_weights(0, &mut weights);
-        Arc::new(Stored { rows, weights })
+        scratch.make_room(shape);
+        self.read_rows(shape, 0, &mut scratch.rows);
+        self.read_weights(0, &mut scratch.weights);
+        scratch
     }
 }
 

@@ -30,11 +30,11 @@ pub async fn shuffle(run: &Run, stock: &Stock, beta: &[u8], known: &mut Known) -
     }
 }
 
-/// δ from the table before it, with the seeds of δ's pair.
-fn apply(stock: &Stock, delta: Delta, table: &[u8]) -> Body {
+/// δ from the table before it, with the seeds of δ's pair. `scratch` is overwritten.
+fn apply(stock: &Stock, delta: Delta, table: &[u8], scratch: &mut Vec<u8>) -> Body {
     let pair = delta.pair();
     let mask = stock.seeds.of(pair).prg(Purpose::Mask);
-    Body::new(permute(stock.spec.shape, stock.permutation(pair), &mask, table))
+    Body::new(permute(stock.spec.shape, stock.permutation(pair), &mask, table, scratch))
 }
 
 fn send_table(run: &Run, known: &mut Known, delta: Delta, to: u8, table: &Body) {
@@ -63,9 +63,11 @@ async fn receive(run: &Run, known: &mut Known, delta: Delta) -> Result<Result<Re
 
 /// P0: digest of δ_02 to P1 and δ_01 to P2 in round 1; receives δ_12.
 async fn shuffle_p0(run: &Run, stock: &Stock, beta: &[u8], known: &mut Known) -> Result<Shuffled, Fault> {
-    let d02 = apply(stock, Delta::D02, beta);
+    let mut scratch = Vec::new();
+    let d02 = apply(stock, Delta::D02, beta, &mut scratch);
     send_digest(run, known, Delta::D02, 1, &d02);
-    let d01 = apply(stock, Delta::D01, d02.bytes());
+    let d01 = apply(stock, Delta::D01, d02.bytes(), &mut scratch);
+    drop(scratch);
     known.d02 = Some(d02.into_bytes());
     send_table(run, known, Delta::D01, 2, &d01);
     known.d01 = Some(d01.into_bytes());
@@ -81,10 +83,11 @@ async fn shuffle_p1(run: &Run, stock: &Stock, known: &mut Known) -> Result<Shuff
         Ok(d02) => d02.body,
         Err(conflict) => return Ok(Shuffled::Disputed(Box::new(conflict))),
     };
-    let d01 = apply(stock, Delta::D01, &d02);
+    let mut scratch = Vec::new();
+    let d01 = apply(stock, Delta::D01, &d02, &mut scratch);
     known.d02 = Some(d02);
     send_digest(run, known, Delta::D01, 2, &d01);
-    let d12 = apply(stock, Delta::D12, d01.bytes());
+    let d12 = apply(stock, Delta::D12, d01.bytes(), &mut scratch);
     known.d01 = Some(d01.into_bytes());
     send_table(run, known, Delta::D12, 0, &d12);
     Ok(Shuffled::Done(d12))
@@ -92,14 +95,15 @@ async fn shuffle_p1(run: &Run, stock: &Stock, known: &mut Known) -> Result<Shuff
 
 /// P2: δ_02 to P1 in round 1; receives δ_01; digest of δ_12 to P0 in round 2.
 async fn shuffle_p2(run: &Run, stock: &Stock, beta: &[u8], known: &mut Known) -> Result<Shuffled, Fault> {
-    let d02 = apply(stock, Delta::D02, beta);
+    let mut scratch = Vec::new();
+    let d02 = apply(stock, Delta::D02, beta, &mut scratch);
     send_table(run, known, Delta::D02, 1, &d02);
     known.d02 = Some(d02.into_bytes());
     let d01 = match receive(run, known, Delta::D01).await? {
         Ok(d01) => d01.body,
         Err(conflict) => return Ok(Shuffled::Disputed(Box::new(conflict))),
     };
-    let d12 = apply(stock, Delta::D12, &d01);
+    let d12 = apply(stock, Delta::D12, &d01, &mut scratch);
     known.d01 = Some(d01);
     send_digest(run, known, Delta::D12, 0, &d12);
     Ok(Shuffled::Done(d12))

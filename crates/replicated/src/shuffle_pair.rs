@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use ostrakon_kernels::{gather, gather_xor_prg, xor_into};
+use ostrakon_kernels::{gather, gather_xor_prg, xor_into, zeroed_table};
 
 use crate::messages::{BatchSpec, STAGES};
 use crate::pair::Pair;
@@ -34,42 +34,50 @@ impl Fresh {
     }
 }
 
-/// Member `member`'s message ρ of a stage: the permuted, masked rows, then the weights.
-pub fn message(
-    spec: &BatchSpec,
-    seeds: &BatchSeeds,
-    stage: usize,
-    index: &[u32],
-    member: u8,
-    table: &Shares,
-) -> Vec<u8> {
-    let shape = spec.shape;
-    let with_third = Pair::of(member, STAGES[stage].outsider());
-    let source = shares::of(table, with_third).materialise(shape);
-    let fresh = Fresh::new(seeds, with_third, stage);
-    let mut body = vec![0; shape.bytes() + shape.rows as usize * WEIGHT_BYTES];
-    let (rows, weights) = body.split_at_mut(shape.bytes());
-    gather_xor_prg(rows, &source.rows, shape.width as usize, index, &fresh.rows, 0);
-    gather_xor_prg(weights, &source.weights, WEIGHT_BYTES, index, &fresh.weights, 0);
-    body
+/// One stage as its permuting pair computes it.
+pub struct Permuting<'a> {
+    /// The batch.
+    pub spec: &'a BatchSpec,
+    /// Seeds of the pairs whose shares are used.
+    pub seeds: &'a BatchSeeds,
+    /// 0, 1 or 2.
+    pub stage: usize,
+    /// The pair's permutation.
+    pub index: &'a [u32],
+    /// The table before.
+    pub table: &'a Shares,
 }
 
-/// The permuting pair's new share, from its old one and both messages.
-pub fn combine(spec: &BatchSpec, stage: usize, index: &[u32], table: &Shares, messages: [&[u8]; 2]) -> Stored {
-    let shape = spec.shape;
-    let mut rows = vec![0; shape.bytes()];
-    let mut weights = vec![0; shape.rows as usize * WEIGHT_BYTES];
-    {
-        let source = shares::of(table, STAGES[stage]).materialise(shape);
-        gather(&mut rows, &source.rows, shape.width as usize, index);
-        gather(&mut weights, &source.weights, WEIGHT_BYTES, index);
+impl Permuting<'_> {
+    /// Member `member`'s message ρ: the permuted, masked rows, then the weights. `scratch` is overwritten.
+    pub fn message(&self, member: u8, scratch: &mut Stored) -> Vec<u8> {
+        let shape = self.spec.shape;
+        let with_third = Pair::of(member, STAGES[self.stage].outsider());
+        let source = shares::of(self.table, with_third).materialise(shape, scratch);
+        let fresh = Fresh::new(self.seeds, with_third, self.stage);
+        let mut body = zeroed_table(shape.bytes() + shape.rows as usize * WEIGHT_BYTES);
+        let (rows, weights) = body.split_at_mut(shape.bytes());
+        gather_xor_prg(rows, &source.rows, shape.width as usize, self.index, &fresh.rows, 0);
+        gather_xor_prg(weights, &source.weights, WEIGHT_BYTES, self.index, &fresh.weights, 0);
+        body
     }
-    for message in messages {
-        let (message_rows, message_weights) = message.split_at(shape.bytes());
-        xor_into(&mut rows, message_rows);
-        xor_into(&mut weights, message_weights);
+
+    /// The permuted old share of the pair; with both messages added ([`add_message`]) it is the new one. `scratch` is overwritten.
+    pub fn permuted(&self, scratch: &mut Stored) -> Stored {
+        let shape = self.spec.shape;
+        let source = shares::of(self.table, STAGES[self.stage]).materialise(shape, scratch);
+        let mut permuted = Stored::new(shape);
+        gather(&mut permuted.rows, &source.rows, shape.width as usize, self.index);
+        gather(&mut permuted.weights, &source.weights, WEIGHT_BYTES, self.index);
+        permuted
     }
-    Stored { rows, weights }
+}
+
+/// Adds a member's message to the permuting pair's share.
+pub fn add_message(share: &mut Stored, message: &[u8]) {
+    let (rows, weights) = message.split_at(share.rows.len());
+    xor_into(&mut share.rows, rows);
+    xor_into(&mut share.weights, weights);
 }
 
 /// The table after a stage, as far as the caller's seeds go: derived shares for the pairs with the third party, and `combined` for

@@ -4,7 +4,7 @@
 //! mask, and so learns who wrote what; a room's owner chooses this knowingly. Permutations of the batch are not used: the trusted
 //! server draws a fresh one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ostrakon_crypto::Secret;
 use ostrakon_kernels::{Prg, gather, permutation};
@@ -114,11 +114,12 @@ async fn finish_alone(
     Ok(Finished { table, accepted: shown.len() as u32, trusted: run.me() })
 }
 
-/// The submissions of both honest servers. Two different ones for a slot, both validly signed, drop it.
+/// The submissions of both honest servers, one for an owner. Two different ones for a slot, both validly signed, drop it.
 fn merge(spec: &EpochSpec, slots: &[Slot], theirs: Vec<(u32, Submission)>) -> BTreeMap<u32, Vec<u8>> {
     let mut theirs: BTreeMap<u32, Submission> = theirs.into_iter().collect();
     let width = spec.batch.shape.width as usize;
     let mut accepted = BTreeMap::new();
+    let mut owners = BTreeSet::new();
     for slot in slots {
         let theirs = theirs.remove(&slot.slot).filter(|submission| {
             submission.masked.len() == width && verify_submission(&spec.context, slot.slot, &slot.owner, submission)
@@ -129,7 +130,9 @@ fn merge(spec: &EpochSpec, slots: &[Slot], theirs: Vec<(u32, Submission)>) -> BT
             (None, Some(their)) => Some(their.masked),
             (None, None) => None,
         };
-        if let Some(masked) = masked {
+        if let Some(masked) = masked
+            && owners.insert(slot.owner)
+        {
             accepted.insert(slot.slot, masked);
         }
     }

@@ -8,15 +8,18 @@ use bytes::Bytes;
 use futures::future::{BoxFuture, poll_fn};
 use ostrakon_party::{Channel, Instance, Message, PartyId, Tag};
 
-use crate::saboteur::Saboteur;
+use crate::saboteur::{Fate, Saboteur};
 
 type Address = (PartyId, PartyId, Tag);
+/// For each message with its recipient: how often the world comes to rest before it arrives.
+type Schedule = Box<dyn FnMut(PartyId, &Message) -> u32 + Send>;
 
 #[derive(Default)]
 struct State {
     delivered: BTreeMap<Address, VecDeque<Message>>,
     offered: BTreeMap<Address, Message>,
-    held_back: Vec<(PartyId, Message)>,
+    held_back: Vec<(u32, PartyId, Message)>,
+    schedule: Option<Schedule>,
     waiting: Vec<Waker>,
     impatient: Vec<Waker>,
     patience_runs: u64,
@@ -38,14 +41,17 @@ impl State {
 
     fn transmit(&mut self, to: PartyId, message: Message) {
         self.sent.push((to, message.clone()));
-        match &mut self.saboteur {
-            None => self.deliver(to, message),
-            Some(saboteur) => {
-                let fate = saboteur.tamper(to, message);
-                fate.now.into_iter().for_each(|message| self.deliver(to, message));
-                self.held_back.extend(fate.later.into_iter().map(|message| (to, message)));
+        let fate = match &mut self.saboteur {
+            None => Fate { now: vec![message], later: Vec::new() },
+            Some(saboteur) => saboteur.tamper(to, message),
+        };
+        for message in fate.now {
+            match self.schedule.as_mut().map_or(0, |schedule| schedule(to, &message)) {
+                0 => self.deliver(to, message),
+                rests => self.held_back.push((rests, to, message)),
             }
         }
+        self.held_back.extend(fate.later.into_iter().map(|message| (1, to, message)));
     }
 }
 
@@ -68,6 +74,16 @@ impl Network {
         self.state().saboteur = Some(saboteur);
     }
 
+    /// Lets an adversary order the messages: each arrives after the world has come to rest as often as `schedule` says.
+    pub fn schedule(&self, schedule: impl FnMut(PartyId, &Message) -> u32 + Send + 'static) {
+        self.state().schedule = Some(Box::new(schedule));
+    }
+
+    /// Puts a message onto the network, as a corrupt party may, that arrives after the world has come to rest `rests` times.
+    pub fn inject(&self, to: PartyId, message: Message, rests: u32) {
+        self.state().held_back.push((rests, to, message));
+    }
+
     /// Every message posted so far, with its recipient, as its sender's own code posted it.
     pub fn sent(&self) -> Vec<(PartyId, Message)> {
         self.state().sent.clone()
@@ -82,9 +98,12 @@ impl Network {
     /// may have changed anything.
     pub(crate) fn nudge(&self) -> bool {
         let mut state = self.state();
-        let late = std::mem::take(&mut state.held_back);
-        if !late.is_empty() {
-            late.into_iter().for_each(|(to, message)| state.deliver(to, message));
+        if let Some(next) = state.held_back.iter().map(|(rests, _, _)| *rests).min() {
+            let (due, later) =
+                std::mem::take(&mut state.held_back).into_iter().partition(|(rests, _, _)| *rests == next);
+            let due: Vec<_> = due;
+            state.held_back = later;
+            due.into_iter().for_each(|(_, to, message)| state.deliver(to, message));
             return true;
         }
         let impatient = std::mem::take(&mut state.impatient);

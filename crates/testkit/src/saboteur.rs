@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ostrakon_crypto::SigningKey;
 use ostrakon_kernels::Prg;
-use ostrakon_party::{Header, Message, PartyId, Step};
+use ostrakon_party::{Header, Message, PartyId, Recipient, Step};
 
 /// What is done to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,11 +32,13 @@ pub enum Mutation {
     Delay,
     /// One bit of the body is flipped under the old signature.
     Garble,
+    /// A message to one party is addressed to all, and a statement to all to its recipient alone; signed anew.
+    Readdress,
 }
 
 impl Mutation {
     /// All of them.
-    pub const ALL: [Mutation; 9] = [
+    pub const ALL: [Mutation; 10] = [
         Mutation::FlipBit,
         Mutation::Randomise,
         Mutation::Truncate,
@@ -46,12 +48,13 @@ impl Mutation {
         Mutation::Replay,
         Mutation::Delay,
         Mutation::Garble,
+        Mutation::Readdress,
     ];
 
     /// Whether it changes what the party says, so that its own signature can convict it.
     pub fn lies(self) -> bool {
-        use Mutation::{Extend, FlipBit, Randomise, Replay, Truncate};
-        matches!(self, FlipBit | Randomise | Truncate | Extend | Replay)
+        use Mutation::{Extend, FlipBit, Randomise, Readdress, Replay, Truncate};
+        matches!(self, FlipBit | Randomise | Truncate | Extend | Replay | Readdress)
     }
 }
 
@@ -145,12 +148,12 @@ impl Saboteur {
                     return keep(message);
                 }
                 self.touched.insert(number);
-                self.mutate(message, mutation, other_session.get(number))
+                self.mutate(to, message, mutation, other_session.get(number))
             }
         }
     }
 
-    fn mutate(&self, message: Message, mutation: Mutation, other: Option<&Bytes>) -> Fate {
+    fn mutate(&self, to: PartyId, message: Message, mutation: Mutation, other: Option<&Bytes>) -> Fate {
         let now = |now| Fate { now, later: Vec::new() };
         let mut body = message.body.to_vec();
         match mutation {
@@ -176,6 +179,11 @@ impl Saboteur {
             Mutation::Extend => {
                 body.push(0);
                 now(vec![self.sign(&message, body)])
+            }
+            Mutation::Readdress => {
+                let header = message.signed.header;
+                let to = if header.to == Recipient::All { Recipient::One(to) } else { Recipient::All };
+                now(vec![Message { signed: Header { to, ..header }.sign(&self.key), ..message }])
             }
             Mutation::Replay => {
                 let other = other.map_or(body, |other| other.to_vec());

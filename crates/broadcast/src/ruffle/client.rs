@@ -27,7 +27,7 @@ impl ClientEngine for RuffleClient {
                 *place = Some(wire::decode(bytes).map_err(|_| IssueError::Bad(PartyId(id)))?);
             }
         }
-        let digest = context_digest(context);
+        let digest = context_digest(&servers.session, context);
         let name = SlotName {
             session: &servers.session.0,
             batch: context.batch,

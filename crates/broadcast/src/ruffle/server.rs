@@ -6,7 +6,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use ostrakon_crypto::merkle::Tree;
 use ostrakon_crypto::{Secret, VerifyingKey};
-use ostrakon_party::{Party, PartyId, Roster, wire};
+use ostrakon_party::{Party, PartyId, Roster, SessionId, wire};
 use ostrakon_replicated::Stock;
 use ostrakon_replicated::client::{Submission, verify_submission};
 use ostrakon_replicated::epoch::{self, Marks, Unmixed};
@@ -42,9 +42,9 @@ fn batch_spec(number: u64, shape: Shape) -> BatchSpec {
     BatchSpec { number, shape, inputs: Inputs::Slots }
 }
 
-fn epoch_spec(context: &EpochContext) -> EpochSpec {
+fn epoch_spec(session: &SessionId, context: &EpochContext) -> EpochSpec {
     EpochSpec {
-        context: context_digest(context),
+        context: context_digest(session, context),
         number: context.epoch.number,
         batch: batch_spec(context.batch, context.shape),
         minimum: context.minimum,
@@ -93,7 +93,7 @@ impl Engine for RuffleEngine {
     }
 
     fn retire_epoch(&self, context: &EpochContext) {
-        self.party.retire(epoch_spec(context).instance());
+        self.party.retire(epoch_spec(&self.party.roster.session, context).instance());
     }
 }
 
@@ -146,7 +146,7 @@ impl Batch for RuffleBatch {
         owner: &VerifyingKey,
         submission: &[u8],
     ) -> Result<(), Rejected> {
-        read_submission(context, slot, owner, submission).map(|_| ())
+        read_submission(&self.party.roster.session, context, slot, owner, submission).map(|_| ())
     }
 
     fn mix(
@@ -164,12 +164,12 @@ impl Batch for RuffleBatch {
                 .map(|state| Slot {
                     slot: state.slot,
                     owner: state.owner,
-                    submission: state
-                        .submission
-                        .and_then(|body| read_submission(&context, state.slot, &state.owner, &body).ok()),
+                    submission: state.submission.and_then(|body| {
+                        read_submission(&self.party.roster.session, &context, state.slot, &state.owner, &body).ok()
+                    }),
                 })
                 .collect();
-            let spec = epoch_spec(&context);
+            let spec = epoch_spec(&self.party.roster.session, &context);
             // Derived from the batch's own secret: the same on every attempt at this epoch, and unknown to the culprit, who
             // is one of the two others only for one of the pairs.
             let randomness = trusted_randomness(&self.stock, self.pairs());
@@ -191,6 +191,7 @@ fn trusted_randomness(stock: &Stock, pairs: [Pair; 2]) -> [u8; 32] {
 }
 
 fn read_submission(
+    session: &SessionId,
     context: &EpochContext,
     slot: u32,
     owner: &VerifyingKey,
@@ -201,7 +202,7 @@ fn read_submission(
     if submission.masked.len() != context.shape.width as usize {
         return Err(Rejected("the submission is not as wide as this room's rows"));
     }
-    if !verify_submission(&context_digest(context), slot, owner, &submission) {
+    if !verify_submission(&context_digest(session, context), slot, owner, &submission) {
         return Err(Rejected("the submission is not signed by the owner of this slot for this epoch"));
     }
     Ok(submission)

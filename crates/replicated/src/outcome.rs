@@ -1,0 +1,94 @@
+//! What a server has committed itself to about an epoch's end, over crashes.
+//!
+//! Two marks, each written before the message that follows from it. *Outcome* is either "ready", for one digest of β_out, or
+//! "stopped", with the fault: a server that has signed a Ready never stops on its own, and one that has stopped never signs a Ready.
+//! *Certificate* is either the three votes, or nothing, which says that this server has accused and takes the votes from the other
+//! honest server alone.
+
+use ostrakon_crypto::Digest;
+use ostrakon_party::{SignedHeader, wire};
+
+use crate::epoch::{Marks, Unmixed};
+use crate::fault::Fault;
+use crate::run::Run;
+
+/// The marks of one epoch.
+#[derive(Clone, Copy)]
+pub struct Outcome<'a> {
+    run: &'a Run,
+    marks: &'a dyn Marks,
+}
+
+/// What stands on record.
+pub enum Standing {
+    /// Ready for this digest of β_out.
+    Ready(Digest),
+    /// Stopped for this fault.
+    Stopped(Box<Fault>),
+}
+
+const READY: u8 = 1;
+const STOPPED: u8 = 0;
+
+impl<'a> Outcome<'a> {
+    /// The marks of a run.
+    pub fn new(run: &'a Run, marks: &'a dyn Marks) -> Self {
+        Self { run, marks }
+    }
+
+    fn record(&self, what: &str, value: &[u8]) -> Result<Vec<u8>, Unmixed> {
+        let name = crate::epoch::epoch_mark(&self.run.subject.instance(), what);
+        self.marks.record(&name, value).map_err(Unmixed::Marks)
+    }
+
+    fn outcome(&self, value: &[u8]) -> Result<Standing, Unmixed> {
+        let standing = self.record("outcome", value)?;
+        let damaged = || Unmixed::Marks("the mark of an epoch's outcome is damaged".to_owned());
+        let (kind, rest) = standing.split_first().ok_or_else(damaged)?;
+        if *kind == READY {
+            return Ok(Standing::Ready(Digest(rest.try_into().map_err(|_| damaged())?)));
+        }
+        Ok(Standing::Stopped(Box::new(Fault::decode(rest).map_err(|_| damaged())?)))
+    }
+
+    /// Marks that this server is about to sign a Ready for β_out, unless it has stopped.
+    ///
+    /// # Errors
+    /// [`Unmixed::Marks`].
+    pub fn ready(&self, digest: &Digest) -> Result<Standing, Unmixed> {
+        self.outcome(&[&[READY], &digest.0[..]].concat())
+    }
+
+    /// Marks that this server stops, unless it may have signed a Ready.
+    ///
+    /// # Errors
+    /// [`Unmixed::Marks`].
+    pub fn stopped(&self, fault: &Fault) -> Result<Standing, Unmixed> {
+        self.outcome(&[&[STOPPED], &fault.encode()[..]].concat())
+    }
+
+    /// Marks the votes with which this server opens. Returns what stands: votes, or `None` if it has accused before.
+    ///
+    /// # Errors
+    /// [`Unmixed::Marks`].
+    pub fn certified(&self, votes: &[SignedHeader; 3]) -> Result<Option<[SignedHeader; 3]>, Unmixed> {
+        self.certificate(&wire::encode(votes))
+    }
+
+    /// Marks that this server is about to accuse. Returns the votes if it has certified before.
+    ///
+    /// # Errors
+    /// [`Unmixed::Marks`].
+    pub fn accusing(&self) -> Result<Option<[SignedHeader; 3]>, Unmixed> {
+        self.certificate(&[])
+    }
+
+    fn certificate(&self, value: &[u8]) -> Result<Option<[SignedHeader; 3]>, Unmixed> {
+        let standing = self.record("certificate", value)?;
+        if standing.is_empty() {
+            return Ok(None);
+        }
+        let damaged = |_| Unmixed::Marks("the mark of an epoch's certificate is damaged".to_owned());
+        wire::decode(&standing).map(Some).map_err(damaged)
+    }
+}
