@@ -14,7 +14,9 @@
 
 use std::sync::Arc;
 
-use ostrakon_party::{Instance, InstanceKind, Length, PartyId, Received, Refused, SignedHeader, Step, Tag, wire};
+use ostrakon_party::{
+    Instance, InstanceKind, Length, PartyId, Received, Recipient, Refused, SignedHeader, Step, Tag, wire,
+};
 use ostrakon_store::FaultRow;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
@@ -229,6 +231,9 @@ async fn follow_one(core: &Arc<Core>, author: PartyId, number: u64) -> Result<()
     let received = received.map_err(|Refused(signed)| {
         End::Contradiction("it announced more than an announcement can hold", wire::encode(&signed))
     })?;
+    if received.signed.header.to != Recipient::All {
+        return Err(End::Contradiction("it announced something to one server only", wire::encode(&received.signed)));
+    }
     keep(core, author, number, &received).await?;
     core.party.send_all(ControlStep::Echo.of(at), wire::encode(&received.signed));
     compare(core, author, at, &received).await?;
@@ -252,18 +257,27 @@ async fn keep(core: &Core, author: PartyId, number: u64, received: &Received) ->
 async fn compare(core: &Core, author: PartyId, at: Instance, received: &Received) -> Result<(), End> {
     let third = core.party.peers().find(|peer| *peer != author).expect("there are three servers");
     let echo = core.party.receive(third, ControlStep::Echo.of(at), Length::AtMost(LONGEST_ECHO)).await;
-    let header = echo.ok().and_then(|echo| wire::decode::<SignedHeader>(&echo.body).ok());
-    let header =
-        header.filter(|header| header.header.tag == received.signed.header.tag && header.header.from == author);
-    match header.filter(|header| core.party.roster.vouches(header)) {
-        Some(header) if header.header == received.signed.header => Ok(()),
-        Some(header) if header.contradicts(&received.signed) => {
-            let evidence = wire::encode(&(received.signed, header));
+    let own = received.signed;
+    let echoed = echo.as_ref().ok().and_then(|echo| wire::decode::<SignedHeader>(&echo.body).ok());
+    // An honest server echoes only what was announced to all, by this author, under this tag.
+    let of_this = |header: &SignedHeader| {
+        let (theirs, ours) = (&header.header, &own.header);
+        theirs.tag == ours.tag && theirs.from == author && theirs.to == Recipient::All
+    };
+    match echoed.filter(|header| of_this(header) && core.party.roster.vouches(header)) {
+        Some(header) if header.contradicts(&own) => {
+            let evidence = wire::encode(&(own, header));
             Err(End::Contradiction("it announced two different things under one number", evidence))
         }
-        // The third server signed an echo of nothing. It has had its say; without it there is no agreement.
-        _ => {
-            core.keep_fault(third, "it echoed what was never announced", wire::encode(&received.signed)).await;
+        Some(_) => Ok(()),
+        // The third server has had its say; without it there is no agreement, and the log stands still.
+        None => {
+            let evidence = match echo {
+                Ok(echo) => wire::encode(&(echo.signed, &echo.body[..])),
+                Err(Refused(signed)) => wire::encode(&signed),
+            };
+            tracing::error!(%author, %third, "an echo is of nothing that was announced; this log stands still");
+            core.keep_fault(third, "it echoed what was never announced", evidence).await;
             std::future::pending().await
         }
     }

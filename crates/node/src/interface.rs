@@ -356,6 +356,22 @@ pub struct BoardPage {
     pub entries: Vec<SignedEntry>,
 }
 
+/// What a misbehaving server left behind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct FaultInfo {
+    /// When the answering server saw it, in seconds since 1970.
+    pub seen_at: u64,
+    /// Party number of the server.
+    pub culprit: u8,
+    /// What it did, in words.
+    pub what: String,
+    /// What it signed, base64url; whoever knows the servers' keys can check it.
+    #[serde(with = "base64")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub evidence: Vec<u8>,
+}
+
 /// Whether the server can do its work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

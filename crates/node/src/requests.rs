@@ -13,7 +13,7 @@ use ostrakon_broadcast::{Archive, Entry, EpochContext, SignedEntry};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_net::Reach;
 use ostrakon_party::wire;
-use ostrakon_store::{EntryRow, Intake, SubmissionRow, Taken};
+use ostrakon_store::{EntryRow, FaultRow, Intake, SubmissionRow, Taken};
 
 use crate::agree::AnnounceError;
 use crate::announcement::Body;
@@ -21,8 +21,8 @@ use crate::clock;
 use crate::config::SERVERS;
 use crate::core::Core;
 use crate::interface::{
-    Accepted, BoardPage, CollectPhase, EpochStatus, Issue, IssueRequest, MixingStatus, NewRoom, PeerStatus, Presence,
-    PresenceAnswer, RoomInfo, RoomState, ServerInfo, ServersInfo, ServiceError, Status, SubmissionRequest,
+    Accepted, BoardPage, CollectPhase, EpochStatus, FaultInfo, Issue, IssueRequest, MixingStatus, NewRoom, PeerStatus,
+    Presence, PresenceAnswer, RoomInfo, RoomState, ServerInfo, ServersInfo, ServiceError, Status, SubmissionRequest,
 };
 use crate::material::Material;
 use crate::rooms::{Collecting, MOST_TABLE_BYTES, Room, World, table_bytes};
@@ -272,6 +272,17 @@ impl Core {
         let none = ostrakon_crypto::Digest([0; 32]);
         let head = entries.last().map_or(none, |last: &SignedEntry| last.entry.digest(&self.servers));
         Ok(Archive { servers: self.servers.clone(), room, entries, head }.to_text())
+    }
+
+    pub(crate) async fn faults(&self) -> Result<Vec<FaultInfo>, ServiceError> {
+        let rows = self.store.faults().await.map_err(internal)?;
+        let info = |row: FaultRow| FaultInfo {
+            seen_at: row.seen_at / 1000,
+            culprit: row.culprit.0,
+            what: row.what,
+            evidence: row.evidence,
+        };
+        Ok(rows.into_iter().map(info).collect())
     }
 }
 

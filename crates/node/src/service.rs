@@ -11,8 +11,8 @@ use ostrakon_party::PartyId;
 
 use crate::config::Config;
 use crate::interface::{
-    Accepted, BoardPage, Issue, IssueRequest, NewRoom, Presence, PresenceAnswer, Readiness, RoomInfo, ServersInfo,
-    ServiceError, Status, SubmissionRequest,
+    Accepted, BoardPage, FaultInfo, Issue, IssueRequest, NewRoom, Presence, PresenceAnswer, Readiness, RoomInfo,
+    ServersInfo, ServiceError, Status, SubmissionRequest,
 };
 use crate::provider::EngineProvider;
 use crate::server::{self, Server, StartError};
@@ -153,6 +153,14 @@ impl Service {
     /// `NotFound`, `Unavailable`.
     pub async fn archive(&self, room: RoomId) -> Result<String, ServiceError> {
         self.0.core()?.archive(room).await
+    }
+
+    /// What misbehaving servers left behind, oldest first.
+    ///
+    /// # Errors
+    /// `Unavailable`.
+    pub async fn faults(&self) -> Result<Vec<FaultInfo>, ServiceError> {
+        self.0.core()?.faults().await
     }
 
     /// Whether the server can do its work, and whom it misses.

@@ -1,46 +1,21 @@
 //! Three servers end to end: set-up, stock, epochs, boards, restarts.
 
-mod common;
-
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use common::Deployment;
+use crate::common::{Deployment, collects};
 use ostrakon_broadcast::room::RoomId;
 use ostrakon_node::ServiceError;
-use ostrakon_node::interface::{CollectPhase, Outcome, RoomState, Status};
-
-fn collecting(status: &Status, number: u64) -> bool {
-    status.epoch.is_some_and(|epoch| epoch.number == number && epoch.phase == CollectPhase::Collecting)
-}
-
-/// Participants 10, 11, 12, each at home at another server, say something in an epoch.
-async fn speak(deployment: &Deployment, room: RoomId, epoch: u64) {
-    for server in 0..3 {
-        deployment.until_status(server, room, |status| collecting(status, epoch)).await;
-    }
-    for home in 0..3u8 {
-        deployment.present(room, usize::from(home), 10 + home).await.expect("present");
-    }
-    for home in 0..3u8 {
-        deployment.take_part(room, epoch, 10 + home, &format!("{home} in {epoch}")).await;
-    }
-}
-
-async fn everywhere(deployment: &Deployment, room: RoomId, entries: u64) {
-    for server in 0..3 {
-        deployment.until_status(server, room, |status| status.board_length >= entries).await;
-    }
-}
+use ostrakon_node::interface::{Outcome, RoomState};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_is_said_is_published_by_all_servers_epoch_after_epoch() {
     let deployment = Deployment::start().await;
     let room = deployment.room(1, 2).await;
     for epoch in 0..3 {
-        speak(&deployment, room, epoch).await;
+        deployment.speak(room, epoch).await;
     }
-    everywhere(&deployment, room, 3).await;
+    deployment.everywhere(room, 3).await;
     let expected: Vec<_> = (0..3).flat_map(|epoch| (0..3).map(move |who| format!("{who} in {epoch}"))).collect();
     for server in 0..3 {
         assert_eq!(deployment.messages(server, room).await, expected);
@@ -58,7 +33,7 @@ async fn what_is_said_is_published_by_all_servers_epoch_after_epoch() {
 async fn a_room_that_nobody_visits_uses_up_no_stock_and_a_closed_one_takes_nobody() {
     let deployment = Deployment::start().await;
     let room = deployment.room(1, 1).await;
-    let status = deployment.until_status(0, room, |status| collecting(status, 0) && status.stock == 2).await;
+    let status = deployment.until_status(0, room, |status| collects(status, 0) && status.stock == 2).await;
     tokio::time::sleep(Duration::from_secs(3)).await;
     let later = deployment.servers[0].status(room, 0, Duration::ZERO).await.unwrap();
     assert_eq!((later.epoch.unwrap().number, later.stock), (0, 2));
@@ -73,7 +48,7 @@ async fn a_room_that_nobody_visits_uses_up_no_stock_and_a_closed_one_takes_nobod
 async fn one_submission_per_participant_and_nothing_for_strangers() {
     let deployment = Deployment::start().await;
     let room = deployment.room(5, 1).await;
-    deployment.until_status(1, room, |status| collecting(status, 0)).await;
+    deployment.until_status(1, room, |status| collects(status, 0)).await;
     deployment.present(room, 1, 10).await.unwrap();
     let request = deployment.submission(room, 0, 10, "one").await;
     let service = &deployment.servers[0];
@@ -102,13 +77,13 @@ async fn an_accused_server_leaves_no_entry_and_the_next_epoch_goes_on() {
     let deployment = Deployment::start().await;
     let room = deployment.room(1, 2).await;
     deployment.controls.iter().for_each(|controls| controls.accuse.store(true, Ordering::SeqCst));
-    speak(&deployment, room, 0).await;
+    deployment.speak(room, 0).await;
     let status = deployment.until_status(1, room, |status| status.last.is_some()).await;
     assert_eq!(status.last.unwrap().outcome, Outcome::Cheated);
     assert_eq!(status.board_length, 0);
     deployment.controls.iter().for_each(|controls| controls.accuse.store(false, Ordering::SeqCst));
-    speak(&deployment, room, 1).await;
-    everywhere(&deployment, room, 1).await;
+    deployment.speak(room, 1).await;
+    deployment.everywhere(room, 1).await;
     assert_eq!(deployment.messages(2, room).await, ["0 in 1", "1 in 1", "2 in 1"]);
 }
 
@@ -120,13 +95,13 @@ async fn a_server_that_stops_while_an_epoch_is_computed_takes_it_up_again() {
         let epoch = victim as u64;
         deployment.controls[victim].hold_opening.store(true, Ordering::SeqCst);
         let before = deployment.controls[victim].mixed.load(Ordering::SeqCst);
-        speak(&deployment, room, epoch).await;
+        deployment.speak(room, epoch).await;
         let controls = deployment.controls[victim].clone();
         deployment.until(victim, |_| controls.mixed.load(Ordering::SeqCst) > before).await;
         deployment.stop(victim).await;
         deployment.controls[victim].hold_opening.store(false, Ordering::SeqCst);
         deployment.start_again(victim).await;
-        everywhere(&deployment, room, epoch + 1).await;
+        deployment.everywhere(room, epoch + 1).await;
     }
     let expected: Vec<_> = (0..3).flat_map(|epoch| (0..3).map(move |who| format!("{who} in {epoch}"))).collect();
     for server in 0..3 {
@@ -138,49 +113,49 @@ async fn a_server_that_stops_while_an_epoch_is_computed_takes_it_up_again() {
 async fn servers_that_stop_while_an_epoch_collects_lose_no_submission() {
     let mut deployment = Deployment::start().await;
     let room = deployment.room(6, 2).await;
-    speak(&deployment, room, 0).await;
+    deployment.speak(room, 0).await;
     for victim in 0..3 {
         deployment.stop(victim).await;
     }
     for victim in 0..3 {
         deployment.servers[victim] = deployment.restart_without_waiting(victim).await;
     }
-    everywhere(&deployment, room, 1).await;
+    deployment.everywhere(room, 1).await;
     for server in 0..3 {
         assert_eq!(deployment.messages(server, room).await, ["0 in 0", "1 in 0", "2 in 0"]);
     }
     // And life goes on.
-    speak(&deployment, room, 1).await;
-    everywhere(&deployment, room, 2).await;
+    deployment.speak(room, 1).await;
+    deployment.everywhere(room, 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_lost_batch_voids_its_epoch_and_no_other() {
     let mut deployment = Deployment::start().await;
     let room = deployment.room(1, 2).await;
-    let status = deployment.until_status(1, room, |status| collecting(status, 0)).await;
+    let status = deployment.until_status(1, room, |status| collects(status, 0)).await;
     let batch = status.epoch.unwrap().batch.unwrap();
     deployment.stop(1).await;
     std::fs::write(deployment.data(1).join(format!("stock/{batch}.batch")), b"damaged").unwrap();
     deployment.start_again(1).await;
-    let status = deployment.until_status(2, room, |status| collecting(status, 1)).await;
+    let status = deployment.until_status(2, room, |status| collects(status, 1)).await;
     assert_eq!(status.last.unwrap().outcome, Outcome::Failed);
-    speak(&deployment, room, 1).await;
-    everywhere(&deployment, room, 1).await;
+    deployment.speak(room, 1).await;
+    deployment.everywhere(room, 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_cut_between_two_servers_delays_and_harms_nothing() {
     let deployment = Deployment::start().await;
     let room = deployment.room(1, 2).await;
-    deployment.until_status(0, room, |status| collecting(status, 0)).await;
+    deployment.until_status(0, room, |status| collects(status, 0)).await;
     deployment.servers[0].set_blocked(ostrakon_party::PartyId(1), true);
     deployment.servers[1].set_blocked(ostrakon_party::PartyId(0), true);
-    speak(&deployment, room, 0).await;
-    everywhere(&deployment, room, 1).await;
+    deployment.speak(room, 0).await;
+    deployment.everywhere(room, 1).await;
     deployment.servers[0].set_blocked(ostrakon_party::PartyId(1), false);
     deployment.servers[1].set_blocked(ostrakon_party::PartyId(0), false);
-    speak(&deployment, room, 1).await;
-    everywhere(&deployment, room, 2).await;
+    deployment.speak(room, 1).await;
+    deployment.everywhere(room, 2).await;
     assert_eq!(deployment.messages(0, room).await, deployment.messages(1, room).await);
 }

@@ -1,0 +1,269 @@
+//! Three servers in one process, over real links on loopback, and participants that talk to them as over HTTP.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ostrakon_broadcast::client::{issue_digest, presence_digest};
+use ostrakon_broadcast::room::{RoomId, Servers};
+use ostrakon_broadcast::ruffle::client::RuffleClient;
+use ostrakon_broadcast::{Archive, ClientEngine, Content, EpochContext, RowFormat};
+use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
+use ostrakon_net::Timing;
+use ostrakon_node::config::{ServerConfig, StockTargets};
+use ostrakon_node::interface::{CollectPhase, Issue, IssueRequest, NewRoom, Presence, Status, SubmissionRequest};
+use ostrakon_node::{Config, EngineProvider, RuffleProvider, Service, ServiceError};
+use ostrakon_party::{PartyId, SessionId};
+
+use crate::engine::{Controls, PlainProvider};
+
+/// Long enough for anything here.
+const LONG: Duration = Duration::from_secs(60);
+
+pub struct Deployment {
+    directory: tempfile::TempDir,
+    configs: Vec<Config>,
+    pub servers: Vec<Service>,
+    providers: Vec<Arc<dyn EngineProvider>>,
+    client: Client,
+    /// What is done to the plain engines.
+    pub controls: Vec<Arc<Controls>>,
+}
+
+/// How a participant makes a submission.
+type Client = fn(&Servers, &EpochContext, u32, &[Option<Vec<u8>>], &[u8], &SigningKey) -> Vec<u8>;
+
+fn plain_client(_: &Servers, _: &EpochContext, _: u32, _: &[Option<Vec<u8>>], row: &[u8], _: &SigningKey) -> Vec<u8> {
+    row.to_vec()
+}
+
+fn ruffle_client(
+    servers: &Servers,
+    context: &EpochContext,
+    slot: u32,
+    issues: &[Option<Vec<u8>>],
+    row: &[u8],
+    key: &SigningKey,
+) -> Vec<u8> {
+    RuffleClient.submit(servers, context, slot, issues, row, key).expect("honest servers")
+}
+
+pub fn free_address() -> std::net::SocketAddr {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+pub fn key(seed: u8) -> SigningKey {
+    SigningKey::from_seed(&[seed; 32])
+}
+
+async fn start(config: &Config, provider: &Arc<dyn EngineProvider>) -> Service {
+    let patience = Duration::from_millis(300);
+    let timing = Timing { patience, retry: Duration::from_millis(200), ..Timing::default() };
+    Service::start_with(config.clone(), Arc::clone(provider), timing).await.expect("the server starts")
+}
+
+/// Configurations of three servers below a directory.
+pub fn configs(directory: &Path) -> Vec<Config> {
+    let addresses: Vec<_> = (0..3).map(|_| free_address()).collect();
+    let server = |n: u8| ServerConfig {
+        name: format!("server {n}"),
+        url: format!("http://127.0.0.1:{n}"),
+        address: addresses[usize::from(n)].to_string(),
+        key: key(n).verifying_key(),
+    };
+    let servers: Vec<_> = (0..3).map(server).collect();
+    let config = |party: u8| {
+        let own = directory.join(party.to_string());
+        std::fs::create_dir(&own).unwrap();
+        std::fs::write(own.join("key"), format!("{party:02x}").repeat(32)).unwrap();
+        std::fs::write(own.join("token"), "a token of some length").unwrap();
+        Config {
+            party,
+            data: own.join("data"),
+            identity_file: own.join("key"),
+            admin_token_file: own.join("token"),
+            http: "127.0.0.1:1".parse().unwrap(),
+            mesh: addresses[usize::from(party)],
+            stock: StockTargets { ready: 2, ..StockTargets::default() },
+            servers: servers.clone(),
+        }
+    };
+    (0..3).map(config).collect()
+}
+
+impl Deployment {
+    /// Three servers with the plain engine.
+    pub async fn start() -> Self {
+        let controls: Vec<Arc<Controls>> = (0..3).map(|_| Arc::default()).collect();
+        let plain = |controls: &Arc<Controls>| Arc::new(PlainProvider(Arc::clone(controls))) as Arc<dyn EngineProvider>;
+        let providers = controls.iter().map(plain).collect();
+        Self { controls, ..Self::start_with(providers, plain_client).await }
+    }
+
+    /// Three servers with the Ruffle engine.
+    pub async fn start_ruffle() -> Self {
+        let provider: Arc<dyn EngineProvider> = Arc::new(RuffleProvider);
+        Self::start_with(vec![provider; 3], ruffle_client).await
+    }
+
+    async fn start_with(providers: Vec<Arc<dyn EngineProvider>>, client: Client) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let configs = configs(directory.path());
+        let mut servers = Vec::new();
+        for (config, provider) in configs.iter().zip(&providers) {
+            servers.push(start(config, provider).await);
+        }
+        let deployment = Self { directory, configs, servers, providers, client, controls: Vec::new() };
+        for server in 0..3 {
+            deployment.until(server, |service| service.readiness().ready).await;
+        }
+        deployment
+    }
+
+    pub fn data(&self, server: usize) -> std::path::PathBuf {
+        self.directory.path().join(server.to_string()).join("data")
+    }
+
+    pub async fn stop(&self, server: usize) {
+        self.servers[server].stop().await;
+    }
+
+    pub async fn restart_without_waiting(&self, server: usize) -> Service {
+        start(&self.configs[server], &self.providers[server]).await
+    }
+
+    pub async fn start_again(&mut self, server: usize) {
+        self.servers[server] = self.restart_without_waiting(server).await;
+        self.until(server, |service| service.readiness().ready).await;
+    }
+
+    pub async fn until(&self, server: usize, mut condition: impl FnMut(&Service) -> bool) {
+        let wait = async {
+            while !condition(&self.servers[server]) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(LONG, wait).await.expect("in time");
+    }
+
+    /// Waits until a server's status of the room is as asked for.
+    pub async fn until_status(
+        &self,
+        server: usize,
+        room: RoomId,
+        mut condition: impl FnMut(&Status) -> bool,
+    ) -> Status {
+        let wait = async {
+            let mut version = 0;
+            loop {
+                match self.servers[server].status(room, version, Duration::from_millis(500)).await {
+                    Ok(status) if condition(&status) => return status,
+                    Ok(status) => version = status.version,
+                    Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+                }
+            }
+        };
+        tokio::time::timeout(LONG, wait).await.expect("in time")
+    }
+
+    pub async fn room(&self, seconds: u32, minimum: u32) -> RoomId {
+        let room = NewRoom {
+            name: "a room".into(),
+            payload: 64,
+            capacity: 12,
+            seconds,
+            minimum,
+            mode: ostrakon_broadcast::Mode::Fair,
+        };
+        let info = self.servers[1].create_room(room).await.expect("the room is created");
+        RoomId::from_hex(&info.id).unwrap()
+    }
+
+    /// Participants 10, 11, 12, each at home at another server, say something in an epoch.
+    pub async fn speak(&self, room: RoomId, epoch: u64) {
+        for server in 0..3 {
+            self.until_status(server, room, |status| collects(status, epoch)).await;
+        }
+        for home in 0..3u8 {
+            self.present(room, usize::from(home), 10 + home).await.expect("present");
+        }
+        for home in 0..3u8 {
+            self.take_part(room, epoch, 10 + home, &format!("{home} in {epoch}")).await;
+        }
+    }
+
+    /// Waits until every server's board has so many entries.
+    pub async fn everywhere(&self, room: RoomId, entries: u64) {
+        for server in 0..3 {
+            self.until_status(server, room, |status| status.board_length >= entries).await;
+        }
+    }
+
+    pub async fn messages(&self, server: usize, room: RoomId) -> Vec<String> {
+        let archive = self.servers[server].archive(room).await.unwrap();
+        let archive = Archive::verify(&archive, None).expect("the archive holds");
+        let messages = archive.entries.iter().flat_map(|signed| &signed.entry.messages);
+        messages.map(|message| String::from_utf8(message.clone()).unwrap()).collect()
+    }
+
+    pub async fn present(&self, room: RoomId, home: usize, seed: u8) -> Result<(), ServiceError> {
+        let time = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
+        let signature = key(seed).sign(&presence_digest(&room, time, PartyId(home as u8)));
+        let presence = Presence { key: key(seed).verifying_key(), time, signature };
+        self.servers[home].presence(room, presence).await.map(|_| ())
+    }
+
+    /// What one server gives a participant in an epoch, as soon as it does.
+    pub async fn issue(&self, room: RoomId, epoch: u64, server: usize, seed: u8) -> Issue {
+        let signature = key(seed).sign(&issue_digest(&room, epoch, PartyId(server as u8)));
+        let request = IssueRequest { key: key(seed).verifying_key(), signature };
+        let ask = async {
+            loop {
+                match self.servers[server].issue(room, epoch, request.clone()).await {
+                    Ok(issue) => return issue,
+                    Err(ServiceError::NotFound(_) | ServiceError::Unavailable(_)) => {}
+                    Err(error) => panic!("no issue: {error}"),
+                }
+                tokio::time::sleep(Duration::from_millis(30)).await;
+            }
+        };
+        tokio::time::timeout(LONG, ask).await.expect("in time")
+    }
+
+    pub async fn submission(&self, room: RoomId, epoch: u64, seed: u8, text: &str) -> SubmissionRequest {
+        let info = self.servers[0].room(room).await.unwrap();
+        let status = self.servers[0].status(room, 0, Duration::ZERO).await.unwrap();
+        let context = status.context.filter(|context| context.epoch.number == epoch).expect("the epoch collects");
+        let mut issues = Vec::new();
+        for server in 0..3 {
+            issues.push(self.issue(room, epoch, server, seed).await);
+        }
+        let slot = issues[0].slot;
+        assert!(issues.iter().all(|issue| issue.slot == slot), "all servers give the same slot");
+        let content = if text.is_empty() { Content::Cover } else { Content::Message(text.into()) };
+        let row = RowFormat::new(&info.descriptor, epoch).encode(&content).unwrap();
+        let issues: Vec<_> = issues.into_iter().map(|issue| Some(issue.issue)).collect();
+        let body = (self.client)(&self.pinned().await, &context, slot, &issues, &row, &key(seed));
+        SubmissionRequest { key: key(seed).verifying_key(), slot, body }
+    }
+
+    /// The servers as participants pin them.
+    async fn pinned(&self) -> Servers {
+        let info = self.servers[0].servers().await.unwrap();
+        let keys = info.servers.iter().map(|server| VerifyingKey::from_hex(&server.key).unwrap()).collect();
+        Servers { session: SessionId(Digest::from_hex(&info.session).unwrap()), keys }
+    }
+
+    /// Takes part in an epoch; an empty text is a cover.
+    pub async fn take_part(&self, room: RoomId, epoch: u64, seed: u8, text: &str) {
+        let request = self.submission(room, epoch, seed, text).await;
+        for server in &self.servers {
+            server.submit(room, epoch, request.clone()).await.expect("accepted");
+        }
+    }
+}
+
+/// Whether an epoch takes submissions.
+pub fn collects(status: &Status, number: u64) -> bool {
+    status.epoch.is_some_and(|epoch| epoch.number == number && epoch.phase == CollectPhase::Collecting)
+}

@@ -1,0 +1,8 @@
+//! Servers over real links on loopback: how they work together, with the plain engine and the real one, and what a
+//! malicious one can do to the others.
+
+mod common;
+mod deployment;
+mod engine;
+mod malice;
+mod ruffle;
