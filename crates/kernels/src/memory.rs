@@ -7,6 +7,7 @@ const LARGE: usize = 2 << 20;
 /// A table of `len` zero bytes. Large ones are placed on huge pages where the system offers them (Linux): the first
 /// touch of fresh memory, which otherwise costs more than a gather, and random access become cheaper.
 pub fn zeroed_table(len: usize) -> Vec<u8> {
+    keep_large_apart();
     let mut table = vec![0; len];
     prefer_huge_pages(&mut table);
     table
@@ -14,9 +15,23 @@ pub fn zeroed_table(len: usize) -> Vec<u8> {
 
 /// The same for `n` words.
 pub(crate) fn zeroed_words(n: usize) -> Vec<u32> {
+    keep_large_apart();
     let mut words = vec![0; n];
     prefer_huge_pages(&mut words);
     words
+}
+
+/// Has the C library take large buffers from the system, always, and give them back when they are freed. By itself it begins to
+/// recycle them after the first, and clears every recycled one on the calling thread; fresh pages are cleared on touch, by all threads.
+fn keep_large_apart() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        static ONCE: std::sync::Once = std::sync::Once::new();
+        // SAFETY: the call sets a parameter of the allocator, which any thread may do at any time.
+        ONCE.call_once(|| unsafe {
+            libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE as libc::c_int);
+        });
+    }
 }
 
 /// Only a hint: where it fails or does not exist, nothing changes but speed.
