@@ -146,10 +146,7 @@ impl Core {
         let world = self.world();
         let room = world.rooms.get(id).ok_or_else(no_room)?;
         let shape = ostrakon_broadcast::engine::Shape::of(&room.descriptor);
-        let mut present = match &room.collecting {
-            Some(collecting) => Collecting::by_class(collecting.slots.keys()),
-            None => [0; SERVERS],
-        };
+        let mut present = room.collecting.as_ref().map_or([0; SERVERS], |collecting| collecting.assigned);
         present[self.me().index()] = own;
         let computing = room.computing.iter().filter_map(|(number, computing)| Some((*number, computing.phase?)));
         let usable = world.batches.values().filter(|batch| batch.is_usable() && batch.shape == shape).count();

@@ -117,6 +117,8 @@ pub struct Collecting {
     pub begun_at: Option<u64>,
     /// Slots that have an owner.
     pub slots: BTreeMap<u32, Owner>,
+    /// How many of them each server gave out.
+    pub assigned: [u32; SERVERS],
     /// Slots of each key. An honest server gives a key one; with a corrupt one there may be one per server.
     pub keys: BTreeMap<VerifyingKey, BTreeSet<u32>>,
     /// Slots whose submission this server holds. Not agreed on: the engine does that.
@@ -126,13 +128,15 @@ pub struct Collecting {
 impl Collecting {
     /// An epoch without participants.
     pub fn new(number: u64, batch: u64, opened_at: u64) -> Self {
-        let (slots, keys, submitted) = Default::default();
-        Self { number, batch, opened_at, begun_at: None, slots, keys, submitted }
+        let (slots, assigned, keys, submitted) = Default::default();
+        Self { number, batch, opened_at, begun_at: None, slots, assigned, keys, submitted }
     }
 
     /// Gives a slot an owner.
     pub fn assign(&mut self, slot: u32, owner: Owner) {
-        self.slots.insert(slot, owner);
+        if self.slots.insert(slot, owner).is_none() {
+            self.assigned[slot_class(slot, SERVERS).index()] += 1;
+        }
         self.keys.entry(owner.key).or_default().insert(slot);
     }
 

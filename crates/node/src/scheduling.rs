@@ -76,7 +76,7 @@ fn is_due(collecting: &Collecting, room: &Room, now: u64) -> bool {
         return false;
     }
     let full = |(class, count): (usize, u32)| count == slots_of_class(capacity, class);
-    let exhausted = || Collecting::by_class(collecting.slots.keys()).into_iter().enumerate().any(full);
+    let exhausted = || collecting.assigned.into_iter().enumerate().any(full);
     meets_minimum(collecting, room) || (elapsed >= 2 * period && exhausted())
 }
 

@@ -6,3 +6,5 @@ mod deployment;
 mod engine;
 mod malice;
 mod ruffle;
+mod scene;
+mod setup;

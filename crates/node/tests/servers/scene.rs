@@ -1,0 +1,97 @@
+//! Two servers, and a third party in the hands of the test.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use ostrakon_crypto::SigningKey;
+use ostrakon_net::{Identity, Mesh, Quota, Timing};
+use ostrakon_node::interface::FaultInfo;
+use ostrakon_node::{Config, EngineProvider, Service};
+use ostrakon_party::{
+    Channel, Header, Instance, InstanceKind, Message, Party, PartyId, Recipient, Roster, SignedHeader, Step, Tag,
+};
+
+use crate::common::{configs, key};
+use crate::engine::PlainProvider;
+
+pub const P0: PartyId = PartyId(0);
+pub const P1: PartyId = PartyId(1);
+pub const P2: PartyId = PartyId(2);
+
+/// The seed of P2's set-up.
+pub const SEED: [u8; 32] = [9; 32];
+
+/// Two honest servers and the means of the third.
+pub struct Scene {
+    _directory: tempfile::TempDir,
+    pub configs: Vec<Config>,
+    pub honest: [Service; 2],
+    pub mesh: Arc<Mesh>,
+    signing: SigningKey,
+    pub party: Party,
+}
+
+/// Addresses of announcements and echoes, as the servers use them.
+pub fn tag(author: PartyId, number: u64, step: u16) -> Tag {
+    let mut scope = *b"announcements  \0";
+    scope[15] = author.0;
+    Tag { instance: Instance { kind: InstanceKind::Control, scope, number }, step: Step(step), sequence: 0 }
+}
+
+impl Scene {
+    pub async fn start() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let configs = configs(directory.path());
+        let provider = Arc::new(PlainProvider(Arc::default()));
+        let listener = tokio::net::TcpListener::bind(configs[2].mesh).await.unwrap();
+        let start = async |n: usize| Service::start(configs[n].clone(), provider.clone()).await.unwrap();
+        let honest = [start(0).await, start(1).await];
+        let keys: Vec<_> = configs[2].servers.iter().map(|server| server.key).collect();
+        let roster = Arc::new(Roster { session: provider.setup_session(&keys), keys: keys.clone() });
+        let mesh = Mesh::start(ostrakon_net::Config {
+            id: P2,
+            roster: roster.clone(),
+            identity: Identity::from_seed(&[2; 32]),
+            listener,
+            addresses: Default::default(),
+            timing: Timing::default(),
+            quota: Quota::default(),
+        })
+        .unwrap();
+        let early = Party::new(P2, roster, Arc::new(key(2)), mesh.channel());
+        let session = provider.set_up(early, SEED).await.unwrap().session;
+        let roster = Arc::new(Roster { session, keys });
+        let party = Party::new(P2, roster, Arc::new(key(2)), mesh.channel());
+        let scene = Self { _directory: directory, configs, honest, mesh, signing: key(2), party };
+        for server in &scene.honest {
+            while server.servers().await.is_err() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+        scene
+    }
+
+    /// Signs anything to anybody.
+    pub fn say(&self, to: PartyId, recipient: Recipient, tag: Tag, body: &[u8]) -> SignedHeader {
+        let (length, digest) = (body.len() as u64, Header::digest_of(body));
+        let session = self.party.roster.session;
+        let signed = Header { session, tag, from: P2, to: recipient, length, digest }.sign(&self.signing);
+        self.mesh.post(to, Message { signed, body: Bytes::copy_from_slice(body), depth: 0 });
+        signed
+    }
+
+    /// The faults that a server has on record, once there is one.
+    pub async fn faults(&self, server: usize) -> Vec<FaultInfo> {
+        let wait = async {
+            loop {
+                let faults = self.honest[server].faults().await.unwrap();
+                if !faults.is_empty() {
+                    return faults;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), wait).await.expect("a fault is recorded")
+    }
+}

@@ -1,0 +1,38 @@
+//! The set-up across crashes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ostrakon_node::Service;
+
+use crate::engine::PlainProvider;
+use crate::scene::{SEED, Scene};
+
+/// P2 takes part in the set-up, but crashes before it has the result on disk; then P0 is restarted, too. P2's new start
+/// comes to the same session all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_crash_at_the_end_of_the_set_up_is_made_up_for() {
+    let scene = Scene::start().await;
+    let session = scene.honest[1].servers().await.unwrap().session;
+    scene.mesh.shutdown().await;
+    scene.honest[0].stop().await;
+    let start = async |n: usize| {
+        let provider = Arc::new(PlainProvider(Arc::default()));
+        Service::start(scene.configs[n].clone(), provider).await.expect("the server starts")
+    };
+    let secrets = scene.configs[2].data.join("secrets");
+    std::fs::create_dir_all(&secrets).unwrap();
+    std::fs::write(secrets.join("set-up.seed"), SEED).unwrap();
+    let restarted = [start(0).await, start(2).await];
+    for server in &restarted {
+        let wait = async {
+            loop {
+                if let Ok(info) = server.servers().await {
+                    return info.session;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        assert_eq!(tokio::time::timeout(Duration::from_secs(30), wait).await.expect("in time"), session);
+    }
+}
