@@ -1,6 +1,6 @@
 // Three real servers on this machine, with data of their own.
 
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 const web = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const target = path.join(path.dirname(web), 'target');
@@ -48,14 +49,24 @@ function isFree(port) {
 }
 
 /**
- * Starts three servers and opens a room.
+ * Three running servers.
  *
- * @returns {Promise<{ links: string[], stop: () => Promise<void> }>} a link for every server
+ * @typedef {object} Deployment
+ * @property {string[]} origins where they are
+ * @property {(name: string) => Promise<string[]>} room opens a room and returns its link at every server
+ * @property {() => Promise<void>} stop
+ */
+
+/**
+ * Starts three servers.
+ *
+ * @returns {Promise<Deployment>}
  */
 export async function start() {
   const directory = await mkdtemp(path.join(tmpdir(), 'ostrakon-e2e-'));
   const base = await freePorts();
-  const options = ['up', '--data-dir', path.join(directory, 'data'), '--web', path.join(web, 'dist'), '--base-port', `${base}`];
+  const data = path.join(directory, 'data');
+  const options = ['up', '--data-dir', data, '--web', path.join(web, 'dist'), '--base-port', `${base}`];
   const servers = spawn(program(), options, { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(servers, 'exit');
   let said = '';
@@ -69,11 +80,27 @@ export async function start() {
     if (process.env.OSTRAKON_E2E_LOG) console.log(said);
   };
   try {
-    return { links: await linksOf(servers, ended), stop };
+    const origins = (await linksOf(servers, ended)).map((link) => new URL(link).origin);
+    return { origins, room: (name) => createRoom(data, origins, name), stop };
   } catch (error) {
     await stop();
     throw new Error(`${error}; the servers said:\n${said}`);
   }
+}
+
+/**
+ * A room like the one that `ostrakon up` opens, so that the masks prepared for that one fit it too.
+ *
+ * @param {string} data
+ * @param {string[]} origins
+ * @param {string} name
+ */
+async function createRoom(data, origins, name) {
+  const settings = ['--payload', '256', '--capacity', '64', '--seconds', '6', '--data-dir', data];
+  const { stdout } = await promisify(execFile)(program(), ['room', 'create', name, ...settings]);
+  const [route] = /#\/room\/\S+/.exec(stdout) ?? [];
+  if (!route) throw new Error(`no link in what was printed: ${stdout}`);
+  return origins.map((origin) => `${origin}/${route}`);
 }
 
 /**

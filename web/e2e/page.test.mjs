@@ -20,15 +20,27 @@ after(async () => {
   await deployment?.stop();
 });
 
-/** @param {number} index */
-const link = (index) => /** @type {string} */ (deployment.links[index]);
+/**
+ * A room of its own for a test: who leaves a room is counted there for half a minute longer.
+ *
+ * @param {string} name
+ * @returns {Promise<[string, string, string]>} its link at every server
+ */
+async function room(name) {
+  return /** @type {[string, string, string]} */ (await deployment.room(name));
+}
+
+/** Where something has been said, for those who only look. @type {string} */
+let spoken;
 
 test('two people speak, and both see both messages in one epoch', async () => {
+  const links = await room('Agora');
+  spoken = links[0];
   const [anna, ben] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
-  await anna.open(link(0));
+  await anna.open(links[0]);
   await anna.takesPart();
   // Whose places two different servers gave: otherwise one server would know who the other one is.
-  await ben.open(link(1));
+  await ben.open(links[1]);
   await ben.takesPart();
   const last = await anna.epoch();
   await anna.page.locator(`[data-epoch]:not([data-epoch="${last}"])`).waitFor({ timeout: 60_000 });
@@ -45,15 +57,15 @@ test('two people speak, and both see both messages in one epoch', async () => {
     await visitor.isAccessible();
     assert.deepEqual(visitor.complaints, []);
     const asked = new Set(visitor.requests.map((request) => new URL(request.url()).origin));
-    const known = new Set(deployment.links.map((text) => new URL(text).origin));
-    assert.deepEqual([...asked].filter((origin) => !known.has(origin)), [], 'the page asks its servers only');
+    assert.deepEqual([...asked].filter((origin) => !deployment.origins.includes(origin)), [], 'the page asks its servers only');
     await visitor.leave();
   }
 });
 
 test('a message waits for company, survives a reload, and is said once', async () => {
+  const links = await room('Stoa');
   const anna = await Visitor.arrive(browser);
-  await anna.open(link(2));
+  await anna.open(links[2]);
   await anna.takesPart();
   await anna.say('Patience is a shard too.');
   await anna.page.locator('[data-own]').getByText('Patience is a shard too.').waitFor();
@@ -62,7 +74,7 @@ test('a message waits for company, survives a reload, and is said once', async (
   await anna.page.locator('[data-own]').getByText('Patience is a shard too.').waitFor();
   await anna.page.getByText('Waiting until enough take part').waitFor({ timeout: 60_000 });
   const ben = await Visitor.arrive(browser);
-  await ben.open(link(0));
+  await ben.open(links[0]);
   await Promise.all([anna.reads('Patience is a shard too.'), ben.reads('Patience is a shard too.')]);
   await anna.page.locator('[data-own]').waitFor({ state: 'detached' });
   assert.deepEqual(anna.complaints, []);
@@ -70,30 +82,30 @@ test('a message waits for company, survives a reload, and is said once', async (
 });
 
 test('with one server out of reach, people still speak', async () => {
+  const links = await room('Pnyx');
   const [anna, ben] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
-  for (const visitor of [anna, ben]) await visitor.page.route(`${new URL(link(2)).origin}/**`, (route) => route.abort());
-  await anna.open(link(0));
+  for (const visitor of [anna, ben]) await visitor.page.route(`${deployment.origins[2]}/**`, (route) => route.abort());
+  await anna.open(links[0]);
   await anna.takesPart();
-  await ben.open(link(1));
+  await ben.open(links[1]);
   await anna.page.getByText('does not answer').waitFor();
   await anna.say('One of three is silent.');
   await Promise.all([anna.reads('One of three is silent.'), ben.reads('One of three is silent.')]);
   await Promise.all([anna.leave(), ben.leave()]);
 });
 
-test('a forged wall raises the alarm, and the true one is read elsewhere', async () => {
+test('a forged wall raises the alarm and is not shown', async () => {
   const visitor = await Visitor.arrive(browser);
-  await visitor.page.route(`${new URL(link(0)).origin}/api/v1/rooms/*/board*`, async (route) => {
+  await visitor.page.route('**/api/v1/rooms/*/board*', async (route) => {
     const response = await route.fetch();
     const page = await response.json();
-    const first = page.entries.find((/** @type {any} */ signed) => signed.entry.messages.length > 0);
-    if (first) first.entry.messages[0][0] ^= 1;
+    for (const { entry } of page.entries) for (const message of entry.messages) message[0] ^= 1;
     await route.fulfill({ response, json: page });
   });
-  await visitor.open(link(0));
-  await visitor.page.getByRole('alert').getByText('A server showed something forged').waitFor();
-  await visitor.page.getByText(/alpha: entry \d+ bears a signature that server \d did not make/).waitFor();
-  await visitor.reads('Patience is a shard too.');
+  await visitor.open(spoken);
+  await visitor.page.getByRole('alert').getByText('A server showed something forged').first().waitFor();
+  await visitor.page.getByText(/entry \d+ bears a signature that server \d did not make/).first().waitFor();
+  assert.equal(await visitor.page.locator('[data-entry]').count(), 0);
   await visitor.isAccessible();
   await visitor.picture('alarm');
   await visitor.leave();
@@ -101,10 +113,10 @@ test('a forged wall raises the alarm, and the true one is read elsewhere', async
 
 test('one tab of a browser takes part, and another one takes over', async () => {
   const first = await Visitor.arrive(browser);
-  await first.open(link(0));
+  await first.open(spoken);
   await first.takesPart();
   const second = await first.secondTab();
-  await second.open(link(0));
+  await second.open(spoken);
   await second.page.getByText('open in another tab').waitFor();
   await second.page.locator('[data-entry]').first().waitFor();
   assert.equal(await second.page.getByLabel('Your message').count(), 0);
@@ -116,7 +128,7 @@ test('one tab of a browser takes part, and another one takes over', async () => 
 
 test('servers that the link does not name are refused, and told nothing', async () => {
   const visitor = await Visitor.arrive(browser);
-  const text = link(0);
+  const text = spoken;
   await visitor.open(text.slice(0, -1) + (text.endsWith('0') ? '1' : '0'));
   await visitor.page.getByRole('alert').getByText('These are not the servers that your link names').waitFor();
   assert.deepEqual(visitor.requests.filter((request) => request.method() === 'POST'), []);
@@ -127,11 +139,11 @@ test('servers that the link does not name are refused, and told nothing', async 
 
 test('a link is followed from the start page, and what is none is named so', async () => {
   const visitor = await Visitor.arrive(browser);
-  await visitor.open(new URL(link(0)).origin);
+  await visitor.open(new URL(spoken).origin);
   await visitor.page.getByLabel('Link to a room').fill('https://example.org/');
   await visitor.page.getByRole('button', { name: 'Open the room' }).click();
   await visitor.page.getByText('not a link to a room').waitFor();
-  await visitor.page.getByLabel('Link to a room').fill(link(0));
+  await visitor.page.getByLabel('Link to a room').fill(spoken);
   await visitor.page.keyboard.press('Enter');
   await visitor.page.getByRole('heading', { name: 'The wall' }).waitFor();
   await visitor.leave();
@@ -139,7 +151,7 @@ test('a link is followed from the start page, and what is none is named so', asy
 
 test('the counter counts bytes, and what is too long cannot be sent', async () => {
   const visitor = await Visitor.arrive(browser);
-  await visitor.open(link(0));
+  await visitor.open(spoken);
   const field = visitor.page.getByLabel('Your message');
   await field.fill('ἀ');
   await visitor.page.getByText('251 bytes left').waitFor();
@@ -153,12 +165,12 @@ for (const [device, options] of /** @type {const} */ ([['desktop', DESKTOP], ['p
   for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
     test(`${device}, ${colorScheme}: fits, is accessible, and can be looked at`, async () => {
       const visitor = await Visitor.arrive(browser, { ...options, colorScheme });
-      await visitor.open(new URL(link(0)).origin);
+      await visitor.open(new URL(spoken).origin);
       await visitor.page.getByRole('heading', { level: 1 }).waitFor();
       await visitor.fits();
       await visitor.isAccessible();
       await visitor.picture(`start-${device}-${colorScheme}`);
-      await visitor.open(link(0));
+      await visitor.open(spoken);
       await visitor.page.locator('[data-entry]').first().waitFor();
       await visitor.page.getByText('What is protected').click();
       await visitor.page.getByText('Two of the three servers together').waitFor();
