@@ -7,7 +7,7 @@
 //! | kind | measured as | online | preprocessing | opening |
 //! |---|---|---|---|---|
 //! | `gather` | rows fetched in random order | 6 of `W` | 12 of `W` and of 8; 2 of `W` | |
-//! | `prg` | AES-128 in counter mode, XORed into a buffer | 6·T | 22·M + 10·T | 9·T − 3·T |
+//! | `prg` | AES-128 in counter mode, XORed into a buffer | 6·T | 34·M + 10·T | 6·T |
 //! | `hash` | BLAKE3 | 12·T | 12·M + 2·T | 1·T |
 //! | `copy` | one buffer XORed into another | 6·T | 12·M + 12·M + 2·T | 3·T + 2·T |
 //! | `aead` | AES-128-GCM, sealing and opening records of 16 KiB | 3·T | 6·M | 1·T |
@@ -18,10 +18,10 @@
 //! **Online**: both members of a pair compute its δ (gather, mask). Each δ is hashed by its sender, by the member that sends the digest, and
 //! by its receiver; β by all three, who vote for it. A table that travels is copied into the records and out of them.
 //!
-//! **Preprocessing**: each of six messages takes a gather and a fresh stream, each of six new shares a gather and two XORs. Of the shares that
-//! are permuted ten come from streams (two of which, at stages 1 and 2, are masked with a stream more), besides six fresh ones. The check needs the
-//! shares of six tables at each party; the tables between two stages need be made only once for two checks. Each message is hashed by
-//! its sender and its receiver, the last table by both its holders.
+//! **Preprocessing**: each of six messages takes a gather and a fresh stream, each of six new shares a gather and two XORs. Of the twelve
+//! shares that are permuted ten come from streams, four of them with a mask (T); two more masks end in the last table. The check needs the shares of four
+//! tables at each party (those between two stages serve two checks), of which eighteen come from streams, four with a mask. Each
+//! message is hashed by its sender and its receiver, the last table by both its holders.
 //!
 //! **Opening**: each party adds up three shares of α_out, of which six are streams in all; the seventh, a table, travels to P0, which hashes it.
 
@@ -174,7 +174,7 @@ impl Work {
         let (u, m) = (&self.units, self.weighted);
         BTreeMap::from([
             ("gather", 14.0 * u.gather + 12.0 * u.gather_weights),
-            ("prg", (38.0 * m + 10.0) * u.prg),
+            ("prg", (34.0 * m + 10.0) * u.prg),
             ("hash", (12.0 * m + 2.0) * u.hash),
             ("copy", (24.0 * m + 2.0) * u.copy),
             ("aead", 6.0 * m * u.aead),

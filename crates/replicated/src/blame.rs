@@ -124,7 +124,7 @@ impl BatchEvidence {
         let mut table = preprocessing::input(spec, &seeds);
         let mut stages = Vec::new();
         let mut last = Digest([0; 32]);
-        let mut scratch = Stored::default();
+        let (mut scratch, mut permuted) = (Stored::default(), Stored::default());
         for (stage, pair) in STAGES.into_iter().enumerate() {
             let before = preprocessing::next_input(&seeds, stage, &table);
             let index = seeds.of(pair).permutation(spec.shape.rows);
@@ -138,8 +138,11 @@ impl BatchEvidence {
                     return Some(signed.header.from);
                 }
             }
-            let mut stored = permuting.permuted(&mut scratch);
-            messages.iter().for_each(|message| shuffle_pair::add_message(&mut stored, message));
+            permuting.permute(&mut scratch, &mut permuted);
+            let [message, other] = messages;
+            let mut stored = Stored::of_message(message, spec.shape);
+            stored.add(&other);
+            stored.add(permuted.as_message());
             if stage == 2 {
                 let table = preprocessing::last_table(spec, &seeds, &index, &stored, &mut scratch);
                 last = Header::digest_of(&table);

@@ -79,10 +79,11 @@ pub fn next_input(seeds: &BatchSeeds, stage: usize, output: &Shares) -> Shares {
 /// The rows of `[α_out]_12 = [ρ_5]_12 ⊕ π_12(R_12)` (Fig. 3, step 4). `scratch` is overwritten.
 pub fn last_table(spec: &BatchSpec, seeds: &BatchSeeds, index: &[u32], rho5: &Stored, scratch: &mut Stored) -> Vec<u8> {
     scratch.make_room(spec.shape);
-    seeds.of(Pair::P12).prg(Purpose::Mask).fill(&mut scratch.rows);
+    let (mask, _) = scratch.parts_mut();
+    seeds.of(Pair::P12).prg(Purpose::Mask).fill(mask);
     let mut rows = zeroed_table(spec.shape.bytes());
-    gather(&mut rows, &scratch.rows, spec.shape.width as usize, index);
-    xor_into(&mut rows, &rho5.rows);
+    gather(&mut rows, mask, spec.shape.width as usize, index);
+    xor_into(&mut rows, rho5.rows());
     rows
 }
 
@@ -165,7 +166,7 @@ async fn shuffle(run: &Run, spec: &BatchSpec, seeds: &BatchSeeds) -> Result<Shuf
     let mut headers = Vec::new();
     let mut stages = Vec::new();
     let mut last = None;
-    let mut scratch = Stored::default();
+    let (mut scratch, mut permuted) = (Stored::default(), Stored::default());
     let mut table = input(spec, seeds);
     for (stage, pair) in STAGES.into_iter().enumerate() {
         let before = next_input(seeds, stage, &table);
@@ -177,10 +178,11 @@ async fn shuffle(run: &Run, spec: &BatchSpec, seeds: &BatchSeeds) -> Result<Shuf
             let peer = pair.other(run.me());
             let sent = run.send(peer, Kind::shuffle_pair(stage), own.clone());
             // While the messages travel, what does not depend on the peer's.
-            let mut stored = permuting.permuted(&mut scratch);
-            shuffle_pair::add_message(&mut stored, &own);
+            permuting.permute(&mut scratch, &mut permuted);
+            permuted.add(&own);
             let received = run.receive(peer, Kind::shuffle_pair(stage)).await?;
-            shuffle_pair::add_message(&mut stored, &received.body);
+            let mut stored = Stored::of_message(received.body.into(), spec.shape);
+            stored.add(permuted.as_message());
             if stage == 2 {
                 last = Some(last_table(spec, seeds, &index, &stored, &mut scratch));
             }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use ostrakon_kernels::{Prg, short_prg_rows, zeroed_table};
+use ostrakon_kernels::{Prg, short_prg_rows, xor_into, zeroed_table};
 
 use crate::messages::Shape;
 use crate::pair::Pair;
@@ -30,26 +30,52 @@ pub struct Derived {
     pub weights: Arc<Prg>,
 }
 
-/// A share that messages determine.
+/// A share that messages determine, laid out as a message is: `rows × width` bytes, then `rows × 8` bytes of weights.
 #[derive(Default)]
 pub struct Stored {
-    /// `rows × width` bytes.
-    pub rows: Vec<u8>,
-    /// `rows × 8` bytes.
-    pub weights: Vec<u8>,
+    bytes: Vec<u8>,
+    /// Bytes of the rows.
+    split: usize,
 }
 
 impl Stored {
-    /// Zeros of a shape.
-    pub fn new(shape: Shape) -> Self {
-        Self { rows: zeroed_table(shape.bytes()), weights: zeroed_table(shape.rows as usize * WEIGHT_BYTES) }
+    /// Takes over a message of the shape's length.
+    pub fn of_message(bytes: Vec<u8>, shape: Shape) -> Self {
+        Self { bytes, split: shape.bytes() }
     }
 
-    /// Becomes of that shape, if it is not.
+    /// The rows.
+    pub fn rows(&self) -> &[u8] {
+        &self.bytes[..self.split]
+    }
+
+    /// The weights.
+    pub fn weights(&self) -> &[u8] {
+        &self.bytes[self.split..]
+    }
+
+    /// Rows and weights.
+    pub fn parts_mut(&mut self) -> (&mut [u8], &mut [u8]) {
+        self.bytes.split_at_mut(self.split)
+    }
+
+    /// All bytes, in the layout of a message.
+    pub fn as_message(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Adds a message.
+    pub fn add(&mut self, message: &[u8]) {
+        xor_into(&mut self.bytes, message);
+    }
+
+    /// Becomes of that shape, if it is not. What it holds is then of no meaning.
     pub fn make_room(&mut self, shape: Shape) {
-        if self.rows.len() != shape.bytes() {
-            *self = Self::new(shape);
+        let length = shape.bytes() + shape.rows as usize * WEIGHT_BYTES;
+        if self.bytes.len() != length {
+            self.bytes = zeroed_table(length);
         }
+        self.split = shape.bytes();
     }
 }
 
@@ -67,7 +93,7 @@ impl Share {
         let width = shape.width as usize;
         let offset = first * width;
         match self {
-            Share::Stored(stored) => out.copy_from_slice(&stored.rows[offset..offset + out.len()]),
+            Share::Stored(stored) => out.copy_from_slice(&stored.rows()[offset..offset + out.len()]),
             Share::Derived(derived) => {
                 let mut streams = derived.rows.iter();
                 match (&derived.slots, streams.next()) {
@@ -87,7 +113,7 @@ impl Share {
     pub fn read_weights(&self, first: usize, out: &mut [u8]) {
         let offset = first * WEIGHT_BYTES;
         match self {
-            Share::Stored(stored) => out.copy_from_slice(&stored.weights[offset..offset + out.len()]),
+            Share::Stored(stored) => out.copy_from_slice(&stored.weights()[offset..offset + out.len()]),
             Share::Derived(derived) => derived.weights.fill_at(offset as u64, out),
         }
     }
@@ -98,8 +124,9 @@ impl Share {
             return stored;
         }
         scratch.make_room(shape);
-        self.read_rows(shape, 0, &mut scratch.rows);
-        self.read_weights(0, &mut scratch.weights);
+        let (rows, weights) = scratch.parts_mut();
+        self.read_rows(shape, 0, rows);
+        self.read_weights(0, weights);
         scratch
     }
 }

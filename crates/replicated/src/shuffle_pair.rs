@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use ostrakon_kernels::{gather, gather_xor_prg, xor_into, zeroed_table};
+use ostrakon_kernels::{gather, gather_xor_prg, zeroed_table};
 
 use crate::messages::{BatchSpec, STAGES};
 use crate::pair::Pair;
@@ -57,27 +57,20 @@ impl Permuting<'_> {
         let fresh = Fresh::new(self.seeds, with_third, self.stage);
         let mut body = zeroed_table(shape.bytes() + shape.rows as usize * WEIGHT_BYTES);
         let (rows, weights) = body.split_at_mut(shape.bytes());
-        gather_xor_prg(rows, &source.rows, shape.width as usize, self.index, &fresh.rows, 0);
-        gather_xor_prg(weights, &source.weights, WEIGHT_BYTES, self.index, &fresh.weights, 0);
+        gather_xor_prg(rows, source.rows(), shape.width as usize, self.index, &fresh.rows, 0);
+        gather_xor_prg(weights, source.weights(), WEIGHT_BYTES, self.index, &fresh.weights, 0);
         body
     }
 
-    /// The permuted old share of the pair; with both messages added ([`add_message`]) it is the new one. `scratch` is overwritten.
-    pub fn permuted(&self, scratch: &mut Stored) -> Stored {
+    /// The permuted old share of the pair, into `permuted`: with both messages added it is the new one. `scratch` is overwritten.
+    pub fn permute(&self, scratch: &mut Stored, permuted: &mut Stored) {
         let shape = self.spec.shape;
         let source = shares::of(self.table, STAGES[self.stage]).materialise(shape, scratch);
-        let mut permuted = Stored::new(shape);
-        gather(&mut permuted.rows, &source.rows, shape.width as usize, self.index);
-        gather(&mut permuted.weights, &source.weights, WEIGHT_BYTES, self.index);
-        permuted
+        permuted.make_room(shape);
+        let (rows, weights) = permuted.parts_mut();
+        gather(rows, source.rows(), shape.width as usize, self.index);
+        gather(weights, source.weights(), WEIGHT_BYTES, self.index);
     }
-}
-
-/// Adds a member's message to the permuting pair's share.
-pub fn add_message(share: &mut Stored, message: &[u8]) {
-    let (rows, weights) = message.split_at(share.rows.len());
-    xor_into(&mut share.rows, rows);
-    xor_into(&mut share.weights, weights);
 }
 
 /// The table after a stage, as far as the caller's seeds go: derived shares for the pairs with the third party, and `combined` for
