@@ -18,11 +18,11 @@ beforeEach(() => {
 
 afterEach(() => stop.abort());
 
-function start(say: (epoch: number) => string | null = () => 'cover', chance = 0.5): void {
+function start(say: (epoch: number) => string | null = () => 'cover', chance = 0.5, before?: number): void {
   const { clock, servers, statuses } = world;
   const moved = (part: Part) => path.push(part);
   const device = readableDevice(say);
-  const participant = new Participant({ room: 'room', servers, statuses, device, clock, random: () => chance, moved });
+  const participant = new Participant({ room: 'room', servers, statuses, device, clock, before, random: () => chance, moved });
   void participant.run(stop.signal);
 }
 
@@ -73,6 +73,19 @@ test('is present at the emptiest server and keeps saying so', async () => {
   world.collect(1, 60_000, [4, 2, 9]);
   await world.clock.advance(25_000);
   expect(world.greeted.map((one) => one.party)).toEqual([1, 1, 1]);
+});
+
+test('comes back to where it was, if that server still answers', async () => {
+  start(undefined, undefined, 2);
+  world.collect(1, 60_000, [0, 1, 5]);
+  await world.clock.advance(1_000);
+  expect(world.greeted.map((one) => one.party)).toEqual([2]);
+  stop.abort();
+  stop = new AbortController();
+  world.servers[2]!.away = true;
+  start(undefined, undefined, 2);
+  await world.clock.advance(1_000);
+  expect(world.greeted.at(-1)?.party).toBe(0);
 });
 
 test('a server that is away is done without, and gets the submission when it is back', async () => {

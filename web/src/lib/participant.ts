@@ -30,6 +30,8 @@ export interface Surroundings {
   statuses: Statuses;
   device: Device;
   clock: Clock;
+  /** Where this participant was present a moment ago, before a reload. */
+  before?: number | undefined;
   /** A number from 0 up to 1 that nobody else can guess. */
   random(): number;
   /** Called whenever the participant moves on. */
@@ -60,8 +62,12 @@ export class Participant {
   /** Takes part until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     let avoid: number | undefined;
+    let before = this.world.before;
     while (!signal.aborted) {
-      const home = await this.settle(avoid, signal);
+      // Whoever comes back is still counted where it was, and would count twice elsewhere.
+      const returned = before !== undefined && (await this.greet(before));
+      const home = returned ? before : await this.settle(avoid, signal);
+      before = undefined;
       if (home === undefined) return;
       await this.stay(home, signal);
       avoid = home;
@@ -97,10 +103,12 @@ export class Participant {
   /** Says to a server that this participant is there. */
   private async greet(party: number): Promise<boolean> {
     const { room, servers, device, clock } = this.world;
+    const server = servers[party];
+    if (!server) return false;
     const time = Math.floor(clock.now() / 1000);
     const presence = { key: device.publicKey, time, signature: device.signPresence(time, party) };
     try {
-      await servers[party]?.presence(room, presence);
+      await server.presence(room, presence);
       return true;
     } catch {
       return false;

@@ -32,6 +32,14 @@ export interface Alarm {
   reason: string;
 }
 
+const homeName = (room: string) => `ostrakon/home/${room}`;
+
+/** The server that this tab was present at before it was reloaded. */
+function homeBefore(room: string): number | undefined {
+  const kept = sessionStorage.getItem(homeName(room));
+  return kept === null ? undefined : Number(kept);
+}
+
 export class Session {
   stage = $state.raw<Stage>({ at: 'connecting' });
   reports = $state.raw<Report[]>([]);
@@ -123,8 +131,10 @@ export class Session {
       device: device(deployment, keepsake),
       clock: systemClock,
       random: secureRandom,
+      before: homeBefore(this.pin.room),
       moved: (part) => {
         this.part = part;
+        if ('home' in part) sessionStorage.setItem(homeName(this.pin.room), String(part.home));
         this.showOwn();
       },
     });
