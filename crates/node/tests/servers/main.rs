@@ -8,3 +8,4 @@ mod malice;
 mod ruffle;
 mod scene;
 mod setup;
+mod storm;
