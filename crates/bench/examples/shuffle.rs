@@ -1,6 +1,5 @@
 use ostrakon_bench::control::Program;
 use ostrakon_bench::{measurement, party, shuffle};
-use ostrakon_replicated::messages::Shape;
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -8,9 +7,12 @@ fn main() -> anyhow::Result<()> {
         return party::run();
     }
     let number = |i: usize, default: u32| arguments.get(i).map_or(default, |a| a.parse().expect("a number"));
-    let shape = Shape { rows: number(0, 1_000_000), width: number(1, 32) };
     let program = Program { path: std::env::current_exe()?, arguments: vec!["party".into()] };
-    let measured = shuffle::run(shuffle::Options { shape, runs: number(2, 5) }, &program, |_| {})?;
+    let measured = shuffle::run(
+        shuffle::Options { rows: number(0, 1_000_000), width: number(1, 32), runs: number(2, 5) },
+        &program,
+        |_| {},
+    )?;
     print!("{}", measurement::table(&measured));
     Ok(())
 }

@@ -3,6 +3,7 @@
 use anyhow::{Result, ensure};
 use ostrakon_replicated::cost::{self, Cost};
 use ostrakon_replicated::messages::{BatchSpec, Inputs, Shape};
+use ostrakon_replicated::params::{MAX_ROWS, MAX_WIDTH};
 
 use crate::control::{Answers, Command, Parties, Program};
 use crate::limit::{Limits, Parts, Work};
@@ -11,8 +12,10 @@ use crate::measurement::{Measurement, median};
 /// What to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The table.
-    pub shape: Shape,
+    /// Rows of the table.
+    pub rows: u32,
+    /// Bytes of a row.
+    pub width: u32,
     /// How often.
     pub runs: u32,
 }
@@ -66,12 +69,22 @@ impl Phase {
     }
 }
 
+/// A table's shape within the engine's limits.
+pub(crate) fn checked(rows: u32, width: u32) -> Result<Shape> {
+    let shape = Shape { rows, width };
+    ensure!(
+        shape.is_valid(),
+        "a table has 1 to {MAX_ROWS} rows of 8 to {MAX_WIDTH} bytes, a multiple of 8; not {rows} rows of {width} bytes"
+    );
+    Ok(shape)
+}
+
 /// Runs the benchmark with three processes of `program`. `report` is told what is being done.
 ///
 /// # Errors
-/// If a process fails, or sends other amounts than the formulas say.
+/// If the shape is not allowed, or a process fails, or sends other amounts than the formulas say.
 pub fn run(options: Options, program: &Program, mut report: impl FnMut(&str)) -> Result<Vec<Measurement>> {
-    let shape = options.shape;
+    let shape = checked(options.rows, options.width)?;
     report("setting up three servers");
     let mut parties = Parties::start(program)?;
     let mut limits = Limits::new(shape);

@@ -3,6 +3,7 @@
 //! `main` only reports: every command returns its error, which names the cause and the remedy, and exit codes say what
 //! kind of failure it was. Results go to standard output (as JSON with `--json`), everything else to standard error.
 
+mod bench;
 mod client;
 mod completions;
 mod demo;
@@ -56,6 +57,9 @@ enum Command {
     /// Shows the whole system at work with real server processes.
     #[command(subcommand)]
     Demo(demo::Command),
+    /// Measures the protocols on this machine.
+    #[command(subcommand)]
+    Bench(bench::Command),
     /// Prints a completion script for a shell.
     Completions(completions::Options),
 }
@@ -78,6 +82,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Init(options) => init::run(&options),
         Command::Verify(options) => verify::run(&options),
         Command::Completions(options) => completions::run(&options),
+        Command::Bench(command) => bench::run(&command),
         Command::Serve(options) => runtime.block_on(serve::run(options)),
         Command::Up(options) => runtime.block_on(up::run(options)),
         Command::Room(command) => runtime.block_on(room::run(command)),

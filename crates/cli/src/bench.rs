@@ -1,0 +1,63 @@
+//! `ostrakon bench`.
+
+use anyhow::Result;
+use ostrakon_bench::control::Program;
+use ostrakon_bench::measurement::{Measurement, table};
+use ostrakon_bench::{party, shuffle};
+
+use crate::output;
+
+/// The benchmarks. Each starts three processes on this machine.
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// Measures the shuffle of a table that the servers share: preprocessing, online phase, opening.
+    Shuffle(ShuffleOptions),
+    /// One of the three processes; takes commands from its standard input.
+    #[command(hide = true)]
+    Party,
+}
+
+/// Options of `bench shuffle`.
+#[derive(clap::Args)]
+pub struct ShuffleOptions {
+    /// Rows of the table.
+    #[arg(long, default_value_t = 1_000_000)]
+    rows: u32,
+    /// Bytes of a row, a multiple of 8.
+    #[arg(long, default_value_t = 32)]
+    width: u32,
+    /// How often to measure; medians are reported.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Prints the measurements as a JSON list.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs a benchmark.
+///
+/// # Errors
+/// If the table's shape is not allowed, or a process fails.
+pub fn run(command: &Command) -> Result<()> {
+    match command {
+        Command::Shuffle(options) => {
+            let (rows, width, runs) = (options.rows, options.width, options.runs);
+            let bar = output::spinner("starting");
+            let measured = shuffle::run(shuffle::Options { rows, width, runs }, &program()?, |text| {
+                bar.set_message(text.to_owned())
+            });
+            bar.finish_and_clear();
+            print(&measured?, options.json)
+        }
+        Command::Party => party::run(),
+    }
+}
+
+/// This program as a party.
+fn program() -> Result<Program> {
+    Ok(Program { path: std::env::current_exe()?, arguments: vec!["bench".into(), "party".into()] })
+}
+
+fn print(measured: &[Measurement], json: bool) -> Result<()> {
+    if json { output::json(&measured) } else { output::line(table(measured).trim_end()) }
+}
