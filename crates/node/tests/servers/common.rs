@@ -25,13 +25,13 @@ pub struct Deployment {
     configs: Vec<Config>,
     pub servers: Vec<Service>,
     providers: Vec<Arc<dyn EngineProvider>>,
-    client: Client,
+    pub client: Client,
     /// What is done to the plain engines.
     pub controls: Vec<Arc<Controls>>,
 }
 
 /// How a participant makes a submission.
-type Client = fn(&Servers, &EpochContext, u32, &[Option<Vec<u8>>], &[u8], &SigningKey) -> Vec<u8>;
+pub type Client = fn(&Servers, &EpochContext, u32, &[Option<Vec<u8>>], &[u8], &SigningKey) -> Vec<u8>;
 
 fn plain_client(_: &Servers, _: &EpochContext, _: u32, _: &[Option<Vec<u8>>], row: &[u8], _: &SigningKey) -> Vec<u8> {
     row.to_vec()
@@ -248,7 +248,7 @@ impl Deployment {
     }
 
     /// The servers as participants pin them.
-    async fn pinned(&self) -> Servers {
+    pub async fn pinned(&self) -> Servers {
         let info = self.servers[0].servers().await.unwrap();
         let keys = info.servers.iter().map(|server| VerifyingKey::from_hex(&server.key).unwrap()).collect();
         Servers { session: SessionId(Digest::from_hex(&info.session).unwrap()), keys }

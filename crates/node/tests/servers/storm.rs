@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ostrakon_broadcast::room::RoomId;
-use ostrakon_broadcast::{Archive, Content, RowFormat};
+use ostrakon_broadcast::{self as broadcast, Archive, Content, RowFormat};
 use ostrakon_node::interface::{IssueRequest, Status, SubmissionRequest};
 use ostrakon_node::{Service, ServiceError};
 use ostrakon_party::PartyId;
 
-use crate::common::{Deployment, key};
+use crate::common::{Client, Deployment, key};
 
 type Servers = Arc<Mutex<Vec<Service>>>;
 
@@ -26,6 +26,8 @@ struct Participant {
     room: RoomId,
     home: usize,
     seed: u8,
+    client: Client,
+    pinned: broadcast::Servers,
 }
 
 impl Participant {
@@ -60,15 +62,19 @@ impl Participant {
         let presence = ostrakon_node::interface::Presence { key: id, time, signature: signing.sign(&digest) };
         self.server(self.home).presence(self.room, presence).await.ok()?;
         let mut slot = 0;
+        let mut issues = Vec::new();
         for n in 0..3 {
             let digest = ostrakon_broadcast::client::issue_digest(&self.room, epoch, PartyId(n as u8));
             let request = IssueRequest { key: id, signature: signing.sign(&digest) };
-            slot = self.insist(n, async |server| server.issue(self.room, epoch, request.clone()).await).await?.slot;
+            let issue = self.insist(n, async |server| server.issue(self.room, epoch, request.clone()).await).await?;
+            slot = issue.slot;
+            issues.push(Some(issue.issue));
         }
         let info = self.insist(self.home, async |server| server.room(self.room).await).await?;
         let content = if text.is_empty() { Content::Cover } else { Content::Message(text.into()) };
         let row = RowFormat::new(&info.descriptor, epoch).encode(&content).unwrap();
-        let request = SubmissionRequest { key: id, slot, body: row };
+        let body = (self.client)(&self.pinned, &context, slot, &issues, &row, &signing);
+        let request = SubmissionRequest { key: id, slot, body };
         for n in 0..3 {
             self.insist(n, async |server| server.submit(self.room, epoch, request.clone()).await).await;
         }
@@ -114,10 +120,22 @@ impl Participant {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn restarts_at_any_moment_lose_and_repeat_nothing() {
-    let mut deployment = Deployment::start().await;
+    participate(Deployment::start().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn restarts_at_any_moment_lose_and_repeat_nothing_of_ruffle_rooms() {
+    participate(Deployment::start_ruffle().await).await;
+}
+
+async fn participate(mut deployment: Deployment) {
     let room = deployment.room(1, 2).await;
     let servers: Servers = Arc::new(Mutex::new(deployment.servers.clone()));
-    let participant = |(home, seed)| Participant { servers: servers.clone(), room, home, seed }.say_all();
+    let (client, pinned) = (deployment.client, deployment.pinned().await);
+    let participant = |(home, seed)| {
+        let (servers, pinned) = (servers.clone(), pinned.clone());
+        Participant { servers, room, home, seed, client, pinned }.say_all()
+    };
     let participants = [(0, 20), (1, 21), (2, 22), (0, 23), (1, 24), (2, 25)].map(participant);
     tokio::select! {
         _ = futures::future::join_all(participants) => unreachable!("they go on for ever"),
