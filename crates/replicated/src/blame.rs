@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::coin::{self, seed_digest};
 use crate::fault::{Evidence, Fault, Statement};
-use crate::messages::{BatchSpec, Kind, STAGES, Shape, Subject, TranscriptStatement};
+use crate::messages::{self, BatchSpec, Kind, STAGES, Shape, Subject, TranscriptStatement};
 use crate::pair::Pair;
 use crate::preprocessing::{self, stated, sum_of};
 use crate::run::Run;
@@ -249,7 +249,8 @@ impl Conflict {
         is(&self.table, table_from, table)
             && is(&self.digest.signed, digest_from, digest)
             && self.digest.holds(roster)
-            && self.digest.body != self.table.header.digest.0
+            && self.digest.body.len() >= 32
+            && self.digest.body[..32] != self.table.header.digest.0
     }
 }
 
@@ -274,11 +275,22 @@ impl ShuffleEvidence {
         let genuine = self.conflict.holds(roster, subject)
             && self.input.len() == spec.batch.shape.bytes()
             && self.input_is_agreed(roster, subject)
-            && self.seeds_are_stated(roster, &Subject::Batch(spec.batch));
+            && self.seeds_are_stated(roster, &Subject::Batch(spec.batch))
+            && self.digest_is_of_the_input(roster, subject);
         if !genuine {
             return None;
         }
         self.deviator(spec.batch.shape)
+    }
+
+    /// P2 makes its digest of δ_12 before it knows whether δ_01 is true, and names what it was computed from. What it made of
+    /// another table than the agreed one says nothing against it (and P0, which signed two, is caught in the dispute about δ_01).
+    fn digest_is_of_the_input(&self, roster: &Roster, subject: &Subject) -> bool {
+        if self.conflict.delta != Delta::D12 {
+            return true;
+        }
+        let named = messages::decode_digest_12(roster, subject, &self.conflict.digest.body);
+        named.is_ok_and(|named| named.header.digest == Header::digest_of(&self.input))
     }
 
     fn input_is_agreed(&self, roster: &Roster, subject: &Subject) -> bool {

@@ -73,9 +73,9 @@ pub fn table_vote() -> Cost {
     Cost { table: 0, constant: DIRECTED_LINKS * 32 }
 }
 
-/// The shuffle itself (Ruffle Fig. 4): three tables, three digests. The constant is exact.
+/// The shuffle itself (Ruffle Fig. 4): three tables, three digests, one of them with a signed header.
 pub fn shuffle(shape: Shape) -> Cost {
-    Cost { table: 3 * shape.bytes() as u64, constant: 3 * 32 }
+    Cost { table: 3 * shape.bytes() as u64, constant: 3 * 32 + SIGNED_HEADER }
 }
 
 /// Rounds of [`shuffle`].

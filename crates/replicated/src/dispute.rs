@@ -1,32 +1,34 @@
 //! Deciding a dispute about a table of the online phase.
 //!
-//! The receiver shows the two contradictory statements to everybody. The members of the pair that computes the table then open their
-//! common permutation and mask (one of them is honest and does), and everybody computes the table. This shows nothing about
-//! messages: the batch's output is never opened after a dispute, so nobody can place the permutation between senders and messages.
+//! The receiver of a table shows the two contradictory statements to everybody. The members of the pair that computes the table then
+//! open their common permutation and mask (one of them is honest and does), and everybody computes the table.
+//!
+//! Only the receiver may raise a dispute: whoever computes the table knows then that the receiver, not being the other member who must have
+//! lied, is honest and has stopped short of signing a Ready. So the batch's output is never opened once its seeds have been shown, and the
+//! permutation links nothing. A corrupt server may provoke several disputes at once; each is answered, and the first to be decided counts.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
 
 use bytes::Bytes;
-use ostrakon_party::{Received, wire};
+use futures::future::{pending, select_all};
+use ostrakon_party::{PartyId, Received, Tag, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::blame::{Conflict, Delta, ShuffleEvidence};
 use crate::coin::seed_digest;
 use crate::fault::{Evidence, Fault, Statement};
-use crate::messages::Kind;
-use crate::run::{Run, either};
+use crate::messages::{self, Kind};
+use crate::run::Run;
 use crate::seeds::Purpose;
 use crate::stock::Stock;
 
 /// The tables and statements of the online phase that a party has seen or made.
-#[derive(Default)]
-pub struct Known {
-    /// β.
-    pub beta: Option<Bytes>,
-    /// δ_02.
-    pub d02: Option<Bytes>,
-    /// δ_01.
-    pub d01: Option<Bytes>,
+pub struct Known(Mutex<Seen>);
+
+struct Seen {
+    beta: Bytes,
+    kept: BTreeMap<u8, Bytes>,
     own: BTreeMap<u8, Statement>,
     tables: BTreeMap<u8, Statement>,
     digests: BTreeMap<u8, Statement>,
@@ -39,33 +41,49 @@ fn key(delta: Delta) -> u8 {
 impl Known {
     /// Of a party that holds β and nothing else yet.
     pub fn new(beta: Bytes) -> Self {
-        Self { beta: Some(beta), ..Self::default() }
+        let (kept, own, tables, digests) = Default::default();
+        Self(Mutex::new(Seen { beta, kept, own, tables, digests }))
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().expect("no panic while noting")
+    }
+
+    /// Keeps a table that another one is computed from.
+    pub fn keep(&self, delta: Delta, table: Bytes) {
+        self.seen().kept.insert(key(delta), table);
     }
 
     /// Notes what this party said about a table.
-    pub fn say(&mut self, delta: Delta, statement: Statement) {
-        self.own.insert(key(delta), statement.clone());
+    pub fn say(&self, delta: Delta, statement: Statement) {
+        self.seen().own.insert(key(delta), statement.clone());
         self.learn(delta, statement);
     }
 
     /// Notes both senders' matching statements about a table.
-    pub fn hear(&mut self, delta: Delta, table: Statement, digest: Statement) {
+    pub fn hear(&self, delta: Delta, table: Statement, digest: Statement) {
         self.learn(delta, table);
         self.learn(delta, digest);
     }
 
-    fn learn(&mut self, delta: Delta, statement: Statement) {
+    fn learn(&self, delta: Delta, statement: Statement) {
+        let mut seen = self.seen();
         let is_table = statement.signed.header.from.0 == delta.senders().0;
-        let statements = if is_table { &mut self.tables } else { &mut self.digests };
+        let statements = if is_table { &mut seen.tables } else { &mut seen.digests };
         statements.insert(key(delta), statement);
     }
 
-    fn table(&self, delta: Option<Delta>) -> Option<&Bytes> {
-        match delta {
-            None => self.beta.as_ref(),
-            Some(Delta::D02) => self.d02.as_ref(),
-            Some(_) => self.d01.as_ref(),
-        }
+    fn own(&self, delta: Delta) -> Option<Statement> {
+        self.seen().own.get(&key(delta)).cloned()
+    }
+
+    /// The input of a table, and what was said about it by those who had to, if all is known.
+    fn input(&self, delta: Delta, votes: &[Statement; 3]) -> Option<(Bytes, Vec<Statement>)> {
+        let seen = self.seen();
+        let Some(before) = delta.before() else { return Some((seen.beta.clone(), votes.to_vec())) };
+        let before = key(before);
+        let said = vec![seen.tables.get(&before)?.clone(), seen.digests.get(&before)?.clone()];
+        Some((seen.kept.get(&before)?.clone(), said))
     }
 }
 
@@ -78,106 +96,145 @@ struct Material {
     seeds: Option<Vec<u8>>,
 }
 
-/// Waits until either peer shows a conflict that holds.
-pub async fn conflict_shown(run: &Run) -> Conflict {
-    let [a, b] = run.peers();
-    either(conflict_shown_by(run, a), conflict_shown_by(run, b)).await
+/// One party's part in disputes.
+pub struct Disputes<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// The batch that the epoch uses.
+    pub stock: &'a Stock,
+    /// What has been seen so far.
+    pub known: &'a Known,
+    /// The three votes on β's digest.
+    pub votes: &'a [Statement; 3],
 }
 
-async fn conflict_shown_by(run: &Run, by: u8) -> Conflict {
-    if let Ok(received) = run.receive(by, Kind::Dispute).await
-        && let Ok(conflict) = wire::decode::<Conflict>(&received.body)
-        && conflict.holds(&run.party.roster, &run.subject)
-    {
-        return conflict;
+impl Disputes<'_> {
+    /// Takes part in every dispute that a receiver raises until one is decided: returns the fault of whoever made the false statement.
+    pub async fn shown(&self) -> Fault {
+        self.decide(None).await
     }
-    futures::future::pending().await
-}
 
-/// Decides a conflict: returns the fault of whoever made the false statement. `votes` are the three votes on β's digest.
-pub async fn decide(run: &Run, stock: &Stock, conflict: Conflict, known: &mut Known, votes: &[Statement; 3]) -> Fault {
-    run.send_all(Kind::Dispute, wire::encode(&conflict));
-    let delta = conflict.delta;
-    let seeds = delta.pair().contains(run.me()).then(|| {
-        let seed = stock.seeds.of(delta.pair());
-        [Purpose::Permutation, Purpose::Mask].map(|p| *seed.purpose(p).expose()).concat()
-    });
-    let before = delta.before().and_then(|before| known.own.get(&key(before)).cloned());
-    run.send_all(Kind::DisputeMaterial, wire::encode(&Material { before, seeds: seeds.clone() }));
-    let mut seeds = seeds;
-    if let Some(fault) = assemble(run, stock, &conflict, known, votes, seeds.as_deref()) {
-        return fault;
+    /// Raises a dispute, and takes part in others, until one is decided.
+    pub async fn raise(&self, conflict: Conflict) -> Fault {
+        self.run.send_all(Kind::Dispute, wire::encode(&conflict));
+        self.decide(Some(conflict)).await
     }
-    let [a, b] = run.peers();
-    let pending = [a, b].map(|peer| Box::pin(run.receive(peer, Kind::DisputeMaterial)));
-    let mut pending: Vec<_> = pending.into_iter().collect();
-    while !pending.is_empty() {
-        let (received, _, rest) = futures::future::select_all(pending).await;
-        pending = rest;
-        match received {
-            Ok(received) => take_material(run, stock, delta, known, &mut seeds, &received),
-            Err(fault) => return fault,
-        }
-        if let Some(fault) = assemble(run, stock, &conflict, known, votes, seeds.as_deref()) {
+
+    async fn decide(&self, own: Option<Conflict>) -> Fault {
+        let deltas = [Delta::D02, Delta::D01, Delta::D12];
+        let one = |delta| {
+            let own = own.clone().filter(|own| own.delta == delta);
+            Box::pin(self.decide_about(delta, own))
+        };
+        select_all(deltas.map(one)).await.0
+    }
+
+    async fn decide_about(&self, delta: Delta, own: Option<Conflict>) -> Fault {
+        let conflict = match own {
+            Some(conflict) => conflict,
+            None => self.conflict_about(delta).await,
+        };
+        let mut seeds = self.contribute(delta);
+        if let Some(fault) = self.assemble(&conflict, seeds.as_deref()) {
             return fault;
         }
+        let mut waiting: Vec<_> = self.run.peers().map(|peer| Box::pin(self.material(peer, delta))).into();
+        while !waiting.is_empty() {
+            let (received, _, rest) = select_all(waiting).await;
+            waiting = rest;
+            match received {
+                Ok(received) => self.take(delta, &mut seeds, &received),
+                Err(fault) => return fault,
+            }
+            if let Some(fault) = self.assemble(&conflict, seeds.as_deref()) {
+                return fault;
+            }
+        }
+        // The evidence is then complete at the other honest party, which shows it.
+        pending().await
     }
-    // The evidence is then complete at the other honest party, which shows it.
-    futures::future::pending().await
-}
 
-fn take_material(
-    run: &Run,
-    stock: &Stock,
-    delta: Delta,
-    known: &mut Known,
-    seeds: &mut Option<Vec<u8>>,
-    received: &Received,
-) {
-    let Ok(material) = wire::decode::<Material>(&received.body) else { return };
-    if let (Some(before), Some(statement)) = (delta.before(), material.before) {
-        let ((table_from, digest_from), (table, digest)) = (before.senders(), before.kinds());
-        let header = &statement.signed.header;
-        let own = header.from == received.signed.header.from && run.party.roster.vouches(&statement.signed);
-        let is = |from, kind: Kind| header.from.0 == from && header.tag == run.tag(kind);
-        if own && (is(table_from, table) || (is(digest_from, digest) && statement.holds(&run.party.roster))) {
-            known.learn(before, statement);
+    /// Waits until the receiver of a table shows a conflict about it that holds.
+    async fn conflict_about(&self, delta: Delta) -> Conflict {
+        let receiver = delta.pair().outsider();
+        if receiver != self.run.me()
+            && let Ok(received) = self.run.receive(receiver, Kind::Dispute).await
+            && let Ok(conflict) = wire::decode::<Conflict>(&received.body)
+            && conflict.delta == delta
+            && conflict.holds(&self.run.party.roster, &self.run.subject)
+            && self.is_about_the_true_input(&conflict)
+        {
+            return conflict;
+        }
+        pending().await
+    }
+
+    /// P2 makes its digest of δ_12 before it can know whether the δ_01 that P0 sent it is true. If P0 sent another one than P1 knows, the
+    /// dispute is about δ_01, and P2 raises it.
+    fn is_about_the_true_input(&self, conflict: &Conflict) -> bool {
+        let Some(own) = self.known.own(Delta::D01) else { return true };
+        if conflict.delta != Delta::D12 || self.run.me() != 1 {
+            return true;
+        }
+        let named = messages::decode_digest_12(&self.run.party.roster, &self.run.subject, &conflict.digest.body);
+        named.is_ok_and(|named| named.header.digest.0[..] == own.body)
+    }
+
+    fn tag(&self, delta: Delta) -> Tag {
+        Tag { sequence: u32::from(key(delta)), ..self.run.tag(Kind::DisputeMaterial) }
+    }
+
+    async fn material(&self, peer: u8, delta: Delta) -> Result<Received, Fault> {
+        self.run.receive_tag(PartyId(peer), self.tag(delta)).await
+    }
+
+    /// Gives the peers what this party can contribute; returns the seeds if they were among it.
+    fn contribute(&self, delta: Delta) -> Option<Vec<u8>> {
+        let seeds = delta.pair().contains(self.run.me()).then(|| {
+            let seed = self.stock.seeds.of(delta.pair());
+            [Purpose::Permutation, Purpose::Mask].map(|p| *seed.purpose(p).expose()).concat()
+        });
+        let before = delta.before().and_then(|before| self.known.own(before));
+        let body = wire::encode(&Material { before, seeds: seeds.clone() });
+        self.run.party.send_all(self.tag(delta), body);
+        seeds
+    }
+
+    fn take(&self, delta: Delta, seeds: &mut Option<Vec<u8>>, received: &Received) {
+        let Ok(material) = wire::decode::<Material>(&received.body) else { return };
+        if let (Some(before), Some(statement)) = (delta.before(), material.before) {
+            let ((table_from, digest_from), (table, digest)) = (before.senders(), before.kinds());
+            let roster = &self.run.party.roster;
+            let header = &statement.signed.header;
+            let own = header.from == received.signed.header.from && roster.vouches(&statement.signed);
+            let is = |from, kind: Kind| header.from.0 == from && header.tag == self.run.tag(kind);
+            if own && (is(table_from, table) || (is(digest_from, digest) && statement.holds(roster))) {
+                self.known.learn(before, statement);
+            }
+        }
+        let stated = self.stock.stated(delta.pair());
+        let right = |seeds: &Vec<u8>| {
+            seeds.len() == 64
+                && seed_digest(&seeds[..32]) == stated.permutation
+                && seed_digest(&seeds[32..]) == stated.mask
+        };
+        if seeds.is_none() {
+            *seeds = material.seeds.filter(right);
         }
     }
-    let statement = stock.stated(delta.pair());
-    let right = |seeds: &Vec<u8>| {
-        seeds.len() == 64
-            && seed_digest(&seeds[..32]) == statement.permutation
-            && seed_digest(&seeds[32..]) == statement.mask
-    };
-    if seeds.is_none() {
-        *seeds = material.seeds.filter(right);
-    }
-}
 
-/// The finished evidence, once everything for it is there.
-fn assemble(
-    run: &Run,
-    stock: &Stock,
-    conflict: &Conflict,
-    known: &Known,
-    votes: &[Statement; 3],
-    seeds: Option<&[u8]>,
-) -> Option<Fault> {
-    let delta = conflict.delta;
-    let agreed = match delta.before() {
-        None => votes.to_vec(),
-        Some(before) => vec![known.tables.get(&key(before))?.clone(), known.digests.get(&key(before))?.clone()],
-    };
-    let input = known.table(delta.before())?.to_vec();
-    let member = delta.pair().members()[0];
-    let evidence = ShuffleEvidence {
-        conflict: conflict.clone(),
-        input,
-        agreed,
-        seeds: seeds?.to_vec(),
-        statement: stock.statements[usize::from(member)].clone(),
-    };
-    let culprit = evidence.proven(&run.party.roster, &run.subject)?;
-    Some(run.fault(culprit, Evidence::Shuffle(Box::new(evidence))))
+    /// The finished evidence, once everything for it is there.
+    fn assemble(&self, conflict: &Conflict, seeds: Option<&[u8]>) -> Option<Fault> {
+        let (input, agreed) = self.known.input(conflict.delta, self.votes)?;
+        let member = conflict.delta.pair().members()[0];
+        let evidence = ShuffleEvidence {
+            conflict: conflict.clone(),
+            input: input.to_vec(),
+            agreed,
+            seeds: seeds?.to_vec(),
+            statement: self.stock.statements[usize::from(member)].clone(),
+        };
+        let culprit = evidence.proven(&self.run.party.roster, &self.run.subject)?;
+        Some(self.run.fault(culprit, Evidence::Shuffle(Box::new(evidence))))
+    }
 }

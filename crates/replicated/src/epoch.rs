@@ -1,15 +1,15 @@
 //! One epoch on one server: seal, shuffle, certify, open (Ruffle §5.1; `docs/spec/ruffle.md`, "Epoch").
 
 use bytes::Bytes;
-use futures::future::{Either, select};
+use futures::future::{Either, pending, select};
 use ostrakon_crypto::Digest;
 use ostrakon_kernels::{Prg, zeroed_table};
 use ostrakon_party::{Body, Header, Instance, Party, Received};
 
-use crate::dispute::{self, Known};
+use crate::dispute::{Disputes, Known};
 use crate::fault::{Evidence, Fault, Statement};
 use crate::messages::{EpochSpec, Kind, Subject};
-use crate::outcome::{Outcome, Standing};
+use crate::outcome::{Decision, Outcome, Standing};
 use crate::output;
 use crate::pads::{self, PadsEvidence, Show};
 use crate::pair::Pair;
@@ -154,32 +154,39 @@ async fn certified(
     shuffle: impl Future<Output = Result<ShuffledEpoch, Unmixed>>,
 ) -> Result<(Bytes, u32), Unmixed> {
     let outcome = Outcome::new(run, marks);
-    let mut shuffled = until_ready(run, outcome, shuffle).await?;
+    let shuffled = until_ready(run, outcome, shuffle).await?;
     let digest = shuffled.beta_out.digest();
-    let evidence = async {
-        let conflict = dispute::conflict_shown(run).await;
-        dispute::decide(run, stock, conflict, &mut shuffled.known, &shuffled.votes).await
-    };
-    output::certify(run, outcome, &digest, evidence).await?;
+    let disputes = Disputes { run, stock, known: &shuffled.known, votes: &shuffled.votes };
+    output::certify(run, outcome, &digest, disputes.shown()).await?;
     Ok((shuffled.beta_out.into_bytes(), shuffled.accepted))
 }
 
 /// Runs the shuffle unless a peer shows evidence first, and marks the outcome: ready, or stopped.
 ///
-/// If an earlier attempt at this epoch got as far as being ready, accusations no longer stop this part: what follows them
-/// is decided in [`output::certify`].
+/// If an earlier attempt at this epoch got as far as being ready, this party no longer stops on its own ([`output::certify`]), whatever is
+/// shown to it.
 async fn until_ready(
     run: &Run,
     outcome: Outcome<'_>,
     shuffle: impl Future<Output = Result<ShuffledEpoch, Unmixed>>,
 ) -> Result<ShuffledEpoch, Unmixed> {
     let [a, b] = run.peers();
-    let heard = Box::pin(either(run.accusation(a), run.accusation(b)));
+    let heard = Box::pin(either(run.accused_by(a), run.accused_by(b)));
     let finished = match select(Box::pin(shuffle), heard).await {
         Either::Left((finished, _)) => finished,
-        Either::Right((fault, shuffle)) => match outcome.stopped(&fault)? {
+        Either::Right(((fault, by), shuffle)) => match outcome.stopped(&fault)? {
             Standing::Stopped(fault) => return Err(stop(run, fault)),
-            Standing::Ready(_) => shuffle.await,
+            Standing::Ready(_) => {
+                let honest = run.honest_beside(fault.culprit);
+                let ended = Box::pin(ended_with(run, outcome, fault, by == Some(honest)));
+                match select(shuffle, ended).await {
+                    Either::Left((finished, _)) => finished,
+                    Either::Right((ended, shuffle)) => match ended {
+                        Ok(()) => shuffle.await,
+                        Err(unmixed) => return Err(unmixed),
+                    },
+                }
+            }
         },
     };
     match finished {
@@ -194,13 +201,27 @@ async fn until_ready(
         Err(Unmixed::Fault(fault)) => match outcome.stopped(&fault)? {
             Standing::Stopped(fault) => Err(stop(run, fault)),
             Standing::Ready(_) => {
-                // Ready once, and caught a cheater on the second attempt: only the other honest party's word ends it.
-                let honest = run.peers().into_iter().find(|peer| *peer != fault.culprit.0).expect("two peers");
-                run.send_all(Kind::Accusation, fault.encode());
-                Err(run.accusation(honest).await.into())
+                ended_with(run, outcome, *fault, false).await?;
+                // Certified before a crash, and without the table now: the servers that have it publish.
+                pending().await
             }
         },
         Err(other) => Err(other),
+    }
+}
+
+/// For a party that was ready before it was restarted: stops together with the other honest one, or returns if it had certified, after
+/// showing the votes again. `agreed` says whether the other honest one has accused already.
+async fn ended_with(run: &Run, outcome: Outcome<'_>, fault: Fault, agreed: bool) -> Result<(), Unmixed> {
+    match outcome.accusing(&fault)? {
+        Decision::Certified(votes) => output::relay(run, &votes),
+        Decision::Accused(fault) => {
+            run.send_all(Kind::Accusation, fault.encode());
+            if !agreed {
+                run.accusation(run.honest_beside(fault.culprit)).await;
+            }
+            Err(Unmixed::Fault(fault))
+        }
     }
 }
 
@@ -262,8 +283,8 @@ async fn shuffle_marked(
         return Err(Unmixed::Spent);
     }
     let votes = seal::vote(run, Kind::TableVote, &digest).await?;
-    let mut known = Known::new(beta.clone());
-    let beta_out = shuffle_disputed(run, stock, &beta, &votes, &mut known).await?;
+    let known = Known::new(beta.clone());
+    let beta_out = shuffle_disputed(run, stock, &beta, &votes, &known).await?;
     Ok(ShuffledEpoch { beta_out, accepted, known, votes })
 }
 
@@ -335,16 +356,13 @@ async fn shuffle_disputed(
     stock: &Stock,
     beta: &[u8],
     votes: &[Statement; 3],
-    known: &mut Known,
+    known: &Known,
 ) -> Result<Body, Fault> {
-    let conflict = {
-        let shuffled = Box::pin(shuffle::shuffle(run, stock, beta, known));
-        match select(shuffled, Box::pin(dispute::conflict_shown(run))).await {
-            Either::Left((Ok(Shuffled::Done(beta_out)), _)) => return Ok(beta_out),
-            Either::Left((Ok(Shuffled::Disputed(conflict)), _)) => *conflict,
-            Either::Left((Err(fault), _)) => return Err(fault),
-            Either::Right((conflict, _)) => conflict,
-        }
-    };
-    Err(dispute::decide(run, stock, conflict, known, votes).await)
+    let disputes = Disputes { run, stock, known, votes };
+    match select(Box::pin(shuffle::shuffle(run, stock, beta, known)), Box::pin(disputes.shown())).await {
+        Either::Left((Ok(Shuffled::Done(beta_out)), _)) => Ok(beta_out),
+        Either::Left((Ok(Shuffled::Disputed(conflict)), _)) => Err(disputes.raise(*conflict).await),
+        Either::Left((Err(fault), _)) => Err(fault),
+        Either::Right((fault, _)) => Err(fault),
+    }
 }

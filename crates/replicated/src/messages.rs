@@ -240,14 +240,16 @@ pub fn addressed_rightly(header: &Header) -> bool {
     }
 }
 
-/// Whether two different messages of this step contradict each other. In the online phase only those do whose content is a function of what
-/// the sender keeps over a crash; an echo, say, repeats what a peer said, and a peer may say other things to a server that was restarted.
-/// Set-ups and batches are never resumed, so everything that is said in them binds; an accusation never does.
+/// Whether two different messages of this step contradict each other. In a set-up and in the online phase, which are resumed after a
+/// crash, only those do whose content is a function of what the sender keeps; an echo, say, repeats what a peer said, and a peer may
+/// say other things to a server that was restarted. Batches are never resumed: everything said in them binds, but for accusations.
 #[must_use]
 pub fn binds(tag: &Tag) -> bool {
     let is = |kind: &Kind| kind.step() == tag.step;
-    if tag.instance.kind != InstanceKind::Epoch {
-        return !is(&Kind::Accusation);
+    match tag.instance.kind {
+        InstanceKind::Setup => return [Kind::SetupKey, Kind::CoinCommitment, Kind::CoinOpening].iter().any(is),
+        InstanceKind::Batch => return !is(&Kind::Accusation),
+        _ => {}
     }
     let durable = [
         Kind::SubmissionList,
@@ -295,7 +297,6 @@ pub fn length(subject: &Subject, step: Step) -> Length {
         Kind::TableVote,
         Kind::Delta02Digest,
         Kind::Delta01Digest,
-        Kind::Delta12Digest,
         Kind::Ready,
         Kind::LastSeed,
     ];
@@ -429,6 +430,21 @@ pub fn decode_echo(
     Ok(headers)
 }
 
+/// Reads P2's statement about δ_12: its digest, then P0's signed header of the δ_01 that it was computed from. Returns that header.
+///
+/// # Errors
+/// [`wire::Malformed`] if the header is not P0's, of this run, to P2.
+pub fn decode_digest_12(roster: &Roster, subject: &Subject, body: &[u8]) -> Result<SignedHeader, wire::Malformed> {
+    let named: SignedHeader = wire::decode(body.get(32..).ok_or(wire::Malformed)?)?;
+    let header = &named.header;
+    let address = (header.from, header.to, header.tag);
+    let expected = (PartyId(0), Recipient::One(PartyId(2)), subject.tag(Kind::Delta01));
+    if address != expected || !roster.vouches(&named) {
+        return Err(wire::Malformed);
+    }
+    Ok(named)
+}
+
 /// Whether the content of a signed message of right length obeys its step's rule. Steps whose bodies mean something whatever
 /// they are (digests, seeds, tables) have none.
 #[must_use]
@@ -442,6 +458,9 @@ pub fn content_is_wellformed(subject: &Subject, roster: &Roster, signed: &Signed
     if step == Kind::TranscriptStatement.step() {
         return wire::decode::<TranscriptStatement>(body)
             .is_ok_and(|statement| statement.is_wellformed(subject, roster, header.from));
+    }
+    if step == Kind::Delta12Digest.step() {
+        return decode_digest_12(roster, subject, body).is_ok();
     }
     if step == Kind::SubmissionList.step() {
         return slots_ascend(body, LIST_ENTRY, subject.shape().rows);

@@ -2,7 +2,7 @@
 //!
 //! Two marks, each written before the message that follows from it. *Outcome* is either "ready", for one digest of β_out, or
 //! "stopped", with the fault: a server that has signed a Ready never stops on its own, and one that has stopped never signs a Ready.
-//! *Certificate* is either the three votes, or nothing, which says that this server has accused and takes the votes from the other
+//! *Certificate* is either the three votes, or a fault, which says that this server has accused and takes the votes from the other
 //! honest server alone.
 
 use ostrakon_crypto::Digest;
@@ -67,28 +67,37 @@ impl<'a> Outcome<'a> {
         self.outcome(&[&[STOPPED], &fault.encode()[..]].concat())
     }
 
-    /// Marks the votes with which this server opens. Returns what stands: votes, or `None` if it has accused before.
+    /// Marks the votes with which this server opens, unless it has accused somebody before.
     ///
     /// # Errors
     /// [`Unmixed::Marks`].
-    pub fn certified(&self, votes: &[SignedHeader; 3]) -> Result<Option<[SignedHeader; 3]>, Unmixed> {
-        self.certificate(&wire::encode(votes))
+    pub fn certified(&self, votes: &[SignedHeader; 3]) -> Result<Decision, Unmixed> {
+        self.decision(&[&[READY], &wire::encode(votes)[..]].concat())
     }
 
-    /// Marks that this server is about to accuse. Returns the votes if it has certified before.
+    /// Marks that this server is about to accuse, unless it has certified before.
     ///
     /// # Errors
     /// [`Unmixed::Marks`].
-    pub fn accusing(&self) -> Result<Option<[SignedHeader; 3]>, Unmixed> {
-        self.certificate(&[])
+    pub fn accusing(&self, fault: &Fault) -> Result<Decision, Unmixed> {
+        self.decision(&[&[STOPPED], &fault.encode()[..]].concat())
     }
 
-    fn certificate(&self, value: &[u8]) -> Result<Option<[SignedHeader; 3]>, Unmixed> {
+    fn decision(&self, value: &[u8]) -> Result<Decision, Unmixed> {
         let standing = self.record("certificate", value)?;
-        if standing.is_empty() {
-            return Ok(None);
+        let damaged = || Unmixed::Marks("the mark of an epoch's certificate is damaged".to_owned());
+        let (kind, rest) = standing.split_first().ok_or_else(damaged)?;
+        if *kind == READY {
+            return Ok(Decision::Certified(Box::new(wire::decode(rest).map_err(|_| damaged())?)));
         }
-        let damaged = |_| Unmixed::Marks("the mark of an epoch's certificate is damaged".to_owned());
-        wire::decode(&standing).map(Some).map_err(damaged)
+        Ok(Decision::Accused(Box::new(Fault::decode(rest).map_err(|_| damaged())?)))
     }
+}
+
+/// What a server that is ready has decided on.
+pub enum Decision {
+    /// To open, with these votes.
+    Certified(Box<[SignedHeader; 3]>),
+    /// To accuse for this fault, and to open only together with the other honest server.
+    Accused(Box<Fault>),
 }

@@ -16,7 +16,7 @@ use crate::coin::seed_digest;
 use crate::epoch::Unmixed;
 use crate::fault::{Evidence, Fault, Statement};
 use crate::messages::{Kind, Subject, TranscriptStatement};
-use crate::outcome::Outcome;
+use crate::outcome::{Decision, Outcome};
 use crate::pair::Pair;
 use crate::preprocessing::stated;
 use crate::run::{Run, either};
@@ -40,31 +40,28 @@ pub async fn certify(
 ) -> Result<(), Unmixed> {
     let own = run.send_all(Kind::Ready, digest.0.to_vec());
     let [a, b] = run.peers();
-    let proof = async {
-        let direct = async {
-            let (x, y) = join(ready(run, a, digest), ready(run, b, digest)).await;
-            [own, x, y]
-        };
-        either(direct, either(certificate(run, a, digest), certificate(run, b, digest))).await
+    let direct = async {
+        let (x, y) = join(ready(run, a, digest), ready(run, b, digest)).await;
+        ([own, x, y], None)
     };
-    let heard_of = either(heard(run, a), heard(run, b));
+    let proof = either(direct, either(certified_by(run, a, digest), certified_by(run, b, digest)));
     let found = async { (evidence.await, None) };
-    let mut evidence = Box::pin(either(heard_of, found));
-    let (fault, by) = match select(Box::pin(proof), evidence.as_mut()).await {
-        Either::Left((votes, _)) => match outcome.certified(&votes)? {
-            Some(votes) => return relay(run, &votes),
-            // This party accused before it was restarted, and will hear again for what.
-            None => evidence.await,
-        },
-        Either::Right((heard, _)) => heard,
+    let heard = either(either(run.accused_by(a), run.accused_by(b)), found);
+    let (decision, votes_from, heard_from) = match select(Box::pin(proof), Box::pin(heard)).await {
+        Either::Left(((votes, from), _)) => (outcome.certified(&votes)?, from.map(|from| (from, votes)), None),
+        Either::Right(((fault, from), _)) => (outcome.accusing(&fault)?, None, from),
     };
-    if let Some(votes) = outcome.accusing()? {
-        return relay(run, &votes);
-    }
+    let fault = match decision {
+        Decision::Certified(votes) => return relay(run, &votes),
+        Decision::Accused(fault) => fault,
+    };
     run.send_all(Kind::Accusation, fault.encode());
-    let honest = run.peers().into_iter().find(|peer| *peer != fault.culprit.0).expect("two peers");
-    if by == Some(honest) {
-        return Err(fault.into());
+    let honest = run.honest_beside(fault.culprit);
+    if heard_from == Some(honest) {
+        return Err(Unmixed::Fault(fault));
+    }
+    if let Some((_, votes)) = votes_from.filter(|(from, _)| *from == honest) {
+        return relay(run, &votes);
     }
     let proof = Box::pin(certificate(run, honest, digest));
     match select(proof, Box::pin(run.accusation(honest))).await {
@@ -73,14 +70,14 @@ pub async fn certify(
     }
 }
 
-/// Shows both peers the three votes; with that the output is certified.
-fn relay(run: &Run, votes: &[SignedHeader; 3]) -> Result<(), Unmixed> {
-    run.send_all(Kind::Certificate, wire::encode(votes));
-    Ok(())
+async fn certified_by(run: &Run, from: u8, digest: &Digest) -> ([SignedHeader; 3], Option<u8>) {
+    (certificate(run, from, digest).await, Some(from))
 }
 
-async fn heard(run: &Run, by: u8) -> (Fault, Option<u8>) {
-    (run.accusation(by).await, Some(by))
+/// Shows both peers the three votes; with that the output is certified.
+pub fn relay(run: &Run, votes: &[SignedHeader; 3]) -> Result<(), Unmixed> {
+    run.send_all(Kind::Certificate, wire::encode(votes));
+    Ok(())
 }
 
 /// A peer's vote for this digest; anything else is as nothing.

@@ -55,7 +55,11 @@ impl Run {
         self.receive_tag(PartyId(from), self.tag(kind)).await
     }
 
-    async fn receive_tag(&self, from: PartyId, tag: Tag) -> Result<Received, Fault> {
+    /// Receives a peer's message under a tag of this run and checks it.
+    ///
+    /// # Errors
+    /// [`Evidence::Malformed`] against the peer.
+    pub async fn receive_tag(&self, from: PartyId, tag: Tag) -> Result<Received, Fault> {
         let length = messages::length(&self.subject, tag.step);
         let received = match self.party.receive(from, tag, length).await {
             Ok(received) => received,
@@ -181,6 +185,16 @@ impl Run {
             self.send_all(Kind::Accusation, fault.encode());
         }
         result
+    }
+
+    /// [`Run::accusation`], with who made it.
+    pub async fn accused_by(&self, by: u8) -> (Fault, Option<u8>) {
+        (self.accusation(by).await, Some(by))
+    }
+
+    /// The honest peer, given that the other one is the culprit.
+    pub fn honest_beside(&self, culprit: PartyId) -> u8 {
+        self.peers().into_iter().find(|peer| *peer != culprit.0).expect("two peers, one of them the culprit")
     }
 
     /// Waits for a peer's accusation that proves something. One that does not is ignored.

@@ -22,7 +22,7 @@ use ostrakon_testkit::{Network, World};
 
 /// Marks that live as long as the test.
 #[derive(Default)]
-pub struct Memory(Mutex<BTreeMap<String, Vec<u8>>>);
+pub struct Memory(pub Mutex<BTreeMap<String, Vec<u8>>>);
 
 impl Marks for Memory {
     fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
