@@ -25,6 +25,7 @@ struct State {
     patience_runs: u64,
     saboteur: Option<Saboteur>,
     sent: Vec<(PartyId, Message)>,
+    history: Vec<(PartyId, Message)>,
     offers_taken: BTreeMap<(PartyId, PartyId), u64>,
 }
 
@@ -34,6 +35,11 @@ impl State {
     }
 
     fn deliver(&mut self, to: PartyId, message: Message) {
+        self.history.push((to, message.clone()));
+        self.queue(to, message);
+    }
+
+    fn queue(&mut self, to: PartyId, message: Message) {
         let header = &message.signed.header;
         self.delivered.entry((header.from, to, header.tag)).or_default().push_back(message);
         self.wake();
@@ -87,6 +93,19 @@ impl Network {
     /// Every message posted so far, with its recipient, as its sender's own code posted it.
     pub fn sent(&self) -> Vec<(PartyId, Message)> {
         self.state().sent.clone()
+    }
+
+    /// How many messages a party has posted.
+    pub fn posted(&self, party: PartyId) -> usize {
+        self.state().sent.iter().filter(|(_, message)| message.signed.header.from == party).count()
+    }
+
+    /// A party has lost its memory: what had been delivered to it is delivered again, as its peers' outboxes would.
+    pub fn restart(&self, party: PartyId) {
+        let mut state = self.state();
+        state.delivered.retain(|(_, to, _), _| *to != party);
+        let again: Vec<_> = state.history.iter().filter(|(to, _)| *to == party).cloned().collect();
+        again.into_iter().for_each(|(to, message)| state.queue(to, message));
     }
 
     /// Bytes of offered messages that were taken, from the first party to the second.
