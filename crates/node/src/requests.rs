@@ -33,7 +33,7 @@ const PAGE_ENTRIES: u32 = 64;
 const PAGE_BYTES: usize = 4 << 20;
 /// Entries that the store is asked for at once.
 const READ_ENTRIES: u32 = 16;
-/// How long to wait for the other servers to take notice of a room, before answering all the same.
+/// How long to wait for the other servers to take notice of what an operator does, before answering all the same.
 const NOTICE: Duration = Duration::from_secs(10);
 /// Bytes that a submission may have beyond the row.
 const SUBMISSION_OVERHEAD: usize = 1024;
@@ -97,18 +97,24 @@ impl Core {
             return Err(ServiceError::Refused(text));
         }
         let id = descriptor.id();
-        let noticed = self.announce(Body::RoomCreated(descriptor)).await?;
-        // Without the others the room exists all the same, and they will learn of it.
-        drop(tokio::time::timeout(NOTICE, noticed).await);
+        self.announce_and_wait(Body::RoomCreated(descriptor)).await?;
         self.room_info(&id)
     }
 
     pub(crate) async fn close_room(self: &Arc<Self>, id: RoomId) -> Result<RoomInfo, ServiceError> {
         if self.room_info(&id)?.state == RoomState::Open {
-            let noticed = self.announce(Body::RoomClosed(id)).await?;
-            drop(tokio::time::timeout(NOTICE, noticed).await);
+            self.announce_and_wait(Body::RoomClosed(id)).await?;
         }
         self.room_info(&id)
+    }
+
+    /// Announces something and gives the others a while to take notice. Without them it holds here all the same, and they
+    /// will learn of it.
+    async fn announce_and_wait(self: &Arc<Self>, body: Body) -> Result<(), ServiceError> {
+        let late = |_| ServiceError::Unavailable("the other servers do not answer; try again when they do".into());
+        let noticed = tokio::time::timeout(NOTICE, self.announce(body)).await.map_err(late)??;
+        drop(tokio::time::timeout(NOTICE, noticed).await);
+        Ok(())
     }
 
     pub(crate) fn presence(&self, id: RoomId, presence: &Presence) -> Result<PresenceAnswer, ServiceError> {
