@@ -1,6 +1,8 @@
 //! `ostrakon export`.
 
+use std::fs::Permissions;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -71,7 +73,9 @@ pub async fn fetch(room: &Room) -> Result<(Archive, String)> {
 pub fn write(path: &Path, text: &str) -> Result<()> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let cannot = || format!("--output: {} cannot be written", path.display());
-    let mut file = tempfile::NamedTempFile::new_in(directory).with_context(cannot)?;
+    // A board is public; the user's mask decides who may read the file.
+    let public = Permissions::from_mode(0o666);
+    let mut file = tempfile::Builder::new().permissions(public).tempfile_in(directory).with_context(cannot)?;
     file.write_all(text.as_bytes()).with_context(cannot)?;
     file.persist(path).with_context(cannot)?;
     Ok(())

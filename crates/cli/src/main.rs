@@ -8,7 +8,6 @@ mod client;
 mod completions;
 mod demo;
 mod edge;
-mod engine;
 mod export;
 mod failure;
 mod init;

@@ -1,6 +1,7 @@
 //! `ostrakon room`: what administrators do.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -11,9 +12,12 @@ use ostrakon_node::interface::{NewRoom, RoomInfo, RoomState, ServersInfo};
 use reqwest::Method;
 use serde::Serialize;
 
-use crate::client::{Connection, http_client};
+use crate::client::{Connection, Pauses, http_client};
 use crate::site::Site;
 use crate::{failure, output, secret};
+
+/// How long another server may take to hear of a new room.
+const KNOWN_TIME: Duration = Duration::from_secs(5);
 
 /// The commands about rooms.
 #[derive(clap::Subcommand)]
@@ -177,12 +181,26 @@ impl Administrator {
         self.server.administer(method, path, &self.token, body).await.map_err(failure::call)
     }
 
-    /// Creates a room.
+    /// Creates a room, and waits for a moment until every server knows it.
     ///
     /// # Errors
     /// If the server does not answer, or refuses.
     pub async fn create(&self, room: NewRoom) -> Result<RoomInfo> {
-        self.call(Method::POST, "rooms", Some(&room)).await
+        let room: RoomInfo = self.call(Method::POST, "rooms", Some(&room)).await?;
+        let path = format!("rooms/{}", room.id);
+        for link in self.links(&room).await? {
+            let server = self.server.sibling(&link.origin);
+            let mut pauses = Pauses::new(Duration::from_millis(20), Duration::from_millis(500));
+            let known = async {
+                while server.get::<RoomInfo>(&path, &()).await.is_err() {
+                    pauses.pause().await;
+                }
+            };
+            if tokio::time::timeout(KNOWN_TIME, known).await.is_err() {
+                eprintln!("{} does not know the room yet; its link works as soon as it does", link.origin);
+            }
+        }
+        Ok(room)
     }
 
     /// Every room.

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::engine::Ruffle;
 use anyhow::{Context, Result};
-use ostrakon_node::Service;
 use ostrakon_node::config::Config;
+use ostrakon_node::{RuffleProvider, Service};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -36,7 +35,7 @@ pub async fn run(options: Options) -> Result<()> {
         format!("cannot listen at `http` = {}: another program does, or the address is not this machine's", config.http)
     })?;
     let origins = config.servers.iter().map(|server| server.url.clone()).collect();
-    let service = Service::start(config, Arc::new(Ruffle)).await?;
+    let service = Service::start(config, Arc::new(RuffleProvider)).await?;
     let router = ostrakon_api::router(service.clone(), &ostrakon_api::Options { web: options.web, origins });
     let stop = async {
         tokio::select! {

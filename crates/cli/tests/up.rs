@@ -97,6 +97,7 @@ fn cases(room: &str) -> Vec<Case> {
     let presence = |time: u64| json!({"key": key, "time": time, "signature": signature}).to_string();
     let case = |method, path: String, body: Option<String>, status, says| Case { method, path, body, status, says };
     let in_room = |rest: &str| format!("/api/v1/rooms/{room}{rest}");
+    let issue = format!("/epochs/0/issue?key={key}&signature={signature}");
     let unknown = "0".repeat(32);
     vec![
         case(Method::POST, in_room("/presence"), Some("{".into()), StatusCode::BAD_REQUEST, "JSON"),
@@ -105,13 +106,7 @@ fn cases(room: &str) -> Vec<Case> {
         case(Method::POST, in_room("/presence"), Some("x".repeat(70_000)), StatusCode::PAYLOAD_TOO_LARGE, "at most"),
         case(Method::GET, in_room("/presence"), None, StatusCode::METHOD_NOT_ALLOWED, "methods"),
         case(Method::GET, in_room("/status?wait=x"), None, StatusCode::BAD_REQUEST, "wait"),
-        case(
-            Method::GET,
-            in_room(&format!("/epochs/0/issue?key={key}&signature={signature}")),
-            None,
-            StatusCode::FORBIDDEN,
-            "",
-        ),
+        case(Method::GET, in_room(&issue), None, StatusCode::NOT_FOUND, ""),
         case(Method::GET, in_room("/epochs/none/issue"), None, StatusCode::NOT_FOUND, "openapi"),
         case(Method::GET, format!("/api/v1/rooms/{unknown}"), None, StatusCode::NOT_FOUND, ""),
         case(Method::GET, "/api/v1/rooms/short".into(), None, StatusCode::NOT_FOUND, "32"),

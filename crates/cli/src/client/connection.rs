@@ -90,6 +90,11 @@ impl Connection {
         Self { origin: origin.trim_end_matches('/').to_owned(), http, turns: Semaphore::new(AT_A_TIME) }
     }
 
+    /// Another server, reached by the same client.
+    pub fn sibling(&self, origin: &str) -> Self {
+        Self::new(self.http.clone(), origin)
+    }
+
     /// Scheme, host and port.
     pub fn origin(&self) -> &str {
         &self.origin

@@ -7,6 +7,6 @@ pub mod connection;
 pub mod participant;
 pub mod room;
 
-pub use connection::{CallError, Connection, http_client};
+pub use connection::{CallError, Connection, Pauses, http_client};
 pub use participant::{Event, Participant};
 pub use room::Room;

@@ -26,6 +26,8 @@ const PRESENCE_AGAIN: Duration = Duration::from_secs(1);
 const PRESENCE_TIME: Duration = Duration::from_secs(5);
 /// The pause while no server has said anything yet.
 const NO_SERVER_YET: Duration = Duration::from_millis(50);
+/// Within this time participants who come at the same moment choose their homes, one after the other.
+const SPREAD: Duration = Duration::from_millis(800);
 /// How long the third server may keep the others' material waiting.
 const THIRD_SERVER: Duration = Duration::from_millis(1500);
 
@@ -164,17 +166,18 @@ impl Participant {
         {
             self.outbox.ended_without_board(epoch);
             report(Event::Again(epoch));
+            self.spread();
         }
         None
     }
 
     /// Says to the home server that the participant is there. Returns when to do so again.
     async fn be_present(&mut self, report: &mut impl FnMut(Event)) -> Duration {
-        let kept = self.home.filter(|_| !self.displaced);
-        let draw = u32::from_le_bytes(edge::random());
-        let Some(home) = kept.or_else(|| choose_home(&self.counts(), self.home, draw)) else {
-            return NO_SERVER_YET;
+        let home = match self.home.filter(|_| !self.displaced) {
+            Some(home) => Some(home),
+            None => self.choose().await,
         };
+        let Some(home) = home else { return NO_SERVER_YET };
         let time = edge::unix_time();
         let room = &self.room.link.room;
         let signature = self.key.sign(&presence_digest(room, time, home));
@@ -191,15 +194,25 @@ impl Participant {
         if welcome { PRESENCE_EVERY } else { PRESENCE_AGAIN }
     }
 
-    /// Participants at each server that answers, by its own count.
-    fn counts(&self) -> Vec<Option<u32>> {
+    /// Chooses a home by what the servers say now. Participants who come at the same moment wait for a random time first, so
+    /// that each sees where the ones before it went: a room whose participants are all at one server publishes nothing.
+    async fn choose(&self) -> Option<PartyId> {
+        let draw = u32::from_le_bytes(edge::random());
+        tokio::time::sleep(SPREAD * (draw >> 16) / (1 << 16)).await;
+        choose_home(&self.room.counts().await, self.home, draw)
+    }
+
+    /// After an epoch without a board: some of those at the fullest server look for another one.
+    fn spread(&mut self) {
         let statuses = self.room.statuses();
         let statuses = statuses.borrow();
-        let own = |(party, status): (usize, &Option<_>)| {
-            let status: &ostrakon_node::interface::Status = status.as_ref()?;
-            status.present.get(party).copied()
-        };
-        statuses.iter().enumerate().map(own).collect()
+        let Some(home) = self.home else { return };
+        let own = statuses[home.index()].as_ref().map(|status| &status.present);
+        let crowded = own.is_some_and(|present| {
+            let here = present.get(home.index()).copied().unwrap_or(0);
+            present.iter().all(|count| *count <= here) && present.iter().any(|count| count + 1 < here)
+        });
+        self.displaced |= crowded && edge::random::<1>()[0].is_multiple_of(3);
     }
 
     /// Prepares for the epoch that collects now. Returns whether another home is to be looked for, because the one

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use ostrakon_broadcast::client::{BoardReader, Link};
-use ostrakon_broadcast::engine::{ClientEngine, Shape, context_digest};
+use ostrakon_broadcast::engine::{ClientEngine, Shape};
 use ostrakon_broadcast::{EngineKind, EpochContext, RoomDescriptor, Servers, SignedEntry};
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_node::interface::{BoardPage, Outcome, RoomInfo, RoomState, ServersInfo, Status};
@@ -23,6 +23,8 @@ use crate::failure;
 
 /// How long a server may hold back an answer while nothing happens.
 const WAIT: Duration = Duration::from_secs(20);
+/// How long a server may take to say how many participants it has.
+const COUNT_TIME: Duration = Duration::from_secs(2);
 /// The least time between two questions for the status: a busy room changes all the time.
 const STATUS_PAUSE: Duration = Duration::from_millis(100);
 
@@ -140,6 +142,17 @@ impl Room {
     /// Whether two servers say that the room takes no more messages.
     pub fn closed(&self) -> watch::Receiver<bool> {
         self.known.closed.subscribe()
+    }
+
+    /// Participants at each server that answers soon, by its own count, as of now.
+    pub async fn counts(&self) -> Vec<Option<u32>> {
+        let path = format!("rooms/{}/status", self.link.room.to_hex());
+        let count = async |party: PartyId| {
+            let status = self.connection(party).get::<Status>(&path, &());
+            let status = tokio::time::timeout(COUNT_TIME, status).await.ok()?.ok()?;
+            status.present.get(party.index()).copied()
+        };
+        futures::future::join_all(self.parties().map(count)).await
     }
 
     /// Takes one copy of a message in an entry for a participant of this program. Two participants who said the same
@@ -284,10 +297,7 @@ fn fits(room: &Room, context: &EpochContext) -> bool {
 
 /// The latest context that two servers state.
 fn agreed<'a>(contexts: impl Iterator<Item = &'a EpochContext> + Clone) -> Option<EpochContext> {
-    let twice = contexts.clone().filter(|context| {
-        let digest = context_digest(context);
-        contexts.clone().filter(|other| context_digest(other) == digest).count() >= 2
-    });
+    let twice = contexts.clone().filter(|context| contexts.clone().filter(|other| other == context).count() >= 2);
     twice.max_by_key(|context| context.epoch.number).cloned()
 }
 

@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -111,9 +112,13 @@ pub fn signal(name: &str, process: u32) {
     assert!(status.success(), "process {process} is gone");
 }
 
-/// A port with two more after it, and three more a hundred further, that nobody uses.
+/// A port with two more after it, and three more a hundred further, that nobody uses; a new one at every call.
 pub fn free_base_port() -> u16 {
-    for base in (20_000 + u16::try_from(std::process::id() % 10_000).expect("small")..60_000).step_by(7) {
+    // Below the ports that the system gives to outgoing connections.
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    for _ in 0..1000 {
+        let step = NEXT.fetch_add(1, Ordering::Relaxed);
+        let base = 10_000 + u16::try_from(std::process::id() % 97).expect("small") * 200 + step % 30 * 3;
         let ports = [0, 1, 2, 100, 101, 102].map(|offset| base + offset);
         if ports.iter().all(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()) {
             return base;
