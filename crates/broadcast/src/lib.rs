@@ -11,6 +11,7 @@
 pub mod board;
 pub mod client;
 pub mod engine;
+pub mod envelope;
 pub mod room;
 pub mod row;
 pub mod ruffle;

@@ -7,7 +7,7 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::ser::SerializeTuple;
 use serde::{Deserialize, Serialize};
 
-use crate::hash::Digest;
+use crate::hash::{Digest, Secret};
 
 /// A secret Ed25519 key; wiped when dropped, never printed.
 pub struct SigningKey(ed25519_dalek::SigningKey);
@@ -21,6 +21,11 @@ impl SigningKey {
     /// The public half.
     pub fn verifying_key(&self) -> VerifyingKey {
         VerifyingKey(self.0.verifying_key().to_bytes())
+    }
+
+    /// Derives an independent secret from the seed, for another purpose than signing. One-way.
+    pub fn derive(&self, context: &'static str, fields: &[&[u8]]) -> Secret {
+        Secret::new(self.0.to_bytes()).derive(context, fields)
     }
 
     /// Signs a digest. Only digests are signed, and every digest carries its purpose

@@ -77,6 +77,8 @@ impl Engine for RuffleEngine {
         if stock.spec != batch_spec(number, shape) {
             return Err(format!("the file of batch {number} holds another batch"));
         }
+        // A batch is loaded while its epoch collects; nothing waits for it yet.
+        stock.warm();
         Ok(Box::new(RuffleBatch { party: self.party.clone(), stock, trees: OnceLock::new() }))
     }
 
@@ -164,9 +166,8 @@ impl Batch for RuffleBatch {
                 .map(|state| Slot {
                     slot: state.slot,
                     owner: state.owner,
-                    submission: state.submission.and_then(|body| {
-                        read_submission(&self.party.roster.session, &context, state.slot, &state.owner, &body).ok()
-                    }),
+                    // Its signature was verified when it was accepted: to do it again would take longer than the mix.
+                    submission: state.submission.and_then(|body| decode_submission(&context, &body).ok()),
                 })
                 .collect();
             let spec = epoch_spec(&self.party.roster.session, &context);
@@ -197,13 +198,18 @@ fn read_submission(
     owner: &VerifyingKey,
     body: &[u8],
 ) -> Result<Submission, Rejected> {
+    let submission = decode_submission(context, body)?;
+    if !verify_submission(&context_digest(session, context), slot, owner, &submission) {
+        return Err(Rejected("the submission is not signed by the owner of this slot for this epoch"));
+    }
+    Ok(submission)
+}
+
+fn decode_submission(context: &EpochContext, body: &[u8]) -> Result<Submission, Rejected> {
     let submission: Submission =
         wire::decode(body).map_err(|_| Rejected("the submission is not in the form that this room's engine uses"))?;
     if submission.masked.len() != context.shape.width as usize {
         return Err(Rejected("the submission is not as wide as this room's rows"));
-    }
-    if !verify_submission(&context_digest(session, context), slot, owner, &submission) {
-        return Err(Rejected("the submission is not signed by the owner of this slot for this epoch"));
     }
     Ok(submission)
 }

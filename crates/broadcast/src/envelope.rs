@@ -1,0 +1,248 @@
+//! What a server gives for a slot, closed so that its owner alone can open it, and signed by the server whose key the room's link names.
+//!
+//! A participant learns the addresses of the servers from whichever one served the page. That one could name addresses of its own, stand
+//! between the participant and the two others, and read what they give; with all three servers' material it could read the message. So every
+//! issue is encrypted to an exchange key that the slot's owner has signed, and signed, with the epoch's whole context, by the server that made
+//! it. What one server says about an epoch is believed only if two say the same ([`agreed`]).
+//!
+//! The exchange is X25519 with a fresh key of the server's, then ChaCha20-Poly1305 under a key that is used once, so the nonce is fixed.
+
+use chacha20poly1305::aead::{Aead, KeyInit};
+use chacha20poly1305::{ChaCha20Poly1305, Key, Nonce};
+use ostrakon_crypto::{Digest, Secret, Signature, SigningKey, Transcript, VerifyingKey};
+use ostrakon_party::{PartyId, wire};
+use serde::{Deserialize, Serialize};
+use x25519_dalek::{PublicKey, StaticSecret};
+
+use crate::engine::EpochContext;
+use crate::room::{RoomId, Servers};
+
+/// Which issue of which server: what the owner's request is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IssueName {
+    /// The room.
+    pub room: RoomId,
+    /// The epoch's number.
+    pub number: u64,
+    /// The server.
+    pub party: PartyId,
+}
+
+/// The owner's part of an exchange. A function of its key and the issue's name, so that asking again needs no memory.
+pub struct Exchange(StaticSecret);
+
+impl Exchange {
+    /// The owner's exchange key for one issue.
+    pub fn new(key: &SigningKey, name: &IssueName) -> Self {
+        let fields: [&[u8]; 3] = [&name.room.0, &name.number.to_le_bytes(), &[name.party.0]];
+        let secret = key.derive("ostrakon/v1/broadcast/issue exchange", &fields);
+        Self(StaticSecret::from(*secret.expose()))
+    }
+
+    /// What the server needs of it.
+    pub fn public(&self) -> [u8; 32] {
+        PublicKey::from(&self.0).to_bytes()
+    }
+}
+
+/// What the owner signs to be given an issue.
+pub fn request_digest(name: &IssueName, exchange: &[u8; 32]) -> Digest {
+    let mut transcript = Transcript::new("ostrakon/v1/broadcast/issue request");
+    transcript.field(&name.room.0).number(name.number).number(u64::from(name.party.0)).field(exchange).finish()
+}
+
+/// What a server says to the owner of a slot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Issued {
+    /// The epoch, as the server knows it.
+    pub context: EpochContext,
+    /// The owner's slot.
+    pub slot: u32,
+    /// The engine's material.
+    pub issue: Vec<u8>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Envelope {
+    exchange: [u8; 32],
+    closed: Vec<u8>,
+    signature: Signature,
+}
+
+/// Why an issue is not believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("what server {0} sent was not made by it for this device: another server may stand in between")]
+pub struct NotGenuine(pub PartyId);
+
+fn statement(servers: &Digest, name: &IssueName, owner: &VerifyingKey, to: &[u8; 32], from: &[u8; 32]) -> Transcript {
+    let mut transcript = Transcript::new("ostrakon/v1/broadcast/issue envelope");
+    transcript
+        .field(&servers.0)
+        .field(&name.room.0)
+        .number(name.number)
+        .number(u64::from(name.party.0))
+        .field(&owner.0)
+        .field(to)
+        .field(from);
+    transcript
+}
+
+fn cipher(transcript: &Transcript, shared: &[u8; 32]) -> ChaCha20Poly1305 {
+    let key = Secret::new(*shared).derive("ostrakon/v1/broadcast/issue key", &[&transcript.finish().0]);
+    ChaCha20Poly1305::new(&Key::from(*key.expose()))
+}
+
+/// Closes an issue for the slot's owner, whose signature on [`request_digest`] has been checked. `randomness` is 32 fresh random bytes;
+/// `sign` signs with the server's identity key.
+pub fn close(
+    servers: &Servers,
+    name: &IssueName,
+    owner: &VerifyingKey,
+    exchange: &[u8; 32],
+    issued: &Issued,
+    randomness: [u8; 32],
+    sign: impl FnOnce(&Digest) -> Signature,
+) -> Vec<u8> {
+    let secret = StaticSecret::from(randomness);
+    let own = PublicKey::from(&secret).to_bytes();
+    let mut transcript = statement(&servers.digest(), name, owner, exchange, &own);
+    let shared = secret.diffie_hellman(&PublicKey::from(*exchange));
+    let cipher = cipher(&transcript, shared.as_bytes());
+    let closed = cipher
+        .encrypt(&Nonce::default(), &wire::encode(issued)[..])
+        .expect("an issue is far shorter than the cipher's limit");
+    let signature = sign(&transcript.field(&closed).finish());
+    wire::encode(&Envelope { exchange: own, closed, signature })
+}
+
+/// Opens what a server sent.
+///
+/// # Errors
+/// [`NotGenuine`] if it was not made by the server whose key is pinned, for this owner and this epoch.
+pub fn open(servers: &Servers, name: &IssueName, key: &SigningKey, bytes: &[u8]) -> Result<Issued, NotGenuine> {
+    let not_genuine = NotGenuine(name.party);
+    let envelope: Envelope = wire::decode(bytes).map_err(|_| not_genuine)?;
+    let exchange = Exchange::new(key, name);
+    let owner = key.verifying_key();
+    let mut transcript = statement(&servers.digest(), name, &owner, &exchange.public(), &envelope.exchange);
+    let shared = exchange.0.diffie_hellman(&PublicKey::from(envelope.exchange));
+    let cipher = cipher(&transcript, shared.as_bytes());
+    let signed = transcript.field(&envelope.closed).finish();
+    let server = servers.keys.get(name.party.index()).ok_or(not_genuine)?;
+    if !server.verifies(&signed, &envelope.signature) {
+        return Err(not_genuine);
+    }
+    let plain = cipher.decrypt(&Nonce::default(), &envelope.closed[..]).map_err(|_| not_genuine)?;
+    let issued: Issued = wire::decode(&plain).map_err(|_| not_genuine)?;
+    let about = (issued.context.epoch.room, issued.context.epoch.number);
+    if about != (name.room, name.number) { Err(not_genuine) } else { Ok(issued) }
+}
+
+/// A slot of an epoch, as two servers describe it alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agreed {
+    /// The epoch.
+    pub context: EpochContext,
+    /// The slot.
+    pub slot: u32,
+    /// The engine's material from the servers that say so, by party.
+    pub material: Vec<Option<Vec<u8>>>,
+}
+
+/// What two servers say alike. `None` until two do.
+pub fn agreed(issued: &[Option<Issued>]) -> Option<Agreed> {
+    let same = |a: &Issued, b: &Issued| a.context == b.context && a.slot == b.slot;
+    let said_twice = |one: &&Issued| issued.iter().flatten().filter(|other| same(one, other)).count() >= 2;
+    let believed = issued.iter().flatten().find(said_twice)?;
+    let material =
+        issued.iter().map(|one| one.as_ref().filter(|one| same(one, believed)).map(|one| one.issue.clone())).collect();
+    Some(Agreed { context: believed.context.clone(), slot: believed.slot, material })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Shape;
+    use crate::room::{EpochId, Mode};
+    use ostrakon_party::SessionId;
+
+    struct Scene {
+        servers: Servers,
+        keys: Vec<SigningKey>,
+        owner: SigningKey,
+        name: IssueName,
+        issued: Issued,
+    }
+
+    fn scene() -> Scene {
+        let keys: Vec<_> = (1..=3).map(|seed| SigningKey::from_seed(&[seed; 32])).collect();
+        let servers =
+            Servers { session: SessionId(Digest([9; 32])), keys: keys.iter().map(SigningKey::verifying_key).collect() };
+        let name = IssueName { room: RoomId([4; 16]), number: 7, party: PartyId(1) };
+        let context = EpochContext {
+            epoch: EpochId { room: name.room, number: name.number },
+            batch: 3,
+            shape: Shape { rows: 6, width: 48 },
+            mode: Mode::Fair,
+            minimum: 1,
+        };
+        let issued = Issued { context, slot: 4, issue: vec![1, 2, 3] };
+        Scene { servers, keys, owner: SigningKey::from_seed(&[7; 32]), name, issued }
+    }
+
+    fn close_with(scene: &Scene, signer: usize, exchange: &[u8; 32]) -> Vec<u8> {
+        let owner = scene.owner.verifying_key();
+        let sign = |digest: &Digest| scene.keys[signer].sign(digest);
+        close(&scene.servers, &scene.name, &owner, exchange, &scene.issued, [5; 32], sign)
+    }
+
+    #[test]
+    fn the_owner_opens_what_the_server_closed_and_nothing_else_opens() {
+        let scene = scene();
+        let exchange = Exchange::new(&scene.owner, &scene.name).public();
+        let bytes = close_with(&scene, 1, &exchange);
+        assert_eq!(open(&scene.servers, &scene.name, &scene.owner, &bytes), Ok(scene.issued.clone()));
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 4;
+            assert!(open(&scene.servers, &scene.name, &scene.owner, &changed).is_err(), "byte {at}");
+        }
+        let stranger = SigningKey::from_seed(&[8; 32]);
+        assert!(open(&scene.servers, &scene.name, &stranger, &bytes).is_err(), "another owner");
+        for name in [
+            IssueName { number: 8, ..scene.name },
+            IssueName { party: PartyId(2), ..scene.name },
+            IssueName { room: RoomId([5; 16]), ..scene.name },
+        ] {
+            assert!(open(&scene.servers, &name, &scene.owner, &bytes).is_err());
+        }
+    }
+
+    /// A server that stands between the participant and another one can neither read the other's issue, the request being for an
+    /// exchange key that the owner signed, nor make one in its name.
+    #[test]
+    fn a_server_in_between_cannot_put_itself_in_anothers_place() {
+        let scene = scene();
+        let own = SigningKey::from_seed(&[66; 32]);
+        let exchange = Exchange::new(&scene.owner, &scene.name).public();
+        let request = scene.owner.sign(&request_digest(&scene.name, &exchange));
+        let others = Exchange::new(&own, &scene.name).public();
+        assert!(!scene.owner.verifying_key().verifies(&request_digest(&scene.name, &others), &request));
+        let forged = close_with(&scene, 0, &exchange);
+        assert_eq!(open(&scene.servers, &scene.name, &scene.owner, &forged), Err(NotGenuine(PartyId(1))));
+    }
+
+    /// A server that describes the epoch otherwise than the two others is not believed: with the true batch and another number it would
+    /// otherwise get two rows under the same masks.
+    #[test]
+    fn one_server_alone_is_not_believed() {
+        let scene = scene();
+        let mut other = scene.issued.clone();
+        other.context.batch += 1;
+        let some = |issued: &Issued| Some(issued.clone());
+        assert_eq!(agreed(&[some(&other), some(&scene.issued), None]), None);
+        let agreed = agreed(&[some(&other), some(&scene.issued), some(&scene.issued)]).unwrap();
+        assert_eq!((agreed.context, agreed.slot), (scene.issued.context.clone(), 4));
+        assert_eq!(agreed.material, [None, Some(vec![1, 2, 3]), Some(vec![1, 2, 3])]);
+    }
+}
