@@ -8,12 +8,21 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use ostrakon_broadcast::board::{Archive, Entry, SignedEntry};
 use ostrakon_broadcast::client::Link;
+use ostrakon_broadcast::engine::{EpochContext, Shape};
+use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
 use ostrakon_broadcast::room::{EngineKind, EpochId, Mode, RoomDescriptor, Servers};
 use ostrakon_broadcast::row::{Content, RowFormat};
 use ostrakon_crypto::{Digest, SigningKey};
 use ostrakon_net::frame::{Frame, MAX_LENGTH, Prefix};
 use ostrakon_party::wire::{decode, encode};
-use ostrakon_party::{Header, Instance, InstanceKind, Message, PartyId, Recipient, SessionId, SignedHeader, Step, Tag};
+use ostrakon_party::{
+    Header, Instance, InstanceKind, Message, PartyId, Recipient, Roster, SessionId, SignedHeader, Step, Tag,
+};
+use ostrakon_replicated::client::{self, Submission, verify_submission};
+use ostrakon_replicated::fault::{Evidence, Fault};
+use ostrakon_replicated::messages::{Kind, Subject};
+use ostrakon_replicated::pair::Pair;
+use ostrakon_replicated::slots::{Issue, SlotSeeds};
 
 /// A decoder under test.
 pub struct Decoder {
@@ -26,13 +35,17 @@ pub struct Decoder {
 }
 
 /// All decoders.
-pub const DECODERS: [Decoder; 7] = [
+pub const DECODERS: [Decoder; 11] = [
     Decoder { name: "message_header", valid: valid_header, read: read_header },
     Decoder { name: "frame", valid: valid_frame, read: read_frame },
     Decoder { name: "board_entry", valid: || encode(&VALID_ARCHIVE.entries[0]), read: read_entry },
     Decoder { name: "archive", valid: || VALID_ARCHIVE.to_text().into_bytes(), read: read_archive },
     Decoder { name: "row", valid: valid_row, read: read_row },
     Decoder { name: "room", valid: valid_room, read: read_room },
+    Decoder { name: "evidence", valid: valid_evidence, read: read_evidence },
+    Decoder { name: "submission", valid: valid_submission, read: read_submission },
+    Decoder { name: "issue", valid: || encode(&valid_issue()), read: read_issue },
+    Decoder { name: "envelope", valid: valid_envelope, read: read_envelope },
     Decoder { name: "link", valid: || valid_link().to_string().into_bytes(), read: read_link },
 ];
 
@@ -199,4 +212,92 @@ fn read_link(bytes: &[u8]) -> bool {
     let Ok(link) = text.parse::<Link>() else { return false };
     assert_eq!(link.to_string(), text.trim(), "only one spelling of a link is accepted");
     true
+}
+
+fn servers() -> Servers {
+    Servers { session: SessionId(Digest([7; 32])), keys: (0..3).map(|server| key(server).verifying_key()).collect() }
+}
+
+/// Server 1 has said two things under one tag.
+fn valid_evidence() -> Vec<u8> {
+    let say = |fill: u8| {
+        let header = Header {
+            session: servers().session,
+            tag: Subject::Setup.tag(Kind::SetupKey),
+            from: PartyId(1),
+            to: Recipient::All,
+            length: 32,
+            digest: Digest([fill; 32]),
+        };
+        header.sign(&key(1))
+    };
+    let evidence = Evidence::Equivocation(Box::new([say(1), say(2)]));
+    Fault { culprit: PartyId(1), subject: Subject::Setup, evidence }.encode()
+}
+
+fn read_evidence(bytes: &[u8]) -> bool {
+    let Ok(fault) = Fault::decode(bytes) else { return false };
+    assert_eq!(fault.encode(), bytes, "only one encoding is accepted");
+    let Servers { session, keys } = servers();
+    let proves = fault.verify(&Roster { session, keys });
+    assert!(!proves || fault.culprit == PartyId(1), "only server 1 has signed anything");
+    proves
+}
+
+fn valid_submission() -> Vec<u8> {
+    let masked = vec![5; 48];
+    let owner = key(8);
+    let digest = ostrakon_replicated::slots::submission_digest(&Digest([4; 32]), 2, &owner.verifying_key().0, &masked);
+    encode(&Submission { masked, signature: owner.sign(&digest) })
+}
+
+fn read_submission(bytes: &[u8]) -> bool {
+    let Ok(submission) = decode::<Submission>(bytes) else { return false };
+    let verifies = verify_submission(&Digest([4; 32]), 2, &key(8).verifying_key(), &submission);
+    assert!(!verifies || bytes == valid_submission(), "the owner has signed one submission only");
+    verifies
+}
+
+fn valid_issue() -> Issue {
+    let seeds = || SlotSeeds { mask: [1; 16], pad: [2; 16] };
+    let path = vec![Digest([3; 32]); 3];
+    Issue { roots: [Digest([6; 32]); 3], seeds: [(seeds(), path.clone()), (seeds(), path)] }
+}
+
+/// Whatever one server gives is harmless: alone it never makes the masks of a slot.
+fn read_issue(bytes: &[u8]) -> bool {
+    let Ok(issue) = decode::<Issue>(bytes) else { return false };
+    assert_eq!(encode(&issue), bytes, "only one encoding is accepted");
+    let (session, context) = (Digest([7; 32]), Digest([4; 32]));
+    let name = client::SlotName { session: &session, batch: 1, context: &context, rows: 6, slot: 2 };
+    for place in 0..3 {
+        let mut issues = [None; 3];
+        issues[place] = Some(&issue);
+        assert_eq!(client::combine(name, issues).err(), Some(client::MaskError::Incomplete(Pair::P01)));
+    }
+    true
+}
+
+fn issue_name() -> IssueName {
+    IssueName { room: room().id(), number: 4, party: PartyId(1) }
+}
+
+fn valid_envelope() -> Vec<u8> {
+    let context = EpochContext {
+        epoch: EpochId { room: room().id(), number: 4 },
+        batch: 9,
+        shape: Shape::of(&room()),
+        mode: Mode::Fair,
+        minimum: 3,
+    };
+    let issued = Issued { context, slot: 1, issue: encode(&valid_issue()) };
+    let exchange = Exchange::new(&key(8), &issue_name()).public();
+    let owner = key(8).verifying_key();
+    envelope::close(&servers(), &issue_name(), &owner, &exchange, &issued, [6; 32], |digest| key(1).sign(digest))
+}
+
+fn read_envelope(bytes: &[u8]) -> bool {
+    let opened = envelope::open(&servers(), &issue_name(), &key(8), bytes).is_ok();
+    assert!(!opened || bytes == valid_envelope(), "the server has closed one envelope only");
+    opened
 }

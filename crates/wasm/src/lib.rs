@@ -2,7 +2,7 @@
 //!
 //! Thin bindings over the same crates that servers and the command line use. Texts and JSON documents of the HTTP
 //! API come in as they were received; errors are sentences to be shown. No clock and no network here; the only
-//! randomness is a fresh device key's. What [`inner`] does is tested natively, without a browser.
+//! randomness is a fresh device key's. What `inner` does is tested natively, without a browser.
 
 mod inner;
 
