@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ostrakon_crypto::{Digest, Secret, merkle};
+use ostrakon_field::Gf64;
 use ostrakon_kernels::{gather, xor_into, zeroed_table};
 use ostrakon_party::{Header, Party, Received, wire};
 
@@ -114,7 +115,8 @@ async fn prepare_checked(run: &Run, spec: BatchSpec, seeds: BatchSeeds, randomne
     let own: Vec<u8> = coin.0.into_iter().chain(sums.iter().flat_map(|sum| sum.to_le_bytes())).collect();
     let kinds = (Kind::SumCommitment, Kind::SumOpening);
     let sums = coin::commit_and_open(run, kinds, draw(b"sum nonce"), &own).await?;
-    let cancel = (0..3).all(|stage| sums.iter().fold(0, |v, opening| v ^ sum_of(&opening.body, stage)) == 0);
+    let cancel =
+        (0..3).all(|stage| sums.iter().map(|opening| sum_of(&opening.body, stage)).sum::<Gf64>() == Gf64::ZERO);
     let zero = cancel && sums.iter().all(|opening| coin_of(&opening.body) == coin);
     match agreed_last {
         Some(digest) if zero => {
@@ -128,9 +130,9 @@ async fn prepare_checked(run: &Run, spec: BatchSpec, seeds: BatchSeeds, randomne
 }
 
 /// A party's opened local sum of a stage.
-pub fn sum_of(opening: &[u8], stage: usize) -> u64 {
+pub fn sum_of(opening: &[u8], stage: usize) -> Gf64 {
     let words = &coin::value_of(opening)[32..];
-    u64::from_le_bytes(words[8 * stage..8 * stage + 8].try_into().expect("three words"))
+    Gf64::from_le_bytes(words[8 * stage..8 * stage + 8].try_into().expect("three words"))
 }
 
 /// The coin with which a party says that it computed its local sums. It binds the sums to the coin before a third person, to whom

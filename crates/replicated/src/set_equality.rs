@@ -10,6 +10,7 @@
 //! `docs/spec/ruffle.md`; it needs the rows to be pseudorandom, so it is used in preprocessing and never on data.
 
 use ostrakon_crypto::{Digest, Secret};
+use ostrakon_field::Gf64;
 use ostrakon_kernels::{Prg, replicated_rows};
 
 use crate::messages::{BatchSpec, Shape};
@@ -37,23 +38,23 @@ pub fn vectors(coin: &Digest, shape: Shape) -> [Vec<u64>; 3] {
 }
 
 /// A party's masked local terms of V, one for each stage.
-pub fn local_sums(party: u8, spec: &BatchSpec, seeds: &BatchSeeds, coin: &Digest, stages: &[Stage; 3]) -> [u64; 3] {
+pub fn local_sums(party: u8, spec: &BatchSpec, seeds: &BatchSeeds, coin: &Digest, stages: &[Stage; 3]) -> [Gf64; 3] {
     let vectors = vectors(coin, spec.shape);
     let zero = zero_shares(party, seeds);
     [0, 1, 2].map(|i| {
         let (stage, c) = (&stages[i], &vectors[i]);
-        local_terms(party, spec.shape, c, &stage.after) ^ local_terms(party, spec.shape, c, &stage.before) ^ zero[i]
+        local_terms(party, spec.shape, c, &stage.after) - local_terms(party, spec.shape, c, &stage.before) + zero[i]
     })
 }
 
 /// Three words that, over the three parties, sum to zero: they hide everything about local sums but their sum.
-fn zero_shares(party: u8, seeds: &BatchSeeds) -> [u64; 3] {
-    let mut masks = [0; 3];
+fn zero_shares(party: u8, seeds: &BatchSeeds) -> [Gf64; 3] {
+    let mut masks = [Gf64::ZERO; 3];
     for pair in Pair::of_party(party) {
         let mut bytes = [0; 24];
         seeds.of(pair).prg(Purpose::Zero).fill(&mut bytes);
         for (mask, word) in masks.iter_mut().zip(bytes.chunks_exact(8)) {
-            *mask ^= u64::from_le_bytes(word.try_into().expect("8 bytes"));
+            *mask += Gf64::from_le_bytes(word.try_into().expect("8 bytes"));
         }
     }
     masks
@@ -90,7 +91,7 @@ impl Piece {
 }
 
 /// A party's terms of `Σ_i r_i·⟨c, row_i⟩`.
-fn local_terms(party: u8, shape: Shape, c: &[u64], table: &Shares) -> u64 {
+fn local_terms(party: u8, shape: Shape, c: &[u64], table: &Shares) -> Gf64 {
     use rayon::prelude::*;
     // Two pieces of a table stay in the second-level cache.
     const PIECE_BYTES: usize = 1 << 17;
@@ -103,7 +104,7 @@ fn local_terms(party: u8, shape: Shape, c: &[u64], table: &Shares) -> u64 {
         let count = piece_rows.min(rows - first);
         in_a.read(a, shape, first, count);
         in_b.read(b, shape, first, count);
-        replicated_rows(c, width, &in_a.weights, &in_b.weights, &in_a.rows, &in_b.rows)
+        Gf64(replicated_rows(c, width, &in_a.weights, &in_b.weights, &in_a.rows, &in_b.rows))
     };
-    (0..rows.div_ceil(piece_rows)).into_par_iter().map_init(Default::default, terms).reduce(|| 0, |x, y| x ^ y)
+    (0..rows.div_ceil(piece_rows)).into_par_iter().map_init(Default::default, terms).sum()
 }
