@@ -9,6 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_replicated::messages::BatchSpec;
+use ostrakon_replicated::pair::Pair;
 use serde::{Deserialize, Serialize};
 
 /// What a party process does next.
@@ -25,7 +26,8 @@ pub enum Command {
     },
     /// Prepares a batch.
     Prepare(BatchSpec),
-    /// Forgets the messages of the batch's preparation, makes its permutations, and takes a table that is to be shuffled: all three take the same.
+    /// Forgets the messages of the batch's preparation, makes its permutations, and takes a table that is to be shuffled: all
+    /// three take the same.
     Hold,
     /// Shuffles the table, until its output is certified.
     Shuffle,
@@ -35,6 +37,28 @@ pub enum Command {
     Retire(BatchSpec),
     /// Computes what commits the party's two pairs to their slots.
     CommitSlots(BatchSpec),
+    /// Prepares the batch of a room's epoch and loads it.
+    PrepareEpoch(Epoch),
+    /// Makes the submissions of all participants: nobody is absent.
+    Submit {
+        /// The batch seeds of all three pairs, by [`ostrakon_replicated::pair::Pair::index`].
+        seeds: [[u8; 32]; 3],
+    },
+    /// Seals, shuffles, certifies and opens the epoch, reads the rows, and signs the board's entry.
+    Mix,
+    /// Forgets everything of the epoch.
+    RetireEpoch,
+}
+
+/// An epoch of a room that all the participants' slots are taken in.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Epoch {
+    /// Its number, and its batch's.
+    pub number: u64,
+    /// Participants.
+    pub clients: u32,
+    /// Bytes of payload of a row.
+    pub payload: u32,
 }
 
 /// What a party process answers.
@@ -49,6 +73,11 @@ pub enum Reply {
     },
     /// The command has been carried out.
     Done(Report),
+    /// A batch is prepared. For measuring, one process has to be all participants, who know the masks of all three pairs.
+    Prepared {
+        /// The batch seeds of the party's two pairs, in order.
+        seeds: [[u8; 32]; 2],
+    },
 }
 
 /// What a command cost a party.
@@ -114,6 +143,24 @@ impl Parties {
         }
         parties.all(&Command::Join { keys, ports })?;
         Ok(parties)
+    }
+
+    /// Has all three prepare the batch of an epoch. Returns its seeds, by pair.
+    ///
+    /// # Errors
+    /// If a process ends.
+    pub fn prepare_epoch(&mut self, epoch: Epoch) -> Result<[[u8; 32]; 3]> {
+        for running in &mut self.0 {
+            running.tell(&Command::PrepareEpoch(epoch))?;
+        }
+        let mut all = [[0; 32]; 3];
+        for (running, party) in self.0.iter_mut().zip(0..) {
+            let Reply::Prepared { seeds } = running.answer()? else { bail!("a party process prepared no batch") };
+            for (pair, seed) in Pair::of_party(party).into_iter().zip(seeds) {
+                all[pair.index()] = seed;
+            }
+        }
+        Ok(all)
     }
 
     /// Has all three carry out a command at once.

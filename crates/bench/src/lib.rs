@@ -4,8 +4,11 @@
 //! machines can be compared.
 
 pub mod control;
+pub mod epoch;
 pub mod limit;
 pub mod measurement;
 mod memory;
 pub mod party;
+mod phase;
+mod room;
 pub mod shuffle;

@@ -33,10 +33,11 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
-use ostrakon_kernels::{Prg, gather, permutation, replicated_rows, xor_into, zeroed_table};
+use ostrakon_crypto::hash::keyed;
+use ostrakon_kernels::{Prg, gather, permutation, replicated_rows, short_prg_rows, xor_into, zeroed_table};
 use ostrakon_party::Header;
-use ostrakon_replicated::messages::Shape;
-use ostrakon_replicated::params::WEIGHT_BYTES;
+use ostrakon_replicated::messages::{LIST_ENTRY, Shape};
+use ostrakon_replicated::params::{SLOT_SEED, WEIGHT_BYTES};
 use rayon::prelude::*;
 
 use crate::measurement::median;
@@ -55,6 +56,7 @@ pub struct Limits {
     index: Vec<u32>,
     tables: [Vec<u8>; 2],
     samples: Vec<Units>,
+    slot_samples: Vec<SlotUnits>,
 }
 
 /// Seconds for one piece of each kind of work.
@@ -69,6 +71,17 @@ struct Units {
     loopback: f64,
     gf64: f64,
     permutation: f64,
+}
+
+/// Seconds for one piece of work on every slot.
+#[derive(Clone, Copy, Debug, Default)]
+struct SlotUnits {
+    /// Hashing a row.
+    row: f64,
+    /// One compression.
+    compression: f64,
+    /// Expanding a seed into a row.
+    expand: f64,
 }
 
 #[expect(clippy::disallowed_methods, reason = "measuring is what this program is for")]
@@ -93,7 +106,7 @@ impl Limits {
             table
         };
         let index = permutation::sample(&Prg::new(&[1; 32]), shape.rows as usize);
-        Self { shape, index, tables: [table(1), table(2)], samples: Vec::new() }
+        Self { shape, index, tables: [table(1), table(2)], samples: Vec::new(), slot_samples: Vec::new() }
     }
 
     /// Measures every kind of work once more.
@@ -129,6 +142,25 @@ impl Limits {
         Ok(())
     }
 
+    /// Measures the work on slots once more.
+    pub fn sample_slots(&mut self) {
+        let (width, rows) = (self.shape.width as usize, self.shape.rows as usize);
+        let [a, b] = &mut self.tables;
+        let key = [8; 32];
+        let seeds = vec![9; rows * SLOT_SEED];
+        let hash = |value: &[u8]| keyed(&key, value).expose()[0];
+        let any = |a: u8, b: u8| a | b;
+        self.slot_samples.push(SlotUnits {
+            row: best(|| {
+                black_box(a.par_chunks(width).map(hash).reduce(|| 0, any));
+            }),
+            compression: best(|| {
+                black_box(seeds.par_chunks(SLOT_SEED).map(hash).reduce(|| 0, any));
+            }),
+            expand: best(|| short_prg_rows(&seeds, width, b, false)),
+        });
+    }
+
     /// The limit of a phase.
     pub fn parts(&self, phase: fn(&Work) -> Parts) -> Parts {
         let middle = |unit: fn(&Units) -> f64| median(self.samples.iter().map(unit).collect());
@@ -144,15 +176,24 @@ impl Limits {
             permutation: middle(|u| u.permutation),
         };
         let weighted = (f64::from(self.shape.width) + WEIGHT_BYTES as f64) / f64::from(self.shape.width);
-        phase(&Work { units, weighted })
+        let middle = |unit: fn(&SlotUnits) -> f64| match self.slot_samples.len() {
+            0 => 0.0,
+            _ => median(self.slot_samples.iter().map(unit).collect()),
+        };
+        let slots =
+            SlotUnits { row: middle(|u| u.row), compression: middle(|u| u.compression), expand: middle(|u| u.expand) };
+        phase(&Work { units, slots, weighted, per_byte: 1.0 / f64::from(self.shape.width) })
     }
 }
 
 /// What pieces of work take, to be added up by a phase's formula.
 pub struct Work {
     units: Units,
+    slots: SlotUnits,
     /// Size of a table with weights, in tables.
     weighted: f64,
+    /// Size of one byte for each row, in tables.
+    per_byte: f64,
 }
 
 impl Work {
@@ -194,6 +235,39 @@ impl Work {
             ("aead", u.aead),
             ("loopback", u.loopback),
         ])
+    }
+}
+
+impl Work {
+    /// Both members of each pair: per slot 32 bytes of stream, the hash of a mask seed, a leaf, a node of the tree.
+    pub fn slot_commitments(&self) -> Parts {
+        BTreeMap::from([
+            ("prg", 6.0 * 32.0 * self.per_byte * self.units.prg),
+            ("hash", 6.0 * 3.0 * self.slots.compression),
+        ])
+    }
+
+    /// Sealing, the shuffle with its opening, the board.
+    pub fn epoch(&self) -> Parts {
+        let (u, s) = (&self.units, &self.slots);
+        let lists = LIST_ENTRY as f64 * self.per_byte;
+        let pads = 32.0 * self.per_byte;
+        // Digests of the submissions and redundancy of the rows, by three servers; pads shown for six pairs' sides and verified by three.
+        let per_slot = 6.0 * s.row + (3.0 * 2.0 + 6.0 + 3.0 * 2.0) * s.compression;
+        // Lists: signed by three, checked by six, and the agreed one; pads: signed by three, checked by three; the board's entry.
+        let bulk = ((9.0 + 3.0) * lists + 6.0 * pads + 3.0) * u.hash;
+        let travelling = 6.0 * lists + 3.0 * pads;
+        let mut parts = BTreeMap::from([
+            ("hash", per_slot + bulk),
+            ("prg", 6.0 * pads * u.prg + 9.0 * s.expand),
+            ("copy", (3.0 + 2.0 * travelling) * u.copy),
+            ("aead", travelling * u.aead),
+            ("loopback", travelling * u.loopback),
+        ]);
+        for (kind, seconds) in self.online().into_iter().chain(self.opening()) {
+            *parts.entry(kind).or_default() += seconds;
+        }
+        parts
     }
 }
 

@@ -23,6 +23,7 @@ use tokio::runtime::Runtime;
 
 use crate::control::{Command, Reply, Report};
 use crate::memory;
+use crate::room::Room;
 
 /// Carries out commands from standard input until it ends.
 ///
@@ -47,9 +48,18 @@ pub fn run() -> Result<()> {
     answer(&Reply::Done(Report::default()))?;
     while let Some(command) = next()? {
         memory::reset_peak();
-        let mut report = server.carry_out(&runtime, command)?;
-        report.peak_rss = memory::peak();
-        answer(&Reply::Done(report))?;
+        let mut reply = match command {
+            Command::PrepareEpoch(epoch) => {
+                let (room, seeds) = Room::prepare(&runtime, &server.party, &server.keys, epoch)?;
+                server.room = Some(room);
+                Reply::Prepared { seeds }
+            }
+            command => Reply::Done(server.carry_out(&runtime, command)?),
+        };
+        if let Reply::Done(report) = &mut reply {
+            report.peak_rss = memory::peak();
+        }
+        answer(&reply)?;
     }
     Ok(())
 }
@@ -67,7 +77,8 @@ fn random(bytes: &mut [u8]) -> Result<()> {
     getrandom::fill(bytes).map_err(|error| anyhow!("the system gives no random bytes: {error}"))
 }
 
-fn secret() -> Result<[u8; 32]> {
+/// 32 random bytes.
+pub(crate) fn secret() -> Result<[u8; 32]> {
     let mut bytes = [0; 32];
     random(&mut bytes)?;
     Ok(bytes)
@@ -75,12 +86,19 @@ fn secret() -> Result<[u8; 32]> {
 
 /// Marks in memory: what is measured is the engine, not a disk.
 #[derive(Default)]
-struct Memory(Mutex<BTreeMap<String, Vec<u8>>>);
+pub(crate) struct Memory(Mutex<BTreeMap<String, Vec<u8>>>);
+
+impl Memory {
+    /// See [`Marks::record`].
+    pub fn keep(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
+        let mut marks = self.0.lock().map_err(|_| "a mark could not be written")?;
+        Ok(marks.entry(name.to_owned()).or_insert_with(|| value.to_vec()).clone())
+    }
+}
 
 impl Marks for Memory {
     fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
-        let mut marks = self.0.lock().map_err(|_| "a mark could not be written")?;
-        Ok(marks.entry(name.to_owned()).or_insert_with(|| value.to_vec()).clone())
+        self.keep(name, value)
     }
 }
 
@@ -91,6 +109,7 @@ struct Server {
     stock: Option<Stock>,
     beta: Bytes,
     mixed: Option<Mixed>,
+    room: Option<Room>,
 }
 
 impl Server {
@@ -122,12 +141,13 @@ impl Server {
         let keys = setup::run(&party, secret()?).await?;
         let roster = Arc::new(Roster { session: keys.session(), keys: roster.keys.clone() });
         let party = Party::new(id, roster, signing, mesh.channel());
-        Ok(Self { party, keys, marks: Memory::default(), stock: None, beta: Bytes::new(), mixed: None })
+        Ok(Self { party, keys, marks: Memory::default(), stock: None, beta: Bytes::new(), mixed: None, room: None })
     }
 
     fn carry_out(&mut self, runtime: &Runtime, command: Command) -> Result<Report> {
         match command {
             Command::Bind | Command::Join { .. } => bail!("the party has joined already"),
+            Command::PrepareEpoch(_) => bail!("the epoch is prepared elsewhere"),
             Command::Prepare(spec) => {
                 let prepared = preprocessing::prepare(&self.party, &self.keys, spec, secret()?);
                 self.stock = Some(runtime.block_on(prepared)?);
@@ -153,7 +173,26 @@ impl Server {
                 Ok(Report::default())
             }
             Command::CommitSlots(spec) => Ok(self.commit_slots(&spec)),
+            Command::Submit { seeds } => {
+                self.room()?.submit(seeds);
+                Ok(Report::default())
+            }
+            Command::Mix => {
+                let room = self.room()?;
+                let (instance, result) = (room.instance(), room.mix(runtime)?);
+                Ok(self.report(instance, result))
+            }
+            Command::RetireEpoch => {
+                let instance = self.room()?.instance();
+                self.forget(instance);
+                self.room = None;
+                Ok(Report::default())
+            }
         }
+    }
+
+    fn room(&mut self) -> Result<&mut Room> {
+        self.room.as_mut().context("no epoch is prepared")
     }
 
     fn report(&self, instance: Instance, result: String) -> Report {

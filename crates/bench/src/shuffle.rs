@@ -5,9 +5,10 @@ use ostrakon_replicated::cost::{self, Cost};
 use ostrakon_replicated::messages::{BatchSpec, Inputs, Shape};
 use ostrakon_replicated::params::{MAX_ROWS, MAX_WIDTH};
 
-use crate::control::{Answers, Command, Parties, Program};
-use crate::limit::{Limits, Parts, Work};
-use crate::measurement::{Measurement, median};
+use crate::control::{Command, Parties, Program};
+use crate::limit::{Limits, Work};
+use crate::measurement::Measurement;
+use crate::phase::Phase;
 
 /// What to measure.
 #[derive(Clone, Copy, Debug)]
@@ -18,55 +19,6 @@ pub struct Options {
     pub width: u32,
     /// How often.
     pub runs: u32,
-}
-
-/// One phase's answers, run by run.
-struct Phase {
-    name: &'static str,
-    cost: Cost,
-    limit: fn(&Work) -> Parts,
-    seconds: Vec<f64>,
-    rounds: u32,
-    bytes: Vec<u64>,
-    peak_rss: Vec<u64>,
-}
-
-impl Phase {
-    fn new(name: &'static str, cost: Cost, limit: fn(&Work) -> Parts) -> Self {
-        Self { name, cost, limit, seconds: Vec::new(), rounds: 0, bytes: Vec::new(), peak_rss: vec![0; 3] }
-    }
-
-    /// Notes a run. `before` is what the parties had sent, and how many rounds there had been, when the phase began.
-    fn note(&mut self, answers: &Answers, before: Option<&Answers>) -> Result<()> {
-        self.seconds.push(answers.seconds);
-        self.rounds = answers.rounds() - before.map_or(0, Answers::rounds);
-        let earlier = |party: usize| before.map_or(0, |before| before.reports[party].bytes);
-        self.bytes = (0..3).map(|party| answers.reports[party].bytes - earlier(party)).collect();
-        for (peak, report) in self.peak_rss.iter_mut().zip(&answers.reports) {
-            *peak = (*peak).max(report.peak_rss);
-        }
-        let sum = self.bytes.iter().sum();
-        ensure!(self.cost.admits(sum), "{} sent {sum} bytes, which is not what its formula says", self.name);
-        Ok(())
-    }
-
-    fn measurement(self, shape: Shape, limits: &Limits) -> Measurement {
-        let limit_parts = limits.parts(self.limit);
-        let (seconds, limit_seconds) = (median(self.seconds), limit_parts.values().sum());
-        Measurement {
-            phase: self.name,
-            rows: shape.rows,
-            width: shape.width,
-            seconds,
-            limit_seconds,
-            ratio: seconds / limit_seconds,
-            rounds: self.rounds,
-            bytes_sent: self.bytes,
-            formula_bytes: self.cost.table + self.cost.constant,
-            peak_rss: self.peak_rss,
-            limit_parts,
-        }
-    }
 }
 
 /// A table's shape within the engine's limits.
@@ -91,6 +43,7 @@ pub fn run(options: Options, program: &Program, mut report: impl FnMut(&str)) ->
     let mut preprocessing = Phase::new("preprocessing", cost::preprocessing(shape), Work::preprocessing);
     let mut online = Phase::new("online", cost::online(shape), Work::online);
     let mut opening = Phase::new("opening", cost::opening(shape), Work::opening);
+    let mut slots = Phase::new("slot-commitments", Cost::default(), Work::slot_commitments);
     for number in 0..u64::from(options.runs) {
         report(&format!("run {} of {}", number + 1, options.runs));
         let spec = BatchSpec { number, shape, inputs: Inputs::Stream };
@@ -100,7 +53,9 @@ pub fn run(options: Options, program: &Program, mut report: impl FnMut(&str)) ->
         online.note(&shuffled, None)?;
         opening.note(&parties.all(&Command::Open(spec))?, Some(&shuffled))?;
         parties.all(&Command::Retire(spec))?;
+        slots.note(&parties.all(&Command::CommitSlots(spec))?, None)?;
         limits.sample()?;
+        limits.sample_slots();
     }
-    Ok([preprocessing, online, opening].map(|phase| phase.measurement(shape, &limits)).into())
+    Ok([preprocessing, online, opening, slots].map(|phase| phase.measurement(shape, &limits)).into())
 }
