@@ -132,13 +132,14 @@ pub(crate) async fn status(
     Ok(axum::Json(service.status(parse_room(&id)?, query.after, seconds(query.wait)).await?))
 }
 
-/// What this server gives the owner of a slot, and nobody else.
+/// What this server gives the owner of a slot, closed so that nobody else can read it.
 #[utoipa::path(get, path = "/api/v1/rooms/{id}/epochs/{number}/issue", tag = "taking part",
     params(
         ("id" = String, Path, description = "The room's id."),
         ("number" = u64, Path, description = "The epoch."),
         ("key" = String, Query, description = "The participant's key, hexadecimal."),
-        ("signature" = String, Query, description = "By the key, on room, epoch and party; hexadecimal."),
+        ("exchange" = String, Query, description = "The participant's exchange key for this issue, hexadecimal."),
+        ("signature" = String, Query, description = "By the key, on room, epoch, party and exchange key; hexadecimal."),
     ),
     responses(
         (status = 200, body = Issue),

@@ -26,12 +26,6 @@ pub fn presence_digest(room: &RoomId, time: u64, party: PartyId) -> Digest {
     transcript.field(&room.0).number(time).number(u64::from(party.0)).finish()
 }
 
-/// What a participant signs to be given the issue of its slot in epoch `number` by server `party`.
-pub fn issue_digest(room: &RoomId, number: u64, party: PartyId) -> Digest {
-    let mut transcript = Transcript::new("ostrakon/v1/broadcast/issue request");
-    transcript.field(&room.0).number(number).number(u64::from(party.0)).finish()
-}
-
 /// The server to be present at: the one with the fewest participants, of those that answer (`Some`). `draw` is a random
 /// number that decides between equals; `avoid` is a server that gave no slot, taken only if no other one answers.
 pub fn choose_home(present: &[Option<u32>], avoid: Option<PartyId>, draw: u32) -> Option<PartyId> {
@@ -41,6 +35,13 @@ pub fn choose_home(present: &[Option<u32>], avoid: Option<PartyId>, draw: u32) -
     let fewest = choice.iter().map(|(_, count)| *count).min()?;
     let equals: Vec<_> = choice.iter().filter(|(_, count)| *count == fewest).collect();
     Some(equals[draw as usize % equals.len()].0)
+}
+
+/// Whether the participants at `home` should make room after an epoch with too few: another server that answers (`Some`)
+/// has at least two fewer. Whoever is told so moves with probability one half, so that not all go.
+pub fn is_crowded(present: &[Option<u32>], home: PartyId) -> bool {
+    let here = present.get(home.index()).copied().flatten().unwrap_or(0);
+    present.iter().flatten().any(|count| count.saturating_add(2) <= here)
 }
 
 /// A link to a room: where a server is, which room, and whose keys it must be kept by.
@@ -319,6 +320,17 @@ mod tests {
     }
 
     #[test]
+    fn only_a_server_with_two_more_than_another_is_crowded() {
+        let home = PartyId(0);
+        assert!(is_crowded(&[Some(2), Some(0), Some(2)], home));
+        assert!(!is_crowded(&[Some(2), Some(1), Some(1)], home));
+        assert!(!is_crowded(&[Some(2), Some(0), Some(2)], PartyId(1)));
+        assert!(!is_crowded(&[Some(2), None, None], home), "nowhere to go");
+        assert!(!is_crowded(&[None, Some(0), Some(0)], home));
+        assert!(!is_crowded(&[Some(u32::MAX)], PartyId(3)));
+    }
+
+    #[test]
     fn statements_differ_in_every_part() {
         let room = room().id();
         let other = RoomId([1; 16]);
@@ -327,7 +339,6 @@ mod tests {
             presence_digest(&other, 5, PartyId(0)),
             presence_digest(&room, 6, PartyId(0)),
             presence_digest(&room, 5, PartyId(1)),
-            issue_digest(&room, 5, PartyId(0)),
         ];
         assert!(others.iter().all(|digest| *digest != base));
     }

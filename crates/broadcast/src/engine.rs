@@ -43,6 +43,16 @@ pub struct EpochContext {
     pub minimum: u32,
 }
 
+impl EpochContext {
+    /// Whether this is an epoch of a room, as the room's descriptor has it.
+    pub fn is_of(&self, room: &RoomDescriptor) -> bool {
+        self.epoch.room == room.id()
+            && self.shape == Shape::of(room)
+            && self.mode == room.mode
+            && self.minimum == room.minimum
+    }
+}
+
 /// A slot that was given out, as a server knows it when the epoch closes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotState {

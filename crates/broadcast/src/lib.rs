@@ -15,6 +15,7 @@ pub mod envelope;
 pub mod room;
 pub mod row;
 pub mod ruffle;
+pub mod submission;
 
 pub use board::{Archive, Entry, SignedEntry};
 pub use engine::{Batch, ClientEngine, Engine, EpochContext};

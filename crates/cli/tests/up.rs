@@ -97,7 +97,7 @@ fn cases(room: &str) -> Vec<Case> {
     let presence = |time: u64| json!({"key": key, "time": time, "signature": signature}).to_string();
     let case = |method, path: String, body: Option<String>, status, says| Case { method, path, body, status, says };
     let in_room = |rest: &str| format!("/api/v1/rooms/{room}{rest}");
-    let issue = format!("/epochs/0/issue?key={key}&signature={signature}");
+    let issue = format!("/epochs/0/issue?key={key}&exchange={key}&signature={signature}");
     let unknown = "0".repeat(32);
     vec![
         case(Method::POST, in_room("/presence"), Some("{".into()), StatusCode::BAD_REQUEST, "JSON"),

@@ -192,7 +192,11 @@ pub struct IssueRequest {
     #[serde(with = "hex_key")]
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub key: VerifyingKey,
-    /// Signature by the key on room, epoch and party, hexadecimal.
+    /// The participant's exchange key for this issue ([`ostrakon_broadcast::envelope::Exchange`]), hexadecimal.
+    #[serde(with = "hex_32")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub exchange: [u8; 32],
+    /// Signature by the key on room, epoch, party and exchange key, hexadecimal.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub signature: Signature,
 }
@@ -201,9 +205,8 @@ pub struct IssueRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Issue {
-    /// The slot.
-    pub slot: u32,
-    /// The engine's bytes, base64url.
+    /// Epoch, slot and the engine's bytes, closed for the owner and signed by the server
+    /// ([`ostrakon_broadcast::envelope`]), base64url.
     #[serde(with = "base64")]
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub issue: Vec<u8>,
@@ -402,6 +405,21 @@ pub(crate) mod hex_key {
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<VerifyingKey, D::Error> {
         let text = String::deserialize(deserializer)?;
         VerifyingKey::from_hex(&text).ok_or_else(|| D::Error::custom("a key has 64 lower-case hexadecimal digits"))
+    }
+}
+
+pub(crate) mod hex_32 {
+    use super::*;
+    use ostrakon_crypto::Digest;
+
+    pub fn serialize<S: Serializer>(bytes: &[u8; 32], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&Digest(*bytes).to_hex())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; 32], D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let read = Digest::from_hex(&text).ok_or_else(|| D::Error::custom("not 64 lower-case hexadecimal digits"))?;
+        Ok(read.0)
     }
 }
 

@@ -6,8 +6,9 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use ostrakon_broadcast::client::{PRESENCE_SECONDS, issue_digest, presence_digest};
+use ostrakon_broadcast::client::{PRESENCE_SECONDS, presence_digest};
 use ostrakon_broadcast::engine::Rejected;
+use ostrakon_broadcast::envelope::{self, IssueName, Issued};
 use ostrakon_broadcast::room::RoomId;
 use ostrakon_broadcast::{Archive, Entry, EpochContext, SignedEntry};
 use ostrakon_crypto::VerifyingKey;
@@ -188,23 +189,28 @@ impl Core {
     }
 
     pub(crate) async fn issue(&self, id: RoomId, epoch: u64, request: IssueRequest) -> Result<Issue, ServiceError> {
-        let (slot, _, material) = self.seat(&id, epoch, &request.key)?;
-        if !request.key.verifies(&issue_digest(&id, epoch, self.me()), &request.signature) {
+        let IssueRequest { key, exchange, signature } = request;
+        let (slot, context, material) = self.seat(&id, epoch, &key)?;
+        let name = IssueName { room: id, number: epoch, party: self.me() };
+        if !key.verifies(&envelope::request_digest(&name, &exchange), &signature) {
             return Err(ServiceError::Forbidden(
-                "the signature is not the key's on this room, epoch and server".into(),
+                "the signature is not the key's on this room, epoch, server and exchange key".into(),
             ));
         }
-        let mark = Intake::Issue { room: id.0, epoch, slot, key: request.key };
+        let mark = Intake::Issue { room: id.0, epoch, slot, key };
         match self.take_in(mark).await? {
             Taken::Recorded => {}
             Taken::Different | Taken::TooLate => return Err(epoch_over(epoch)),
         }
-        let issue = tokio::task::spawn_blocking(move || {
-            let material = material.read().unwrap_or_else(PoisonError::into_inner);
-            material.as_ref().map(|batch| batch.issue(slot))
+        let (servers, party, randomness) = (self.servers.clone(), self.party.clone(), clock::random());
+        let closed = tokio::task::spawn_blocking(move || {
+            let issue = material.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.issue(slot);
+            let issued = Issued { context, slot, issue };
+            let sign = |digest: &_| party.sign(digest);
+            Some(envelope::close(&servers, &name, &key, &exchange, &issued, randomness, sign))
         });
-        let issue = issue.await.map_err(|_| ServiceError::Internal)?.ok_or_else(|| epoch_over(epoch))?;
-        Ok(Issue { slot, issue })
+        let issue = closed.await.map_err(|_| ServiceError::Internal)?.ok_or_else(|| epoch_over(epoch))?;
+        Ok(Issue { issue })
     }
 
     pub(crate) async fn submit(

@@ -6,8 +6,10 @@
 //! * an epoch opens as soon as the room has none that collects and a batch is ready;
 //! * its clock starts with its first participant, so an idle room uses up no stock;
 //! * it closes when the clock has run out and the scheduler holds enough submissions for the room's minimum, without the
-//!   class of which it holds most; or when every slot has submitted; or, after twice the time, when a class has no slot
-//!   left (participants came and went), so that newcomers get in;
+//!   class of which it holds most; or when every slot has submitted;
+//! * it closes after twice the time without its minimum when a class has no slot left (participants came and went), so that
+//!   newcomers get in, or when it would have its minimum if the same submissions were spread evenly over the classes:
+//!   then it ends with too few, and participants at the fullest server move ([`ostrakon_broadcast::client::is_crowded`]);
 //! * it does not close while [`MOST_COMPUTING`] earlier ones are unfinished;
 //! * it is voided if a server lost its batch before it was sealed;
 //! * batches are planned so that every shape in use has its target; after setbacks, more and more slowly.
@@ -64,6 +66,12 @@ fn meets_minimum(collecting: &Collecting, room: &Room) -> bool {
     counts.iter().sum::<u32>() - largest >= room.descriptor.minimum
 }
 
+/// Whether as many submissions as there are would meet the minimum if they were spread evenly over the classes.
+fn could_meet_minimum(collecting: &Collecting, room: &Room) -> bool {
+    let total = u32::try_from(collecting.submitted.len()).unwrap_or(u32::MAX);
+    total - total.div_ceil(SERVERS as u32) >= room.descriptor.minimum
+}
+
 fn is_due(collecting: &Collecting, room: &Room, now: u64) -> bool {
     let capacity = room.descriptor.capacity;
     if collecting.submitted.len() == capacity as usize {
@@ -77,7 +85,8 @@ fn is_due(collecting: &Collecting, room: &Room, now: u64) -> bool {
     }
     let full = |(class, count): (usize, u32)| count == slots_of_class(capacity, class);
     let exhausted = || collecting.assigned.into_iter().enumerate().any(full);
-    meets_minimum(collecting, room) || (elapsed >= 2 * period && exhausted())
+    let stuck = || exhausted() || could_meet_minimum(collecting, room);
+    meets_minimum(collecting, room) || (elapsed >= 2 * period && stuck())
 }
 
 /// How many of `capacity` slots are of a server's class.

@@ -1,10 +1,9 @@
 //! What the bindings do, in plain Rust.
 
-use ostrakon_broadcast::client::{BoardReader, Link, Observed, Outbox, issue_digest, presence_digest};
-use ostrakon_broadcast::engine::{IssueError, Shape};
-use ostrakon_broadcast::{
-    ClientEngine, EpochContext, EpochId, RoomDescriptor, RoomId, RowFormat, Servers, SignedEntry,
-};
+use ostrakon_broadcast::client::{BoardReader, Link, Observed, Outbox, presence_digest};
+use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
+use ostrakon_broadcast::submission::{Author, Submission};
+use ostrakon_broadcast::{ClientEngine, RoomDescriptor, RoomId, Servers, SignedEntry};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_party::{PartyId, SessionId};
 use serde::{Deserialize, Serialize};
@@ -55,9 +54,50 @@ pub fn sign_presence(key: &SigningKey, room: &str, time: u64, party: u8) -> Resu
     Ok(data_encoding::HEXLOWER.encode(&key.sign(&digest).0))
 }
 
+/// The request for an issue, as it stands after the question mark of the address.
 pub fn sign_issue_request(key: &SigningKey, room: &str, number: u64, party: u8) -> Result<String, Sentence> {
-    let digest = issue_digest(&room_id(room)?, number, PartyId(party));
-    Ok(data_encoding::HEXLOWER.encode(&key.sign(&digest).0))
+    let name = IssueName { room: room_id(room)?, number, party: PartyId(party) };
+    let exchange = Exchange::new(key, &name).public();
+    let signature = key.sign(&envelope::request_digest(&name, &exchange));
+    let hex = |bytes: &[u8]| data_encoding::HEXLOWER.encode(bytes);
+    let owner = key.verifying_key().to_hex();
+    Ok(format!("key={owner}&exchange={}&signature={}", hex(&exchange), hex(&signature.0)))
+}
+
+/// What the servers gave for a device's slot in one epoch, as far as it is genuine.
+pub struct Issues {
+    pub servers: Servers,
+    pub room: RoomDescriptor,
+    /// The epoch that was asked for.
+    pub number: u64,
+    given: Vec<Option<Issued>>,
+}
+
+impl Issues {
+    pub fn new(servers: Servers, room: RoomDescriptor, number: u64) -> Self {
+        let given = vec![None; servers.keys.len()];
+        Self { servers, room, number, given }
+    }
+
+    /// Takes what was sent in a server's name; nothing is taken if it is not genuine.
+    pub fn take(&mut self, key: &SigningKey, party: u8, bytes: &[u8]) -> Result<(), Sentence> {
+        let name = IssueName { room: self.room.id(), number: self.number, party: PartyId(party) };
+        let issued = envelope::open(&self.servers, &name, key, bytes).map_err(|error| error.to_string())?;
+        // There is such a server, since its key has signed.
+        self.given[usize::from(party)] = Some(issued);
+        Ok(())
+    }
+
+    /// Makes the submission from what the outbox puts into the epoch; `None` if the epoch is over.
+    pub fn submission(
+        &self,
+        engine: &dyn ClientEngine,
+        outbox: &mut Outbox,
+        key: &SigningKey,
+    ) -> Result<Option<Submission>, Sentence> {
+        let author = Author { engine, servers: &self.servers, room: &self.room, key };
+        author.submission(&self.given, outbox).map_err(|error| error.to_string())
+    }
 }
 
 #[derive(Serialize)]
@@ -70,58 +110,6 @@ struct ReadLink {
 pub fn parse_link(text: &str) -> Result<String, Sentence> {
     let link: Link = text.parse().map_err(|error: ostrakon_broadcast::client::InvalidLink| error.to_string())?;
     Ok(json(&ReadLink { room: link.room.to_hex(), servers: link.servers.to_hex(), origin: link.origin }))
-}
-
-/// What a submission is made from, besides what the device keeps.
-pub struct Place<'a> {
-    pub servers: &'a Servers,
-    pub room: &'a RoomDescriptor,
-    /// The epoch's context, as a server describes it.
-    pub context: &'a str,
-    pub slot: u32,
-    /// What each server gave for the slot.
-    pub issues: &'a [Option<Vec<u8>>],
-}
-
-/// Makes the submission of an epoch from what the outbox puts into it; `None` if the epoch is over.
-pub fn submit(
-    engine: &dyn ClientEngine,
-    place: &Place<'_>,
-    outbox: &mut Outbox,
-    key: &SigningKey,
-) -> Result<Option<Vec<u8>>, Sentence> {
-    let context = context(place)?;
-    let Some(content) = outbox.content(context.epoch.number) else { return Ok(None) };
-    let row = RowFormat::new(place.room, context.epoch.number).encode(&content).map_err(|error| error.to_string())?;
-    let mut issues = place.issues.to_vec();
-    loop {
-        match engine.submit(place.servers, &context, place.slot, &issues, &row, key) {
-            Ok(body) => return Ok(Some(body)),
-            // What one server spoils, the others may make good.
-            Err(IssueError::Bad(party)) if issues.get(party.index()).is_some_and(Option::is_some) => {
-                issues[party.index()] = None;
-            }
-            Err(error) => return Err(error.to_string()),
-        }
-    }
-}
-
-/// Reads an epoch's context and compares it with what the room's descriptor says it must be.
-fn context(place: &Place<'_>) -> Result<EpochContext, Sentence> {
-    let room = place.room;
-    let context: EpochContext = serde_json::from_str(place.context)
-        .map_err(|_| "the server's description of the epoch is malformed".to_owned())?;
-    let expected = EpochContext {
-        epoch: EpochId { room: room.id(), number: context.epoch.number },
-        batch: context.batch,
-        shape: Shape::of(room),
-        mode: room.mode,
-        minimum: room.minimum,
-    };
-    if context != expected || place.slot >= room.capacity {
-        return Err("the server describes the epoch otherwise than the room: the message was not sent".to_owned());
-    }
-    Ok(context)
 }
 
 /// One entry of the wall, as it is shown.

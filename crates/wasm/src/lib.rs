@@ -9,6 +9,7 @@ mod inner;
 use ostrakon_broadcast::ruffle::client::RuffleClient;
 use ostrakon_broadcast::{ClientEngine, EngineKind, client};
 use ostrakon_crypto::SigningKey;
+use ostrakon_party::PartyId;
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 use zeroize::Zeroizing;
 
@@ -66,7 +67,8 @@ impl DeviceKey {
         inner::sign_presence(&self.key, room, time, party).map_err(shown)
     }
 
-    /// Signs the request for what server `party` gives to this device's slot in epoch `number`.
+    /// Signs the request for what server `party` gives to this device's slot in epoch `number`: the query
+    /// `key=…&exchange=…&signature=…`.
     ///
     /// # Errors
     /// If `room` is no room's name.
@@ -117,8 +119,17 @@ pub fn parse_link(text: &str) -> Result<String, JsError> {
 /// answer. See [`client::choose_home`].
 #[wasm_bindgen(js_name = chooseHome)]
 pub fn choose_home(present: &[i32], avoid: Option<u8>, draw: u32) -> Option<u8> {
-    let present: Vec<_> = present.iter().map(|count| u32::try_from(*count).ok()).collect();
-    client::choose_home(&present, avoid.map(ostrakon_party::PartyId), draw).map(|id| id.0)
+    client::choose_home(&counts(present), avoid.map(PartyId), draw).map(|id| id.0)
+}
+
+/// Whether the participants at `home` should make room for a better spread. See [`client::is_crowded`].
+#[wasm_bindgen(js_name = isCrowded)]
+pub fn is_crowded(present: &[i32], home: u8) -> bool {
+    client::is_crowded(&counts(present), PartyId(home))
+}
+
+fn counts(present: &[i32]) -> Vec<Option<u32>> {
+    present.iter().map(|count| u32::try_from(*count).ok()).collect()
 }
 
 /// The one message of this device that is not on the wall yet. See [`client::Outbox`] for its two promises.
@@ -172,49 +183,61 @@ impl Outbox {
     }
 }
 
-/// What the servers gave for a slot, so far.
+/// What the servers gave for this device's slot in one epoch, so far.
 #[wasm_bindgen]
-pub struct Issues(Vec<Option<Vec<u8>>>);
+pub struct Issues(inner::Issues);
 
 #[wasm_bindgen]
 impl Issues {
-    /// Nothing yet from any of `servers` servers.
-    #[wasm_bindgen(constructor)]
-    pub fn new(servers: u8) -> Issues {
-        Self(vec![None; usize::from(servers)])
-    }
-
-    /// Takes what server `party` gave.
+    /// Nothing yet for epoch `number`. `servers` is the answer of `GET /api/v1/servers`.
     ///
     /// # Errors
-    /// If there is no such server.
-    pub fn take(&mut self, party: u8, bytes: &[u8]) -> Result<(), JsError> {
-        let place = self.0.get_mut(usize::from(party)).ok_or_else(|| shown("there is no such server"))?;
-        *place = Some(bytes.to_vec());
-        Ok(())
+    /// If one of the documents is malformed.
+    #[wasm_bindgen(constructor)]
+    pub fn new(servers: &str, descriptor: &str, number: u64) -> Result<Issues, JsError> {
+        let servers = inner::servers(servers).map_err(shown)?;
+        let room = inner::descriptor(descriptor).map_err(shown)?;
+        Ok(Self(inner::Issues::new(servers, room, number)))
+    }
+
+    /// Takes what was sent in the name of server `party`.
+    ///
+    /// # Errors
+    /// If that server did not make it for this device and this epoch; nothing was taken.
+    pub fn take(&mut self, key: &DeviceKey, party: u8, bytes: &[u8]) -> Result<(), JsError> {
+        self.0.take(&key.key, party, bytes).map_err(shown)
     }
 }
 
-/// Makes this device's submission to the epoch that `context` (JSON, from a server's status) describes, from what
-/// `outbox` puts into it: its message or a cover. `undefined` if the epoch is over. [`Outbox::save`] must be kept before
-/// the result leaves the device.
+/// What is to be handed to every server, in the same bytes.
+#[wasm_bindgen]
+pub struct Submission(ostrakon_broadcast::submission::Submission);
+
+#[wasm_bindgen]
+impl Submission {
+    /// The slot.
+    #[wasm_bindgen(getter)]
+    pub fn slot(&self) -> u32 {
+        self.0.slot
+    }
+
+    /// The bytes.
+    #[wasm_bindgen(getter)]
+    pub fn body(&self) -> Vec<u8> {
+        self.0.body.clone()
+    }
+}
+
+/// Makes this device's submission to the epoch and the slot that two servers describe alike, from what `outbox` puts into
+/// it: its message or a cover. `undefined` if the epoch is over. [`Outbox::save`] must be kept before the result leaves
+/// the device.
 ///
 /// # Errors
 /// If `issues` do not suffice or contradict each other, or if the epoch is not as the room's descriptor says.
 #[wasm_bindgen]
-pub fn submit(
-    servers: &str,
-    descriptor: &str,
-    context: &str,
-    slot: u32,
-    issues: &Issues,
-    outbox: &mut Outbox,
-    key: &DeviceKey,
-) -> Result<Option<Vec<u8>>, JsError> {
-    let servers = inner::servers(servers).map_err(shown)?;
-    let room = inner::descriptor(descriptor).map_err(shown)?;
-    let place = inner::Place { servers: &servers, room: &room, context, slot, issues: &issues.0 };
-    inner::submit(engine(room.engine), &place, &mut outbox.0, &key.key).map_err(shown)
+pub fn submit(issues: &Issues, outbox: &mut Outbox, key: &DeviceKey) -> Result<Option<Submission>, JsError> {
+    let submission = issues.0.submission(engine(issues.0.room.engine), &mut outbox.0, &key.key);
+    Ok(submission.map_err(shown)?.map(Submission))
 }
 
 /// The participant's side of a room's engine.

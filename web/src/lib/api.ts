@@ -28,10 +28,9 @@ const statusShape = record({
   last: optional(record({ number: count, outcome: text, detail: text })),
   present: list(count),
   board_length: count,
-  context: optional(opaque),
 });
 
-const issueShape = record({ slot: count, issue: text });
+const issueShape = record({ issue: text });
 const presenceShape = record({ home: flag });
 const acceptedShape = record({ accepted: flag });
 const boardShape = record({ entries: list(opaque) });
@@ -40,12 +39,6 @@ const boardShape = record({ entries: list(opaque) });
 export type ServerList = Of<typeof serversShape> & { raw: string };
 export type RoomInfo = Of<typeof roomShape>;
 export type Status = Of<typeof statusShape>;
-/** What a server gives to the owner of a slot. */
-export interface Issue {
-  slot: number;
-  bytes: Uint8Array;
-}
-
 /** A server's refusal (RFC 9457). */
 export class Problem extends Error {
   constructor(
@@ -63,7 +56,8 @@ export interface Server {
   /** The room's status: at once, or as soon as it is newer than version `after`. */
   status(id: string, after: number | null, signal: AbortSignal): Promise<Status>;
   presence(id: string, presence: { key: string; time: number; signature: string }): Promise<void>;
-  issue(id: string, epoch: number, key: string, signature: string): Promise<Issue>;
+  /** What the server gives to the owner of a slot, closed; `request` is the owner's signed request, a query. */
+  issue(id: string, epoch: number, request: string): Promise<Uint8Array>;
   submit(id: string, epoch: number, submission: { key: string; slot: number; body: Uint8Array }): Promise<void>;
   board(id: string, from: number): Promise<unknown[]>;
 }
@@ -95,10 +89,9 @@ export class HttpServer implements Server {
     presenceShape(JSON.parse(await this.post(`rooms/${id}/presence`, presence)));
   }
 
-  async issue(id: string, epoch: number, key: string, signature: string): Promise<Issue> {
-    const answer = await this.ask(`rooms/${id}/epochs/${epoch}/issue?key=${key}&signature=${signature}`);
-    const { slot, issue } = issueShape(JSON.parse(answer));
-    return { slot, bytes: fromBase64(issue) };
+  async issue(id: string, epoch: number, request: string): Promise<Uint8Array> {
+    const { issue } = issueShape(JSON.parse(await this.ask(`rooms/${id}/epochs/${epoch}/issue?${request}`)));
+    return fromBase64(issue);
   }
 
   async submit(id: string, epoch: number, submission: { key: string; slot: number; body: Uint8Array }): Promise<void> {

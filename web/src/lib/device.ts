@@ -8,18 +8,24 @@ import type { Device } from './participant';
 export function device(deployment: Deployment, keepsake: Keepsake): Device {
   const { key, outbox } = keepsake;
   const { room } = deployment.pin;
+  const takeIfGenuine = (issues: Issues, party: number, bytes: Uint8Array) => {
+    try {
+      issues.take(key, party, bytes);
+    } catch {
+      // Whoever answers in a server's name has given nothing; the others decide whether they suffice.
+    }
+  };
   return {
     publicKey: key.publicKey(),
     signPresence: (time, party) => key.signPresence(room, BigInt(time), party),
     signIssueRequest: (epoch, party) => key.signIssueRequest(room, BigInt(epoch), party),
-    submission: (context, slot, issues) => {
-      const { servers, descriptor, operators } = deployment;
-      const given = new Issues(operators.length);
-      issues.forEach((bytes, party) => bytes && given.take(party, bytes));
+    submission: (epoch, given) => {
+      const issues = new Issues(deployment.servers, deployment.descriptor, BigInt(epoch));
+      given.forEach((bytes, party) => bytes && takeIfGenuine(issues, party, bytes));
       // What is in the epoch is decided and written down before a byte of it exists outside this device.
-      const body = submit(servers, descriptor, JSON.stringify(context), slot, given, outbox, key);
+      const submission = submit(issues, outbox, key);
       keepsake.save();
-      return body ?? null;
+      return submission ? { slot: submission.slot, body: submission.body } : null;
     },
   };
 }

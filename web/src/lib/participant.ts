@@ -1,20 +1,27 @@
 // Takes part in every epoch of a room, with a message or with a cover: presence, slot, masks, submission.
 
-import { Problem, type Issue, type Server } from './api';
+import { Problem, type Server } from './api';
 import type { Clock } from './clock';
-import { chooseHome } from './cryptography';
+import { chooseHome, isCrowded } from './cryptography';
 import type { Statuses } from './statuses';
 
 /** The cryptography of one device in one room. */
 export interface Device {
   readonly publicKey: string;
   signPresence(time: number, party: number): string;
+  /** The signed request for what server `party` gives in an epoch, as a query. */
   signIssueRequest(epoch: number, party: number): string;
   /**
-   * Makes the submission for the epoch that `context` describes, and writes down what it has put into it before
-   * returning. `null` if the epoch is over. Throws while `issues` (by party) do not suffice.
+   * Makes the submission for an epoch and a slot that two servers describe alike, and writes down what it has put into it
+   * before returning. `null` if the epoch is over. Throws while `issues` (by party, as they came) do not suffice.
    */
-  submission(context: unknown, slot: number, issues: (Uint8Array | undefined)[]): Uint8Array | null;
+  submission(epoch: number, issues: (Uint8Array | undefined)[]): Submission | null;
+}
+
+/** What is handed to every server. */
+export interface Submission {
+  slot: number;
+  body: Uint8Array;
 }
 
 /** Where the participant stands. */
@@ -50,11 +57,6 @@ const EARLIEST = 60_000;
 const COUNTING = 1_500;
 /** Who was present so many milliseconds before the sealing and got no slot looks for another server. */
 const SETTLED = 5_000;
-
-interface Epoch {
-  number: number;
-  context: unknown;
-}
 
 export class Participant {
   constructor(private readonly world: Surroundings) {}
@@ -94,10 +96,8 @@ export class Participant {
    */
   private crowded(home: number): boolean {
     const { statuses, random } = this.world;
-    const present = statuses.present();
-    const least = Math.min(...present.filter((count) => count >= 0));
     const failed = statuses.reports[home]?.status?.last?.outcome === 'too-few';
-    return failed && (present[home] ?? 0) >= least + 2 && random() < 0.5;
+    return failed && isCrowded(statuses.present(), home) && random() < 0.5;
   }
 
   /** Says to a server that this participant is there. */
@@ -126,7 +126,7 @@ export class Participant {
       this.world.moved({ at: 'waiting', home });
       const epoch = await this.nextEpoch(home, last, until);
       if (epoch === null) break;
-      last = epoch.number;
+      last = epoch;
       const served = await this.takePart(epoch, home, since, until);
       if (!served || this.crowded(home)) leave.abort();
     }
@@ -143,45 +143,46 @@ export class Participant {
     }
   }
 
-  private async nextEpoch(home: number, last: number, signal: AbortSignal): Promise<Epoch | null> {
+  /**
+   * The number of the next epoch that the home says it collects for. That it says so alone does no harm: what is asked for
+   * under a number, two servers must describe alike.
+   */
+  private async nextEpoch(home: number, last: number, signal: AbortSignal): Promise<number | null> {
     const { statuses } = this.world;
     while (!signal.aborted) {
-      const status = statuses.reports[home]?.status;
-      const epoch = status?.epoch;
-      if (epoch?.phase === 'collecting' && status?.context && epoch.number > last) {
-        return { number: epoch.number, context: status.context };
-      }
+      const epoch = statuses.reports[home]?.status?.epoch;
+      if (epoch?.phase === 'collecting' && epoch.number > last) return epoch.number;
       await statuses.next(HEARTBEAT, signal);
     }
     return null;
   }
 
   /** One epoch from slot to submission. False if the home made it impossible. */
-  private async takePart(epoch: Epoch, home: number, since: number, signal: AbortSignal): Promise<boolean> {
+  private async takePart(epoch: number, home: number, since: number, signal: AbortSignal): Promise<boolean> {
     const { statuses, clock, moved } = this.world;
-    const over = this.whenOver(epoch.number, home, signal);
+    const over = this.whenOver(epoch, home, signal);
     const opened = clock.now();
-    const first = await this.ask(home, epoch.number, over);
+    const first = await this.ask(home, epoch, over);
     // Who came shortly before the sealing has nobody to blame.
     const hasty = () => signal.aborted || clock.now() - Math.max(since, opened) < SETTLED;
     if (!first) return hasty();
-    moved({ at: 'placed', home, epoch: epoch.number });
-    const issues: (Issue | undefined)[] = [];
+    moved({ at: 'placed', home, epoch });
+    const issues: (Uint8Array | undefined)[] = [];
     issues[home] = first;
     const others = statuses.reports.map((_, party) => party).filter((party) => party !== home);
     const asked = others.map(async (party) => {
-      issues[party] = await this.ask(party, epoch.number, over);
+      issues[party] = await this.ask(party, epoch, over);
     });
     await this.moment(home, over);
     // Two servers' material may be enough; a third one that is slow is waited for up to this moment.
     const submission = await this.compose(epoch, issues, over);
-    if (submission?.body) {
-      await this.handIn(epoch.number, submission.slot, submission.body, signal);
-      if (!signal.aborted) moved({ at: 'handed-in', home, epoch: epoch.number });
+    if (submission) {
+      await this.handIn(epoch, submission, signal);
+      if (!signal.aborted) moved({ at: 'handed-in', home, epoch });
     }
     await untilAborted(over);
     await Promise.all(asked);
-    // A home that tells of the epoch what does not fit the others' material is no better than one that gives no slot.
+    // A home whose word on epoch and slot nobody else confirms is no better than one that gives no slot.
     return submission !== undefined || hasty();
   }
 
@@ -199,12 +200,12 @@ export class Participant {
   }
 
   /** Asks a server for what it gives to this participant's slot until it gives it or `over`. */
-  private async ask(party: number, number: number, over: AbortSignal): Promise<Issue | undefined> {
+  private async ask(party: number, epoch: number, over: AbortSignal): Promise<Uint8Array | undefined> {
     const { room, servers, device, clock } = this.world;
-    const signature = device.signIssueRequest(number, party);
+    const request = device.signIssueRequest(epoch, party);
     while (!over.aborted) {
       try {
-        return await servers[party]?.issue(room, number, device.publicKey, signature);
+        return await servers[party]?.issue(room, epoch, request);
       } catch (error) {
         if (error instanceof Problem && error.status === 409) return undefined;
       }
@@ -228,19 +229,18 @@ export class Participant {
     while (!over.aborted && left() > margin) await statuses.next(left() - margin, over);
   }
 
-  /** Makes the submission as soon as the issues suffice; `undefined` if they never do. */
-  private async compose(epoch: Epoch, issues: (Issue | undefined)[], over: AbortSignal): Promise<Submission | undefined> {
+  /** Makes the submission as soon as the issues suffice; `null` if the epoch is over, `undefined` if they never do. */
+  private async compose(
+    epoch: number,
+    issues: (Uint8Array | undefined)[],
+    over: AbortSignal,
+  ): Promise<Submission | null | undefined> {
     while (!over.aborted) {
-      const slot = agreedSlot(issues);
-      if (slot !== undefined) {
-        const given = issues.map((issue) => (issue?.slot === slot ? issue.bytes : undefined));
-        try {
-          return { slot, body: this.world.device.submission(epoch.context, slot, given) };
-        } catch {
-          // Not enough, or contradictory, so far: another server's answer may decide.
-        }
-      } else if (issues.filter(Boolean).length >= 2) {
-        await this.askAgain(epoch.number, issues);
+      try {
+        return this.world.device.submission(epoch, issues);
+      } catch {
+        // Not enough, or contradictory, so far: another answer may decide.
+        if (issues.filter(Boolean).length >= 2) await this.askAgain(epoch, issues);
       }
       await this.world.clock.sleep(POLL, over);
     }
@@ -248,23 +248,23 @@ export class Participant {
   }
 
   /** Servers that have not heard of the same assignments yet name different slots; they will agree. */
-  private async askAgain(number: number, issues: (Issue | undefined)[]): Promise<void> {
+  private async askAgain(epoch: number, issues: (Uint8Array | undefined)[]): Promise<void> {
     const { room, servers, device } = this.world;
     const again = servers.map(async (server, party) => {
       if (!issues[party]) return;
-      const signature = device.signIssueRequest(number, party);
-      issues[party] = await server.issue(room, number, device.publicKey, signature).catch(() => issues[party]);
+      const request = device.signIssueRequest(epoch, party);
+      issues[party] = await server.issue(room, epoch, request).catch(() => issues[party]);
     });
     await Promise.all(again);
   }
 
   /** Hands the same bytes to every server; one that does not answer is asked again a few times. */
-  private async handIn(number: number, slot: number, body: Uint8Array, signal: AbortSignal): Promise<void> {
+  private async handIn(epoch: number, submission: Submission, signal: AbortSignal): Promise<void> {
     const { room, servers, device, clock } = this.world;
     const to = async (server: Server) => {
       for (let tries = 0; tries < 5 && !signal.aborted; tries++) {
         try {
-          return await server.submit(room, number, { key: device.publicKey, slot, body });
+          return await server.submit(room, epoch, { key: device.publicKey, ...submission });
         } catch (error) {
           // A refusal stands, except where the server has not heard of the slot yet.
           if (error instanceof Problem && error.status !== 404 && error.status < 429) return;
@@ -274,19 +274,6 @@ export class Participant {
     };
     await Promise.all(servers.map(to));
   }
-}
-
-interface Submission {
-  slot: number;
-  /** `null` if the epoch is over for this device. */
-  body: Uint8Array | null;
-}
-
-/** The slot that most servers name. */
-function agreedSlot(issues: (Issue | undefined)[]): number | undefined {
-  const named = issues.flatMap((issue) => (issue ? [issue.slot] : []));
-  const votes = (slot: number) => named.filter((other) => other === slot).length;
-  return named.find((slot) => votes(slot) >= 2);
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

@@ -22,7 +22,7 @@ test('the wall runs from the newest epoch to the oldest, and silence is told in 
 
 function report(change: Partial<Status> | null, reachable = true): Report {
   const epoch = { number: 4, phase: 'collecting' as const, closes_in_ms: 900, assigned: 0, submitted: 0 };
-  const status = { version: 1, epoch, mixing: [{ number: 3 }], last: null, present: [2, 3, 4], board_length: 0, context: {} };
+  const status = { version: 1, epoch, mixing: [{ number: 3 }], last: null, present: [2, 3, 4], board_length: 0 };
   return { reachable, status: change && { ...status, ...change }, sealsAt: 1 };
 }
 

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 
-import { Problem, type Issue, type Server, type ServerList, type RoomInfo, type Status } from '../lib/api';
+import { Problem, type Server, type ServerList, type RoomInfo, type Status } from '../lib/api';
 import type { Clock } from '../lib/clock';
 import type { Device } from '../lib/participant';
 import { Statuses } from '../lib/statuses';
@@ -84,8 +84,7 @@ export class World {
 
   status({ number, ms, present }: { number: number; ms: number; present: number[] }): Status {
     const epoch = { number, phase: 'collecting' as const, closes_in_ms: ms, assigned: 0, submitted: 0 };
-    const context = { epoch: { number } };
-    return { version: ++this.version, epoch, mixing: [], last: null, present, board_length: 0, context };
+    return { version: ++this.version, epoch, mixing: [], last: null, present, board_length: 0 };
   }
 }
 
@@ -117,11 +116,11 @@ export class FakeServer implements Server {
     this.world.greeted.push({ party: this.party, at: this.world.clock.now() });
   }
 
-  async issue(): Promise<Issue> {
+  async issue(): Promise<Uint8Array> {
     this.answer();
     const slot = this.world.slots[this.party];
     if (typeof slot !== 'number') throw slot ?? new Problem(404, 'no slot yet');
-    return { slot, bytes: Uint8Array.of(this.party) };
+    return Uint8Array.of(this.party, slot);
   }
 
   async submit(_: string, epoch: number, submission: { slot: number; body: Uint8Array }): Promise<void> {
@@ -148,12 +147,14 @@ export function readableDevice(say: (epoch: number) => string | null): Device {
     publicKey: 'key',
     signPresence: () => 'signature',
     signIssueRequest: () => 'signature',
-    submission: (context, slot, issues) => {
-      const from = issues.flatMap((bytes) => (bytes ? [...bytes] : []));
-      if (from.length < 2) throw new Error('two servers are needed');
-      const { number } = (context as { epoch: { number: number } }).epoch;
-      const words = say(number);
-      return words === null ? null : new TextEncoder().encode(`${words} slot ${slot} from ${from.join('')}`);
+    submission: (epoch, issues) => {
+      const said = issues.flatMap((bytes) => (bytes ? [{ party: bytes[0], slot: bytes[1] }] : []));
+      const alike = (slot: unknown) => said.filter((one) => one.slot === slot);
+      const slot = said.find((one) => alike(one.slot).length >= 2)?.slot;
+      if (slot === undefined) throw new Error('two servers are needed');
+      const words = say(epoch);
+      const from = alike(slot).map((one) => one.party);
+      return words === null ? null : { slot, body: new TextEncoder().encode(`${words} slot ${slot} from ${from.join('')}`) };
     },
   };
 }

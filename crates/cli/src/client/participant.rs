@@ -3,14 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use ostrakon_broadcast::client::{Observed, Outbox, choose_home, issue_digest, presence_digest};
-use ostrakon_broadcast::engine::IssueError;
-use ostrakon_broadcast::{Content, EpochContext, RowFormat};
+use ostrakon_broadcast::RowFormat;
+use ostrakon_broadcast::client::{Observed, Outbox, choose_home, is_crowded, presence_digest};
+use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
+use ostrakon_broadcast::submission::{Author, NoSubmission, Submission};
 use ostrakon_crypto::SigningKey;
-use ostrakon_node::interface::{Accepted, Issue, IssueRequest, Presence, PresenceAnswer, SubmissionRequest};
+use ostrakon_node::interface::{
+    Accepted, Issue, IssueRequest, Outcome, Presence, PresenceAnswer, Status, SubmissionRequest,
+};
 use ostrakon_party::PartyId;
 use tokio::time::Instant;
 
@@ -58,12 +61,12 @@ pub struct Published {
     pub entry: usize,
 }
 
-/// What was done for one epoch. The body, once made, is the only one there will ever be for it.
+/// What was done for one epoch. The submission, once made, is the only one there will ever be for it.
 struct Work {
     epoch: u64,
-    issues: Vec<Option<Issue>>,
-    /// The slot, the submission, and whether it holds the message.
-    body: Option<(u32, Vec<u8>, bool)>,
+    /// What was opened of the servers' issues, by party.
+    issues: Vec<Option<Issued>>,
+    submission: Option<Submission>,
     accepted: Vec<bool>,
     reported: bool,
     /// Whether the participant was present when the epoch began, and so could count on a slot.
@@ -73,7 +76,7 @@ struct Work {
 impl Work {
     fn new(epoch: u64, parties: usize, expects_slot: bool) -> Self {
         let (issues, accepted) = (vec![None; parties], vec![false; parties]);
-        Self { epoch, issues, body: None, accepted, reported: false, expects_slot }
+        Self { epoch, issues, submission: None, accepted, reported: false, expects_slot }
     }
 }
 
@@ -87,6 +90,8 @@ pub struct Participant {
     present: bool,
     /// Whether another home is to be looked for.
     displaced: bool,
+    /// The last epoch with too few that was taken notice of.
+    failed: Option<u64>,
     seen: usize,
     work: Work,
 }
@@ -107,7 +112,7 @@ impl Participant {
         let seen = room.entries().borrow().len();
         let key = SigningKey::from_seed(&edge::random());
         let work = Work::new(0, parties, false);
-        Ok(Self { room, key, outbox, home, present: false, displaced: false, seen, work })
+        Ok(Self { room, key, outbox, home, present: false, displaced: false, failed: None, seen, work })
     }
 
     /// Takes part until the message is on the board; without a message, for ever.
@@ -116,7 +121,7 @@ impl Participant {
     /// If the room is closed.
     pub async fn take_part(mut self, mut report: impl FnMut(Event)) -> Result<Published> {
         let (mut entries, mut ended) = (self.room.entries(), self.room.ended());
-        let (mut context, mut closed) = (self.room.context(), self.room.closed());
+        let (mut collecting, mut closed) = (self.room.collecting(), self.room.closed());
         let mut present = Instant::now();
         loop {
             entries.mark_unchanged();
@@ -124,21 +129,22 @@ impl Participant {
             if let Some(published) = self.learn(&mut report) {
                 return Ok(published);
             }
+            self.make_room();
             if *closed.borrow_and_update() && self.outbox.undecided().is_none() {
                 bail!("the room is closed: it takes no more messages");
             }
             if present <= Instant::now() {
                 present = Instant::now() + self.be_present(&mut report).await;
             }
-            let current = context.borrow_and_update().clone();
-            if self.turn_to(current.as_ref(), &mut report) {
+            let current = *collecting.borrow_and_update();
+            if self.turn_to(current, &mut report) {
                 present = Instant::now();
             }
             tokio::select! {
                 () = self.work_on(current, &mut report) => {}
                 _ = entries.changed() => {}
                 _ = ended.changed() => {}
-                _ = context.changed() => {}
+                _ = collecting.changed() => {}
                 _ = closed.changed() => {}
                 () = tokio::time::sleep_until(present) => {}
             }
@@ -166,7 +172,6 @@ impl Participant {
         {
             self.outbox.ended_without_board(epoch);
             report(Event::Again(epoch));
-            self.spread();
         }
         None
     }
@@ -202,26 +207,27 @@ impl Participant {
         choose_home(&self.room.counts().await, self.home, draw)
     }
 
-    /// After an epoch without a board: some of those at the fullest server look for another one.
-    fn spread(&mut self) {
+    /// After an epoch with too few: every second one of those at a server that is too full looks for another one.
+    fn make_room(&mut self) {
+        let Some(home) = self.home else { return };
         let statuses = self.room.statuses();
         let statuses = statuses.borrow();
-        let Some(home) = self.home else { return };
-        let own = statuses[home.index()].as_ref().map(|status| &status.present);
-        let crowded = own.is_some_and(|present| {
-            let here = present.get(home.index()).copied().unwrap_or(0);
-            present.iter().all(|count| *count <= here) && present.iter().any(|count| count + 1 < here)
-        });
-        self.displaced |= crowded && edge::random::<1>()[0].is_multiple_of(3);
+        let failed = too_few(statuses[home.index()].as_ref()).filter(|failed| self.failed < Some(*failed));
+        if let Some(failed) = failed {
+            self.failed = Some(failed);
+            let count = |(party, status): (usize, &Option<Status>)| status.as_ref()?.present.get(party).copied();
+            let present: Vec<_> = statuses.iter().enumerate().map(count).collect();
+            self.displaced |= is_crowded(&present, home) && edge::random::<1>()[0].is_multiple_of(2);
+        }
     }
 
     /// Prepares for the epoch that collects now. Returns whether another home is to be looked for, because the one
     /// before gave no slot.
-    fn turn_to(&mut self, context: Option<&EpochContext>, report: &mut impl FnMut(Event)) -> bool {
-        let Some(context) = context.filter(|context| context.epoch.number != self.work.epoch) else { return false };
-        let work = Work::new(context.epoch.number, self.room.connections.len(), self.present);
+    fn turn_to(&mut self, collecting: Option<u64>, report: &mut impl FnMut(Event)) -> bool {
+        let Some(epoch) = collecting.filter(|epoch| *epoch != self.work.epoch) else { return false };
+        let work = Work::new(epoch, self.room.connections.len(), self.present);
         let before = std::mem::replace(&mut self.work, work);
-        let without_slot = before.expects_slot && before.body.is_none();
+        let without_slot = before.expects_slot && before.submission.is_none();
         if without_slot {
             report(Event::NoSlot(before.epoch));
             self.displaced = true;
@@ -230,10 +236,10 @@ impl Participant {
     }
 
     /// Does what is left to do in an epoch, and then waits. May be dropped and called again at any time.
-    async fn work_on(&mut self, context: Option<EpochContext>, report: &mut impl FnMut(Event)) {
-        if let (Some(context), Some(_)) = (context, self.home) {
-            if self.work.body.is_none() {
-                self.make_body(&context).await;
+    async fn work_on(&mut self, collecting: Option<u64>, report: &mut impl FnMut(Event)) {
+        if let (Some(epoch), Some(_)) = (collecting, self.home) {
+            if self.work.submission.is_none() {
+                self.make_submission(epoch).await;
             }
             self.deliver(report).await;
         }
@@ -241,19 +247,17 @@ impl Participant {
     }
 
     /// Collects the servers' issues until a submission can be made of them.
-    async fn make_body(&mut self, context: &EpochContext) {
+    async fn make_submission(&mut self, epoch: u64) {
         let mut pauses = pauses();
         loop {
-            self.collect_issues(context.epoch.number).await;
-            let Some(content) = self.outbox.content(context.epoch.number) else {
-                return std::future::pending().await;
-            };
-            match self.submission(context, &content) {
-                Ok(body) => {
-                    self.work.body = Some(body);
+            self.collect_issues(epoch).await;
+            match self.submission() {
+                Ok(Some(submission)) => {
+                    self.work.submission = Some(submission);
                     return;
                 }
-                Err(error) => tracing::warn!(epoch = context.epoch.number, "{error}"),
+                Ok(None) => return std::future::pending().await,
+                Err(error) => tracing::warn!(epoch, "{error}"),
             }
             self.work.issues.fill(None);
             pauses.pause().await;
@@ -280,30 +284,15 @@ impl Participant {
         }
     }
 
-    /// Makes the submission: slot, bytes, and whether they hold the message.
-    fn submission(&self, context: &EpochContext, content: &Content) -> Result<(u32, Vec<u8>, bool)> {
-        let slots: Vec<u32> = self.work.issues.iter().flatten().map(|issue| issue.slot).collect();
-        let said_twice = |slot: &u32| slots.iter().filter(|other| *other == slot).count() >= 2;
-        let slot = slots.iter().copied().find(said_twice).context("no two servers name the same slot")?;
-        let row = RowFormat::new(&self.room.descriptor, context.epoch.number).encode(content)?;
-        let bytes = |issue: &Option<Issue>| issue.as_ref().filter(|issue| issue.slot == slot).map(|i| i.issue.clone());
-        let mut issues: Vec<_> = self.work.issues.iter().map(bytes).collect();
-        let body = loop {
-            let made = self.room.engine.submit(&self.room.servers, context, slot, &issues, &row, &self.key);
-            match made {
-                // One server's rubbish must not keep the other two from taking the row.
-                Err(IssueError::Bad(party)) if issues.get(party.index()).is_some_and(Option::is_some) => {
-                    issues[party.index()] = None;
-                }
-                other => break other?,
-            }
-        };
-        Ok((slot, body, matches!(content, Content::Message(_))))
+    fn submission(&mut self) -> Result<Option<Submission>, NoSubmission> {
+        let Room { servers, descriptor, engine, .. } = &*self.room;
+        let author = Author { engine: engine.as_ref(), servers, room: descriptor, key: &self.key };
+        author.submission(&self.work.issues, &mut self.outbox)
     }
 
     /// Hands the submission to every server that does not have it yet.
     async fn deliver(&mut self, report: &mut impl FnMut(Event)) {
-        let Some((slot, body, message)) = &self.work.body else { return };
+        let Some(Submission { slot, body, message }) = &self.work.submission else { return };
         let request = SubmissionRequest { key: self.key.verifying_key(), slot: *slot, body: body.clone() };
         let mut waiting: FuturesUnordered<_> = self
             .room
@@ -325,16 +314,30 @@ fn pauses() -> Pauses {
     Pauses::new(Duration::from_millis(100), Duration::from_secs(1))
 }
 
-/// Asks one server for its issue until it gives it.
-async fn fetch_issue(room: &Room, key: &SigningKey, party: PartyId, epoch: u64) -> (PartyId, Issue) {
-    let signature = key.sign(&issue_digest(&room.link.room, epoch, party));
-    let request = IssueRequest { key: key.verifying_key(), signature };
+/// The epoch that a server says ended with too few, if it was the last one.
+fn too_few(status: Option<&Status>) -> Option<u64> {
+    let last = status?.last.as_ref()?;
+    (last.outcome == Outcome::TooFew).then_some(last.number)
+}
+
+/// Asks one server for its issue until it gives it, and opens it.
+async fn fetch_issue(room: &Room, key: &SigningKey, party: PartyId, epoch: u64) -> (PartyId, Issued) {
+    let name = IssueName { room: room.link.room, number: epoch, party };
+    let exchange = Exchange::new(key, &name).public();
+    let signature = key.sign(&envelope::request_digest(&name, &exchange));
+    let request = IssueRequest { key: key.verifying_key(), exchange, signature };
     let path = format!("rooms/{}/epochs/{epoch}/issue", room.link.room.to_hex());
     let mut pauses = pauses();
     loop {
         // Whatever the answer, "no slot yet" or a server that is gone: another may come until the epoch is over.
-        match room.connection(party).get(&path, &request).await {
-            Ok(issue) => return (party, issue),
+        match room.connection(party).get::<Issue>(&path, &request).await {
+            Ok(issue) => match envelope::open(&room.servers, &name, key, &issue.issue) {
+                Ok(issued) => return (party, issued),
+                Err(error) => {
+                    tracing::warn!(epoch, "{error}");
+                    pauses.pause().await;
+                }
+            },
             Err(error) if error.status() == Some(409) => return std::future::pending().await,
             Err(_) => pauses.pause().await,
         }

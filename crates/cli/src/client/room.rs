@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use ostrakon_broadcast::client::{BoardReader, Link};
-use ostrakon_broadcast::engine::{ClientEngine, Shape};
+use ostrakon_broadcast::engine::ClientEngine;
 use ostrakon_broadcast::{EngineKind, EpochContext, RoomDescriptor, Servers, SignedEntry};
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_node::interface::{BoardPage, Outcome, RoomInfo, RoomState, ServersInfo, Status};
@@ -47,7 +47,7 @@ pub struct Room {
 /// What is known of the room, each part to be waited for.
 struct Known {
     statuses: watch::Sender<Vec<Option<Status>>>,
-    context: watch::Sender<Option<EpochContext>>,
+    collecting: watch::Sender<Option<u64>>,
     entries: watch::Sender<Vec<Arc<SignedEntry>>>,
     ended: watch::Sender<Option<u64>>,
     closed: watch::Sender<bool>,
@@ -80,7 +80,7 @@ impl Room {
         let parties = servers.keys.len();
         let known = Known {
             statuses: watch::Sender::new(vec![None; parties]),
-            context: watch::Sender::new(None),
+            collecting: watch::Sender::new(None),
             entries: watch::Sender::new(Vec::new()),
             ended: watch::Sender::new(None),
             closed: watch::Sender::new(room.state == RoomState::Closed),
@@ -123,9 +123,9 @@ impl Room {
         self.known.statuses.subscribe()
     }
 
-    /// The epoch that collects, as two servers describe it.
-    pub fn context(&self) -> watch::Receiver<Option<EpochContext>> {
-        self.known.context.subscribe()
+    /// The epoch that collects, which two servers describe alike.
+    pub fn collecting(&self) -> watch::Receiver<Option<u64>> {
+        self.known.collecting.subscribe()
     }
 
     /// The board, verified.
@@ -264,41 +264,26 @@ fn learn(room: &Room, party: PartyId, status: Status) {
     known.statuses.send_modify(|statuses| statuses[party.index()] = Some(status));
     let statuses = known.statuses.borrow();
     let contexts = statuses.iter().flatten().filter_map(|status| status.context.as_ref());
-    let context = agreed(contexts.filter(|context| fits(room, context)));
-    known.context.send_if_modified(|current| {
-        // Servers hear of the next epoch one after the other; nobody goes back.
-        let newer = context
-            .as_ref()
-            .is_some_and(|context| current.as_ref().is_none_or(|current| current.epoch.number < context.epoch.number));
-        if newer {
-            *current = context;
-        }
-        newer
-    });
+    let number = agreed(contexts.filter(|context| context.is_of(&room.descriptor)));
+    // Servers hear of the next epoch one after the other; nobody goes back.
+    known.collecting.send_if_modified(|current| advance(current, number));
     let closed = statuses.iter().flatten().filter(|status| status.epoch.is_none()).count() >= 2;
     known.closed.send_if_modified(|current| std::mem::replace(current, closed) != closed);
     let ended = said_by_two(&known.over.lock().expect("no panic while noting"));
-    known.ended.send_if_modified(|current| {
-        let newer = *current < ended;
-        if newer {
-            *current = ended;
-        }
-        newer
-    });
+    known.ended.send_if_modified(|current| advance(current, ended));
 }
 
-/// Whether a context is of this room and obeys its descriptor.
-fn fits(room: &Room, context: &EpochContext) -> bool {
-    context.epoch.room == room.link.room
-        && context.shape == Shape::of(&room.descriptor)
-        && context.mode == room.descriptor.mode
-        && context.minimum == room.descriptor.minimum
+/// Takes a number over if it is newer; whether it was.
+fn advance(current: &mut Option<u64>, number: Option<u64>) -> bool {
+    let newer = *current < number;
+    *current = number.max(*current);
+    newer
 }
 
-/// The latest context that two servers state.
-fn agreed<'a>(contexts: impl Iterator<Item = &'a EpochContext> + Clone) -> Option<EpochContext> {
+/// The latest epoch that two servers describe alike.
+fn agreed<'a>(contexts: impl Iterator<Item = &'a EpochContext> + Clone) -> Option<u64> {
     let twice = contexts.clone().filter(|context| contexts.clone().filter(|other| other == context).count() >= 2);
-    twice.max_by_key(|context| context.epoch.number).cloned()
+    twice.map(|context| context.epoch.number).max()
 }
 
 /// The last epoch that is over by the word of two servers.
@@ -311,6 +296,7 @@ fn said_by_two(over: &[Option<u64>]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ostrakon_broadcast::engine::Shape;
     use ostrakon_broadcast::{EpochId, Mode, RoomId};
 
     fn context(number: u64, batch: u64) -> EpochContext {
@@ -321,13 +307,13 @@ mod tests {
     #[test]
     fn one_server_alone_opens_no_epoch() {
         let (old, new, lie) = (context(4, 10), context(5, 11), context(5, 99));
-        let agree = |contexts: &[EpochContext]| agreed(contexts.iter()).map(|c| (c.epoch.number, c.batch));
+        let agree = |contexts: &[EpochContext]| agreed(contexts.iter());
         assert_eq!(agree(&[]), None);
         assert_eq!(agree(std::slice::from_ref(&lie)), None);
         assert_eq!(agree(&[lie.clone(), new.clone()]), None);
-        assert_eq!(agree(&[lie.clone(), new.clone(), new.clone()]), Some((5, 11)));
-        assert_eq!(agree(&[lie, old.clone(), old.clone()]), Some((4, 10)));
-        assert_eq!(agree(&[new.clone(), new, old]), Some((5, 11)));
+        assert_eq!(agree(&[lie.clone(), new.clone(), new.clone()]), Some(5));
+        assert_eq!(agree(&[lie, old.clone(), old.clone()]), Some(4));
+        assert_eq!(agree(&[new.clone(), new, old]), Some(5));
     }
 
     #[test]

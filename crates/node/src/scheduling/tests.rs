@@ -74,7 +74,7 @@ fn an_epoch_closes_by_the_clock_if_it_has_its_minimum() {
     assert_eq!(decide(&world, 10_999, 2), None);
     assert_eq!(decide(&world, 11_000, 2), closed);
     // Without the class of which most are held, one submission remains: below the minimum.
-    let (few, _) = with_slots(&[0, 1, 3]);
+    let (few, _) = with_slots(&[0, 3]);
     assert_eq!(decide(&few, 1_000_000, 2), None);
     // An empty room uses up nothing.
     let (idle, _) = with_slots(&[]);
@@ -87,6 +87,16 @@ fn an_epoch_closes_by_the_clock_if_it_has_its_minimum() {
     let room = world.rooms.get_mut(&id).unwrap();
     room.computing = (0..MOST_COMPUTING as u64).map(|number| (number + 10, computing)).collect();
     assert_eq!(decide(&world, 11_000, 2), None);
+}
+
+/// Everybody is at home at one server, or nearly: waiting would not help, but moving would.
+#[test]
+fn an_epoch_whose_participants_are_badly_spread_closes_in_the_end() {
+    for slots in [[0, 3, 6], [0, 1, 3]] {
+        let (world, id) = with_slots(&slots);
+        assert_eq!(decide(&world, 20_999, 2), None);
+        assert_eq!(decide(&world, 21_000, 2), Some(Body::EpochClosed { room: id, number: 0 }));
+    }
 }
 
 #[test]

@@ -4,14 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostrakon_broadcast::client::{issue_digest, presence_digest};
+use ostrakon_broadcast::client::presence_digest;
+use ostrakon_broadcast::envelope::{self, Agreed, Exchange, IssueName, Issued};
 use ostrakon_broadcast::room::{RoomId, Servers};
 use ostrakon_broadcast::ruffle::client::RuffleClient;
 use ostrakon_broadcast::{Archive, ClientEngine, Content, EpochContext, RowFormat};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_net::Timing;
 use ostrakon_node::config::{ServerConfig, StockTargets};
-use ostrakon_node::interface::{CollectPhase, Issue, IssueRequest, NewRoom, Presence, Status, SubmissionRequest};
+use ostrakon_node::interface::{CollectPhase, IssueRequest, NewRoom, Presence, Status, SubmissionRequest};
 use ostrakon_node::{Config, EngineProvider, RuffleProvider, Service, ServiceError};
 use ostrakon_party::{PartyId, SessionId};
 
@@ -54,6 +55,13 @@ pub fn free_address() -> std::net::SocketAddr {
 
 pub fn key(seed: u8) -> SigningKey {
     SigningKey::from_seed(&[seed; 32])
+}
+
+/// What a participant says to be given an issue.
+pub fn issue_request(name: &IssueName, key: &SigningKey) -> IssueRequest {
+    let exchange = Exchange::new(key, name).public();
+    let signature = key.sign(&envelope::request_digest(name, &exchange));
+    IssueRequest { key: key.verifying_key(), exchange, signature }
 }
 
 async fn start(config: &Config, provider: &Arc<dyn EngineProvider>) -> Service {
@@ -214,13 +222,14 @@ impl Deployment {
     }
 
     /// What one server gives a participant in an epoch, as soon as it does.
-    pub async fn issue(&self, room: RoomId, epoch: u64, server: usize, seed: u8) -> Issue {
-        let signature = key(seed).sign(&issue_digest(&room, epoch, PartyId(server as u8)));
-        let request = IssueRequest { key: key(seed).verifying_key(), signature };
+    pub async fn issue(&self, room: RoomId, epoch: u64, server: usize, seed: u8) -> Issued {
+        let name = IssueName { room, number: epoch, party: PartyId(server as u8) };
+        let request = issue_request(&name, &key(seed));
+        let pinned = self.pinned().await;
         let ask = async {
             loop {
                 match self.servers[server].issue(room, epoch, request.clone()).await {
-                    Ok(issue) => return issue,
+                    Ok(issue) => return envelope::open(&pinned, &name, &key(seed), &issue.issue).expect("genuine"),
                     Err(ServiceError::NotFound(_) | ServiceError::Unavailable(_)) => {}
                     Err(error) => panic!("no issue: {error}"),
                 }
@@ -232,18 +241,15 @@ impl Deployment {
 
     pub async fn submission(&self, room: RoomId, epoch: u64, seed: u8, text: &str) -> SubmissionRequest {
         let info = self.servers[0].room(room).await.unwrap();
-        let status = self.servers[0].status(room, 0, Duration::ZERO).await.unwrap();
-        let context = status.context.filter(|context| context.epoch.number == epoch).expect("the epoch collects");
         let mut issues = Vec::new();
         for server in 0..3 {
-            issues.push(self.issue(room, epoch, server, seed).await);
+            issues.push(Some(self.issue(room, epoch, server, seed).await));
         }
-        let slot = issues[0].slot;
-        assert!(issues.iter().all(|issue| issue.slot == slot), "all servers give the same slot");
+        let Agreed { context, slot, material } = envelope::agreed(&issues).expect("two servers say the same");
+        assert!(material.iter().all(Option::is_some), "all servers say the same");
         let content = if text.is_empty() { Content::Cover } else { Content::Message(text.into()) };
         let row = RowFormat::new(&info.descriptor, epoch).encode(&content).unwrap();
-        let issues: Vec<_> = issues.into_iter().map(|issue| Some(issue.issue)).collect();
-        let body = (self.client)(&self.pinned().await, &context, slot, &issues, &row, &key(seed));
+        let body = (self.client)(&self.pinned().await, &context, slot, &material, &row, &key(seed));
         SubmissionRequest { key: key(seed).verifying_key(), slot, body }
     }
 

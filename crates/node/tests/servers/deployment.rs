@@ -3,10 +3,12 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::common::{Deployment, collects};
+use crate::common::{Deployment, collects, issue_request, key};
+use ostrakon_broadcast::envelope::{self, IssueName};
 use ostrakon_broadcast::room::RoomId;
 use ostrakon_node::ServiceError;
-use ostrakon_node::interface::{Outcome, RoomState};
+use ostrakon_node::interface::{IssueRequest, Outcome, RoomState};
+use ostrakon_party::PartyId;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_is_said_is_published_by_all_servers_epoch_after_epoch() {
@@ -70,6 +72,29 @@ async fn one_submission_per_participant_and_nothing_for_strangers() {
     let nowhere = service.submit(RoomId([0; 16]), 0, request).await;
     assert!(matches!(nowhere, Err(ServiceError::NotFound(_))));
     assert!(service.is_administrator("a token of some length") && !service.is_administrator("another"));
+}
+
+/// What a server sends to the owner of a slot is of no use to whoever stands in between, and cannot be passed off as another's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_issue_opens_for_its_owner_and_in_its_server_s_place_only() {
+    let deployment = Deployment::start().await;
+    let room = deployment.room(5, 1).await;
+    deployment.until_status(1, room, |status| collects(status, 0)).await;
+    deployment.present(room, 1, 10).await.unwrap();
+    let opened = deployment.issue(room, 0, 1, 10).await;
+    assert_eq!((opened.context.epoch.number, opened.slot % 3), (0, 1));
+    let name = |party| IssueName { room, number: 0, party: PartyId(party) };
+    let (owner, service) = (key(10), &deployment.servers[1]);
+    let request = issue_request(&name(1), &owner);
+    let sent = service.issue(room, 0, request.clone()).await.unwrap().issue;
+    let pinned = deployment.pinned().await;
+    assert_eq!(envelope::open(&pinned, &name(1), &owner, &sent), Ok(opened));
+    for (place, reader) in [(name(0), &owner), (name(2), &owner), (name(1), &key(66))] {
+        assert!(envelope::open(&pinned, &place, reader, &sent).is_err());
+    }
+    // Whoever stands in between would have to ask for an exchange key of its own.
+    let own = IssueRequest { exchange: issue_request(&name(1), &key(66)).exchange, ..request };
+    assert!(matches!(service.issue(room, 0, own).await, Err(ServiceError::Forbidden(_))));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -4,13 +4,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use ostrakon_broadcast::envelope::{self, Agreed, IssueName};
 use ostrakon_broadcast::room::RoomId;
 use ostrakon_broadcast::{self as broadcast, Archive, Content, RowFormat};
-use ostrakon_node::interface::{IssueRequest, Status, SubmissionRequest};
+use ostrakon_node::interface::{Status, SubmissionRequest};
 use ostrakon_node::{Service, ServiceError};
 use ostrakon_party::PartyId;
 
-use crate::common::{Client, Deployment, key};
+use crate::common::{Client, Deployment, issue_request, key};
 
 type Servers = Arc<Mutex<Vec<Service>>>;
 
@@ -54,26 +55,25 @@ impl Participant {
 
     /// Puts a message into the epoch that collects; returns which, if at least one server may have it.
     async fn send(&self, text: &str) -> Option<u64> {
-        let context = self.status(self.home).await?.context?;
-        let epoch = context.epoch.number;
+        let epoch = self.status(self.home).await?.context?.epoch.number;
         let time = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
         let digest = ostrakon_broadcast::client::presence_digest(&self.room, time, PartyId(self.home as u8));
         let (signing, id) = (key(self.seed), key(self.seed).verifying_key());
         let presence = ostrakon_node::interface::Presence { key: id, time, signature: signing.sign(&digest) };
         self.server(self.home).presence(self.room, presence).await.ok()?;
-        let mut slot = 0;
         let mut issues = Vec::new();
         for n in 0..3 {
-            let digest = ostrakon_broadcast::client::issue_digest(&self.room, epoch, PartyId(n as u8));
-            let request = IssueRequest { key: id, signature: signing.sign(&digest) };
+            let name = IssueName { room: self.room, number: epoch, party: PartyId(n as u8) };
+            let request = issue_request(&name, &signing);
             let issue = self.insist(n, async |server| server.issue(self.room, epoch, request.clone()).await).await?;
-            slot = issue.slot;
-            issues.push(Some(issue.issue));
+            let opened = envelope::open(&self.pinned, &name, &signing, &issue.issue);
+            issues.push(Some(opened.expect("every server is honest")));
         }
+        let Agreed { context, slot, material } = envelope::agreed(&issues)?;
         let info = self.insist(self.home, async |server| server.room(self.room).await).await?;
         let content = if text.is_empty() { Content::Cover } else { Content::Message(text.into()) };
         let row = RowFormat::new(&info.descriptor, epoch).encode(&content).unwrap();
-        let body = (self.client)(&self.pinned, &context, slot, &issues, &row, &signing);
+        let body = (self.client)(&self.pinned, &context, slot, &material, &row, &signing);
         let request = SubmissionRequest { key: id, slot, body };
         for n in 0..3 {
             self.insist(n, async |server| server.submit(self.room, epoch, request.clone()).await).await;

@@ -1,5 +1,6 @@
+use ostrakon_broadcast::engine::{IssueError, Shape};
 use ostrakon_broadcast::row::Content;
-use ostrakon_broadcast::{EngineKind, Entry, Mode};
+use ostrakon_broadcast::{EngineKind, Entry, EpochContext, EpochId, Mode, RowFormat};
 use ostrakon_crypto::Signature;
 use serde_json::{Value, json};
 
@@ -67,8 +68,12 @@ fn signed_requests_are_what_servers_verify() {
     };
     let presence = bytes(sign_presence(&key, &id.to_hex(), 1000, 2).unwrap());
     assert!(key.verifying_key().verifies(&presence_digest(&id, 1000, PartyId(2)), &presence));
-    let request = bytes(sign_issue_request(&key, &id.to_hex(), 4, 1).unwrap());
-    assert!(key.verifying_key().verifies(&issue_digest(&id, 4, PartyId(1)), &request));
+    let name = IssueName { room: id, number: 4, party: PartyId(1) };
+    let exchange = Exchange::new(&key, &name).public();
+    let query = sign_issue_request(&key, &id.to_hex(), 4, 1).unwrap();
+    let start = format!("key={}&exchange={}&signature=", key.verifying_key().to_hex(), Digest(exchange).to_hex());
+    let request = bytes(query.strip_prefix(&start).unwrap().to_owned());
+    assert!(key.verifying_key().verifies(&envelope::request_digest(&name, &exchange), &request));
     assert!(sign_presence(&key, "room", 1000, 2).is_err());
 }
 
@@ -104,7 +109,7 @@ fn a_reading_shows_entries_and_settles_the_message() {
     assert_eq!(outbox.message(), None);
 }
 
-/// Hands the row in as it is, once two servers have given anything but the byte 255.
+/// Hands the row in as it is.
 struct Plain;
 
 impl ClientEngine for Plain {
@@ -113,58 +118,72 @@ impl ClientEngine for Plain {
         _: &Servers,
         _: &EpochContext,
         _: u32,
-        issues: &[Option<Vec<u8>>],
+        _: &[Option<Vec<u8>>],
         row: &[u8],
         _: &SigningKey,
     ) -> Result<Vec<u8>, IssueError> {
-        if let Some(at) = issues.iter().position(|issue| *issue == Some(vec![255])) {
-            return Err(IssueError::Bad(PartyId(u8::try_from(at).unwrap())));
-        }
-        if issues.iter().flatten().count() >= 2 { Ok(row.to_vec()) } else { Err(IssueError::Incomplete) }
+        Ok(row.to_vec())
     }
 }
 
-fn context_of(room: &RoomDescriptor, number: u64) -> EpochContext {
+/// What server `signer` makes for server `party`'s place, in answer to the request of a device for epoch 5, saying that the
+/// epoch is `number` with `batch`.
+fn sent(device: &SigningKey, signer: usize, party: u8, number: u64, batch: u64) -> Vec<u8> {
+    let (servers, room) = (servers(&answer().to_string()).unwrap(), room());
+    let name = IssueName { room: room.id(), number: 5, party: PartyId(party) };
+    let exchange = Exchange::new(device, &name).public();
     let epoch = EpochId { room: room.id(), number };
-    EpochContext { epoch, batch: 3, shape: Shape::of(room), mode: room.mode, minimum: room.minimum }
+    let context = EpochContext { epoch, batch, shape: Shape::of(&room), mode: room.mode, minimum: room.minimum };
+    let issued = Issued { context, slot: 4, issue: vec![party] };
+    let sign = |digest: &Digest| keys()[signer].sign(digest);
+    envelope::close(&servers, &name, &device.verifying_key(), &exchange, &issued, [5; 32], sign)
+}
+
+fn no_issues() -> Issues {
+    Issues::new(servers(&answer().to_string()).unwrap(), room(), 5)
 }
 
 #[test]
-fn a_submission_carries_what_the_outbox_puts_into_the_epoch() {
-    let (servers, room) = (servers(&answer().to_string()).unwrap(), room());
-    let key = SigningKey::from_seed(&[9; 32]);
+fn a_submission_is_made_of_what_two_servers_gave() {
+    let device = SigningKey::from_seed(&[9; 32]);
     let mut outbox = Outbox::default();
     outbox.put(b"hello".to_vec()).unwrap();
-    let mut submit = |number, issues: &[Option<Vec<u8>>]| {
-        let context = json!(context_of(&room, number)).to_string();
-        let place = Place { servers: &servers, room: &room, context: &context, slot: 4, issues };
-        super::submit(&Plain, &place, &mut outbox, &key)
-    };
-    assert!(submit(5, &[None, Some(vec![1]), None]).unwrap_err().contains("wait"));
-    assert!(submit(5, &[Some(vec![255]), Some(vec![1]), None]).unwrap_err().contains("wait"));
-    let given = [Some(vec![1]), Some(vec![1]), Some(vec![255])];
-    let body = submit(5, &given).unwrap().unwrap();
-    assert_eq!(RowFormat::new(&room, 5).decode(&body), Some(Content::Message(b"hello".to_vec())));
-    assert_eq!(submit(5, &given), Ok(Some(body)), "asked again, the same answer");
-    let cover = submit(6, &given).unwrap().unwrap();
-    assert_eq!(RowFormat::new(&room, 6).decode(&cover), Some(Content::Cover));
-    assert_eq!(submit(5, &given), Ok(None));
+    let mut issues = no_issues();
+    issues.take(&device, 2, &sent(&device, 2, 2, 5, 3)).unwrap();
+    assert!(issues.submission(&Plain, &mut outbox, &device).unwrap_err().contains("two servers"));
+    issues.take(&device, 0, &sent(&device, 0, 0, 5, 3)).unwrap();
+    let made = issues.submission(&Plain, &mut outbox, &device).unwrap().unwrap();
+    assert_eq!(made.slot, 4);
+    assert_eq!(RowFormat::new(&room(), 5).decode(&made.body), Some(Content::Message(b"hello".to_vec())));
 }
 
 #[test]
-fn an_epoch_that_is_not_the_room_s_gets_nothing() {
-    let (servers, room) = (servers(&answer().to_string()).unwrap(), room());
-    let key = SigningKey::from_seed(&[9; 32]);
-    let good = context_of(&room, 5);
-    let other_room = context_of(&RoomDescriptor { nonce: [1; 16], ..room.clone() }, 5);
-    let wider = EpochContext { shape: Shape { rows: 9, width: 8 }, ..good.clone() };
-    let laxer = EpochContext { minimum: 0, ..good.clone() };
-    let trusting = EpochContext { mode: Mode::Robust, ..good.clone() };
-    for (context, slot) in [(other_room, 0), (wider, 0), (laxer, 0), (trusting, 0), (good, room.capacity)] {
-        let context = json!(context).to_string();
-        let place = Place { servers: &servers, room: &room, context: &context, slot, issues: &[Some(vec![1])] };
-        let mut outbox = Outbox::default();
-        assert!(super::submit(&Plain, &place, &mut outbox, &key).unwrap_err().contains("otherwise"));
-        assert_eq!(outbox, Outbox::default(), "nothing was decided");
+fn nobody_puts_itself_in_a_server_s_place() {
+    let device = SigningKey::from_seed(&[9; 32]);
+    let mut issues = no_issues();
+    for (signer, place) in [(0, 1), (1, 0), (2, 1)] {
+        let refusal = issues.take(&device, place, &sent(&device, signer, place, 5, 3)).unwrap_err();
+        assert!(refusal.contains(&format!("server P{place}")), "{refusal}");
     }
+    assert!(issues.take(&device, 2, &sent(&device, 1, 1, 5, 3)).is_err(), "a server's issue in another's place");
+    assert!(issues.take(&device, 9, &sent(&device, 1, 1, 5, 3)).is_err(), "no such server");
+    assert!(issues.take(&SigningKey::from_seed(&[8; 32]), 1, &sent(&device, 1, 1, 5, 3)).is_err(), "another's");
+    assert!(issues.given.iter().all(Option::is_none));
+}
+
+/// With the true batch under another number, a server would otherwise get two different rows under the same masks.
+#[test]
+fn one_server_alone_cannot_name_another_epoch_or_batch() {
+    let device = SigningKey::from_seed(&[9; 32]);
+    let mut outbox = Outbox::default();
+    outbox.put(b"hello".to_vec()).unwrap();
+    let before = outbox.clone();
+    let mut issues = no_issues();
+    assert!(issues.take(&device, 0, &sent(&device, 0, 0, 4, 3)).is_err(), "not the epoch that was asked for");
+    issues.take(&device, 0, &sent(&device, 0, 0, 5, 2)).unwrap();
+    issues.take(&device, 1, &sent(&device, 1, 1, 5, 3)).unwrap();
+    assert!(issues.submission(&Plain, &mut outbox, &device).is_err());
+    assert_eq!(outbox, before, "nothing was decided");
+    issues.take(&device, 2, &sent(&device, 2, 2, 5, 3)).unwrap();
+    assert!(issues.submission(&Plain, &mut outbox, &device).unwrap().is_some());
 }

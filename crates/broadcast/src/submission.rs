@@ -1,0 +1,190 @@
+//! A participant's submission to an epoch: from what the servers gave it and what it has to say.
+
+use ostrakon_crypto::SigningKey;
+
+use crate::client::Outbox;
+use crate::engine::{ClientEngine, IssueError};
+use crate::envelope::{Agreed, Issued, agreed};
+use crate::room::{RoomDescriptor, Servers};
+use crate::row::{Content, RowFormat, TooLong};
+
+/// A participant in a room.
+pub struct Author<'a> {
+    /// The participant's side of the room's engine.
+    pub engine: &'a dyn ClientEngine,
+    /// The servers, as the room's link pins them.
+    pub servers: &'a Servers,
+    /// The room, as its id pins it.
+    pub room: &'a RoomDescriptor,
+    /// The participant's key.
+    pub key: &'a SigningKey,
+}
+
+/// What is to be handed to every server, in the same bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// The slot.
+    pub slot: u32,
+    /// The engine's bytes.
+    pub body: Vec<u8>,
+    /// Whether it holds the message, not a cover.
+    pub message: bool,
+}
+
+/// Why there is no submission.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoSubmission {
+    /// One server's word about an epoch is not enough.
+    #[error("no two servers describe the epoch and the slot alike yet; wait until more servers answer")]
+    NotAgreed,
+    /// Two servers describe an epoch that the room cannot have.
+    #[error("the servers describe the epoch otherwise than the room: the message was not sent")]
+    AnotherRoom,
+    /// See [`TooLong`].
+    #[error(transparent)]
+    TooLong(#[from] TooLong),
+    /// See [`IssueError`].
+    #[error(transparent)]
+    Issue(#[from] IssueError),
+}
+
+impl Author<'_> {
+    /// Makes the submission to the epoch that two servers describe alike, from what the outbox puts into it; `None` if the
+    /// epoch is over. `issued` holds, by party, what was opened ([`crate::envelope::open`]) for one epoch.
+    ///
+    /// # Errors
+    /// [`NoSubmission`]; nothing secret has then been used.
+    pub fn submission(
+        &self,
+        issued: &[Option<Issued>],
+        outbox: &mut Outbox,
+    ) -> Result<Option<Submission>, NoSubmission> {
+        let Agreed { context, slot, mut material } = agreed(issued).ok_or(NoSubmission::NotAgreed)?;
+        if !context.is_of(self.room) || slot >= self.room.capacity {
+            return Err(NoSubmission::AnotherRoom);
+        }
+        let number = context.epoch.number;
+        let Some(content) = outbox.content(number) else { return Ok(None) };
+        let message = matches!(content, Content::Message(_));
+        let row = RowFormat::new(self.room, number).encode(&content)?;
+        loop {
+            match self.engine.submit(self.servers, &context, slot, &material, &row, self.key) {
+                Ok(body) => return Ok(Some(Submission { slot, body, message })),
+                // What one server spoils, the others may make good.
+                Err(IssueError::Bad(party)) if material.get(party.index()).is_some_and(Option::is_some) => {
+                    material[party.index()] = None;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{EpochContext, Shape};
+    use crate::room::{EngineKind, EpochId, Mode};
+    use ostrakon_crypto::Digest;
+    use ostrakon_party::{PartyId, SessionId};
+
+    /// Hands the row in as it is, once two servers have given anything but the byte 255.
+    struct Plain;
+
+    impl ClientEngine for Plain {
+        fn submit(
+            &self,
+            _: &Servers,
+            _: &EpochContext,
+            _: u32,
+            issues: &[Option<Vec<u8>>],
+            row: &[u8],
+            _: &SigningKey,
+        ) -> Result<Vec<u8>, IssueError> {
+            if let Some(at) = issues.iter().position(|issue| *issue == Some(vec![255])) {
+                return Err(IssueError::Bad(PartyId(u8::try_from(at).unwrap())));
+            }
+            if issues.iter().flatten().count() >= 2 { Ok(row.to_vec()) } else { Err(IssueError::Incomplete) }
+        }
+    }
+
+    fn room() -> RoomDescriptor {
+        RoomDescriptor {
+            name: "r".into(),
+            engine: EngineKind::Ruffle,
+            mode: Mode::Fair,
+            payload: 64,
+            capacity: 9,
+            seconds: 1,
+            minimum: 1,
+            nonce: [0; 16],
+        }
+    }
+
+    fn issued(number: u64, batch: u64, byte: u8) -> Issued {
+        let room = room();
+        let epoch = EpochId { room: room.id(), number };
+        let context = EpochContext { epoch, batch, shape: Shape::of(&room), mode: room.mode, minimum: room.minimum };
+        Issued { context, slot: 4, issue: vec![byte] }
+    }
+
+    fn submission(issued: &[Option<Issued>], outbox: &mut Outbox) -> Result<Option<Submission>, NoSubmission> {
+        let servers = Servers { session: SessionId(Digest([9; 32])), keys: Vec::new() };
+        let key = SigningKey::from_seed(&[9; 32]);
+        Author { engine: &Plain, servers: &servers, room: &room(), key: &key }.submission(issued, outbox)
+    }
+
+    #[test]
+    fn a_submission_carries_what_the_outbox_puts_into_the_epoch() {
+        let mut outbox = Outbox::default();
+        outbox.put(b"hello".to_vec()).unwrap();
+        let given = |number| [1, 1, 255].map(|byte| Some(issued(number, 3, byte)));
+        let said = submission(&given(5), &mut outbox).unwrap().unwrap();
+        assert_eq!((said.slot, said.message), (4, true));
+        assert_eq!(RowFormat::new(&room(), 5).decode(&said.body), Some(Content::Message(b"hello".to_vec())));
+        assert_eq!(submission(&given(5), &mut outbox), Ok(Some(said)), "asked again, the same answer");
+        let cover = submission(&given(6), &mut outbox).unwrap().unwrap();
+        assert_eq!(RowFormat::new(&room(), 6).decode(&cover.body), Some(Content::Cover));
+        assert!(!cover.message);
+        assert_eq!(submission(&given(5), &mut outbox), Ok(None));
+        let spoilt = [255, 255, 1].map(|byte| Some(issued(7, 3, byte)));
+        assert_eq!(submission(&spoilt, &mut outbox), Err(IssueError::Incomplete.into()));
+    }
+
+    /// A server that names the true batch and another epoch would otherwise get two rows under the same masks.
+    #[test]
+    fn what_one_server_says_of_the_epoch_is_not_believed() {
+        let one = |number, batch| Some(issued(number, batch, 1));
+        let mut outbox = Outbox::default();
+        for (home, other) in [(one(4, 3), one(5, 3)), (one(5, 4), one(5, 3)), (one(5, 3), None)] {
+            assert_eq!(submission(&[home, other, None], &mut outbox), Err(NoSubmission::NotAgreed));
+            assert_eq!(outbox, Outbox::default(), "nothing was decided");
+        }
+        let mut elsewhere = issued(5, 3, 1);
+        elsewhere.slot = 7;
+        assert_eq!(submission(&[Some(elsewhere), one(5, 3), None], &mut outbox), Err(NoSubmission::NotAgreed));
+        assert!(submission(&[one(4, 3), one(5, 3), one(5, 3)], &mut outbox).unwrap().is_some());
+        assert_eq!(outbox.content(4), None, "it was for epoch 5");
+    }
+
+    #[test]
+    fn an_epoch_that_is_not_the_room_s_gets_nothing() {
+        let change = |change: &dyn Fn(&mut Issued)| {
+            let mut issued = issued(5, 3, 1);
+            change(&mut issued);
+            issued
+        };
+        for wrong in [
+            change(&|issued| issued.context.epoch.room.0[0] ^= 1),
+            change(&|issued| issued.context.shape.rows += 3),
+            change(&|issued| issued.context.minimum = 0),
+            change(&|issued| issued.context.mode = Mode::Robust),
+            change(&|issued| issued.slot = room().capacity),
+        ] {
+            let mut outbox = Outbox::default();
+            let twice = [Some(wrong.clone()), Some(wrong), None];
+            assert_eq!(submission(&twice, &mut outbox), Err(NoSubmission::AnotherRoom));
+            assert_eq!(outbox, Outbox::default(), "nothing was decided");
+        }
+    }
+}
