@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use ostrakon_bench::control::Program;
-use ostrakon_bench::measurement::{Measurement, table};
-use ostrakon_bench::{party, shuffle};
+use ostrakon_bench::measurement::table;
+use ostrakon_bench::{epoch, party, shuffle};
 
 use crate::output;
 
@@ -12,6 +12,8 @@ use crate::output;
 pub enum Command {
     /// Measures the shuffle of a table that the servers share: preprocessing, online phase, opening.
     Shuffle(ShuffleOptions),
+    /// Measures a room's epoch from its sealing to the signed board, with everybody taking part.
+    Epoch(EpochOptions),
     /// One of the three processes; takes commands from its standard input.
     #[command(hide = true)]
     Party,
@@ -34,30 +36,46 @@ pub struct ShuffleOptions {
     json: bool,
 }
 
+/// Options of `bench epoch`.
+#[derive(clap::Args)]
+pub struct EpochOptions {
+    /// Participants.
+    #[arg(long, default_value_t = 100_000)]
+    clients: u32,
+    /// Bytes of payload of a row, a multiple of 8; a row has 16 bytes more.
+    #[arg(long, default_value_t = 144)]
+    payload: u32,
+    /// How often to measure; medians are reported.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Prints the measurements as a JSON list.
+    #[arg(long)]
+    json: bool,
+}
+
 /// Runs a benchmark.
 ///
 /// # Errors
 /// If the table's shape is not allowed, or a process fails.
 pub fn run(command: &Command) -> Result<()> {
-    match command {
+    let bar = output::spinner("starting");
+    let report = |text: &str| bar.set_message(text.to_owned());
+    let (measured, json) = match command {
         Command::Shuffle(options) => {
-            let (rows, width, runs) = (options.rows, options.width, options.runs);
-            let bar = output::spinner("starting");
-            let measured = shuffle::run(shuffle::Options { rows, width, runs }, &program()?, |text| {
-                bar.set_message(text.to_owned())
-            });
-            bar.finish_and_clear();
-            print(&measured?, options.json)
+            let ShuffleOptions { rows, width, runs, json } = *options;
+            (shuffle::run(shuffle::Options { rows, width, runs }, &program()?, report)?, json)
         }
-        Command::Party => party::run(),
-    }
+        Command::Epoch(options) => {
+            let EpochOptions { clients, payload, runs, json } = *options;
+            (epoch::run(epoch::Options { clients, payload, runs }, &program()?, report)?, json)
+        }
+        Command::Party => return party::run(),
+    };
+    bar.finish_and_clear();
+    if json { output::json(&measured) } else { output::line(table(&measured).trim_end()) }
 }
 
 /// This program as a party.
 fn program() -> Result<Program> {
     Ok(Program { path: std::env::current_exe()?, arguments: vec!["bench".into(), "party".into()] })
-}
-
-fn print(measured: &[Measurement], json: bool) -> Result<()> {
-    if json { output::json(&measured) } else { output::line(table(measured).trim_end()) }
 }
