@@ -5,9 +5,10 @@
 //! signed its own conviction.
 
 use ostrakon_crypto::{Digest, merkle};
-use ostrakon_kernels::Prg;
+use ostrakon_kernels::{Prg, short_prg_rows, zeroed_table};
 use ostrakon_party::{PartyId, Roster};
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroize;
 
 use crate::fault::Statement;
 use crate::messages::{BatchSpec, Kind, Subject};
@@ -17,6 +18,9 @@ use crate::preprocessing::stated;
 use crate::seal;
 use crate::seeds::{PairSeed, Purpose};
 use crate::slots::{self, MaskDigest, SlotSeeds, SlotsContext};
+
+/// Bytes of a slot in a message.
+const ENTRY: usize = 2 * SLOT_SEED;
 
 /// What is shown of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,33 +36,43 @@ pub fn encode(show: Show, spec: &BatchSpec, session: &Digest, pair: Pair, seed: 
     use rayon::prelude::*;
     let context = SlotsContext::new(session, spec.number, pair);
     let prg = slots::slots_prg(&seed.purpose(Purpose::Inputs));
-    let entry = |slot: u32| -> [u8; 32] {
+    let is_shown = flags(spec.shape.rows, shown);
+    let mut body = zeroed_table(spec.shape.rows as usize * ENTRY);
+    body.par_chunks_exact_mut(ENTRY).enumerate().with_min_len(1024).for_each(|(slot, entry)| {
+        let slot = slot as u32;
         let seeds = SlotSeeds::derive(&prg, slot);
-        if shown.binary_search(&slot).is_err() {
-            return seeds.leaf(&context, slot).0;
+        let (first, second) = entry.split_at_mut(SLOT_SEED);
+        match (is_shown[slot as usize], show) {
+            (false, _) => return entry.copy_from_slice(&seeds.leaf(&context, slot).0),
+            (true, Show::Pads) => first.copy_from_slice(&seeds.mask_digest(&context, slot).0),
+            (true, Show::Masks) => first.copy_from_slice(&seeds.mask),
         }
-        let first = match show {
-            Show::Pads => seeds.mask_digest(&context, slot).0,
-            Show::Masks => seeds.mask,
-        };
-        let mut entry = [0; 32];
-        entry[..SLOT_SEED].copy_from_slice(&first);
-        entry[SLOT_SEED..].copy_from_slice(&seeds.pad);
-        entry
-    };
-    let entries: Vec<[u8; 32]> = (0..spec.shape.rows).into_par_iter().with_min_len(1024).map(entry).collect();
-    entries.concat()
+        second.copy_from_slice(&seeds.pad);
+    });
+    body
+}
+
+/// Which slots are shown. Slots outside the table, which evidence may name, are none.
+fn flags(rows: u32, shown: &[u32]) -> Vec<bool> {
+    let mut flags = vec![false; rows as usize];
+    for slot in shown {
+        if let Some(flag) = flags.get_mut(*slot as usize) {
+            *flag = true;
+        }
+    }
+    flags
 }
 
 /// The root that a message amounts to.
 fn root(show: Show, spec: &BatchSpec, session: &Digest, pair: Pair, shown: &[u32], body: &[u8]) -> Digest {
     use rayon::prelude::*;
     let context = SlotsContext::new(session, spec.number, pair);
+    let is_shown = flags(spec.shape.rows, shown);
     let leaf = |(slot, entry): (usize, &[u8])| {
-        let slot = slot as u32;
-        if shown.binary_search(&slot).is_err() {
+        if !is_shown[slot] {
             return Digest(entry.try_into().expect("32 bytes"));
         }
+        let slot = slot as u32;
         let (first, pad) = entry.split_at(SLOT_SEED);
         let (first, pad) = (first.try_into().expect("half"), pad.try_into().expect("half"));
         match show {
@@ -66,7 +80,7 @@ fn root(show: Show, spec: &BatchSpec, session: &Digest, pair: Pair, shown: &[u32
             Show::Masks => SlotSeeds { mask: first, pad }.leaf(&context, slot),
         }
     };
-    merkle::root(body.par_chunks_exact(32).enumerate().with_min_len(1024).map(leaf).collect())
+    merkle::root(body.par_chunks_exact(ENTRY).enumerate().with_min_len(1024).map(leaf).collect())
 }
 
 /// Whether a message opens the pair's root. Its length must have been checked.
@@ -93,16 +107,20 @@ pub fn xor_pads(table: &mut [u8], width: usize, shown: &[u32], pad_of: impl Fn(u
         let last = first + (rows.len() / width) as u32;
         let from = shown.partition_point(|slot| *slot < first);
         let to = shown.partition_point(|slot| *slot < last);
-        for slot in &shown[from..to] {
-            let at = (slot - first) as usize * width;
-            SlotSeeds { mask: [0; SLOT_SEED], pad: pad_of(*slot) }.xor_pad(&mut rows[at..at + width]);
+        let mut pads = Vec::with_capacity((to - from) * SLOT_SEED);
+        for neighbours in shown[from..to].chunk_by(|a, b| a + 1 == *b) {
+            pads.clear();
+            neighbours.iter().for_each(|slot| pads.extend_from_slice(&pad_of(*slot)));
+            let at = (neighbours[0] - first) as usize * width;
+            short_prg_rows(&pads, width, &mut rows[at..at + neighbours.len() * width], true);
         }
+        pads.zeroize();
     });
 }
 
 /// The pad of a slot from a message that has been verified.
 pub fn pad_in(body: &[u8], slot: u32) -> [u8; SLOT_SEED] {
-    let at = slot as usize * 32 + SLOT_SEED;
+    let at = slot as usize * ENTRY + SLOT_SEED;
     body[at..at + SLOT_SEED].try_into().expect("half")
 }
 
