@@ -5,7 +5,10 @@
 //!
 //! Only the receiver may raise a dispute: whoever computes the table knows then that the receiver, not being the other member who must have
 //! lied, is honest and has stopped short of signing a Ready. So the batch's output is never opened once its seeds have been shown, and the
-//! permutation links nothing. A corrupt server may provoke several disputes at once; each is answered, and the first to be decided counts.
+//! permutation links nothing. This needs that both members had the same input. For δ_12 P2 does not know that while it computes, so P1 and
+//! P2 answer a dispute about it only after their part of the shuffle, and only if P2's digest is of the δ_01 that P1 stated.
+//!
+//! A corrupt server may provoke several disputes at once; each is answered, and the first to be decided counts.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
@@ -32,6 +35,7 @@ struct Seen {
     own: BTreeMap<u8, Statement>,
     tables: BTreeMap<u8, Statement>,
     digests: BTreeMap<u8, Statement>,
+    conflicts: BTreeMap<u8, Conflict>,
 }
 
 fn key(delta: Delta) -> u8 {
@@ -41,8 +45,8 @@ fn key(delta: Delta) -> u8 {
 impl Known {
     /// Of a party that holds β and nothing else yet.
     pub fn new(beta: Bytes) -> Self {
-        let (kept, own, tables, digests) = Default::default();
-        Self(Mutex::new(Seen { beta, kept, own, tables, digests }))
+        let (kept, own, tables, digests, conflicts) = Default::default();
+        Self(Mutex::new(Seen { beta, kept, own, tables, digests, conflicts }))
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -70,7 +74,12 @@ impl Known {
         let mut seen = self.seen();
         let is_table = statement.signed.header.from.0 == delta.senders().0;
         let statements = if is_table { &mut seen.tables } else { &mut seen.digests };
-        statements.insert(key(delta), statement);
+        statements.entry(key(delta)).or_insert(statement);
+    }
+
+    /// What was said to be the digest of a table.
+    fn digest(&self, delta: Delta) -> Option<Statement> {
+        self.seen().digests.get(&key(delta)).cloned()
     }
 
     fn own(&self, delta: Delta) -> Option<Statement> {
@@ -109,31 +118,34 @@ pub struct Disputes<'a> {
 }
 
 impl Disputes<'_> {
-    /// Takes part in every dispute that a receiver raises until one is decided: returns the fault of whoever made the false statement.
-    pub async fn shown(&self) -> Fault {
-        self.decide(None).await
+    /// While this party shuffles: takes part in the disputes that receivers raise until one is decided. Returns the fault of whoever
+    /// made the false statement.
+    pub async fn shown_during(&self) -> Fault {
+        self.decide(vec![Delta::D02, Delta::D01]).await
+    }
+
+    /// The same for a party whose shuffle is done.
+    pub async fn shown_after(&self) -> Fault {
+        self.decide(vec![Delta::D02, Delta::D01, Delta::D12]).await
     }
 
     /// Raises a dispute, and takes part in others, until one is decided.
     pub async fn raise(&self, conflict: Conflict) -> Fault {
         self.run.send_all(Kind::Dispute, wire::encode(&conflict));
-        self.decide(Some(conflict)).await
+        let mut deltas = vec![Delta::D02, Delta::D01];
+        if conflict.delta == Delta::D12 {
+            deltas.push(Delta::D12);
+        }
+        self.known.seen().conflicts.insert(key(conflict.delta), conflict);
+        self.decide(deltas).await
     }
 
-    async fn decide(&self, own: Option<Conflict>) -> Fault {
-        let deltas = [Delta::D02, Delta::D01, Delta::D12];
-        let one = |delta| {
-            let own = own.clone().filter(|own| own.delta == delta);
-            Box::pin(self.decide_about(delta, own))
-        };
-        select_all(deltas.map(one)).await.0
+    async fn decide(&self, deltas: Vec<Delta>) -> Fault {
+        select_all(deltas.into_iter().map(|delta| Box::pin(self.decide_about(delta)))).await.0
     }
 
-    async fn decide_about(&self, delta: Delta, own: Option<Conflict>) -> Fault {
-        let conflict = match own {
-            Some(conflict) => conflict,
-            None => self.conflict_about(delta).await,
-        };
+    async fn decide_about(&self, delta: Delta) -> Fault {
+        let conflict = self.conflict_about(delta).await;
         let mut seeds = self.contribute(delta);
         if let Some(fault) = self.assemble(&conflict, seeds.as_deref()) {
             return fault;
@@ -154,8 +166,12 @@ impl Disputes<'_> {
         pending().await
     }
 
-    /// Waits until the receiver of a table shows a conflict about it that holds.
+    /// Waits until the receiver of a table shows a conflict about it that holds. It is kept: what has been heard is not said again.
     async fn conflict_about(&self, delta: Delta) -> Conflict {
+        let kept = self.known.seen().conflicts.get(&key(delta)).cloned();
+        if let Some(conflict) = kept {
+            return conflict;
+        }
         let receiver = delta.pair().outsider();
         if receiver != self.run.me()
             && let Ok(received) = self.run.receive(receiver, Kind::Dispute).await
@@ -164,6 +180,7 @@ impl Disputes<'_> {
             && conflict.holds(&self.run.party.roster, &self.run.subject)
             && self.is_about_the_true_input(&conflict)
         {
+            self.known.seen().conflicts.insert(key(delta), conflict.clone());
             return conflict;
         }
         pending().await
@@ -172,12 +189,12 @@ impl Disputes<'_> {
     /// P2 makes its digest of δ_12 before it can know whether the δ_01 that P0 sent it is true. If P0 sent another one than P1 knows, the
     /// dispute is about δ_01, and P2 raises it.
     fn is_about_the_true_input(&self, conflict: &Conflict) -> bool {
-        let Some(own) = self.known.own(Delta::D01) else { return true };
-        if conflict.delta != Delta::D12 || self.run.me() != 1 {
+        if conflict.delta != Delta::D12 {
             return true;
         }
         let named = messages::decode_digest_12(&self.run.party.roster, &self.run.subject, &conflict.digest.body);
-        named.is_ok_and(|named| named.header.digest.0[..] == own.body)
+        let stated = self.known.digest(Delta::D01);
+        named.ok().zip(stated).is_some_and(|(named, stated)| named.header.digest.0[..] == stated.body)
     }
 
     fn tag(&self, delta: Delta) -> Tag {

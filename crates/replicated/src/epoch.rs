@@ -91,8 +91,9 @@ fn padded(scope: &[u8; 16]) -> [u8; 32] {
 /// Seals and shuffles. After a crash, the same call with the same slots continues: everything this party sends is a function of the
 /// batch, the slots and the marks, so what it sends again is what it sent before.
 ///
-/// Marks, each written before the message that depends on it is sent: the sealed list that this server voted for; the table
-/// that the batch is spent on; the outcome and the certificate (`outcome.rs`); the randomness of a trusted server's permutation.
+/// Marks, each written before the message that depends on it is sent: the lists of submissions, if they differ; the sealed list that
+/// this server voted for; the table that the batch is spent on; at P2, the table that its digest of δ_12 is made of; the outcome and the
+/// certificate (`outcome.rs`); the randomness of a trusted server's permutation.
 ///
 /// # Errors
 /// [`Unmixed`]. In fair mode a fault ends the epoch with nothing revealed; in robust mode it does not.
@@ -157,7 +158,7 @@ async fn certified(
     let shuffled = until_ready(run, outcome, shuffle).await?;
     let digest = shuffled.beta_out.digest();
     let disputes = Disputes { run, stock, known: &shuffled.known, votes: &shuffled.votes };
-    output::certify(run, outcome, &digest, disputes.shown()).await?;
+    output::certify(run, outcome, &digest, disputes.shown_after()).await?;
     Ok((shuffled.beta_out.into_bytes(), shuffled.accepted))
 }
 
@@ -284,33 +285,32 @@ async fn shuffle_marked(
     }
     let votes = seal::vote(run, Kind::TableVote, &digest).await?;
     let known = Known::new(beta.clone());
-    let beta_out = shuffle_disputed(run, stock, &beta, &votes, &known).await?;
+    let beta_out = shuffle_disputed(run, stock, &beta, &votes, &known, marks).await?;
     Ok(ShuffledEpoch { beta_out, accepted, known, votes })
 }
 
 /// Agrees on the submissions, checks the minimum, marks and votes.
-async fn seal_slots<'a>(
-    run: &Run,
-    spec: &EpochSpec,
-    slots: &'a [Slot],
-    marks: &dyn Marks,
-) -> Result<Sealed<'a>, Unmixed> {
-    let (accepted, masked) = seal::agree(run, spec, slots).await?;
+async fn seal_slots(run: &Run, spec: &EpochSpec, slots: &[Slot], marks: &dyn Marks) -> Result<Sealed, Unmixed> {
+    let (accepted, masked) = seal::agree(run, spec, slots, marks).await?;
     let count = guaranteed(accepted.iter().map(|(slot, _)| *slot));
-    if count < spec.minimum {
+    let digest = seal::digest(&accepted);
+    let enough = count >= spec.minimum;
+    let result: &[u8] = if enough { &digest.0 } else { &[] };
+    let name = epoch_mark(&run.subject.instance(), "sealed");
+    let standing = marks.record(&name, result).map_err(Unmixed::Marks)?;
+    if standing.is_empty() {
         return Err(Unmixed::TooFew(count));
     }
-    let digest = seal::digest(&accepted);
-    let name = epoch_mark(&run.subject.instance(), "sealed");
-    if marks.record(&name, &digest.0).map_err(Unmixed::Marks)? != digest.0 {
-        return Err(Unmixed::Spent);
+    if standing != result {
+        // A peer shows other signatures than before a restart. This server may have signed a Ready since: it may not stop now.
+        return pending().await;
     }
     let votes = seal::vote(run, Kind::SealVote, &digest).await?;
     Ok(Sealed { slots: accepted, masked, votes })
 }
 
 /// Opens the pads of the sealed slots to all three servers and removes them: β. Rows of absent slots are zero.
-async fn unpad(run: &Run, spec: &EpochSpec, stock: &Stock, sealed: &Sealed<'_>) -> Result<Vec<u8>, Unmixed> {
+async fn unpad(run: &Run, spec: &EpochSpec, stock: &Stock, sealed: &Sealed) -> Result<Vec<u8>, Unmixed> {
     let shown: Vec<u32> = sealed.slots.iter().map(|(slot, _)| *slot).collect();
     let session = run.party.roster.session.0;
     for peer in run.peers() {
@@ -362,12 +362,14 @@ async fn shuffle_disputed(
     beta: &[u8],
     votes: &[Statement; 3],
     known: &Known,
-) -> Result<Body, Fault> {
+    marks: &dyn Marks,
+) -> Result<Body, Unmixed> {
     let disputes = Disputes { run, stock, known, votes };
-    match select(Box::pin(shuffle::shuffle(run, stock, beta, known)), Box::pin(disputes.shown())).await {
+    let shuffle = Box::pin(shuffle::shuffle(run, stock, beta, known, marks));
+    match select(shuffle, Box::pin(disputes.shown_during())).await {
         Either::Left((Ok(Shuffled::Done(beta_out)), _)) => Ok(beta_out),
-        Either::Left((Ok(Shuffled::Disputed(conflict)), _)) => Err(disputes.raise(*conflict).await),
-        Either::Left((Err(fault), _)) => Err(fault),
-        Either::Right((fault, _)) => Err(fault),
+        Either::Left((Ok(Shuffled::Disputed(conflict)), _)) => Err(disputes.raise(*conflict).await.into()),
+        Either::Left((Err(unmixed), _)) => Err(unmixed),
+        Either::Right((fault, _)) => Err(fault.into()),
     }
 }

@@ -253,6 +253,7 @@ pub fn binds(tag: &Tag) -> bool {
     }
     let durable = [
         Kind::SubmissionList,
+        Kind::ConflictDetails,
         Kind::SealVote,
         Kind::Pads,
         Kind::TableVote,
@@ -325,7 +326,7 @@ pub fn length(subject: &Subject, step: Step) -> Length {
     } else if is(Kind::TrustedTable) {
         AtMost(table)
     } else if is(Kind::Accusation) {
-        AtMost(2 * table + rows * 64 + (64 << 10))
+        AtMost(2 * table + rows * DETAILS_ENTRY as u64 + (64 << 10))
     } else {
         AtMost(STATEMENT)
     }

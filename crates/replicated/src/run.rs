@@ -82,8 +82,9 @@ impl Run {
     /// Authenticated broadcast, all three parties at once (Dolev–Strong for one traitor, with signatures).
     ///
     /// Round 1: everybody sends its statement to both peers. Round 2: everybody sends both peers the signed headers that it
-    /// received. A party that said different things to the two is convicted by its own signatures; otherwise both honest parties
-    /// return the same statements. Returns all three, by party, the own one included.
+    /// received. A party that said different things to the two is convicted by its own signatures, or, if the step does not bind
+    /// ([`messages::binds`]), waited for without end; otherwise both honest parties return the same statements. Returns all three, by party,
+    /// the own one included.
     ///
     /// # Errors
     /// [`Evidence::Equivocation`] or [`Evidence::Malformed`].
@@ -104,9 +105,11 @@ impl Run {
                 if header.header.from == self.party.id || !direct.contradicts(&header) {
                     continue;
                 }
-                if messages::binds(&header.header.tag) {
-                    return Err(self.fault(header.header.from, Evidence::Equivocation(Box::new([*direct, header]))));
+                if !messages::binds(&header.header.tag) {
+                    // It may be that an honest server was restarted; what cannot be said is which of the statements counts.
+                    return futures::future::pending().await;
                 }
+                return Err(self.fault(header.header.from, Evidence::Equivocation(Box::new([*direct, header]))));
             }
         }
         Ok(statements)

@@ -5,7 +5,8 @@ use ostrakon_party::{Body, Received, SignedHeader, wire};
 
 use crate::blame::{Conflict, Delta, permute};
 use crate::dispute::Known;
-use crate::fault::{Fault, Statement};
+use crate::epoch::{Marks, Unmixed, epoch_mark};
+use crate::fault::{Evidence, Fault, Statement};
 use crate::messages::Kind;
 use crate::run::Run;
 use crate::seeds::Purpose;
@@ -22,13 +23,19 @@ pub enum Shuffled {
 /// Runs the shuffle on `beta`. `known` collects what a dispute would need.
 ///
 /// # Errors
-/// Evidence against a peer whose message is malformed.
-pub async fn shuffle(run: &Run, stock: &Stock, beta: &[u8], known: &Known) -> Result<Shuffled, Fault> {
-    match run.me() {
-        0 => shuffle_p0(run, stock, beta, known).await,
-        1 => shuffle_p1(run, stock, known).await,
-        _ => shuffle_p2(run, stock, beta, known).await,
-    }
+/// Evidence against a peer whose message is malformed, or a mark that could not be written.
+pub async fn shuffle(
+    run: &Run,
+    stock: &Stock,
+    beta: &[u8],
+    known: &Known,
+    marks: &dyn Marks,
+) -> Result<Shuffled, Unmixed> {
+    Ok(match run.me() {
+        0 => shuffle_p0(run, stock, beta, known).await?,
+        1 => shuffle_p1(run, stock, known).await?,
+        _ => shuffle_p2(run, stock, beta, known, marks).await?,
+    })
 }
 
 /// δ from the table before it, with the seeds of δ's pair. `scratch` is overwritten.
@@ -102,7 +109,13 @@ async fn shuffle_p1(run: &Run, stock: &Stock, known: &Known) -> Result<Shuffled,
 }
 
 /// P2: δ_02 to P1 in round 1; receives δ_01; digest of δ_12 to P0 in round 2.
-async fn shuffle_p2(run: &Run, stock: &Stock, beta: &[u8], known: &Known) -> Result<Shuffled, Fault> {
+async fn shuffle_p2(
+    run: &Run,
+    stock: &Stock,
+    beta: &[u8],
+    known: &Known,
+    marks: &dyn Marks,
+) -> Result<Shuffled, Unmixed> {
     let mut scratch = Vec::new();
     let d02 = apply(stock, Delta::D02, beta, &mut scratch);
     send_table(run, known, Delta::D02, 1, &d02);
@@ -111,11 +124,25 @@ async fn shuffle_p2(run: &Run, stock: &Stock, beta: &[u8], known: &Known) -> Res
     // The digest of δ_12 does not wait for P1's digest of δ_01: that would be a third round. P0's signed header goes with it, so that a
     // false δ_01 falls back on P0.
     let d01 = table.await?;
+    let named = on_record(run, marks, &d01.signed)?;
     let d12 = apply(stock, Delta::D12, &d01.body, &mut scratch);
     known.keep(Delta::D01, d01.body.clone());
-    send_digest(run, known, Delta::D12, 0, &d12, Some(&d01.signed));
+    send_digest(run, known, Delta::D12, 0, &d12, Some(&named));
     Ok(match compare(known, Delta::D01, &d01, &digest.await?) {
         None => Shuffled::Done(d12),
         Some(conflict) => Shuffled::Disputed(Box::new(conflict)),
     })
+}
+
+/// The header of the δ_01 from which this party makes its digest of δ_12, the same after a crash. P0 gets δ_12 itself from P1: given P2's
+/// digests for the true δ_01 and for one that differs in a row, it could try where that row went.
+fn on_record(run: &Run, marks: &dyn Marks, heard: &SignedHeader) -> Result<SignedHeader, Unmixed> {
+    let name = epoch_mark(&run.subject.instance(), "computed from");
+    let standing = marks.record(&name, &wire::encode(heard)).map_err(Unmixed::Marks)?;
+    let standing: SignedHeader = wire::decode(&standing).map_err(|_| Unmixed::Marks(format!("{name} is damaged")))?;
+    if standing.contradicts(heard) {
+        let evidence = Evidence::Equivocation(Box::new([standing, *heard]));
+        return Err(run.fault(heard.header.from, evidence).into());
+    }
+    Ok(standing)
 }
