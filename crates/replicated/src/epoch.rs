@@ -290,7 +290,12 @@ async fn shuffle_marked(
 }
 
 /// Agrees on the submissions, checks the minimum, marks and votes.
-async fn seal_slots(run: &Run, spec: &EpochSpec, slots: &[Slot], marks: &dyn Marks) -> Result<Sealed, Unmixed> {
+async fn seal_slots<'a>(
+    run: &Run,
+    spec: &EpochSpec,
+    slots: &'a [Slot],
+    marks: &dyn Marks,
+) -> Result<Sealed<'a>, Unmixed> {
     let (accepted, masked) = seal::agree(run, spec, slots, marks).await?;
     let count = guaranteed(accepted.iter().map(|(slot, _)| *slot));
     let digest = seal::digest(&accepted);
@@ -310,7 +315,7 @@ async fn seal_slots(run: &Run, spec: &EpochSpec, slots: &[Slot], marks: &dyn Mar
 }
 
 /// Opens the pads of the sealed slots to all three servers and removes them: β. Rows of absent slots are zero.
-async fn unpad(run: &Run, spec: &EpochSpec, stock: &Stock, sealed: &Sealed) -> Result<Vec<u8>, Unmixed> {
+async fn unpad(run: &Run, spec: &EpochSpec, stock: &Stock, sealed: &Sealed<'_>) -> Result<Vec<u8>, Unmixed> {
     let shown: Vec<u32> = sealed.slots.iter().map(|(slot, _)| *slot).collect();
     let session = run.party.roster.session.0;
     for peer in run.peers() {

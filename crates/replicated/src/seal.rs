@@ -5,7 +5,8 @@
 //! different submissions drop the slot. Holders give accepted submissions to the server that lacks them. Then all three sign the
 //! same list.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
 
 use futures::future::join;
 use ostrakon_crypto::{Digest, Signature, Transcript, VerifyingKey};
@@ -30,11 +31,11 @@ pub struct Slot {
 }
 
 /// The agreed submissions.
-pub struct Sealed {
+pub struct Sealed<'a> {
     /// Accepted slots in ascending order, with the digests of their submissions.
     pub slots: Vec<(u32, Digest)>,
     /// The masked rows, in the same order.
-    pub masked: Vec<Vec<u8>>,
+    pub masked: Vec<Cow<'a, [u8]>>,
     /// All parties' votes, for evidence.
     pub votes: [Statement; 3],
 }
@@ -58,28 +59,53 @@ pub fn guaranteed(slots: impl Iterator<Item = u32>) -> u32 {
     classes.iter().sum::<u32>() - classes.iter().max().copied().unwrap_or(0)
 }
 
-type Lists = [BTreeMap<u32, Digest>; 3];
+/// What the servers list, each in ascending order of slots.
+type Lists = [Vec<(u32, Digest)>; 3];
+
+/// This server's submissions with their digests, in ascending order of slots.
+struct Own<'a>(Vec<(u32, Digest, &'a Submission)>);
+
+impl<'a> Own<'a> {
+    fn get(&self, slot: u32) -> Option<&(u32, Digest, &'a Submission)> {
+        self.0.binary_search_by_key(&slot, |(slot, ..)| *slot).ok().map(|at| &self.0[at])
+    }
+}
+
+/// Finds the digests that a list has for slots that are asked for in ascending order.
+struct Reader<'a>(&'a [(u32, Digest)]);
+
+impl<'a> Reader<'a> {
+    fn digest(&mut self, slot: u32) -> Option<&'a Digest> {
+        while let Some(((first, digest), rest)) = self.0.split_first() {
+            if *first >= slot {
+                return (*first == slot).then_some(digest);
+            }
+            self.0 = rest;
+        }
+        None
+    }
+}
+
+fn readers(lists: &Lists) -> [Reader<'_>; 3] {
+    [0, 1, 2].map(|party: usize| Reader(&lists[party]))
+}
+
+type Agreed<'a> = (Vec<(u32, Digest)>, Vec<Cow<'a, [u8]>>);
 
 /// Agrees on the submissions and collects them. The vote is not part of it ([`vote`]).
 ///
 /// # Errors
 /// Evidence against a server that broke the broadcast, or a mark that could not be written.
-pub async fn agree(
+pub async fn agree<'a>(
     run: &Run,
     spec: &EpochSpec,
-    slots: &[Slot],
+    slots: &'a [Slot],
     marks: &dyn Marks,
-) -> Result<(Vec<(u32, Digest)>, Vec<Vec<u8>>), Unmixed> {
+) -> Result<Agreed<'a>, Unmixed> {
     let owned: BTreeMap<u32, &Slot> = slots.iter().map(|slot| (slot.slot, slot)).collect();
-    let digest_of = |slot: &Slot, submission: &Submission| {
-        submission_digest(&spec.context, slot.slot, &slot.owner.0, &submission.masked)
-    };
-    let own: BTreeMap<u32, (Digest, &Submission)> = owned
-        .values()
-        .filter_map(|slot| slot.submission.as_ref().map(|s| (slot.slot, (digest_of(slot, s), s))))
-        .collect();
-    let mut body = Vec::with_capacity(own.len() * LIST_ENTRY);
-    for (slot, (digest, _)) in &own {
+    let own = digests(spec, &owned);
+    let mut body = Vec::with_capacity(own.0.len() * LIST_ENTRY);
+    for (slot, digest, _) in &own.0 {
         body.extend_from_slice(&slot.to_le_bytes());
         body.extend_from_slice(&digest.0);
     }
@@ -93,6 +119,16 @@ pub async fn agree(
     let accepted = accept(&lists, &owned, &conflicts, &valid);
     let masked = gather(run, spec, &owned, &own, &lists, &accepted).await;
     Ok((accepted, masked))
+}
+
+fn digests<'a>(spec: &EpochSpec, owned: &BTreeMap<u32, &'a Slot>) -> Own<'a> {
+    use rayon::prelude::*;
+    let held: Vec<(&Slot, &Submission)> =
+        owned.values().filter_map(|slot| Some((*slot, slot.submission.as_ref()?))).collect();
+    let digest = |(slot, submission): (&'a Slot, &'a Submission)| {
+        (slot.slot, submission_digest(&spec.context, slot.slot, &slot.owner.0, &submission.masked), submission)
+    };
+    Own(held.into_par_iter().with_min_len(256).map(digest).collect())
 }
 
 /// Marks the lists that are answered with signatures, so that the answer is the same after a restart.
@@ -110,7 +146,7 @@ fn on_record(run: &Run, marks: &dyn Marks, listed: &[Received; 3]) -> Result<(),
     Ok(())
 }
 
-fn read_list(body: &[u8]) -> BTreeMap<u32, Digest> {
+fn read_list(body: &[u8]) -> Vec<(u32, Digest)> {
     body.chunks_exact(LIST_ENTRY)
         .map(|entry| {
             let (slot, digest) = entry.split_at(4);
@@ -122,11 +158,12 @@ fn read_list(body: &[u8]) -> BTreeMap<u32, Digest> {
 
 /// Slots for which two servers list different digests.
 fn conflicting(lists: &Lists) -> Vec<u32> {
-    let mut all: Vec<u32> = lists.iter().flat_map(|list| list.keys().copied()).collect();
-    all.sort_unstable();
+    let mut all: Vec<u32> = lists.iter().flatten().map(|(slot, _)| *slot).collect();
+    all.sort();
     all.dedup();
+    let mut readers = readers(lists);
     all.retain(|slot| {
-        let mut digests = lists.iter().filter_map(|list| list.get(slot));
+        let mut digests = readers.each_mut().map(|list| list.digest(*slot)).into_iter().flatten();
         let first = digests.next();
         digests.any(|digest| Some(digest) != first)
     });
@@ -139,7 +176,7 @@ async fn resolve(
     run: &Run,
     spec: &EpochSpec,
     owned: &BTreeMap<u32, &Slot>,
-    own: &BTreeMap<u32, (Digest, &Submission)>,
+    own: &Own<'_>,
     conflicts: &[u32],
 ) -> Result<BTreeMap<u32, Vec<Digest>>, Fault> {
     let mut valid: BTreeMap<u32, Vec<Digest>> = BTreeMap::new();
@@ -148,7 +185,7 @@ async fn resolve(
     }
     let mut body = Vec::new();
     for slot in conflicts {
-        if let Some((_, submission)) = own.get(slot) {
+        if let Some((.., submission)) = own.get(*slot) {
             body.extend_from_slice(&slot.to_le_bytes());
             body.extend_from_slice(&masked_digest(&submission.masked).0);
             body.extend_from_slice(&submission.signature.0);
@@ -177,31 +214,38 @@ fn accept(
     conflicts: &[u32],
     valid: &BTreeMap<u32, Vec<Digest>>,
 ) -> Vec<(u32, Digest)> {
-    let mut owners = BTreeSet::new();
+    let mut owners = HashSet::new();
+    let mut readers = readers(lists);
     let accepted = |(slot, known): (&u32, &&Slot)| {
-        let listed: Vec<&Digest> = lists.iter().filter_map(|list| list.get(slot)).collect();
-        let twice = listed.iter().find(|digest| listed.iter().filter(|other| other == digest).count() >= 2)?;
-        let sole = conflicts.binary_search(slot).is_err() || valid.get(slot).is_some_and(|v| v[..] == [**twice]);
-        (sole && owners.insert(known.owner)).then_some((*slot, **twice))
+        let [a, b, c] = readers.each_mut().map(|list| list.digest(*slot));
+        let twice = *if a.is_some() && (a == b || a == c) { a } else { b.filter(|_| b == c) }?;
+        let sole = conflicts.binary_search(slot).is_err() || valid.get(slot).is_some_and(|v| v[..] == [twice]);
+        (sole && owners.insert(known.owner)).then_some((*slot, twice))
     };
     owned.iter().filter_map(accepted).collect()
 }
 
 /// The accepted submissions' masked rows, in order; those that this server lacks come from the two that have them.
-async fn gather(
+async fn gather<'a>(
     run: &Run,
     spec: &EpochSpec,
-    owned: &BTreeMap<u32, &Slot>,
-    own: &BTreeMap<u32, (Digest, &Submission)>,
+    owned: &BTreeMap<u32, &'a Slot>,
+    own: &Own<'a>,
     lists: &Lists,
     accepted: &[(u32, Digest)],
-) -> Vec<Vec<u8>> {
-    let has = |party: u8, (slot, digest): &(u32, Digest)| lists[usize::from(party)].get(slot) == Some(digest);
+) -> Vec<Cow<'a, [u8]>> {
+    let mut readers = readers(lists);
+    let holders: Vec<[bool; 3]> = accepted
+        .iter()
+        .map(|(slot, digest)| readers.each_mut().map(|list| list.digest(*slot) == Some(digest)))
+        .collect();
+    let has = |party: u8, holders: &[bool; 3]| holders[usize::from(party)];
     for peer in run.peers() {
         let lacking: Vec<(u32, &Submission)> = accepted
             .iter()
-            .filter(|entry| !has(peer, entry) && has(run.me(), entry))
-            .map(|(slot, _)| (*slot, own[slot].1))
+            .zip(&holders)
+            .filter(|(_, holders)| !has(peer, holders) && has(run.me(), holders))
+            .filter_map(|((slot, _), _)| own.get(*slot).map(|(slot, _, submission)| (*slot, *submission)))
             .collect();
         if lacking.is_empty() {
             continue;
@@ -215,7 +259,9 @@ async fn gather(
             run.offer(peer, Kind::Forward, body)
         };
     }
-    let missing: Vec<(u32, Digest)> = accepted.iter().filter(|entry| !has(run.me(), entry)).copied().collect();
+    let entries = accepted.iter().zip(&holders);
+    let missing: Vec<(u32, Digest)> =
+        entries.filter(|(_, holders)| !has(run.me(), holders)).map(|(entry, _)| *entry).collect();
     let mut forwarded: BTreeMap<u32, Submission> = BTreeMap::new();
     if !missing.is_empty() {
         let accept = |received: &Received| {
@@ -235,9 +281,9 @@ async fn gather(
     }
     accepted
         .iter()
-        .map(|(slot, digest)| match own.get(slot) {
-            Some((mine, submission)) if mine == digest => submission.masked.clone(),
-            _ => forwarded.remove(slot).map(|submission| submission.masked).unwrap_or_default(),
+        .map(|(slot, digest)| match own.get(*slot) {
+            Some((_, mine, submission)) if mine == digest => Cow::Borrowed(&submission.masked[..]),
+            _ => Cow::Owned(forwarded.remove(slot).map(|submission| submission.masked).unwrap_or_default()),
         })
         .collect()
 }
