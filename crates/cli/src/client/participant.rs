@@ -125,12 +125,13 @@ impl Participant {
         let mut present = Instant::now();
         loop {
             entries.mark_unchanged();
-            ended.mark_unchanged();
+            // Before the board is read, so that it holds what is over.
+            let over = *ended.borrow_and_update();
             if let Some(published) = self.learn(&mut report) {
                 return Ok(published);
             }
             self.make_room();
-            if *closed.borrow_and_update() && self.outbox.undecided().is_none() {
+            if *closed.borrow_and_update() && self.outbox.undecided().is_none_or(|epoch| over >= Some(epoch)) {
                 bail!("the room is closed: it takes no more messages");
             }
             if present <= Instant::now() {
@@ -151,10 +152,9 @@ impl Participant {
         }
     }
 
-    /// Reads the board's new entries, and what ended without one.
+    /// Reads the board's new entries. That an epoch ended without the message is believed of a later one's entry only, since
+    /// entries are signed: who could make a single participant believe it would see its message come out twice.
     fn learn(&mut self, report: &mut impl FnMut(Event)) -> Option<Published> {
-        // In this order: what is over was read before.
-        let ended = *self.room.ended().borrow();
         let entries = self.room.entries();
         let entries = entries.borrow();
         for signed in entries.iter().skip(self.seen) {
@@ -166,12 +166,6 @@ impl Participant {
                 Observed::Again => report(Event::Again(epoch)),
                 Observed::Nothing => {}
             }
-        }
-        if let Some(epoch) = self.outbox.undecided()
-            && ended >= Some(epoch)
-        {
-            self.outbox.ended_without_board(epoch);
-            report(Event::Again(epoch));
         }
         None
     }

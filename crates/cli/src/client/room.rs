@@ -2,7 +2,7 @@
 //!
 //! What one server says alone is believed of nothing that matters: the servers' keys are those of the link, the
 //! descriptor is the one that the room's id names, entries of the board are signed and chained, and the epoch to take
-//! part in, and that an epoch ended without a board, are what two servers say.
+//! part in is what two servers say. Words without a signature say only what to ask for, and when.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
