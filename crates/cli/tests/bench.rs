@@ -1,0 +1,59 @@
+//! The benchmarks measure what they say: the phases, with the bytes and rounds of the formulas.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+fn measure(arguments: &[&str]) -> Vec<Value> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ostrakon"));
+    let output = command.arg("bench").args(arguments).args(["--runs", "1", "--json"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn bytes(phase: &Value) -> Vec<u64> {
+    phase["bytes_sent"].as_array().unwrap().iter().map(|bytes| bytes.as_u64().unwrap()).collect()
+}
+
+fn assert_is_a_measurement(phase: &Value) {
+    let number = |name: &str| phase[name].as_f64().unwrap();
+    assert!(number("seconds") > 0.0 && number("limit_seconds") > 0.0);
+    assert!((number("ratio") - number("seconds") / number("limit_seconds")).abs() < 1e-9);
+    let parts: f64 = phase["limit_parts"].as_object().unwrap().values().map(|part| part.as_f64().unwrap()).sum();
+    assert!((parts - number("limit_seconds")).abs() < 1e-9);
+    assert!(bytes(phase).iter().sum::<u64>() <= phase["formula_bytes"].as_u64().unwrap());
+    let peaks = phase["peak_rss"].as_array().unwrap();
+    assert!(peaks.len() == 3 && peaks.iter().all(|peak| peak.as_u64().unwrap() > 0));
+}
+
+#[test]
+fn a_shuffle_is_measured_phase_by_phase() {
+    let phases = measure(&["shuffle", "--rows", "1000", "--width", "24"]);
+    let names: Vec<&str> = phases.iter().map(|phase| phase["phase"].as_str().unwrap()).collect();
+    assert_eq!(names, ["preprocessing", "online", "opening", "slot-commitments"]);
+    phases.iter().for_each(assert_is_a_measurement);
+    let (message, table) = (1000 * (24 + 8), 1000 * 24);
+    for (party, sent) in bytes(&phases[0]).into_iter().enumerate() {
+        assert!((2 * message..2 * message + 20_000).contains(&sent), "P{party} sent {sent} bytes");
+    }
+    for (party, sent) in bytes(&phases[1]).into_iter().enumerate() {
+        assert!((table..table + 4_000).contains(&sent), "P{party} sent {sent} bytes");
+    }
+    assert_eq!(bytes(&phases[2]), [64, table, 0], "the lower holder of each missing share sends it");
+}
+
+#[test]
+fn an_epoch_is_measured_with_everybody_taking_part() {
+    let phases = measure(&["epoch", "--clients", "50", "--payload", "64"]);
+    assert_eq!(phases.len(), 1);
+    assert_eq!((phases[0]["phase"].as_str(), phases[0]["width"].as_u64()), (Some("epoch"), Some(80)));
+    assert_is_a_measurement(&phases[0]);
+}
+
+#[test]
+fn a_table_that_cannot_be_is_refused_with_the_limits() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ostrakon"));
+    let output = command.args(["bench", "shuffle", "--width", "12"]).output().unwrap();
+    assert!(!output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("a multiple of 8"));
+}
