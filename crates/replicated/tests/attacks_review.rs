@@ -182,7 +182,7 @@ fn a_dispute_that_came_too_early_is_not_forgotten() {
         let scene = Scene::new(43, true);
         let network = scene.corrupt(1, |_, message| match () {
             () if is(message, Kind::Delta12) => Some(flipped(message)),
-            () if is(message, Kind::DisputeMaterial) => Some(vec![0xff; 3]),
+            () if is(message, Kind::DisputeMaterial) || is(message, Kind::Accusation) => Some(vec![0xff; 3]),
             () => None,
         });
         network.schedule(
@@ -216,7 +216,8 @@ fn two_lies_at_once_are_decided() {
                     for late in 0..6 {
                         let scene = scene.again();
                         let network = scene.corrupt(liar, move |_, message| {
-                            (is(message, first) || is(message, second)).then(|| flipped(message))
+                            let lies = is(message, first) || is(message, second) || is(message, Kind::Accusation);
+                            lies.then(|| flipped(message))
                         });
                         network.schedule(move |to, message| {
                             let from_liar = message.signed.header.from == PartyId(liar);
