@@ -358,7 +358,7 @@ impl Mischief {
 
     fn rewrite(&self, to: PartyId, message: &Message) -> Option<Vec<u8>> {
         let step = u64::from(message.signed.header.tag.step.0);
-        let both = self.draw(&[1, step]) % 2 == 0;
+        let both = self.draw(&[1, step]).is_multiple_of(2);
         let about = if both { 9 } else { u64::from(to.0) };
         let mut body = message.body.to_vec();
         let often = [8, 20, 60][(self.draw(&[9]) % 3) as usize];
@@ -375,7 +375,7 @@ impl Mischief {
 
     fn delay(&self, to: PartyId, message: &Message) -> u32 {
         let header = &message.signed.header;
-        if self.draw(&[4]) % 3 == 0 {
+        if self.draw(&[4]).is_multiple_of(3) {
             return 0;
         }
         (self.draw(&[5, u64::from(header.tag.step.0), u64::from(header.from.0), u64::from(to.0)]) % 5) as u32
@@ -409,8 +409,8 @@ fn mischief_of_any_kind_splits_nobody() {
     });
     let mut ends = std::collections::BTreeMap::<_, u32>::new();
     for seed in 0..runs {
-        let mut case = Mischief { seed, liar: (seed % 3) as u8, robust: seed % 2 == 0, crash: None };
-        if case.draw(&[6]) % 2 == 0 {
+        let mut case = Mischief { seed, liar: (seed % 3) as u8, robust: seed.is_multiple_of(2), crash: None };
+        if case.draw(&[6]).is_multiple_of(2) {
             let victim = (case.liar + 1 + (case.draw(&[7]) % 2) as u8) % 3;
             case.crash = Some((victim, (case.draw(&[8]) % 30) as usize));
         }
