@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The database refused.
-    #[error("the database failed: {0}")]
+    #[error("the database failed: {cause}{}", remedy(.0), cause = .0)]
     Database(#[from] sqlx::Error),
     /// The schema could not be brought up to date.
     #[error("the database's schema cannot be brought up to date: {0}")]
@@ -25,7 +25,7 @@ pub enum Error {
     #[error("{0} is in use by another process: stop that one first, or choose another data directory")]
     InUse(PathBuf),
     /// A file could not be read or written.
-    #[error("{path}: {source}")]
+    #[error("{path}: {source}; check that this user may write there and that the disk has room")]
     File {
         /// Which.
         path: PathBuf,
@@ -51,9 +51,30 @@ pub enum Error {
 impl Error {
     /// Whether the same transaction may succeed when tried again.
     pub(crate) fn is_transient(&self) -> bool {
-        // SQLITE_BUSY and SQLITE_LOCKED, with any extension in the upper bytes.
-        let Error::Database(sqlx::Error::Database(error)) = self else { return false };
-        let code = error.code().and_then(|code| code.parse::<u32>().ok());
-        matches!(code.map(|code| code & 0xff), Some(5 | 6))
+        let Error::Database(error) = self else { return false };
+        matches!(primary_code(error), Some(BUSY | LOCKED))
+    }
+}
+
+// SQLite's primary result codes.
+const BUSY: u32 = 5;
+const LOCKED: u32 = 6;
+const READ_ONLY: u32 = 8;
+const INPUT_OUTPUT: u32 = 10;
+const FULL: u32 = 13;
+const CANNOT_OPEN: u32 = 14;
+
+/// SQLite's result code, if it is SQLite that failed. The upper bytes hold an extension of it.
+fn primary_code(error: &sqlx::Error) -> Option<u32> {
+    let code = error.as_database_error()?.code()?.parse::<u32>().ok()?;
+    Some(code & 0xff)
+}
+
+/// What an operator can do about it.
+fn remedy(error: &sqlx::Error) -> &'static str {
+    match primary_code(error) {
+        Some(FULL | INPUT_OUTPUT) => "; the disk does not take or give data: check that it has room and is in order",
+        Some(READ_ONLY | CANNOT_OPEN) => "; check that this user may write the data directory and the files in it",
+        _ => "",
     }
 }

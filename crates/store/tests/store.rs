@@ -238,3 +238,21 @@ async fn secrets_are_private_and_never_replaced() {
         assert_eq!(mode & 0o077, 0, "{file} is readable by others");
     }
 }
+
+#[tokio::test]
+async fn a_transaction_that_the_database_itself_rolls_back_stops_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path()).await;
+    let options = SqliteConnectOptions::new().filename(directory.path().join("ostrakon.db"));
+    let pool = SqlitePool::connect_with(options).await.unwrap();
+    // What a full disk does to whatever is written.
+    let full = "CREATE TRIGGER full BEFORE INSERT ON journal WHEN NEW.name = 'too much' \
+                BEGIN SELECT RAISE(ROLLBACK, 'the disk is full'); END";
+    sqlx::query(full).execute(&pool).await.unwrap();
+    pool.close().await;
+    for _ in 0..3 {
+        let refused = store.record("too much", b"").await.unwrap_err();
+        assert!(refused.to_string().contains("the disk is full"), "{refused}");
+        assert_eq!(store.record("little", b"first").await.unwrap(), b"first");
+    }
+}
