@@ -8,6 +8,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod cut;
+mod disk;
 mod kill;
 mod moment;
 mod proxy;

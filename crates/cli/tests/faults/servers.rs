@@ -85,6 +85,11 @@ impl Servers {
         child.kill().await.expect("it can be killed");
     }
 
+    /// The process of a server that runs.
+    pub fn process(&self, n: usize) -> u32 {
+        self.children[n].as_ref().and_then(Child::id).expect("it runs")
+    }
+
     /// Stops a server in an orderly way.
     pub async fn stop(&mut self, n: usize) {
         let mut child = self.children[n].take().expect("it runs");
