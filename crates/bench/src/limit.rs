@@ -1,29 +1,8 @@
 //! The limit: how long the work that nobody can avoid takes on this machine, all cores together.
 //!
 //! All three servers of a benchmark share one machine, so the limit of a phase is the sum, over all three, of the time that each piece of
-//! unavoidable work takes when all cores do nothing else. Nothing is counted for waiting, signatures, or the messages' latency. A
-//! table is `N` rows of `W` bytes; `T` is its size, `M = N·(W + 8)` that of a Shuffle-Pair message, which carries weights.
-//!
-//! | kind | measured as | online | preprocessing | opening |
-//! |---|---|---|---|---|
-//! | `gather` | rows fetched in random order | 6 of `W` | 12 of `W` and of 8; 2 of `W` | |
-//! | `prg` | AES-128 in counter mode, XORed into a buffer | 6·T | 34·M + 10·T | 6·T |
-//! | `hash` | BLAKE3 | 12·T | 12·M + 2·T | 1·T |
-//! | `copy` | one buffer XORed into another | 6·T | 12·M + 12·M + 2·T | 3·T + 2·T |
-//! | `aead` | AES-128-GCM, sealing and opening records of 16 KiB | 3·T | 6·M | 1·T |
-//! | `loopback` | TCP on loopback, written and read | 3·T | 6·M | 1·T |
-//! | `gf64` | local terms of the check | | 18 | |
-//! | `permutation` | sampling | | 6 | |
-//!
-//! **Online**: both members of a pair compute its δ (gather, mask). Each δ is hashed by its sender, by the member that sends the digest, and
-//! by its receiver; β by all three, who vote for it. A table that travels is copied into the records and out of them.
-//!
-//! **Preprocessing**: each of six messages takes a gather and a fresh stream, each of six new shares a gather and two XORs. Of the twelve
-//! shares that are permuted ten come from streams, four of them with a mask (T); two more masks end in the last table. The check needs the shares of four
-//! tables at each party (those between two stages serve two checks), of which eighteen come from streams, four with a mask. Each
-//! message is hashed by its sender and its receiver, the last table by both its holders.
-//!
-//! **Opening**: each party adds up three shares of α_out, of which six are streams in all; the seventh, a table, travels to P0, which hashes it.
+//! unavoidable work takes when all cores do nothing else. Nothing is counted for waiting, signatures, or the messages' latency. Which
+//! work that is, and why, is in `docs/benchmarks.md`, "Benchmark limit"; the methods of [`Work`] are its table.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
