@@ -11,6 +11,9 @@ use ostrakon_crypto::VerifyingKey;
 /// How long a participant counts as present after it last said so, in milliseconds.
 pub const LASTING_MS: u64 = 30_000;
 
+/// Within so many milliseconds a participant that is still there has said so again.
+pub const RENEWED_MS: u64 = 11_000;
+
 /// The table is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
@@ -51,6 +54,16 @@ impl Presence {
         Ok(())
     }
 
+    /// Notes that a participant had a slot in an epoch that was sealed without a submission of its. Unless it said only a moment ago that it
+    /// is there, it has left: counting it would send others to another server, and give it slots that stay empty.
+    pub fn missed(&mut self, room: &RoomId, key: &VerifyingKey, now: u64) {
+        if let Some(visits) = self.rooms.get_mut(room)
+            && visits.get(key).is_some_and(|visit| visit.until + RENEWED_MS < now + LASTING_MS)
+        {
+            visits.remove(key);
+        }
+    }
+
     /// How many are there.
     pub fn count(&self, room: &RoomId, now: u64) -> u32 {
         let visits = self.rooms.get(room).into_iter().flat_map(BTreeMap::values);
@@ -78,6 +91,17 @@ mod tests {
 
     fn key(n: u8) -> VerifyingKey {
         VerifyingKey([n; 32])
+    }
+
+    #[test]
+    fn who_hands_in_nothing_and_says_nothing_has_left() {
+        let mut presence = Presence::default();
+        presence.note(ROOM, key(1), 0, 9).unwrap();
+        presence.note(ROOM, key(2), 5_000, 9).unwrap();
+        for gone in [key(1), key(2), key(3)] {
+            presence.missed(&ROOM, &gone, RENEWED_MS + 1);
+        }
+        assert_eq!(presence.present(&ROOM, RENEWED_MS + 1), [key(2)], "it has said so a moment ago");
     }
 
     #[test]

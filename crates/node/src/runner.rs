@@ -26,6 +26,7 @@ use ostrakon_party::{Instance, InstanceKind, Length, PartyId, wire};
 use ostrakon_store::{Error, NewEntry};
 
 use crate::agree::ControlStep;
+use crate::clock;
 use crate::config::SERVERS;
 use crate::core::Core;
 use crate::epochs::{self, Conclusion, LONGEST_VERDICT, Tally, Verdict};
@@ -143,7 +144,13 @@ async fn slots(core: &Core, epoch: EpochId) -> Result<Vec<SlotState>, Error> {
         owner: row.key,
         submission: submissions.remove(&row.slot),
     };
-    Ok(assigned.into_iter().map(state).collect())
+    let slots: Vec<SlotState> = assigned.into_iter().map(state).collect();
+    let now = clock::now_ms();
+    let mut presence = core.presence.lock().expect("no panic while held");
+    for slot in slots.iter().filter(|slot| slot.submission.is_none()) {
+        presence.missed(&epoch.room, &slot.owner, now);
+    }
+    Ok(slots)
 }
 
 async fn keep_faults(core: &Core, result: &Result<Opened, Stopped>) {
