@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub const PAYLOAD_BYTES: std::ops::RangeInclusive<u32> = 32..=4096;
 /// Smallest and largest number of slots of an epoch.
 pub const CAPACITY: std::ops::RangeInclusive<u32> = 3..=1 << 20;
+/// Largest table in bytes, slots times the width of a row: a mark may hold one, and a database takes no value of a gigabyte.
+pub const TABLE_BYTES: u64 = 400 << 20;
 /// Longest room name in bytes of UTF-8.
 pub const NAME_BYTES: usize = 200;
 
@@ -101,6 +103,15 @@ impl RoomDescriptor {
                 self.capacity
             ));
         }
+        let table = u64::from(self.capacity) * (u64::from(self.payload) + crate::row::REDUNDANCY as u64);
+        if table > TABLE_BYTES {
+            return complain(format!(
+                "{} slots of {} bytes make a table of more than {} MiB: take fewer slots or shorter messages",
+                self.capacity,
+                self.payload,
+                TABLE_BYTES >> 20
+            ));
+        }
         if self.seconds == 0 || self.seconds > 7 * 24 * 3600 {
             return complain(format!("an epoch must last 1 second to 7 days, not {} seconds", self.seconds));
         }
@@ -163,5 +174,59 @@ impl Servers {
             transcript.field(&key.0);
         }
         transcript.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn room() -> RoomDescriptor {
+        RoomDescriptor {
+            name: "r".into(),
+            engine: EngineKind::Ruffle,
+            mode: Mode::Fair,
+            payload: 64,
+            capacity: 12,
+            seconds: 5,
+            minimum: 2,
+            nonce: [0; 16],
+        }
+    }
+
+    #[test]
+    fn every_limit_is_named() {
+        assert_eq!(room().validate(), Ok(()));
+        let bad = [
+            (RoomDescriptor { name: " ".into(), ..room() }, "name"),
+            (RoomDescriptor { payload: 33, ..room() }, "multiple of 8"),
+            (RoomDescriptor { payload: 4104, ..room() }, "multiple of 8"),
+            (RoomDescriptor { capacity: 2, minimum: 1, ..room() }, "slots"),
+            (RoomDescriptor { capacity: 1 << 20, payload: 4096, ..room() }, "table"),
+            (RoomDescriptor { seconds: 0, ..room() }, "epoch"),
+            (RoomDescriptor { minimum: 9, ..room() }, "anonymity set"),
+        ];
+        for (room, word) in bad {
+            let error = room.validate().unwrap_err();
+            assert!(error.0.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_setting_is_part_of_the_name() {
+        let names = [
+            room().id(),
+            RoomDescriptor { name: "s".into(), ..room() }.id(),
+            RoomDescriptor { mode: Mode::Robust, ..room() }.id(),
+            RoomDescriptor { payload: 72, ..room() }.id(),
+            RoomDescriptor { capacity: 13, ..room() }.id(),
+            RoomDescriptor { seconds: 6, ..room() }.id(),
+            RoomDescriptor { minimum: 3, ..room() }.id(),
+            RoomDescriptor { nonce: [1; 16], ..room() }.id(),
+        ];
+        let distinct: std::collections::BTreeSet<_> = names.iter().collect();
+        assert_eq!(distinct.len(), names.len());
+        assert_eq!(RoomId::from_hex(&names[0].to_hex()), Some(names[0]));
+        assert_eq!(RoomId::from_hex(&names[0].to_hex()[1..]), None);
     }
 }
