@@ -40,7 +40,7 @@ pub enum Error {
     },
     /// A value in the database that this program would not have written.
     #[error(
-        "the database holds an impossible value in {0}: restore it from a backup, or start with an empty directory"
+        "the database holds an impossible value in {0}: start with an empty directory; an older copy of it would spend one-time material again"
     )]
     Corrupt(&'static str),
     /// The state does not allow this; it was checked before, so this is a bug.
