@@ -38,7 +38,7 @@ pub struct Options {
     /// The operator's name for the server.
     #[arg(long, requires_all = ["url", "address"])]
     name: Option<String>,
-    /// Origin of the public interface, as in https://ostrakon.example.
+    /// Origin of the public interface, as in `https://ostrakon.example`.
     #[arg(long, requires = "name")]
     url: Option<String>,
     /// Where the other servers reach this one, as in ostrakon.example:7100.

@@ -2,7 +2,7 @@
 //!
 //! Nothing is opened until all three servers have signed that they hold the same β_out. Each party then misses one share of α_out.
 //! P1 and P2 miss a share that a seed determines: 32 bytes, checked against the digest that both its holders stated in preprocessing. P0
-//! misses [α_out]_12, a table, checked against the digest that P1 and P2 stated. Each comes from one of two holders, one of whom is
+//! misses `[α_out]_12`, a table, checked against the digest that P1 and P2 stated. Each comes from one of two holders, one of whom is
 //! honest: once one honest party can open, all can.
 
 use bytes::Bytes;

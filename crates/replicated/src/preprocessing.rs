@@ -163,7 +163,7 @@ pub fn stated(body: &[u8], member: u8, pair: Pair) -> PairStatement {
 type Shuffled = ([Stage; 3], [[ostrakon_party::SignedHeader; 2]; 2], Option<Vec<u8>>);
 
 /// Three Shuffle-Pairs (Fig. 3). Returns the tables to check, the signed headers of both messages of the own stages, and, at P1 and P2,
-/// the share [α_out]_12.
+/// the share `[α_out]_12`.
 async fn shuffle(run: &Run, spec: &BatchSpec, seeds: &BatchSeeds) -> Result<Shuffled, Stop> {
     let mut headers = Vec::new();
     let mut stages = Vec::new();
@@ -200,7 +200,7 @@ async fn shuffle(run: &Run, spec: &BatchSpec, seeds: &BatchSeeds) -> Result<Shuf
     Ok((stages, headers, last))
 }
 
-/// Compares what the two members of every pair say they exchanged. Returns the digest of [α_out]_12 if P1 and P2 state the
+/// Compares what the two members of every pair say they exchanged. Returns the digest of `[α_out]_12` if P1 and P2 state the
 /// same; if not, the opened seeds will tell who is wrong.
 fn compare_transcripts(run: &Run, transcripts: &[Received; 3]) -> Result<Option<Digest>, Stop> {
     let decoded: Vec<TranscriptStatement> = transcripts

@@ -14,11 +14,11 @@ pub enum Purpose {
     Permutation,
     /// The mask R_ij.
     Mask,
-    /// The share [α]_ij of the input masks, or the slots that it is made of.
+    /// The share `[α]_ij` of the input masks, or the slots that it is made of.
     Inputs,
-    /// The share [r]_ij of the check weights.
+    /// The share `[r]_ij` of the check weights.
     Weights,
-    /// The fresh share [T']_ij that stage 0, 1 or 2 gives the pair.
+    /// The fresh share `[T']_ij` that stage 0, 1 or 2 gives the pair.
     Reshare(usize),
     /// Zero-shares that mask local sums.
     Zero,

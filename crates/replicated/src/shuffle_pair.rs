@@ -1,7 +1,7 @@
 //! Shuffle-Pair (Ruffle appendix B, Fig. 9; Laur, Willemson and Zhang): one pair permutes a shared table.
 //!
 //! With pair {i, j} and third party k: member m ∈ {i, j} sends the other one `ρ_m = π_ij([T]_mk) ⊕ [T']_mk`, where the fresh
-//! share [T']_mk is derived by m and k; then `[T']_ij = π_ij([T]_ij) ⊕ ρ_i ⊕ ρ_j`. The weights move with their rows.
+//! share `[T']_mk` is derived by m and k; then `[T']_ij = π_ij([T]_ij) ⊕ ρ_i ⊕ ρ_j`. The weights move with their rows.
 
 use std::sync::Arc;
 

@@ -21,11 +21,11 @@ pub struct Stock {
     pub seeds: BatchSeeds,
     /// All parties' signed statements about the pairs' seeds.
     pub statements: [Statement; 3],
-    /// All parties' signed statements about the messages of the preprocessing; those of P1 and P2 state the digest of [α_out]_12.
+    /// All parties' signed statements about the messages of the preprocessing; those of P1 and P2 state the digest of `[α_out]_12`.
     pub transcripts: [Statement; 3],
-    /// The rows of [α_out]_12; P0 has none.
+    /// The rows of `[α_out]_12`; P0 has none.
     pub last: Option<Bytes>,
-    /// The digest of [α_out]_12, stated by P1 and P2.
+    /// The digest of `[α_out]_12`, stated by P1 and P2.
     pub last_digest: Digest,
     party: u8,
     permutations: [OnceLock<Vec<u32>>; 2],
@@ -75,7 +75,7 @@ impl Stock {
         }
     }
 
-    /// Bytes for a file that only this server may read: a header, then the rows of [α_out]_12 where there are any.
+    /// Bytes for a file that only this server may read: a header, then the rows of `[α_out]_12` where there are any.
     pub fn to_bytes(&self) -> Vec<u8> {
         let seed = |pair| *self.seeds.of(pair).expose();
         let header = wire::encode(&Encoded {
