@@ -27,7 +27,8 @@ use crate::announcement::{Announcement, Body, MOST_SLOTS};
 use crate::config::SERVERS;
 use crate::interface::{LastEpoch, MixingPhase};
 
-/// The server that opens and closes epochs and plans batches. It can delay, and nothing else.
+/// The server that opens and closes epochs and plans batches. It can delay, and it can close an epoch before it has delivered somebody's
+/// slot (`SECURITY.md`, limits); it learns nothing by either.
 pub const SCHEDULER: PartyId = PartyId(0);
 /// Rooms that one server may create.
 pub const MOST_ROOMS: usize = 1000;
