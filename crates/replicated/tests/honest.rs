@@ -3,6 +3,7 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use common::*;
 use futures::FutureExt;
@@ -11,7 +12,7 @@ use ostrakon_replicated::Stock;
 use ostrakon_replicated::cost;
 use ostrakon_replicated::epoch::{self, Opened, Unmixed};
 use ostrakon_replicated::messages::Kind;
-use ostrakon_testkit::Network;
+use ostrakon_testkit::{Network, Wire};
 
 fn boards(opened: Vec<Option<Result<Opened, Unmixed>>>) -> Vec<Opened> {
     opened.into_iter().map(|opened| opened.expect("not waiting").expect("not stopped")).collect()
@@ -98,6 +99,40 @@ fn the_shuffle_takes_two_rounds() {
     assert_eq!([Kind::Delta02, Kind::Delta02Digest, Kind::Delta01].map(depth), [vote + 1; 3]);
     assert_eq!([Kind::Delta01Digest, Kind::Delta12, Kind::Delta12Digest].map(depth), [vote + 2; 3]);
     assert_eq!(depth(Kind::Ready), vote + 3, "verification");
+}
+
+/// On links of 40 ms an epoch takes as long as its rounds, from lists to the opened table: nine.
+#[test]
+fn an_epoch_takes_nine_rounds_of_latency() {
+    let deployment = Deployment::new(8);
+    let epoch = epoch_of(batch(1, 8, 48), 1, false);
+    let stock = deployment.stock(epoch.batch);
+    let slots = deployment.slots(&stock, &epoch, &rows_of([0, 1, 2], 48));
+    let network = Network::default();
+    let latency = Duration::from_millis(40);
+    network.wires(Wire { latency, bytes_per_second: u64::MAX });
+    boards(deployment.epoch(&network, &stock, epoch, |_| slots.clone(), &Default::default()));
+    let rounds = network.elapsed().as_millis() / latency.as_millis();
+    assert_eq!(rounds, 9);
+}
+
+/// On narrow links an epoch takes at least the three tables that follow each other (δ_02, δ_12, the share of α_out for P0), and less
+/// than all its bytes one after another.
+#[test]
+fn an_epoch_takes_the_time_of_its_longest_chain_of_tables() {
+    let deployment = Deployment::new(9);
+    let epoch = epoch_of(batch(1, 64, 272), 1, false);
+    let stock = deployment.stock(epoch.batch);
+    let slots = deployment.slots(&stock, &epoch, &rows_of([0, 1, 2], 272));
+    let network = Network::default();
+    let bytes_per_second = 100_000;
+    network.wires(Wire { latency: Duration::ZERO, bytes_per_second });
+    boards(deployment.epoch(&network, &stock, epoch, |_| slots.clone(), &Default::default()));
+    let seconds = |bytes: u64| Duration::from_secs_f64(bytes as f64 / bytes_per_second as f64);
+    let all: u64 = network.sent().iter().map(|(_, m)| m.body.len() as u64).sum();
+    let table = epoch.batch.shape.bytes() as u64;
+    assert!(network.elapsed() >= seconds(3 * table), "{:?}", network.elapsed());
+    assert!(network.elapsed() < seconds(all), "{:?}", network.elapsed());
 }
 
 fn permutations() -> BTreeMap<Vec<u32>, usize> {

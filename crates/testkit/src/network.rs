@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::{BoxFuture, poll_fn};
@@ -14,8 +15,46 @@ type Address = (PartyId, PartyId, Tag);
 /// For each message with its recipient: how often the world comes to rest before it arrives.
 type Schedule = Box<dyn FnMut(PartyId, &Message) -> u32 + Send>;
 
+/// What every link of a network is like, in each direction.
+#[derive(Clone, Copy, Debug)]
+pub struct Wire {
+    /// How long a byte is under way.
+    pub latency: Duration,
+    /// How many bytes of message bodies pass in a second; a message waits for those sent before it.
+    pub bytes_per_second: u64,
+}
+
+/// Messages under way on wires, by virtual time.
+#[derive(Default)]
+struct Wires {
+    wire: Option<Wire>,
+    now: Duration,
+    busy_until: BTreeMap<(PartyId, PartyId), Duration>,
+    under_way: BTreeMap<(Duration, u64), (PartyId, Message)>,
+    sent: u64,
+}
+
+impl Wires {
+    fn send(&mut self, wire: Wire, to: PartyId, message: Message) {
+        let busy_until = self.busy_until.entry((message.signed.header.from, to)).or_default();
+        let seconds = message.body.len() as f64 / wire.bytes_per_second as f64;
+        *busy_until = self.now.max(*busy_until) + Duration::from_secs_f64(seconds);
+        self.under_way.insert((*busy_until + wire.latency, self.sent), (to, message));
+        self.sent += 1;
+    }
+
+    /// The messages that arrive next, at one time, to which the clock moves.
+    fn next(&mut self) -> Vec<(PartyId, Message)> {
+        let Some((&(at, _), _)) = self.under_way.first_key_value() else { return Vec::new() };
+        self.now = at;
+        let later = self.under_way.split_off(&(at + Duration::from_nanos(1), 0));
+        std::mem::replace(&mut self.under_way, later).into_values().collect()
+    }
+}
+
 #[derive(Default)]
 struct State {
+    wires: Wires,
     delivered: BTreeMap<Address, VecDeque<Message>>,
     offered: BTreeMap<Address, Message>,
     held_back: Vec<(u32, PartyId, Message)>,
@@ -52,9 +91,11 @@ impl State {
             Some(saboteur) => saboteur.tamper(to, message),
         };
         for message in fate.now {
-            match self.schedule.as_mut().map_or(0, |schedule| schedule(to, &message)) {
-                0 => self.deliver(to, message),
-                rests => self.held_back.push((rests, to, message)),
+            let rests = self.schedule.as_mut().map_or(0, |schedule| schedule(to, &message));
+            match (rests, self.wires.wire) {
+                (0, None) => self.deliver(to, message),
+                (0, Some(wire)) => self.wires.send(wire, to, message),
+                _ => self.held_back.push((rests, to, message)),
             }
         }
         self.held_back.extend(fate.later.into_iter().map(|message| (1, to, message)));
@@ -83,6 +124,17 @@ impl Network {
     /// Lets an adversary order the messages: each arrives after the world has come to rest as often as `schedule` says.
     pub fn schedule(&self, schedule: impl FnMut(PartyId, &Message) -> u32 + Send + 'static) {
         self.state().schedule = Some(Box::new(schedule));
+    }
+
+    /// Gives every link a latency and a bandwidth. The world then has a clock ([`Network::elapsed`]), which jumps from arrival to
+    /// arrival; computing takes no time on it.
+    pub fn wires(&self, wire: Wire) {
+        self.state().wires.wire = Some(wire);
+    }
+
+    /// The virtual time that has passed.
+    pub fn elapsed(&self) -> Duration {
+        self.state().wires.now
     }
 
     /// Puts a message onto the network, as a corrupt party may, that arrives after the world has come to rest `rests` times.
@@ -117,6 +169,11 @@ impl Network {
     /// may have changed anything.
     pub(crate) fn nudge(&self) -> bool {
         let mut state = self.state();
+        let arriving = state.wires.next();
+        if !arriving.is_empty() {
+            arriving.into_iter().for_each(|(to, message)| state.deliver(to, message));
+            return true;
+        }
         if let Some(next) = state.held_back.iter().map(|(rests, _, _)| *rests).min() {
             let (due, later) =
                 std::mem::take(&mut state.held_back).into_iter().partition(|(rests, _, _)| *rests == next);
