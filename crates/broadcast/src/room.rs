@@ -9,7 +9,7 @@ pub const PAYLOAD_BYTES: std::ops::RangeInclusive<u32> = 32..=4096;
 /// Smallest and largest number of slots of an epoch.
 pub const CAPACITY: std::ops::RangeInclusive<u32> = 3..=1 << 20;
 /// Largest table in bytes, slots times the width of a row: a mark may hold one, and a database takes no value of a gigabyte.
-pub const TABLE_BYTES: u64 = 400 << 20;
+pub const TABLE_BYTES: u64 = 256 << 20;
 /// Longest room name in bytes of UTF-8.
 pub const NAME_BYTES: usize = 200;
 

@@ -26,7 +26,7 @@ use crate::interface::{
     Presence, PresenceAnswer, RoomInfo, RoomState, ServerInfo, ServersInfo, ServiceError, Status, SubmissionRequest,
 };
 use crate::material::Material;
-use crate::rooms::{Collecting, MOST_TABLE_BYTES, Room, World, table_bytes};
+use crate::rooms::{Collecting, Room, World};
 use crate::scheduling;
 
 /// Entries of a board in one answer at most, and their bytes, roughly.
@@ -92,11 +92,6 @@ impl Core {
     pub(crate) async fn create_room(self: &Arc<Self>, room: NewRoom) -> Result<RoomInfo, ServiceError> {
         let descriptor = room.descriptor(clock::random());
         descriptor.validate().map_err(|error| ServiceError::Refused(error.to_string()))?;
-        let bytes = table_bytes(ostrakon_broadcast::engine::Shape::of(&descriptor));
-        if bytes > MOST_TABLE_BYTES {
-            let text = format!("slots times message size make {bytes} bytes; at most {MOST_TABLE_BYTES} are possible");
-            return Err(ServiceError::Refused(text));
-        }
         let id = descriptor.id();
         self.announce_and_wait(Body::RoomCreated(descriptor)).await?;
         self.room_info(&id)

@@ -12,7 +12,7 @@
 //! * what is valid never depends on anything that a concurrent announcement changes.
 //!
 //! **Bounds.** A server may create [`MOST_ROOMS`] rooms; [`BATCHES_KEPT`] batches are remembered; an epoch has at most as
-//! many slots as the room's capacity; a table has at most [`MOST_TABLE_BYTES`].
+//! many slots as the room's capacity.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,8 +32,6 @@ use crate::interface::{LastEpoch, MixingPhase};
 pub const SCHEDULER: PartyId = PartyId(0);
 /// Rooms that one server may create.
 pub const MOST_ROOMS: usize = 1000;
-/// Bytes of an epoch's table at most.
-pub const MOST_TABLE_BYTES: u64 = 256 << 20;
 /// Batches that are remembered, counted back from the newest. Older ones can no longer be used.
 pub const BATCHES_KEPT: u64 = 1000;
 
@@ -301,9 +299,6 @@ impl World {
 
     fn judge_new_room(&self, author: PartyId, descriptor: &RoomDescriptor) -> Result<Option<Change>, Invalid> {
         descriptor.validate().map_err(|_| Invalid("a room's settings must be within the limits"))?;
-        if table_bytes(Shape::of(descriptor)) > MOST_TABLE_BYTES {
-            return Err(Invalid("a room's capacity times its message size is too large"));
-        }
         let id = descriptor.id();
         if self.rooms.contains_key(&id) {
             return Ok(None);
@@ -499,11 +494,6 @@ impl World {
         let matching = self.rooms.iter().filter(move |(_, room)| Shape::of(&room.descriptor) == shape);
         matching.map(|(id, _)| *id)
     }
-}
-
-/// Bytes of a table.
-pub fn table_bytes(shape: Shape) -> u64 {
-    u64::from(shape.rows) * u64::from(shape.width)
 }
 
 #[cfg(test)]
