@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use ostrakon_api::{Options, Problem, router};
 use ostrakon_broadcast::Engine;
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
-use ostrakon_node::config::{Config, ServerConfig, StockTargets};
+use ostrakon_node::config::{Config, Limits, ServerConfig, StockTargets};
 use ostrakon_node::{EngineProvider, Service, SetUp};
 use ostrakon_party::{Party, SessionId};
 use tower::ServiceExt;
@@ -56,6 +56,7 @@ async fn server() -> (Router, Service, tempfile::TempDir) {
         http: any,
         mesh: any,
         stock: StockTargets::default(),
+        limits: Limits::default(),
         servers: (1..=3).map(card).collect(),
     };
     let service = Service::start(config, Arc::new(Lonely)).await.unwrap();

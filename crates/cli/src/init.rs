@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_crypto::{SigningKey, VerifyingKey};
-use ostrakon_node::config::{Config, SERVERS, ServerConfig, StockTargets};
+use ostrakon_node::config::{Config, Limits, SERVERS, ServerConfig, StockTargets};
 
 use crate::site::{Ports, Site};
 use crate::{edge, output, secret};
@@ -127,6 +127,7 @@ fn configure(directory: &Path, options: &Options) -> Result<()> {
         http: options.http,
         mesh: options.mesh,
         stock: StockTargets::default(),
+        limits: Limits::default(),
         servers,
     };
     write_config(directory, &config)?;

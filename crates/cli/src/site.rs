@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use ostrakon_node::config::{Config, ServerConfig, StockTargets};
+use ostrakon_node::config::{Config, Limits, ServerConfig, StockTargets};
 
 use crate::client::Connection;
 use crate::init::{self, CONFIG};
@@ -110,6 +110,7 @@ impl Site {
                 http: listen(ports.http[i]),
                 mesh: listen(ports.mesh[i]),
                 stock: StockTargets::default(),
+                limits: Limits::default(),
                 servers: cards.clone(),
             };
             init::write_config(&directory.join(name), &config)?;

@@ -9,6 +9,8 @@ use ostrakon_party::PartyId;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
+pub use crate::limits::Limits;
+
 /// Servers of a deployment.
 pub const SERVERS: usize = 3;
 
@@ -31,6 +33,9 @@ pub struct Config {
     /// How much is prepared ahead.
     #[serde(default)]
     pub stock: StockTargets,
+    /// How much clients may ask of this server.
+    #[serde(default)]
+    pub limits: Limits,
     /// All servers, this one included, by party number; the same in every server's file.
     pub servers: Vec<ServerConfig>,
 }
@@ -131,7 +136,7 @@ impl Config {
         if self.stock.ready == 0 {
             return complain("`stock.ready` must be at least 1: without stock no epoch can open".into());
         }
-        Ok(())
+        self.limits.check()
     }
 
     /// This server's number.
@@ -202,6 +207,7 @@ mod tests {
             http: "127.0.0.1:7001".parse().unwrap(),
             mesh: "127.0.0.1:7101".parse().unwrap(),
             stock: StockTargets::default(),
+            limits: Limits::default(),
             servers: (0..3).map(server).collect(),
         }
     }

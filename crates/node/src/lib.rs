@@ -21,6 +21,7 @@ mod epochs;
 mod intake;
 pub mod interface;
 mod journal;
+mod limits;
 mod material;
 mod metrics;
 mod presence;

@@ -26,6 +26,7 @@ use crate::interface::{
     Presence, PresenceAnswer, RoomInfo, RoomState, ServerInfo, ServersInfo, ServiceError, Status, SubmissionRequest,
 };
 use crate::material::Material;
+use crate::presence::{Bound, Full, Visitor};
 use crate::rooms::{Collecting, Room, World};
 use crate::scheduling;
 
@@ -113,7 +114,18 @@ impl Core {
         Ok(())
     }
 
-    pub(crate) fn presence(&self, id: RoomId, presence: &Presence) -> Result<PresenceAnswer, ServiceError> {
+    pub(crate) fn room_size(&self, id: &RoomId) -> Option<(u32, u32)> {
+        let world = self.world();
+        let descriptor = &world.rooms.get(id)?.descriptor;
+        Some((descriptor.capacity, descriptor.seconds))
+    }
+
+    pub(crate) fn presence(
+        &self,
+        id: RoomId,
+        presence: &Presence,
+        origin: Option<u64>,
+    ) -> Result<PresenceAnswer, ServiceError> {
         let capacity = {
             let world = self.world();
             let room = world.rooms.get(&id).ok_or_else(no_room)?;
@@ -129,9 +141,16 @@ impl Core {
         if !presence.key.verifies(&presence_digest(&id, presence.time, self.me()), &presence.signature) {
             return Err(ServiceError::Forbidden("the signature is not the key's on this room, time and server".into()));
         }
-        let full =
-            |_| ServiceError::Busy("the room has as many participants as slots; try another server, or later".into());
-        self.presence.lock().expect("no panic while held").note(id, presence.key, now, capacity).map_err(full)?;
+        let bound = Bound { all: capacity, of_origin: self.config.limits.share(capacity) };
+        let visitor = Visitor { key: presence.key, origin };
+        self.presence.lock().expect("no panic while held").note(id, visitor, now, bound).map_err(|full| {
+            ServiceError::Busy(match full {
+                Full::Room => "the room has as many participants as slots; try another server, or later".into(),
+                Full::Share => {
+                    "too many participants of this address are in the room; try another server, or later".into()
+                }
+            })
+        })?;
         Ok(PresenceAnswer { home: true })
     }
 

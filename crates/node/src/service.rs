@@ -111,7 +111,26 @@ impl Service {
     /// # Errors
     /// `NotFound`; `Conflict` if the room is closed; `Forbidden` for a wrong signature or time; `Busy` if the room is full.
     pub async fn presence(&self, room: RoomId, presence: Presence) -> Result<PresenceAnswer, ServiceError> {
-        self.0.core()?.presence(room, &presence)
+        self.presence_from(room, presence, None).await
+    }
+
+    /// Like [`Service::presence`], for a participant who shares a limited part of the room with all others of the same
+    /// `origin`: a number that stands for an address, and tells nothing about it.
+    ///
+    /// # Errors
+    /// As [`Service::presence`]; `Busy` also if that part of the room is full.
+    pub async fn presence_from(
+        &self,
+        room: RoomId,
+        presence: Presence,
+        origin: Option<u64>,
+    ) -> Result<PresenceAnswer, ServiceError> {
+        self.0.core()?.presence(room, &presence, origin)
+    }
+
+    /// How many slots a room has, and how many seconds an epoch; `None` if there is no such room here.
+    pub fn room_size(&self, room: &RoomId) -> Option<(u32, u32)> {
+        self.0.core().ok()?.room_size(room)
     }
 
     /// How the room stands, as soon as its version is above `after`, and after `wait` (at most [`LONGEST_WAIT`]) anyway.

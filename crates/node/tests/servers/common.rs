@@ -11,7 +11,7 @@ use ostrakon_broadcast::ruffle::client::RuffleClient;
 use ostrakon_broadcast::{Archive, ClientEngine, Content, EpochContext, RowFormat};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_net::Timing;
-use ostrakon_node::config::{ServerConfig, StockTargets};
+use ostrakon_node::config::{Limits, ServerConfig, StockTargets};
 use ostrakon_node::interface::{CollectPhase, IssueRequest, NewRoom, Presence, Status, SubmissionRequest};
 use ostrakon_node::{Config, EngineProvider, RuffleProvider, Service, ServiceError};
 use ostrakon_party::{PartyId, SessionId};
@@ -93,6 +93,7 @@ pub fn configs(directory: &Path) -> Vec<Config> {
             http: "127.0.0.1:1".parse().unwrap(),
             mesh: addresses[usize::from(party)],
             stock: StockTargets { ready: 2, ..StockTargets::default() },
+            limits: Limits::default(),
             servers: servers.clone(),
         }
     };
