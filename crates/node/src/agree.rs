@@ -21,7 +21,6 @@ use ostrakon_store::FaultRow;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
 use crate::announcement::{Announcement, Body, LONGEST};
-use crate::clock;
 use crate::config::SERVERS;
 use crate::core::Core;
 use crate::rooms::Invalid;
@@ -99,8 +98,9 @@ impl Core {
         let permit = Arc::clone(&self.logs.window).acquire_owned().await.map_err(|_| AnnounceError::Stopping)?;
         let core = Arc::clone(self);
         // On a task of its own: if the caller goes away half-way, disk and memory must not differ.
-        let task = tokio::spawn(async move { core.announce_now(body, permit).await });
-        task.await.map_err(|_| AnnounceError::Stopping)?
+        let (done, result) = oneshot::channel();
+        self.platform.spawn(Box::pin(async move { drop(done.send(core.announce_now(body, permit).await)) }));
+        result.await.map_err(|_| AnnounceError::Stopping)?
     }
 
     async fn announce_now(
@@ -113,7 +113,7 @@ impl Core {
         let after = *self.logs.delivered.borrow();
         let number = after[self.me().index()];
         let announcement = Announcement { after, body };
-        let now = clock::now_ms();
+        let now = self.platform.now_ms();
         let Some(change) = self.world().judge(self.me(), number, &announcement, now)? else {
             // It is so already.
             let _ = done.send(());
@@ -205,7 +205,7 @@ pub(crate) async fn follow(core: Arc<Core>, author: PartyId) {
             }
             Err(End::Store(error)) => {
                 tracing::error!(%error, "announcements cannot be recorded; trying again");
-                tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                core.platform.sleep(std::time::Duration::from_secs(1)).await;
             }
         }
     }
@@ -294,7 +294,7 @@ async fn deliver(core: &Arc<Core>, author: PartyId, number: u64, received: &Rece
         drop(delivered.wait_for(known).await);
     }
     let turn = core.logs.turn.lock().await;
-    let now = clock::now_ms();
+    let now = core.platform.now_ms();
     let judged = match &decoded {
         Ok(announcement) => core.world().judge(author, number, announcement, now),
         Err(_) => Err(Invalid("an announcement must be well formed")),
@@ -317,7 +317,7 @@ async fn deliver(core: &Arc<Core>, author: PartyId, number: u64, received: &Rece
 
 impl Core {
     pub(crate) async fn keep_fault(&self, culprit: PartyId, what: &str, evidence: Vec<u8>) {
-        let row = FaultRow { seen_at: clock::now_ms(), culprit, what: what.to_owned(), evidence };
+        let row = FaultRow { seen_at: self.platform.now_ms(), culprit, what: what.to_owned(), evidence };
         if let Err(error) = self.store.keep_fault(&row).await {
             tracing::error!(%error, %culprit, what, "a fault cannot be recorded");
         }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::announcement::Body;
-use crate::clock;
 use crate::core::Core;
 use crate::rooms::SCHEDULER;
 use crate::scheduling;
@@ -18,13 +17,10 @@ const DECISIONS: usize = 64;
 
 /// Conducts, until the server stops.
 pub(crate) async fn run(core: Arc<Core>) {
-    let mut beat = tokio::time::interval(BEAT);
-    beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
-        beat.tick().await;
         if core.me() == SCHEDULER {
             for _ in 0..DECISIONS {
-                let decision = scheduling::decide(&core.world(), clock::now_ms(), core.config.stock.ready);
+                let decision = scheduling::decide(&core.world(), core.platform.now_ms(), core.config.stock.ready);
                 let Some(body) = decision else { break };
                 if !announce(&core, body).await {
                     break;
@@ -34,12 +30,13 @@ pub(crate) async fn run(core: Arc<Core>) {
         for body in assignments(&core) {
             announce(&core, body).await;
         }
+        core.platform.sleep(BEAT).await;
     }
 }
 
 /// What is to be assigned now, room by room.
 fn assignments(core: &Core) -> Vec<Body> {
-    let now = clock::now_ms();
+    let now = core.platform.now_ms();
     let world = core.world();
     let mut presence = core.presence.lock().expect("no panic while held");
     let collecting = world.rooms.iter().filter(|(_, room)| room.open && room.collecting.is_some());

@@ -7,15 +7,16 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use futures::FutureExt;
 use ostrakon_broadcast::room::Servers;
 use ostrakon_broadcast::{Engine, EpochId};
-use ostrakon_net::Mesh;
 use ostrakon_party::{Party, PartyId};
-use ostrakon_store::{Change, Store};
+use ostrakon_store::Change;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::agree::Logs;
 use crate::config::Config;
+use crate::disk::Disk;
 use crate::intake::Pending;
 use crate::material::Materials;
+use crate::platform::{Links, Platform};
 use crate::presence::Presence;
 use crate::rooms::{Effect, World};
 use crate::{runner, stock};
@@ -23,10 +24,11 @@ use crate::{runner, stock};
 /// A running server.
 pub(crate) struct Core {
     pub config: Arc<Config>,
+    pub platform: Arc<dyn Platform>,
     pub party: Party,
     pub servers: Servers,
-    pub mesh: Arc<Mesh>,
-    pub store: Store,
+    pub mesh: Arc<dyn Links>,
+    pub store: Disk,
     pub engine: Arc<dyn Engine>,
     pub logs: Logs,
     pub presence: Mutex<Presence>,
@@ -93,12 +95,13 @@ impl Core {
     /// Runs something until it ends or the server stops.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut stopping = self.stopping.clone();
-        tokio::spawn(async move {
+        self.platform.spawn(Box::pin(async move {
             tokio::select! {
-                () = work => {}
+                biased;
                 _ = stopping.wait_for(|stop| *stop) => {}
+                () = work => {}
             }
-        });
+        }));
     }
 
     /// Runs the engine's work on a thread of its own, away from the threads that serve the network. `None` if `cancel`
@@ -110,19 +113,16 @@ impl Core {
     ) -> Option<T> {
         let (done, result) = oneshot::channel();
         let mut stopping = self.stopping.clone();
-        let thread = std::thread::Builder::new().name("engine".into());
-        let spawned = thread.spawn(move || {
+        let started = self.platform.spawn_engine(Box::pin(async move {
             let stop = async move { drop(stopping.wait_for(|stop| *stop).await) };
-            let result = futures::executor::block_on(async move {
-                futures::select_biased! {
-                    result = Box::pin(work.fuse()) => Some(result),
-                    () = Box::pin(cancel.fuse()) => None,
-                    () = Box::pin(stop.fuse()) => None,
-                }
-            });
+            let result = futures::select_biased! {
+                result = Box::pin(work.fuse()) => Some(result),
+                () = Box::pin(cancel.fuse()) => None,
+                () = Box::pin(stop.fuse()) => None,
+            };
             drop(done.send(result));
-        });
-        if let Err(error) = spawned {
+        }));
+        if let Err(error) = started {
             tracing::error!(%error, "no thread can be started for the engine; raise the limit on processes");
             return None;
         }

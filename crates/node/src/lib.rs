@@ -7,16 +7,16 @@
 //! * `agree` makes the servers' announcements agree; `recovery` rebuilds everything after a restart.
 //! * `stock` prepares batches, `material` serves participants from them, `runner` computes sealed epochs.
 //! * `conductor` is the beat; `intake` writes what participants hand in; `requests` answers them.
-//! * `server` and `setup` start it all.
+//! * `server` and `setup` start it all, on a [`platform`]: the clock, the threads, the links.
 //!
 //! What the engine does is its own: see [`EngineProvider`].
 
 mod agree;
 mod announcement;
-mod clock;
 mod conductor;
 pub mod config;
 mod core;
+mod disk;
 mod epochs;
 mod intake;
 pub mod interface;
@@ -24,6 +24,7 @@ mod journal;
 mod limits;
 mod material;
 mod metrics;
+pub mod platform;
 mod presence;
 mod provider;
 mod recovery;
@@ -39,6 +40,7 @@ mod stock;
 
 pub use config::Config;
 pub use interface::ServiceError;
+pub use platform::Platform;
 pub use provider::{EngineProvider, SetUp};
 pub use ruffle::RuffleProvider;
 pub use server::StartError;

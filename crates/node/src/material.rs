@@ -43,7 +43,7 @@ impl Core {
     pub(crate) async fn load_batch(&self, number: u64, shape: Shape) -> Result<Box<dyn Batch>, String> {
         let bytes = self.store.batch(number).await.map_err(|error| error.to_string())?;
         let engine = Arc::clone(&self.engine);
-        let load = tokio::task::spawn_blocking(move || engine.load(number, shape, &bytes));
-        load.await.map_err(|_| "the engine failed while it read the batch".to_owned())?
+        let load = self.platform.blocking(move || engine.load(number, shape, &bytes));
+        load.await.ok_or("the engine failed while it read the batch")?
     }
 }

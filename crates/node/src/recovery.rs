@@ -8,11 +8,12 @@ use ostrakon_broadcast::engine::Shape;
 use ostrakon_broadcast::room::{RoomDescriptor, RoomId};
 use ostrakon_crypto::Digest;
 use ostrakon_party::{Roster, wire};
-use ostrakon_store::{BatchRow, BatchState, EpochRow, EpochState, Error, Store};
+use ostrakon_store::{BatchRow, BatchState, EpochRow, EpochState, Error};
 
 use crate::announcement::Body;
 use crate::config::SERVERS;
 use crate::core::Core;
+use crate::disk::Disk;
 use crate::epochs::Conclusion;
 use crate::interface::MixingPhase;
 use crate::rooms::{BATCHES_KEPT, BatchInfo, Collecting, Computing, Held, Owner, Room, World};
@@ -20,7 +21,7 @@ use crate::runner::{self, KEPT_VERDICTS};
 use crate::stock;
 
 /// How many announcements of each server were delivered.
-pub(crate) async fn delivered(store: &Store, roster: &Roster) -> Result<[u64; SERVERS], Error> {
+pub(crate) async fn delivered(store: &Disk, roster: &Roster) -> Result<[u64; SERVERS], Error> {
     let mut counts = [0; SERVERS];
     for (author, count) in roster.parties().zip(&mut counts) {
         *count = store.delivered(author).await?;
@@ -29,7 +30,7 @@ pub(crate) async fn delivered(store: &Store, roster: &Roster) -> Result<[u64; SE
 }
 
 /// The state as the tables have it.
-pub(crate) async fn world(store: &Store) -> Result<World, Error> {
+pub(crate) async fn world(store: &Disk) -> Result<World, Error> {
     let mut world = World { version: 1, ..World::default() };
     for row in store.rooms().await? {
         let descriptor: RoomDescriptor =
@@ -56,7 +57,7 @@ fn batch(row: &BatchRow) -> BatchInfo {
     BatchInfo { shape, ready: row.ready, dropped: row.dropped, used: row.used, held }
 }
 
-async fn restore_epoch(store: &Store, world: &mut World, row: &EpochRow) -> Result<(), Error> {
+async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Result<(), Error> {
     let room = world.rooms.get_mut(&RoomId(row.room)).ok_or(Error::Corrupt("epochs.room"))?;
     room.next_epoch = room.next_epoch.max(row.number + 1);
     if let Some(outcome) = &row.outcome {

@@ -18,7 +18,6 @@ use ostrakon_store::{EntryRow, FaultRow, Intake, SubmissionRow, Taken};
 
 use crate::agree::AnnounceError;
 use crate::announcement::Body;
-use crate::clock;
 use crate::config::SERVERS;
 use crate::core::Core;
 use crate::interface::{
@@ -91,7 +90,7 @@ impl Core {
     }
 
     pub(crate) async fn create_room(self: &Arc<Self>, room: NewRoom) -> Result<RoomInfo, ServiceError> {
-        let descriptor = room.descriptor(clock::random());
+        let descriptor = room.descriptor(self.platform.random());
         descriptor.validate().map_err(|error| ServiceError::Refused(error.to_string()))?;
         let id = descriptor.id();
         self.announce_and_wait(Body::RoomCreated(descriptor)).await?;
@@ -108,9 +107,9 @@ impl Core {
     /// Announces something and gives the others a while to take notice. Without them it holds here all the same, and they
     /// will learn of it.
     async fn announce_and_wait(self: &Arc<Self>, body: Body) -> Result<(), ServiceError> {
-        let late = |_| ServiceError::Unavailable("the other servers do not answer; try again when they do".into());
-        let noticed = tokio::time::timeout(NOTICE, self.announce(body)).await.map_err(late)??;
-        drop(tokio::time::timeout(NOTICE, noticed).await);
+        let late = || ServiceError::Unavailable("the other servers do not answer; try again when they do".into());
+        let noticed = self.platform.timeout(NOTICE, self.announce(body)).await.ok_or_else(late)??;
+        self.platform.timeout(NOTICE, noticed).await;
         Ok(())
     }
 
@@ -134,7 +133,7 @@ impl Core {
             }
             room.descriptor.capacity
         };
-        let now = clock::now_ms();
+        let now = self.platform.now_ms();
         if (now / 1000).abs_diff(presence.time) > PRESENCE_SECONDS {
             return Err(ServiceError::Forbidden("the time is off by more than two minutes: set the clock".into()));
         }
@@ -157,12 +156,12 @@ impl Core {
     pub(crate) async fn status(&self, id: RoomId, after: u64, wait: Duration) -> Result<Status, ServiceError> {
         self.room_info(&id)?;
         let newer = |world: &World| world.rooms.get(&id).is_none_or(|room| room.version > after);
-        drop(tokio::time::timeout(wait, self.wait_until(newer)).await);
+        self.platform.timeout(wait, self.wait_until(newer)).await;
         self.status_now(&id)
     }
 
     fn status_now(&self, id: &RoomId) -> Result<Status, ServiceError> {
-        let now = clock::now_ms();
+        let now = self.platform.now_ms();
         let own = self.presence.lock().expect("no panic while held").count(id, now);
         let world = self.world();
         let room = world.rooms.get(id).ok_or_else(no_room)?;
@@ -216,14 +215,14 @@ impl Core {
             Taken::Recorded => {}
             Taken::Different | Taken::TooLate => return Err(epoch_over(epoch)),
         }
-        let (servers, party, randomness) = (self.servers.clone(), self.party.clone(), clock::random());
-        let closed = tokio::task::spawn_blocking(move || {
+        let (servers, party, randomness) = (self.servers.clone(), self.party.clone(), self.platform.random());
+        let closed = self.platform.blocking(move || {
             let issue = material.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.issue(slot);
             let issued = Issued { context, slot, issue };
             let sign = |digest: &_| party.sign(digest);
             Some(envelope::close(&servers, &name, &key, &exchange, &issued, randomness, sign))
         });
-        let issue = closed.await.map_err(|_| ServiceError::Internal)?.ok_or_else(|| epoch_over(epoch))?;
+        let issue = closed.await.ok_or(ServiceError::Internal)?.ok_or_else(|| epoch_over(epoch))?;
         Ok(Issue { issue })
     }
 
@@ -242,12 +241,12 @@ impl Core {
         if body.len() > limit {
             return Err(ServiceError::TooLarge { limit });
         }
-        let checked = tokio::task::spawn_blocking(move || {
+        let checked = self.platform.blocking(move || {
             let material = material.read().unwrap_or_else(PoisonError::into_inner);
             let batch = material.as_ref()?;
             Some(batch.check(&context, slot, &key, &body).map(|()| body))
         });
-        let checked = checked.await.map_err(|_| ServiceError::Internal)?.ok_or_else(|| epoch_over(epoch))?;
+        let checked = checked.await.ok_or(ServiceError::Internal)?.ok_or_else(|| epoch_over(epoch))?;
         let body = checked.map_err(|Rejected(reason)| ServiceError::Refused(reason.into()))?;
         let row = SubmissionRow { slot, key, body };
         match self.take_in(Intake::Submission { room: id.0, epoch, row }).await? {
@@ -260,7 +259,7 @@ impl Core {
     pub(crate) async fn board(&self, id: RoomId, from: u64, wait: Duration) -> Result<BoardPage, ServiceError> {
         self.room_info(&id)?;
         let longer = |world: &World| world.rooms.get(&id).is_none_or(|room| room.board_length > from);
-        drop(tokio::time::timeout(wait, self.wait_until(longer)).await);
+        self.platform.timeout(wait, self.wait_until(longer)).await;
         let mut entries: Vec<SignedEntry> = Vec::new();
         let mut bytes = 0;
         while bytes < PAGE_BYTES && entries.len() < PAGE_ENTRIES as usize {

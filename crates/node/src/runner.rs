@@ -26,7 +26,6 @@ use ostrakon_party::{Instance, InstanceKind, Length, PartyId, wire};
 use ostrakon_store::{Error, NewEntry};
 
 use crate::agree::ControlStep;
-use crate::clock;
 use crate::config::SERVERS;
 use crate::core::Core;
 use crate::epochs::{self, Conclusion, LONGEST_VERDICT, Tally, Verdict};
@@ -59,7 +58,7 @@ pub(crate) async fn compute(core: Arc<Core>, epoch: EpochId) {
                 None => tracing::error!(epoch = epoch.number, "the journal cannot be written; trying again"),
             }
         }
-        tokio::time::sleep(RETRY).await;
+        core.platform.sleep(RETRY).await;
     };
     wait_for_turn(&core, epoch).await;
     let previous = core.world().rooms.get(&epoch.room).map_or(Digest([0; 32]), |room| room.head);
@@ -67,7 +66,7 @@ pub(crate) async fn compute(core: Arc<Core>, epoch: EpochId) {
     let bytes = wire::encode(&conclusion);
     while let Err(error) = core.store.conclude_epoch(&epoch.room.0, epoch.number, &bytes).await {
         tracing::error!(epoch = epoch.number, %error, "what was found cannot be recorded; trying again");
-        tokio::time::sleep(RETRY).await;
+        core.platform.sleep(RETRY).await;
     }
     conclude(core, epoch, conclusion, false).await;
 }
@@ -105,7 +104,7 @@ async fn mix(core: &Arc<Core>, context: &EpochContext) -> Option<Result<Opened, 
     };
     let taking = Arc::clone(core);
     let number = context.batch;
-    let loaded = tokio::task::spawn_blocking(move || taking.materials.take(number)).await.ok().flatten();
+    let loaded = core.platform.blocking(move || taking.materials.take(number)).await.flatten();
     let batch = match loaded {
         Some(batch) => batch,
         None => match core.load_batch(number, context.shape).await {
@@ -116,7 +115,7 @@ async fn mix(core: &Arc<Core>, context: &EpochContext) -> Option<Result<Opened, 
             }
         },
     };
-    let journal = Arc::new(StoreJournal::new(core.store.clone()));
+    let journal = Arc::new(StoreJournal(core.store.clone()));
     let context = context.clone();
     let EpochId { room, number } = context.epoch;
     let work = async move { batch.mix(context, slots, journal).await?.open().await };
@@ -145,7 +144,7 @@ async fn slots(core: &Core, epoch: EpochId) -> Result<Vec<SlotState>, Error> {
         submission: submissions.remove(&row.slot),
     };
     let slots: Vec<SlotState> = assigned.into_iter().map(state).collect();
-    let now = clock::now_ms();
+    let now = core.platform.now_ms();
     let mut presence = core.presence.lock().expect("no panic while held");
     for slot in slots.iter().filter(|slot| slot.submission.is_none()) {
         presence.missed(&epoch.room, &slot.owner, now);
@@ -319,7 +318,7 @@ impl Ballot {
         let outcome = wire::encode(&last);
         while let Err(error) = self.core.store.settle_epoch(&room.0, number, &outcome, entry.as_ref()).await {
             tracing::error!(epoch = number, %error, "an outcome cannot be recorded; trying again");
-            tokio::time::sleep(RETRY).await;
+            self.core.platform.sleep(RETRY).await;
         }
         let counters = &self.core.counters;
         let counter = match last.outcome {

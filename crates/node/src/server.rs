@@ -3,23 +3,22 @@
 //! Start: configuration and keys, then the disk, then the links to the others. With them the set-up, at the first start. Then the
 //! state from the disk, and everything else. Until then every request is answered with what the server waits for.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use ostrakon_broadcast::room::Servers;
 use ostrakon_crypto::{Digest, SigningKey, hash};
-use ostrakon_net::{Identity, Mesh, Quota, Reach, Timing};
-use ostrakon_party::{Party, PartyId, Roster};
-use ostrakon_store::Store;
+use ostrakon_net::Reach;
+use ostrakon_party::{Channel, Party, PartyId, Roster};
 use subtle::ConstantTimeEq;
-use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
 use crate::agree::{Logs, follow};
 use crate::config::{Config, ConfigError};
 use crate::core::{Core, Counters};
+use crate::disk::Disk;
 use crate::interface::{Readiness, ServiceError};
+use crate::platform::{Links, Platform};
 use crate::provider::EngineProvider;
 use crate::{conductor, intake, metrics, recovery, setup, stock};
 
@@ -56,8 +55,9 @@ pub(crate) struct Server {
     config: Arc<Config>,
     /// Compared instead of the token, so that lengths tell nothing either.
     admin_token: Digest,
-    mesh: Arc<Mesh>,
-    store: Store,
+    platform: Arc<dyn Platform>,
+    mesh: Arc<dyn Links>,
+    store: Disk,
     core: OnceLock<Arc<Core>>,
     progress: Mutex<Progress>,
     stop: watch::Sender<bool>,
@@ -71,32 +71,21 @@ fn token_digest(token: &str) -> Digest {
 pub(crate) async fn start(
     config: Config,
     provider: Arc<dyn EngineProvider>,
-    timing: Timing,
+    platform: Arc<dyn Platform>,
 ) -> Result<Arc<Server>, StartError> {
     let seed = config.identity()?;
     let admin_token = token_digest(&config.admin_token()?);
-    let store = Store::open(&config.data).await?;
-    let address = config.mesh;
-    let listener = TcpListener::bind(address).await.map_err(|source| StartError::Listen { address, source })?;
+    let store = Disk::open(&config.data, Arc::clone(&platform)).await?;
     let keys: Vec<_> = config.servers.iter().map(|server| server.key).collect();
     // The links belong to the set-up's session for ever: what they carry bears its session itself.
     let roster = Arc::new(Roster { session: provider.setup_session(&keys), keys });
-    let addresses: BTreeMap<_, _> =
-        roster.parties().zip(&config.servers).map(|(id, server)| (id, server.address.clone())).collect();
-    let mesh = Mesh::start(ostrakon_net::Config {
-        id: config.id(),
-        roster: Arc::clone(&roster),
-        identity: Identity::from_seed(&seed),
-        listener,
-        addresses,
-        timing,
-        quota: Quota::default(),
-    })?;
+    let mesh = platform.connect(&config, Arc::clone(&roster), &seed).await?;
     let signing = Arc::new(SigningKey::from_seed(&seed));
     let server = Arc::new(Server {
         config: Arc::new(config),
         admin_token,
-        mesh: Arc::clone(&mesh),
+        platform: Arc::clone(&platform),
+        mesh,
         store,
         core: OnceLock::new(),
         progress: Mutex::new(Progress::Waiting),
@@ -104,15 +93,16 @@ pub(crate) async fn start(
     });
     let starting = Arc::clone(&server);
     let mut stopping = server.stop.subscribe();
-    tokio::spawn(async move {
+    platform.spawn(Box::pin(async move {
         tokio::select! {
+            biased;
             result = starting.begin(roster, signing, provider) => if let Err(reason) = result {
                 tracing::error!(reason, "the server cannot begin its work");
                 *starting.progress.lock().expect("no panic while held") = Progress::Failed(reason);
             },
             _ = stopping.wait_for(|stop| *stop) => {}
         }
-    });
+    }));
     Ok(server)
 }
 
@@ -125,13 +115,13 @@ impl Server {
         provider: Arc<dyn EngineProvider>,
     ) -> Result<(), String> {
         let id = self.config.id();
-        let early = Party::new(id, Arc::clone(&roster), Arc::clone(&signing), self.mesh.channel());
+        let early = Party::new(id, Arc::clone(&roster), Arc::clone(&signing), self.channel());
         let repeat = setup::was_done(&self.store);
-        let result = setup::set_up(early.clone(), &self.store, &provider).await?;
+        let result = setup::set_up(early.clone(), &self.store, &*self.platform, &provider).await?;
         let keys = roster.keys.clone();
         let servers = Servers { session: result.session, keys: keys.clone() };
         let roster = Arc::new(Roster { session: result.session, keys });
-        let party = Party::new(id, roster, signing, self.mesh.channel());
+        let party = Party::new(id, roster, signing, self.channel());
         let engine = provider.engine(party.clone(), &result.secret)?;
         let describe = |error: ostrakon_store::Error| error.to_string();
         let world = recovery::world(&self.store).await.map_err(describe)?;
@@ -140,6 +130,7 @@ impl Server {
         let (to_prepare, planned) = mpsc::unbounded_channel();
         let core = Arc::new(Core {
             config: Arc::clone(&self.config),
+            platform: Arc::clone(&self.platform),
             servers,
             mesh: Arc::clone(&self.mesh),
             store: self.store.clone(),
@@ -155,7 +146,8 @@ impl Server {
             state: Mutex::new(world),
             party,
         });
-        core.spawn(setup::help(early, self.store.clone(), provider, result.session, repeat));
+        let platform = Arc::clone(&self.platform);
+        core.spawn(setup::help(early, self.store.clone(), platform, provider, result.session, repeat));
         core.spawn(intake::run(Arc::clone(&core), arriving));
         core.spawn(stock::run(Arc::clone(&core), planned));
         recovery::take_up(&core).await.map_err(describe)?;
@@ -167,6 +159,10 @@ impl Server {
         // This is the only place where it is set.
         drop(self.core.set(core));
         Ok(())
+    }
+
+    fn channel(&self) -> Arc<dyn Channel> {
+        Arc::clone(&self.mesh) as Arc<dyn Channel>
     }
 
     /// The running server.
@@ -224,7 +220,7 @@ impl Server {
         self.stop.send_replace(true);
         self.mesh.shutdown().await;
         // Give threads and tasks a moment to see it; what they still want of the database they are refused.
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        self.platform.sleep(Duration::from_millis(50)).await;
         self.store.close().await;
     }
 }

@@ -14,6 +14,7 @@ use crate::interface::{
     Accepted, BoardPage, FaultInfo, Issue, IssueRequest, NewRoom, Presence, PresenceAnswer, Readiness, RoomInfo,
     ServersInfo, ServiceError, Status, SubmissionRequest,
 };
+use crate::platform::{Platform, System};
 use crate::provider::EngineProvider;
 use crate::server::{self, Server, StartError};
 
@@ -43,7 +44,19 @@ impl Service {
         provider: Arc<dyn EngineProvider>,
         timing: Timing,
     ) -> Result<Self, StartError> {
-        Ok(Self(server::start(config, provider, timing).await?))
+        Self::start_on(Arc::new(System::new(timing)), config, provider).await
+    }
+
+    /// Like [`Service::start`], on another platform than the operating system.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start_on(
+        platform: Arc<dyn Platform>,
+        config: Config,
+        provider: Arc<dyn EngineProvider>,
+    ) -> Result<Self, StartError> {
+        Ok(Self(server::start(config, provider, platform).await?))
     }
 
     /// Stops the server: closes its links and its disk. Requests that are under way fail.

@@ -8,11 +8,11 @@
 use std::sync::Arc;
 
 use ostrakon_party::{Instance, InstanceKind, Length, Party, SessionId, Step, Tag, wire};
-use ostrakon_store::Store;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::clock;
+use crate::disk::Disk;
+use crate::platform::Platform;
 use crate::provider::{EngineProvider, SetUp};
 
 const SEED: &str = "set-up.seed";
@@ -36,23 +36,28 @@ struct Stored {
 ///
 /// # Errors
 /// Why there can be no deployment, in words.
-pub(crate) async fn set_up(party: Party, store: &Store, provider: &Arc<dyn EngineProvider>) -> Result<SetUp, String> {
+pub(crate) async fn set_up(
+    party: Party,
+    store: &Disk,
+    platform: &dyn Platform,
+    provider: &Arc<dyn EngineProvider>,
+) -> Result<SetUp, String> {
     if let Some(stored) = store.secret(RESULT).map_err(|error| error.to_string())? {
         let stored: Stored = wire::decode(&stored).map_err(|_| "the result of the set-up is damaged".to_owned())?;
         return Ok(SetUp { session: stored.session, secret: stored.secret });
     }
-    let result = provider.set_up(party, seed(store)?).await?;
+    let result = provider.set_up(party, seed(store, platform)?).await?;
     let stored = Stored { session: result.session, secret: result.secret.clone() };
     store.keep_secret(RESULT, &Zeroizing::new(wire::encode(&stored))).map_err(|error| error.to_string())?;
     Ok(result)
 }
 
-fn seed(store: &Store) -> Result<[u8; 32], String> {
+fn seed(store: &Disk, platform: &dyn Platform) -> Result<[u8; 32], String> {
     let describe = |error: ostrakon_store::Error| error.to_string();
     if let Some(seed) = store.secret(SEED).map_err(describe)? {
         return seed.as_slice().try_into().map_err(|_| "the seed of the set-up is damaged".to_owned());
     }
-    let seed = clock::random();
+    let seed = platform.random();
     store.keep_secret(SEED, &seed).map_err(describe)?;
     Ok(seed)
 }
@@ -61,7 +66,8 @@ fn seed(store: &Store) -> Result<[u8; 32], String> {
 /// start, so this one has not sent the messages yet. Returns when nobody needs anything any more.
 pub(crate) async fn help(
     party: Party,
-    store: Store,
+    store: Disk,
+    platform: Arc<dyn Platform>,
     provider: Arc<dyn EngineProvider>,
     session: SessionId,
     repeat: bool,
@@ -83,12 +89,13 @@ pub(crate) async fn help(
         }
     };
     let again = async {
-        if repeat && let Ok(seed) = seed(&store) {
+        if repeat && let Ok(seed) = seed(&store, &*platform) {
             drop(provider.set_up(party.clone(), seed).await);
         }
         std::future::pending::<()>().await;
     };
     tokio::select! {
+        biased;
         () = heard => {}
         () = again => {}
     }
@@ -100,6 +107,6 @@ pub(crate) async fn help(
 }
 
 /// Whether the set-up had yielded its result before this start.
-pub(crate) fn was_done(store: &Store) -> bool {
+pub(crate) fn was_done(store: &Disk) -> bool {
     matches!(store.secret(RESULT), Ok(Some(_)))
 }

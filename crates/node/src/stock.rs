@@ -13,7 +13,6 @@ use ostrakon_broadcast::engine::Shape;
 use tokio::sync::mpsc;
 
 use crate::announcement::Body;
-use crate::clock;
 use crate::core::Core;
 use crate::rooms::Held;
 
@@ -47,12 +46,13 @@ async fn prepare(core: &Arc<Core>, number: u64, shape: Shape) -> Result<(), Stri
     if used >= core.config.stock.bytes {
         return Err(format!("the stock has {used} bytes, as many as `stock.bytes` allows; raise it or close rooms"));
     }
-    let work = core.engine.prepare(number, shape, clock::random());
+    let work = core.engine.prepare(number, shape, core.platform.random());
     let watching = Arc::clone(core);
-    let limit = tokio::time::sleep(LONGEST_PREPARATION);
+    let limit = core.platform.sleep(LONGEST_PREPARATION);
     let given_up = async move {
         let lost = |world: &crate::rooms::World| world.batches.get(&number).is_none_or(|info| info.dropped != 0);
         tokio::select! {
+            biased;
             () = watching.wait_until(lost) => {}
             () = limit => {}
         }

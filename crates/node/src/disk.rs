@@ -1,0 +1,98 @@
+//! The store, as this crate calls it: every call goes by way of the [`Platform`].
+
+use std::future::Future;
+use std::sync::Arc;
+
+use ostrakon_crypto::{Digest, Signature};
+use ostrakon_party::PartyId;
+use ostrakon_store::{
+    AnnouncementRow, AssignmentRow, BatchRow, Change, EntryRow, EpochRow, Error, FaultRow, Intake, NewEntry, RoomKey,
+    RoomRow, Store, SubmissionRow, Taken,
+};
+use zeroize::Zeroizing;
+
+use crate::platform::Platform;
+
+/// A server's store. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Disk {
+    store: Store,
+    platform: Arc<dyn Platform>,
+}
+
+/// Passes calls on to the store's functions of the same names.
+macro_rules! pass_on {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        impl Disk {
+            $(pub async fn $name(&self, $($argument: $type),*) -> Result<$result, Error> {
+                through(&*self.platform, self.store.$name($($argument),*)).await
+            })*
+        }
+    };
+}
+
+pass_on! {
+    add_signature(room: &RoomKey, epoch: u64, server: PartyId, signature: &Signature) -> ();
+    announce(author: PartyId, number: u64, body: &[u8], change: Option<&Change>) -> ();
+    announcements(author: PartyId, from: u64) -> Vec<AnnouncementRow>;
+    assignments(room: &RoomKey, epoch: u64) -> Vec<AssignmentRow>;
+    batch(number: u64) -> Vec<u8>;
+    batches(count: u32) -> Vec<BatchRow>;
+    board_head(room: &RoomKey) -> (u64, Option<Digest>);
+    conclude_epoch(room: &RoomKey, epoch: u64, conclusion: &[u8]) -> ();
+    delete_batch(number: u64) -> ();
+    deliver(author: PartyId, number: u64, change: Option<&Change>) -> ();
+    delivered(author: PartyId) -> u64;
+    discard_batch(number: u64) -> ();
+    entries(room: &RoomKey, from: u64, count: u32) -> Vec<EntryRow>;
+    epochs(count: u32) -> Vec<EpochRow>;
+    faults() -> Vec<FaultRow>;
+    finish_epoch(room: &RoomKey, epoch: u64, kept: u64) -> ();
+    forget_announcements(author: PartyId, below: u64) -> ();
+    keep_announcement(author: PartyId, number: u64, signed: Option<&[u8]>, body: &[u8]) -> ();
+    keep_fault(fault: &FaultRow) -> ();
+    marks() -> Vec<(String, Vec<u8>)>;
+    put_batch(number: u64, bytes: Vec<u8>) -> ();
+    record(name: &str, value: &[u8]) -> Vec<u8>;
+    rooms() -> Vec<RoomRow>;
+    settle_epoch(room: &RoomKey, epoch: u64, outcome: &[u8], entry: Option<&NewEntry>) -> ();
+    stock_bytes() -> u64;
+    submissions(room: &RoomKey, epoch: u64) -> Vec<SubmissionRow>;
+    take_in(many: &[Intake]) -> Vec<Taken>;
+}
+
+impl Disk {
+    /// Opens the store in a directory.
+    pub async fn open(directory: &std::path::Path, platform: Arc<dyn Platform>) -> Result<Self, Error> {
+        let store = through(&*platform, Store::open(directory)).await?;
+        Ok(Self { store, platform })
+    }
+
+    /// See [`Store::close`].
+    pub async fn close(&self) {
+        through(&*self.platform, self.store.close()).await;
+    }
+
+    /// See [`Store::secret`].
+    pub fn secret(&self, name: &'static str) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
+        self.store.secret(name)
+    }
+
+    /// See [`Store::keep_secret`].
+    pub fn keep_secret(&self, name: &'static str, bytes: &[u8]) -> Result<(), Error> {
+        self.store.keep_secret(name, bytes)
+    }
+
+    /// Like [`Disk::record`], and blocks the thread meanwhile.
+    pub fn record_blocking(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, Error> {
+        let mut result = None;
+        self.platform.disk_blocking(Box::pin(async { result = Some(self.store.record(name, value).await) }));
+        result.unwrap_or(Err(Error::State("the process is shutting down")))
+    }
+}
+
+async fn through<T: Send>(platform: &dyn Platform, call: impl Future<Output = T> + Send) -> T {
+    let mut result = None;
+    platform.disk(Box::pin(async { result = Some(call.await) })).await;
+    result.expect("a platform carries out what it is called for")
+}
