@@ -2,6 +2,7 @@
 
 import { HttpServer, type Server } from './api';
 import { messageLimit, roomId, serversDigest } from './cryptography';
+import type { Params } from './routes';
 import { count, oneOf, record, text } from './shape';
 
 /** What a link says, apart from where it was opened. */
@@ -46,12 +47,9 @@ const settingsShape = record({
   mode: oneOf('fair', 'robust'),
 });
 
-export const ROUTE = /^#\/room\/([0-9a-f]{32})\/([0-9a-f]{64})$/;
-
-/** The room that the address names, if it does. */
-export function pinOf(hash: string): Pin | null {
-  const [, room, servers] = ROUTE.exec(hash) ?? [];
-  return room && servers ? { room, servers } : null;
+/** The room that an address names, whose parts a route has matched. */
+export function pinOf({ room = '', servers = '' }: Params): Pin {
+  return { room, servers };
 }
 
 /**

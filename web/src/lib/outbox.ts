@@ -1,6 +1,6 @@
 // The device's key and its message for one room, kept in the browser's storage.
 
-import { t } from '../messages';
+import { t } from '../messages/common';
 import { DeviceKey, Outbox } from './cryptography';
 
 /** The part of `localStorage` that is used. */

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 
 import { fromBase64, toBase64, type Status } from './api';
-import { pinOf } from './deployment';
 import { Malformed, count, list, optional, record, text } from './shape';
 import { bytesOf, normalised } from './text';
 import type { Report } from './statuses';
@@ -46,15 +45,6 @@ test('the epoch is the home server\'s, or of any that answers', () => {
   expect(epochView([away, report({}), report({})], 0)?.present).toBe(7);
   expect(epochView([ahead, away, away], 0)).toBeNull();
   expect(epochView([], undefined)).toBeNull();
-});
-
-test('addresses that name no room are not taken for one', () => {
-  const room = 'a'.repeat(32);
-  const servers = 'b'.repeat(64);
-  expect(pinOf(`#/room/${room}/${servers}`)).toEqual({ room, servers });
-  expect(pinOf(`#/room/${room}/${servers}0`)).toBeNull();
-  expect(pinOf(`#/room/${room.toUpperCase()}/${servers}`)).toBeNull();
-  expect(pinOf('')).toBeNull();
 });
 
 test('answers of another form are refused', () => {

@@ -1,55 +1,14 @@
-// Every sentence of the page, in English. Another language is another object of the same type.
+// The participant's page.
 
-const several = (n: number, one: string, many: string) => `${n} ${n === 1 ? one : many}`;
+import { duration, several } from './words';
 
 const people = (n: number) => several(n, 'takes part', 'take part');
 
-function duration(seconds: number): string {
-  if (seconds < 90) return several(seconds, 'second', 'seconds');
-  if (seconds < 5400) return several(Math.round(seconds / 60), 'minute', 'minutes');
-  return several(Math.round(seconds / 3600), 'hour', 'hours');
-}
-
 export const en = {
-  language: 'en',
-  name: 'Ostrakon',
-  skip: 'Skip to the content',
-
-  start: {
-    title: 'Say it without your name',
-    lead: 'Ostrakon is a wall for a group. Several servers, run by different people, shuffle what the group writes. Then it is on the wall, and nobody, the servers included, can tell who wrote what.',
-    word: 'An ostrakon was a potsherd on which an Athenian scratched a name, and cast it among the others.',
-    linkLabel: 'Link to a room',
-    linkHint: 'You get it from whoever opened the room.',
-    open: 'Open the room',
-    howTitle: 'How it works',
-    how: [
-      ['Break', 'On your device, your message is covered with masks from three servers. No server sees more than a shard of it.'],
-      ['Shuffle', 'When the epoch is sealed, each server shuffles the shards in an order that it keeps to itself.'],
-      ['Join', 'The shards are put together again. The messages appear on the wall, signed, in an order nobody knows.'],
-    ],
-  },
-
-  room: {
-    connecting: 'Comparing the servers’ keys with your link…',
-    leave: 'Leave the room',
-    aside: 'How the room stands',
-    closed: 'This room is closed. Its wall remains.',
-    elsewhere: 'This room is open in another tab of this browser, and that one takes part. Here you can read along.',
-  },
-
-  refusal: {
-    wrongServersTitle: 'These are not the servers that your link names',
-    wrongServers:
-      'The link carries a fingerprint of the servers’ keys. A server here shows other keys, or another room than the link names. Nothing was sent. Ask whoever gave you the link for the right one, by another way than before.',
-    insecureTitle: 'This connection is not protected',
-    insecure: 'The page came over plain HTTP, so anybody on the way could have changed it. Open the room over HTTPS.',
-    failedTitle: 'The room cannot be opened',
-    failed: (reason: string) => `What happened: ${reason}.`,
-    spoilt: 'what this browser kept for the room cannot be read; clear this site’s data to begin anew',
-    retry: 'Try again',
-    home: 'Back to the start',
-  },
+  connecting: 'Comparing the servers’ keys with your link…',
+  aside: 'How the room stands',
+  closed: 'This room is closed. Its wall remains.',
+  elsewhere: 'This room is open in another tab of this browser, and that one takes part. Here you can read along.',
 
   compose: {
     label: 'Your message',
@@ -105,22 +64,6 @@ export const en = {
     pinned: 'Their keys are the ones in your link.',
   },
 
-  wall: {
-    title: 'The wall',
-    empty: 'Nothing has been published yet.',
-    newest: 'newest',
-    among: (n: number) => `shuffled among ${n}`,
-    verified: (signed: number, of: number) => `verified: signed by ${signed} of ${of} servers`,
-    silent: (from: number, to: number) => (from === to ? `Epoch ${from}: nobody spoke` : `Epochs ${from} to ${to}: nobody spoke`),
-    older: 'Show older epochs',
-    announce: (n: number) => `${several(n, 'new message', 'new messages')} on the wall`,
-  },
-
-  alarm: {
-    title: 'A server showed something forged',
-    text: (server: string, reason: string) => `${server}: ${reason}. It was not put on the wall. Tell the others in your group.`,
-  },
-
   protection: {
     title: 'What is protected, and what is not',
     yesTitle: 'Protected',
@@ -142,4 +85,4 @@ export const en = {
   },
 };
 
-export type Messages = typeof en;
+export type Room = typeof en;

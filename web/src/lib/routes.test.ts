@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+
+import { ROUTES, placeOf } from './routes';
+
+const [room, servers, seed] = ['0f'.repeat(16), 'ab'.repeat(32), 'A-_'.repeat(14) + '7'];
+
+test('an address names a room and its servers, or is said to name none', () => {
+  expect(placeOf(`#/room/${room}/${servers}`).params).toEqual({ room, servers });
+  expect(placeOf(`#/room/${room}/${servers}/${seed}`).params).toEqual({ room, servers, seed });
+  const wrong = [`#/room/${room}/${servers}0`, `#/room/${room.toUpperCase()}/${servers}`, `#/room/${room}/${servers}/${seed}=`];
+  for (const hash of [...wrong, '#/nowhere', '#/\n']) expect(placeOf(hash).params).toEqual({ broken: hash });
+});
+
+test('an empty address is the start page', () => {
+  for (const hash of ['', '#', '#/']) expect(placeOf(hash)).toEqual({ route: ROUTES[0], params: {} });
+});

@@ -1,0 +1,47 @@
+// Which part of the page an address shows. Every part is loaded when it is first needed, so that whoever only takes part
+// in a room loads nothing else.
+
+import type { Component } from 'svelte';
+
+/** The named parts of an address. */
+export type Params = Readonly<Record<string, string>>;
+
+export interface Route {
+  /** Matched against the address from its `#` on; named groups become the page's `params`. */
+  pattern: RegExp;
+  load(): Promise<{ default: Component<{ params: Params }> }>;
+  /** The masthead offers to leave. */
+  leave?: true;
+  /** Shown alone, without the masthead: for a projector. */
+  bare?: true;
+}
+
+const ROOM = '(?<room>[0-9a-f]{32})/(?<servers>[0-9a-f]{64})';
+/** 32 bytes as base64url. */
+const SEED = '(?<seed>[A-Za-z0-9_-]{43})';
+
+/** The first one that matches counts; the last one matches everything. */
+export const ROUTES: readonly [...Route[], Route] = [
+  { pattern: /^(#\/?)?$/, load: () => import('../areas/start/Page.svelte') },
+  { pattern: new RegExp(`^#/room/${ROOM}(/${SEED})?$`), load: () => import('../areas/room/Page.svelte'), leave: true },
+  { pattern: /^(?<broken>.*)$/s, load: () => import('../areas/start/Page.svelte') },
+];
+
+/** What an address shows. */
+export interface Place {
+  route: Route;
+  params: Params;
+}
+
+export function placeOf(hash: string): Place {
+  for (const route of ROUTES) {
+    const found = route.pattern.exec(hash);
+    if (found) return { route, params: named(found.groups) };
+  }
+  throw new Error('the last route matches every address');
+}
+
+/** Groups that took no part in the match are left out. */
+function named(groups: Record<string, string | undefined> = {}): Params {
+  return Object.fromEntries(Object.entries(groups).filter((pair): pair is [string, string] => pair[1] !== undefined));
+}

@@ -1,0 +1,25 @@
+import type { Common } from '../en/common';
+
+export const de: Common = {
+  name: 'Ostrakon',
+  skip: 'Zum Inhalt springen',
+  language: 'Sprache',
+  leave: 'Raum verlassen',
+  loading: 'Wird geladen …',
+
+  refusal: {
+    pageTitle: 'Dieser Teil der Seite ließ sich nicht laden',
+    page: 'Der Server antwortet nicht, oder er hat eine neuere Seite als die hier geöffnete.',
+    reload: 'Seite neu laden',
+    retry: 'Noch einmal versuchen',
+    home: 'Zurück zum Anfang',
+    spoilt: 'was dieser Browser für den Raum aufbewahrt hat, ist unlesbar; lösche die Daten dieser Website, um neu zu beginnen',
+    wrongServersTitle: 'Das sind nicht die Server, die dein Link nennt',
+    wrongServers:
+      'Der Link enthält einen Fingerabdruck der Schlüssel aller Server. Hier zeigt ein Server andere Schlüssel oder einen anderen Raum, als der Link nennt. Es wurde nichts gesendet. Bitte die Person, von der du den Link hast, auf einem anderen Weg als bisher um den richtigen.',
+    insecureTitle: 'Diese Verbindung ist nicht geschützt',
+    insecure: 'Die Seite kam über einfaches HTTP; unterwegs hätte sie jeder verändern können. Öffne den Raum über HTTPS.',
+    failedTitle: 'Der Raum lässt sich nicht öffnen',
+    failed: (reason: string) => `Was geschehen ist: ${reason}.`,
+  },
+};

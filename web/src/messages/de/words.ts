@@ -1,0 +1,16 @@
+// Was den deutschen Sätzen gemeinsam ist. Angeredet wird mit Du.
+
+export const several = (n: number, one: string, many: string) => `${n.toLocaleString('de')} ${n === 1 ? one : many}`;
+
+export function duration(seconds: number): string {
+  if (seconds < 90) return several(seconds, 'Sekunde', 'Sekunden');
+  if (seconds < 5400) return several(Math.round(seconds / 60), 'Minute', 'Minuten');
+  if (seconds < 129_600) return several(Math.round(seconds / 3600), 'Stunde', 'Stunden');
+  return several(Math.round(seconds / 86_400), 'Tag', 'Tage');
+}
+
+/** Eine Aufzählung, wie man sie spricht: a, b und c. */
+export const spoken = (words: string[]) => new Intl.ListFormat('de').format(words);
+
+/** Die Uhrzeit auf die Sekunde. */
+export const clock = (at: number) => new Date(at).toLocaleTimeString('de');

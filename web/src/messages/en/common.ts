@@ -1,0 +1,27 @@
+// The frame around every page, and what several pages say.
+
+export const en = {
+  name: 'Ostrakon',
+  skip: 'Skip to the content',
+  language: 'Language',
+  leave: 'Leave the room',
+  loading: 'Loading…',
+
+  refusal: {
+    pageTitle: 'This part of the page could not be loaded',
+    page: 'The server does not answer, or it has a newer page than the one that is open here.',
+    reload: 'Load the page anew',
+    retry: 'Try again',
+    home: 'Back to the start',
+    spoilt: 'what this browser kept for the room cannot be read; clear this site’s data to begin anew',
+    wrongServersTitle: 'These are not the servers that your link names',
+    wrongServers:
+      'The link carries a fingerprint of the servers’ keys. A server here shows other keys, or another room than the link names. Nothing was sent. Ask whoever gave you the link for the right one, by another way than before.',
+    insecureTitle: 'This connection is not protected',
+    insecure: 'The page came over plain HTTP, so anybody on the way could have changed it. Open the room over HTTPS.',
+    failedTitle: 'The room cannot be opened',
+    failed: (reason: string) => `What happened: ${reason}.`,
+  },
+};
+
+export type Common = typeof en;

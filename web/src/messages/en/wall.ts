@@ -1,0 +1,22 @@
+// The wall, wherever it is shown.
+
+import { several } from './words';
+
+export const en = {
+  title: 'The wall',
+  empty: 'Nothing has been published yet.',
+  newest: 'newest',
+  epoch: (epoch: number) => `Epoch ${epoch}`,
+  among: (n: number) => `shuffled among ${n}`,
+  verified: (signed: number, of: number) => `verified: signed by ${signed} of ${of} servers`,
+  silent: (from: number, to: number) => (from === to ? `Epoch ${from}: nobody spoke` : `Epochs ${from} to ${to}: nobody spoke`),
+  older: 'Show older epochs',
+  announce: (n: number) => `${several(n, 'new message', 'new messages')} on the wall`,
+
+  alarm: {
+    title: 'A server showed something forged',
+    text: (server: string, reason: string) => `${server}: ${reason}. It was not put on the wall. Tell the others in your group.`,
+  },
+};
+
+export type Wall = typeof en;

@@ -1,0 +1,16 @@
+// What the English sentences have in common.
+
+export const several = (n: number, one: string, many: string) => `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
+
+export function duration(seconds: number): string {
+  if (seconds < 90) return several(seconds, 'second', 'seconds');
+  if (seconds < 5400) return several(Math.round(seconds / 60), 'minute', 'minutes');
+  if (seconds < 129_600) return several(Math.round(seconds / 3600), 'hour', 'hours');
+  return several(Math.round(seconds / 86_400), 'day', 'days');
+}
+
+/** A list as it is spoken: a, b and c. */
+export const spoken = (words: string[]) => new Intl.ListFormat('en-GB').format(words);
+
+/** The time of day, to the second. */
+export const clock = (at: number) => new Date(at).toLocaleTimeString('en-GB');
