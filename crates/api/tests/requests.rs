@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use ostrakon_api::{Options, Problem, router};
 use ostrakon_broadcast::Engine;
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
-use ostrakon_node::config::{Config, Limits, ServerConfig, StockTargets};
+use ostrakon_node::config::{Config, ServerConfig};
 use ostrakon_node::{EngineProvider, Service, SetUp};
 use ostrakon_party::{Party, SessionId};
 use tower::ServiceExt;
@@ -49,15 +49,10 @@ async fn server() -> (Router, Service, tempfile::TempDir) {
     };
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     let config = Config {
-        party: 0,
         data: directory.path().join("data"),
         identity_file: file("identity.key", &"01".repeat(32)),
         admin_token_file: file("admin.token", TOKEN),
-        http: any,
-        mesh: any,
-        stock: StockTargets::default(),
-        limits: Limits::default(),
-        servers: (1..=3).map(card).collect(),
+        ..Config::new(0, any, any, (1..=3).map(card).collect())
     };
     let service = Service::start(config, Arc::new(Lonely)).await.unwrap();
     (router(service.clone(), &Options::default()), service, directory)

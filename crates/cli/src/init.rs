@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_crypto::{SigningKey, VerifyingKey};
-use ostrakon_node::config::{Config, Limits, SERVERS, ServerConfig, StockTargets};
+use ostrakon_node::config::{Config, SERVERS, ServerConfig};
 
 use crate::site::{Ports, Site};
 use crate::{edge, output, secret};
@@ -119,17 +119,7 @@ fn configure(directory: &Path, options: &Options) -> Result<()> {
     let key = SigningKey::from_seed(&seed).verifying_key();
     let party = servers.iter().position(|server| server.key == key);
     let party = party.context("--card: this server's own card is not among them")?;
-    let config = Config {
-        party: u8::try_from(party)?,
-        data: "data".into(),
-        identity_file: IDENTITY.into(),
-        admin_token_file: ADMIN_TOKEN.into(),
-        http: options.http,
-        mesh: options.mesh,
-        stock: StockTargets::default(),
-        limits: Limits::default(),
-        servers,
-    };
+    let config = Config::new(u8::try_from(party)?, options.http, options.mesh, servers);
     write_config(directory, &config)?;
     let path = directory.join(CONFIG);
     Config::read(&path)?;

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use ostrakon_node::config::{Config, Limits, ServerConfig, StockTargets};
+use ostrakon_node::config::{Config, ServerConfig};
 
 use crate::client::Connection;
 use crate::init::{self, CONFIG};
@@ -102,17 +102,8 @@ impl Site {
         }
         for (i, name) in NAMES.iter().enumerate() {
             let listen = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-            let config = Config {
-                party: u8::try_from(i).expect("three servers"),
-                data: "data".into(),
-                identity_file: init::IDENTITY.into(),
-                admin_token_file: init::ADMIN_TOKEN.into(),
-                http: listen(ports.http[i]),
-                mesh: listen(ports.mesh[i]),
-                stock: StockTargets::default(),
-                limits: Limits::default(),
-                servers: cards.clone(),
-            };
+            let party = u8::try_from(i).expect("three servers");
+            let config = Config::new(party, listen(ports.http[i]), listen(ports.mesh[i]), cards.clone());
             init::write_config(&directory.join(name), &config)?;
         }
         Self::open(directory)

@@ -1,4 +1,4 @@
-//! A server's configuration: one TOML file. Secrets are in files of their own, which it names.
+//! A server's configuration: one TOML file. Secrets are in files of their own, which it names, or in the environment.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,12 @@ pub use crate::limits::Limits;
 
 /// Servers of a deployment.
 pub const SERVERS: usize = 3;
+/// The environment variable that holds the identity key, if it is not to be in a file.
+pub const IDENTITY_VARIABLE: &str = "OSTRAKON_IDENTITY";
+/// The environment variable that holds the administrator's token, if it is not to be in a file.
+pub const ADMIN_TOKEN_VARIABLE: &str = "OSTRAKON_ADMIN_TOKEN";
+/// The fewest characters of a token.
+pub const SHORTEST_TOKEN: usize = 16;
 
 /// What a server must know to start. Relative paths are relative to the configuration file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,15 +27,25 @@ pub struct Config {
     /// This server's party number, from 0.
     pub party: u8,
     /// Directory of the database and the stock. One per server.
+    #[serde(default = "default_data")]
     pub data: PathBuf,
-    /// File with this server's identity key: 32 bytes as 64 hexadecimal digits.
+    /// File with this server's identity key: 32 bytes as 64 hexadecimal digits. [`IDENTITY_VARIABLE`] goes before it.
+    #[serde(default = "default_identity")]
     pub identity_file: PathBuf,
-    /// File with the administrator's token: whoever presents it may create and close rooms.
+    /// File with the administrator's token: whoever presents it may create and close rooms. One token a line, so that a new
+    /// one can be introduced before the old one goes. [`ADMIN_TOKEN_VARIABLE`] goes before it.
+    #[serde(default = "default_admin_token")]
     pub admin_token_file: PathBuf,
     /// Where the public interface listens.
     pub http: SocketAddr,
     /// Where the other servers connect.
     pub mesh: SocketAddr,
+    /// What is logged: a level (`warn`, `info`, `debug`), or directives like `ostrakon_net=debug`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+    /// How the public interface comes to HTTPS.
+    #[serde(default, skip_serializing_if = "Https::is_default")]
+    pub https: Https,
     /// How much is prepared ahead.
     #[serde(default)]
     pub stock: StockTargets,
@@ -53,6 +69,94 @@ pub struct StockTargets {
 impl Default for StockTargets {
     fn default() -> Self {
         Self { ready: 3, bytes: 8 << 30 }
+    }
+}
+
+/// How the public interface comes to HTTPS: by a certificate in files, or by one that the server orders itself. It may do
+/// without on a loopback address, and behind a proxy (`limits.behind_proxy`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Https {
+    /// The certificate and those that it depends on, in PEM. Read again when the file changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate_file: Option<PathBuf>,
+    /// The certificate's private key, in PEM.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_file: Option<PathBuf>,
+    /// Order certificates from an authority that speaks ACME.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acme: Option<Acme>,
+}
+
+/// How certificates are ordered (RFC 8555, challenge TLS-ALPN-01: `http` must be what the world reaches at port 443).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Acme {
+    /// The names on the certificate.
+    pub domains: Vec<String>,
+    /// Whom the authority may write to, as in `mailto:operator@example.org`.
+    #[serde(default)]
+    pub contact: Vec<String>,
+    /// The authority's directory; Let's Encrypt unless given.
+    #[serde(default = "default_authority")]
+    pub authority: String,
+    /// Directory that keeps account and certificate over restarts.
+    #[serde(default = "default_cache")]
+    pub cache: PathBuf,
+    /// Root certificates in PEM that the authority's own HTTPS is checked with; the public ones unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authority_roots: Option<PathBuf>,
+}
+
+fn default_data() -> PathBuf {
+    "data".into()
+}
+
+fn default_identity() -> PathBuf {
+    "identity.key".into()
+}
+
+fn default_admin_token() -> PathBuf {
+    "admin.token".into()
+}
+
+fn default_authority() -> String {
+    "https://acme-v02.api.letsencrypt.org/directory".into()
+}
+
+fn default_cache() -> PathBuf {
+    "acme".into()
+}
+
+impl Https {
+    /// Whether nothing is set.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn problems(&self, http: SocketAddr, behind_proxy: bool, complain: &mut impl FnMut(String)) {
+        let files = self.certificate_file.is_some();
+        if files != self.key_file.is_some() {
+            complain("`https.certificate_file` and `https.key_file` go together: give both".into());
+        }
+        if let Some(acme) = &self.acme {
+            if files || behind_proxy {
+                complain("`https.acme` excludes certificate files and `limits.behind_proxy`: choose one".into());
+            }
+            if acme.domains.is_empty() {
+                complain("`https.acme.domains` must name this server's host".into());
+            }
+            if !acme.authority.starts_with("https://") {
+                complain(format!("`https.acme.authority` must begin with https://, not read {:?}", acme.authority));
+            }
+        }
+        let none = !files && self.key_file.is_none() && self.acme.is_none() && !behind_proxy;
+        if none && !http.ip().is_loopback() {
+            complain(format!(
+                "`http` = {http} would speak unencrypted to the world: give `https.certificate_file` and `https.key_file`, \
+                 or `https.acme`, or set `limits.behind_proxy = true` if a proxy in front speaks HTTPS"
+            ));
+        }
     }
 }
 
@@ -96,6 +200,23 @@ pub enum ConfigError {
 }
 
 impl Config {
+    /// A configuration with the usual file names and nothing unusual.
+    pub fn new(party: u8, http: SocketAddr, mesh: SocketAddr, servers: Vec<ServerConfig>) -> Self {
+        Self {
+            party,
+            data: default_data(),
+            identity_file: default_identity(),
+            admin_token_file: default_admin_token(),
+            http,
+            mesh,
+            log: None,
+            https: Https::default(),
+            stock: StockTargets::default(),
+            limits: Limits::default(),
+            servers,
+        }
+    }
+
     /// Reads a configuration file and checks it.
     ///
     /// # Errors
@@ -104,12 +225,20 @@ impl Config {
         let text = read(path)?;
         let mut config: Config = toml::from_str(&text)
             .map_err(|source| ConfigError::Syntax { path: path.into(), source: Box::new(source) })?;
-        let base = path.parent().unwrap_or(Path::new("."));
-        for path in [&mut config.data, &mut config.identity_file, &mut config.admin_token_file] {
+        config.resolve(path.parent().unwrap_or(Path::new(".")));
+        let problems = config.problems();
+        if problems.is_empty() { Ok(config) } else { Err(ConfigError::Setting(problems.join("; "))) }
+    }
+
+    /// Makes relative paths relative to `base`, the directory of the configuration file.
+    pub fn resolve(&mut self, base: &Path) {
+        let Https { certificate_file, key_file, acme, .. } = &mut self.https;
+        let optional = [certificate_file.as_mut(), key_file.as_mut()].into_iter().flatten();
+        let acme = acme.iter_mut().flat_map(|acme| [Some(&mut acme.cache), acme.authority_roots.as_mut()]).flatten();
+        let usual = [&mut self.data, &mut self.identity_file, &mut self.admin_token_file];
+        for path in usual.into_iter().chain(optional).chain(acme) {
             *path = base.join(&*path);
         }
-        config.check()?;
-        Ok(config)
     }
 
     /// The file's text.
@@ -117,26 +246,30 @@ impl Config {
         toml::to_string_pretty(self).expect("plain settings can be written as TOML")
     }
 
-    fn check(&self) -> Result<(), ConfigError> {
-        let complain = |text: String| Err(ConfigError::Setting(text));
+    /// Everything that makes no sense, each with its remedy.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut complain = |text: String| problems.push(text);
         if self.servers.len() != SERVERS {
-            return complain(format!("`servers` must list {SERVERS} servers, not {}", self.servers.len()));
+            complain(format!("`servers` must list {SERVERS} servers, not {}", self.servers.len()));
         }
         if usize::from(self.party) >= SERVERS {
-            return complain(format!("`party` must be 0, 1 or 2, not {}", self.party));
+            complain(format!("`party` must be 0, 1 or 2, not {}", self.party));
         }
         for (i, server) in self.servers.iter().enumerate() {
             if self.servers[..i].iter().any(|other| other.key == server.key) {
-                return complain(format!(
-                    "two servers have the key {}; every server needs its own",
-                    server.key.to_hex()
-                ));
+                let key = server.key.to_hex();
+                complain(format!("two servers have the key {key}; every server needs its own"));
             }
         }
         if self.stock.ready == 0 {
-            return complain("`stock.ready` must be at least 1: without stock no epoch can open".into());
+            complain("`stock.ready` must be at least 1: without stock no epoch can open".into());
         }
-        self.limits.check()
+        if let Err(error) = self.limits.check() {
+            complain(error.to_string());
+        }
+        self.https.problems(self.http, self.limits.behind_proxy, &mut complain);
+        problems
     }
 
     /// This server's number.
@@ -149,18 +282,16 @@ impl Config {
     /// # Errors
     /// [`ConfigError`] if the file cannot be read, does not hold a key, or holds one that is not this server's.
     pub fn identity(&self) -> Result<Zeroizing<[u8; 32]>, ConfigError> {
-        let path = &self.identity_file;
-        let text = Zeroizing::new(read(path)?);
+        let (origin, text) = secret(IDENTITY_VARIABLE, &self.identity_file)?;
         let bytes = HEXLOWER_PERMISSIVE.decode(text.trim().as_bytes()).map(Zeroizing::new);
         let seed = bytes.ok().and_then(|bytes| <[u8; 32]>::try_from(bytes.as_slice()).ok()).map(Zeroizing::new);
         let Some(seed) = seed else {
-            return Err(ConfigError::Setting(format!("{} must hold 64 hexadecimal digits", path.display())));
+            return Err(ConfigError::Setting(format!("{origin} must hold 64 hexadecimal digits")));
         };
         let key = ostrakon_crypto::SigningKey::from_seed(&seed).verifying_key();
-        if key != self.servers[usize::from(self.party)].key {
+        if self.servers.get(usize::from(self.party)).is_none_or(|server| server.key != key) {
             return Err(ConfigError::Setting(format!(
-                "{} holds the key {}, which is not that of server {} in `servers`",
-                path.display(),
+                "{origin} holds the key {}, which is not that of server {} in `servers`",
                 key.to_hex(),
                 self.party
             )));
@@ -168,18 +299,34 @@ impl Config {
         Ok(seed)
     }
 
-    /// The administrator's token.
+    /// The administrator's tokens, at least one.
     ///
     /// # Errors
-    /// [`ConfigError`] if the file cannot be read or the token is shorter than 16 characters.
-    pub fn admin_token(&self) -> Result<Zeroizing<String>, ConfigError> {
-        let text = Zeroizing::new(read(&self.admin_token_file)?);
-        let token = text.trim();
-        if token.len() < 16 {
-            let path = self.admin_token_file.display();
-            return Err(ConfigError::Setting(format!("the token in {path} must have at least 16 characters")));
-        }
-        Ok(Zeroizing::new(token.to_owned()))
+    /// [`ConfigError`] if the file cannot be read or a token is shorter than [`SHORTEST_TOKEN`].
+    pub fn admin_tokens(&self) -> Result<Vec<Zeroizing<String>>, ConfigError> {
+        let (origin, text) = secret(ADMIN_TOKEN_VARIABLE, &self.admin_token_file)?;
+        tokens(&origin, &text)
+    }
+}
+
+/// The tokens in a text, one a line; `origin` is where it comes from, in words.
+///
+/// # Errors
+/// [`ConfigError`] if there is none, or one is too short.
+pub fn tokens(origin: &str, text: &str) -> Result<Vec<Zeroizing<String>>, ConfigError> {
+    let tokens: Vec<_> = text.split_whitespace().map(|token| Zeroizing::new(token.to_owned())).collect();
+    if tokens.is_empty() || tokens.iter().any(|token| token.len() < SHORTEST_TOKEN) {
+        let text = format!("a token in {origin} must have at least {SHORTEST_TOKEN} characters");
+        return Err(ConfigError::Setting(text));
+    }
+    Ok(tokens)
+}
+
+/// A secret from the environment, or else from its file; with it, where it was found.
+fn secret(variable: &str, path: &Path) -> Result<(String, Zeroizing<String>), ConfigError> {
+    match std::env::var(variable) {
+        Ok(text) => Ok((format!("the environment variable {variable}"), Zeroizing::new(text))),
+        Err(_) => Ok((path.display().to_string(), Zeroizing::new(read(path)?))),
     }
 }
 
@@ -199,17 +346,8 @@ mod tests {
             address: format!("127.0.0.1:710{n}"),
             key: SigningKey::from_seed(&[n; 32]).verifying_key(),
         };
-        Config {
-            party: 1,
-            data: "data".into(),
-            identity_file: "identity.key".into(),
-            admin_token_file: "admin.token".into(),
-            http: "127.0.0.1:7001".parse().unwrap(),
-            mesh: "127.0.0.1:7101".parse().unwrap(),
-            stock: StockTargets::default(),
-            limits: Limits::default(),
-            servers: (0..3).map(server).collect(),
-        }
+        let listen = |port| SocketAddr::from(([127, 0, 0, 1], port));
+        Config::new(1, listen(7001), listen(7101), (0..3).map(server).collect())
     }
 
     #[test]
@@ -226,10 +364,10 @@ mod tests {
     fn mistakes_are_named() {
         let mut two = config();
         two.servers.pop();
-        assert!(two.check().unwrap_err().to_string().contains("3 servers"));
+        assert!(two.problems()[0].contains("3 servers"));
         let mut same = config();
         same.servers[2].key = same.servers[0].key;
-        assert!(same.check().unwrap_err().to_string().contains("its own"));
+        assert!(same.problems()[0].contains("its own"));
         let directory = tempfile::tempdir().unwrap();
         let mut foreign = config();
         foreign.identity_file = directory.path().join("identity.key");
@@ -237,5 +375,30 @@ mod tests {
         assert!(foreign.identity().unwrap_err().to_string().contains("not that of server 1"));
         std::fs::write(&foreign.identity_file, "01".repeat(32) + "\n").unwrap();
         assert_eq!(*foreign.identity().unwrap(), [1; 32]);
+    }
+
+    #[test]
+    fn nothing_speaks_unencrypted_to_the_world_and_everything_wrong_is_said_at_once() {
+        let mut open = config();
+        open.http = "0.0.0.0:80".parse().unwrap();
+        assert!(open.problems()[0].contains("behind_proxy = true"));
+        open.limits.behind_proxy = true;
+        assert_eq!(open.problems(), Vec::<String>::new());
+        open.https.key_file = Some("key.pem".into());
+        open.stock.ready = 0;
+        let problems = open.problems();
+        assert!(problems[0].contains("stock.ready") && problems[1].contains("give both"), "{problems:?}");
+        let text = "domains = [\"a.example\"]";
+        open.https = Https { acme: Some(toml::from_str(text).unwrap()), ..Https::default() };
+        assert!(open.problems()[1].contains("choose one"));
+    }
+
+    #[test]
+    fn a_file_may_hold_a_token_and_its_successor() {
+        let long = "a-token-of-some-length";
+        assert_eq!(tokens("x", &format!("{long}\n{long}2\n")).unwrap().len(), 2);
+        for wrong in ["", "short", &format!("{long}\nshort")] {
+            assert!(tokens("x", wrong).unwrap_err().to_string().contains("16 characters"));
+        }
     }
 }

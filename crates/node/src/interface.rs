@@ -385,6 +385,9 @@ pub struct Readiness {
     pub missing: Vec<String>,
     /// What the server waits for, in words; empty if ready.
     pub detail: String,
+    /// When the certificate of its public interface expires, in seconds since 1970, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate_expires: Option<u64>,
 }
 
 /// Reads a room id from a path.

@@ -54,6 +54,16 @@ pub(crate) fn render(core: &Core) -> String {
     text.0
 }
 
+/// The metric of the public interface's certificate, if anything is known of it.
+pub(crate) fn certificate(expires: Option<u64>) -> String {
+    let mut text = Text::default();
+    if let Some(time) = expires {
+        text.family("certificate_expires", "gauge", "When the HTTPS certificate expires, in seconds since 1970.");
+        text.sample("certificate_expires", "", time);
+    }
+    text.0
+}
+
 fn peers(core: &Core, text: &mut Text) {
     let states = core.mesh.peer_states();
     text.family("peer_reachable", "gauge", "1 if the server can be reached, directly or by way of the third.");

@@ -3,14 +3,15 @@
 //! Start: configuration and keys, then the disk, then the links to the others. With them the set-up, at the first start. Then the
 //! state from the disk, and everything else. Until then every request is answered with what the server waits for.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use std::time::Duration;
 
 use ostrakon_broadcast::room::Servers;
 use ostrakon_crypto::{Digest, SigningKey, hash};
 use ostrakon_net::Reach;
 use ostrakon_party::{Channel, Party, PartyId, Roster};
-use subtle::ConstantTimeEq;
+use subtle::{Choice, ConstantTimeEq};
 use tokio::sync::{mpsc, watch};
 
 use crate::agree::{Logs, follow};
@@ -53,8 +54,10 @@ enum Progress {
 /// A server, from its start on.
 pub(crate) struct Server {
     config: Arc<Config>,
-    /// Compared instead of the token, so that lengths tell nothing either.
-    admin_token: Digest,
+    /// Compared instead of the tokens, so that lengths tell nothing either.
+    admin_tokens: RwLock<Vec<Digest>>,
+    /// When the certificate of the public interface expires, in seconds since 1970; 0 if that is not known.
+    certificate_expires: AtomicU64,
     platform: Arc<dyn Platform>,
     mesh: Arc<dyn Links>,
     store: Disk,
@@ -67,6 +70,10 @@ fn token_digest(token: &str) -> Digest {
     hash::digest("ostrakon/v1/node/administrator token", token.as_bytes())
 }
 
+fn admin_tokens(config: &Config) -> Result<Vec<Digest>, ConfigError> {
+    Ok(config.admin_tokens()?.iter().map(|token| token_digest(token)).collect())
+}
+
 /// Starts a server.
 pub(crate) async fn start(
     config: Config,
@@ -74,7 +81,7 @@ pub(crate) async fn start(
     platform: Arc<dyn Platform>,
 ) -> Result<Arc<Server>, StartError> {
     let seed = config.identity()?;
-    let admin_token = token_digest(&config.admin_token()?);
+    let admin_tokens = RwLock::new(admin_tokens(&config)?);
     let store = Disk::open(&config.data, Arc::clone(&platform)).await?;
     let keys: Vec<_> = config.servers.iter().map(|server| server.key).collect();
     // The links belong to the set-up's session for ever: what they carry bears its session itself.
@@ -83,7 +90,8 @@ pub(crate) async fn start(
     let signing = Arc::new(SigningKey::from_seed(&seed));
     let server = Arc::new(Server {
         config: Arc::new(config),
-        admin_token,
+        admin_tokens,
+        certificate_expires: AtomicU64::new(0),
         platform: Arc::clone(&platform),
         mesh,
         store,
@@ -189,7 +197,24 @@ impl Server {
     }
 
     pub fn is_administrator(&self, token: &str) -> bool {
-        token_digest(token).0.ct_eq(&self.admin_token.0).into()
+        let token = token_digest(token);
+        let known = self.admin_tokens.read().expect("no panic while held");
+        known.iter().fold(Choice::from(0), |found, known| found | token.0.ct_eq(&known.0)).into()
+    }
+
+    /// Reads the tokens again. If that fails, those that were known remain.
+    pub fn reload(&self) -> Result<(), ConfigError> {
+        let tokens = admin_tokens(&self.config)?;
+        *self.admin_tokens.write().expect("no panic while held") = tokens;
+        Ok(())
+    }
+
+    pub fn set_certificate_expires(&self, time: u64) {
+        self.certificate_expires.store(time, Ordering::Relaxed);
+    }
+
+    pub fn certificate_expires(&self) -> Option<u64> {
+        Some(self.certificate_expires.load(Ordering::Relaxed)).filter(|time| *time != 0)
     }
 
     pub fn config(&self) -> &Config {
@@ -204,11 +229,12 @@ impl Server {
             (false, None) => self.waits_for(),
             (false, Some(_)) => format!("{} cannot be reached", missing.join(", ")),
         };
-        Readiness { ready, missing, detail }
+        Readiness { ready, missing, detail, certificate_expires: self.certificate_expires() }
     }
 
     pub fn metrics(&self) -> String {
-        self.core.get().map(|core| metrics::render(core)).unwrap_or_default()
+        let work = self.core.get().map(|core| metrics::render(core)).unwrap_or_default();
+        work + &metrics::certificate(self.certificate_expires())
     }
 
     pub fn set_blocked(&self, peer: PartyId, blocked: bool) {

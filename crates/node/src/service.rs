@@ -79,6 +79,26 @@ impl Service {
         self.0.is_administrator(token)
     }
 
+    /// Reads the files with tokens again, so that they can be changed while the server runs. Those that were known remain
+    /// if that fails.
+    ///
+    /// # Errors
+    /// [`ConfigError`](crate::config::ConfigError) if a file cannot be read or holds no token.
+    pub fn reload(&self) -> Result<(), crate::config::ConfigError> {
+        self.0.reload()
+    }
+
+    /// Notes when the certificate of the public interface expires, in seconds since 1970.
+    pub fn set_certificate_expires(&self, time: u64) {
+        self.0.set_certificate_expires(time);
+    }
+
+    /// When the certificate of the public interface expires, in seconds since 1970, as far as that is known: a proxy's is
+    /// known once it has been asked.
+    pub fn certificate_expires(&self) -> Option<u64> {
+        self.0.certificate_expires()
+    }
+
     /// The servers of the deployment.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use ostrakon_broadcast::ruffle::client::RuffleClient;
 use ostrakon_broadcast::{Archive, ClientEngine, Content, EpochContext, RowFormat};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_net::Timing;
-use ostrakon_node::config::{Limits, ServerConfig, StockTargets};
+use ostrakon_node::config::{ServerConfig, StockTargets};
 use ostrakon_node::interface::{CollectPhase, IssueRequest, NewRoom, Presence, Status, SubmissionRequest};
 use ostrakon_node::{Config, EngineProvider, RuffleProvider, Service, ServiceError};
 use ostrakon_party::{PartyId, SessionId};
@@ -86,15 +86,11 @@ pub fn configs(directory: &Path) -> Vec<Config> {
         std::fs::write(own.join("key"), format!("{party:02x}").repeat(32)).unwrap();
         std::fs::write(own.join("token"), "a token of some length").unwrap();
         Config {
-            party,
             data: own.join("data"),
             identity_file: own.join("key"),
             admin_token_file: own.join("token"),
-            http: "127.0.0.1:1".parse().unwrap(),
-            mesh: addresses[usize::from(party)],
             stock: StockTargets { ready: 2, ..StockTargets::default() },
-            limits: Limits::default(),
-            servers: servers.clone(),
+            ..Config::new(party, "127.0.0.1:1".parse().unwrap(), addresses[usize::from(party)], servers.clone())
         }
     };
     (0..3).map(config).collect()
