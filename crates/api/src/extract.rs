@@ -1,16 +1,34 @@
 //! Extractors that refuse with problem documents.
 
-use axum::extract::{FromRequest, FromRequestParts};
-use axum::http::header;
+use std::time::Duration;
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
 use ostrakon_node::Service;
+use serde::de::DeserializeOwned;
 
 use crate::problem::Problem;
 
+/// How long the body of a request may take to arrive: it is a few kilobytes.
+const BODY_TIME: Duration = Duration::from_secs(10);
+
 /// A JSON body.
-#[derive(FromRequest)]
-#[from_request(via(axum::Json), rejection(Problem))]
 pub(crate) struct Json<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let body = tokio::time::timeout(BODY_TIME, axum::Json::from_request(request, state));
+        let late = |_| {
+            let detail = format!("the body did not arrive within {} seconds; send it again", BODY_TIME.as_secs());
+            Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
+        };
+        let axum::Json(value) = body.await.map_err(late)??;
+        Ok(Self(value))
+    }
+}
 
 /// The parameters in a path.
 #[derive(FromRequestParts)]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -13,6 +14,7 @@ use ostrakon_node::interface::{
 use serde::Deserialize;
 
 use crate::extract::{Administrator, Json, Path, Query};
+use crate::guard::{Origin, Turn};
 use crate::problem::Problem;
 
 type Answer<T> = Result<axum::Json<T>, Problem>;
@@ -110,14 +112,15 @@ pub(crate) async fn close_room(
         (status = 403, description = "The signature or the time is wrong.", body = Problem),
         (status = 404, description = "No such room.", body = Problem),
         (status = 409, description = "The room is closed.", body = Problem),
-        (status = 429, description = "The room is full.", body = Problem),
+        (status = 429, description = "The room is full, or a limit is reached.", body = Problem),
     ))]
 pub(crate) async fn presence(
     State(service): State<Service>,
+    Extension(Origin(origin)): Extension<Origin>,
     Path(id): Path<String>,
     Json(presence): Json<Presence>,
 ) -> Answer<PresenceAnswer> {
-    Ok(axum::Json(service.presence(parse_room(&id)?, presence).await?))
+    Ok(axum::Json(service.presence_from(parse_room(&id)?, presence, origin).await?))
 }
 
 /// How the room stands, as soon as its version is above `after`, or after `wait` seconds.
@@ -183,10 +186,15 @@ pub(crate) async fn submit(
     responses((status = 200, body = BoardPage), (status = 404, description = "No such room.", body = Problem)))]
 pub(crate) async fn board(
     State(service): State<Service>,
+    Extension(turn): Extension<Turn>,
     Path(id): Path<String>,
     Query(query): Query<BoardQuery>,
-) -> Answer<BoardPage> {
-    Ok(axum::Json(service.board(parse_room(&id)?, query.from, seconds(query.wait)).await?))
+) -> Result<Response, Problem> {
+    let room = parse_room(&id)?;
+    service.board_reaches(room, query.from, seconds(query.wait)).await?;
+    // Who only waits does not keep others from having their answers made.
+    let page = async { Ok(axum::Json(service.board(room, query.from, Duration::ZERO).await?).into_response()) };
+    turn.make(page).await
 }
 
 /// The whole board as a file that `ostrakon verify` checks.
@@ -196,11 +204,18 @@ pub(crate) async fn board(
         (status = 200, body = String, content_type = "application/json"),
         (status = 404, description = "No such room.", body = Problem),
     ))]
-pub(crate) async fn archive(State(service): State<Service>, Path(id): Path<String>) -> Result<Response, Problem> {
-    let text = service.archive(parse_room(&id)?).await?;
-    let disposition = "attachment; filename=\"board.json\"";
-    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CONTENT_DISPOSITION, disposition)];
-    Ok((headers, text).into_response())
+pub(crate) async fn archive(
+    State(service): State<Service>,
+    Extension(turn): Extension<Turn>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let text = async {
+        let text = service.archive(parse_room(&id)?).await?;
+        let disposition = "attachment; filename=\"board.json\"";
+        let headers = [(header::CONTENT_TYPE, "application/json"), (header::CONTENT_DISPOSITION, disposition)];
+        Ok((headers, text).into_response())
+    };
+    turn.make(text).await
 }
 
 /// The process runs.

@@ -7,12 +7,16 @@
 //! There are no cookies, so every public answer may be read by every origin: the page of one server talks to all
 //! three. Nothing that a participant does is written to a log.
 
+mod client;
+mod counts;
 mod extract;
+mod guard;
 mod handlers;
 mod listen;
 mod openapi;
 mod problem;
 mod router;
+mod socket;
 mod web;
 
 pub use listen::serve;

@@ -1,20 +1,26 @@
 //! The socket: connections with limits, and an orderly end.
 
-use std::io;
-use std::sync::Arc;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::StatusCode;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use ostrakon_node::config::Limits;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tower_http::add_extension::AddExtension;
 
-/// Connections at a time; further ones wait to be accepted.
-const CONNECTIONS: usize = 8192;
+use crate::client::Client;
+use crate::counts::{Counted, Tally};
+use crate::problem::Problem;
+use crate::socket::{Socket, closing};
+
 /// How long a client may take to send a request's header, and to stay connected without sending one.
-const HEADER_TIME: Duration = Duration::from_secs(30);
+const HEADER_TIME: Duration = Duration::from_secs(20);
+/// How long a client may let its answers wait ([`Socket`]).
+const PATIENCE: Duration = Duration::from_secs(20);
 /// Bytes that a request's header may have.
 const HEADER_BYTES: usize = 32 << 10;
 /// How long requests under way may take to finish after the order to stop.
@@ -22,16 +28,26 @@ const GRACE: Duration = Duration::from_secs(2);
 /// The pause after the operating system refused a connection, for want of descriptors perhaps.
 const AFTER_FAILURE: Duration = Duration::from_millis(50);
 
-/// Serves `router` on `listener` until `stop` resolves, and then finishes what is under way, for a short time.
-pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
+/// Serves `router` on `listener` until `stop` resolves, and then finishes what is under way, for a short time. Who comes
+/// when there are as many connections as the limits admit is told so and left.
+pub async fn serve(listener: TcpListener, router: Router, limits: &Limits, stop: impl Future<Output = ()>) {
     let graceful = GracefulShutdown::new();
-    let permits = Arc::new(Semaphore::new(CONNECTIONS));
+    let connections = Tally::new(limits.connections, limits.connections_per_address);
+    let count = |peer: SocketAddr| {
+        let client = Client::of(peer);
+        // Behind a proxy all connections are the proxy's, which has to see to its clients' numbers itself.
+        let counted = connections.enter(if limits.behind_proxy { Client::Local } else { client })?;
+        Some((client, counted))
+    };
     let mut stop = std::pin::pin!(stop);
     loop {
         tokio::select! {
             () = &mut stop => break,
-            accepted = accept(&listener, &permits) => match accepted {
-                Ok((stream, permit)) => spawn(stream, permit, router.clone(), &graceful),
+            accepted = listener.accept() => match accepted {
+                Ok((stream, peer)) => match count(peer) {
+                    Some((client, counted)) => spawn(stream, client, counted, router.clone(), &graceful),
+                    None => turn_away(&stream),
+                },
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
                     tokio::time::sleep(AFTER_FAILURE).await;
@@ -44,23 +60,28 @@ pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Outp
     let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
 }
 
-async fn accept(listener: &TcpListener, permits: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
-    let permit = permits.clone().acquire_owned().await.expect("the semaphore is never closed");
-    let (stream, _) = listener.accept().await?;
-    stream.set_nodelay(true)?;
-    Ok((stream, permit))
-}
-
-fn spawn(stream: TcpStream, permit: OwnedSemaphorePermit, router: Router, graceful: &GracefulShutdown) {
+fn spawn(stream: TcpStream, client: Client, counted: Counted, router: Router, graceful: &GracefulShutdown) {
+    // Without it answers are late; nothing else is wrong.
+    let _ = stream.set_nodelay(true);
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).max_buf_size(HEADER_BYTES);
-    let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let service = TowerToHyperService::new(AddExtension::new(router, client));
+    let connection = builder.serve_connection(TokioIo::new(Socket::new(stream, PATIENCE)), service);
     let connection = graceful.watch(connection);
     tokio::spawn(async move {
         // Errors are of the client's making (it went away, or spoke no HTTP) and say nothing about this server.
         let _ = connection.await;
-        drop(permit);
+        drop(counted);
     });
+}
+
+/// Tells a client that there are too many connections, as far as that can be done without waiting, and leaves it.
+fn turn_away(stream: &TcpStream) {
+    let problem = Problem::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "too many connections, from this address or in all; try again in a moment",
+    );
+    let _ = stream.try_write(&closing(&problem));
 }
 
 #[cfg(test)]
@@ -76,9 +97,12 @@ mod tests {
         let router =
             Router::new().route("/", get(|| async { "hello" })).route("/never", get(std::future::pending::<()>));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let limits = Limits { connections: 3, ..Limits::default() };
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let server = tokio::spawn(serve(listener, router, async { stopped.await.unwrap_or(()) }));
+        let server = tokio::spawn(async move {
+            serve(listener, router, &limits, async { stopped.await.unwrap_or(()) }).await;
+        });
         (address, stop, server)
     }
 
@@ -99,7 +123,43 @@ mod tests {
         }
         let mut stream = TcpStream::connect(address).await.unwrap();
         let answer = ask(&mut stream, &format!("GET / HTTP/1.1\r\nx: {}\r\n\r\n", "y".repeat(2 * HEADER_BYTES))).await;
-        assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+        assert!(answer.starts_with("HTTP/1.1 431") && answer.contains("application/problem+json"), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_request_is_refused_with_a_problem_document() {
+        let (address, _stop, _server) = start().await;
+        for garbage in ["\0\0\0\0\r\n\r\n", "GET / HTTP/1.1\r\n:\r\n\r\n", "\u{16}\u{3}\u{1} a greeting in TLS"] {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let answer = ask(&mut stream, garbage).await;
+            assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("application/problem+json"), "{answer}");
+            assert_eq!(stream.read(&mut [0; 8]).await.unwrap_or(0), 0, "the connection is closed");
+        }
+    }
+
+    #[tokio::test]
+    async fn who_comes_when_there_are_too_many_is_told_so() {
+        let (address, _stop, _server) = start().await;
+        let mut held = Vec::new();
+        for _ in 0..3 {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            assert!(ask(&mut stream, "GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.contains("hello"));
+            held.push(stream);
+        }
+        let mut late = TcpStream::connect(address).await.unwrap();
+        let mut answer = String::new();
+        late.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("application/problem+json"), "{answer}");
+        held.pop();
+        let again = async {
+            loop {
+                let mut stream = TcpStream::connect(address).await.unwrap();
+                if ask(&mut stream, "GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.contains("hello") {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(GRACE, again).await.expect("a place that is left is given away");
     }
 
     #[tokio::test]

@@ -3,17 +3,18 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::{Method, StatusCode, header};
-use axum::response::IntoResponse;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 use ostrakon_node::{LONGEST_WAIT, Service};
 use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{DefaultPredicate, Predicate, SizeAbove};
 use tower_http::cors::{Any, CorsLayer};
-use tower_http::set_header::SetResponseHeaderLayer;
-use tower_http::timeout::TimeoutLayer;
 
+use crate::guard::{Guard, limit};
 use crate::problem::Problem;
 use crate::{handlers, openapi, web};
 
@@ -22,6 +23,9 @@ pub(crate) const BODY_BYTES: usize = 64 << 10;
 
 /// How long a request may take, from the end of its header: the longest wait that can be asked for, and some more.
 const REQUEST_TIME: Duration = LONGEST_WAIT.saturating_add(Duration::from_secs(15));
+
+/// Answers of fewer bytes fit into one packet anyway.
+const WORTH_COMPRESSING: u64 = 1200;
 
 /// What may differ from server to server.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +38,9 @@ pub struct Options {
 
 /// The whole HTTP interface of a server.
 pub fn router(service: Service, options: &Options) -> Router {
-    let mut router = api()
+    let guard = Guard::new(service.clone());
+    let finish = web::Finish::new(&options.origins);
+    api()
         .route("/healthz", get(handlers::healthz))
         .route("/readyz", get(handlers::readyz))
         .route("/metrics", get(handlers::metrics))
@@ -42,15 +48,20 @@ pub fn router(service: Service, options: &Options) -> Router {
         .merge(web::files(options.web.as_deref()))
         .method_not_allowed_fallback(async || Problem::wrong_method().into_response())
         .with_state(service)
-        .layer(middleware::from_fn(web::cache_control))
         .layer(DefaultBodyLimit::max(BODY_BYTES))
-        .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, REQUEST_TIME))
-        .layer(CompressionLayer::new())
-        .layer(cors());
-    for (name, value) in web::security_headers(&options.origins) {
-        router = router.layer(SetResponseHeaderLayer::overriding(name, value));
-    }
-    router
+        .layer(middleware::from_fn(in_time))
+        .layer(middleware::from_fn_with_state(guard, limit))
+        .layer(CompressionLayer::new().compress_when(DefaultPredicate::new().and(SizeAbove::new(WORTH_COMPRESSING))))
+        .layer(middleware::from_fn_with_state(finish, web::finish))
+        .layer(cors())
+}
+
+/// Ends what takes too long.
+async fn in_time(request: Request, next: Next) -> Response {
+    let late = |_| {
+        Problem::new(StatusCode::REQUEST_TIMEOUT, "the request took too long; try again in a moment").into_response()
+    };
+    tokio::time::timeout(REQUEST_TIME, next.run(request)).await.unwrap_or_else(late)
 }
 
 fn api() -> Router<Service> {

@@ -1,10 +1,11 @@
 //! The web client's files and the headers that confine it.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::Request;
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tower_http::services::ServeDir;
@@ -42,19 +43,56 @@ pub(crate) fn security_headers(origins: &[String]) -> [(HeaderName, HeaderValue)
     ]
 }
 
-/// Whether an answer may be kept: hashed files for ever, other files after asking, everything else never.
-pub(crate) async fn cache_control(request: Request, next: Next) -> Response {
+/// What every answer gets.
+#[derive(Clone)]
+pub(crate) struct Finish(Arc<[(HeaderName, HeaderValue); 6]>);
+
+impl Finish {
+    pub fn new(origins: &[String]) -> Self {
+        Self(Arc::new(security_headers(origins)))
+    }
+}
+
+/// The outermost layer: headers, and a problem document for every refusal that has none.
+///
+/// It says whether an answer may be kept: hashed files for ever, other files after asking, everything else never.
+pub(crate) async fn finish(State(Finish(security)): State<Finish>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let hashed = path.starts_with(HASHED);
     let api = path.starts_with("/api/");
-    let mut response = next.run(request).await;
+    let mut response = explained(next.run(request).await);
     let policy = match (hashed && response.status().is_success(), api) {
         (true, _) => "public, max-age=31536000, immutable",
         (false, true) => "no-store",
         (false, false) => "no-cache",
     };
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static(policy));
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(policy));
+    for (name, value) in security.iter() {
+        headers.insert(name, value.clone());
+    }
     response
+}
+
+/// Gives a refusal that is not made here a problem document.
+fn explained(response: Response) -> Response {
+    let status = response.status();
+    let refused = status.is_client_error() || status.is_server_error();
+    let json = |value: &HeaderValue| value.to_str().is_ok_and(|kind| kind.ends_with("json"));
+    if !refused || response.headers().get(header::CONTENT_TYPE).is_some_and(json) {
+        return response;
+    }
+    let detail = match status {
+        StatusCode::RANGE_NOT_SATISFIABLE => "the file has no such part; ask for it without `range`",
+        _ => "the request cannot be answered as it is; /api/v1/openapi.json describes what can be asked",
+    };
+    let (mut parts, body) = Problem::new(status, detail).into_response().into_parts();
+    // Headers such as `allow` and `content-range` stay; those of the body are the document's.
+    let (refusal, _) = response.into_parts();
+    let of_body = [header::CONTENT_LENGTH, header::CONTENT_TYPE, header::CONTENT_ENCODING];
+    let stays = |(name, value): (Option<HeaderName>, HeaderValue)| Some((name?, value));
+    parts.headers.extend(refusal.headers.into_iter().filter_map(stays).filter(|(name, _)| !of_body.contains(name)));
+    Response::from_parts(parts, body)
 }
 
 /// Serves the files below `directory`; without one, says how to have them.
@@ -81,11 +119,10 @@ pub(crate) async fn no_such_path() -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::http::StatusCode;
     use tower::ServiceExt;
 
     async fn get(directory: Option<&Path>, path: &str) -> Response {
-        let router: Router = files(directory).layer(axum::middleware::from_fn(cache_control));
+        let router: Router = files(directory).layer(axum::middleware::from_fn_with_state(Finish::new(&[]), finish));
         router.oneshot(Request::get(path).body(axum::body::Body::empty()).unwrap()).await.unwrap()
     }
 
@@ -114,6 +151,21 @@ mod tests {
         }
         assert_eq!(get(None, "/").await.status(), StatusCode::OK);
         assert_eq!(get(None, "/none").await.status(), StatusCode::NOT_FOUND);
+    }
+
+    #[tokio::test]
+    async fn refusals_of_the_file_server_are_explained_too() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join("index.html"), "page").unwrap();
+        let router: Router =
+            files(Some(root.path())).layer(axum::middleware::from_fn_with_state(Finish::new(&[]), finish));
+        let request = Request::get("/index.html").header(header::RANGE, "bytes=9-").body(axum::body::Body::empty());
+        let response = router.oneshot(request.unwrap()).await.unwrap();
+        assert_eq!(response.status(), StatusCode::RANGE_NOT_SATISFIABLE);
+        assert_eq!(response.headers()[header::CONTENT_RANGE], "bytes */4");
+        assert_eq!(response.headers()[header::CONTENT_TYPE], "application/problem+json");
+        let body = axum::body::to_bytes(response.into_body(), 4096).await.unwrap();
+        assert_eq!(serde_json::from_slice::<Problem>(&body).unwrap().status, 416);
     }
 
     #[test]

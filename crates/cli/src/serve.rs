@@ -43,7 +43,7 @@ pub async fn run(options: Options) -> Result<()> {
             () = stdin_ended(), if options.until_stdin_ends => {}
         }
     };
-    ostrakon_api::serve(listener, router, stop).await;
+    ostrakon_api::serve(listener, router, &service.config().limits, stop).await;
     service.stop().await;
     Ok(())
 }

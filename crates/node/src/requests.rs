@@ -256,10 +256,15 @@ impl Core {
         }
     }
 
-    pub(crate) async fn board(&self, id: RoomId, from: u64, wait: Duration) -> Result<BoardPage, ServiceError> {
-        self.room_info(&id)?;
+    pub(crate) async fn board_reaches(&self, id: RoomId, from: u64, wait: Duration) -> Result<(), ServiceError> {
+        self.room_size(&id).ok_or_else(no_room)?;
         let longer = |world: &World| world.rooms.get(&id).is_none_or(|room| room.board_length > from);
         self.platform.timeout(wait, self.wait_until(longer)).await;
+        Ok(())
+    }
+
+    pub(crate) async fn board(&self, id: RoomId, from: u64, wait: Duration) -> Result<BoardPage, ServiceError> {
+        self.board_reaches(id, from, wait).await?;
         let mut entries: Vec<SignedEntry> = Vec::new();
         let mut bytes = 0;
         while bytes < PAGE_BYTES && entries.len() < PAGE_ENTRIES as usize {

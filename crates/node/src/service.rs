@@ -191,6 +191,14 @@ impl Service {
         self.0.core()?.submit(room, epoch, request).await
     }
 
+    /// Returns as soon as the board has an entry of index `from`, and after `wait` (at most [`LONGEST_WAIT`]) anyway.
+    ///
+    /// # Errors
+    /// `NotFound`, `Unavailable`.
+    pub async fn board_reaches(&self, room: RoomId, from: u64, wait: Duration) -> Result<(), ServiceError> {
+        self.0.core()?.board_reaches(room, from, wait.min(LONGEST_WAIT)).await
+    }
+
     /// The board's entries from index `from` on, as soon as there is one, and after `wait` (at most [`LONGEST_WAIT`]) anyway.
     ///
     /// # Errors

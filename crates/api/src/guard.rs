@@ -1,0 +1,177 @@
+//! What one client, one room, and all together may ask: the limits of the configuration, as a layer around all paths.
+
+use std::hash::{BuildHasher, RandomState};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use hyper::body::{Frame, SizeHint};
+use ostrakon_broadcast::RoomId;
+use ostrakon_node::Service;
+use ostrakon_node::config::Limits;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use crate::client::Client;
+use crate::counts::{Counted, Rates, Tally};
+use crate::problem::Problem;
+
+/// Answers that are made at a time out of what may be much on the disk; more wait for their turn.
+const MAKING: usize = 8;
+/// An answer of more bytes counts as large for as long as it is being sent.
+const LARGE: usize = 64 << 10;
+/// Large answers that are being sent at a time, in all and to one client.
+const LARGE_ANSWERS: (u32, u32) = (32, 8);
+/// A room admits so many requests a second, however small and slow it is.
+const LEAST_RATE: f64 = 20.0;
+
+/// Counts what clients do.
+pub(crate) struct Guard {
+    limits: Limits,
+    service: Service,
+    /// Makes numbers of addresses that mean nothing outside this process.
+    origins: RandomState,
+    requests: Rates<Client>,
+    in_rooms: Rates<RoomId>,
+    in_rooms_by_client: Rates<(Client, RoomId)>,
+    waiting: Arc<Tally>,
+    making: Semaphore,
+    large: Arc<Tally>,
+}
+
+/// A number that stands for the client's address; `None` for the machine itself.
+#[derive(Clone, Copy)]
+pub(crate) struct Origin(pub Option<u64>);
+
+/// Permission for large answers to this client.
+#[derive(Clone)]
+pub(crate) struct Turn {
+    guard: Arc<Guard>,
+    client: Client,
+}
+
+fn too_many(detail: &str) -> Response {
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, detail).into_response()
+}
+
+impl Guard {
+    pub fn new(service: Service) -> Arc<Self> {
+        let limits = service.config().limits;
+        Arc::new(Self {
+            limits,
+            service,
+            origins: RandomState::new(),
+            requests: Rates::new(),
+            in_rooms: Rates::new(),
+            in_rooms_by_client: Rates::new(),
+            waiting: Tally::new(limits.waiting, limits.waiting_per_address),
+            making: Semaphore::new(MAKING),
+            large: Tally::new(LARGE_ANSWERS.0, LARGE_ANSWERS.1),
+        })
+    }
+
+    /// Whose request it is.
+    fn client(&self, request: &Request) -> Client {
+        // Without a connection the request comes from within the process.
+        let peer = request.extensions().get().copied().unwrap_or(Client::Local);
+        if self.limits.behind_proxy { peer.forwarded(request.headers()) } else { peer }
+    }
+
+    fn admits(&self, client: Client, request: &Request) -> Result<(), &'static str> {
+        let now = Instant::now();
+        let by_address = f64::from(self.limits.requests_per_address);
+        if client != Client::Local && !self.requests.take(client, by_address, now) {
+            return Err("too many requests from this address; wait a moment");
+        }
+        let Some(room) = taken_part_in(request) else { return Ok(()) };
+        let Some((capacity, seconds)) = self.service.room_size(&room) else { return Ok(()) };
+        let rate = f64::from(self.limits.requests_per_slot) * f64::from(capacity) / f64::from(seconds.max(1));
+        let rate = rate.max(LEAST_RATE);
+        // Half of a room's rate is what all its participants need. So one client alone neither exhausts it, nor lacks any.
+        if client != Client::Local && !self.in_rooms_by_client.take((client, room), rate / 2.0, now) {
+            return Err("too many requests from this address in this room; wait a moment");
+        }
+        if !self.in_rooms.take(room, rate, now) {
+            return Err("too many requests in this room; wait a moment");
+        }
+        Ok(())
+    }
+}
+
+/// The room that the request takes part in, if it is one that costs the server a signature's check or a write.
+fn taken_part_in(request: &Request) -> Option<RoomId> {
+    let (room, rest) = request.uri().path().strip_prefix("/api/v1/rooms/")?.split_once('/')?;
+    let costs = request.method() == Method::POST || rest.ends_with("/issue");
+    if costs { RoomId::from_hex(room) } else { None }
+}
+
+fn waits(request: &Request) -> bool {
+    let query = request.uri().query().unwrap_or_default();
+    query.split('&').filter_map(|pair| pair.strip_prefix("wait=")).any(|seconds| seconds != "0")
+}
+
+/// The layer: refuses what is too much, and counts the rest.
+pub(crate) async fn limit(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
+    let client = guard.client(&request);
+    if let Err(detail) = guard.admits(client, &request) {
+        return too_many(detail);
+    }
+    let _waiting = match waits(&request).then(|| guard.waiting.enter(client)) {
+        Some(None) => return too_many("too many requests wait for news here; ask again later, or without `wait`"),
+        counted => counted.flatten(),
+    };
+    let origin = match client {
+        Client::Local => None,
+        client => Some(guard.origins.hash_one(client)),
+    };
+    request.extensions_mut().insert(Origin(origin));
+    request.extensions_mut().insert(Turn { guard, client });
+    next.run(request).await
+}
+
+impl Turn {
+    /// Makes an answer that may be large when it is its turn, and counts it until it is sent.
+    pub async fn make(self, answer: impl Future<Output = Result<Response, Problem>>) -> Result<Response, Problem> {
+        let _turn = self.guard.making.acquire().await.expect("the semaphore is never closed");
+        let response = answer.await?;
+        if response.body().size_hint().exact().is_some_and(|bytes| bytes <= LARGE as u64) {
+            return Ok(response);
+        }
+        let refused = || {
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, "too many large answers are being sent; try again in a moment")
+        };
+        let counted = self.guard.large.enter(self.client).ok_or_else(refused)?;
+        Ok(response.map(|body| Body::new(Held { body, _counted: counted })))
+    }
+}
+
+/// A body that is counted until it is sent, or nobody wants it any more.
+struct Held {
+    body: Body,
+    _counted: Counted,
+}
+
+impl HttpBody for Held {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
