@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use ostrakon_broadcast::board::{Published, SALT};
 use ostrakon_broadcast::engine::{Batch, Engine, EpochContext, Journal, Shape, SlotState, context_digest};
 use ostrakon_broadcast::ruffle::server::RuffleEngine;
-use ostrakon_broadcast::{Content, EngineKind, Entry, EpochId, Mode, RoomDescriptor, RowFormat, Servers};
+use ostrakon_broadcast::{Content, Entry, EpochId, Mode, RoomDescriptor, RowFormat, Servers};
 use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_party::{Instance, Party, wire};
 use ostrakon_replicated::Stock;
@@ -42,16 +43,7 @@ impl Journal for MemoryJournal {
 
 /// The room that is measured. No limit of a room's settings matters here but the payload's.
 fn descriptor(epoch: Epoch) -> RoomDescriptor {
-    RoomDescriptor {
-        name: "benchmark".into(),
-        engine: EngineKind::Ruffle,
-        mode: Mode::Fair,
-        payload: epoch.payload,
-        capacity: epoch.clients,
-        seconds: 1,
-        minimum: 1,
-        nonce: [0; 16],
-    }
+    RoomDescriptor { payload: epoch.payload, capacity: epoch.clients, seconds: 1, ..RoomDescriptor::new("benchmark") }
 }
 
 impl Room {
@@ -86,7 +78,7 @@ impl Room {
             let key = participant(slot);
             let text = format!("participant {slot} says something that nobody can trace").into_bytes();
             let text = text[..text.len().min(format.limit())].to_vec();
-            let row = format.encode(&Content::Message(text)).expect("the text is cut to fit");
+            let row = format.encode(&Content::Message(text), &format.padding(&key)).expect("the text is cut to fit");
             let masks: [SlotSeeds; 3] = [0, 1, 2].map(|pair: usize| SlotSeeds::derive(&streams[pair], slot));
             let name = SlotName {
                 session: &self.servers.session.0,
@@ -112,7 +104,7 @@ impl Room {
         })?;
         let format = RowFormat::new(&self.descriptor, self.context.epoch.number);
         let messages = opened.table.chunks_exact(format.width()).filter_map(|row| match format.decode(row) {
-            Some(Content::Message(text)) => Some(text),
+            Some(Content::Message(body)) => Some(Published::Kept { salt: [0; SALT], body }),
             _ => None,
         });
         let entry = Entry {

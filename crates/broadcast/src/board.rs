@@ -9,6 +9,59 @@ use crate::room::{EpochId, RoomDescriptor, Servers};
 /// Signatures of so many servers make an entry valid: one of them is then of an honest server.
 pub const QUORUM: usize = 2;
 
+/// Bytes of the salt of a published message.
+pub const SALT: usize = 16;
+
+/// A published message, or what remains of it.
+///
+/// Entries are chained by digests of their messages, so that a body can be erased and the chain still verifies. The salt
+/// goes with the body: without it the digest tells nothing of a message that could be guessed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Published {
+    /// The message is there.
+    Kept {
+        /// The same at every server, and known to nobody who has not seen the epoch's rows ([`salt`]).
+        salt: [u8; SALT],
+        /// What was said.
+        body: Vec<u8>,
+    },
+    /// Its body was erased, by the host or because its time was over.
+    Erased(Digest),
+}
+
+impl Published {
+    /// What the entry's digest holds of the message.
+    pub fn digest(&self) -> Digest {
+        match self {
+            Published::Kept { salt, body } => {
+                Transcript::new("ostrakon/v1/broadcast/published message").field(salt).field(body).finish()
+            }
+            Published::Erased(digest) => *digest,
+        }
+    }
+
+    /// The message, unless it was erased.
+    pub fn body(&self) -> Option<&[u8]> {
+        match self {
+            Published::Kept { body, .. } => Some(body),
+            Published::Erased(_) => None,
+        }
+    }
+
+    /// The message without its body.
+    #[must_use]
+    pub fn erased(&self) -> Self {
+        Published::Erased(self.digest())
+    }
+}
+
+/// The salt of message `index` of an epoch whose readable rows, in mixed order, have the digest `rows`.
+pub fn salt(rows: &Digest, index: u64) -> [u8; SALT] {
+    let mut transcript = Transcript::new("ostrakon/v1/broadcast/message salt");
+    transcript.field(&rows.0).number(index).finish().0[..SALT].try_into().expect("half of 32 bytes")
+}
+
 /// What one epoch published.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
@@ -19,7 +72,7 @@ pub struct Entry {
     /// How many submissions were mixed, covers included: the anonymity set.
     pub accepted: u32,
     /// The messages in the order in which they came out of the mix.
-    pub messages: Vec<Vec<u8>>,
+    pub messages: Vec<Published>,
 }
 
 impl Entry {
@@ -34,9 +87,14 @@ impl Entry {
             .number(u64::from(self.accepted))
             .number(self.messages.len() as u64);
         for message in &self.messages {
-            transcript.field(message);
+            transcript.field(&message.digest().0);
         }
         transcript.finish()
+    }
+
+    /// The messages that were not erased.
+    pub fn bodies(&self) -> impl Iterator<Item = &[u8]> {
+        self.messages.iter().filter_map(Published::body)
     }
 
     /// A server's signature on the entry.

@@ -1,21 +1,16 @@
 //! What a participant does between its user and its engine, without clock, sockets or randomness: the statements it
-//! signs towards servers, the links it follows, the board it checks, and the message it keeps until it is published.
-//!
-//! Two rules are kept here, for every client alike. A message is put into one epoch at a time: only when that epoch
-//! is known to have ended without it does it enter a later one, so nothing is published twice. And what goes into an
-//! epoch is decided once: asked again, [`Outbox`] gives the same answer, so no two different rows ever meet the
-//! same masks.
+//! signs towards servers, the links it follows, and the board it checks. What it has to say is kept in
+//! [`crate::outbox`].
 
 use std::fmt;
 use std::str::FromStr;
 
+use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::{Digest, Transcript};
 use ostrakon_party::PartyId;
-use serde::{Deserialize, Serialize};
 
-use crate::board::{Entry, SignedEntry, Unproven, verify_chain};
+use crate::board::{SignedEntry, Unproven, verify_chain};
 use crate::room::{RoomDescriptor, RoomId, Servers};
-use crate::row::Content;
 
 /// Seconds by which the time of a presence may differ from the server's clock.
 pub const PRESENCE_SECONDS: u64 = 120;
@@ -53,16 +48,43 @@ pub struct Link {
     pub room: RoomId,
     /// [`Servers::digest`].
     pub servers: Digest,
+    /// In a link for one person: the device key's seed.
+    pub invitation: Option<Invitation>,
+}
+
+/// The seed of an invited member's key. Whoever has it is that member.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Invitation(pub [u8; 32]);
+
+impl fmt::Debug for Invitation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Invitation")
+    }
+}
+
+impl Invitation {
+    /// base64url without padding, 43 characters.
+    pub fn to_text(&self) -> String {
+        BASE64URL_NOPAD.encode(&self.0)
+    }
+
+    /// Reads what [`Invitation::to_text`] writes; `None` for anything else.
+    pub fn from_text(text: &str) -> Option<Self> {
+        BASE64URL_NOPAD.decode(text.as_bytes()).ok()?.try_into().ok().map(Self)
+    }
 }
 
 /// Not a link to a room.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a link to a room: it must read http(s)://HOST[:PORT]/#/room/ROOM/SERVERS, as the server printed it")]
+#[error(
+    "not a link to a room: it must read http(s)://HOST[:PORT]/#/room/ROOM/SERVERS, as the server printed it; an invitation's has one more part"
+)]
 pub struct InvalidLink;
 
 impl fmt::Display for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/#/room/{}/{}", self.origin, self.room.to_hex(), self.servers.to_hex())
+        write!(f, "{}/#/room/{}/{}", self.origin, self.room.to_hex(), self.servers.to_hex())?;
+        self.invitation.iter().try_for_each(|invitation| write!(f, "/{}", invitation.to_text()))
     }
 }
 
@@ -72,13 +94,15 @@ impl FromStr for Link {
     fn from_str(text: &str) -> Result<Self, InvalidLink> {
         let (origin, path) = text.trim().split_once("/#/room/").ok_or(InvalidLink)?;
         let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://")).ok_or(InvalidLink)?;
-        let (room, servers) = path.split_once('/').ok_or(InvalidLink)?;
+        let (room, rest) = path.split_once('/').ok_or(InvalidLink)?;
+        let (servers, invitation) = rest.split_once('/').map_or((rest, None), |(servers, seed)| (servers, Some(seed)));
+        let invitation = invitation.map(|seed| Invitation::from_text(seed).ok_or(InvalidLink)).transpose()?;
         let room = RoomId::from_hex(room).ok_or(InvalidLink)?;
         let servers = Digest::from_hex(servers).ok_or(InvalidLink)?;
         if host.is_empty() || host.contains(|c: char| c == '/' || c == '#' || c.is_whitespace()) {
             return Err(InvalidLink);
         }
-        Ok(Self { origin: origin.to_owned(), room, servers })
+        Ok(Self { origin: origin.to_owned(), room, servers, invitation })
     }
 }
 
@@ -132,169 +156,36 @@ impl BoardReader {
     }
 }
 
-/// What a board entry means for the message in an [`Outbox`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Observed {
-    /// It says nothing about the message.
-    Nothing,
-    /// The message is published.
-    Published,
-    /// The message's epoch is over without it; it enters the next one.
-    Again,
-}
-
-/// The message that a participant has to say, until it is on the board.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outbox {
-    message: Option<Vec<u8>>,
-    /// The epoch that the message was put into, while its outcome is unknown.
-    undecided: Option<u64>,
-    /// The latest epoch that something was put into, and whether it was the message.
-    latest: Option<(u64, bool)>,
-    /// The latest epoch known to be over.
-    over: Option<u64>,
-}
-
-/// A participant has one message at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the message before is not on the board yet: wait until it is")]
-pub struct Occupied;
-
-impl Outbox {
-    /// Takes a message to be said; an empty one is nothing to say.
-    ///
-    /// # Errors
-    /// [`Occupied`] while the message before is not published.
-    pub fn put(&mut self, message: Vec<u8>) -> Result<(), Occupied> {
-        if self.message.is_some() {
-            return Err(Occupied);
-        }
-        self.message = Some(message).filter(|text| !text.is_empty());
-        Ok(())
-    }
-
-    /// The message that is not published yet.
-    pub fn message(&self) -> Option<&[u8]> {
-        self.message.as_deref()
-    }
-
-    /// The epoch whose outcome decides about the message.
-    pub fn undecided(&self) -> Option<u64> {
-        self.undecided
-    }
-
-    /// What to put into epoch `number`: the message, or a cover while there is none or while it may still come out of an
-    /// earlier epoch. The answer for an epoch never changes. `None` for an epoch that is over, or before one already answered for.
-    pub fn content(&mut self, number: u64) -> Option<Content> {
-        match self.latest {
-            Some((latest, _)) if number < latest => return None,
-            _ if self.over.is_some_and(|over| number <= over) => return None,
-            Some((latest, with_message)) if number == latest => {
-                return Some(self.message.clone().filter(|_| with_message).map_or(Content::Cover, Content::Message));
-            }
-            _ => {}
-        }
-        let message = self.message.clone().filter(|_| self.undecided.is_none());
-        self.latest = Some((number, message.is_some()));
-        if message.is_some() {
-            self.undecided = Some(number);
-        }
-        Some(message.map_or(Content::Cover, Content::Message))
-    }
-
-    /// Learns from a verified board entry. Entries are shown in order, none left out.
-    pub fn observe(&mut self, entry: &Entry) -> Observed {
-        self.observe_with(entry.epoch.number, |message| entry.messages.iter().any(|text| text == message))
-    }
-
-    /// Like [`Outbox::observe`], for a program with several participants, whose messages may be equal: `holds` says whether
-    /// the entry of epoch `number` holds the message, and counts every copy for one participant only.
-    pub fn observe_with(&mut self, number: u64, holds: impl FnOnce(&[u8]) -> bool) -> Observed {
-        self.over = self.over.max(Some(number));
-        let Some(undecided) = self.undecided.filter(|undecided| *undecided <= number) else {
-            return Observed::Nothing;
-        };
-        self.undecided = None;
-        if number == undecided && self.message.as_deref().is_some_and(holds) {
-            self.message = None;
-            return Observed::Published;
-        }
-        Observed::Again
-    }
-
-    /// Learns that epoch `number` ended without a board. The caller has it from two servers, one of which is honest:
-    /// a single one could make the message come out twice.
-    pub fn ended_without_board(&mut self, number: u64) {
-        self.over = self.over.max(Some(number));
-        if self.undecided == Some(number) {
-            self.undecided = None;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::room::{EngineKind, EpochId, Mode};
+    use crate::board::{Entry, Published};
+    use crate::room::EpochId;
     use ostrakon_crypto::SigningKey;
     use ostrakon_party::SessionId;
 
     fn entry(number: u64, previous: Digest, messages: &[&[u8]]) -> Entry {
-        let messages = messages.iter().map(|m| m.to_vec()).collect();
+        let messages = messages.iter().map(|m| Published::Kept { salt: [7; 16], body: m.to_vec() }).collect();
         Entry { epoch: EpochId { room: room().id(), number }, previous, accepted: 3, messages }
     }
 
     fn room() -> RoomDescriptor {
-        RoomDescriptor {
-            name: "r".into(),
-            engine: EngineKind::Ruffle,
-            mode: Mode::Fair,
-            payload: 64,
-            capacity: 9,
-            seconds: 1,
-            minimum: 1,
-            nonce: [0; 16],
-        }
-    }
-
-    #[test]
-    fn a_message_is_in_one_epoch_at_a_time_until_it_is_published() {
-        let said = || Some(Content::Message(b"hello".to_vec()));
-        let zero = Digest([0; 32]);
-        let mut outbox = Outbox::default();
-        assert_eq!(outbox.content(1), Some(Content::Cover));
-        outbox.put(b"hello".to_vec()).unwrap();
-        assert_eq!(outbox.put(b"more".to_vec()), Err(Occupied));
-        assert_eq!(outbox.content(1), Some(Content::Cover), "what goes into an epoch is decided once");
-        assert_eq!(outbox.content(2), said());
-        assert_eq!(outbox.content(3), Some(Content::Cover), "epoch 2 is undecided");
-        assert_eq!(outbox.content(2), None, "no going back");
-        assert_eq!(outbox.observe(&entry(1, zero, &[b"hello"])), Observed::Nothing, "somebody else's");
-        assert_eq!(outbox.observe(&entry(2, zero, &[b"other"])), Observed::Again);
-        assert_eq!(outbox.content(3), Some(Content::Cover), "epoch 3 was answered for");
-        assert_eq!(outbox.content(4), said());
-        assert_eq!(outbox.observe(&entry(5, zero, &[b"hello"])), Observed::Again, "epoch 4 was left out of the chain");
-        assert_eq!(outbox.content(6), said());
-        assert_eq!(outbox.content(6), said());
-        outbox.ended_without_board(5);
-        assert_eq!(outbox.undecided(), Some(6));
-        outbox.ended_without_board(6);
-        assert_eq!(outbox.content(7), said());
-        assert_eq!(outbox.observe(&entry(7, zero, &[b"x", b"hello"])), Observed::Published);
-        assert_eq!(outbox.message(), None);
-        outbox.put(b"next".to_vec()).unwrap();
-        assert_eq!(outbox.content(7), None, "epoch 7 is over");
-        assert_eq!(outbox.observe(&entry(8, zero, &[b"next"])), Observed::Nothing);
-        assert_eq!(outbox.content(9), Some(Content::Message(b"next".to_vec())));
-        assert_eq!(outbox.observe(&entry(9, zero, &[b"next"])), Observed::Published);
-        assert_eq!(outbox.put(Vec::new()), Ok(()));
-        assert_eq!(outbox.content(10), Some(Content::Cover));
+        RoomDescriptor { payload: 64, capacity: 9, seconds: 1, ..RoomDescriptor::new("r") }
     }
 
     #[test]
     fn links_read_back_and_others_are_refused() {
-        let link = Link { origin: "http://127.0.0.1:7000".into(), room: room().id(), servers: Digest([7; 32]) };
+        let link = Link {
+            origin: "http://127.0.0.1:7000".into(),
+            room: room().id(),
+            servers: Digest([7; 32]),
+            invitation: None,
+        };
         assert_eq!(link.to_string().parse(), Ok(link.clone()));
+        let invited = Link { invitation: Some(Invitation([5; 32])), ..link.clone() };
+        assert_eq!(invited.to_string().parse(), Ok(invited.clone()));
+        assert_eq!(format!("{invited}x").parse::<Link>(), Err(InvalidLink));
+        assert!(!format!("{invited:?}").contains("BQUF"), "no secret in a log");
         let text = link.to_string();
         for wrong in [
             text.replace("http://", "ftp://"),
@@ -360,9 +251,11 @@ mod tests {
         reader.read(std::slice::from_ref(&first)).unwrap();
         assert_eq!(reader.read(std::slice::from_ref(&first)), Err(Unproven::Chain(1)));
         let mut forged = second.clone();
-        forged.entry.messages[0] = b"z".to_vec();
+        forged.entry.messages[0] = Published::Kept { salt: [7; 16], body: b"z".to_vec() };
         assert_eq!(reader.read(&[forged]), Err(Unproven::Signature(1, 0)));
-        reader.read(&[second]).unwrap();
+        let mut erased = second;
+        erased.entry.messages[0] = erased.entry.messages[0].erased();
+        reader.read(&[erased]).unwrap();
         assert_eq!((reader.length(), reader.last_epoch()), (2, Some(2)));
         assert_eq!(reader.read(&[stale]), Err(Unproven::Chain(2)), "an epoch is published once");
     }

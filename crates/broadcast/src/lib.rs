@@ -12,6 +12,8 @@ pub mod board;
 pub mod client;
 pub mod engine;
 pub mod envelope;
+pub mod hosting;
+pub mod outbox;
 pub mod room;
 pub mod row;
 pub mod ruffle;

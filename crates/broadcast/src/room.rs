@@ -12,6 +12,10 @@ pub const CAPACITY: std::ops::RangeInclusive<u32> = 3..=1 << 20;
 pub const TABLE_BYTES: u64 = 256 << 20;
 /// Longest room name in bytes of UTF-8.
 pub const NAME_BYTES: usize = 200;
+/// Longest purpose in bytes of UTF-8.
+pub const PURPOSE_BYTES: usize = 1000;
+/// Days that bodies may be kept, if the room sets a limit.
+pub const RETENTION_DAYS: std::ops::RangeInclusive<u32> = 1..=3650;
 
 /// Which engine mixes a room's messages, which is to say: whom its participants must trust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,11 +35,29 @@ pub enum Mode {
     Robust,
 }
 
+/// Who may take part in a room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Admission {
+    /// Whoever has the link. One person may take part under many keys.
+    Open,
+    /// Keys that the host has admitted ([`crate::hosting::Deed::Admit`]).
+    Members,
+}
+
 /// What a room is. It never changes; its digest names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoomDescriptor {
     /// Shown to participants. At most [`NAME_BYTES`] bytes.
     pub name: String,
+    /// What it is for, in words; may be empty. At most [`PURPOSE_BYTES`] bytes.
+    pub purpose: String,
+    /// Whose signed actions the servers carry out ([`crate::hosting`]); without one, only operators act.
+    pub host: Option<VerifyingKey>,
+    /// Who may take part.
+    pub admission: Admission,
+    /// Days after which the servers erase the bodies of messages, within [`RETENTION_DAYS`]; without it they stay.
+    pub retention_days: Option<u32>,
     /// The engine.
     pub engine: EngineKind,
     /// What happens when a server cheats.
@@ -53,6 +75,9 @@ pub struct RoomDescriptor {
     pub nonce: [u8; 16],
 }
 
+/// Crockford's base 32: no I, L, O or U.
+const CODE_SYMBOLS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
 /// A room's name: the first half of its descriptor's digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RoomId(pub [u8; 16]);
@@ -63,6 +88,31 @@ impl RoomId {
         let mut padded = [0; 32];
         padded[..16].copy_from_slice(&self.0);
         Digest(padded).to_hex()[..32].to_owned()
+    }
+
+    /// The short code by which people find the room at one of its servers: 40 bits, as `XXXX-XXXX` in Crockford's base 32.
+    pub fn code(&self) -> String {
+        let bits = self.0[..5].iter().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
+        let symbol = |i: u32| char::from(CODE_SYMBOLS[(bits >> (5 * (7 - i)) & 31) as usize]);
+        let (left, right): (String, String) = ((0..4).map(symbol).collect(), (4..8).map(symbol).collect());
+        format!("{left}-{right}")
+    }
+
+    /// What [`RoomId::code`] writes, from what people type: letters of either case, with or without the hyphen, with the
+    /// usual confusions (O for 0, I or L for 1) mended. `None` for anything else.
+    pub fn tidy_code(typed: &str) -> Option<String> {
+        let plain = typed.chars().filter(|c| !c.is_whitespace() && *c != '-').map(|c| match c.to_ascii_uppercase() {
+            'O' => '0',
+            'I' | 'L' => '1',
+            other => other,
+        });
+        let mut code: String = plain.collect();
+        let is_symbol = |c: char| u8::try_from(c).is_ok_and(|c| CODE_SYMBOLS.contains(&c));
+        if code.len() != 8 || !code.chars().all(is_symbol) {
+            return None;
+        }
+        code.insert(4, '-');
+        Some(code)
     }
 
     /// Reads what [`RoomId::to_hex`] writes; `None` for anything else.
@@ -78,6 +128,24 @@ impl RoomId {
 pub struct InvalidRoom(pub String);
 
 impl RoomDescriptor {
+    /// An open room with the usual settings and no host: 192 slots of 256 bytes every 10 seconds, fair, minimum 1.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            purpose: String::new(),
+            host: None,
+            admission: Admission::Open,
+            retention_days: None,
+            engine: EngineKind::Ruffle,
+            mode: Mode::Fair,
+            payload: 256,
+            capacity: 192,
+            seconds: 10,
+            minimum: 1,
+            nonce: [0; 16],
+        }
+    }
+
     /// Checks every limit.
     ///
     /// # Errors
@@ -87,6 +155,22 @@ impl RoomDescriptor {
         if self.name.trim().is_empty() || self.name.len() > NAME_BYTES {
             return complain(format!("the room's name must have 1 to {NAME_BYTES} bytes"));
         }
+        if self.purpose.len() > PURPOSE_BYTES {
+            return complain(format!("the room's purpose must have at most {PURPOSE_BYTES} bytes"));
+        }
+        if self.admission == Admission::Members && self.host.is_none() {
+            return complain("a room for members needs a host who admits them".into());
+        }
+        if self.retention_days.is_some_and(|days| !RETENTION_DAYS.contains(&days)) {
+            let (least, most) = (RETENTION_DAYS.start(), RETENTION_DAYS.end());
+            return complain(format!("messages can be kept {least} to {most} days, or without a limit"));
+        }
+        self.validate_table()
+    }
+
+    /// Checks the limits of sizes and times.
+    fn validate_table(&self) -> Result<(), InvalidRoom> {
+        let complain = |text: String| Err(InvalidRoom(text));
         if !PAYLOAD_BYTES.contains(&self.payload) || !self.payload.is_multiple_of(8) {
             return complain(format!(
                 "the message size must be a multiple of 8 from {} to {} bytes, not {}",
@@ -131,6 +215,13 @@ impl RoomDescriptor {
         let mut transcript = Transcript::new("ostrakon/v1/broadcast/room descriptor");
         transcript
             .field(self.name.as_bytes())
+            .field(self.purpose.as_bytes())
+            .field(self.host.as_ref().map_or(&[], |key| &key.0[..]))
+            .number(match self.admission {
+                Admission::Open => 1,
+                Admission::Members => 2,
+            })
+            .number(self.retention_days.unwrap_or(0).into())
             .number(match self.engine {
                 EngineKind::Ruffle => 1,
             })
@@ -182,16 +273,7 @@ mod tests {
     use super::*;
 
     fn room() -> RoomDescriptor {
-        RoomDescriptor {
-            name: "r".into(),
-            engine: EngineKind::Ruffle,
-            mode: Mode::Fair,
-            payload: 64,
-            capacity: 12,
-            seconds: 5,
-            minimum: 2,
-            nonce: [0; 16],
-        }
+        RoomDescriptor { payload: 64, capacity: 12, seconds: 5, minimum: 2, ..RoomDescriptor::new("r") }
     }
 
     #[test]
@@ -205,6 +287,9 @@ mod tests {
             (RoomDescriptor { capacity: 1 << 20, payload: 4096, ..room() }, "table"),
             (RoomDescriptor { seconds: 0, ..room() }, "epoch"),
             (RoomDescriptor { minimum: 9, ..room() }, "anonymity set"),
+            (RoomDescriptor { purpose: "p".repeat(1001), ..room() }, "purpose"),
+            (RoomDescriptor { admission: Admission::Members, ..room() }, "host"),
+            (RoomDescriptor { retention_days: Some(0), ..room() }, "days"),
         ];
         for (room, word) in bad {
             let error = room.validate().unwrap_err();
@@ -223,10 +308,27 @@ mod tests {
             RoomDescriptor { seconds: 6, ..room() }.id(),
             RoomDescriptor { minimum: 3, ..room() }.id(),
             RoomDescriptor { nonce: [1; 16], ..room() }.id(),
+            RoomDescriptor { purpose: "p".into(), ..room() }.id(),
+            RoomDescriptor { host: Some(VerifyingKey([1; 32])), ..room() }.id(),
+            RoomDescriptor { admission: Admission::Members, ..room() }.id(),
+            RoomDescriptor { retention_days: Some(1), ..room() }.id(),
         ];
         let distinct: std::collections::BTreeSet<_> = names.iter().collect();
         assert_eq!(distinct.len(), names.len());
         assert_eq!(RoomId::from_hex(&names[0].to_hex()), Some(names[0]));
         assert_eq!(RoomId::from_hex(&names[0].to_hex()[1..]), None);
+    }
+
+    #[test]
+    fn a_code_is_found_as_people_type_it() {
+        let mut id = RoomId([0; 16]);
+        id.0[..5].copy_from_slice(&[0x00, 0x44, 0x32, 0x14, 0xff]);
+        assert_eq!(id.code(), "0123-457Z");
+        for typed in ["0123-457Z", "o1 23 457z", "OL23457z", " 0i23-457Z "] {
+            assert_eq!(RoomId::tidy_code(typed), Some(id.code()), "{typed}");
+        }
+        for typed in ["", "0123-457", "0123-457ZZ", "0123-457U", "0123-45é"] {
+            assert_eq!(RoomId::tidy_code(typed), None, "{typed}");
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! Rows: a text or a cover, padded to the room's payload, with 128 bits of redundancy.
 //!
-//! `row = length (2 bytes) ‖ text ‖ zeros ‖ redundancy (16 bytes)`, where the redundancy is a hash of the
-//! room, the epoch and the padded payload. Whatever comes out of the mix without it was no submission
+//! `row = length (2 bytes) ‖ text ‖ padding ‖ redundancy (16 bytes)`, where the redundancy is a hash of the
+//! room, the epoch and the padded payload. The padding looks random and is never published: it is what a table of covers
+//! has that nobody outside the servers can guess, so that the salts of the board's digests can be made of it. Whatever comes out of the mix without it was no submission
 //! (an absent slot is noise and passes with probability 2^-128) or a spoilt one, and is dropped.
 
-use ostrakon_crypto::Transcript;
+use ostrakon_crypto::{Secret, SigningKey, Transcript};
 
 use crate::room::{EpochId, RoomDescriptor};
 
@@ -55,11 +56,18 @@ impl RowFormat {
         self.payload - LENGTH
     }
 
-    /// Writes a row.
+    /// The padding of a participant's row. A function of its key, the room and the epoch, so that a row written again is
+    /// the same row.
+    pub fn padding(&self, key: &SigningKey) -> Secret {
+        let fields: [&[u8]; 2] = [&self.epoch.room.0, &self.epoch.number.to_le_bytes()];
+        key.derive("ostrakon/v1/broadcast/row padding", &fields)
+    }
+
+    /// Writes a row, with the padding that `padding` seeds.
     ///
     /// # Errors
     /// [`TooLong`] if the message does not fit.
-    pub fn encode(&self, content: &Content) -> Result<Vec<u8>, TooLong> {
+    pub fn encode(&self, content: &Content, padding: &Secret) -> Result<Vec<u8>, TooLong> {
         let text: &[u8] = match content {
             Content::Cover => &[],
             Content::Message(text) => text,
@@ -71,6 +79,7 @@ impl RowFormat {
         let length = u16::try_from(text.len()).expect("payloads have at most 4096 bytes");
         row[..LENGTH].copy_from_slice(&length.to_le_bytes());
         row[LENGTH..LENGTH + text.len()].copy_from_slice(text);
+        padding.fill("ostrakon/v1/broadcast/row padding stream", &[], &mut row[LENGTH + text.len()..self.payload]);
         let redundancy = self.redundancy(&row[..self.payload]);
         row[self.payload..].copy_from_slice(&redundancy);
         Ok(row)
@@ -83,10 +92,6 @@ impl RowFormat {
         }
         let length = usize::from(u16::from_le_bytes([row[0], row[1]]));
         let text = row.get(LENGTH..LENGTH + length).filter(|_| length <= self.limit())?;
-        let padding = &row[LENGTH + length..self.payload];
-        if padding.iter().any(|b| *b != 0) {
-            return None;
-        }
         Some(if text.is_empty() { Content::Cover } else { Content::Message(text.to_vec()) })
     }
 
@@ -100,28 +105,31 @@ impl RowFormat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::room::{EngineKind, Mode};
     use proptest::prelude::*;
 
     fn format(number: u64) -> RowFormat {
-        let room = RoomDescriptor {
-            name: "r".into(),
-            engine: EngineKind::Ruffle,
-            mode: Mode::Fair,
-            payload: 64,
-            capacity: 8,
-            seconds: 1,
-            minimum: 1,
-            nonce: [0; 16],
-        };
+        let room = RoomDescriptor { payload: 64, capacity: 8, ..RoomDescriptor::new("r") };
         RowFormat::new(&room, number)
+    }
+
+    fn padding(seed: u8) -> Secret {
+        format(1).padding(&SigningKey::from_seed(&[seed; 32]))
+    }
+
+    #[test]
+    fn padding_differs_by_participant_and_is_the_same_when_written_again() {
+        let cover = |seed| format(1).encode(&Content::Cover, &padding(seed)).unwrap();
+        assert_eq!(cover(1), cover(1));
+        assert_ne!(cover(1)[2..64], cover(2)[2..64]);
+        let key = SigningKey::from_seed(&[1; 32]);
+        assert_ne!(format(1).padding(&key).expose(), format(2).padding(&key).expose());
     }
 
     proptest! {
         #[test]
         fn rows_read_back_and_no_changed_row_does(text in proptest::collection::vec(any::<u8>(), 1..=62), at in 0usize..80, by in 1u8..) {
             let format = format(1);
-            let mut row = format.encode(&Content::Message(text.clone())).unwrap();
+            let mut row = format.encode(&Content::Message(text.clone()), &padding(1)).unwrap();
             prop_assert_eq!(format.decode(&row), Some(Content::Message(text)));
             row[at] ^= by;
             prop_assert_eq!(format.decode(&row), None);
@@ -130,10 +138,10 @@ mod tests {
 
     #[test]
     fn cover_limits_and_epochs() {
-        let cover = format(1).encode(&Content::Cover).unwrap();
+        let cover = format(1).encode(&Content::Cover, &padding(1)).unwrap();
         assert_eq!(format(1).decode(&cover), Some(Content::Cover));
         assert_eq!(format(2).decode(&cover), None, "a row of one epoch is noise in another");
-        let error = format(1).encode(&Content::Message(vec![1; 63])).unwrap_err();
+        let error = format(1).encode(&Content::Message(vec![1; 63]), &padding(1)).unwrap_err();
         assert_eq!(error, TooLong { length: 63, limit: 62 });
         assert_eq!(format(1).decode(&cover[1..]), None);
     }

@@ -2,9 +2,9 @@
 
 use ostrakon_crypto::SigningKey;
 
-use crate::client::Outbox;
 use crate::engine::{ClientEngine, IssueError};
 use crate::envelope::{Agreed, Issued, agreed};
+use crate::outbox::Outbox;
 use crate::room::{RoomDescriptor, Servers};
 use crate::row::{Content, RowFormat, TooLong};
 
@@ -66,7 +66,8 @@ impl Author<'_> {
         let number = context.epoch.number;
         let Some(content) = outbox.content(number) else { return Ok(None) };
         let message = matches!(content, Content::Message(_));
-        let row = RowFormat::new(self.room, number).encode(&content)?;
+        let format = RowFormat::new(self.room, number);
+        let row = format.encode(&content, &format.padding(self.key))?;
         loop {
             match self.engine.submit(self.servers, &context, slot, &material, &row, self.key) {
                 Ok(body) => return Ok(Some(Submission { slot, body, message })),
@@ -84,7 +85,7 @@ impl Author<'_> {
 mod tests {
     use super::*;
     use crate::engine::{EpochContext, Shape};
-    use crate::room::{EngineKind, EpochId, Mode};
+    use crate::room::{EpochId, Mode};
     use ostrakon_crypto::Digest;
     use ostrakon_party::{PartyId, SessionId};
 
@@ -109,16 +110,7 @@ mod tests {
     }
 
     fn room() -> RoomDescriptor {
-        RoomDescriptor {
-            name: "r".into(),
-            engine: EngineKind::Ruffle,
-            mode: Mode::Fair,
-            payload: 64,
-            capacity: 9,
-            seconds: 1,
-            minimum: 1,
-            nonce: [0; 16],
-        }
+        RoomDescriptor { payload: 64, capacity: 9, seconds: 1, ..RoomDescriptor::new("r") }
     }
 
     fn issued(number: u64, batch: u64, byte: u8) -> Issued {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use indicatif::ProgressBar;
+use ostrakon_broadcast::Archive;
 use ostrakon_broadcast::room::{CAPACITY, PAYLOAD_BYTES};
-use ostrakon_broadcast::{Archive, Mode};
 use ostrakon_node::interface::NewRoom;
 use ostrakon_party::PartyId;
 use serde::Serialize;
@@ -116,7 +116,7 @@ fn room_for(lines: &[Vec<u8>], seconds: Option<u32>) -> Result<NewRoom> {
     let longest = lines.iter().map(Vec::len).max().unwrap_or(0) + 2;
     let payload = u32::try_from(longest.next_multiple_of(8))?.max(*PAYLOAD_BYTES.start());
     let seconds = seconds.unwrap_or(3 + u32::try_from(participants / 250)?);
-    Ok(NewRoom { name: "Demonstration".to_owned(), payload, capacity, seconds, minimum: 1, mode: Mode::Fair })
+    Ok(NewRoom { payload, capacity, seconds, ..NewRoom::named("Demonstration") })
 }
 
 async fn broadcast(site: &Site, processes: &mut Processes, options: &Broadcast, lines: &[Vec<u8>]) -> Result<()> {
@@ -181,7 +181,7 @@ fn compare(lines: &[Vec<u8>], archive: &Archive) -> Result<()> {
     for line in lines {
         *missing.entry(line).or_default() += 1;
     }
-    for message in archive.entries.iter().flat_map(|signed| &signed.entry.messages) {
+    for message in archive.entries.iter().flat_map(|signed| signed.entry.bodies()) {
         *missing.entry(message).or_default() -= 1;
     }
     let lost: i64 = missing.values().filter(|count| **count > 0).sum();
@@ -198,7 +198,7 @@ fn report(room: &Room, archive: &Archive, seconds: f64, json: bool) -> Result<()
         .clone()
         .map(|e| (e.epoch.number, Epoch { number: e.epoch.number, accepted: e.accepted, messages: e.messages.len() }))
         .collect();
-    let messages: Vec<_> = entries.flat_map(|entry| &entry.messages).collect();
+    let messages: Vec<_> = entries.flat_map(|entry| entry.bodies()).collect();
     if messages.is_empty() {
         bail!("nothing was published");
     }

@@ -137,7 +137,6 @@ pub async fn run(command: Command) -> Result<()> {
 impl Create {
     fn new_room(&self) -> NewRoom {
         NewRoom {
-            name: self.name.clone(),
             payload: self.payload,
             capacity: self.capacity,
             seconds: self.seconds,
@@ -146,6 +145,7 @@ impl Create {
                 ModeArg::Fair => Mode::Fair,
                 ModeArg::Robust => Mode::Robust,
             },
+            ..NewRoom::named(&self.name)
         }
     }
 }
@@ -219,7 +219,11 @@ impl Administrator {
         let info: ServersInfo = self.server.get("servers", &()).await.map_err(failure::call)?;
         let servers = Digest::from_hex(&info.digest).context("the server's digest is malformed")?;
         let room = RoomId::from_hex(&room.id).context("the room's id is malformed")?;
-        Ok(info.servers.iter().map(|server| Link { origin: server.url.clone(), room, servers }).collect())
+        Ok(info
+            .servers
+            .iter()
+            .map(|server| Link { origin: server.url.clone(), room, servers, invitation: None })
+            .collect())
     }
 
     async fn print(&self, rooms: &[RoomInfo], json: bool) -> Result<()> {

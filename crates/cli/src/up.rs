@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use ostrakon_broadcast::Mode;
 use ostrakon_broadcast::client::Link;
 use ostrakon_node::interface::{NewRoom, RoomInfo, RoomState};
 
@@ -69,7 +68,7 @@ async fn work(site: &Site, processes: &mut Processes) -> Result<()> {
 }
 
 fn first_room() -> NewRoom {
-    NewRoom { name: "Agora".to_owned(), payload: 256, capacity: 64, seconds: 6, minimum: 1, mode: Mode::Fair }
+    NewRoom { capacity: 64, seconds: 6, ..NewRoom::named("Agora") }
 }
 
 fn announce(room: &RoomInfo, links: &[Link]) -> Result<()> {

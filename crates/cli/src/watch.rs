@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use ostrakon_broadcast::client::Link;
+use ostrakon_broadcast::hosting::is_ballot;
 use ostrakon_broadcast::{Entry, SignedEntry};
 use serde::Serialize;
 
@@ -53,12 +54,14 @@ pub async fn run(options: Options) -> Result<()> {
 }
 
 fn print(signed: &SignedEntry, json: bool) -> Result<()> {
-    let Entry { epoch, accepted, messages, .. } = &signed.entry;
+    let Entry { epoch, accepted, .. } = &signed.entry;
+    // Answers to polls are no texts; erased messages have nothing to print.
+    let mut texts = signed.entry.bodies().filter(|body| !is_ballot(body));
     if json {
         let signers = signed.signatures.iter().map(|(party, _)| party.0).collect();
-        let messages = messages.iter().map(|message| MessageJson::of(message)).collect();
+        let messages = texts.map(MessageJson::of).collect();
         return output::json(&EntryJson { epoch: epoch.number, accepted: *accepted, messages, signers });
     }
     eprintln!("epoch {}: {accepted} took part", epoch.number);
-    messages.iter().try_for_each(|message| output::message(message))
+    texts.try_for_each(output::message)
 }

@@ -2,12 +2,34 @@
 
 use std::fmt;
 
+use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// A 256-bit BLAKE3 digest of public data.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 32]);
+
+// Hexadecimal where people may read it.
+impl Serialize for Digest {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            serializer.serialize_str(&self.to_hex())
+        } else {
+            self.0.serialize(serializer)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if !deserializer.is_human_readable() {
+            return <[u8; 32]>::deserialize(deserializer).map(Self);
+        }
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        Digest::from_hex(&text).ok_or_else(|| D::Error::custom("not 64 lower-case hexadecimal digits"))
+    }
+}
 
 impl Digest {
     /// Lower-case hexadecimal, 64 characters.
@@ -56,6 +78,17 @@ impl Secret {
             transcript.field(field);
         }
         Secret(transcript.finish().0)
+    }
+
+    /// Fills `out` with a stream that looks random to whoever does not have `self`. One-way, and independent of every
+    /// other context and list of fields, as in [`Secret::derive`].
+    pub fn fill(&self, context: &'static str, fields: &[&[u8]], out: &mut [u8]) {
+        let mut transcript = Transcript::new(context);
+        transcript.field(&self.0);
+        for field in fields {
+            transcript.field(field);
+        }
+        transcript.0.finalize_xof().fill(out);
     }
 }
 

@@ -36,7 +36,7 @@ impl SigningKey {
 }
 
 /// A public Ed25519 key as its 32-byte encoding. It need not be a valid point; an invalid one verifies nothing.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VerifyingKey(pub [u8; 32]);
 
 impl VerifyingKey {
@@ -59,6 +59,19 @@ impl VerifyingKey {
     /// Reads what [`VerifyingKey::to_hex`] writes; `None` for anything else.
     pub fn from_hex(text: &str) -> Option<Self> {
         Digest::from_hex(text).map(|d| Self(d.0))
+    }
+}
+
+// Hexadecimal where people may read it: a key has one form in every document.
+impl Serialize for VerifyingKey {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Digest(self.0).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for VerifyingKey {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Digest::deserialize(deserializer).map(|digest| Self(digest.0))
     }
 }
 

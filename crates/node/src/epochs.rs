@@ -6,11 +6,11 @@
 //! can come about once two servers have refused. When all three have spoken, the epoch is *finished*: nobody needs
 //! anything of it any more, since each wrote its conclusion down before it spoke.
 
-use ostrakon_broadcast::board::{Entry, QUORUM};
+use ostrakon_broadcast::board::{Entry, Published, QUORUM, salt};
 use ostrakon_broadcast::engine::{Opened, Stopped};
 use ostrakon_broadcast::room::{EpochId, RoomDescriptor, Servers};
 use ostrakon_broadcast::row::{Content, RowFormat};
-use ostrakon_crypto::{Digest, Signature};
+use ostrakon_crypto::{Digest, Signature, Transcript};
 use ostrakon_party::PartyId;
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +44,7 @@ pub enum Computed {
     /// Messages in mixed order, from so many submissions.
     Messages {
         /// The messages; covers and noise are dropped.
-        messages: Vec<Vec<u8>>,
+        messages: Vec<Published>,
         /// Submissions mixed, covers included.
         accepted: u32,
         /// What is to be said besides.
@@ -63,11 +63,18 @@ pub fn void(number: u64) -> LastEpoch {
 /// Reads the rows that a mix brought out.
 pub fn read_rows(room: &RoomDescriptor, number: u64, opened: &Opened) -> Computed {
     let format = RowFormat::new(room, number);
-    let contents = opened.table.chunks_exact(format.width()).filter_map(|row| format.decode(row));
-    let messages = contents.filter_map(|content| match content {
-        Content::Message(text) => Some(text),
-        Content::Cover => None,
-    });
+    let mut rows = Transcript::new("ostrakon/v1/node/readable rows");
+    let mut bodies = Vec::new();
+    for row in opened.table.chunks_exact(format.width()) {
+        let Some(content) = format.decode(row) else { continue };
+        rows.field(row);
+        if let Content::Message(body) = content {
+            bodies.push(body);
+        }
+    }
+    let rows = rows.finish();
+    let keep = |(index, body)| Published::Kept { salt: salt(&rows, index), body };
+    let messages = (0..).zip(bodies).map(keep);
     let detail = match (opened.trusted, &opened.fault) {
         (Some(trusted), Some(fault)) => format!("{fault}; server {trusted} finished alone and knows who wrote what"),
         (None, Some(fault)) => fault.to_string(),

@@ -5,7 +5,7 @@
 //! feature `openapi` the types describe themselves.
 
 use data_encoding::BASE64URL_NOPAD;
-use ostrakon_broadcast::room::{EngineKind, Mode, RoomDescriptor, RoomId};
+use ostrakon_broadcast::room::{Admission, EngineKind, Mode, RoomDescriptor, RoomId};
 use ostrakon_broadcast::{EpochContext, SignedEntry};
 use ostrakon_crypto::{Signature, VerifyingKey};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -79,6 +79,20 @@ pub struct ServerInfo {
 pub struct NewRoom {
     /// Shown to participants.
     pub name: String,
+    /// What the room is for; empty unless given.
+    #[serde(default)]
+    pub purpose: String,
+    /// The host's key, hexadecimal; without one only operators act.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub host: Option<VerifyingKey>,
+    /// Who may take part; whoever has the link unless given.
+    #[serde(default = "default_admission")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub admission: Admission,
+    /// Days after which the bodies of messages are erased; never unless given.
+    #[serde(default)]
+    pub retention_days: Option<u32>,
     /// Bytes of payload of a row; 256 unless given.
     #[serde(default = "default_payload")]
     pub payload: u32,
@@ -109,15 +123,38 @@ fn default_seconds() -> u32 {
 fn default_minimum() -> u32 {
     1
 }
+fn default_admission() -> Admission {
+    Admission::Open
+}
 fn default_mode() -> Mode {
     Mode::Fair
 }
 
 impl NewRoom {
+    /// An open room without a host, of the usual sizes.
+    pub fn named(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            purpose: String::new(),
+            host: None,
+            admission: default_admission(),
+            retention_days: None,
+            payload: default_payload(),
+            capacity: default_capacity(),
+            seconds: default_seconds(),
+            minimum: default_minimum(),
+            mode: default_mode(),
+        }
+    }
+
     /// The descriptor of this room with a random `nonce`.
     pub fn descriptor(self, nonce: [u8; 16]) -> RoomDescriptor {
         RoomDescriptor {
             name: self.name,
+            purpose: self.purpose,
+            host: self.host,
+            admission: self.admission,
+            retention_days: self.retention_days,
             engine: EngineKind::Ruffle,
             mode: self.mode,
             payload: self.payload,

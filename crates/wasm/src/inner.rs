@@ -1,9 +1,13 @@
 //! What the bindings do, in plain Rust.
 
-use ostrakon_broadcast::client::{BoardReader, Link, Observed, Outbox, presence_digest};
+use std::collections::BTreeMap;
+
+use ostrakon_broadcast::client::{BoardReader, Link, presence_digest};
 use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
+use ostrakon_broadcast::hosting::is_ballot;
+use ostrakon_broadcast::outbox::{Observed, Outbox};
 use ostrakon_broadcast::submission::{Author, Submission};
-use ostrakon_broadcast::{ClientEngine, RoomDescriptor, RoomId, Servers, SignedEntry};
+use ostrakon_broadcast::{ClientEngine, Entry, RoomDescriptor, RoomId, Servers, SignedEntry};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_party::{PartyId, SessionId};
 use serde::{Deserialize, Serialize};
@@ -105,11 +109,17 @@ struct ReadLink {
     origin: String,
     room: String,
     servers: String,
+    invitation: Option<String>,
 }
 
 pub fn parse_link(text: &str) -> Result<String, Sentence> {
     let link: Link = text.parse().map_err(|error: ostrakon_broadcast::client::InvalidLink| error.to_string())?;
-    Ok(json(&ReadLink { room: link.room.to_hex(), servers: link.servers.to_hex(), origin: link.origin }))
+    Ok(json(&ReadLink {
+        room: link.room.to_hex(),
+        servers: link.servers.to_hex(),
+        invitation: link.invitation.map(|invitation| invitation.to_text()),
+        origin: link.origin,
+    }))
 }
 
 /// One entry of the wall, as it is shown.
@@ -118,7 +128,14 @@ struct ShownEntry {
     epoch: u64,
     accepted: u32,
     signers: Vec<u8>,
+    /// Texts that are there.
     messages: Vec<String>,
+    /// Their places among the entry's messages, by which hosts name them.
+    indices: Vec<usize>,
+    /// Places of messages whose bodies were erased.
+    erased: Vec<usize>,
+    /// Answers to polls.
+    ballots: usize,
 }
 
 #[derive(Serialize)]
@@ -128,11 +145,18 @@ struct Reading {
     again: bool,
 }
 
+/// A board as far as it was read, with the answers to polls that it holds.
+pub struct Board {
+    pub reader: BoardReader,
+    /// Entries with answers to polls, reduced to these, by epoch.
+    pub ballots: BTreeMap<u64, Entry>,
+}
+
 /// Verifies the next entries of a board, shows them to the outbox, and describes them.
-pub fn read_entries(reader: &mut BoardReader, entries: &str, outbox: &mut Outbox) -> Result<String, Sentence> {
+pub fn read_entries(board: &mut Board, entries: &str, outbox: &mut Outbox) -> Result<String, Sentence> {
     let entries: Vec<SignedEntry> =
         serde_json::from_str(entries).map_err(|_| "the server's wall is malformed".to_owned())?;
-    reader.read(&entries).map_err(|error| error.to_string())?;
+    board.reader.read(&entries).map_err(|error| error.to_string())?;
     let mut reading = Reading { entries: Vec::new(), published: false, again: false };
     for signed in &entries {
         match outbox.observe(&signed.entry) {
@@ -141,21 +165,40 @@ pub fn read_entries(reader: &mut BoardReader, entries: &str, outbox: &mut Outbox
             Observed::Again => reading.again = true,
         }
         reading.entries.push(shown(signed));
+        let mut entry = signed.entry.clone();
+        entry.messages.retain(|message| message.body().is_some_and(is_ballot));
+        if !entry.messages.is_empty() {
+            board.ballots.insert(entry.epoch.number, entry);
+        }
     }
     Ok(json(&reading))
 }
 
 fn shown(signed: &SignedEntry) -> ShownEntry {
     let entry = &signed.entry;
-    ShownEntry {
+    let mut shown = ShownEntry {
         epoch: entry.epoch.number,
         accepted: entry.accepted,
         signers: signed.signatures.iter().map(|(party, _)| party.0).collect(),
-        messages: entry.messages.iter().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect(),
+        messages: Vec::new(),
+        indices: Vec::new(),
+        erased: Vec::new(),
+        ballots: 0,
+    };
+    for (index, message) in entry.messages.iter().enumerate() {
+        match message.body() {
+            None => shown.erased.push(index),
+            Some(body) if is_ballot(body) => shown.ballots += 1,
+            Some(body) => {
+                shown.messages.push(String::from_utf8_lossy(body).into_owned());
+                shown.indices.push(index);
+            }
+        }
     }
+    shown
 }
 
-fn json(value: &impl Serialize) -> String {
+pub fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("writing plain data into memory does not fail")
 }
 

@@ -4,10 +4,11 @@
 //! API come in as they were received; errors are sentences to be shown. No clock and no network here; the only
 //! randomness is a fresh device key's. What `inner` does is tested natively, without a browser.
 
+mod hosting;
 mod inner;
 
 use ostrakon_broadcast::ruffle::client::RuffleClient;
-use ostrakon_broadcast::{ClientEngine, EngineKind, client};
+use ostrakon_broadcast::{ClientEngine, EngineKind, RoomId, client, outbox};
 use ostrakon_crypto::SigningKey;
 use ostrakon_party::PartyId;
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
@@ -50,6 +51,21 @@ impl DeviceKey {
     /// The secret from which the key is made again: 32 bytes.
     pub fn seed(&self) -> Vec<u8> {
         self.seed.to_vec()
+    }
+
+    /// The key of whoever has an invitation: the last part of its link.
+    ///
+    /// # Errors
+    /// If the text is no such part.
+    #[wasm_bindgen(js_name = fromInvitation)]
+    pub fn from_invitation(text: &str) -> Result<DeviceKey, JsError> {
+        let invitation = client::Invitation::from_text(text);
+        Self::from_seed(&invitation.ok_or_else(|| shown("the invitation is incomplete: copy the whole link"))?.0)
+    }
+
+    /// The secret as the last part of a link. Whoever has it is this participant or host.
+    pub fn invitation(&self) -> String {
+        client::Invitation(*self.seed).to_text()
     }
 
     /// The public half: 64 hexadecimal digits.
@@ -106,7 +122,23 @@ pub fn message_limit(descriptor: &str) -> Result<usize, JsError> {
     Ok(ostrakon_broadcast::RowFormat::new(&room, 0).limit())
 }
 
-/// Reads a link to a room: JSON `{origin, room, servers}`.
+/// The short code of the room with this id.
+///
+/// # Errors
+/// If `room` is no room's name.
+#[wasm_bindgen(js_name = roomCode)]
+pub fn room_code(room: &str) -> Result<String, JsError> {
+    let room = RoomId::from_hex(room).ok_or_else(|| shown("this is no room's name"))?;
+    Ok(room.code())
+}
+
+/// A short code as it is written, from what people type; `undefined` if it is none.
+#[wasm_bindgen(js_name = tidyCode)]
+pub fn tidy_code(typed: &str) -> Option<String> {
+    RoomId::tidy_code(typed)
+}
+
+/// Reads a link to a room: JSON `{origin, room, servers, invitation}`.
 ///
 /// # Errors
 /// If the text is no such link.
@@ -132,10 +164,10 @@ fn counts(present: &[i32]) -> Vec<Option<u32>> {
     present.iter().map(|count| u32::try_from(*count).ok()).collect()
 }
 
-/// The one message of this device that is not on the wall yet. See [`client::Outbox`] for its two promises.
+/// The message of this device that is not on the wall yet, and its answers to polls. See [`outbox::Outbox`] for its promises.
 #[wasm_bindgen]
 #[derive(Default)]
-pub struct Outbox(client::Outbox);
+pub struct Outbox(outbox::Outbox);
 
 #[wasm_bindgen]
 impl Outbox {
@@ -174,6 +206,31 @@ impl Outbox {
     /// The epoch whose outcome decides about the message.
     pub fn undecided(&self) -> Option<u64> {
         self.0.undecided()
+    }
+
+    /// Gives the message back, so that it is not said; `undefined` if there is none.
+    ///
+    /// # Errors
+    /// While an epoch may bring it out.
+    #[wasm_bindgen(js_name = takeBack)]
+    pub fn take_back(&mut self) -> Result<Option<String>, JsError> {
+        let message = self.0.take_back().map_err(shown)?;
+        Ok(message.map(|text| String::from_utf8_lossy(&text).into_owned()))
+    }
+
+    /// The earliest epoch whose outcome decides about the message or an answer.
+    pub fn awaited(&self) -> Option<u64> {
+        self.0.awaited()
+    }
+
+    /// The answers to polls, as JSON: `[{epoch, poll, state}]` with state `waiting`, `sent`, `counted` or `missed`.
+    pub fn ballots(&self) -> String {
+        hosting::ballots(&self.0)
+    }
+
+    /// Forgets an answer that was not handed in, to a poll that was withdrawn.
+    pub fn withdraw(&mut self, poll: u64) {
+        self.0.withdraw(poll);
     }
 
     /// Learns from two servers that epoch `number` ended without a board.
@@ -249,7 +306,7 @@ fn engine(kind: EngineKind) -> &'static dyn ClientEngine {
 
 /// Follows a room's wall, believing nothing that is not signed and chained.
 #[wasm_bindgen]
-pub struct Board(client::BoardReader);
+pub struct Board(inner::Board);
 
 #[wasm_bindgen]
 impl Board {
@@ -261,16 +318,19 @@ impl Board {
     pub fn new(servers: &str, descriptor: &str) -> Result<Board, JsError> {
         let servers = inner::servers(servers).map_err(shown)?;
         let descriptor = inner::descriptor(descriptor).map_err(shown)?;
-        Ok(Self(client::BoardReader::new(servers, descriptor)))
+        let reader = client::BoardReader::new(servers, descriptor);
+        Ok(Self(inner::Board { reader, ballots: Default::default() }))
     }
 
     /// Entries read so far.
     pub fn length(&self) -> usize {
-        self.0.length()
+        self.0.reader.length()
     }
 
     /// Reads the next entries (JSON, a list of signed entries) and shows them to `outbox`. Returns JSON
-    /// `{entries: [{epoch, accepted, signers, messages}], published, again}`: `published` says that the outbox's message is
+    /// `{entries: [{epoch, accepted, signers, messages, indices, erased, ballots}], published, again}`: `messages` are the
+    /// texts, `indices` their places in the entry, `erased` the places of erased ones, `ballots` the number of answers to
+    /// polls; `published` says that the outbox's message is
     /// among them, `again` that it enters a later epoch.
     ///
     /// # Errors

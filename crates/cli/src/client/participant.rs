@@ -7,8 +7,9 @@ use anyhow::{Result, bail, ensure};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use ostrakon_broadcast::RowFormat;
-use ostrakon_broadcast::client::{Observed, Outbox, choose_home, is_crowded, presence_digest};
+use ostrakon_broadcast::client::{choose_home, is_crowded, presence_digest};
 use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
+use ostrakon_broadcast::outbox::{Observed, Outbox};
 use ostrakon_broadcast::submission::{Author, NoSubmission, Submission};
 use ostrakon_crypto::SigningKey;
 use ostrakon_node::interface::{

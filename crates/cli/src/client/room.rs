@@ -158,7 +158,7 @@ impl Room {
     /// Takes one copy of a message in an entry for a participant of this program. Two participants who said the same
     /// need two copies.
     pub fn claim(&self, signed: &SignedEntry, message: &[u8]) -> bool {
-        let copies = signed.entry.messages.iter().filter(|text| *text == message).count();
+        let copies = signed.entry.bodies().filter(|text| *text == message).count();
         let digest = ostrakon_crypto::hash::digest("ostrakon/v1/client/claimed message", message);
         let mut claims = self.claims.lock().expect("no panic while counting");
         let claimed = claims.entry((signed.entry.epoch.number, digest)).or_default();

@@ -103,7 +103,7 @@ impl Spoken {
     pub fn check(&self, board: &Archive) {
         let mut found: BTreeMap<&str, Vec<(usize, u64)>> = BTreeMap::new();
         for (index, signed) in board.entries.iter().enumerate() {
-            for message in &signed.entry.messages {
+            for message in signed.entry.bodies() {
                 let text = std::str::from_utf8(message).expect("only text was said");
                 found.entry(text).or_default().push((index, signed.entry.epoch.number));
             }

@@ -1,7 +1,5 @@
 //! The agreed state: what is valid, and that the order of concurrent announcements does not matter.
 
-use ostrakon_broadcast::room::{EngineKind, Mode};
-
 use super::*;
 
 const P0: PartyId = PartyId(0);
@@ -37,16 +35,7 @@ impl Server {
 }
 
 fn descriptor(name: &str) -> RoomDescriptor {
-    RoomDescriptor {
-        name: name.into(),
-        engine: EngineKind::Ruffle,
-        mode: Mode::Fair,
-        payload: 32,
-        capacity: 9,
-        seconds: 1,
-        minimum: 2,
-        nonce: [1; 16],
-    }
+    RoomDescriptor { payload: 32, capacity: 9, seconds: 1, minimum: 2, nonce: [1; 16], ..RoomDescriptor::new(name) }
 }
 
 fn room() -> RoomId {

@@ -1,21 +1,12 @@
 //! When epochs open and close, who gets slots, what is prepared.
 
-use ostrakon_broadcast::room::{EngineKind, Mode, RoomDescriptor};
+use ostrakon_broadcast::room::RoomDescriptor;
 
 use super::*;
 use crate::rooms::{BatchInfo, Computing, Held, Owner};
 
 fn descriptor(capacity: u32) -> RoomDescriptor {
-    RoomDescriptor {
-        name: "r".into(),
-        engine: EngineKind::Ruffle,
-        mode: Mode::Fair,
-        payload: 32,
-        capacity,
-        seconds: 10,
-        minimum: 2,
-        nonce: [0; 16],
-    }
+    RoomDescriptor { payload: 32, capacity, minimum: 2, ..RoomDescriptor::new("r") }
 }
 
 fn key(n: u32) -> VerifyingKey {

@@ -172,14 +172,7 @@ impl Deployment {
     }
 
     pub async fn room(&self, seconds: u32, minimum: u32) -> RoomId {
-        let room = NewRoom {
-            name: "a room".into(),
-            payload: 64,
-            capacity: 12,
-            seconds,
-            minimum,
-            mode: ostrakon_broadcast::Mode::Fair,
-        };
+        let room = NewRoom { payload: 64, capacity: 12, seconds, minimum, ..NewRoom::named("a room") };
         let info = self.servers[1].create_room(room).await.expect("the room is created");
         RoomId::from_hex(&info.id).unwrap()
     }
@@ -207,8 +200,8 @@ impl Deployment {
     pub async fn messages(&self, server: usize, room: RoomId) -> Vec<String> {
         let archive = self.servers[server].archive(room).await.unwrap();
         let archive = Archive::verify(&archive, None).expect("the archive holds");
-        let messages = archive.entries.iter().flat_map(|signed| &signed.entry.messages);
-        messages.map(|message| String::from_utf8(message.clone()).unwrap()).collect()
+        let messages = archive.entries.iter().flat_map(|signed| signed.entry.bodies());
+        messages.map(|message| String::from_utf8(message.to_vec()).unwrap()).collect()
     }
 
     pub async fn present(&self, room: RoomId, home: usize, seed: u8) -> Result<(), ServiceError> {
@@ -245,7 +238,8 @@ impl Deployment {
         let Agreed { context, slot, material } = envelope::agreed(&issues).expect("two servers say the same");
         assert!(material.iter().all(Option::is_some), "all servers say the same");
         let content = if text.is_empty() { Content::Cover } else { Content::Message(text.into()) };
-        let row = RowFormat::new(&info.descriptor, epoch).encode(&content).unwrap();
+        let format = RowFormat::new(&info.descriptor, epoch);
+        let row = format.encode(&content, &format.padding(&key(seed))).unwrap();
         let body = (self.client)(&self.pinned().await, &context, slot, &material, &row, &key(seed));
         SubmissionRequest { key: key(seed).verifying_key(), slot, body }
     }

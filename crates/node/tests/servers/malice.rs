@@ -73,14 +73,7 @@ async fn what_breaks_the_rules_changes_nothing_and_the_log_goes_on() {
 async fn a_false_echo_and_an_endless_announcement_are_recorded() {
     let scene = Scene::start().await;
     scene.say(P0, Recipient::All, tag(P1, 0, 2), b"an echo of nothing");
-    let room = NewRoom {
-        name: "a room".into(),
-        payload: 32,
-        capacity: 9,
-        seconds: 1,
-        minimum: 1,
-        mode: ostrakon_broadcast::Mode::Fair,
-    };
+    let room = NewRoom { payload: 32, capacity: 9, seconds: 1, ..NewRoom::named("a room") };
     let creator = scene.honest[1].clone();
     tokio::spawn(async move { creator.create_room(room).await });
     let faults = scene.faults(0).await;

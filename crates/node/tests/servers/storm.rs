@@ -72,7 +72,8 @@ impl Participant {
         let Agreed { context, slot, material } = envelope::agreed(&issues)?;
         let info = self.insist(self.home, async |server| server.room(self.room).await).await?;
         let content = if text.is_empty() { Content::Cover } else { Content::Message(text.into()) };
-        let row = RowFormat::new(&info.descriptor, epoch).encode(&content).unwrap();
+        let format = RowFormat::new(&info.descriptor, epoch);
+        let row = format.encode(&content, &format.padding(&signing)).unwrap();
         let body = (self.client)(&self.pinned, &context, slot, &material, &row, &signing);
         let request = SubmissionRequest { key: id, slot, body };
         for n in 0..3 {
@@ -94,7 +95,7 @@ impl Participant {
             let Ok(archive) = self.server(self.home).archive(self.room).await else { continue };
             let archive = Archive::verify(&archive, None).expect("the archive holds");
             let entry = archive.entries.iter().find(|signed| signed.entry.epoch.number == epoch);
-            return entry.is_some_and(|signed| signed.entry.messages.iter().any(|message| message == text.as_bytes()));
+            return entry.is_some_and(|signed| signed.entry.bodies().any(|message| message == text.as_bytes()));
         }
     }
 

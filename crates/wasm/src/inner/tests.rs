@@ -1,6 +1,7 @@
+use ostrakon_broadcast::board::Published;
 use ostrakon_broadcast::engine::{IssueError, Shape};
 use ostrakon_broadcast::row::Content;
-use ostrakon_broadcast::{EngineKind, Entry, EpochContext, EpochId, Mode, RowFormat};
+use ostrakon_broadcast::{Entry, EpochContext, EpochId, RowFormat};
 use ostrakon_crypto::Signature;
 use serde_json::{Value, json};
 
@@ -17,21 +18,13 @@ fn answer() -> Value {
 }
 
 fn room() -> RoomDescriptor {
-    RoomDescriptor {
-        name: "r".into(),
-        engine: EngineKind::Ruffle,
-        mode: Mode::Fair,
-        payload: 64,
-        capacity: 9,
-        seconds: 1,
-        minimum: 1,
-        nonce: [0; 16],
-    }
+    RoomDescriptor { payload: 64, capacity: 9, seconds: 1, ..RoomDescriptor::new("r") }
 }
 
 fn signed(number: u64, previous: Digest, messages: &[&str]) -> SignedEntry {
     let servers = servers(&answer().to_string()).unwrap();
-    let messages = messages.iter().map(|text| text.as_bytes().to_vec()).collect();
+    let keep = |text: &&str| Published::Kept { salt: [1; 16], body: text.as_bytes().to_vec() };
+    let messages = messages.iter().map(keep).collect();
     let entry = Entry { epoch: EpochId { room: room().id(), number }, previous, accepted: 5, messages };
     let signatures = (0..).zip(keys()).map(|(party, key)| (PartyId(party), entry.sign(&servers, &key))).collect();
     SignedEntry { entry, signatures }
@@ -90,23 +83,25 @@ fn links_come_out_in_their_parts() {
 #[test]
 fn a_reading_shows_entries_and_settles_the_message() {
     let pinned = servers(&answer().to_string()).unwrap();
-    let mut reader = BoardReader::new(pinned.clone(), room());
+    let mut board = Board { reader: BoardReader::new(pinned.clone(), room()), ballots: Default::default() };
     let mut outbox = Outbox::default();
     outbox.put(b"mine".to_vec()).unwrap();
     outbox.content(2);
-    let first = signed(1, Digest([0; 32]), &["a", "b"]);
+    let mut first = signed(1, Digest([0; 32]), &["a", "\0P12345678x", "gone", "b"]);
+    first.entry.messages[2] = first.entry.messages[2].erased();
     let second = signed(2, first.entry.digest(&pinned), &["mine"]);
     let mut read = |entries: &[&SignedEntry]| -> Result<Value, String> {
-        let text = read_entries(&mut reader, &json!(entries).to_string(), &mut outbox)?;
+        let text = read_entries(&mut board, &json!(entries).to_string(), &mut outbox)?;
         Ok(serde_json::from_str(&text).unwrap())
     };
-    let expected = json!([{"epoch": 1, "accepted": 5, "signers": [0, 1, 2], "messages": ["a", "b"]}]);
+    let expected = json!([{"epoch": 1, "accepted": 5, "signers": [0, 1, 2], "messages": ["a", "b"], "indices": [0, 3], "erased": [2], "ballots": 1}]);
     assert_eq!(read(&[&first]).unwrap(), json!({"entries": expected, "published": false, "again": false}));
     let mut forged = second.clone();
     forged.entry.accepted = 900;
     assert!(read(&[&forged]).unwrap_err().contains("signature"));
     assert_eq!(read(&[&second]).unwrap()["published"], true);
     assert_eq!(outbox.message(), None);
+    assert_eq!(board.ballots.keys().collect::<Vec<_>>(), [&1]);
 }
 
 /// Hands the row in as it is.

@@ -1,0 +1,186 @@
+//! A host's actions: what they say and how they are signed.
+
+use ostrakon_crypto::{Digest, Signature, Transcript, VerifyingKey};
+use ostrakon_party::wire;
+use serde::{Deserialize, Serialize};
+
+use super::poll::Poll;
+use crate::room::RoomId;
+
+/// Longest name of a group of messages or of a co-host, in bytes of UTF-8.
+pub const LABEL_BYTES: usize = 100;
+/// Keys that one action admits or dismisses at most.
+pub const KEYS_AT_ONCE: usize = 256;
+
+/// A message on the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct MessageId {
+    /// The epoch that published it.
+    pub epoch: u64,
+    /// Its place among the epoch's messages, from 0.
+    pub index: u32,
+}
+
+/// What a host does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Deed {
+    /// Pages do not show the message; they say how many are hidden.
+    Hide {
+        /// The message.
+        target: MessageId,
+        /// Hidden, or shown again.
+        hidden: bool,
+    },
+    /// In a moderated room, the projector shows the message.
+    Approve {
+        /// The message.
+        target: MessageId,
+        /// Approved, or not any more.
+        approved: bool,
+    },
+    /// The message stands above the others.
+    Pin {
+        /// The message.
+        target: MessageId,
+        /// Pinned, or not any more.
+        pinned: bool,
+    },
+    /// The question is answered.
+    Answer {
+        /// The message.
+        target: MessageId,
+        /// Answered, or not any more.
+        answered: bool,
+    },
+    /// The message belongs to a group.
+    Group {
+        /// The message.
+        target: MessageId,
+        /// The group's name; none takes the message out of its group.
+        group: Option<String>,
+    },
+    /// The servers erase the message's body. Its digest stays in the chain.
+    Erase {
+        /// The message.
+        target: MessageId,
+    },
+    /// A poll is asked. Its id is the number of this action.
+    Poll {
+        /// The poll.
+        poll: Poll,
+    },
+    /// A poll does not count.
+    Withdraw {
+        /// Its id.
+        poll: u64,
+    },
+    /// A co-host may act, or may not any more. By the first host only.
+    Host {
+        /// The co-host's key.
+        key: VerifyingKey,
+        /// How the co-host is called.
+        name: String,
+        /// May act.
+        active: bool,
+    },
+    /// Keys may take part, from the next epoch on.
+    Admit {
+        /// At most [`KEYS_AT_ONCE`].
+        keys: Vec<VerifyingKey>,
+    },
+    /// Keys may not take part any more, from the next epoch on.
+    Dismiss {
+        /// At most [`KEYS_AT_ONCE`].
+        keys: Vec<VerifyingKey>,
+    },
+    /// The projector shows approved messages only, or all.
+    Moderate {
+        /// Approved ones only.
+        on: bool,
+    },
+    /// The room takes no more messages.
+    Close,
+    /// The room takes no more messages, and the servers erase the bodies of all.
+    EraseAll,
+}
+
+/// A deed that breaks a limit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidDeed(pub String);
+
+impl Deed {
+    /// Checks what can be checked without knowing the room.
+    ///
+    /// # Errors
+    /// [`InvalidDeed`] names the limit.
+    pub fn validate(&self) -> Result<(), InvalidDeed> {
+        let complain = |text: String| Err(InvalidDeed(text));
+        match self {
+            Deed::Group { group: Some(name), .. } | Deed::Host { name, .. }
+                if name.trim().is_empty() || name.len() > LABEL_BYTES =>
+            {
+                complain(format!("a name must have 1 to {LABEL_BYTES} bytes"))
+            }
+            Deed::Admit { keys } | Deed::Dismiss { keys } if keys.is_empty() || keys.len() > KEYS_AT_ONCE => {
+                complain(format!("one action admits or dismisses 1 to {KEYS_AT_ONCE} keys"))
+            }
+            Deed::Poll { poll } => poll.validate(),
+            _ => Ok(()),
+        }
+    }
+
+    /// The message that it is about.
+    pub fn target(&self) -> Option<MessageId> {
+        match self {
+            Deed::Hide { target, .. }
+            | Deed::Approve { target, .. }
+            | Deed::Pin { target, .. }
+            | Deed::Answer { target, .. }
+            | Deed::Group { target, .. }
+            | Deed::Erase { target } => Some(*target),
+            _ => None,
+        }
+    }
+}
+
+/// An action of a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Action {
+    /// Its place in the room's host log, from 0.
+    pub number: u64,
+    /// The digest of the action before; zeros for the first.
+    pub previous: Digest,
+    /// The host or co-host.
+    pub author: VerifyingKey,
+    /// The author's clock, in seconds since 1970; shown, never relied on.
+    pub time: u64,
+    /// What is done.
+    pub deed: Deed,
+}
+
+impl Action {
+    /// The action's digest, which its author signs and the next action names.
+    pub fn digest(&self, servers: &Digest, room: &RoomId) -> Digest {
+        let mut transcript = Transcript::new("ostrakon/v1/broadcast/host action");
+        transcript
+            .field(&servers.0)
+            .field(&room.0)
+            .number(self.number)
+            .field(&self.previous.0)
+            .field(&self.author.0)
+            .number(self.time)
+            .field(&wire::encode(&self.deed));
+        transcript.finish()
+    }
+}
+
+/// An action with its author's signature.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignedAction {
+    /// The action.
+    pub action: Action,
+    /// By the author, on [`Action::digest`].
+    pub signature: Signature,
+}
