@@ -37,7 +37,7 @@ const fn nightly(name: &'static str, run: fn(&Options) -> Result<()>) -> Step {
 }
 
 /// The steps: the quick ones first, and each after what it needs (the page needs the WASM).
-const STEPS: [Step; 15] = [
+const STEPS: [Step; 16] = [
     step("fmt", |_| shell::run(&mut shell::cargo(&["fmt", "--all", "--check"]))),
     step("layers", |_| layers::check()),
     step("tidy", |_| tidy::check()),
@@ -56,6 +56,7 @@ const STEPS: [Step; 15] = [
     step("web-build", |_| web::build()),
     step("web-test", |_| shell::run(&mut web::npm(&["run", "test", "--if-present"]))),
     step("e2e", browser_test),
+    nightly("web-same", |_| web::build_again()),
     nightly("advisories", |_| advisories()),
     nightly("fuzz", |_| fuzz::run()),
 ];

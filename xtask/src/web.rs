@@ -78,6 +78,23 @@ pub fn build() -> Result<()> {
     shell::run(&mut npm(&["run", "--silent", "build"]))
 }
 
+/// Builds the cryptography and the page once more, and compares: everybody who builds them must get the same files.
+///
+/// # Errors
+/// If a file differs, or nothing was built before.
+pub fn build_again() -> Result<()> {
+    let list = directory().join("dist/hashes.json");
+    let before = fs::read_to_string(&list).with_context(|| format!("{}: build the page first", list.display()))?;
+    let target = shell::root().join("target/wasm32-unknown-unknown");
+    fs::remove_dir_all(&target).with_context(|| format!("{} cannot be removed", target.display()))?;
+    build_wasm()?;
+    build()?;
+    if fs::read_to_string(&list)? != before {
+        bail!("the page came out differently when it was built again");
+    }
+    Ok(())
+}
+
 /// npm in `web/`, with the given arguments.
 pub fn npm(arguments: &[&str]) -> Command {
     let mut command = shell::program("npm");

@@ -11,6 +11,7 @@ mod edge;
 mod export;
 mod failure;
 mod init;
+mod man;
 mod output;
 mod processes;
 mod room;
@@ -21,6 +22,7 @@ mod site;
 mod up;
 mod verify;
 mod watch;
+mod web;
 
 use std::process::ExitCode;
 
@@ -59,6 +61,12 @@ enum Command {
     /// Measures the protocols on this machine.
     #[command(subcommand)]
     Bench(bench::Command),
+    /// Checks that every operator of a room serves the same page, file by file.
+    VerifyWeb(web::verify::Options),
+    /// Signs the list of a built page's files, for a release.
+    SignWeb(web::sign::Options),
+    /// Writes the manual pages into a directory.
+    Man(man::Options),
     /// Prints a completion script for a shell.
     Completions(completions::Options),
 }
@@ -81,6 +89,9 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Init(options) => init::run(&options),
         Command::Verify(options) => verify::run(&options),
         Command::Completions(options) => completions::run(&options),
+        Command::Man(options) => man::run(&options),
+        Command::SignWeb(options) => web::sign::run(&options),
+        Command::VerifyWeb(options) => runtime.block_on(web::verify::run(options)),
         Command::Bench(command) => bench::run(&command),
         Command::Serve(options) => runtime.block_on(serve::run(options)),
         Command::Up(options) => runtime.block_on(up::run(options)),

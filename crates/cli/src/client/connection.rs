@@ -170,6 +170,22 @@ impl Connection {
         serde_json::from_slice(&bytes).map_err(|error| self.unknown(&error))
     }
 
+    /// A file of the page, of at most `limit` bytes; the HTTP status if the server does not give it.
+    ///
+    /// # Errors
+    /// [`CallError`] if it does not answer, or the file is longer.
+    pub async fn file(&self, path: &str, limit: usize) -> Result<Result<PageFile, u16>, CallError> {
+        let response = self.http.get(format!("{}/{path}", self.origin)).timeout(ANSWER_TIME).send().await;
+        let response = response.map_err(|error| self.unreachable(&error))?;
+        if !response.status().is_success() {
+            return Ok(Err(response.status().as_u16()));
+        }
+        let policy = response.headers().get("content-security-policy").and_then(|policy| policy.to_str().ok());
+        let confined = policy.is_some_and(is_confined);
+        let bytes = self.read_at_most(response, limit).await?;
+        Ok(Ok(PageFile { bytes, confined }))
+    }
+
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.http.request(method, format!("{}/api/v1/{path}", self.origin))
     }
@@ -189,10 +205,14 @@ impl Connection {
         Err(CallError::Refused { origin: self.origin.clone(), status: status.as_u16(), detail: detail(status, &bytes) })
     }
 
-    async fn read(&self, mut response: Response) -> Result<Vec<u8>, CallError> {
+    async fn read(&self, response: Response) -> Result<Vec<u8>, CallError> {
+        self.read_at_most(response, ANSWER_BYTES).await
+    }
+
+    async fn read_at_most(&self, mut response: Response, limit: usize) -> Result<Vec<u8>, CallError> {
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| self.unreachable(&error))? {
-            if bytes.len() + chunk.len() > ANSWER_BYTES {
+            if bytes.len() + chunk.len() > limit {
                 return Err(self.unknown(&"the answer does not end"));
             }
             bytes.extend_from_slice(&chunk);
@@ -212,6 +232,23 @@ impl Connection {
     fn unknown(&self, cause: &dyn std::fmt::Display) -> CallError {
         CallError::Unknown { origin: self.origin.clone(), cause: cause.to_string() }
     }
+}
+
+/// A file of the page.
+pub struct PageFile {
+    /// Its contents.
+    pub bytes: Vec<u8>,
+    /// Whether it came with a policy that admits scripts of its own origin only, and none inline.
+    pub confined: bool,
+}
+
+/// Whether a content security policy admits scripts of the page's origin only, and none inline.
+fn is_confined(policy: &str) -> bool {
+    let rules = || policy.split(';').filter_map(|rule| rule.trim().split_once(' '));
+    let scripts = rules().find(|(name, _)| *name == "script-src").map(|(_, sources)| sources);
+    let known = |source: &str| matches!(source, "'self'" | "'wasm-unsafe-eval'");
+    scripts.is_some_and(|sources| sources.split(' ').all(known))
+        && rules().any(|rule| rule == ("default-src", "'none'"))
 }
 
 /// The explanation in a problem document, or the status in words.
