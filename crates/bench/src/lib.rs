@@ -5,6 +5,7 @@
 
 pub mod control;
 pub mod epoch;
+pub mod intake;
 pub mod limit;
 pub mod measurement;
 mod memory;

@@ -84,6 +84,11 @@ impl Processes {
         }
     }
 
+    /// The processes' ids, by party.
+    pub fn ids(&self) -> Vec<u32> {
+        self.servers.iter().filter_map(|running| running.child.id()).collect()
+    }
+
     /// Watches over the servers for ever: one that dies is reported and started again.
     ///
     /// # Errors

@@ -129,13 +129,24 @@ impl Site {
         NAMES.iter().zip(&self.configs).map(server).collect()
     }
 
+    /// The servers' public ports, by party.
+    pub fn ports(&self) -> Vec<u16> {
+        self.configs.iter().map(|config| config.http.port()).collect()
+    }
+
     /// The administrator of the first server.
     ///
     /// # Errors
     /// If the token cannot be read.
     pub fn administrator(&self, http: reqwest::Client) -> Result<Administrator> {
-        let config = &self.configs[0];
-        let token = secret::read(&config.admin_token_file)?;
-        Ok(Administrator::new(Connection::new(http, &config.servers[0].url), token))
+        Ok(Administrator::new(Connection::new(http, &self.configs[0].servers[0].url), self.token()?))
+    }
+
+    /// The token of the first server's administrator.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn token(&self) -> Result<String> {
+        secret::read(&self.configs[0].admin_token_file)
     }
 }

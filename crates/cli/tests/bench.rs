@@ -51,6 +51,28 @@ fn an_epoch_is_measured_with_everybody_taking_part() {
 }
 
 #[test]
+fn an_intake_is_measured_and_nothing_is_lost() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ostrakon"));
+    let output = command.args(["bench", "intake", "--clients", "60", "--connections", "8", "--seconds", "1", "--json"]);
+    let output = output.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let measured: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let number = |name: &str| measured[name].as_f64().unwrap();
+    assert_eq!(number("accepted"), 60.0 * number("epochs"));
+    assert_eq!(number("accepted"), number("published"));
+    assert!((number("clients_per_second") - number("accepted") / number("seconds")).abs() < 1e-6);
+    assert!(number("requests_per_second") >= 7.0 * number("clients_per_second") - 1e-6);
+    for kind in ["presence", "issue", "submission"] {
+        let latency = |name: &str| measured[kind][name].as_f64().unwrap();
+        assert!(0.0 < latency("p50_ms") && latency("p50_ms") <= latency("p99_ms"), "{kind}");
+    }
+    for server in 0..3 {
+        let memory = |name: &str| measured["memory"][name][server].as_u64().unwrap();
+        assert!(memory("after_first_epoch") > 0 && memory("peak") >= memory("after_first_epoch").min(memory("end")));
+    }
+}
+
+#[test]
 fn a_table_that_cannot_be_is_refused_with_the_limits() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ostrakon"));
     let output = command.args(["bench", "shuffle", "--width", "12"]).output().unwrap();

@@ -1,0 +1,174 @@
+//! All participants of an epoch, one after another over connections that are kept.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use tokio::sync::{Mutex, mpsc};
+use tokio::task::JoinSet;
+
+use super::http::{Connection, Request};
+use super::participant::{Participant, Requests, Room};
+
+/// How long after its presence a participant asks for its issues: until then it has been given a slot.
+const UNTIL_SLOT: Duration = Duration::from_millis(300);
+/// How long to wait before asking again, if it has not.
+const AGAIN: Duration = Duration::from_millis(100);
+/// How often to ask again.
+const TRIES: u32 = 600;
+
+/// How long requests took, by kind, in microseconds.
+#[derive(Default)]
+pub struct Latencies {
+    /// That somebody is there.
+    pub presence: Vec<u32>,
+    /// For what a server gives.
+    pub issue: Vec<u32>,
+    /// With a submission.
+    pub submission: Vec<u32>,
+    /// Requests that were answered "not yet".
+    pub repeated: usize,
+}
+
+impl Latencies {
+    /// Adds others to these.
+    pub fn join(&mut self, other: Self) {
+        self.presence.extend(other.presence);
+        self.issue.extend(other.issue);
+        self.submission.extend(other.submission);
+        self.repeated += other.repeated;
+    }
+}
+
+/// The participants and what they will ask for.
+pub struct Epoch {
+    /// The room.
+    pub room: Arc<Room>,
+    /// The epoch.
+    pub number: u64,
+    /// Who takes part, with prepared requests.
+    pub takes_part: Vec<(Participant, Requests)>,
+}
+
+/// Connections to the three servers.
+pub type Lines = [Connection; 3];
+
+#[expect(clippy::disallowed_methods, reason = "measuring is what this program is for")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn micros(since: Instant) -> u32 {
+    u32::try_from(since.elapsed().as_micros()).unwrap_or(u32::MAX)
+}
+
+/// Has everybody take part: one half of the lines says that participants are there, the other does the rest. Returns the lines again.
+///
+/// # Errors
+/// If anything is refused.
+pub async fn take_part(epoch: Epoch, mut lines: Vec<Lines>) -> Result<(Latencies, Epoch, Vec<Lines>)> {
+    let all = lines.len();
+    let arriving = lines.split_off(all / 2);
+    let epoch = Arc::new(epoch);
+    let next = Arc::new(AtomicUsize::new(0));
+    let (arrived, waiting) = mpsc::unbounded_channel();
+    let waiting = Arc::new(Mutex::new(waiting));
+    let mut tasks = JoinSet::new();
+    for line in arriving {
+        tasks.spawn(arrive(epoch.clone(), line, next.clone(), arrived.clone()));
+    }
+    drop(arrived);
+    for line in lines {
+        tasks.spawn(speak(epoch.clone(), line, waiting.clone()));
+    }
+    let mut latencies = Latencies::default();
+    let mut lines = Vec::with_capacity(all);
+    while let Some(done) = tasks.join_next().await {
+        let (some, line) = done.context("a participant failed")??;
+        latencies.join(some);
+        lines.push(line);
+    }
+    let epoch = Arc::into_inner(epoch).context("somebody still takes part")?;
+    Ok((latencies, epoch, lines))
+}
+
+/// Says of one participant after another that it is there.
+async fn arrive(
+    epoch: Arc<Epoch>,
+    mut line: Lines,
+    next: Arc<AtomicUsize>,
+    arrived: mpsc::UnboundedSender<(usize, Instant)>,
+) -> Result<(Latencies, Lines)> {
+    let mut latencies = Latencies::default();
+    loop {
+        let index = next.fetch_add(1, Ordering::Relaxed);
+        let Some((participant, requests)) = epoch.takes_part.get(index) else { return Ok((latencies, line)) };
+        let begun = now();
+        let answer = line[participant.home()].call(&requests.presence).await?;
+        if answer.status != 200 {
+            bail!("presence was refused: {} {}", answer.status, String::from_utf8_lossy(answer.body));
+        }
+        latencies.presence.push(micros(begun));
+        arrived.send((index, now())).context("nobody speaks any more")?;
+    }
+}
+
+type Arrived = Arc<Mutex<mpsc::UnboundedReceiver<(usize, Instant)>>>;
+
+/// Fetches the issues of one participant after another and hands in its submission.
+async fn speak(epoch: Arc<Epoch>, mut line: Lines, arrived: Arrived) -> Result<(Latencies, Lines)> {
+    let mut latencies = Latencies::default();
+    loop {
+        let next = arrived.lock().await.recv().await;
+        let Some((index, at)) = next else { return Ok((latencies, line)) };
+        tokio::time::sleep_until((at + UNTIL_SLOT).into()).await;
+        let (participant, requests) = &epoch.takes_part[index];
+        let [a, b, c] = &mut line;
+        let (first, second, third) = tokio::try_join!(
+            issue(&epoch, participant, &requests.issues[0], a, 0),
+            issue(&epoch, participant, &requests.issues[1], b, 1),
+            issue(&epoch, participant, &requests.issues[2], c, 2),
+        )?;
+        let mut issued = Vec::with_capacity(3);
+        for (one, micros, repeated) in [first, second, third] {
+            issued.push(one);
+            latencies.issue.push(micros);
+            latencies.repeated += repeated;
+        }
+        let issued = issued.try_into().map_err(|_| anyhow::anyhow!("three servers were asked"))?;
+        let submission = participant.submission(&epoch.room, epoch.number, issued)?;
+        let handed_in = tokio::try_join!(submit(&submission, a), submit(&submission, b), submit(&submission, c))?;
+        latencies.submission.extend([handed_in.0, handed_in.1, handed_in.2]);
+    }
+}
+
+/// Asks one server for its issue until it has one. Returns how long the answer took that brought it, and how many did not.
+async fn issue(
+    epoch: &Epoch,
+    participant: &Participant,
+    request: &Request,
+    line: &mut Connection,
+    party: u8,
+) -> Result<(ostrakon_broadcast::envelope::Issued, u32, usize)> {
+    for repeated in 0..TRIES {
+        let begun = now();
+        let answer = line.call(request).await?;
+        let taken = micros(begun);
+        // No slot yet, or the batch is just being read, or too many at once.
+        if !matches!(answer.status, 404 | 429 | 503) {
+            return Ok((participant.open(&epoch.room, epoch.number, party, &answer)?, taken, repeated as usize));
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+    bail!("server {party} gives participant {} no slot", participant.number)
+}
+
+async fn submit(request: &Request, line: &mut Connection) -> Result<u32> {
+    let begun = now();
+    let answer = line.call(request).await?;
+    if answer.status != 202 {
+        bail!("a submission was refused: {} {}", answer.status, String::from_utf8_lossy(answer.body));
+    }
+    Ok(micros(begun))
+}

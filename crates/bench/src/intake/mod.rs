@@ -1,0 +1,237 @@
+//! The benchmark of the intake: participants of whole servers, over HTTP, with the disk and with the engine's work.
+//!
+//! Everybody takes part in every epoch of one room: says that it is there, fetches three issues, hands its submission to three
+//! servers. An epoch ends when everybody has, and the next one follows. In the end every message that was accepted must be on the
+//! boards once, and nothing else.
+
+mod board;
+mod http;
+mod load;
+mod machine;
+mod participant;
+mod report;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Result, bail, ensure};
+use ostrakon_crypto::Secret;
+use ostrakon_node::interface::{RoomInfo, ServersInfo, Status};
+use rayon::prelude::*;
+
+use crate::party::secret;
+use http::{Connection, Request};
+use load::{Epoch, Latencies, Lines};
+use machine::Most;
+use participant::{Participant, Room};
+use report::{Memory, Percentiles};
+pub use report::{Report, table};
+
+/// Bytes of payload of a row.
+const PAYLOAD: u32 = 64;
+/// Participants a second that an epoch allows for: it closes after so many seconds even without everybody, and earlier when
+/// everybody has submitted. The rate that a room admits follows from it too.
+const EXPECTED: u32 = 200;
+/// The fewest seconds of an epoch.
+const SHORTEST: u32 = 30;
+/// How often the servers' memory is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+/// How long to wait for the servers: for a batch, or for a board.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// What to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Participants, each with a key of its own.
+    pub clients: u32,
+    /// Connections to each server.
+    pub connections: u32,
+    /// How long to measure, in seconds; the epoch under way is finished.
+    pub seconds: u32,
+}
+
+/// Three servers that run on this machine.
+#[derive(Clone, Debug)]
+pub struct Servers {
+    /// Their public ports, by party.
+    pub ports: [u16; 3],
+    /// Their processes.
+    pub processes: [u32; 3],
+    /// The first one's administrator token.
+    pub token: String,
+    /// Where their data is.
+    pub directory: PathBuf,
+}
+
+#[expect(clippy::disallowed_methods, reason = "measuring is what this program is for")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[expect(clippy::disallowed_methods, reason = "participants state the time")]
+fn seconds_since_1970() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+/// Runs the benchmark against servers that are ready. `report` is told what is being done.
+///
+/// # Errors
+/// If a server refuses anything, or if a message is lost or comes twice.
+pub fn run(options: Options, servers: &Servers, report: impl Fn(&str)) -> Result<Report> {
+    ensure!(options.clients >= 3 && options.clients.is_multiple_of(3), "--clients must be a multiple of 3");
+    ensure!(options.connections >= 2, "--connections must be at least 2");
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(measure(options, servers, report))
+}
+
+async fn measure(options: Options, servers: &Servers, report: impl Fn(&str)) -> Result<Report> {
+    report("measuring the machine");
+    let most = Most::measure(&servers.directory, options.connections as usize).await?;
+    let mut control = Connection::open(servers.ports[0]).await?;
+    let room = Arc::new(create_room(&mut control, options, &servers.token).await?);
+    let mut lines = open_lines(servers, options.connections).await?;
+    let run = Secret::new(secret()?);
+    let mut measured = Measured::default();
+    let peak = Arc::new(Mutex::new([0; 3]));
+    let watcher = tokio::spawn(watch_memory(servers.processes, peak.clone()));
+    let begun = now();
+    let mut first = None;
+    while measured.epochs.is_empty() || begun.elapsed() < Duration::from_secs(options.seconds.into()) {
+        report(&format!("epoch {}: preparing {} participants", measured.epochs.len() + 1, options.clients));
+        let number = next_epoch(&mut control, &room).await?;
+        let takes_part = prepare(&run, &room, number, options.clients);
+        report(&format!("epoch {}: {} participants take part", measured.epochs.len() + 1, options.clients));
+        let epoch = Epoch { room: room.clone(), number, takes_part };
+        lines = measured.note(epoch, lines, servers).await?;
+        first.get_or_insert(servers.processes.map(machine::resident));
+    }
+    report("comparing the boards with what was accepted");
+    let published = board::check(&room, servers.ports, &measured.epochs, options.clients, &run).await?;
+    watcher.abort();
+    let memory = Memory {
+        after_first_epoch: first.unwrap_or_default(),
+        peak: *peak.lock().expect("no panic while held"),
+        end: servers.processes.map(machine::resident),
+    };
+    Ok(measured.report(options, most, memory, published))
+}
+
+/// What was measured so far.
+#[derive(Default)]
+struct Measured {
+    epochs: Vec<u64>,
+    latencies: Latencies,
+    /// Seconds in which participants were served.
+    seconds: f64,
+    servers_cpu: f64,
+    generator_cpu: f64,
+}
+
+impl Measured {
+    /// Measures one epoch.
+    async fn note(&mut self, epoch: Epoch, lines: Vec<Lines>, servers: &Servers) -> Result<Vec<Lines>> {
+        let number = epoch.number;
+        let used = || {
+            let servers: f64 = servers.processes.iter().map(|process| machine::processor_time(*process)).sum();
+            (servers, machine::processor_time(std::process::id()))
+        };
+        let before = used();
+        let begun = now();
+        let (latencies, _, lines) = load::take_part(epoch, lines).await?;
+        self.seconds += begun.elapsed().as_secs_f64();
+        let after = used();
+        self.servers_cpu += after.0 - before.0;
+        self.generator_cpu += after.1 - before.1;
+        self.latencies.join(latencies);
+        self.epochs.push(number);
+        Ok(lines)
+    }
+
+    fn report(self, options: Options, most: Most, memory: Memory, published: usize) -> Report {
+        let accepted = self.latencies.presence.len();
+        let per_second = |count: usize| count as f64 / self.seconds;
+        let requests = accepted + self.latencies.issue.len() + self.latencies.submission.len();
+        Report {
+            clients: options.clients,
+            connections: options.connections,
+            epochs: self.epochs.len(),
+            seconds: self.seconds,
+            clients_per_second: per_second(accepted),
+            requests_per_second: per_second(requests + self.latencies.repeated),
+            submissions_per_second_and_server: per_second(self.latencies.submission.len()) / 3.0,
+            requests_repeated: self.latencies.repeated,
+            accepted,
+            published,
+            presence: Percentiles::of(self.latencies.presence),
+            issue: Percentiles::of(self.latencies.issue),
+            submission: Percentiles::of(self.latencies.submission),
+            servers_cpu_us_per_client: self.servers_cpu * 1e6 / accepted as f64,
+            generator_cpu_us_per_client: self.generator_cpu * 1e6 / accepted as f64,
+            memory,
+            limit_clients_per_second: most.participants(),
+            ratio: most.participants() * self.seconds / accepted as f64,
+            limit_parts: most,
+        }
+    }
+}
+
+async fn create_room(control: &mut Connection, options: Options, token: &str) -> Result<Room> {
+    let info: ServersInfo = control.call(&Request::get("/api/v1/servers")).await?.json()?;
+    let seconds = SHORTEST.max(options.clients / EXPECTED);
+    let body = serde_json::json!({
+        "name": "Intake", "payload": PAYLOAD, "capacity": options.clients, "seconds": seconds, "minimum": 1,
+    });
+    let token = format!("authorization: Bearer {token}\r\n");
+    let request = Request::post("/api/v1/rooms", &token, &body.to_string());
+    let room: RoomInfo = control.call(&request).await?.json()?;
+    let id = room.descriptor.id();
+    Ok(Room { servers: participant::servers(&info)?, descriptor: room.descriptor, id })
+}
+
+/// Connections to all servers, so many to each.
+async fn open_lines(servers: &Servers, count: u32) -> Result<Vec<Lines>> {
+    let mut lines = Vec::new();
+    for _ in 0..count {
+        let [a, b, c] = servers.ports;
+        lines.push([Connection::open(a).await?, Connection::open(b).await?, Connection::open(c).await?]);
+    }
+    Ok(lines)
+}
+
+/// The epoch that collects and has nobody's submission yet, as soon as there is one.
+async fn next_epoch(control: &mut Connection, room: &Room) -> Result<u64> {
+    let request = Request::get(&format!("/api/v1/rooms/{}/status", room.id.to_hex()));
+    let deadline = now() + PATIENCE;
+    while now() < deadline {
+        let status: Status = control.call(&request).await?.json()?;
+        if let Some(epoch) = status.epoch.filter(|epoch| epoch.batch.is_some() && epoch.submitted == 0) {
+            return Ok(epoch.number);
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    bail!("no epoch collects; is there stock?")
+}
+
+/// Notes the most memory of each server.
+async fn watch_memory(processes: [u32; 3], peak: Arc<Mutex<[u64; 3]>>) {
+    loop {
+        for (process, most) in processes.into_iter().zip(peak.lock().expect("no panic while held").iter_mut()) {
+            *most = machine::resident(process).max(*most);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Everybody's requests of an epoch. They are made beforehand: they need nothing of the servers.
+fn prepare(run: &Secret, room: &Room, epoch: u64, clients: u32) -> Vec<(Participant, participant::Requests)> {
+    let time = seconds_since_1970();
+    let make = |number| {
+        let participant = Participant::new(run, number);
+        let requests = participant.requests(room, epoch, time);
+        (participant, requests)
+    };
+    (0..clients).into_par_iter().map(make).collect()
+}

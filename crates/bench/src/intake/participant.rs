@@ -1,0 +1,113 @@
+//! What a participant computes, and how its requests read.
+
+use anyhow::{Context, Result};
+use ostrakon_broadcast::client::presence_digest;
+use ostrakon_broadcast::engine::ClientEngine;
+use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
+use ostrakon_broadcast::ruffle::client::RuffleClient;
+use ostrakon_broadcast::{Content, RoomDescriptor, RoomId, RowFormat, Servers};
+use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
+use ostrakon_node::interface::{Issue, IssueRequest, Presence, ServersInfo, SubmissionRequest};
+use ostrakon_party::{PartyId, SessionId};
+
+use super::http::{Answer, Request};
+
+/// The room that everybody takes part in.
+pub struct Room {
+    /// Its servers.
+    pub servers: Servers,
+    /// What it is.
+    pub descriptor: RoomDescriptor,
+    /// Its id.
+    pub id: RoomId,
+}
+
+/// Reads who the servers are.
+///
+/// # Errors
+/// If the list is malformed.
+pub fn servers(info: &ServersInfo) -> Result<Servers> {
+    let session = Digest::from_hex(&info.session).context("the session is no digest")?;
+    let keys: Option<Vec<_>> = info.servers.iter().map(|server| VerifyingKey::from_hex(&server.key)).collect();
+    Ok(Servers { session: SessionId(session), keys: keys.context("a server's key is no key")? })
+}
+
+/// One participant.
+pub struct Participant {
+    key: SigningKey,
+    /// Which of all it is.
+    pub number: u32,
+}
+
+/// What it asks for before it knows anything of an epoch but the number.
+pub struct Requests {
+    /// That it is there, at its home.
+    pub presence: Request,
+    /// The servers' issues.
+    pub issues: [Request; 3],
+}
+
+impl Participant {
+    /// Participant `number` of this run; `run` makes the keys differ from those of any other.
+    pub fn new(run: &Secret, number: u32) -> Self {
+        let secret = run.derive("ostrakon/v1/bench/intake participant", &[&number.to_le_bytes()]);
+        Self { key: SigningKey::from_seed(secret.expose()), number }
+    }
+
+    /// The server at which it is present: they share the participants evenly.
+    pub fn home(&self) -> usize {
+        self.number as usize % 3
+    }
+
+    /// What it says in an epoch.
+    pub fn message(&self, epoch: u64) -> Vec<u8> {
+        format!("{} of {epoch}", self.number).into_bytes()
+    }
+
+    /// Its requests of an epoch, at `time` in seconds since 1970.
+    pub fn requests(&self, room: &Room, epoch: u64, time: u64) -> Requests {
+        let id = room.id.to_hex();
+        let key = self.key.verifying_key();
+        let digest = presence_digest(&room.id, time, PartyId(self.home() as u8));
+        let presence = Presence { key, time, signature: self.key.sign(&digest) };
+        let body = serde_json::to_string(&presence).expect("plain data");
+        let issue = |party: u8| {
+            let name = IssueName { room: room.id, number: epoch, party: PartyId(party) };
+            let exchange = Exchange::new(&self.key, &name).public();
+            let signature = self.key.sign(&envelope::request_digest(&name, &exchange));
+            let request = serde_json::to_value(IssueRequest { key, exchange, signature }).expect("plain data");
+            let field = |name: &str| request[name].as_str().expect("hexadecimal").to_owned();
+            let query = ["key", "exchange", "signature"].map(|name| format!("{name}={}", field(name))).join("&");
+            Request::get(&format!("/api/v1/rooms/{id}/epochs/{epoch}/issue?{query}"))
+        };
+        Requests {
+            presence: Request::post(&format!("/api/v1/rooms/{id}/presence"), "", &body),
+            issues: [0, 1, 2].map(issue),
+        }
+    }
+
+    /// Opens what a server gave.
+    ///
+    /// # Errors
+    /// If it is not what the server should have given.
+    pub fn open(&self, room: &Room, epoch: u64, party: u8, answer: &Answer<'_>) -> Result<Issued> {
+        let issue: Issue = answer.json()?;
+        let name = IssueName { room: room.id, number: epoch, party: PartyId(party) };
+        Ok(envelope::open(&room.servers, &name, &self.key, &issue.issue)?)
+    }
+
+    /// Its submission, for all servers alike.
+    ///
+    /// # Errors
+    /// If the servers contradict each other.
+    pub fn submission(&self, room: &Room, epoch: u64, issued: [Issued; 3]) -> Result<Request> {
+        let agreed = envelope::agreed(&issued.map(Some)).context("the servers contradict each other")?;
+        let content = Content::Message(self.message(epoch));
+        let row = RowFormat::new(&room.descriptor, epoch).encode(&content)?;
+        let (context, material) = (&agreed.context, &agreed.material);
+        let body = RuffleClient.submit(&room.servers, context, agreed.slot, material, &row, &self.key)?;
+        let request = SubmissionRequest { key: self.key.verifying_key(), slot: agreed.slot, body };
+        let path = format!("/api/v1/rooms/{}/epochs/{epoch}/submission", room.id.to_hex());
+        Ok(Request::post(&path, "", &serde_json::to_string(&request).expect("plain data")))
+    }
+}
