@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use clap::builder::PossibleValuesParser;
 
+use crate::postgres::{self, Postgres};
 use crate::{fuzz, layers, shell, tidy, tools, web};
 
 /// What `cargo xtask test` is asked to run.
@@ -45,7 +46,7 @@ const STEPS: [Step; 16] = [
     step("clippy", |_| {
         shell::run(&mut shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
     }),
-    step("test", |options| shell::run(options.mark(&mut shell::cargo(&["test", "--workspace"])))),
+    step("test", test),
     step("doc", |_| {
         let mut doc = shell::cargo(&["doc", "--workspace", "--no-deps"]);
         shell::run(doc.env("RUSTDOCFLAGS", "--deny warnings"))
@@ -160,6 +161,13 @@ fn advisories() -> Result<()> {
         return Err(Skipped("the database of advisories cannot be reached").into());
     }
     deny(&["--disable-fetch", "advisories"])
+}
+
+/// Every test, with a PostgreSQL beside them for those of the store.
+fn test(options: &Options) -> Result<()> {
+    let postgres = Postgres::start()?;
+    let mut test = shell::cargo(&["test", "--workspace"]);
+    shell::run(options.mark(test.env(postgres::VARIABLE, postgres.url())))
 }
 
 /// Runs the page in real browsers against real servers.

@@ -6,6 +6,7 @@
 mod fuzz;
 mod gate;
 mod layers;
+mod postgres;
 mod shell;
 mod tidy;
 mod tools;
@@ -37,6 +38,12 @@ enum Command {
     Layers,
     /// Checks that no file is too long and that nothing is marked as unfinished.
     Tidy,
+    /// Runs a command with a PostgreSQL for tests beside it: `cargo xtask postgres cargo test -p ostrakon-store`.
+    Postgres {
+        /// The command and its arguments.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        command: Vec<String>,
+    },
     /// Builds the browser's cryptography from `crates/wasm` into `web/src/wasm`.
     Wasm,
 }
@@ -47,6 +54,7 @@ fn main() -> ExitCode {
         Command::Test(options) => gate::run(&options),
         Command::Layers => layers::check(),
         Command::Tidy => tidy::check(),
+        Command::Postgres { command } => postgres::beside(&command),
         Command::Wasm => web::build_wasm(),
     };
     match result {

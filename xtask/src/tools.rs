@@ -114,17 +114,49 @@ pub fn chromium() -> Result<PathBuf> {
     if shell::find("apt-get").is_none() || !is_root()? {
         bail!("Chromium is missing: {remedy}");
     }
-    shell::progress("installing Chromium from Debian's packages");
-    shell::run(shell::program("apt-get").args(["update", "--quiet"]))?;
-    shell::run(
-        shell::program("apt-get")
-            .args(["install", "--yes", "--quiet", "--no-install-recommends", "chromium"])
-            .env("DEBIAN_FRONTEND", "noninteractive"),
-    )?;
+    apt_install("chromium")?;
     shell::find("chromium").with_context(|| format!("Chromium is missing after its installation: {remedy}"))
 }
 
-fn is_root() -> Result<bool> {
+/// The directory of PostgreSQL's programs: of the newest version that Debian's packages have put there, or of those on the
+/// `PATH`, or installed from Debian's packages when run by root.
+///
+/// # Errors
+/// If there is none and it cannot be installed; the error says how to.
+pub fn postgres() -> Result<PathBuf> {
+    if let Some(path) = installed_postgres() {
+        return Ok(path);
+    }
+    let remedy = "install it with `apt-get install postgresql`, or put its `initdb` and `postgres` on the PATH";
+    if shell::find("apt-get").is_none() || !is_root()? {
+        bail!("PostgreSQL is missing: {remedy}");
+    }
+    apt_install("postgresql")?;
+    installed_postgres().with_context(|| format!("PostgreSQL is missing after its installation: {remedy}"))
+}
+
+fn installed_postgres() -> Option<PathBuf> {
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let newest = versions.filter_map(|entry| Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path())));
+    let debian = newest.max().map(|(_, path)| path.join("bin")).filter(|path| path.join("initdb").is_file());
+    debian.or_else(|| Some(shell::find("initdb")?.parent()?.to_owned()))
+}
+
+fn apt_install(package: &str) -> Result<()> {
+    shell::progress(&format!("installing {package} from Debian's packages"));
+    shell::run(shell::program("apt-get").args(["update", "--quiet"]))?;
+    shell::run(
+        shell::program("apt-get")
+            .args(["install", "--yes", "--quiet", "--no-install-recommends", package])
+            .env("DEBIAN_FRONTEND", "noninteractive"),
+    )
+}
+
+/// Whether this process is root's.
+///
+/// # Errors
+/// If the system does not say.
+pub fn is_root() -> Result<bool> {
     Ok(shell::output(shell::program("id").arg("--user"))?.trim_ascii() == b"0")
 }
 

@@ -52,7 +52,7 @@ pub struct BatchRow {
     pub used: bool,
 }
 
-type Columns = (i64, i64, i64, i64, i64, i64, bool, bool);
+type Columns = (i64, i64, i64, i64, i64, i64, i64, i64);
 
 fn digest(bytes: &[u8]) -> Digest {
     hash::digest("ostrakon/v1/store/batch file", bytes)
@@ -65,11 +65,11 @@ impl Store {
     /// The disk's.
     pub async fn batches(&self, count: u32) -> Result<Vec<BatchRow>, Error> {
         let query = sqlx::query_as(
-            "SELECT number, rows, width, state, ready, dropped, digest IS NOT NULL, \
-             EXISTS (SELECT 1 FROM epochs WHERE batch = batches.number) FROM batches \
-             WHERE digest IS NOT NULL OR number > (SELECT max(number) FROM batches) - ? ORDER BY number",
+            "SELECT number, rows, width, state, ready, dropped, CASE WHEN digest IS NULL THEN 0 ELSE 1 END, \
+             (SELECT count(*) FROM epochs WHERE batch = batches.number) FROM batches \
+             WHERE digest IS NOT NULL OR number > (SELECT max(number) FROM batches) - $1 ORDER BY number",
         );
-        let rows: Vec<Columns> = query.bind(count).fetch_all(&self.readers).await?;
+        let rows: Vec<Columns> = query.bind(i64::from(count)).fetch_all(&self.pools.readers).await?;
         let read = |(number, rows, width, state, ready, dropped, on_disk, used): Columns| {
             Ok(BatchRow {
                 number: from_sql(number, "batches.number")?,
@@ -78,8 +78,8 @@ impl Store {
                 state: BatchState::read(state)?,
                 ready: from_sql(ready, "batches.ready")?,
                 dropped: from_sql(dropped, "batches.dropped")?,
-                on_disk,
-                used,
+                on_disk: on_disk != 0,
+                used: used != 0,
             })
         };
         rows.into_iter().map(read).collect()
@@ -97,7 +97,7 @@ impl Store {
         })
         .await?;
         let mut transaction = self.begin("put a batch into stock").await?;
-        let done = sqlx::query("UPDATE batches SET state = ?, digest = ? WHERE number = ? AND state = ?")
+        let done = sqlx::query("UPDATE batches SET state = $1, digest = $2 WHERE number = $3 AND state = $4")
             .bind(BatchState::Stored as i64)
             .bind(digest.0.as_slice())
             .bind(to_sql(number)?)
@@ -109,7 +109,7 @@ impl Store {
             remove(&self.stock_path(number))?;
             return Err(Error::State("only a planned batch can be put into stock"));
         }
-        Ok(transaction.commit().await?)
+        transaction.commit().await
     }
 
     /// Reads a batch from disk.
@@ -117,8 +117,8 @@ impl Store {
     /// # Errors
     /// [`Error::DamagedStock`] if the file is not what was written; [`Error::State`] if it is not in the index.
     pub async fn batch(&self, number: u64) -> Result<Vec<u8>, Error> {
-        let query = sqlx::query_scalar("SELECT digest FROM batches WHERE number = ?").bind(to_sql(number)?);
-        let expected: Option<Option<Vec<u8>>> = query.fetch_optional(&self.readers).await?;
+        let query = sqlx::query_scalar("SELECT digest FROM batches WHERE number = $1").bind(to_sql(number)?);
+        let expected: Option<Option<Vec<u8>>> = query.fetch_optional(&self.pools.readers).await?;
         let expected = expected.flatten().ok_or(Error::State("the batch is not on disk"))?;
         let expected = Digest(array(&expected, "batches.digest")?);
         let path = self.stock_path(number);
@@ -136,14 +136,14 @@ impl Store {
     /// The disk's.
     pub async fn discard_batch(&self, number: u64) -> Result<(), Error> {
         let mut transaction = self.begin("discard a batch").await?;
-        sqlx::query("UPDATE batches SET state = ? WHERE number = ? AND state IN (?, ?)")
+        sqlx::query("UPDATE batches SET state = $1 WHERE number = $2 AND state IN ($3, $4)")
             .bind(BatchState::Discarded as i64)
             .bind(to_sql(number)?)
             .bind(BatchState::Planned as i64)
             .bind(BatchState::Stored as i64)
             .execute(&mut *transaction)
             .await?;
-        Ok(transaction.commit().await?)
+        transaction.commit().await
     }
 
     /// Deletes the file of a batch that is spent or thrown away, index first, then the file.
@@ -152,7 +152,7 @@ impl Store {
     /// [`Error::State`] if the batch may still be used; the disk's.
     pub async fn delete_batch(&self, number: u64) -> Result<(), Error> {
         let mut transaction = self.begin("delete a batch").await?;
-        let done = sqlx::query("UPDATE batches SET digest = NULL WHERE number = ? AND state IN (?, ?)")
+        let done = sqlx::query("UPDATE batches SET digest = NULL WHERE number = $1 AND state IN ($2, $3)")
             .bind(to_sql(number)?)
             .bind(BatchState::Spent as i64)
             .bind(BatchState::Discarded as i64)
@@ -187,7 +187,7 @@ impl Store {
     /// Deletes files that the index does not name: a crash came between the file and the index.
     pub(crate) async fn delete_unnamed_stock(&self) -> Result<(), Error> {
         let query = sqlx::query_scalar("SELECT number FROM batches WHERE digest IS NOT NULL");
-        let named: Vec<i64> = query.fetch_all(&self.readers).await?;
+        let named: Vec<i64> = query.fetch_all(&self.pools.readers).await?;
         let named: BTreeSet<_> = named.into_iter().map(|number| format!("{number}.batch")).collect();
         let directory = self.directory.join("stock");
         for file in std::fs::read_dir(&directory).map_err(failure(&directory))? {

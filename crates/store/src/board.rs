@@ -2,7 +2,7 @@
 
 use ostrakon_crypto::{Digest, Signature};
 use ostrakon_party::PartyId;
-use sqlx::SqliteConnection;
+use sqlx::AnyConnection;
 
 use crate::transaction::{array, from_sql, to_sql};
 use crate::{EpochState, Error, RoomKey, Store};
@@ -14,6 +14,8 @@ pub struct NewEntry {
     pub digest: Digest,
     /// The entry, encoded.
     pub body: Vec<u8>,
+    /// The day, counted from 1970, on which it is published.
+    pub published_on: u32,
     /// The signatures that are there.
     pub signatures: Vec<(PartyId, Signature)>,
 }
@@ -27,6 +29,8 @@ pub struct EntryRow {
     pub epoch: u64,
     /// The entry, encoded.
     pub body: Vec<u8>,
+    /// The day, counted from 1970, on which this server published it; 0 if it did before it kept the day.
+    pub published_on: u32,
     /// Signatures by party, ascending.
     pub signatures: Vec<(PartyId, Signature)>,
 }
@@ -44,7 +48,7 @@ impl Store {
         entry: Option<&NewEntry>,
     ) -> Result<(), Error> {
         let mut transaction = self.begin("settle an epoch").await?;
-        let update = "UPDATE epochs SET state = ?, outcome = ? WHERE room = ? AND number = ? AND state = ?";
+        let update = "UPDATE epochs SET state = $1, outcome = $2 WHERE room = $3 AND number = $4 AND state = $5";
         let done = sqlx::query(update)
             .bind(EpochState::Settled as i64)
             .bind(outcome)
@@ -58,20 +62,21 @@ impl Store {
         }
         if let Some(entry) = entry {
             // The next place on the board. The primary key refuses a second entry there, UNIQUE a second one of the epoch.
-            let insert = "INSERT INTO entries (room, position, epoch, digest, body) \
-                          SELECT ?1, (SELECT count(*) FROM entries WHERE room = ?1), ?2, ?3, ?4";
+            let insert = "INSERT INTO entries (room, position, epoch, digest, body, published_on) \
+                          SELECT $1, (SELECT count(*) FROM entries WHERE room = $1), $2, $3, $4, $5";
             sqlx::query(insert)
                 .bind(room.as_slice())
                 .bind(to_sql(epoch)?)
                 .bind(entry.digest.0.as_slice())
                 .bind(&entry.body)
+                .bind(i64::from(entry.published_on))
                 .execute(&mut *transaction)
                 .await?;
             for (party, signature) in &entry.signatures {
                 sign(&mut transaction, room, epoch, *party, signature).await?;
             }
         }
-        Ok(transaction.commit().await?)
+        transaction.commit().await
     }
 
     /// Adds a signature to an entry that is on the board. The first one of each server stands.
@@ -87,7 +92,7 @@ impl Store {
     ) -> Result<(), Error> {
         let mut transaction = self.begin("add a signature").await?;
         sign(&mut transaction, room, epoch, party, signature).await?;
-        Ok(transaction.commit().await?)
+        transaction.commit().await
     }
 
     /// How many entries a board has, and the digest of the last.
@@ -95,9 +100,9 @@ impl Store {
     /// # Errors
     /// The disk's.
     pub async fn board_head(&self, room: &RoomKey) -> Result<(u64, Option<Digest>), Error> {
-        let query = "SELECT position, digest FROM entries WHERE room = ? ORDER BY position DESC LIMIT 1";
+        let query = "SELECT position, digest FROM entries WHERE room = $1 ORDER BY position DESC LIMIT 1";
         let query = sqlx::query_as(query).bind(room.as_slice());
-        let last: Option<(i64, Vec<u8>)> = query.fetch_optional(&self.readers).await?;
+        let last: Option<(i64, Vec<u8>)> = query.fetch_optional(&self.pools.readers).await?;
         let Some((position, digest)) = last else { return Ok((0, None)) };
         let length = from_sql::<u64>(position, "entries.position")? + 1;
         Ok((length, Some(Digest(array(&digest, "entries.digest")?))))
@@ -108,23 +113,57 @@ impl Store {
     /// # Errors
     /// The disk's.
     pub async fn entries(&self, room: &RoomKey, position: u64, count: u32) -> Result<Vec<EntryRow>, Error> {
-        let query =
-            "SELECT position, epoch, body FROM entries WHERE room = ? AND position >= ? ORDER BY position LIMIT ?";
-        let query = sqlx::query_as(query).bind(room.as_slice()).bind(to_sql(position)?).bind(count);
-        let rows: Vec<(i64, i64, Vec<u8>)> = query.fetch_all(&self.readers).await?;
+        self.entries_before(room, u32::MAX, position, count).await
+    }
+
+    /// At most `count` entries of a board from `position` on that were published before a day, in order.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn entries_before(
+        &self,
+        room: &RoomKey,
+        day: u32,
+        position: u64,
+        count: u32,
+    ) -> Result<Vec<EntryRow>, Error> {
+        let query = sqlx::query_as(
+            "SELECT position, epoch, body, published_on FROM entries \
+             WHERE room = $1 AND published_on < $2 AND position >= $3 ORDER BY position LIMIT $4",
+        );
+        let query = query.bind(room.as_slice()).bind(i64::from(day)).bind(to_sql(position)?).bind(i64::from(count));
+        let rows: Vec<(i64, i64, Vec<u8>, i64)> = query.fetch_all(&self.pools.readers).await?;
         let mut entries = Vec::with_capacity(rows.len());
-        for (position, epoch, body) in rows {
+        for (position, epoch, body, published_on) in rows {
             let signatures = self.signatures(room, epoch).await?;
             let position = from_sql(position, "entries.position")?;
-            entries.push(EntryRow { position, epoch: from_sql(epoch, "entries.epoch")?, body, signatures });
+            let published_on = from_sql(published_on, "entries.published_on")?;
+            let epoch = from_sql(epoch, "entries.epoch")?;
+            entries.push(EntryRow { position, epoch, body, published_on, signatures });
         }
         Ok(entries)
     }
 
+    /// Puts another encoding in place of an entry's, one in which messages are erased. Its digest and signatures stay:
+    /// whoever calls this has checked that they still belong to it.
+    ///
+    /// # Errors
+    /// [`Error::State`] if the board has no entry of this epoch; the disk's.
+    pub async fn rewrite_entry(&self, room: &RoomKey, epoch: u64, body: &[u8]) -> Result<(), Error> {
+        let mut transaction = self.begin("rewrite an entry").await?;
+        let update = "UPDATE entries SET body = $1 WHERE room = $2 AND epoch = $3";
+        let query = sqlx::query(update).bind(body).bind(room.as_slice()).bind(to_sql(epoch)?);
+        let done = query.execute(&mut *transaction).await?;
+        if done.rows_affected() != 1 {
+            return Err(Error::State("only an entry that is on the board can be rewritten"));
+        }
+        transaction.commit().await
+    }
+
     async fn signatures(&self, room: &RoomKey, epoch: i64) -> Result<Vec<(PartyId, Signature)>, Error> {
-        let query = "SELECT party, signature FROM signatures WHERE room = ? AND epoch = ? ORDER BY party";
+        let query = "SELECT party, signature FROM signatures WHERE room = $1 AND epoch = $2 ORDER BY party";
         let query = sqlx::query_as(query).bind(room.as_slice()).bind(epoch);
-        let rows: Vec<(i64, Vec<u8>)> = query.fetch_all(&self.readers).await?;
+        let rows: Vec<(i64, Vec<u8>)> = query.fetch_all(&self.pools.readers).await?;
         let read = |(party, signature): (i64, Vec<u8>)| {
             let signature = Signature(array(&signature, "signatures.signature")?);
             Ok((PartyId(from_sql(party, "signatures.party")?), signature))
@@ -134,19 +173,19 @@ impl Store {
 }
 
 async fn sign(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     room: &RoomKey,
     epoch: u64,
     party: PartyId,
     signature: &Signature,
 ) -> Result<(), Error> {
     // The primary key makes it one per server.
-    let insert = "INSERT INTO signatures (room, epoch, party, signature) VALUES (?, ?, ?, ?) \
+    let insert = "INSERT INTO signatures (room, epoch, party, signature) VALUES ($1, $2, $3, $4) \
                   ON CONFLICT (room, epoch, party) DO NOTHING";
     sqlx::query(insert)
         .bind(room.as_slice())
         .bind(to_sql(epoch)?)
-        .bind(party.0)
+        .bind(i64::from(party.0))
         .bind(signature.0.as_slice())
         .execute(connection)
         .await?;

@@ -2,9 +2,9 @@
 
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::PartyId;
-use sqlx::SqliteConnection;
+use sqlx::AnyConnection;
 
-use crate::transaction::to_sql;
+use crate::transaction::{Write, to_sql};
 use crate::{BatchState, EpochState, Error, RoomKey};
 
 /// One change. Whoever makes it has checked that the state allows it; the schema's constraints check again.
@@ -82,6 +82,15 @@ pub enum Change {
         /// For each server, how many of its announcements count: later ones that assign slots of this epoch do not.
         cut: Vec<u64>,
     },
+    /// A host of a room did something.
+    HostAction {
+        /// The room.
+        room: RoomKey,
+        /// The number of the action, from 0.
+        number: u64,
+        /// The signed action, encoded.
+        body: Vec<u8>,
+    },
     /// An epoch ends before it was sealed; its batch is thrown away.
     VoidEpoch {
         /// The room.
@@ -95,30 +104,37 @@ pub enum Change {
 
 impl Change {
     /// Applies the change. Every statement names the state it expects; if that is not so, nothing is changed.
-    pub(crate) async fn apply(&self, connection: &mut SqliteConnection) -> Result<(), Error> {
+    pub(crate) async fn apply(&self, write: &mut Write<'_>) -> Result<(), Error> {
+        if let Change::SealEpoch { .. } | Change::VoidEpoch { .. } = self {
+            write.hold_back_intake().await?;
+        }
+        let connection: &mut AnyConnection = write;
         match self {
             Change::CreateRoom { room, descriptor, author } => {
-                sqlx::query("INSERT INTO rooms (id, descriptor, author) VALUES (?, ?, ?)")
+                sqlx::query("INSERT INTO rooms (id, descriptor, author) VALUES ($1, $2, $3)")
                     .bind(room.as_slice())
                     .bind(descriptor)
-                    .bind(author.0)
+                    .bind(i64::from(author.0))
                     .execute(connection)
                     .await?;
             }
             Change::CloseRoom { room } => {
-                sqlx::query("UPDATE rooms SET open = 0 WHERE id = ?").bind(room.as_slice()).execute(connection).await?;
+                sqlx::query("UPDATE rooms SET open = 0 WHERE id = $1")
+                    .bind(room.as_slice())
+                    .execute(connection)
+                    .await?;
             }
             Change::PlanBatch { number, rows, width } => {
-                sqlx::query("INSERT INTO batches (number, rows, width) VALUES (?, ?, ?)")
+                sqlx::query("INSERT INTO batches (number, rows, width) VALUES ($1, $2, $3)")
                     .bind(to_sql(*number)?)
-                    .bind(rows)
-                    .bind(width)
+                    .bind(i64::from(*rows))
+                    .bind(i64::from(*width))
                     .execute(connection)
                     .await?;
             }
             Change::BatchReady { number, party } => {
-                sqlx::query("UPDATE batches SET ready = ready | (1 << ?) WHERE number = ?")
-                    .bind(party.0)
+                sqlx::query("UPDATE batches SET ready = ready | $1 WHERE number = $2")
+                    .bind(1_i64 << party.0)
                     .bind(to_sql(*number)?)
                     .execute(connection)
                     .await?;
@@ -126,7 +142,7 @@ impl Change {
             Change::BatchDropped { number, party } => drop_batch(connection, *number, *party).await?,
             Change::OpenEpoch { room, epoch, batch, at } => {
                 reserve(connection, *batch).await?;
-                sqlx::query("INSERT INTO epochs (room, number, batch, opened_at) VALUES (?, ?, ?, ?)")
+                sqlx::query("INSERT INTO epochs (room, number, batch, opened_at) VALUES ($1, $2, $3, $4)")
                     .bind(room.as_slice())
                     .bind(to_sql(*epoch)?)
                     .bind(to_sql(*batch)?)
@@ -138,20 +154,23 @@ impl Change {
                 assign(connection, room, *epoch, (*author, *announcement), slots, *at).await?;
             }
             Change::SealEpoch { room, epoch, cut } => seal(connection, room, *epoch, cut).await?,
+            Change::HostAction { room, number, body } => {
+                crate::hosting::add(connection, room, *number, body).await?;
+            }
             Change::VoidEpoch { room, epoch, outcome } => void(connection, room, *epoch, outcome).await?,
         }
         Ok(())
     }
 }
 
-async fn drop_batch(connection: &mut SqliteConnection, number: u64, party: PartyId) -> Result<(), Error> {
+async fn drop_batch(connection: &mut AnyConnection, number: u64, party: PartyId) -> Result<(), Error> {
     // A batch that is on disk but in no epoch is of no use any more. One that an epoch has reserved stays: whether
     // the epoch is computed is not decided here.
     sqlx::query(
-        "UPDATE batches SET dropped = dropped | (1 << ?), state = CASE WHEN state IN (?, ?) THEN ? ELSE state END \
-         WHERE number = ?",
+        "UPDATE batches SET dropped = dropped | $1, state = CASE WHEN state IN ($2, $3) THEN $4 ELSE state END \
+         WHERE number = $5",
     )
-    .bind(party.0)
+    .bind(1_i64 << party.0)
     .bind(BatchState::Planned as i64)
     .bind(BatchState::Stored as i64)
     .bind(BatchState::Discarded as i64)
@@ -161,9 +180,9 @@ async fn drop_batch(connection: &mut SqliteConnection, number: u64, party: Party
     Ok(())
 }
 
-async fn reserve(connection: &mut SqliteConnection, batch: u64) -> Result<(), Error> {
+async fn reserve(connection: &mut AnyConnection, batch: u64) -> Result<(), Error> {
     // A batch that this server lost cannot be reserved by it; the epoch opens all the same and will be voided.
-    sqlx::query("UPDATE batches SET state = ? WHERE number = ? AND state = ?")
+    sqlx::query("UPDATE batches SET state = $1 WHERE number = $2 AND state = $3")
         .bind(BatchState::Reserved as i64)
         .bind(to_sql(batch)?)
         .bind(BatchState::Stored as i64)
@@ -173,7 +192,7 @@ async fn reserve(connection: &mut SqliteConnection, batch: u64) -> Result<(), Er
 }
 
 async fn assign(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     room: &RoomKey,
     epoch: u64,
     (author, announcement): (PartyId, u64),
@@ -181,17 +200,19 @@ async fn assign(
     at: u64,
 ) -> Result<(), Error> {
     for (slot, key) in slots {
-        sqlx::query("INSERT INTO assignments (room, epoch, slot, key, author, announcement) VALUES (?, ?, ?, ?, ?, ?)")
-            .bind(room.as_slice())
-            .bind(to_sql(epoch)?)
-            .bind(slot)
-            .bind(key.0.as_slice())
-            .bind(author.0)
-            .bind(to_sql(announcement)?)
-            .execute(&mut *connection)
-            .await?;
+        sqlx::query(
+            "INSERT INTO assignments (room, epoch, slot, key, author, announcement) VALUES ($1, $2, $3, $4, $5, $6)",
+        )
+        .bind(room.as_slice())
+        .bind(to_sql(epoch)?)
+        .bind(i64::from(*slot))
+        .bind(key.0.as_slice())
+        .bind(i64::from(author.0))
+        .bind(to_sql(announcement)?)
+        .execute(&mut *connection)
+        .await?;
     }
-    sqlx::query("UPDATE epochs SET begun_at = ? WHERE room = ? AND number = ? AND begun_at IS NULL")
+    sqlx::query("UPDATE epochs SET begun_at = $1 WHERE room = $2 AND number = $3 AND begun_at IS NULL")
         .bind(to_sql(at)?)
         .bind(room.as_slice())
         .bind(to_sql(epoch)?)
@@ -200,12 +221,13 @@ async fn assign(
     Ok(())
 }
 
-async fn seal(connection: &mut SqliteConnection, room: &RoomKey, epoch: u64, cut: &[u64]) -> Result<(), Error> {
+async fn seal(connection: &mut AnyConnection, room: &RoomKey, epoch: u64, cut: &[u64]) -> Result<(), Error> {
+    leave_collecting(&mut *connection, room, epoch, EpochState::Sealed, None).await?;
     for (author, end) in cut.iter().enumerate() {
         // Submissions for slots that the cut leaves out fall with their assignment.
         sqlx::query(
-            "DELETE FROM submissions WHERE room = ?1 AND epoch = ?2 AND slot IN (SELECT slot FROM assignments \
-             WHERE room = ?1 AND epoch = ?2 AND author = ?3 AND announcement >= ?4)",
+            "DELETE FROM submissions WHERE room = $1 AND epoch = $2 AND slot IN (SELECT slot FROM assignments \
+             WHERE room = $1 AND epoch = $2 AND author = $3 AND announcement >= $4)",
         )
         .bind(room.as_slice())
         .bind(to_sql(epoch)?)
@@ -213,7 +235,7 @@ async fn seal(connection: &mut SqliteConnection, room: &RoomKey, epoch: u64, cut
         .bind(to_sql(*end)?)
         .execute(&mut *connection)
         .await?;
-        sqlx::query("DELETE FROM assignments WHERE room = ? AND epoch = ? AND author = ? AND announcement >= ?")
+        sqlx::query("DELETE FROM assignments WHERE room = $1 AND epoch = $2 AND author = $3 AND announcement >= $4")
             .bind(room.as_slice())
             .bind(to_sql(epoch)?)
             .bind(to_sql(author as u64)?)
@@ -221,24 +243,23 @@ async fn seal(connection: &mut SqliteConnection, room: &RoomKey, epoch: u64, cut
             .execute(&mut *connection)
             .await?;
     }
-    leave_collecting(connection, room, epoch, EpochState::Sealed, None).await?;
     set_batch_of(connection, room, epoch, BatchState::Spent).await
 }
 
-async fn void(connection: &mut SqliteConnection, room: &RoomKey, epoch: u64, outcome: &[u8]) -> Result<(), Error> {
+async fn void(connection: &mut AnyConnection, room: &RoomKey, epoch: u64, outcome: &[u8]) -> Result<(), Error> {
     leave_collecting(connection, room, epoch, EpochState::Finished, Some(outcome)).await?;
     set_batch_of(connection, room, epoch, BatchState::Discarded).await?;
     crate::submissions::forget(connection, room, epoch).await
 }
 
 async fn leave_collecting(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     room: &RoomKey,
     epoch: u64,
     state: EpochState,
     outcome: Option<&[u8]>,
 ) -> Result<(), Error> {
-    let update = "UPDATE epochs SET state = ?, outcome = ? WHERE room = ? AND number = ? AND state = ?";
+    let update = "UPDATE epochs SET state = $1, outcome = $2 WHERE room = $3 AND number = $4 AND state = $5";
     let done = sqlx::query(update)
         .bind(state as i64)
         .bind(outcome)
@@ -254,16 +275,18 @@ async fn leave_collecting(
 }
 
 async fn set_batch_of(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     room: &RoomKey,
     epoch: u64,
     state: BatchState,
 ) -> Result<(), Error> {
-    sqlx::query("UPDATE batches SET state = ? WHERE number = (SELECT batch FROM epochs WHERE room = ? AND number = ?)")
-        .bind(state as i64)
-        .bind(room.as_slice())
-        .bind(to_sql(epoch)?)
-        .execute(connection)
-        .await?;
+    sqlx::query(
+        "UPDATE batches SET state = $1 WHERE number = (SELECT batch FROM epochs WHERE room = $2 AND number = $3)",
+    )
+    .bind(state as i64)
+    .bind(room.as_slice())
+    .bind(to_sql(epoch)?)
+    .execute(connection)
+    .await?;
     Ok(())
 }

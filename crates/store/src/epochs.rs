@@ -72,10 +72,10 @@ impl Store {
     pub async fn epochs(&self, count: u32) -> Result<Vec<EpochRow>, Error> {
         let query = sqlx::query_as(
             "SELECT room, number, batch, state, opened_at, begun_at, conclusion, outcome FROM epochs AS e \
-             WHERE state < 3 OR number > (SELECT max(number) FROM epochs WHERE room = e.room) - ? ORDER BY room, number",
+             WHERE state < 3 OR number > (SELECT max(number) FROM epochs WHERE room = e.room) - $1 ORDER BY room, number",
         );
-        let query = query.bind(count);
-        let rows: Vec<Columns> = query.fetch_all(&self.readers).await?;
+        let query = query.bind(i64::from(count));
+        let rows: Vec<Columns> = query.fetch_all(&self.pools.readers).await?;
         let read = |(room, number, batch, state, opened_at, begun_at, conclusion, outcome): Columns| {
             Ok(EpochRow {
                 room: array(&room, "epochs.room")?,
@@ -97,18 +97,18 @@ impl Store {
     /// The disk's.
     pub async fn assignments(&self, room: &RoomKey, epoch: u64) -> Result<Vec<AssignmentRow>, Error> {
         let query = sqlx::query_as(
-            "SELECT slot, key, author, announcement, issued FROM assignments WHERE room = ? AND epoch = ? \
+            "SELECT slot, key, author, announcement, issued FROM assignments WHERE room = $1 AND epoch = $2 \
              ORDER BY slot",
         );
         let query = query.bind(room.as_slice()).bind(to_sql(epoch)?);
-        let rows: Vec<(i64, Vec<u8>, i64, i64, bool)> = query.fetch_all(&self.readers).await?;
-        let read = |(slot, key, author, announcement, issued): (i64, Vec<u8>, i64, i64, bool)| {
+        let rows: Vec<(i64, Vec<u8>, i64, i64, i64)> = query.fetch_all(&self.pools.readers).await?;
+        let read = |(slot, key, author, announcement, issued): (i64, Vec<u8>, i64, i64, i64)| {
             Ok(AssignmentRow {
                 slot: from_sql(slot, "assignments.slot")?,
                 key: VerifyingKey(array(&key, "assignments.key")?),
                 author: PartyId(from_sql(author, "assignments.author")?),
                 announcement: from_sql(announcement, "assignments.announcement")?,
-                issued,
+                issued: issued != 0,
             })
         };
         rows.into_iter().map(read).collect()
@@ -121,7 +121,7 @@ impl Store {
     pub async fn conclude_epoch(&self, room: &RoomKey, epoch: u64, conclusion: &[u8]) -> Result<(), Error> {
         let mut transaction = self.begin("conclude an epoch").await?;
         let update =
-            "UPDATE epochs SET conclusion = ? WHERE room = ? AND number = ? AND state = ? AND conclusion IS NULL";
+            "UPDATE epochs SET conclusion = $1 WHERE room = $2 AND number = $3 AND state = $4 AND conclusion IS NULL";
         let done = sqlx::query(update)
             .bind(conclusion)
             .bind(room.as_slice())
@@ -132,7 +132,7 @@ impl Store {
         if done.rows_affected() != 1 {
             return Err(Error::State("a sealed epoch is concluded once"));
         }
-        Ok(transaction.commit().await?)
+        transaction.commit().await
     }
 
     /// Notes that all servers have settled an epoch, and forgets what was handed in for it, and what was found in the
@@ -142,7 +142,7 @@ impl Store {
     /// [`Error::State`] if it is not settled; the disk's.
     pub async fn finish_epoch(&self, room: &RoomKey, epoch: u64, kept: u64) -> Result<(), Error> {
         let mut transaction = self.begin("finish an epoch").await?;
-        let done = sqlx::query("UPDATE epochs SET state = ? WHERE room = ? AND number = ? AND state = ?")
+        let done = sqlx::query("UPDATE epochs SET state = $1 WHERE room = $2 AND number = $3 AND state = $4")
             .bind(EpochState::Finished as i64)
             .bind(room.as_slice())
             .bind(to_sql(epoch)?)
@@ -153,12 +153,12 @@ impl Store {
             return Err(Error::State("only a settled epoch can be finished"));
         }
         crate::submissions::forget(&mut transaction, room, epoch).await?;
-        sqlx::query("UPDATE epochs SET conclusion = NULL WHERE room = ? AND number <= ? AND state = ?")
+        sqlx::query("UPDATE epochs SET conclusion = NULL WHERE room = $1 AND number <= $2 AND state = $3")
             .bind(room.as_slice())
             .bind(to_sql(epoch)? - to_sql(kept)?)
             .bind(EpochState::Finished as i64)
             .execute(&mut *transaction)
             .await?;
-        Ok(transaction.commit().await?)
+        transaction.commit().await
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use sqlx::postgres::PgDatabaseError;
+
 /// Why the store could not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -13,14 +15,30 @@ pub enum Error {
     Migration(#[source] Box<sqlx::migrate::MigrateError>),
     /// Written by a newer version of this program.
     #[error(
-        "{path} has schema version {version}, which this program does not know: use the newer program that wrote it"
+        "{database} has schema version {version}, which this program does not know: use the newer program that wrote it"
     )]
     NewerSchema {
         /// The database.
-        path: PathBuf,
+        database: String,
         /// The version that is not known.
         version: i64,
     },
+    /// A PostgreSQL server or database that the store cannot rely on.
+    #[error("the PostgreSQL database is unsuitable: {0}")]
+    Unsuitable(&'static str),
+    /// Another engine uses the PostgreSQL database.
+    #[error(
+        "another engine uses the PostgreSQL database: stop that one first, or give every server a database of its own (if its machine has died, wait until PostgreSQL has noticed, or end its session)"
+    )]
+    DatabaseInUse,
+    /// Another engine has used the PostgreSQL database after this one lost its connection.
+    #[error("another engine has used the PostgreSQL database since this one lost its connection: restart this server")]
+    Superseded,
+    /// The connection was lost during a commit, and the database could not be asked what became of it.
+    #[error(
+        "the database went away during a commit and did not come back in time: restart the server when it is there"
+    )]
+    Unknown,
     /// Another process uses the directory.
     #[error("{0} is in use by another process: stop that one first, or choose another data directory")]
     InUse(PathBuf),
@@ -49,11 +67,31 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the same transaction may succeed when tried again.
+    /// Whether a transaction may begin when it is tried again.
     pub(crate) fn is_transient(&self) -> bool {
         let Error::Database(error) = self else { return false };
-        matches!(primary_code(error), Some(BUSY | LOCKED))
+        match code(error) {
+            Some(Code::Sqlite(code)) => matches!(code, BUSY | LOCKED),
+            // It is starting, stopping, or has too many connections.
+            Some(Code::Postgres(code)) => code.starts_with("57P") || code == "53300",
+            None => matches!(error, sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut),
+        }
     }
+
+    /// Whether PostgreSQL gave up a transaction in favour of another one, so that it may be tried again.
+    pub(crate) fn is_conflict(&self) -> bool {
+        let Error::Database(error) = self else { return false };
+        // A deadlock, or a serialization failure.
+        matches!(code(error), Some(Code::Postgres(code)) if code == "40P01" || code == "40001")
+    }
+}
+
+/// What a database says of its failure.
+enum Code {
+    /// SQLite's primary result code. The upper bytes hold an extension of it.
+    Sqlite(u32),
+    /// PostgreSQL's SQLSTATE.
+    Postgres(String),
 }
 
 // SQLite's primary result codes.
@@ -64,17 +102,35 @@ const INPUT_OUTPUT: u32 = 10;
 const FULL: u32 = 13;
 const CANNOT_OPEN: u32 = 14;
 
-/// SQLite's result code, if it is SQLite that failed. The upper bytes hold an extension of it.
-fn primary_code(error: &sqlx::Error) -> Option<u32> {
-    let code = error.as_database_error()?.code()?.parse::<u32>().ok()?;
-    Some(code & 0xff)
+fn code(error: &sqlx::Error) -> Option<Code> {
+    let error = error.as_database_error()?;
+    let code = error.code()?;
+    if error.try_downcast_ref::<PgDatabaseError>().is_some() {
+        return Some(Code::Postgres(code.into_owned()));
+    }
+    Some(Code::Sqlite(code.parse::<u32>().ok()? & 0xff))
 }
 
 /// What an operator can do about it.
 fn remedy(error: &sqlx::Error) -> &'static str {
-    match primary_code(error) {
-        Some(FULL | INPUT_OUTPUT) => "; the disk does not take or give data: check that it has room and is in order",
-        Some(READ_ONLY | CANNOT_OPEN) => "; check that this user may write the data directory and the files in it",
+    match code(error) {
+        Some(Code::Sqlite(FULL | INPUT_OUTPUT)) => {
+            "; the disk does not take or give data: check that it has room and is in order"
+        }
+        Some(Code::Sqlite(READ_ONLY | CANNOT_OPEN)) => {
+            "; check that this user may write the data directory and the files in it"
+        }
+        Some(Code::Postgres(code)) => match &*code {
+            "53100" => "; PostgreSQL's disk is full: make room on it",
+            "53300" => "; PostgreSQL has too many connections: raise max_connections",
+            "28P01" | "28000" => "; check user and password of the store's URL",
+            "3D000" => "; create the database first (`CREATE DATABASE`), and name it in the store's URL",
+            "42501" => "; the user of the store's URL must own the database",
+            _ => "",
+        },
+        None if matches!(error, sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Tls(_)) => {
+            "; check that PostgreSQL runs and that the store's URL leads to it"
+        }
         _ => "",
     }
 }

@@ -30,16 +30,16 @@ impl Store {
         let mut transaction = self.begin("keep a fault").await?;
         sqlx::query(
             "INSERT INTO faults (seen_at, culprit, what, evidence) \
-             SELECT ?, ?, ?, ? WHERE (SELECT count(*) FROM faults) < ? ON CONFLICT DO NOTHING",
+             SELECT $1, $2, $3, $4 WHERE (SELECT count(*) FROM faults) < $5 ON CONFLICT DO NOTHING",
         )
         .bind(to_sql(fault.seen_at)?)
-        .bind(fault.culprit.0)
+        .bind(i64::from(fault.culprit.0))
         .bind(&fault.what)
         .bind(&fault.evidence)
         .bind(MOST_FAULTS)
         .execute(&mut *transaction)
         .await?;
-        Ok(transaction.commit().await?)
+        transaction.commit().await
     }
 
     /// Every fault, oldest first.
@@ -48,7 +48,7 @@ impl Store {
     /// The disk's.
     pub async fn faults(&self) -> Result<Vec<FaultRow>, Error> {
         let query = sqlx::query_as("SELECT seen_at, culprit, what, evidence FROM faults ORDER BY id");
-        let rows: Vec<(i64, i64, String, Vec<u8>)> = query.fetch_all(&self.readers).await?;
+        let rows: Vec<(i64, i64, String, Vec<u8>)> = query.fetch_all(&self.pools.readers).await?;
         let read = |(seen_at, culprit, what, evidence)| {
             let culprit = PartyId(from_sql(culprit, "faults.culprit")?);
             Ok(FaultRow { seen_at: from_sql(seen_at, "faults.seen_at")?, culprit, what, evidence })

@@ -1,25 +1,29 @@
-//! What a server remembers: an SQLite database, and beside it files for secrets and for stock.
+//! What a server remembers: a database, and beside it files for secrets and for stock.
 //!
-//! * `ostrakon.db`: everything that must survive and be consistent, one file of this crate per table. Every write is a
-//!   named transaction that is on disk when it returns (write-ahead log, `synchronous = FULL`).
+//! * The database, SQLite in the file `ostrakon.db` or PostgreSQL: everything that must survive and be consistent, one file
+//!   of this crate per table. Every write is a named transaction that is on disk when it returns (SQLite: write-ahead
+//!   log, `synchronous = FULL`; PostgreSQL: `synchronous_commit`, and `fsync` is insisted on).
 //! * `secrets/<name>`: keys, readable by the owner only, never in the database.
 //! * `stock/<number>.batch`: preprocessed material, up to hundreds of mebibytes each, indexed by the table `batches`
 //!   with a digest. A file is written and synced before the index names it, and deleted after the index forgot it, so a
 //!   crash leaves at most a file that nobody names; [`Store::open`] deletes those.
-//! * `lock`: held while a process uses the directory, so that two never do.
+//! * `lock`: held while a process uses the directory, so that two never do. In PostgreSQL an advisory lock does the same.
 //!
 //! A database of a newer version of the schema is refused, never guessed at.
 //!
 //! The store knows nothing of protocols: bodies, outcomes and descriptors are bytes to it.
 
 mod agreement;
+mod audit;
 mod batches;
 mod board;
 mod change;
+mod database;
 mod epochs;
 mod error;
 mod faults;
 mod files;
+mod hosting;
 mod journal;
 mod rooms;
 mod secrets;
@@ -27,9 +31,11 @@ mod submissions;
 mod transaction;
 
 pub use agreement::AnnouncementRow;
+pub use audit::{AuditRow, NewAudit};
 pub use batches::{BatchRow, BatchState};
 pub use board::{EntryRow, NewEntry};
 pub use change::Change;
+pub use database::Database;
 pub use epochs::{AssignmentRow, EpochRow, EpochState};
 pub use error::Error;
 pub use faults::FaultRow;
@@ -38,65 +44,39 @@ pub use submissions::{Intake, SubmissionRow, Taken};
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{Connection, SqlitePool};
+use database::Pools;
 
 /// A room's id as the store sees it.
 pub type RoomKey = [u8; 16];
 
-/// How long a statement waits for another process's lock (a backup tool's, for example).
-const BUSY: Duration = Duration::from_secs(10);
-/// Connections that read. There is one that writes.
-const READERS: u32 = 3;
-
-static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
-
-/// A server's disk. Clones share it.
+/// A server's memory. Clones share it.
 #[derive(Clone)]
 pub struct Store {
-    writer: SqlitePool,
-    readers: SqlitePool,
+    pools: Arc<Pools>,
     directory: Arc<Path>,
+    /// Set when nobody can tell any more what was written.
+    lost: Arc<AtomicBool>,
     /// Held until the store is closed, or the last clone is gone.
     lock: Arc<Mutex<Option<File>>>,
 }
 
 impl Store {
-    /// Opens the store in `directory`, creating what is missing.
+    /// Opens the store in `directory` and `database`, creating what is missing.
     ///
     /// # Errors
-    /// [`Error::InUse`] if another process has it open, [`Error::NewerSchema`] if a newer version wrote it, and whatever
-    /// the disk says.
-    pub async fn open(directory: &Path) -> Result<Self, Error> {
+    /// [`Error::InUse`] and [`Error::DatabaseInUse`] if another process has it open, [`Error::NewerSchema`] if a newer
+    /// version wrote it, [`Error::Unsuitable`], and whatever disk and database say.
+    pub async fn open(directory: &Path, database: &Database) -> Result<Self, Error> {
         files::create_private_directory(directory)?;
         let lock = files::lock(&directory.join("lock"))?;
         files::create_private_directory(&directory.join("stock"))?;
         files::create_private_directory(&directory.join("secrets"))?;
-        let database = directory.join("ostrakon.db");
-        files::create_private_file(&database)?;
-        let options = SqliteConnectOptions::new()
-            .filename(&database)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
-            .foreign_keys(true)
-            .busy_timeout(BUSY);
-        let writer = SqlitePoolOptions::new()
-            .max_connections(1)
-            // When SQLite rolls back by itself, as it does when the disk is full, the driver believes that the transaction
-            // is still open, and would begin no other on the connection. A new one takes its place.
-            .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
-            .connect_with(options.clone())
-            .await?;
-        MIGRATIONS.run(&writer).await.map_err(|error| match error {
-            MigrateError::VersionMissing(version) => Error::NewerSchema { path: database.clone(), version },
-            other => Error::Migration(Box::new(other)),
-        })?;
-        let readers = SqlitePoolOptions::new().max_connections(READERS).connect_with(options.read_only(true)).await?;
-        let store = Self { writer, readers, directory: directory.into(), lock: Arc::new(Mutex::new(Some(lock))) };
+        let pools = Arc::new(database::open(directory, database).await?);
+        let lock = Arc::new(Mutex::new(Some(lock)));
+        let store = Self { pools, directory: directory.into(), lost: Arc::default(), lock };
         store.delete_unnamed_stock().await?;
         Ok(store)
     }
@@ -108,8 +88,9 @@ impl Store {
 
     /// Closes the database, for all clones, and lets go of the directory; what is under way is finished first.
     pub async fn close(&self) {
-        self.readers.close().await;
-        self.writer.close().await;
+        self.pools.readers.close().await;
+        self.pools.intake.close().await;
+        self.pools.writer.close().await;
         drop(self.lock.lock().expect("no panic while held").take());
     }
 

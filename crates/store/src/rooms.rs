@@ -25,10 +25,10 @@ impl Store {
     /// The disk's.
     pub async fn rooms(&self) -> Result<Vec<RoomRow>, Error> {
         let query = sqlx::query_as("SELECT id, descriptor, author, open FROM rooms");
-        let rows: Vec<(Vec<u8>, Vec<u8>, i64, bool)> = query.fetch_all(&self.readers).await?;
-        let read = |(id, descriptor, author, open): (Vec<u8>, _, _, _)| {
+        let rows: Vec<(Vec<u8>, Vec<u8>, i64, i64)> = query.fetch_all(&self.pools.readers).await?;
+        let read = |(id, descriptor, author, open): (Vec<u8>, _, _, i64)| {
             let author = PartyId(from_sql(author, "rooms.author")?);
-            Ok(RoomRow { room: array(&id, "rooms.id")?, descriptor, author, open })
+            Ok(RoomRow { room: array(&id, "rooms.id")?, descriptor, author, open: open != 0 })
         };
         rows.into_iter().map(read).collect()
     }

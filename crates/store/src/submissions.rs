@@ -2,9 +2,16 @@
 //!
 //! A commit costs a write to the disk whatever it holds, so the server collects what arrives within a few milliseconds
 //! and records it at once.
+//!
+//! On PostgreSQL several processes do this at the same time, beside the engine. Each holds the intake's advisory lock,
+//! shared with the others, while it does; an epoch leaves the state "collecting" under the same lock, held alone
+//! ([`Write::hold_back_intake`]). So whatever was acknowledged is there when the epoch is sealed, and nothing comes later.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use ostrakon_crypto::VerifyingKey;
-use sqlx::SqliteConnection;
+use sqlx::AnyConnection;
 
 use crate::transaction::{array, from_sql, to_sql};
 use crate::{EpochState, Error, RoomKey, Store};
@@ -56,23 +63,38 @@ pub struct SubmissionRow {
     pub body: Vec<u8>,
 }
 
+/// How often a batch is tried that PostgreSQL gave up in favour of another process's.
+const TRIES: u32 = 5;
+/// How many go into one statement.
+const AT_ONCE: usize = 64;
+
 impl Store {
-    /// Records many in one transaction; the results are in the order given.
+    /// Records many in one transaction; the results are in the order given. It can be repeated: what is on record is
+    /// recorded again.
     ///
     /// # Errors
-    /// The disk's; then none is recorded.
+    /// The disk's; then none is recorded, or, if the connection to PostgreSQL was lost, all may be.
     pub async fn take_in(&self, many: &[Intake]) -> Result<Vec<Taken>, Error> {
-        let mut transaction = self.begin("take in").await?;
-        let mut results = Vec::with_capacity(many.len());
-        for one in many {
-            results.push(match one {
-                Intake::Issue { room, epoch, slot, key } => {
-                    mark_issued(&mut transaction, room, *epoch, *slot, key).await?
+        let mut tries = 1;
+        loop {
+            match self.try_take_in(many).await {
+                Err(error) if error.is_conflict() && tries < TRIES => {
+                    tracing::debug!(tries, %error, "two processes took in the same thing, trying again");
+                    tries += 1;
                 }
-                Intake::Submission { room, epoch, row } => submit(&mut transaction, room, *epoch, row).await?,
-            });
+                done => return done,
+            }
         }
-        transaction.commit().await?;
+    }
+
+    async fn try_take_in(&self, many: &[Intake]) -> Result<Vec<Taken>, Error> {
+        let mut transaction = self.begin_on(&self.pools.intake, "take in").await?;
+        transaction.join_intake().await?;
+        let mut results = Vec::with_capacity(many.len());
+        for some in many.chunks(AT_ONCE) {
+            results.extend(take_in_some(&mut transaction, some).await?);
+        }
+        transaction.commit_repeatable().await?;
         Ok(results)
     }
 
@@ -81,9 +103,9 @@ impl Store {
     /// # Errors
     /// The disk's.
     pub async fn submissions(&self, room: &RoomKey, epoch: u64) -> Result<Vec<SubmissionRow>, Error> {
-        let query = "SELECT slot, key, body FROM submissions WHERE room = ? AND epoch = ? ORDER BY slot";
+        let query = "SELECT slot, key, body FROM submissions WHERE room = $1 AND epoch = $2 ORDER BY slot";
         let query = sqlx::query_as(query).bind(room.as_slice()).bind(to_sql(epoch)?);
-        let rows: Vec<(i64, Vec<u8>, Vec<u8>)> = query.fetch_all(&self.readers).await?;
+        let rows: Vec<(i64, Vec<u8>, Vec<u8>)> = query.fetch_all(&self.pools.readers).await?;
         let read = |(slot, key, body): (i64, Vec<u8>, _)| {
             let key = VerifyingKey(array(&key, "submissions.key")?);
             Ok(SubmissionRow { slot: from_sql(slot, "submissions.slot")?, key, body })
@@ -92,82 +114,140 @@ impl Store {
     }
 }
 
-/// Whether the slot is the key's, in an epoch that collects.
-async fn owns(
-    connection: &mut SqliteConnection,
-    room: &RoomKey,
-    epoch: u64,
-    slot: u32,
-    key: &VerifyingKey,
-) -> Result<bool, Error> {
-    let query = "SELECT count(*) FROM assignments JOIN epochs ON epochs.room = assignments.room \
-                 AND epochs.number = assignments.epoch \
-                 WHERE assignments.room = ? AND epoch = ? AND slot = ? AND key = ? AND state = ?";
-    let count: i64 = sqlx::query_scalar(query)
-        .bind(room.as_slice())
-        .bind(to_sql(epoch)?)
-        .bind(slot)
-        .bind(key.0.as_slice())
-        .bind(EpochState::Collecting as i64)
-        .fetch_one(connection)
-        .await?;
-    Ok(count == 1)
-}
-
-async fn mark_issued(
-    connection: &mut SqliteConnection,
-    room: &RoomKey,
-    epoch: u64,
-    slot: u32,
-    key: &VerifyingKey,
-) -> Result<Taken, Error> {
-    if !owns(&mut *connection, room, epoch, slot, key).await? {
-        return Ok(Taken::TooLate);
+impl Intake {
+    /// Room, epoch, slot and key.
+    fn slot(&self) -> (&RoomKey, u64, u32, &VerifyingKey) {
+        match self {
+            Intake::Issue { room, epoch, slot, key } => (room, *epoch, *slot, key),
+            Intake::Submission { room, epoch, row } => (room, *epoch, row.slot, &row.key),
+        }
     }
-    sqlx::query("UPDATE assignments SET issued = 1 WHERE room = ? AND epoch = ? AND slot = ?")
-        .bind(room.as_slice())
-        .bind(to_sql(epoch)?)
-        .bind(slot)
-        .execute(connection)
-        .await?;
-    Ok(Taken::Recorded)
 }
 
+async fn take_in_some(connection: &mut AnyConnection, some: &[Intake]) -> Result<Vec<Taken>, Error> {
+    let mut results = vec![Taken::TooLate; some.len()];
+    let (mut issues, mut submissions) = (Vec::new(), Vec::new());
+    for place in owned(connection, some).await? {
+        match some.get(place).ok_or(Error::Corrupt("a place that was not asked for"))? {
+            Intake::Issue { room, epoch, slot, .. } => {
+                results[place] = Taken::Recorded;
+                issues.push((room, *epoch, *slot));
+            }
+            Intake::Submission { room, epoch, row } => submissions.push((place, room, *epoch, row)),
+        }
+    }
+    mark_issued(connection, &issues).await?;
+    // The first of a slot or key stands, in the order given.
+    submissions.sort_unstable_by_key(|(place, ..)| *place);
+    submit(connection, &submissions, &mut results).await?;
+    Ok(results)
+}
+
+/// `($1, $2), ($3, $4)`, and so on; each row begins with its place if `numbered`.
+fn values(rows: usize, columns: usize, numbered: bool) -> String {
+    let mut text = String::new();
+    for row in 0..rows {
+        text.push_str(if row == 0 { "(" } else { ", (" });
+        if numbered {
+            write!(text, "{row}, ").expect("a string takes everything");
+        }
+        for column in 1..=columns {
+            let comma = if column == 1 { "" } else { ", " };
+            write!(text, "{comma}${}", row * columns + column).expect("a string takes everything");
+        }
+        text.push(')');
+    }
+    text
+}
+
+/// The places of those whose slot is their key's, in an epoch that collects.
+async fn owned(connection: &mut AnyConnection, some: &[Intake]) -> Result<Vec<usize>, Error> {
+    let query = format!(
+        "WITH asked (place, room, epoch, slot, key) AS (VALUES {}) SELECT place FROM asked \
+         JOIN epochs ON epochs.room = asked.room AND epochs.number = asked.epoch AND epochs.state = {} \
+         JOIN assignments ON assignments.room = asked.room AND assignments.epoch = asked.epoch \
+         AND assignments.slot = asked.slot AND assignments.key = asked.key",
+        values(some.len(), 4, true),
+        EpochState::Collecting as i64,
+    );
+    let mut query = sqlx::query_scalar(sqlx::AssertSqlSafe(query)).persistent(false);
+    for (room, epoch, slot, key) in some.iter().map(Intake::slot) {
+        query = query.bind(room.as_slice()).bind(to_sql(epoch)?).bind(i64::from(slot)).bind(key.0.as_slice());
+    }
+    let places: Vec<i64> = query.fetch_all(connection).await?;
+    places.into_iter().map(|place| from_sql(place, "a place")).collect()
+}
+
+async fn mark_issued(connection: &mut AnyConnection, issues: &[(&RoomKey, u64, u32)]) -> Result<(), Error> {
+    if issues.is_empty() {
+        return Ok(());
+    }
+    let query = format!(
+        "UPDATE assignments SET issued = 1 WHERE issued = 0 AND (room, epoch, slot) IN (VALUES {})",
+        values(issues.len(), 3, false)
+    );
+    let mut query = sqlx::query(sqlx::AssertSqlSafe(query)).persistent(false);
+    for (room, epoch, slot) in issues {
+        query = query.bind(room.as_slice()).bind(to_sql(*epoch)?).bind(i64::from(*slot));
+    }
+    query.execute(connection).await?;
+    Ok(())
+}
+
+type Submission<'a> = (usize, &'a RoomKey, u64, &'a SubmissionRow);
+
+/// Records submissions of slots' owners, and says in `results` what became of each.
 async fn submit(
-    connection: &mut SqliteConnection,
-    room: &RoomKey,
-    epoch: u64,
-    row: &SubmissionRow,
-) -> Result<Taken, Error> {
-    if !owns(&mut *connection, room, epoch, row.slot, &row.key).await? {
-        return Ok(Taken::TooLate);
+    connection: &mut AnyConnection,
+    submissions: &[Submission<'_>],
+    results: &mut [Taken],
+) -> Result<(), Error> {
+    if submissions.is_empty() {
+        return Ok(());
     }
     // One per slot and one per key: whichever of the two is taken, the first submission stands.
-    sqlx::query("INSERT INTO submissions (room, epoch, slot, key, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING")
-        .bind(room.as_slice())
-        .bind(to_sql(epoch)?)
-        .bind(row.slot)
-        .bind(row.key.0.as_slice())
-        .bind(&row.body)
-        .execute(&mut *connection)
-        .await?;
-    let query = "SELECT count(*) FROM submissions WHERE room = ? AND epoch = ? AND slot = ? AND key = ? AND body = ?";
-    let same: i64 = sqlx::query_scalar(query)
-        .bind(room.as_slice())
-        .bind(to_sql(epoch)?)
-        .bind(row.slot)
-        .bind(row.key.0.as_slice())
-        .bind(&row.body)
-        .fetch_one(connection)
-        .await?;
-    Ok(if same == 1 { Taken::Recorded } else { Taken::Different })
+    let insert = format!(
+        "INSERT INTO submissions (room, epoch, slot, key, body) VALUES {} ON CONFLICT DO NOTHING",
+        values(submissions.len(), 5, false)
+    );
+    let mut insert = sqlx::query(sqlx::AssertSqlSafe(insert)).persistent(false);
+    for (_, room, epoch, row) in submissions {
+        insert = insert.bind(room.as_slice()).bind(to_sql(*epoch)?).bind(i64::from(row.slot));
+        insert = insert.bind(row.key.0.as_slice()).bind(row.body.as_slice());
+    }
+    let inserted = insert.execute(&mut *connection).await?.rows_affected();
+    let recorded =
+        if inserted == submissions.len() as u64 { None } else { Some(on_record(connection, submissions).await?) };
+    for (i, (place, ..)) in submissions.iter().enumerate() {
+        let same = recorded.as_ref().is_none_or(|recorded| recorded.contains(&i));
+        results[*place] = if same { Taken::Recorded } else { Taken::Different };
+    }
+    Ok(())
+}
+
+/// Which of the submissions are on record as they are.
+async fn on_record(connection: &mut AnyConnection, submissions: &[Submission<'_>]) -> Result<BTreeSet<usize>, Error> {
+    let query = format!(
+        "WITH asked (place, room, epoch, slot, key, body) AS (VALUES {}) SELECT place FROM asked \
+         JOIN submissions AS s ON s.room = asked.room AND s.epoch = asked.epoch AND s.slot = asked.slot \
+         AND s.key = asked.key AND s.body = asked.body",
+        values(submissions.len(), 5, true)
+    );
+    let mut query = sqlx::query_scalar(sqlx::AssertSqlSafe(query)).persistent(false);
+    for (_, room, epoch, row) in submissions {
+        query = query.bind(room.as_slice()).bind(to_sql(*epoch)?).bind(i64::from(row.slot));
+        query = query.bind(row.key.0.as_slice()).bind(row.body.as_slice());
+    }
+    let places: Vec<i64> = query.fetch_all(connection).await?;
+    places.into_iter().map(|place| from_sql(place, "a place")).collect()
 }
 
 /// Forgets what was handed in for an epoch, and by whom.
-pub(crate) async fn forget(connection: &mut SqliteConnection, room: &RoomKey, epoch: u64) -> Result<(), Error> {
-    for delete in
-        ["DELETE FROM submissions WHERE room = ? AND epoch = ?", "DELETE FROM assignments WHERE room = ? AND epoch = ?"]
-    {
+pub(crate) async fn forget(connection: &mut AnyConnection, room: &RoomKey, epoch: u64) -> Result<(), Error> {
+    for delete in [
+        "DELETE FROM submissions WHERE room = $1 AND epoch = $2",
+        "DELETE FROM assignments WHERE room = $1 AND epoch = $2",
+    ] {
         sqlx::query(delete).bind(room.as_slice()).bind(to_sql(epoch)?).execute(&mut *connection).await?;
     }
     Ok(())

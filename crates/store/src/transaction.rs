@@ -1,31 +1,147 @@
 //! Named, retried transactions, and the conversion of integers.
+//!
+//! The engine's writes come one after the other: there is one connection that writes, and one engine per database. So no
+//! transaction of its own disturbs another. On PostgreSQL, what participants hand in is written beside them, by this
+//! process and by others; `submissions` says how the two keep out of each other's way. A commit whose answer
+//! was lost with the connection is looked up, so that the caller always learns what has happened.
 
-use sqlx::{Sqlite, Transaction};
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
+use sqlx::{Any, AnyConnection, AnyPool, Transaction};
+
+use crate::database::Kind;
 use crate::{Error, Store};
 
-/// How often a transaction is begun while another process (a backup, say) holds the database; each try waits itself.
+/// How often a transaction is begun while the database is locked or away; each try waits itself.
 const TRIES: u32 = 5;
+/// How often the database is asked what became of a commit, and how long after each try.
+const ASK: u32 = 30;
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+/// The advisory lock between taking in and sealing. Locks are per database.
+const INTAKE_LOCK: i64 = 0x6f73_7472_696e_7461;
+
+/// A transaction under way. Without [`Write::commit`] nothing has happened.
+pub(crate) struct Write<'store> {
+    store: &'store Store,
+    transaction: Transaction<'static, Any>,
+    name: &'static str,
+}
+
+impl Deref for Write<'_> {
+    type Target = AnyConnection;
+    fn deref(&self) -> &AnyConnection {
+        &self.transaction
+    }
+}
+
+impl DerefMut for Write<'_> {
+    fn deref_mut(&mut self) -> &mut AnyConnection {
+        &mut self.transaction
+    }
+}
 
 impl Store {
-    /// Begins a write transaction. Only the beginning can find the database locked, for it takes the write lock at once
-    /// (a transaction that first reads could find it taken when it comes to write), so only the beginning is retried.
-    /// When `commit` returns `Ok`, the effect is on disk; without it nothing has happened.
-    pub(crate) async fn begin(&self, name: &'static str) -> Result<Transaction<'static, Sqlite>, Error> {
+    /// Begins one of the engine's transactions. Only the beginning is retried: on SQLite it takes the write lock at once (a
+    /// transaction that first reads could find it taken when it comes to write), and on PostgreSQL it is where a lost
+    /// connection is replaced.
+    pub(crate) async fn begin(&self, name: &'static str) -> Result<Write<'_>, Error> {
+        self.begin_on(&self.pools.writer, name).await
+    }
+
+    /// Begins a transaction on one of the pools that write.
+    pub(crate) async fn begin_on(&self, pool: &AnyPool, name: &'static str) -> Result<Write<'_>, Error> {
+        let statement = match self.pools.kind {
+            Kind::Sqlite => "BEGIN IMMEDIATE",
+            Kind::Postgres => "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+        };
         let mut tries = 1;
         loop {
-            match self.writer.begin_with("BEGIN IMMEDIATE").await.map_err(Error::from) {
+            if self.lost.load(Ordering::Relaxed) {
+                return Err(Error::Unknown);
+            }
+            if self.pools.superseded.load(Ordering::Relaxed) {
+                return Err(Error::Superseded);
+            }
+            match pool.begin_with(statement).await.map_err(Error::from) {
+                Ok(transaction) => return Ok(Write { store: self, transaction, name }),
                 Err(error) if error.is_transient() && tries < TRIES => {
-                    tracing::warn!(transaction = name, tries, %error, "the database is locked, trying again");
+                    tracing::warn!(transaction = name, tries, %error, "the database cannot be written, trying again");
                     tries += 1;
                 }
-                begun => return begun,
+                Err(error) => return Err(error),
             }
         }
     }
 }
 
-/// A number as SQLite stores it.
+impl Write<'_> {
+    /// Lets an epoch that collects be left alone by whoever takes in submissions, until the transaction ends. On SQLite
+    /// nobody else writes anyway.
+    pub(crate) async fn hold_back_intake(&mut self) -> Result<(), Error> {
+        self.lock("SELECT pg_advisory_xact_lock($1)", INTAKE_LOCK).await
+    }
+
+    /// Keeps epochs that collect from being sealed until the transaction ends. PostgreSQL serves locks in the order in which
+    /// they are asked for, so an engine that wants to seal does not wait longer than the batches under way.
+    pub(crate) async fn join_intake(&mut self) -> Result<(), Error> {
+        self.lock("SELECT pg_advisory_xact_lock_shared($1)", INTAKE_LOCK).await
+    }
+
+    async fn lock(&mut self, query: &'static str, lock: i64) -> Result<(), Error> {
+        if self.store.pools.kind == Kind::Postgres {
+            sqlx::query(query).bind(lock).execute(&mut *self.transaction).await?;
+        }
+        Ok(())
+    }
+
+    /// Commits what may be done again: who is not told that it was done does it again.
+    pub(crate) async fn commit_repeatable(self) -> Result<(), Error> {
+        Ok(self.transaction.commit().await?)
+    }
+
+    /// Commits. When this returns `Ok`, the effect is on disk; otherwise nothing has happened.
+    ///
+    /// # Errors
+    /// The database's; [`Error::Unknown`] if it went away for so long that nobody can tell, and ever after.
+    pub(crate) async fn commit(mut self) -> Result<(), Error> {
+        let id: Option<String> = match self.store.pools.kind {
+            Kind::Sqlite => None,
+            Kind::Postgres => {
+                let query = "SELECT CAST(pg_current_xact_id() AS TEXT)";
+                Some(sqlx::query_scalar(query).fetch_one(&mut *self.transaction).await?)
+            }
+        };
+        let Err(error) = self.transaction.commit().await else { return Ok(()) };
+        match id {
+            Some(id) => self.store.outcome(self.name, &id, error).await,
+            None => Err(error.into()),
+        }
+    }
+}
+
+impl Store {
+    /// Finds out what became of a transaction whose commit was answered with an error, or not at all.
+    async fn outcome(&self, name: &'static str, id: &str, error: sqlx::Error) -> Result<(), Error> {
+        for _ in 0..ASK {
+            tracing::warn!(transaction = name, %error, "a commit failed, asking what became of it");
+            let query = sqlx::query_scalar("SELECT pg_xact_status(CAST($1 AS xid8))").bind(id);
+            let status: Result<Option<String>, _> = query.fetch_one(&self.pools.readers).await;
+            match status.as_ref().map(Option::as_deref) {
+                Ok(Some("committed")) => return Ok(()),
+                Ok(Some("aborted")) => return Err(error.into()),
+                _ => tokio::time::sleep(ASK_AGAIN).await,
+            }
+        }
+        // What is in memory may contradict what is on disk from here on. After a restart the disk counts.
+        self.lost.store(true, Ordering::Relaxed);
+        Err(Error::Unknown)
+    }
+}
+
+/// A number as the database stores it.
 pub(crate) fn to_sql(number: u64) -> Result<i64, Error> {
     i64::try_from(number).map_err(|_| Error::State("a number above 2^63"))
 }

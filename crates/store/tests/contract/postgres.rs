@@ -1,0 +1,134 @@
+//! What only PostgreSQL can do wrong: it can go away, and others can reach it.
+
+use std::sync::atomic::Ordering;
+
+use ostrakon_store::{Database, Error, Store};
+
+use crate::place::{Place, server};
+use crate::proxy::Proxy;
+use crate::{P1, assign, collecting, deliver, key};
+
+/// Ends every other session of the database, as a restart of the server or a failing network would.
+const CUT_OFF: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                       WHERE datname = current_database() AND pid <> pg_backend_pid()";
+
+#[tokio::test]
+async fn a_database_serves_one_engine_at_a_time() {
+    let place = Place::postgres().await;
+    let first = place.open().await;
+    let elsewhere = tempfile::tempdir().unwrap();
+    let refused = Store::open(elsewhere.path(), &place.database).await.err().expect("refused");
+    assert!(matches!(refused, Error::DatabaseInUse), "{refused}");
+    first.record("still", b"here").await.unwrap();
+    first.close().await;
+    Store::open(elsewhere.path(), &place.database).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_lost_connection_is_replaced() {
+    let place = Place::postgres().await;
+    let store = place.open().await;
+    for n in 0..3 {
+        place.execute(CUT_OFF).await;
+        store.record(&n.to_string(), b"value").await.unwrap();
+        assert_eq!(store.marks().await.unwrap().len(), n + 1);
+    }
+}
+
+#[tokio::test]
+async fn an_engine_that_another_one_has_followed_writes_no_more() {
+    let place = Place::postgres().await;
+    let old = place.open().await;
+    old.record("first", b"old").await.unwrap();
+    // The old engine is cut off, and a new one takes the database, and ends.
+    place.execute(CUT_OFF).await;
+    let elsewhere = tempfile::tempdir().unwrap();
+    let new = Store::open(elsewhere.path(), &place.database).await.unwrap();
+    new.record("second", b"new").await.unwrap();
+    let refused = old.record("third", b"old").await;
+    assert!(matches!(refused, Err(Error::Superseded)), "the new engine is at work: {refused:?}");
+    new.close().await;
+    let refused = old.record("fourth", b"old").await;
+    assert!(matches!(refused, Err(Error::Superseded)), "what the old one has in memory is out of date: {refused:?}");
+    let again = Store::open(elsewhere.path(), &place.database).await.unwrap();
+    assert_eq!(again.marks().await.unwrap().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_whose_answer_is_lost_is_looked_up() {
+    let place = Place::postgres().await;
+    let (_, host) = place.url.split_once("host=").expect("the tests' PostgreSQL is reached by its socket");
+    let proxy = Proxy::start(host.split('&').next().unwrap()).await;
+    let (_, name) = place.url.split_once("dbname=").unwrap();
+    let url = format!("postgres://postgres@{}/{name}", proxy.address);
+    let database: Database = url.parse().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path(), &database).await.unwrap();
+    proxy.armed.store(true, Ordering::SeqCst);
+    assert_eq!(store.record("a", b"1").await.unwrap(), b"1");
+    assert!(!proxy.armed.load(Ordering::SeqCst), "the answer was swallowed");
+    assert_eq!(store.marks().await.unwrap(), [("a".to_owned(), b"1".to_vec())]);
+    // What can be told apart would show a commit that was done twice.
+    proxy.armed.store(true, Ordering::SeqCst);
+    store.keep_announcement(P1, 0, None, b"once").await.unwrap();
+    store.deliver(P1, 0, None).await.unwrap();
+    assert_eq!(store.delivered(P1).await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_commit_that_the_server_refused_has_not_happened() {
+    let place = Place::postgres().await;
+    let store = place.open().await;
+    place
+        .execute(
+            "CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS \
+             $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$; \
+             CREATE CONSTRAINT TRIGGER doomed AFTER INSERT ON journal DEFERRABLE INITIALLY DEFERRED \
+             FOR EACH ROW WHEN (NEW.name = 'doomed') EXECUTE FUNCTION die()",
+        )
+        .await;
+    assert!(store.record("doomed", b"").await.is_err());
+    store.record("fine", b"").await.unwrap();
+    assert_eq!(store.marks().await.unwrap(), [("fine".to_owned(), vec![])]);
+}
+
+#[tokio::test]
+async fn a_commit_is_durable_whatever_the_default() {
+    let place = Place::postgres().await;
+    let (_, name) = place.url.split_once("dbname=").unwrap();
+    let mut connection = place.connect().await;
+    let careless = format!("ALTER DATABASE {name} SET synchronous_commit = off");
+    sqlx::query(sqlx::AssertSqlSafe(careless)).execute(&mut connection).await.unwrap();
+    let store = collecting(&place).await;
+    deliver(&store, P1, 0, assign(P1, 0, vec![(1, key(1))])).await.unwrap();
+    // The setting is each session's own; what a writing one has shows in a trigger.
+    place
+        .execute(
+            "CREATE TABLE seen (setting TEXT); \
+             CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS \
+             $$ BEGIN INSERT INTO seen SELECT current_setting('synchronous_commit'); RETURN NULL; END $$; \
+             CREATE TRIGGER look AFTER INSERT ON journal FOR EACH ROW EXECUTE FUNCTION look(); \
+             CREATE TRIGGER look AFTER INSERT ON submissions FOR EACH ROW EXECUTE FUNCTION look()",
+        )
+        .await;
+    store.record("mark", b"").await.unwrap();
+    store.take_in(&[crate::submission(1, 1, b"a")]).await.unwrap();
+    let seen: Vec<String> = sqlx::query_scalar("SELECT setting FROM seen").fetch_all(&mut connection).await.unwrap();
+    assert_eq!(seen, ["on", "on"]);
+}
+
+#[tokio::test]
+async fn the_url_is_checked_and_not_shown() {
+    let url = "postgres://ostrakon:hunter2@db.example/ostrakon";
+    let database: Database = url.parse().unwrap();
+    assert!(!format!("{database:?}").contains("hunter2"));
+    assert_eq!("sqlite".parse::<Database>().unwrap(), Database::Sqlite);
+    for wrong in ["mysql://hunter2@db/x", "hunter2", "postgres://hunter2@db:port/x"] {
+        let error = wrong.parse::<Database>().unwrap_err();
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+    let nowhere = format!("{}&port=1", server());
+    let directory = tempfile::tempdir().unwrap();
+    let error = Store::open(directory.path(), &nowhere.parse().unwrap()).await.err().expect("nobody is there");
+    assert!(error.to_string().contains("check that PostgreSQL runs"), "{error}");
+}

@@ -1,0 +1,55 @@
+//! What only SQLite can do wrong.
+
+use std::os::unix::fs::PermissionsExt;
+
+use ostrakon_store::Error;
+use sqlx::Connection;
+
+use crate::{Place, collecting};
+
+#[tokio::test]
+async fn secrets_are_private_and_never_replaced() {
+    let place = Place::sqlite();
+    let store = collecting(&place).await;
+    store.keep_secret("pairs", b"one").unwrap();
+    assert!(matches!(store.keep_secret("pairs", b"two"), Err(Error::State(_))));
+    for file in ["secrets/pairs", "stock/5.batch", "ostrakon.db", "ostrakon.db-wal"] {
+        let mode = std::fs::metadata(place.path().join(file)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{file} is readable by others");
+    }
+}
+
+#[tokio::test]
+async fn a_transaction_that_the_database_itself_rolls_back_stops_no_other() {
+    let place = Place::sqlite();
+    let store = place.open().await;
+    // What a full disk does to whatever is written.
+    place
+        .execute(
+            "CREATE TRIGGER full BEFORE INSERT ON journal WHEN NEW.name = 'too much' \
+             BEGIN SELECT RAISE(ROLLBACK, 'the disk is full'); END",
+        )
+        .await;
+    for _ in 0..3 {
+        let refused = store.record("too much", b"").await.unwrap_err();
+        assert!(refused.to_string().contains("the disk is full"), "{refused}");
+        assert_eq!(store.record("little", b"first").await.unwrap(), b"first");
+    }
+}
+
+#[tokio::test]
+async fn a_database_of_the_first_version_is_brought_up_to_date() {
+    let place = Place::sqlite();
+    let mut url = place.url.clone();
+    url.push_str("?mode=rwc");
+    sqlx::any::install_default_drivers();
+    let mut connection = sqlx::AnyConnection::connect(&url).await.unwrap();
+    let migrations = sqlx::migrate!("./migrations/sqlite");
+    migrations.run_to(1, &mut connection).await.unwrap();
+    let room = "INSERT INTO rooms (id, descriptor, author) VALUES (x'07070707070707070707070707070707', x'00', 0)";
+    sqlx::raw_sql(room).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+    let store = place.open().await;
+    assert_eq!(store.rooms().await.unwrap().len(), 1);
+    assert!(store.audit(None, 1).await.unwrap().is_empty());
+}
