@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 pub use crate::limits::Limits;
+pub use crate::storage::{STORE_URL_VARIABLE, Storage};
 
 /// Servers of a deployment.
 pub const SERVERS: usize = 3;
@@ -46,6 +47,9 @@ pub struct Config {
     /// How the public interface comes to HTTPS.
     #[serde(default, skip_serializing_if = "Https::is_default")]
     pub https: Https,
+    /// Which database the server's memory is in.
+    #[serde(default, skip_serializing_if = "Storage::is_default")]
+    pub store: Storage,
     /// How much is prepared ahead.
     #[serde(default)]
     pub stock: StockTargets,
@@ -211,6 +215,7 @@ impl Config {
             mesh,
             log: None,
             https: Https::default(),
+            store: Storage::default(),
             stock: StockTargets::default(),
             limits: Limits::default(),
             servers,
@@ -233,7 +238,8 @@ impl Config {
     /// Makes relative paths relative to `base`, the directory of the configuration file.
     pub fn resolve(&mut self, base: &Path) {
         let Https { certificate_file, key_file, acme, .. } = &mut self.https;
-        let optional = [certificate_file.as_mut(), key_file.as_mut()].into_iter().flatten();
+        let optional =
+            [certificate_file.as_mut(), key_file.as_mut(), self.store.url_file.as_mut()].into_iter().flatten();
         let acme = acme.iter_mut().flat_map(|acme| [Some(&mut acme.cache), acme.authority_roots.as_mut()]).flatten();
         let usual = [&mut self.data, &mut self.identity_file, &mut self.admin_token_file];
         for path in usual.into_iter().chain(optional).chain(acme) {
@@ -330,7 +336,7 @@ fn secret(variable: &str, path: &Path) -> Result<(String, Zeroizing<String>), Co
     }
 }
 
-fn read(path: &Path) -> Result<String, ConfigError> {
+pub(crate) fn read(path: &Path) -> Result<String, ConfigError> {
     std::fs::read_to_string(path).map_err(|source| ConfigError::File { path: path.into(), source })
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use ostrakon_crypto::{Digest, Signature};
 use ostrakon_party::PartyId;
 use ostrakon_store::{
-    AnnouncementRow, AssignmentRow, BatchRow, Change, EntryRow, EpochRow, Error, FaultRow, Intake, NewEntry, RoomKey,
-    RoomRow, Store, SubmissionRow, Taken,
+    AnnouncementRow, AssignmentRow, BatchRow, Change, Database, EntryRow, EpochRow, Error, FaultRow, Intake, NewEntry,
+    RoomKey, RoomRow, Store, SubmissionRow, Taken,
 };
 use zeroize::Zeroizing;
 
@@ -62,9 +62,13 @@ pass_on! {
 }
 
 impl Disk {
-    /// Opens the store in a directory.
-    pub async fn open(directory: &std::path::Path, platform: Arc<dyn Platform>) -> Result<Self, Error> {
-        let store = through(&*platform, Store::open(directory)).await?;
+    /// Opens the store in a directory and a database.
+    pub async fn open(
+        directory: &std::path::Path,
+        database: &Database,
+        platform: Arc<dyn Platform>,
+    ) -> Result<Self, Error> {
+        let store = through(&*platform, Store::open(directory, database)).await?;
         Ok(Self { store, platform })
     }
 

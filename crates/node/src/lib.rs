@@ -37,6 +37,7 @@ mod server;
 mod service;
 mod setup;
 mod stock;
+mod storage;
 
 pub use config::Config;
 pub use interface::ServiceError;

@@ -434,6 +434,10 @@ impl World {
                 });
                 vec![Effect::Compute(EpochId { room: RoomId(*room), number: *epoch })]
             }
+            Change::HostAction { room, .. } => {
+                self.change_room(room, |_| {});
+                Vec::new()
+            }
             Change::VoidEpoch { room, epoch, .. } => {
                 let mut batch = None;
                 self.change_room(room, |room| {

@@ -33,6 +33,8 @@ use crate::interface::{LastEpoch, MixingPhase, Outcome};
 use crate::journal::StoreJournal;
 use crate::rooms::Computing;
 
+/// A day, in milliseconds.
+const DAY: u64 = 24 * 60 * 60 * 1000;
 /// Epochs of a room whose verdict is kept ready for a server that lags behind. More than may be unfinished at a time.
 pub(crate) const KEPT_VERDICTS: u64 = 8;
 /// The pause before a computation is tried again that the disk stopped.
@@ -278,7 +280,8 @@ impl Ballot {
                 let Some(entry) = self.entry(digest, &signatures).await else { return };
                 self.published = Some(digest);
                 let last = LastEpoch { outcome: Outcome::Published, ..self.conclusion.last.clone() };
-                let new = NewEntry { digest, body: wire::encode(&entry), signatures };
+                let published_on = (self.core.platform.now_ms() / DAY) as u32;
+                let new = NewEntry { digest, body: wire::encode(&entry), published_on, signatures };
                 (last, Some(new))
             }
         };

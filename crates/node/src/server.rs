@@ -82,7 +82,7 @@ pub(crate) async fn start(
 ) -> Result<Arc<Server>, StartError> {
     let seed = config.identity()?;
     let admin_tokens = RwLock::new(admin_tokens(&config)?);
-    let store = Disk::open(&config.data, Arc::clone(&platform)).await?;
+    let store = Disk::open(&config.data, &config.database()?, Arc::clone(&platform)).await?;
     let keys: Vec<_> = config.servers.iter().map(|server| server.key).collect();
     // The links belong to the set-up's session for ever: what they carry bears its session itself.
     let roster = Arc::new(Roster { session: provider.setup_session(&keys), keys });

@@ -251,7 +251,8 @@ async fn take_over(connection: &mut AnyConnection, mine: i64, superseded: &Atomi
 }
 
 async fn migrate(migrations: &Migrator, connection: &mut AnyConnection, name: &str) -> Result<(), Error> {
-    migrations.run(connection).await.map_err(|error| match error {
+    // `run` asks for more than a future that is `Send` can give ("implementation of `Acquire` is not general enough").
+    migrations.run_direct(None, connection, false).await.map_err(|error| match error {
         MigrateError::VersionMissing(version) => Error::NewerSchema { database: name.into(), version },
         other => Error::Migration(Box::new(other)),
     })

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ostrakon_broadcast::Archive;
-use ostrakon_store::Store;
+use ostrakon_store::{Database, Store};
 
 use crate::servers::Servers;
 
@@ -17,7 +17,7 @@ struct Records {
 
 impl Records {
     async fn read(servers: &Servers, n: usize) -> Self {
-        let store = Store::open(&servers.data(n)).await.expect("the store opens");
+        let store = Store::open(&servers.data(n), &Database::Sqlite).await.expect("the store opens");
         assert_eq!(store.faults().await.expect("faults"), [], "nobody has done anything wrong");
         let mut spent = BTreeMap::new();
         for (name, table) in store.marks().await.expect("marks") {

@@ -84,7 +84,7 @@ pub fn configs(directory: &Path) -> Vec<Config> {
         let own = directory.join(party.to_string());
         std::fs::create_dir(&own).unwrap();
         std::fs::write(own.join("key"), format!("{party:02x}").repeat(32)).unwrap();
-        std::fs::write(own.join("token"), "a token of some length").unwrap();
+        std::fs::write(own.join("token"), "a-token-of-some-length").unwrap();
         Config {
             data: own.join("data"),
             identity_file: own.join("key"),
