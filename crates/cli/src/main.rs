@@ -3,7 +3,6 @@
 //! `main` only reports: every command returns its error, which names the cause and the remedy, and exit codes say what
 //! kind of failure it was. Results go to standard output (as JSON with `--json`), everything else to standard error.
 
-mod acme;
 mod bench;
 mod client;
 mod completions;
@@ -12,7 +11,6 @@ mod edge;
 mod export;
 mod failure;
 mod init;
-mod log;
 mod man;
 mod output;
 mod processes;
@@ -21,9 +19,7 @@ mod say;
 mod secret;
 mod serve;
 mod site;
-mod token;
 mod up;
-mod upkeep;
 mod verify;
 mod watch;
 mod web;
@@ -46,9 +42,6 @@ enum Command {
     Init(init::Options),
     /// Runs one server.
     Serve(serve::Options),
-    /// Replaces tokens while the server runs.
-    #[command(subcommand)]
-    Token(token::Command),
     /// Runs three servers on this machine, set up on the first start.
     Up(up::Options),
     /// Creates, lists, shows and closes rooms.
@@ -90,8 +83,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> anyhow::Result<()> {
-    let form = if let Command::Serve(options) = &command { Some(options.log_format) } else { None };
-    let log = log::start(form);
+    output::log(matches!(command, Command::Serve(_)));
     let runtime = tokio::runtime::Runtime::new()?;
     let result = match command {
         Command::Init(options) => init::run(&options),
@@ -101,8 +93,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::SignWeb(options) => web::sign::run(&options),
         Command::VerifyWeb(options) => runtime.block_on(web::verify::run(options)),
         Command::Bench(command) => bench::run(&command),
-        Command::Serve(options) => runtime.block_on(serve::run(options, log)),
-        Command::Token(command) => token::run(&command),
+        Command::Serve(options) => runtime.block_on(serve::run(options)),
         Command::Up(options) => runtime.block_on(up::run(options)),
         Command::Room(command) => runtime.block_on(room::run(command)),
         Command::Say(options) => runtime.block_on(say::run(options)),

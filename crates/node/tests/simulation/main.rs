@@ -1,0 +1,109 @@
+//! The whole service in a simulation that a seed decides: three servers with real databases, their participants, operators who make
+//! mistakes, lines that break, machines that die between two writes, and a server in hostile hands. Time, network and chance are
+//! virtual, so a run that fails is run again from its seed alone. `docs/simulation.md` says how.
+
+#[path = "../servers/engine.rs"]
+mod engine;
+
+mod checks;
+mod deployment;
+mod executor;
+mod ledger;
+mod machine;
+mod malice;
+mod network;
+mod participant;
+mod random;
+mod scenario;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use scenario::{Report, Setting};
+
+/// How long the test takes unless it is told how many seeds to run.
+const SHORT: Duration = Duration::from_secs(15);
+/// Seeds of a nightly run.
+const NIGHTLY: u64 = 4000;
+/// After so many failures it is enough.
+const MOST_FAILURES: usize = 8;
+
+/// Runs one seed; says which it was if it fails.
+fn run(seed: u64, swapped: bool) -> Report {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let _inside = runtime.enter();
+    match catch_unwind(AssertUnwindSafe(|| scenario::run(Setting::of(seed), swapped))) {
+        Ok(report) => report,
+        Err(cause) => {
+            eprintln!("\nseed {seed} fails: {:?}\nOSTRAKON_SEED={seed} runs it again\n", Setting::of(seed));
+            std::panic::resume_unwind(cause)
+        }
+    }
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} must be a number")))
+}
+
+/// Runs seeds on all processors until there are no more or the time is over.
+///
+/// # Panics
+/// If one fails, with the seeds that did.
+#[expect(clippy::disallowed_methods, reason = "how many seeds are run depends on the time there is")]
+fn run_many(count: u64, limit: Option<Duration>) {
+    let (begun, next, done) = (Instant::now(), AtomicU64::new(0), AtomicU64::new(0));
+    let failed = Mutex::new(Vec::new());
+    let work = || {
+        while limit.is_none_or(|limit| begun.elapsed() < limit) && failed.lock().unwrap().len() < MOST_FAILURES {
+            let seed = next.fetch_add(1, Ordering::SeqCst);
+            if seed >= count {
+                return;
+            }
+            if catch_unwind(|| run(seed, false)).is_err() {
+                failed.lock().unwrap().push(seed);
+            }
+            done.fetch_add(1, Ordering::SeqCst);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    println!("{} seeds in {:.1} s", done.into_inner(), begun.elapsed().as_secs_f64());
+    let failed = failed.into_inner().unwrap();
+    assert!(failed.is_empty(), "these seeds fail: {failed:?}");
+}
+
+#[test]
+fn whatever_happens_every_message_is_published_once_and_nothing_is_used_twice() {
+    if let Some(seed) = number("OSTRAKON_SEED") {
+        println!("{:?}\n{:?}", Setting::of(seed), run(seed, false));
+        return;
+    }
+    let nightly = std::env::var("OSTRAKON_NIGHTLY").is_ok_and(|value| value == "1");
+    match number("OSTRAKON_SEEDS") {
+        Some(count) => run_many(count, None),
+        None if nightly => run_many(NIGHTLY, None),
+        None => run_many(u64::MAX, Some(SHORT)),
+    };
+}
+
+#[test]
+fn a_seed_decides_the_whole_run() {
+    // A plain and a Ruffle deployment.
+    for seed in [3, 7] {
+        assert_eq!(run(seed, false), run(seed, false), "seed {seed}");
+    }
+}
+
+#[test]
+fn who_said_what_changes_nothing_that_can_be_observed() {
+    for seed in [4, 7, 12] {
+        let (one, other) = (run(seed, false), run(seed, true));
+        assert_eq!(one.shape, other.shape, "seed {seed}: the same lines carry the same lengths at the same times");
+        assert_ne!(one.trace, other.trace, "seed {seed}: but not the same contents");
+    }
+}

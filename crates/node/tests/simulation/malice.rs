@@ -1,0 +1,98 @@
+//! A server in hostile hands: it runs the honest code, and what it sends is changed on the way out, under its own signature.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ostrakon_crypto::SigningKey;
+use ostrakon_party::{Header, InstanceKind, Message, PartyId, Recipient};
+
+use crate::random::Random;
+
+/// What it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vice {
+    /// It does not send, now and then. What is asked for again comes in the end.
+    Withholds,
+    /// It sends what is not signed rightly. What is asked for again comes in the end.
+    Garbles,
+    /// It signs random bytes.
+    SignsGarbage,
+    /// It changes a bit, for one of the two others or for both.
+    Lies,
+    /// It repeats, under another address, what it said elsewhere.
+    Repeats,
+    /// It says to one what is to be said to all, and the other way round.
+    Misaddresses,
+}
+
+impl Vice {
+    pub const ALL: [Vice; 6] =
+        [Vice::Withholds, Vice::Garbles, Vice::SignsGarbage, Vice::Lies, Vice::Repeats, Vice::Misaddresses];
+
+    /// Whether all is well again when it stops.
+    pub fn heals(self) -> bool {
+        matches!(self, Vice::Withholds | Vice::Garbles)
+    }
+}
+
+/// What is done to one server's messages.
+pub struct Malice {
+    pub key: Arc<SigningKey>,
+    pub vice: Vice,
+    /// So many messages of a hundred are touched.
+    pub percent: u64,
+    /// Whether it spares the engine's messages.
+    pub control_only: bool,
+    pub earlier: Vec<Bytes>,
+}
+
+impl Malice {
+    fn sign(&self, message: &Message, body: Vec<u8>) -> Message {
+        let header = Header { length: body.len() as u64, digest: Header::digest_of(&body), ..message.signed.header };
+        Message { signed: header.sign(&self.key), body: body.into(), depth: message.depth }
+    }
+
+    /// What is sent in a message's place.
+    pub fn tamper(&mut self, random: &mut Random, to: PartyId, message: Message) -> Vec<Message> {
+        let spared = self.control_only && message.signed.header.tag.instance.kind != InstanceKind::Control;
+        if self.earlier.len() < 64 {
+            self.earlier.push(message.body.clone());
+        }
+        if spared || !random.chance(self.percent) {
+            return vec![message];
+        }
+        let mut body = message.body.to_vec();
+        let changed = match self.vice {
+            Vice::Withholds => return Vec::new(),
+            Vice::Garbles => {
+                flip(random, &mut body);
+                Message { body: body.into(), ..message }
+            }
+            Vice::SignsGarbage => {
+                random.fill(&mut body);
+                self.sign(&message, body)
+            }
+            Vice::Lies => {
+                flip(random, &mut body);
+                self.sign(&message, body)
+            }
+            Vice::Repeats => {
+                let other = self.earlier[random.below(self.earlier.len() as u64) as usize].to_vec();
+                self.sign(&message, other)
+            }
+            Vice::Misaddresses => {
+                let header = message.signed.header;
+                let to = if header.to == Recipient::All { Recipient::One(to) } else { Recipient::All };
+                Message { signed: Header { to, ..header }.sign(&self.key), ..message }
+            }
+        };
+        vec![changed]
+    }
+}
+
+fn flip(random: &mut Random, body: &mut [u8]) {
+    if !body.is_empty() {
+        let bit = random.below(body.len() as u64 * 8);
+        body[(bit / 8) as usize] ^= 1 << (bit % 8);
+    }
+}

@@ -1,0 +1,349 @@
+//! A participant: what its device keeps, and what it does with it, by the code that real participants run.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use ostrakon_broadcast::client::{BoardReader, choose_home, is_crowded, presence_digest};
+use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued, agreed};
+use ostrakon_broadcast::outbox::Outbox;
+use ostrakon_broadcast::submission::{Author, Submission};
+use ostrakon_broadcast::{ClientEngine, RoomDescriptor, RoomId, Servers, SignedEntry};
+use ostrakon_crypto::SigningKey;
+use ostrakon_node::interface::{IssueRequest, Outcome, Presence, Status, SubmissionRequest};
+use ostrakon_node::{Service, ServiceError};
+use ostrakon_party::PartyId;
+use tokio::sync::oneshot;
+
+use crate::deployment::Deployment;
+use crate::executor::Executor;
+use crate::random::Random;
+
+/// How long an answer may take.
+const ANSWER: Duration = Duration::from_secs(4);
+/// How long the third server may keep the others' material waiting.
+const THIRD_SERVER_US: u64 = 1_500_000;
+const PRESENCE_EVERY_US: u64 = 10_000_000;
+
+/// What the device keeps over a reload of the page.
+pub struct Device {
+    pub key: SigningKey,
+    pub outbox: Outbox,
+    /// What its user still wants to say.
+    pub wishes: Vec<String>,
+    /// Whether its page is open.
+    pub open: bool,
+    /// Grows when the page is loaded anew, which forgets everything else.
+    pub loads: u64,
+    /// What it said, when it was replayed against the servers.
+    pub said: Vec<(RoomId, u64, SubmissionRequest)>,
+}
+
+/// A participant of one room.
+#[derive(Clone)]
+pub struct Participant {
+    pub number: u64,
+    pub device: Arc<Mutex<Device>>,
+    pub room: Arc<RoomDescriptor>,
+    pub servers: Arc<Servers>,
+    pub engine: Arc<dyn ClientEngine + Send + Sync>,
+    pub deployment: Arc<Deployment>,
+}
+
+struct Work {
+    epoch: u64,
+    since: u64,
+    issues: Vec<Option<Issued>>,
+    submission: Option<Submission>,
+    accepted: [bool; 3],
+}
+
+/// What a page knows, from its loading on.
+struct Page {
+    board: BoardReader,
+    statuses: [Option<Status>; 3],
+    home: Option<PartyId>,
+    present_until: u64,
+    displaced: bool,
+    failed: Option<u64>,
+    work: Option<Work>,
+}
+
+impl Participant {
+    fn executor(&self) -> &Executor {
+        &self.deployment.executor
+    }
+
+    async fn pause(&self, low: u64, high: u64) {
+        let millis = self.executor().draw(|random| random.within(low, high));
+        self.executor().sleep(Duration::from_millis(millis)).await;
+    }
+
+    /// Asks a server; `None` if there is no answer.
+    async fn ask<T: Send + 'static>(
+        &self,
+        party: PartyId,
+        what: &str,
+        length: u64,
+        call: impl FnOnce(Service) -> BoxFuture<'static, Result<T, ServiceError>>,
+    ) -> Option<Result<T, ServiceError>> {
+        self.pause(1, 30).await;
+        self.executor().observe(what, &[self.number, party.0.into(), length]);
+        let server = self.deployment.service(party)?;
+        let (reply, answer) = oneshot::channel();
+        let work = call(server.service);
+        self.executor().spawn(server.owner, async move { drop(reply.send(work.await)) }.boxed());
+        let executor = self.executor();
+        let answer = tokio::select! {
+            biased;
+            answer = answer => answer.ok(),
+            () = executor.sleep(ANSWER) => None,
+        };
+        self.pause(1, 30).await;
+        // Now and then an answer is lost on its way.
+        answer.filter(|_| !executor.draw(|random| random.chance(2)))
+    }
+
+    /// Takes part for ever, whenever the page is open.
+    pub async fn take_part(self) {
+        let mut page = self.load();
+        let mut loads = 0;
+        loop {
+            let (open, current) = {
+                let device = self.device.lock().unwrap();
+                (device.open, device.loads)
+            };
+            if current != loads {
+                (page, loads) = (self.load(), current);
+            }
+            if open {
+                self.turn(&mut page).await;
+            }
+            self.pause(100, 400).await;
+        }
+    }
+
+    fn load(&self) -> Page {
+        let board = BoardReader::new((*self.servers).clone(), (*self.room).clone());
+        let statuses = [None, None, None];
+        Page { board, statuses, home: None, present_until: 0, displaced: false, failed: None, work: None }
+    }
+
+    async fn turn(&self, page: &mut Page) {
+        for party in (0..3).map(PartyId) {
+            let room = self.room.id();
+            let status = self
+                .ask(party, "status", 0, |server| async move { server.status(room, 0, Duration::ZERO).await }.boxed());
+            let status = status.await.and_then(Result::ok);
+            page.statuses[party.index()] = status.map(|status| self.deployment.spoil(party, status, spoil_status));
+        }
+        self.read_board(page).await;
+        self.wish();
+        self.make_room(page);
+        if page.displaced || page.present_until <= self.executor().now() {
+            self.be_present(page).await;
+        }
+        self.work(page).await;
+    }
+
+    /// Puts the next message into the outbox, once there is room.
+    fn wish(&self) {
+        let mut device = self.device.lock().unwrap();
+        if device.outbox.message().is_none()
+            && let Some(text) = device.wishes.first().cloned()
+            && device.outbox.put(text.into_bytes()).is_ok()
+        {
+            device.wishes.remove(0);
+        }
+    }
+
+    async fn read_board(&self, page: &mut Page) {
+        let (room, from) = (self.room.id(), page.board.length());
+        let longest =
+            page.statuses.iter().enumerate().max_by_key(|(_, status)| status.as_ref().map(|s| s.board_length));
+        let Some((party, Some(status))) = longest else { return };
+        if status.board_length <= from as u64 {
+            return;
+        }
+        let answer = self.ask(PartyId(party as u8), "board", from as u64, |server| {
+            async move { server.board(room, from as u64, Duration::ZERO).await }.boxed()
+        });
+        let Some(Ok(answer)) = answer.await else { return };
+        let entries = self.deployment.spoil(PartyId(party as u8), answer.entries, spoil_entries);
+        let read = page.board.read(&entries);
+        assert!(read.is_ok() || self.deployment.is_hostile(PartyId(party as u8)), "an honest server's board is proven");
+        if read.is_err() {
+            return;
+        }
+        let mut device = self.device.lock().unwrap();
+        for signed in &entries {
+            device.outbox.observe(&signed.entry);
+        }
+    }
+
+    /// After an epoch with too few: every second one of those at a server that is too full looks for another one.
+    fn make_room(&self, page: &mut Page) {
+        let Some(home) = page.home else { return };
+        let last = page.statuses[home.index()].as_ref().and_then(|status| status.last.as_ref());
+        let Some(last) = last.filter(|last| last.outcome == Outcome::TooFew && page.failed < Some(last.number)) else {
+            return;
+        };
+        page.failed = Some(last.number);
+        page.displaced |= is_crowded(&present(page), home) && self.executor().draw(|random| random.chance(50));
+    }
+
+    async fn be_present(&self, page: &mut Page) {
+        let draw = self.executor().draw(|random| random.next() as u32);
+        let home = page.home.filter(|_| !page.displaced).or_else(|| choose_home(&present(page), page.home, draw));
+        let Some(home) = home else { return };
+        let time = self.executor().now_ms() / 1000;
+        let presence = {
+            let device = self.device.lock().unwrap();
+            let signature = device.key.sign(&presence_digest(&self.room.id(), time, home));
+            Presence { key: device.key.verifying_key(), time, signature }
+        };
+        let room = self.room.id();
+        let answer =
+            self.ask(home, "presence", 0, |server| async move { server.presence(room, presence).await }.boxed());
+        let welcome = matches!(answer.await, Some(Ok(_)));
+        page.home = Some(home);
+        page.displaced = !welcome;
+        page.present_until = self.executor().now() + if welcome { PRESENCE_EVERY_US } else { 1_000_000 };
+    }
+
+    /// Does what is to be done for the epoch that two servers say collects.
+    async fn work(&self, page: &mut Page) {
+        let contexts = || page.statuses.iter().flatten().filter_map(|status| status.context.as_ref());
+        let twice = contexts().filter(|context| contexts().filter(|other| other == context).count() >= 2);
+        let Some(epoch) = twice.map(|context| context.epoch.number).max() else { return };
+        if page.work.as_ref().is_none_or(|work| work.epoch < epoch) {
+            let before = page.work.take();
+            page.displaced |= before.is_some_and(|work| work.submission.is_none());
+            let (since, issues) = (self.executor().now(), vec![None; 3]);
+            page.work = Some(Work { epoch, since, issues, submission: None, accepted: [false; 3] });
+        }
+        let Some(work) = page.work.as_mut().filter(|work| work.epoch == epoch) else { return };
+        if work.submission.is_none() {
+            self.collect_issues(work).await;
+            self.make_submission(work);
+        }
+        self.deliver(work).await;
+    }
+
+    async fn collect_issues(&self, work: &mut Work) {
+        let number = work.epoch;
+        for party in (0..3).map(PartyId).filter(|party| work.issues[party.index()].is_none()).collect::<Vec<_>>() {
+            let name = IssueName { room: self.room.id(), number, party };
+            let request = {
+                let key = &self.device.lock().unwrap().key;
+                let exchange = Exchange::new(key, &name).public();
+                let signature = key.sign(&envelope::request_digest(&name, &exchange));
+                IssueRequest { key: key.verifying_key(), exchange, signature }
+            };
+            let answer = self.ask(party, "issue", number, |server| {
+                async move { server.issue(name.room, number, request).await }.boxed()
+            });
+            if let Some(Ok(issue)) = answer.await {
+                let key = &self.device.lock().unwrap().key;
+                let opened = envelope::open(&self.servers, &name, key, &issue.issue);
+                let issued = opened.expect("a server makes what it gives itself");
+                work.issues[party.index()] = Some(self.deployment.spoil(party, issued, spoil_issued));
+            }
+        }
+    }
+
+    fn make_submission(&self, work: &mut Work) {
+        let patient = self.executor().now() < work.since + THIRD_SERVER_US;
+        let missing = work.issues.iter().filter(|issue| issue.is_none()).count();
+        if missing > 1 || (missing == 1 && patient) {
+            return;
+        }
+        let mut device = self.device.lock().unwrap();
+        let Device { key, outbox, said, .. } = &mut *device;
+        let author = Author { engine: &*self.engine, servers: &self.servers, room: &self.room, key };
+        match author.submission(&work.issues, outbox) {
+            Ok(Some(submission)) => {
+                let context = agreed(&work.issues).expect("a submission was made of it").context;
+                self.deployment.ledger.submits(context.batch, submission.slot, &submission.body);
+                let Submission { slot, body, .. } = submission.clone();
+                said.push((self.room.id(), work.epoch, SubmissionRequest { key: key.verifying_key(), slot, body }));
+                work.submission = Some(submission);
+            }
+            Ok(None) => {}
+            Err(_) => work.issues = vec![None; 3],
+        }
+    }
+
+    async fn deliver(&self, work: &mut Work) {
+        let Some(Submission { slot, body, .. }) = work.submission.clone() else { return };
+        let key = self.device.lock().unwrap().key.verifying_key();
+        let (room, epoch) = (self.room.id(), work.epoch);
+        for party in (0..3).map(PartyId).filter(|party| !work.accepted[party.index()]).collect::<Vec<_>>() {
+            if self.deployment.lies(party) {
+                // It says that it has taken what it never wrote down.
+                work.accepted[party.index()] = true;
+                continue;
+            }
+            let request = SubmissionRequest { key, slot, body: body.clone() };
+            let length = body.len() as u64;
+            let answer = self.ask(party, "submit", length, |server| {
+                async move { server.submit(room, epoch, request).await }.boxed()
+            });
+            match answer.await {
+                Some(Ok(_)) => work.accepted[party.index()] = true,
+                Some(Err(ServiceError::Refused(reason))) => panic!("an honest submission is refused: {reason}"),
+                // The epoch is over, or it cannot be taken now.
+                _ => {}
+            }
+        }
+    }
+}
+
+fn present(page: &Page) -> Vec<Option<u32>> {
+    let count = |(party, status): (usize, &Option<Status>)| status.as_ref()?.present.get(party).copied();
+    page.statuses.iter().enumerate().map(count).collect()
+}
+
+/// A hostile server's lies to a participant: how its room stands.
+fn spoil_status(random: &mut Random, status: &mut Status) {
+    let number = random.below(3);
+    match random.below(5) {
+        0 => status.board_length += number,
+        1 => status.present = vec![number as u32; 3],
+        2 => status.last = None,
+        3 => status.context = None,
+        _ => {
+            if let Some(context) = &mut status.context {
+                context.epoch.number += number;
+                context.batch += random.below(2);
+            }
+        }
+    }
+}
+
+/// What is on the board.
+fn spoil_entries(random: &mut Random, entries: &mut Vec<SignedEntry>) {
+    if entries.is_empty() {
+        return;
+    }
+    match random.below(3) {
+        0 => drop(entries.pop()),
+        1 => drop(entries.remove(0)),
+        _ => entries[0].entry.accepted += 1,
+    }
+}
+
+/// What a slot is, and what it is made from; signed by the server, as it can sign whatever it wants.
+fn spoil_issued(random: &mut Random, issued: &mut Issued) {
+    match random.below(5) {
+        0 => issued.slot += 1,
+        1 => issued.context.batch += 1,
+        2 => issued.context.minimum += 1,
+        3 => drop(issued.issue.pop()),
+        _ => {
+            let length = issued.issue.len().min(8);
+            random.fill(&mut issued.issue[..length]);
+        }
+    }
+}
