@@ -37,10 +37,10 @@ test('two people speak, and both see both messages in one epoch', async () => {
   const links = await room('Agora');
   spoken = links[0];
   const [anna, ben] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
-  await anna.open(links[0]);
+  await anna.join(links[0]);
   await anna.takesPart();
   // Whose places two different servers gave: otherwise one server would know who the other one is.
-  await ben.open(links[1]);
+  await ben.join(links[1]);
   await ben.takesPart();
   const last = await anna.epoch();
   await anna.page.locator(`[data-epoch]:not([data-epoch="${last}"])`).waitFor({ timeout: 60_000 });
@@ -50,7 +50,8 @@ test('two people speak, and both see both messages in one epoch', async () => {
   );
   assert.equal(new Set(seen).size, 1, `the messages are in different epochs: ${seen.join(' | ')}`);
   assert.match(seen[0] ?? '', /shuffled among 2 · ✓ verified: signed by [23] of 3 servers/);
-  await anna.page.getByText('Your message is on the wall.').waitFor();
+  await anna.page.getByText('Your message is on the wall, unaltered').waitFor();
+  await anna.page.locator('[data-signed]').getByText(/signed by (alpha|beta)/).waitFor();
   assert.equal(await anna.page.getByLabel('Your message').inputValue(), '');
   for (const visitor of [anna, ben]) {
     await visitor.fits();
@@ -65,7 +66,7 @@ test('two people speak, and both see both messages in one epoch', async () => {
 test('a message waits for company, survives a reload, and is said once', async () => {
   const links = await room('Stoa');
   const anna = await Visitor.arrive(browser);
-  await anna.open(links[2]);
+  await anna.join(links[2]);
   await anna.takesPart();
   await anna.say('Patience is a shard too.');
   await anna.page.locator('[data-own]').getByText('Patience is a shard too.').waitFor();
@@ -74,7 +75,7 @@ test('a message waits for company, survives a reload, and is said once', async (
   await anna.page.locator('[data-own]').getByText('Patience is a shard too.').waitFor();
   await anna.page.getByText('Waiting until enough take part').waitFor({ timeout: 60_000 });
   const ben = await Visitor.arrive(browser);
-  await ben.open(links[0]);
+  await ben.join(links[0]);
   await Promise.all([anna.reads('Patience is a shard too.'), ben.reads('Patience is a shard too.')]);
   await anna.page.locator('[data-own]').waitFor({ state: 'detached' });
   assert.deepEqual(anna.complaints, []);
@@ -85,9 +86,9 @@ test('with one server out of reach, people still speak', async () => {
   const links = await room('Pnyx');
   const [anna, ben] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
   for (const visitor of [anna, ben]) await visitor.page.route(`${deployment.origins[2]}/**`, (route) => route.abort());
-  await anna.open(links[0]);
+  await anna.join(links[0]);
   await anna.takesPart();
-  await ben.open(links[1]);
+  await ben.join(links[1]);
   await anna.page.getByText('does not answer').waitFor();
   await anna.say('One of three is silent.');
   await Promise.all([anna.reads('One of three is silent.'), ben.reads('One of three is silent.')]);
@@ -99,7 +100,7 @@ test('a forged wall raises the alarm and is not shown', async () => {
   await visitor.page.route('**/api/v1/rooms/*/board*', async (route) => {
     const response = await route.fetch();
     const page = await response.json();
-    for (const { entry } of page.entries) for (const message of entry.messages) message[0] ^= 1;
+    for (const { entry } of page.entries) for (const message of entry.messages) message.kept.body[0] ^= 1;
     await route.fulfill({ response, json: page });
   });
   await visitor.open(spoken);
@@ -113,7 +114,7 @@ test('a forged wall raises the alarm and is not shown', async () => {
 
 test('one tab of a browser takes part, and another one takes over', async () => {
   const first = await Visitor.arrive(browser);
-  await first.open(spoken);
+  await first.join(spoken);
   await first.takesPart();
   const second = await first.secondTab();
   await second.open(spoken);
@@ -151,10 +152,10 @@ test('a link is followed from the start page, and what is none is named so', asy
 
 test('the counter counts bytes, and what is too long cannot be sent', async () => {
   const visitor = await Visitor.arrive(browser);
-  await visitor.open(spoken);
+  await visitor.join(spoken);
   const field = visitor.page.getByLabel('Your message');
-  await field.fill('ἀ');
-  await visitor.page.getByText('251 bytes left').waitFor();
+  await field.fill('ἀ'.repeat(80));
+  await visitor.page.getByText('14 bytes left').waitFor();
   await field.fill('ἀ'.repeat(100));
   await visitor.page.getByText('46 bytes too long').waitFor();
   assert.ok(await visitor.page.getByRole('button', { name: 'Send without a name' }).isDisabled());

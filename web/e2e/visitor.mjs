@@ -65,6 +65,12 @@ export class Visitor {
     await this.page.goto(link);
   }
 
+  /** Follows a link and decides to take part. @param {string} link */
+  async join(link) {
+    await this.open(link);
+    await this.page.getByRole('button', { name: 'Take part', exact: true }).click();
+  }
+
   /** Waits until this visitor has handed something in. */
   async takesPart() {
     await this.page.locator('[data-part="handed-in"]').waitFor({ timeout: 90_000 });

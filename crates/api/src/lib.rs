@@ -13,13 +13,17 @@ mod extract;
 mod guard;
 mod handlers;
 mod listen;
+mod log;
 mod openapi;
 mod problem;
 mod router;
 mod socket;
+mod tls;
 mod web;
 
 pub use listen::serve;
+pub use log::LogControl;
 pub use openapi::openapi;
 pub use problem::Problem;
 pub use router::{Options, router};
+pub use tls::{CertificateError, Listener, Tls, certificate_expires};

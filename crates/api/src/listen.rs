@@ -9,13 +9,14 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use ostrakon_node::config::Limits;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tower_http::add_extension::AddExtension;
 
 use crate::client::Client;
 use crate::counts::{Counted, Tally};
 use crate::problem::Problem;
 use crate::socket::{Socket, closing};
+use crate::tls::{Listener, Stream, Tls};
 
 /// How long a client may take to send a request's header, and to stay connected without sending one.
 const HEADER_TIME: Duration = Duration::from_secs(20);
@@ -30,7 +31,8 @@ const AFTER_FAILURE: Duration = Duration::from_millis(50);
 
 /// Serves `router` on `listener` until `stop` resolves, and then finishes what is under way, for a short time. Who comes
 /// when there are as many connections as the limits admit is told so and left.
-pub async fn serve(listener: TcpListener, router: Router, limits: &Limits, stop: impl Future<Output = ()>) {
+pub async fn serve(listener: impl Into<Listener>, router: Router, limits: &Limits, stop: impl Future<Output = ()>) {
+    let Listener { tcp: listener, tls } = listener.into();
     let graceful = GracefulShutdown::new();
     let connections = Tally::new(limits.connections, limits.connections_per_address);
     let count = |peer: SocketAddr| {
@@ -45,7 +47,10 @@ pub async fn serve(listener: TcpListener, router: Router, limits: &Limits, stop:
             () = &mut stop => break,
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => match count(peer) {
-                    Some((client, counted)) => spawn(stream, client, counted, router.clone(), &graceful),
+                    Some((client, counted)) => {
+                        spawn(stream, tls.clone(), AddExtension::new(router.clone(), client), counted, &graceful);
+                    }
+                    None if tls.is_some() => drop(stream),
                     None => turn_away(&stream),
                 },
                 Err(error) => {
@@ -60,17 +65,25 @@ pub async fn serve(listener: TcpListener, router: Router, limits: &Limits, stop:
     let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
 }
 
-fn spawn(stream: TcpStream, client: Client, counted: Counted, router: Router, graceful: &GracefulShutdown) {
+fn spawn(
+    stream: TcpStream,
+    tls: Option<Tls>,
+    service: AddExtension<Router, Client>,
+    counted: Counted,
+    graceful: &GracefulShutdown,
+) {
     // Without it answers are late; nothing else is wrong.
     let _ = stream.set_nodelay(true);
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).max_buf_size(HEADER_BYTES);
-    let service = TowerToHyperService::new(AddExtension::new(router, client));
-    let connection = builder.serve_connection(TokioIo::new(Socket::new(stream, PATIENCE)), service);
-    let connection = graceful.watch(connection);
+    let watcher = graceful.watcher();
     tokio::spawn(async move {
-        // Errors are of the client's making (it went away, or spoke no HTTP) and say nothing about this server.
-        let _ = connection.await;
+        if let Some(stream) = Stream::open(stream, tls.as_ref()).await {
+            let stream = TokioIo::new(Socket::new(stream, PATIENCE));
+            let connection = builder.serve_connection(stream, TowerToHyperService::new(service));
+            // Errors are of the client's making (it went away, or spoke no HTTP) and say nothing about this server.
+            let _ = watcher.watch(connection).await;
+        }
         drop(counted);
     });
 }
@@ -89,6 +102,7 @@ mod tests {
     use super::*;
     use axum::routing::get;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
     use tokio::sync::oneshot;
     use tokio::task::JoinHandle;
 

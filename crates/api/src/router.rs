@@ -15,6 +15,7 @@ use tower_http::compression::predicate::{DefaultPredicate, Predicate, SizeAbove}
 use tower_http::cors::{Any, CorsLayer};
 
 use crate::guard::{Guard, limit};
+use crate::log::LogControl;
 use crate::problem::Problem;
 use crate::{handlers, openapi, web};
 
@@ -34,6 +35,8 @@ pub struct Options {
     pub web: Option<PathBuf>,
     /// Origins of all servers of the deployment (`https://HOST[:PORT]`): the page may talk to these and no others.
     pub origins: Vec<String>,
+    /// What an administrator changes the log by.
+    pub log: Option<LogControl>,
 }
 
 /// The whole HTTP interface of a server.

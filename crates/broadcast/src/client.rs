@@ -122,6 +122,11 @@ impl BoardReader {
         Self { servers, room, head: Digest([0; 32]), last: None, length: 0 }
     }
 
+    /// The digest of the last entry read; zeros before the first. Whoever has the same one has read the same board.
+    pub fn head(&self) -> Digest {
+        self.head
+    }
+
     /// Checks that `entries` continue what was read so far, and takes them in. All or none.
     ///
     /// # Errors

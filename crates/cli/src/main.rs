@@ -3,6 +3,7 @@
 //! `main` only reports: every command returns its error, which names the cause and the remedy, and exit codes say what
 //! kind of failure it was. Results go to standard output (as JSON with `--json`), everything else to standard error.
 
+mod acme;
 mod bench;
 mod client;
 mod completions;
@@ -11,6 +12,7 @@ mod edge;
 mod export;
 mod failure;
 mod init;
+mod log;
 mod man;
 mod output;
 mod processes;
@@ -19,7 +21,9 @@ mod say;
 mod secret;
 mod serve;
 mod site;
+mod token;
 mod up;
+mod upkeep;
 mod verify;
 mod watch;
 mod web;
@@ -42,6 +46,9 @@ enum Command {
     Init(init::Options),
     /// Runs one server.
     Serve(serve::Options),
+    /// Replaces tokens while the server runs.
+    #[command(subcommand)]
+    Token(token::Command),
     /// Runs three servers on this machine, set up on the first start.
     Up(up::Options),
     /// Creates, lists, shows and closes rooms.
@@ -83,7 +90,8 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> anyhow::Result<()> {
-    output::log(matches!(command, Command::Serve(_)));
+    let form = if let Command::Serve(options) = &command { Some(options.log_format) } else { None };
+    let log = log::start(form);
     let runtime = tokio::runtime::Runtime::new()?;
     let result = match command {
         Command::Init(options) => init::run(&options),
@@ -93,7 +101,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::SignWeb(options) => web::sign::run(&options),
         Command::VerifyWeb(options) => runtime.block_on(web::verify::run(options)),
         Command::Bench(command) => bench::run(&command),
-        Command::Serve(options) => runtime.block_on(serve::run(options)),
+        Command::Serve(options) => runtime.block_on(serve::run(options, log)),
+        Command::Token(command) => token::run(&command),
         Command::Up(options) => runtime.block_on(up::run(options)),
         Command::Room(command) => runtime.block_on(room::run(command)),
         Command::Say(options) => runtime.block_on(say::run(options)),

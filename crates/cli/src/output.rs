@@ -7,22 +7,6 @@ use std::time::Duration;
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use tracing_subscriber::EnvFilter;
-
-/// The variable that selects what is logged, for example `debug` or `ostrakon_node=trace`.
-const LOG_VARIABLE: &str = "OSTRAKON_LOG";
-
-/// Starts logging to standard error: JSON for servers, plain warnings for people.
-pub fn log(server: bool) {
-    let default = if server { "info" } else { "warn" };
-    let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(default));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    if server {
-        log.json().init();
-    } else {
-        log.without_time().with_target(false).init();
-    }
-}
 
 /// Prints one value as one line of JSON.
 ///

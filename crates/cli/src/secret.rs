@@ -18,17 +18,24 @@ pub fn write_new(path: &Path, contents: &str) -> Result<()> {
     file.sync_all().with_context(|| format!("{} cannot be written", path.display()))
 }
 
-/// Reads a secret of one line.
+/// Reads a secret: the first line of a file. What follows in a file with tokens are those that count besides.
 ///
 /// # Errors
 /// If others than the owner may read the file.
 pub fn read(path: &Path) -> Result<String> {
+    Ok(read_all(path)?.split_whitespace().next().unwrap_or_default().to_owned())
+}
+
+/// Reads a whole secret file.
+///
+/// # Errors
+/// If others than the owner may read the file.
+pub fn read_all(path: &Path) -> Result<String> {
     let metadata = fs::metadata(path).with_context(|| format!("{} cannot be read", path.display()))?;
     if metadata.permissions().mode() & 0o077 != 0 {
         bail!("{} may be read by others than its owner: `chmod 600 {0}`", path.display());
     }
-    let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    Ok(text.trim().to_owned())
+    fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
 }
 
 /// Creates a directory, and those above it, that only the owner may enter.

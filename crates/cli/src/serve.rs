@@ -4,11 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use ostrakon_api::{Listener, LogControl};
 use ostrakon_node::config::Config;
 use ostrakon_node::{RuffleProvider, Service};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+
+use crate::log;
+use crate::upkeep::{self, Upkeep};
 
 /// Options of `serve`.
 #[derive(clap::Args)]
@@ -19,6 +23,9 @@ pub struct Options {
     /// The directory of the web client's files.
     #[arg(long)]
     web: Option<PathBuf>,
+    /// The form of the log, which goes to standard error.
+    #[arg(long, value_enum, default_value = "json")]
+    pub log_format: log::Format,
     /// Stops when standard input ends: for a parent process that takes the server with it when it goes.
     #[arg(long, hide = true)]
     until_stdin_ends: bool,
@@ -28,22 +35,31 @@ pub struct Options {
 ///
 /// # Errors
 /// If the configuration is wrong, or a port or the data cannot be used.
-pub async fn run(options: Options) -> Result<()> {
+pub async fn run(options: Options, log: LogControl) -> Result<()> {
     let config = Config::read(&options.config).context("--config")?;
+    if let Some(filter) = &config.log
+        && std::env::var_os(log::VARIABLE).is_none()
+    {
+        log.set(filter).map_err(anyhow::Error::msg).context("`log`")?;
+    }
     let listener = TcpListener::bind(config.http).await;
     let listener = listener.with_context(|| {
         format!("cannot listen at `http` = {}: another program does, or the address is not this machine's", config.http)
     })?;
+    let tls = upkeep::tls(&config)?;
     let origins = config.servers.iter().map(|server| server.url.clone()).collect();
     let service = Service::start(config, Arc::new(RuffleProvider)).await?;
-    let router = ostrakon_api::router(service.clone(), &ostrakon_api::Options { web: options.web, origins });
+    let settings = ostrakon_api::Options { web: options.web, origins, log: Some(log.clone()) };
+    let router = ostrakon_api::router(service.clone(), &settings);
+    let upkeep = tokio::spawn(Upkeep::new(service.clone(), options.config, log, tls.clone()).run());
     let stop = async {
         tokio::select! {
             () = interrupted() => {}
             () = stdin_ended(), if options.until_stdin_ends => {}
         }
     };
-    ostrakon_api::serve(listener, router, &service.config().limits, stop).await;
+    ostrakon_api::serve(Listener::new(listener, tls), router, &service.config().limits, stop).await;
+    upkeep.abort();
     service.stop().await;
     Ok(())
 }

@@ -327,6 +327,11 @@ impl Board {
         self.0.reader.length()
     }
 
+    /// The digest of the last entry read, 64 hexadecimal digits: whoever has the same one has read the same board.
+    pub fn head(&self) -> String {
+        self.0.reader.head().to_hex()
+    }
+
     /// Reads the next entries (JSON, a list of signed entries) and shows them to `outbox`. Returns JSON
     /// `{entries: [{epoch, accepted, signers, messages, indices, erased, ballots}], published, again}`: `messages` are the
     /// texts, `indices` their places in the entry, `erased` the places of erased ones, `ballots` the number of answers to

@@ -28,12 +28,15 @@ const statusShape = record({
   last: optional(record({ number: count, outcome: text, detail: text })),
   present: list(count),
   board_length: count,
+  actions: optional(count),
 });
 
 const issueShape = record({ issue: text });
 const presenceShape = record({ home: flag });
 const acceptedShape = record({ accepted: flag });
 const boardShape = record({ entries: list(opaque) });
+const actionsShape = record({ actions: list(opaque) });
+const codeShape = record({ room: text, servers: text });
 
 /** The servers of a deployment, as one of them lists them; `raw` is the answer as it was received. */
 export type ServerList = Of<typeof serversShape> & { raw: string };
@@ -60,6 +63,10 @@ export interface Server {
   issue(id: string, epoch: number, request: string): Promise<Uint8Array>;
   submit(id: string, epoch: number, submission: { key: string; slot: number; body: Uint8Array }): Promise<void>;
   board(id: string, from: number): Promise<unknown[]>;
+  /** What the room's hosts did, from action number `from` on. */
+  actions(id: string, from: number): Promise<unknown[]>;
+  /** The room with a short code, and the digest of the servers, as this server names them. */
+  code(code: string): Promise<{ room: string; servers: string }>;
 }
 
 /** Seconds that a server may take to say that nothing has changed. */
@@ -101,6 +108,14 @@ export class HttpServer implements Server {
 
   async board(id: string, from: number): Promise<unknown[]> {
     return boardShape(JSON.parse(await this.ask(`rooms/${id}/board?from=${from}&wait=0`))).entries;
+  }
+
+  async actions(id: string, from: number): Promise<unknown[]> {
+    return actionsShape(JSON.parse(await this.ask(`rooms/${id}/actions?from=${from}&wait=0`))).actions;
+  }
+
+  async code(code: string): Promise<{ room: string; servers: string }> {
+    return codeShape(JSON.parse(await this.ask(`codes/${encodeURIComponent(code)}`)));
   }
 
   private post(path: string, body: unknown): Promise<string> {

@@ -11,4 +11,19 @@ export async function loadCryptography(): Promise<void> {
   await loading;
 }
 
-export { Board, DeviceKey, Issues, Outbox, chooseHome, isCrowded, messageLimit, parseLink, roomId, serversDigest, submit } from '../wasm/ostrakon_wasm';
+export {
+  Board,
+  DeviceKey,
+  HostLog,
+  Issues,
+  Outbox,
+  chooseHome,
+  isCrowded,
+  messageLimit,
+  parseLink,
+  roomCode,
+  roomId,
+  serversDigest,
+  submit,
+  tidyCode,
+} from '../wasm/ostrakon_wasm';

@@ -3,7 +3,7 @@
 import { HttpServer, type Server } from './api';
 import { messageLimit, roomId, serversDigest } from './cryptography';
 import type { Params } from './routes';
-import { count, oneOf, record, text } from './shape';
+import { count, oneOf, opaque, optional, record, text } from './shape';
 
 /** What a link says, apart from where it was opened. */
 export interface Pin {
@@ -28,8 +28,18 @@ export interface Deployment {
   /** The room's descriptor as JSON, for the cryptography. */
   descriptor: string;
   name: string;
+  /** What the room is for, in the host's words; may be empty. */
+  purpose: string;
+  /** Somebody leads the room: asks polls, pins and hides what is on the wall. */
+  hosted: boolean;
+  /** Only keys that the host has admitted take part. */
+  members: boolean;
+  /** Days after which the servers erase what was said; `null` if it stays. */
+  retention: number | null;
   seconds: number;
   minimum: number;
+  /** Participants that one epoch has room for. */
+  capacity: number;
   /** Bytes of the longest message. */
   limit: number;
   /** Whether a server that is proved honest finishes an epoch alone after another one cheated, and so learns who wrote what. */
@@ -42,8 +52,13 @@ export class WrongServers extends Error {}
 
 const settingsShape = record({
   name: text,
+  purpose: text,
+  host: opaque,
+  admission: oneOf('open', 'members'),
+  retention_days: optional(count),
   seconds: count,
   minimum: count,
+  capacity: count,
   mode: oneOf('fair', 'robust'),
 });
 
@@ -69,15 +84,16 @@ export async function connect(pin: Pin, origin: string, at = (url: string): Serv
   const info = await firstAnswer(operators, (server) => server.room(pin.room));
   const descriptor = JSON.stringify(info.descriptor);
   if (roomId(descriptor) !== pin.room) throw new WrongServers(origin);
-  const { name, seconds, minimum, mode } = settingsShape(info.descriptor);
+  const { host, admission, retention_days, mode, ...settings } = settingsShape(info.descriptor);
   return {
     pin,
     operators,
     servers: list.raw,
     descriptor,
-    name,
-    seconds,
-    minimum,
+    ...settings,
+    hosted: host !== null && host !== undefined,
+    members: admission === 'members',
+    retention: retention_days,
     limit: messageLimit(descriptor),
     robust: mode === 'robust',
     closed: info.state === 'closed',

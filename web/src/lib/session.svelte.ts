@@ -1,21 +1,21 @@
-// One open room: everything that the page shows of it, and what the user can do there.
+// One open room as this device takes part in it: what is its own, and what its user can do.
 
+import { Attention, browserSenses } from './attention';
 import { secureRandom, systemClock } from './clock';
-import { Board, Outbox, loadCryptography } from './cryptography';
-import { WrongServers, connect, type Deployment, type Pin } from './deployment';
+import type { Deployment, Pin } from './deployment';
 import { device } from './device';
+import type { Answer, Ballot } from './hostlog';
 import { Keepsake } from './outbox';
 import { Participant, type Part } from './participant';
-import { Statuses, type Report } from './statuses';
-import { Wall, type Reading, type WallEntry } from './wall';
+import type { Statuses } from './statuses';
+import { Viewing } from './viewing.svelte';
+import type { Reading } from './wall';
 
-/** How far opening the room has come. */
-export type Stage =
-  | { at: 'connecting' }
-  | { at: 'wrong-servers' }
-  | { at: 'insecure' }
-  | { at: 'failed'; reason: string }
-  | { at: 'open'; deployment: Deployment };
+/**
+ * Where this page stands. `reading`: its user has not decided to take part. `elsewhere`: another tab of this browser takes
+ * part. `outside`: the host has not admitted this device's key. `resting`: nobody was there for a while.
+ */
+export type Standing = Part | { at: 'reading' } | { at: 'elsewhere' } | { at: 'outside' } | { at: 'resting' };
 
 /** The device's own message, until it is on the wall. */
 export interface OwnMessage {
@@ -25,12 +25,10 @@ export interface OwnMessage {
 }
 
 /** What last became of the own message. */
-export type News = { kind: 'published' } | { kind: 'again'; epoch: number | null } | null;
-
-export interface Alarm {
-  server: string;
-  reason: string;
-}
+export type News =
+  | { kind: 'published'; epoch: number; among: number; signers: number[] }
+  | { kind: 'again'; epoch: number | null }
+  | null;
 
 const homeName = (room: string) => `ostrakon/home/${room}`;
 
@@ -40,60 +38,91 @@ function homeBefore(room: string): number | undefined {
   return kept === null ? undefined : Number(kept);
 }
 
-export class Session {
-  stage = $state.raw<Stage>({ at: 'connecting' });
-  reports = $state.raw<Report[]>([]);
-  entries = $state.raw<WallEntry[]>([]);
-  /** `elsewhere`: another tab of this browser takes part. */
-  part = $state.raw<Part | { at: 'elsewhere' }>({ at: 'looking' });
+export class Session extends Viewing {
+  part = $state.raw<Standing>({ at: 'looking' });
   own = $state.raw<OwnMessage | null>(null);
   news = $state.raw<News>(null);
-  alarms = $state.raw<Alarm[]>([]);
+  ballots = $state.raw<Ballot[]>([]);
+  /** This device's public key in the room. */
+  key = $state('');
+  /** Whether its user has decided to take part. */
+  joined = $state(false);
 
-  private readonly ended = new AbortController();
   private keepsake: Keepsake | null = null;
+  /** Wakes what waits for the user's decision or for the host's. */
+  private changed: (() => void)[] = [];
 
-  constructor(private readonly pin: Pin) {}
-
-  /** Opens the room and stays in it until {@link Session.close}. */
-  async open(): Promise<void> {
-    if (!globalThis.isSecureContext) {
-      this.stage = { at: 'insecure' };
-      return;
-    }
-    try {
-      await loadCryptography();
-      const deployment = await connect(this.pin, location.origin);
-      if (this.ended.signal.aborted) return;
-      this.stage = { at: 'open', deployment };
-      await this.live(deployment, this.ended.signal);
-    } catch (error) {
-      if (this.ended.signal.aborted) return;
-      const reason = error instanceof Error ? error.message : String(error);
-      this.stage = error instanceof WrongServers ? { at: 'wrong-servers' } : { at: 'failed', reason };
-    }
+  constructor(
+    pin: Pin,
+    /** The secret of an invitation link. */
+    private readonly invitation?: string,
+  ) {
+    super(pin);
+    this.joined = Keepsake.known(localStorage, pin.room) && invitation === undefined;
   }
 
-  close(): void {
-    this.ended.abort();
+  /** The user takes part from now on. */
+  join(): void {
+    this.joined = true;
+    this.wake();
+  }
+
+  /** Leaves the room and forgets it. */
+  forget(): void {
+    this.close();
+    this.keepsake?.forget();
   }
 
   /** Keeps `text` on this device until it is on the wall. */
   say(text: string): void {
-    if (!this.keepsake) return;
-    this.keepsake.outbox.put(text);
-    this.keepsake.save();
+    this.change(({ outbox }) => outbox.put(text));
     this.news = null;
+  }
+
+  /** Gives the message back, which then is not said; `null` if that is too late. */
+  takeBack(): string | null {
+    let text: string | undefined;
+    try {
+      this.change(({ outbox }) => (text = outbox.takeBack()));
+    } catch {
+      // It has just been handed in; what is shown says so.
+    }
+    return text ?? null;
+  }
+
+  /** Keeps an answer for the poll's epoch; throws if that is too late. */
+  answer(poll: number, answer: Answer): void {
+    this.change(({ outbox }) => this.hostLog?.answer(outbox, BigInt(poll), JSON.stringify(answer)));
+  }
+
+  /** The answer to a poll that this device keeps. */
+  answerTo(poll: number): Answer | null {
+    void this.ballots;
+    const kept = this.keepsake && this.hostLog?.ownAnswer(this.keepsake.outbox, BigInt(poll));
+    return kept ? (JSON.parse(kept) as Answer) : null;
+  }
+
+  private change(act: (keepsake: Keepsake) => void): void {
+    if (!this.keepsake) return;
+    act(this.keepsake);
+    this.keepsake.save();
     this.showOwn();
   }
 
-  private async live(deployment: Deployment, signal: AbortSignal): Promise<void> {
-    const servers = deployment.operators.map((operator) => operator.api);
-    const statuses = new Statuses(this.pin.room, servers, systemClock);
-    const following = statuses.follow(signal, () => {
-      this.reports = [...statuses.reports];
-    });
-    await Promise.all([following, this.inTurn(deployment, statuses, signal)]);
+  protected override async live(deployment: Deployment, statuses: Statuses, signal: AbortSignal): Promise<void> {
+    if (!this.joined) {
+      this.part = { at: 'reading' };
+      await this.lookOnUntil(deployment, statuses, signal, () => this.joined);
+    }
+    if (!signal.aborted) await this.inTurn(deployment, statuses, signal);
+  }
+
+  private async lookOnUntil(deployment: Deployment, statuses: Statuses, signal: AbortSignal, met: () => boolean): Promise<void> {
+    const over = new AbortController();
+    const looking = this.lookOn(deployment, statuses, AbortSignal.any([signal, over.signal]));
+    await this.until(met, signal);
+    over.abort();
+    await looking;
   }
 
   /** One tab of a browser takes part in a room, the others look on: so nothing is ever said in two ways. */
@@ -105,6 +134,7 @@ export class Session {
     });
     if (taken || signal.aborted) return;
     const turn = new AbortController();
+    this.part = { at: 'elsewhere' };
     const looking = this.lookOn(deployment, statuses, AbortSignal.any([signal, turn.signal]));
     await navigator.locks.request(name, { signal }, async () => {
       turn.abort();
@@ -113,20 +143,35 @@ export class Session {
     });
   }
 
-  private async lookOn(deployment: Deployment, statuses: Statuses, signal: AbortSignal): Promise<void> {
-    this.part = { at: 'elsewhere' };
-    await this.wall(deployment, statuses, new Outbox(), () => undefined).follow(signal);
+  private async takePart(deployment: Deployment, statuses: Statuses, signal: AbortSignal): Promise<void> {
+    const keepsake = Keepsake.open(localStorage, this.pin.room, this.invitation);
+    this.keepsake = keepsake;
+    this.key = keepsake.key.publicKey();
+    this.showOwn();
+    const reader = {
+      outbox: keepsake.outbox,
+      save: () => keepsake.save(),
+      again: (epoch: number) => {
+        if (this.own) this.news = { kind: 'again', epoch };
+        this.showOwn();
+      },
+    };
+    const wall = this.wall(deployment, statuses, reader).follow(signal);
+    const participant = this.participant(deployment, statuses, keepsake);
+    const part = async (until: AbortSignal) => {
+      await this.admission(deployment, until);
+      if (!until.aborted) await participant.run(until);
+    };
+    const attention = new Attention(browserSenses, systemClock, signal);
+    const taking = deployment.closed ? Promise.resolve() : attention.during(signal, part, () => (this.part = { at: 'resting' }));
+    await Promise.all([wall, taking]);
   }
 
-  private async takePart(deployment: Deployment, statuses: Statuses, signal: AbortSignal): Promise<void> {
-    const keepsake = Keepsake.open(localStorage, this.pin.room);
-    this.keepsake = keepsake;
+  private participant(deployment: Deployment, statuses: Statuses, keepsake: Keepsake): Participant {
     this.part = { at: 'looking' };
-    this.showOwn();
-    const wall = this.wall(deployment, statuses, keepsake.outbox, () => keepsake.save());
-    const participant = new Participant({
+    return new Participant({
       room: this.pin.room,
-      servers: deployment.operators.map((operator) => operator.api),
+      servers: this.servers(deployment),
       statuses,
       device: device(deployment, keepsake),
       clock: systemClock,
@@ -138,53 +183,55 @@ export class Session {
         this.showOwn();
       },
     });
-    const taking = deployment.closed ? Promise.resolve() : participant.run(signal);
-    await Promise.all([wall.follow(signal), taking]);
   }
 
-  private wall(deployment: Deployment, statuses: Statuses, outbox: Outbox, save: () => void): Wall {
-    const board = new Board(deployment.servers, deployment.descriptor);
-    const servers = deployment.operators.map((operator) => operator.api);
-    this.entries = [];
-    const ledger = {
-      length: () => board.length(),
-      read: (entries: unknown[]) => {
-        const reading = JSON.parse(board.read(JSON.stringify(entries), outbox)) as Reading;
-        save();
-        return reading;
-      },
-      undecided: () => {
-        const epoch = outbox.undecided();
-        return epoch === undefined ? undefined : Number(epoch);
-      },
-      endedWithoutBoard: (epoch: number) => {
-        outbox.endedWithoutBoard(BigInt(epoch));
-        save();
-      },
-    };
-    return new Wall(this.pin.room, servers, statuses, ledger, {
-      read: (reading) => this.took(reading),
-      alarm: (party, reason) => {
-        const server = deployment.operators[party]?.name ?? String(party);
-        this.alarms = [...this.alarms, { server, reason }];
-      },
-      again: (epoch) => {
-        this.news = { kind: 'again', epoch };
-        this.showOwn();
-      },
+  /** Waits until the host has admitted this device's key, where that is needed. */
+  private async admission(deployment: Deployment, signal: AbortSignal): Promise<void> {
+    const admitted = () => !deployment.members || (this.hostLog?.admits(this.key) ?? false);
+    if (admitted()) return;
+    this.part = { at: 'outside' };
+    await this.until(admitted, signal);
+  }
+
+  private until(met: () => boolean, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (signal.aborted || met()) resolve();
+        else this.changed.push(look);
+      };
+      signal.addEventListener('abort', look, { once: true });
+      look();
     });
   }
 
-  private took(reading: Reading): void {
-    this.entries = [...this.entries, ...reading.entries];
-    if (reading.published) this.news = { kind: 'published' };
-    else if (reading.again) this.news = { kind: 'again', epoch: null };
+  private wake(): void {
+    const waiting = this.changed;
+    this.changed = [];
+    for (const look of waiting) look();
+  }
+
+  protected override hosted(): void {
+    const withdrawn = this.log.polls.filter((poll) => poll.withdrawn);
+    this.change(({ outbox }) => withdrawn.forEach(({ number }) => outbox.withdraw(BigInt(number))));
+    this.wake();
+  }
+
+  protected override took(reading: Reading): void {
+    super.took(reading);
+    const inside = this.own?.epoch;
+    const entry = reading.entries.find(({ epoch }) => epoch === inside);
+    if (reading.published && entry) {
+      this.news = { kind: 'published', epoch: entry.epoch, among: entry.accepted, signers: entry.signers };
+    } else if (reading.again) this.news = { kind: 'again', epoch: null };
     this.showOwn();
   }
 
   private showOwn(): void {
-    const text = this.keepsake?.outbox.message();
-    const epoch = this.keepsake?.outbox.undecided();
+    const outbox = this.keepsake?.outbox;
+    if (!outbox) return;
+    const text = outbox.message();
+    const epoch = outbox.undecided();
     this.own = text === undefined ? null : { text, epoch: epoch === undefined ? null : Number(epoch) };
+    this.ballots = JSON.parse(outbox.ballots()) as Ballot[];
   }
 }

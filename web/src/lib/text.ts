@@ -9,3 +9,11 @@ export function normalised(text: string): string {
 export function bytesOf(text: string): number {
   return new TextEncoder().encode(text).length;
 }
+
+/** About how many more letters fit into `bytes`, for somebody who goes on writing as in `text`. */
+export function lettersLeft(text: string, bytes: number): number {
+  const letters = [...text].length;
+  const each = letters < 10 ? 1.1 : bytesOf(text) / letters;
+  const fit = Math.floor(bytes / each);
+  return fit < 50 ? fit : Math.floor(fit / 10) * 10;
+}

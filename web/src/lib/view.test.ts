@@ -2,12 +2,15 @@ import { expect, test } from 'vitest';
 
 import { fromBase64, toBase64, type Status } from './api';
 import { Malformed, count, list, optional, record, text } from './shape';
-import { bytesOf, normalised } from './text';
+import { EMPTY_LOG, marksOf, type Marks } from './hostlog';
+import { bytesOf, lettersLeft, normalised } from './text';
 import type { Report } from './statuses';
-import { epochView, isClosed, sections } from './view';
+import { epochView, isClosed, isOpenable, nextEpoch, sections, shownEntry } from './view';
 import type { WallEntry } from './wall';
 
-const entry = (epoch: number, ...messages: string[]): WallEntry => ({ epoch, accepted: 3, signers: [0, 1], messages });
+function entry(epoch: number, ...messages: string[]): WallEntry {
+  return { epoch, accepted: 3, signers: [0, 1], messages, indices: messages.map((_, index) => index), erased: [], ballots: 0 };
+}
 
 test('the wall runs from the newest epoch to the oldest, and silence is told in one line', () => {
   const found = sections([entry(1), entry(2), entry(3, 'a'), entry(5), entry(6, 'b', 'c')]);
@@ -21,7 +24,7 @@ test('the wall runs from the newest epoch to the oldest, and silence is told in 
 
 function report(change: Partial<Status> | null, reachable = true): Report {
   const epoch = { number: 4, phase: 'collecting' as const, closes_in_ms: 900, assigned: 0, submitted: 0 };
-  const status = { version: 1, epoch, mixing: [{ number: 3 }], last: null, present: [2, 3, 4], board_length: 0 };
+  const status = { version: 1, epoch, mixing: [{ number: 3 }], last: null, present: [2, 3, 4], board_length: 0, actions: null };
   return { reachable, status: change && { ...status, ...change }, sealsAt: 1 };
 }
 
@@ -64,4 +67,38 @@ test('bytes survive their way through text', () => {
 test('one way of writing each text', () => {
   expect(normalised('  e\u0301\r\nx ')).toBe('é\nx');
   expect(bytesOf('é')).toBe(2);
+});
+
+test('what is left is said in letters of the kind that is written', () => {
+  expect(lettersLeft('', 254)).toBe(230);
+  expect(lettersLeft('a'.repeat(20), 100)).toBe(100);
+  expect(lettersLeft('ж'.repeat(20), 100)).toBe(50);
+  expect(lettersLeft('🙂'.repeat(20), 30)).toBe(7);
+});
+
+test('what the host hides is counted, and what is erased is gone whatever else is noted', () => {
+  const none = { hidden: false, approved: false, pinned: false, answered: false, erased: false, group: null };
+  const marks: Marks[] = [
+    { ...none, epoch: 4, index: 1, hidden: true },
+    { ...none, epoch: 4, index: 3, pinned: true },
+    { ...none, epoch: 4, index: 5, erased: true, hidden: true },
+    { ...none, epoch: 5, index: 0, hidden: true },
+  ];
+  const four = { ...entry(4, 'a', 'b', 'c', 'd'), indices: [0, 1, 3, 5], erased: [4] };
+  const shown = shownEntry(four, marksOf({ ...EMPTY_LOG, marks }));
+  expect(shown.cards.map(({ text, marks }) => [text, marks?.pinned ?? false])).toEqual([['a', false], ['c', true]]);
+  expect([shown.hidden, shown.erased]).toEqual([1, 2]);
+});
+
+test('what is said after the shard was handed in enters the epoch after', () => {
+  const view = { number: 4, waitsForStock: false, sealsAt: 1_000, mixing: [], present: 3 };
+  expect(nextEpoch(view, { at: 'placed', home: 0, epoch: 4 }, 10)).toMatchObject({ number: 4, sealsAt: 1_000 });
+  expect(nextEpoch(view, { at: 'handed-in', home: 0, epoch: 4 }, 10)).toEqual({ number: 5, sealsAt: 11_000 });
+  expect(nextEpoch(view, { at: 'handed-in', home: 0, epoch: 3 }, 10)).toMatchObject({ number: 4 });
+  expect(nextEpoch(null, { at: 'looking' }, 10)).toBeNull();
+});
+
+test('a server cannot put a script where its address belongs', () => {
+  expect(isOpenable('https://a.example:7001')).toBe(true);
+  for (const origin of ['javascript:alert(1)', 'https://a.example/path', 'data:text/html,x', '']) expect(isOpenable(origin)).toBe(false);
 });

@@ -1,5 +1,7 @@
 // What the page shows, worked out from what the servers say.
 
+import type { Marks } from './hostlog';
+import type { Standing } from './session.svelte';
 import type { Report } from './statuses';
 import type { WallEntry } from './wall';
 
@@ -24,8 +26,30 @@ export function epochView(reports: Report[], home: number | undefined): EpochVie
     waitsForStock: epoch.phase === 'waiting-for-stock',
     sealsAt: report.sealsAt,
     mixing: report.status.mixing.map((mix) => mix.number),
-    present: reports.reduce((sum, { reachable, status }, party) => sum + (reachable ? (status?.present[party] ?? 0) : 0), 0),
+    present: presentNow(reports),
   };
+}
+
+/** Participants at all servers that answer, as each tells of itself. */
+export function presentNow(reports: Report[]): number {
+  return reports.reduce((sum, { reachable, status }, party) => sum + (reachable ? (status?.present[party] ?? 0) : 0), 0);
+}
+
+/** The last published epoch of which something can be read. */
+export function newestSpoken(entries: WallEntry[]): WallEntry | undefined {
+  return entries.findLast((entry) => speaks(entry));
+}
+
+/** The epoch that a message sent now would enter, as far as that can be told. */
+export function nextEpoch(view: EpochView | null, part: Standing, seconds: number): Pick<EpochView, 'number' | 'sealsAt'> | null {
+  if (!view) return null;
+  if (part.at !== 'handed-in' || part.epoch !== view.number) return view;
+  return { number: view.number + 1, sealsAt: view.sealsAt === null ? null : view.sealsAt + seconds * 1000 };
+}
+
+/** Whether a place that a server names can be opened in a browser. */
+export function isOpenable(origin: string): boolean {
+  return /^https?:\/\/[^/\s]+$/.test(origin);
 }
 
 /** Whether two servers say that the room takes nothing more: one of them is honest. */
@@ -41,9 +65,43 @@ export function sections(entries: WallEntry[]): Section[] {
   const found: Section[] = [];
   for (const entry of entries.toReversed()) {
     const last = found.at(-1);
-    if (entry.messages.length > 0) found.push({ kind: 'spoken', entry });
+    if (speaks(entry)) found.push({ kind: 'spoken', entry });
     else if (last?.kind === 'silent') last.from = entry.epoch;
     else found.push({ kind: 'silent', from: entry.epoch, to: entry.epoch });
   }
   return found;
+}
+
+function speaks({ messages, erased, ballots }: WallEntry): boolean {
+  return messages.length + erased.length + ballots > 0;
+}
+
+/** A message as it is shown, with what the hosts noted about it. */
+export interface Card {
+  epoch: number;
+  index: number;
+  text: string;
+  marks: Marks | undefined;
+}
+
+/** What of an entry is shown, and how much of it is not. */
+export interface ShownEntry {
+  cards: Card[];
+  hidden: number;
+  erased: number;
+}
+
+export function shownEntry(entry: WallEntry, marksOf: (epoch: number, index: number) => Marks | undefined): ShownEntry {
+  const { epoch, messages, indices } = entry;
+  const all = messages.map((text, at): Card => {
+    const index = indices[at] ?? at;
+    return { epoch, index, text, marks: marksOf(epoch, index) };
+  });
+  const gone = (card: Card) => card.marks?.erased ?? false;
+  const hidden = (card: Card) => !gone(card) && (card.marks?.hidden ?? false);
+  return {
+    cards: all.filter((card) => !gone(card) && !hidden(card)),
+    hidden: all.filter(hidden).length,
+    erased: entry.erased.length + all.filter(gone).length,
+  };
 }

@@ -1,6 +1,7 @@
-// Follows the room's board: fetches what is new from whichever server has it, and believes nothing unverified.
+// Follows the room's board and settles what became of the device's own message and answers.
 
 import type { Server } from './api';
+import { Follower, type Alarm } from './follower';
 import type { Statuses } from './statuses';
 
 /** One published epoch, verified. */
@@ -10,7 +11,14 @@ export interface WallEntry {
   accepted: number;
   /** Party numbers of the servers that signed. */
   signers: number[];
+  /** The texts. */
   messages: string[];
+  /** Their places among everything that the epoch published. */
+  indices: number[];
+  /** Places of what was erased. */
+  erased: number[];
+  /** Answers to polls. */
+  ballots: number;
 }
 
 /** What the newly read entries are and mean. */
@@ -22,30 +30,24 @@ export interface Reading {
   again: boolean;
 }
 
-/** The verified board and the device's own message, which the two settle. */
+/** The verified board and what this device put into it, which the two settle. */
 export interface Ledger {
   length(): number;
   /** Verifies entries and takes them in, all or none; throws what is wrong with them. */
   read(entries: unknown[]): Reading;
-  /** The epoch that decides about the own message. */
+  /** The epoch that decides about something of this device. */
   undecided(): number | undefined;
   endedWithoutBoard(epoch: number): void;
 }
 
 export interface WallEvents {
   read(reading: Reading): void;
-  /** Server `party` showed entries that do not verify. */
-  alarm(party: number, reason: string): void;
-  /** The own message goes into a later epoch. */
+  alarm: Alarm;
+  /** What this device put into the epoch was not published. */
   again(epoch: number): void;
 }
 
-const PAUSE = 2_000;
-
 export class Wall {
-  /** Servers that have shown something forged are not asked again. */
-  private readonly distrusted = new Set<number>();
-
   constructor(
     private readonly room: string,
     private readonly servers: Server[],
@@ -56,33 +58,13 @@ export class Wall {
 
   /** Reads on until `signal` aborts. */
   async follow(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const progressed = await this.readOn(signal);
-      this.settle();
-      if (!progressed) await this.statuses.next(PAUSE, signal);
-    }
-  }
-
-  private async readOn(signal: AbortSignal): Promise<boolean> {
-    for (const [party, report] of this.statuses.reports.entries()) {
-      const longer = (report.status?.board_length ?? 0) > this.ledger.length();
-      if (!report.reachable || !longer || this.distrusted.has(party)) continue;
-      const entries = await this.servers[party]?.board(this.room, this.ledger.length()).catch(() => []);
-      if (signal.aborted) return false;
-      if (entries?.length && this.take(party, entries)) return true;
-    }
-    return false;
-  }
-
-  private take(party: number, entries: unknown[]): boolean {
-    try {
-      this.events.read(this.ledger.read(entries));
-      return true;
-    } catch (error) {
-      this.distrusted.add(party);
-      this.events.alarm(party, error instanceof Error ? error.message : String(error));
-      return false;
-    }
+    const source = {
+      promised: ({ board_length }: { board_length: number }) => board_length,
+      fetch: (server: Server, from: number) => server.board(this.room, from),
+      length: () => this.ledger.length(),
+      take: (entries: unknown[]) => this.events.read(this.ledger.read(entries)),
+    };
+    await new Follower(this.servers, this.statuses, source, this.events.alarm).follow(signal, () => this.settle());
   }
 
   private settle(): void {

@@ -84,7 +84,7 @@ export class World {
 
   status({ number, ms, present }: { number: number; ms: number; present: number[] }): Status {
     const epoch = { number, phase: 'collecting' as const, closes_in_ms: ms, assigned: 0, submitted: 0 };
-    return { version: ++this.version, epoch, mixing: [], last: null, present, board_length: 0 };
+    return { version: ++this.version, epoch, mixing: [], last: null, present, board_length: 0, actions: 0 };
   }
 }
 
@@ -134,6 +134,14 @@ export class FakeServer implements Server {
 
   board(): Promise<unknown[]> {
     return Promise.resolve([]);
+  }
+
+  actions(): Promise<unknown[]> {
+    return Promise.resolve([]);
+  }
+
+  code(): Promise<{ room: string; servers: string }> {
+    return Promise.reject(new Problem(404, 'not asked in these tests'));
   }
 
   private answer(): void {

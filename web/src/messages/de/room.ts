@@ -1,17 +1,72 @@
 import type { Room } from '../en/room';
-import { duration, several } from './words';
+import { duration, several, spoken } from './words';
+
+const people = (n: number) => several(n, 'Person nimmt', 'Personen nehmen');
 
 export const de: Room = {
   connecting: 'Die Schlüssel der Server werden mit deinem Link verglichen …',
   aside: 'Wie es um den Raum steht',
   closed: 'Dieser Raum ist geschlossen. Seine Wand bleibt.',
   elsewhere: 'Dieser Raum ist in einem anderen Tab dieses Browsers offen, und jener nimmt teil. Hier kannst du mitlesen.',
+  reading: 'Du liest mit. Die Server sehen, dass diese Seite offen ist, und sonst nichts von dir.',
+  offline: 'Kein Server antwortet. Du siehst, was dieses Gerät aufbewahrt hat, so wie es damals geprüft wurde. Auch was du schreibst, bleibt hier, bis ein Server antwortet.',
+  purpose: 'Wozu dieser Raum da ist',
+
+  join: {
+    title: 'Bevor du teilnimmst',
+    lead: 'Außer Fragen wurde noch nichts gesendet. Lies, was dieser Raum für dich tut, und entscheide.',
+    take: 'Teilnehmen',
+    read: 'Nur mitlesen',
+    again: 'Doch teilnehmen',
+    servers: 'Betrieben von',
+    serversHint: 'Je zwei von ihnen könnten zusammen das Mischen rückgängig machen. Würden diese es tun?',
+    crowd: 'Die Menge',
+    crowdNow: (n: number) => `${people(n)} jetzt teil.`,
+    crowdBefore: (n: number) => `Die letzte Epoche wurde unter ${n} gemischt.`,
+    crowdMinimum: (minimum: number) =>
+      minimum > 1
+        ? `Veröffentlicht wird nur, wenn neben den Einwürfen über irgendeinen einzelnen Server mindestens ${minimum} weitere da sind.`
+        : 'Dieser Raum veröffentlicht, so wenige auch teilnehmen.',
+    cheat: 'Wenn ein Server betrügt',
+    fair: 'Die Epoche wird verworfen, ehe etwas aus ihr zu sehen ist, der Beweis wird veröffentlicht, und Nachrichten kommen in die nächste.',
+    robust: 'Die Epoche geht weiter: Ein als ehrlich erwiesener Server beendet sie allein und erfährt, wer in ihr was geschrieben hat.',
+    kept: 'Wie lange es bleibt',
+    keptDays: (days: number) => `${duration(days * 86_400)}; dann löschen die Server die Worte. Die Kette ihrer Prüfsummen bleibt.`,
+    keptOpen: 'Solange die Server laufen. Wer es lesen konnte, kann es kopiert haben.',
+    who: 'Wer teilnehmen darf',
+    open: 'Wer den Link hat.',
+    members: (n: number) => `Schlüssel, die zugelassen wurden: bisher ${n}.`,
+    sybilTitle: 'Eine Person kann viele sein',
+    sybilOpen:
+      'Gezählt werden hier Geräte, nicht Menschen. Wer mit vielen kommt, kann der größte Teil der Menge sein und weiß, welche Nachrichten nicht von ihm sind. Dieser Raum ist offen: Die Server begrenzen, was eine Netzadresse belegt, mehr nicht. Vertraue der Zahl so weit, wie du denen vertraust, die den Link haben.',
+    sybilMembers:
+      'Gezählt werden hier Schlüssel, nicht Menschen. Dieser Raum nimmt nur Schlüssel, die seine Leitung zugelassen hat; wie viele es sind, wissen alle. Lässt die Leitung eigene Schlüssel zu, kann sie der größte Teil der Menge sein. Vertraue der Zahl so weit, wie du der Leitung vertraust.',
+    overTitle: 'Mit der Zeit verraten Muster etwas',
+    over: 'Wer notiert, wer in jeder Epoche da ist und in welchen Epochen Nachrichten einer Art erscheinen, kann eingrenzen, wer sie schreibt: nach genügend Epochen auf eine Person. Dagegen gibt diese Seite eine leere Scherbe ab, wenn du nichts zu sagen hast; da sein heißt also nicht sprechen. Es hilft, die ganze Zeit zu bleiben statt nur zum Sprechen zu kommen, und nicht über viele Epochen an einem erkennbaren Faden zu schreiben.',
+    invited: 'Dein Link ist eine Einladung für ein Gerät. Gib ihn nicht weiter und öffne ihn nicht auf einem zweiten: Zwei Geräte mit einem Schlüssel können verderben, was beide schützt.',
+  },
+
+  outside: {
+    title: 'Dieses Gerät ist noch nicht zugelassen',
+    text: 'In diesem Raum nehmen nur Schlüssel teil, die seine Leitung zugelassen hat. Gib ihr diesen Schlüssel oder bitte um einen Einladungslink. Sobald du zugelassen bist, beginnt diese Seite von selbst; bis dahin kannst du mitlesen.',
+  },
+
+  key: {
+    title: 'Dein Schlüssel in diesem Raum',
+    text: 'Daran erkennen die Server dieses Gerät in diesem Raum und nirgends sonst. Er sagt nichts über dich; die Server sehen, dass er teilnimmt, nie, was er schreibt. Wer eine Mitgliederliste führt, bittet dich um ihn.',
+    copy: 'Kopieren',
+    copied: 'Kopiert',
+  },
 
   compose: {
     label: 'Deine Nachricht',
+    next: (epoch: number, at: string | null) =>
+      at === null ? `Sie kommt in Epoche ${epoch}.` : `Sie kommt in Epoche ${epoch}, die etwa um ${at} versiegelt wird; dann wird gemischt und veröffentlicht.`,
     hint: (seconds: number) => `Sie kommt in die nächste Epoche, die versiegelt wird; eine Epoche sammelt ${duration(seconds)} lang.`,
-    left: (bytes: number) => `noch ${several(bytes, 'Byte', 'Bytes')}`,
+    left: (bytes: number, letters: number) =>
+      letters < 20 ? `noch ${several(bytes, 'Byte', 'Bytes')}` : `Platz für etwa ${letters} Buchstaben`,
     over: (bytes: number) => `${several(bytes, 'Byte', 'Bytes')} zu lang`,
+    bytes: (limit: number) => `Eine Nachricht hat ${limit} Bytes: Ein einfacher Buchstabe braucht eines, ä oder ж zwei, die meisten Emoji vier und mehr. Alle werden gleich lang gesendet.`,
     send: 'Ohne Namen senden',
     key: 'Strg + Enter sendet',
   },
@@ -19,8 +74,12 @@ export const de: Room = {
   own: {
     title: 'Deine Nachricht',
     waiting: 'Auf diesem Gerät aufbewahrt. Sie kommt in die nächste Epoche.',
-    inside: (epoch: number) => `In Epoche ${epoch}. Sie bleibt auf diesem Gerät, bis sie an der Wand steht.`,
-    published: 'Deine Nachricht steht an der Wand. Nichts auf diesem Gerät weiß noch, welche es war.',
+    inside: (epoch: number) => `In Epoche ${epoch}. Sie bleibt auf diesem Gerät, bis sie an der Wand steht, und lässt sich jetzt nicht zurücknehmen.`,
+    due: (at: string) => `Versiegelt etwa um ${at}, kurz darauf gemischt und veröffentlicht.`,
+    resting: 'Auf diesem Gerät aufbewahrt. Sie wartet, bis diese Seite wieder teilnimmt.',
+    back: 'Zurücknehmen und ändern',
+    published: (epoch: number, among: number) => `Deine Nachricht steht unverändert an der Wand: Epoche ${epoch}, gemischt unter ${among}.`,
+    signed: (servers: string[]) => `Auf diesem Gerät geprüft: unterschrieben von ${spoken(servers)}. Wenn du gehst, weiß hier nichts mehr, welche es war.`,
     again: (epoch: number | null) =>
       epoch === null
         ? 'Die Epoche wurde ohne deine Nachricht veröffentlicht. Sie kommt in die nächste.'
@@ -37,7 +96,8 @@ export const de: Room = {
     stock: 'wartet, bis die Server Masken vorbereitet haben',
     unknown: 'noch antwortet kein Server',
     mixing: (epochs: number[]) => `Wird gemischt: ${epochs.length === 1 ? 'Epoche' : 'Epochen'} ${epochs.join(', ')}`,
-    present: (n: number) => `${several(n, 'Person nimmt', 'Personen nehmen')} jetzt teil`,
+    present: (n: number) => `${people(n)} jetzt teil`,
+    before: (n: number, epoch: number) => `Epoche ${epoch}, die zuletzt veröffentlichte, wurde unter ${n} gemischt.`,
     presentHint: 'Je mehr teilnehmen, desto weniger sagt eine Nachricht darüber, wer sie schrieb.',
     few: (minimum: number) =>
       `Eine Epoche wird nur veröffentlicht, wenn die Einwürfe, ohne die der Teilnehmer irgendeines einzelnen Servers, mindestens ${minimum} sind. Bis dahin warten Nachrichten.`,
@@ -47,8 +107,17 @@ export const de: Room = {
       placed: 'Du nimmst teil und hast einen Platz in dieser Epoche',
       'handed-in': 'Du nimmst teil, deine Scherbe ist abgegeben',
       elsewhere: 'Ein anderer Tab nimmt teil',
+      reading: 'Du liest mit',
+      outside: 'Du liest mit, bis du zugelassen wirst',
+      resting: 'Du nimmst nicht teil: Es war eine Weile niemand hier',
     },
-    cover: 'Wer nichts zu sagen hat, gibt mit dieser Seite eine leere Scherbe ab; so verrät das Teilnehmen nichts.',
+    resume: 'Wieder teilnehmen',
+    coverTitle: 'Was diese Seite von selbst tut',
+    cover: (hidden: number, untouched: number) => [
+      'In jeder Epoche gibt sie eine Scherbe von gleicher Länge ab, eine leere, wenn du nichts zu sagen hast. So verrät das Teilnehmen nichts.',
+      `War sie ${duration(hidden)} lang verdeckt oder ${duration(untouched)} lang unberührt, hält sie an, bis du wieder da bist; denn Seiten, die niemand ansieht, sollen nicht verbrauchen, was die Server vorbereitet haben. Das tut sie, ob du etwas zu sagen hast oder nicht; die Server können sehen, dass sie anhielt.`,
+      'In einem Tab im Hintergrund macht sie bis dahin weiter. Browser bremsen solche Tabs, und Telefone halten sie womöglich an: Dann kann eine Epoche verpasst werden, und eine Nachricht kommt in die nächste.',
+    ],
   },
 
   servers: {
@@ -59,6 +128,18 @@ export const de: Room = {
     present: (n: number) => several(n, 'Person', 'Personen'),
     home: 'deiner',
     pinned: 'Ihre Schlüssel sind die aus deinem Link.',
+    at: (place: string) => `unter ${place}`,
+  },
+
+  verify: {
+    title: 'Mit anderen vergleichen',
+    text: (n: number) => `Dieses Gerät hat ${several(n, 'Eintrag', 'Einträge')} geprüft, jeder von mindestens zwei Servern unterschrieben und mit dem vorigen verkettet. Wer hier dieselben Zeichen sieht, hat dieselbe Wand gelesen:`,
+    none: 'Noch ist nichts veröffentlicht.',
+    hosted: (n: number) => `Ebenso unterschrieben und verkettet, was die Leitung tat (${several(n, 'Handlung', 'Handlungen')}):`,
+    archive: 'Archiv herunterladen',
+    archiveHint: 'Eine Datei mit allen Einträgen und Unterschriften; „ostrakon verify“ prüft sie ohne jeden Server.',
+    forget: 'Diesen Raum auf diesem Gerät vergessen',
+    forgetHint: 'Löscht hier deinen Schlüssel und alles Aufbewahrte. Eine nicht veröffentlichte Nachricht ist verloren, und in einem Raum für Mitglieder musst du neu zugelassen werden.',
   },
 
   protection: {

@@ -12,6 +12,16 @@ export const de: Wall = {
   older: 'Ältere Epochen zeigen',
   announce: (n: number) => `${several(n, 'neue Nachricht', 'neue Nachrichten')} an der Wand`,
 
+  pinnedTitle: 'Von der Leitung angeheftet',
+  pinned: 'angeheftet',
+  answered: 'beantwortet',
+  hidden: (n: number) => `${several(n, 'Nachricht', 'Nachrichten')} von der Leitung verborgen`,
+  erased: (n: number) => `${several(n, 'Nachricht', 'Nachrichten')} gelöscht; die Prüfsumme bleibt in der Kette`,
+  ballots: (n: number) => several(n, 'Antwort auf eine Umfrage', 'Antworten auf eine Umfrage'),
+  group: (name: string) => `Gruppe: ${name}`,
+  all: 'Alle Gruppen',
+  groups: 'Zeigen',
+
   alarm: {
     title: 'Ein Server hat etwas Gefälschtes gezeigt',
     text: (server: string, reason: string) => `${server}: ${reason}. Es kam nicht an die Wand. Sag es den anderen in deiner Gruppe.`,

@@ -14,6 +14,7 @@ export const en = {
     retry: 'Try again',
     home: 'Back to the start',
     spoilt: 'what this browser kept for the room cannot be read; clear this site’s data to begin anew',
+    occupied: 'something of this device is on its way under another key: open the room without the invitation, wait until it is published, and open the invitation then',
     wrongServersTitle: 'These are not the servers that your link names',
     wrongServers:
       'The link carries a fingerprint of the servers’ keys. A server here shows other keys, or another room than the link names. Nothing was sent. Ask whoever gave you the link for the right one, by another way than before.',

@@ -1,6 +1,6 @@
 // The participant's page.
 
-import { duration, several } from './words';
+import { duration, several, spoken } from './words';
 
 const people = (n: number) => several(n, 'takes part', 'take part');
 
@@ -9,12 +9,65 @@ export const en = {
   aside: 'How the room stands',
   closed: 'This room is closed. Its wall remains.',
   elsewhere: 'This room is open in another tab of this browser, and that one takes part. Here you can read along.',
+  reading: 'You read along. The servers see that this page is open, and nothing else of you.',
+  offline: 'No server answers. You see what this device has kept, as it was verified then. What you write is kept here, too, until a server answers.',
+  purpose: 'What this room is for',
+
+  join: {
+    title: 'Before you take part',
+    lead: 'Nothing has been sent yet but questions. Read what this room does for you, and decide.',
+    take: 'Take part',
+    read: 'Only read along',
+    again: 'Take part after all',
+    servers: 'Run by',
+    serversHint: 'Any two of them together could undo the shuffle. Would these?',
+    crowd: 'The crowd',
+    crowdNow: (n: number) => `${people(n)} now.`,
+    crowdBefore: (n: number) => `The last epoch was shuffled among ${n}.`,
+    crowdMinimum: (minimum: number) =>
+      minimum > 1
+        ? `Nothing is published with fewer than ${minimum} submissions beside those that came by any one server.`
+        : 'This room publishes however few take part.',
+    cheat: 'If a server cheats',
+    fair: 'The epoch is dropped before anything of it is seen, the proof is published, and messages enter the next one.',
+    robust: 'The epoch goes on: a server that is proved honest finishes it alone, and learns who wrote what in it.',
+    kept: 'How long it stays',
+    keptDays: (days: number) => `${duration(days * 86_400)}; then the servers erase the words. The chain of their digests stays.`,
+    keptOpen: 'As long as the servers run. Whoever could read it may have copied it.',
+    who: 'Who may take part',
+    open: 'Whoever has the link.',
+    members: (n: number) => `Keys that the host has admitted: ${n} so far.`,
+    sybilTitle: 'One person can be many',
+    sybilOpen:
+      'What is counted here are devices, not people. Somebody who comes with many can be most of the crowd, and knows which messages are not theirs. This room is open: the servers bound what one network address takes, and that is all. Trust the number as far as you trust who has the link.',
+    sybilMembers:
+      'What is counted here are keys, not people. This room takes only keys that its host has admitted; how many there are is known to all. A host who admits keys of their own could be most of the crowd. Trust the number as far as you trust the host.',
+    overTitle: 'Over time, patterns tell',
+    over: 'Whoever notes who is there in every epoch, and in which epochs messages of one kind appear, can narrow down their writer: after enough epochs to one. Against that, this page hands in an empty shard whenever you have nothing to say, so that being there is not speaking. It helps to stay for the whole time instead of coming to speak, and not to write one recognisable thread over many epochs.',
+    invited: 'Your link is an invitation for one device. Do not pass it on, and do not open it on a second one: two devices with one key can spoil what protects both.',
+  },
+
+  outside: {
+    title: 'The host has not admitted this device yet',
+    text: 'Only keys that the host has admitted take part in this room. Give the host this key, or ask for an invitation link. This page begins by itself as soon as you are admitted; until then you can read along.',
+  },
+
+  key: {
+    title: 'Your key in this room',
+    text: 'This is how the servers know this device in this room, and nowhere else. It says nothing about you, and the servers see that it takes part, never what it writes. A host who keeps a list of members asks you for it.',
+    copy: 'Copy',
+    copied: 'Copied',
+  },
 
   compose: {
     label: 'Your message',
+    next: (epoch: number, at: string | null) =>
+      at === null ? `It enters epoch ${epoch}.` : `It enters epoch ${epoch}, which is sealed at about ${at}; then it is shuffled and published.`,
     hint: (seconds: number) => `It enters the next epoch that is sealed; an epoch collects for ${duration(seconds)}.`,
-    left: (bytes: number) => `${several(bytes, 'byte', 'bytes')} left`,
+    left: (bytes: number, letters: number) =>
+      letters < 20 ? `${several(bytes, 'byte', 'bytes')} left` : `room for about ${letters} letters`,
     over: (bytes: number) => `${several(bytes, 'byte', 'bytes')} too long`,
+    bytes: (limit: number) => `A message has ${limit} bytes: a plain letter takes one, é or ж two, most emoji four and more. All are sent at the same length.`,
     send: 'Send without a name',
     key: 'Ctrl + Enter sends',
   },
@@ -22,8 +75,12 @@ export const en = {
   own: {
     title: 'Your message',
     waiting: 'Kept on this device. It enters the next epoch.',
-    inside: (epoch: number) => `In epoch ${epoch}. It stays on this device until it is on the wall.`,
-    published: 'Your message is on the wall. Nothing on this device remembers which one it was.',
+    inside: (epoch: number) => `In epoch ${epoch}. It stays on this device until it is on the wall, and cannot be taken back now.`,
+    due: (at: string) => `Sealed at about ${at}, shuffled and published shortly after.`,
+    resting: 'Kept on this device. It waits until this page takes part again.',
+    back: 'Take back and change',
+    published: (epoch: number, among: number) => `Your message is on the wall, unaltered: epoch ${epoch}, shuffled among ${among}.`,
+    signed: (servers: string[]) => `Checked on this device: signed by ${spoken(servers)}. Nothing here remembers which one it was once you leave.`,
     again: (epoch: number | null) =>
       epoch === null
         ? 'The epoch was published without your message. It enters the next one.'
@@ -41,6 +98,7 @@ export const en = {
     unknown: 'no server answers yet',
     mixing: (epochs: number[]) => `Being shuffled: ${epochs.length === 1 ? 'epoch' : 'epochs'} ${epochs.join(', ')}`,
     present: (n: number) => `${people(n)} now`,
+    before: (n: number, epoch: number) => `Epoch ${epoch}, the last one published, was shuffled among ${n}.`,
     presentHint: 'The more take part, the less a message says about its writer.',
     few: (minimum: number) =>
       `An epoch is published only if the submissions, less those of any one server’s participants, number at least ${minimum}. Until then messages wait.`,
@@ -50,8 +108,17 @@ export const en = {
       placed: 'You take part: you have a place in this epoch',
       'handed-in': 'You take part: your shard is handed in',
       elsewhere: 'Another tab takes part',
+      reading: 'You read along',
+      outside: 'You read along until the host admits you',
+      resting: 'You are not taking part: nobody was here for a while',
     },
-    cover: 'With nothing to say, this page hands in an empty shard, so that taking part tells nothing.',
+    resume: 'Take part again',
+    coverTitle: 'What this page does by itself',
+    cover: (hidden: number, untouched: number) => [
+      'In every epoch it hands in one shard of the same length, an empty one if you have nothing to say. So taking part tells nothing.',
+      `When it was covered for ${duration(hidden)} or not touched for ${duration(untouched)}, it stops until you are back, so that pages that nobody looks at do not use up what the servers have prepared. It does so whether you have something to say or not; the servers can see that it stopped.`,
+      'In a background tab it goes on until then. Browsers slow such tabs down and phones may halt them: an epoch may be missed, and a message then enters the next one.',
+    ],
   },
 
   servers: {
@@ -62,6 +129,18 @@ export const en = {
     present: (n: number) => several(n, 'participant', 'participants'),
     home: 'yours',
     pinned: 'Their keys are the ones in your link.',
+    at: (place: string) => `at ${place}`,
+  },
+
+  verify: {
+    title: 'Compare with others',
+    text: (n: number) => `This device has checked ${several(n, 'entry', 'entries')}, each signed by at least two servers and chained to the one before. Whoever sees the same letters here has read the same wall:`,
+    none: 'Nothing has been published yet.',
+    hosted: (n: number) => `The host’s ${several(n, 'action', 'actions')}, signed and chained as well:`,
+    archive: 'Download the archive',
+    archiveHint: 'A file with every entry and signature; “ostrakon verify” checks it without any server.',
+    forget: 'Forget this room on this device',
+    forgetHint: 'Erases your key here and what was kept. A message that was not published is lost, and in a room for members you need to be admitted again.',
   },
 
   protection: {

@@ -13,6 +13,16 @@ export const en = {
   older: 'Show older epochs',
   announce: (n: number) => `${several(n, 'new message', 'new messages')} on the wall`,
 
+  pinnedTitle: 'Pinned by the host',
+  pinned: 'pinned',
+  answered: 'answered',
+  hidden: (n: number) => `${several(n, 'message', 'messages')} hidden by the host`,
+  erased: (n: number) => `${several(n, 'message', 'messages')} erased; the digest stays in the chain`,
+  ballots: (n: number) => several(n, 'answer to a poll', 'answers to a poll'),
+  group: (name: string) => `Group: ${name}`,
+  all: 'All groups',
+  groups: 'Show',
+
   alarm: {
     title: 'A server showed something forged',
     text: (server: string, reason: string) => `${server}: ${reason}. It was not put on the wall. Tell the others in your group.`,

@@ -1,0 +1,74 @@
+// What the hosts of a room did, as the cryptography reads it from their signed actions.
+
+/** What hosts noted about one message. */
+export interface Marks {
+  epoch: number;
+  index: number;
+  hidden: boolean;
+  approved: boolean;
+  pinned: boolean;
+  answered: boolean;
+  erased: boolean;
+  group: string | null;
+}
+
+export type PollForm = { choice: { options: string[]; several: boolean } } | { rating: { highest: number } } | 'text';
+
+/** A question to everybody. Its answers are messages of exactly one epoch. */
+export interface Poll {
+  /** The number of the action that asked it. */
+  number: number;
+  question: string;
+  form: PollForm;
+  epoch: number;
+  withdrawn: boolean;
+}
+
+/** An answer, as the cryptography takes it. */
+export type Answer = { choice: number[] } | { rating: number } | { text: string };
+
+/** The answers to a poll, counted. */
+export interface Tally {
+  answers: number;
+  /** By option, or by mark from 1 on; empty for texts. */
+  votes: number[];
+  texts: string[];
+  invalid: number;
+}
+
+/** The answer of this device to a poll. */
+export interface Ballot {
+  poll: number;
+  epoch: number;
+  state: 'waiting' | 'sent' | 'counted' | 'missed';
+}
+
+/** The log as a whole. */
+export interface LogView {
+  length: number;
+  head: string;
+  closed: boolean;
+  moderated: boolean;
+  /** The first host has no name. */
+  hosts: { key: string; name: string; active: boolean }[];
+  members: string[];
+  marks: Marks[];
+  polls: Poll[];
+}
+
+export const EMPTY_LOG: LogView = {
+  length: 0,
+  head: '',
+  closed: false,
+  moderated: false,
+  hosts: [],
+  members: [],
+  marks: [],
+  polls: [],
+};
+
+/** Marks by message. */
+export function marksOf(log: LogView): (epoch: number, index: number) => Marks | undefined {
+  const found = new Map(log.marks.map((marks) => [`${marks.epoch}/${marks.index}`, marks]));
+  return (epoch, index) => found.get(`${epoch}/${index}`);
+}
