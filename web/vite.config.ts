@@ -1,16 +1,46 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
+
 import { svelte } from '@sveltejs/vite-plugin-svelte';
+import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 
-import { hashes } from './build/hashes';
+const WORKER = 'service-worker.js';
+
+/** Tells the service worker the names of all files of the page, and a digest of what is in them. */
+function pageFiles(): Plugin {
+  return {
+    name: 'page-files',
+    apply: 'build',
+    enforce: 'post',
+    generateBundle(_, bundle) {
+      const built = Object.values(bundle).map((file): [string, string | Uint8Array] => [file.fileName, file.type === 'chunk' ? file.code : file.source]);
+      const copied = readdirSync('public', { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => `${entry.parentPath}/${entry.name}`)
+        .map((path): [string, Uint8Array] => [path.slice('public/'.length), readFileSync(path)]);
+      const files = [...built, ...copied].filter(([name]) => name !== WORKER).sort(([a], [b]) => (a < b ? -1 : 1));
+      const digest = createHash('sha256');
+      for (const [name, contents] of files) digest.update(`${name}\0`).update(createHash('sha256').update(contents).digest());
+      const worker = bundle[WORKER];
+      if (worker?.type !== 'chunk' || !worker.code.includes('__FILES__')) throw new Error('the service worker was not built');
+      worker.code = worker.code.replace('__FILES__', JSON.stringify(files.map(([name]) => name))).replace('__VERSION__', digest.digest('hex'));
+    },
+  };
+}
 
 // The servers send `default-src 'self'` and allow nothing inline: no data: addresses, no script in the document.
 export default defineConfig({
-  plugins: [svelte(), hashes()],
+  plugins: [svelte(), pageFiles()],
   base: './',
   test: { include: ['src/**/*.test.ts'] },
   build: {
     target: 'es2022',
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    rollupOptions: {
+      input: { index: 'index.html', worker: 'src/worker/service-worker.ts' },
+      output: { entryFileNames: ({ name }) => (name === 'worker' ? WORKER : 'assets/[name]-[hash].js') },
+    },
   },
 });

@@ -3,7 +3,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -53,6 +53,7 @@ function isFree(port) {
  *
  * @typedef {object} Deployment
  * @property {string[]} origins where they are
+ * @property {string} files the page's files, which the servers give out
  * @property {(name: string) => Promise<string[]>} room opens a room and returns its link at every server
  * @property {() => Promise<void>} stop
  */
@@ -66,7 +67,9 @@ export async function start() {
   const directory = await mkdtemp(path.join(tmpdir(), 'ostrakon-e2e-'));
   const base = await freePorts();
   const data = path.join(directory, 'data');
-  const options = ['up', '--data-dir', data, '--web', path.join(web, 'dist'), '--base-port', `${base}`];
+  const files = path.join(directory, 'web');
+  await cp(path.join(web, 'dist'), files, { recursive: true });
+  const options = ['up', '--data-dir', data, '--web', files, '--base-port', `${base}`];
   const servers = spawn(program(), options, { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(servers, 'exit');
   let said = '';
@@ -81,7 +84,7 @@ export async function start() {
   };
   try {
     const origins = (await linksOf(servers, ended)).map((link) => new URL(link).origin);
-    return { origins, room: (name) => createRoom(data, origins, name), stop };
+    return { origins, files, room: (name) => createRoom(data, origins, name), stop };
   } catch (error) {
     await stop();
     throw new Error(`${error}; the servers said:\n${said}`);

@@ -52,6 +52,11 @@ export class Problem extends Error {
   }
 }
 
+/** Reads the list of servers as one of them gave it. */
+export function readServers(raw: string): ServerList {
+  return { ...serversShape(JSON.parse(raw)), raw };
+}
+
 /** What the page asks of a server. */
 export interface Server {
   servers(): Promise<ServerList>;
@@ -79,8 +84,7 @@ export class HttpServer implements Server {
   constructor(private readonly origin: string) {}
 
   async servers(): Promise<ServerList> {
-    const raw = await this.ask('servers');
-    return { ...serversShape(JSON.parse(raw)), raw };
+    return readServers(await this.ask('servers'));
   }
 
   async room(id: string): Promise<RoomInfo> {

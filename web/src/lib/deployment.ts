@@ -1,6 +1,6 @@
 // From a link to the servers that it pins.
 
-import { HttpServer, type Server } from './api';
+import { HttpServer, readServers, type RoomInfo, type Server } from './api';
 import { messageLimit, roomId, serversDigest } from './cryptography';
 import type { Params } from './routes';
 import { count, oneOf, opaque, optional, record, text } from './shape';
@@ -67,21 +67,39 @@ export function pinOf({ room = '', servers = '' }: Params): Pin {
   return { room, servers };
 }
 
+/** What was kept of a room, for when its servers do not answer. */
+export interface Documents {
+  servers: string;
+  descriptor: unknown;
+}
+
 /**
- * Asks the server that the page came from for the others, and every one of them whether it says the same.
+ * Asks the server that the page came from for the others, and every one of them whether it says the same. Where none
+ * answers, what was `kept` stands in, which must be what the link names as well.
  *
  * Throws {@link WrongServers} if a server that answers is not one of the link's.
  */
-export async function connect(pin: Pin, origin: string, at = (url: string): Server => new HttpServer(url)): Promise<Deployment> {
+export async function connect(
+  pin: Pin,
+  origin: string,
+  kept: Documents | null = null,
+  at = (url: string): Server => new HttpServer(url),
+): Promise<Deployment> {
   const entrance = at(origin);
-  const list = await entrance.servers();
+  const list = await entrance.servers().catch((error: unknown) => {
+    if (!kept) throw error;
+    return readServers(kept.servers);
+  });
   if (serversDigest(list.raw) !== pin.servers) throw new WrongServers(origin);
   const operators = list.servers.map(({ party, name, url }): Operator => {
     const home = party === list.you;
     return { party, name, origin: home ? origin : url, api: home ? entrance : at(url) };
   });
   await Promise.all(operators.map((operator) => confirm(operator, pin)));
-  const info = await firstAnswer(operators, (server) => server.room(pin.room));
+  const info = await firstAnswer(operators, (server) => server.room(pin.room)).catch((error: unknown): RoomInfo => {
+    if (!kept) throw error;
+    return { descriptor: kept.descriptor, state: 'open' };
+  });
   const descriptor = JSON.stringify(info.descriptor);
   if (roomId(descriptor) !== pin.room) throw new WrongServers(origin);
   const { host, admission, retention_days, mode, ...settings } = settingsShape(info.descriptor);

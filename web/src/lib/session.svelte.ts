@@ -71,6 +71,12 @@ export class Session extends Viewing {
   forget(): void {
     this.close();
     this.keepsake?.forget();
+    this.joined = false;
+    void this.kept.forget(this.pin.room);
+  }
+
+  protected override keeps(): boolean {
+    return this.joined;
   }
 
   /** Keeps `text` on this device until it is on the wall. */
@@ -156,7 +162,8 @@ export class Session extends Viewing {
         this.showOwn();
       },
     };
-    const wall = this.wall(deployment, statuses, reader).follow(signal);
+    void this.kept.keepRoom(this.pin.room, { servers: deployment.servers, descriptor: JSON.parse(deployment.descriptor) });
+    const wall = this.followWall(deployment, statuses, reader, signal);
     const participant = this.participant(deployment, statuses, keepsake);
     const part = async (until: AbortSignal) => {
       await this.admission(deployment, until);

@@ -5,6 +5,7 @@ import { Board, HostLog, Outbox, loadCryptography } from './cryptography';
 import { WrongServers, connect, type Deployment, type Pin } from './deployment';
 import { Follower } from './follower';
 import { EMPTY_LOG, type LogView, type Tally } from './hostlog';
+import { Kept } from './kept';
 import { Statuses, type Report } from './statuses';
 import { Wall, type Ledger, type Reading, type WallEntry } from './wall';
 
@@ -30,6 +31,9 @@ export interface Reader {
   again(epoch: number): void;
 }
 
+/** Milliseconds between two looks whether every server has answered or failed to. */
+const WAIT = 500;
+
 export class Viewing {
   stage = $state.raw<Stage>({ at: 'connecting' });
   reports = $state.raw<Report[]>([]);
@@ -42,6 +46,7 @@ export class Viewing {
   /** The hosts' actions, for those who add to them. `null` until the room is open. */
   hostLog: HostLog | null = null;
   protected readonly ended = new AbortController();
+  protected readonly kept = new Kept();
   private board: Board | null = null;
 
   constructor(readonly pin: Pin) {}
@@ -54,7 +59,7 @@ export class Viewing {
     }
     try {
       await loadCryptography();
-      const deployment = await connect(this.pin, location.origin);
+      const deployment = await connect(this.pin, location.origin, await this.kept.room(this.pin.room));
       if (this.ended.signal.aborted) return;
       this.hostLog = new HostLog(deployment.servers, deployment.descriptor);
       this.stage = { at: 'open', deployment };
@@ -87,6 +92,11 @@ export class Viewing {
     return counted ? (JSON.parse(counted) as Tally) : null;
   }
 
+  /** Whether this device keeps what it sees of the room. */
+  protected keeps(): boolean {
+    return false;
+  }
+
   /** What is done while the room is open. */
   protected async live(deployment: Deployment, statuses: Statuses, signal: AbortSignal): Promise<void> {
     await this.lookOn(deployment, statuses, signal);
@@ -95,7 +105,20 @@ export class Viewing {
   /** Follows the wall of a room in which this page does not take part. */
   protected async lookOn(deployment: Deployment, statuses: Statuses, signal: AbortSignal): Promise<void> {
     const reader = { outbox: new Outbox(), save: () => undefined, again: () => undefined };
-    await this.wall(deployment, statuses, reader).follow(signal);
+    await this.followWall(deployment, statuses, reader, signal);
+  }
+
+  /** Follows the wall, from what was kept of it if no server answers at first. */
+  protected async followWall(deployment: Deployment, statuses: Statuses, reader: Reader, signal: AbortSignal): Promise<void> {
+    const { wall, take } = this.wall(deployment, statuses, reader);
+    while (!signal.aborted && !statuses.complete()) await statuses.next(WAIT, signal);
+    if (!signal.aborted && !statuses.reports.some((report) => report.reachable)) {
+      const { room } = this.pin;
+      await quietly(async () => this.hostLog?.read(JSON.stringify(await this.kept.list('actions', room))));
+      this.showLog();
+      await quietly(async () => take(await this.kept.list('entries', room)));
+    }
+    await wall.follow(signal);
   }
 
   protected servers(deployment: Deployment) {
@@ -103,7 +126,7 @@ export class Viewing {
   }
 
   /** The wall from its beginning. */
-  protected wall(deployment: Deployment, statuses: Statuses, reader: Reader): Wall {
+  private wall(deployment: Deployment, statuses: Statuses, reader: Reader): { wall: Wall; take: (entries: unknown[]) => void } {
     const board = new Board(deployment.servers, deployment.descriptor);
     this.board = board;
     this.entries = [];
@@ -111,8 +134,10 @@ export class Viewing {
     const ledger: Ledger = {
       length: () => board.length(),
       read: (entries) => {
+        const from = board.length();
         const reading = JSON.parse(board.read(JSON.stringify(entries), outbox)) as Reading;
         save();
+        if (this.keeps()) void this.kept.keep('entries', this.pin.room, from, entries);
         return reading;
       },
       undecided: () => {
@@ -124,18 +149,26 @@ export class Viewing {
         save();
       },
     };
-    return new Wall(this.pin.room, this.servers(deployment), statuses, ledger, {
-      read: (reading) => {
-        this.head = board.head();
-        this.took(reading);
-      },
+    const read = (reading: Reading) => {
+      this.head = board.head();
+      this.took(reading);
+    };
+    const wall = new Wall(this.pin.room, this.servers(deployment), statuses, ledger, {
+      read,
       alarm: (party, reason) => this.warn(deployment, party, reason),
       again: (epoch) => reader.again(epoch),
     });
+    return { wall, take: (entries) => read(ledger.read(entries)) };
   }
 
   protected took(reading: Reading): void {
     this.entries = [...this.entries, ...reading.entries];
+  }
+
+  private showLog(): void {
+    if (!this.hostLog) return;
+    this.log = JSON.parse(this.hostLog.view()) as LogView;
+    this.hosted();
   }
 
   /** Called whenever the hosts' log has grown. */
@@ -149,13 +182,14 @@ export class Viewing {
       fetch: (server: Deployment['operators'][number]['api'], from: number) => server.actions(this.pin.room, from),
       length: () => Number(log.length()),
       take: (actions: unknown[]) => {
+        const from = Number(log.length());
         try {
           log.read(JSON.stringify(actions));
         } finally {
           // What came before something wrong was right.
-          this.log = JSON.parse(log.view()) as LogView;
-          this.hosted();
+          this.showLog();
         }
+        if (this.keeps()) void this.kept.keep('actions', this.pin.room, from, actions);
       },
     };
     return new Follower(this.servers(deployment), statuses, source, (party, reason) => this.warn(deployment, party, reason));
@@ -164,5 +198,14 @@ export class Viewing {
   private warn(deployment: Deployment, party: number, reason: string): void {
     const server = deployment.operators[party]?.name ?? String(party);
     this.alarms = [...this.alarms, { server, reason }];
+  }
+}
+
+/** What was kept and does not verify any more is as good as nothing. */
+async function quietly(act: () => Promise<void>): Promise<void> {
+  try {
+    await act();
+  } catch {
+    // The servers give it anew.
   }
 }

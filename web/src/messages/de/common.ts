@@ -7,6 +7,12 @@ export const de: Common = {
   leave: 'Raum verlassen',
   loading: 'Wird geladen …',
 
+  page: {
+    kept: 'Dieser Server antwortet nicht. Die Seite ist die auf diesem Gerät aufbewahrte.',
+    newer: 'Es gibt eine neuere Fassung dieser Seite.',
+    update: 'Laden',
+  },
+
   refusal: {
     pageTitle: 'Dieser Teil der Seite ließ sich nicht laden',
     page: 'Der Server antwortet nicht, oder er hat eine neuere Seite als die hier geöffnete.',

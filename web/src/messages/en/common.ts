@@ -7,6 +7,12 @@ export const en = {
   leave: 'Leave the room',
   loading: 'Loading…',
 
+  page: {
+    kept: 'This server does not answer. The page is the one that this device has kept.',
+    newer: 'There is a newer version of this page.',
+    update: 'Load it',
+  },
+
   refusal: {
     pageTitle: 'This part of the page could not be loaded',
     page: 'The server does not answer, or it has a newer page than the one that is open here.',

@@ -1,0 +1,77 @@
+// The page without a network, and as it is kept on the device.
+
+import { strict as assert } from 'node:assert';
+import { appendFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { start } from './deployment.mjs';
+import { Visitor, launch } from './visitor.mjs';
+
+/** @type {Awaited<ReturnType<typeof start>>} */
+let deployment;
+/** @type {import('playwright-core').Browser} */
+let browser;
+
+before(async () => {
+  [deployment, browser] = await Promise.all([start(), launch()]);
+});
+
+after(async () => {
+  await browser?.close();
+  await deployment?.stop();
+});
+
+/** @param {Visitor} visitor */
+async function keepsThePage(visitor) {
+  await visitor.page.evaluate(async () => void (await navigator.serviceWorker.ready));
+}
+
+test('without a network the wall can be read, and what is written then is said later', async () => {
+  const links = await deployment.room('Stoa');
+  const [anna, ben] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
+  await Promise.all([anna.join(links[0] ?? ''), ben.join(links[1] ?? '')]);
+  await anna.takesPart();
+  await anna.say('While the sea is calm.');
+  await anna.reads('While the sea is calm.');
+  await keepsThePage(anna);
+
+  await anna.page.context().setOffline(true);
+  await anna.page.reload();
+  await anna.page.locator('[data-kept]').getByText('the one that this device has kept').waitFor();
+  await anna.page.getByText('No server answers. You see what this device has kept').waitFor();
+  await anna.reads('While the sea is calm.');
+  await anna.say('Written at sea.');
+  await anna.page.locator('[data-own]').getByText('Written at sea.').waitFor();
+  await anna.isAccessible();
+  await anna.picture('offline');
+  await anna.page.reload();
+  await anna.page.locator('[data-own]').getByText('Written at sea.').waitFor();
+
+  await anna.page.context().setOffline(false);
+  await Promise.all([anna.reads('Written at sea.'), ben.reads('Written at sea.')]);
+  await Promise.all([anna.leave(), ben.leave()]);
+});
+
+test('the page can be installed, and a newer one waits until the reader asks for it', async () => {
+  const visitor = await Visitor.arrive(browser);
+  await visitor.open(deployment.origins[0] ?? '');
+  await keepsThePage(visitor);
+  const session = await visitor.page.context().newCDPSession(visitor.page);
+  const { errors } = await session.send('Page.getAppManifest');
+  assert.deepEqual(errors, []);
+  const { installabilityErrors } = await session.send('Page.getInstallabilityErrors');
+  // A browser without a window keeps a private profile, where nothing is installed.
+  assert.deepEqual(installabilityErrors.filter(({ errorId }) => errorId !== 'in-incognito'), []);
+  await visitor.page.reload();
+  assert.equal(await visitor.page.locator('[data-newer]').count(), 0);
+  await appendFile(path.join(deployment.files, 'service-worker.js'), '\n// newer\n');
+  await visitor.page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.update());
+  await visitor.page.locator('[data-newer]').waitFor();
+  await visitor.isAccessible();
+  await Promise.all([visitor.page.waitForEvent('load'), visitor.page.getByRole('button', { name: 'Load it' }).click()]);
+  await visitor.page.getByRole('heading', { level: 1 }).waitFor();
+  assert.equal(await visitor.page.locator('[data-newer]').count(), 0);
+  assert.deepEqual(visitor.complaints, []);
+  await visitor.leave();
+});
