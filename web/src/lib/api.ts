@@ -130,7 +130,7 @@ export class HttpServer implements Server {
     });
   }
 
-  private async ask(path: string, init: RequestInit = {}, patience = PATIENCE): Promise<string> {
+  protected async ask(path: string, init: RequestInit = {}, patience = PATIENCE): Promise<string> {
     const limit = AbortSignal.timeout(patience);
     const signal = init.signal ? AbortSignal.any([init.signal, limit]) : limit;
     const options: RequestInit = { cache: 'no-store', credentials: 'omit', ...init, signal };

@@ -9,7 +9,7 @@ export type Params = Readonly<Record<string, string>>;
 export interface Route {
   /** Matched against the address from its `#` on; named groups become the page's `params`. */
   pattern: RegExp;
-  load(): Promise<{ default: Component<{ params: Params }> }>;
+  load(): Promise<{ default: Component<{ params: Params }> | Component }>;
   /** The masthead offers to leave. */
   leave?: true;
   /** Shown alone, without the masthead: for a projector. */
@@ -24,6 +24,9 @@ const SEED = '(?<seed>[A-Za-z0-9_-]{43})';
 export const ROUTES: readonly [...Route[], Route] = [
   { pattern: /^(#\/?)?$/, load: () => import('../areas/start/Page.svelte') },
   { pattern: new RegExp(`^#/room/${ROOM}(/${SEED})?$`), load: () => import('../areas/room/Page.svelte'), leave: true },
+  { pattern: /^#\/create$/, load: () => import('../areas/create/Page.svelte'), leave: true },
+  { pattern: new RegExp(`^#/host/${ROOM}/${SEED}$`), load: () => import('../areas/host/Page.svelte'), leave: true },
+  { pattern: new RegExp(`^#/projector/${ROOM}$`), load: () => import('../areas/projector/Page.svelte'), bare: true },
   { pattern: /^(?<broken>.*)$/s, load: () => import('../areas/start/Page.svelte') },
 ];
 

@@ -11,3 +11,6 @@ export function duration(seconds: number): string {
 
 /** Eine Aufzählung, wie man sie spricht: a, b und c. */
 export const spoken = (words: string[]) => new Intl.ListFormat('de').format(words);
+
+/** Die Uhrzeit auf die Sekunde. */
+export const clock = (at: number) => new Date(at).toLocaleTimeString('de');

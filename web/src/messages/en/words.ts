@@ -11,3 +11,6 @@ export function duration(seconds: number): string {
 
 /** A list as it is spoken: a, b and c. */
 export const spoken = (words: string[]) => new Intl.ListFormat('en-GB').format(words);
+
+/** The time of day, to the second. */
+export const clock = (at: number) => new Date(at).toLocaleTimeString('en-GB');

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+
+import type { Policy } from '../../lib/hosting';
+import { KIND_NAMES, isAsAsked, mostMinimum, newRoom, payloadOf, sizeOf, usual } from './settings';
+
+const wide: Policy = { create: 'anyone', limits: { payload: [32, 4096], capacity: [3, 4096], seconds: [1, 604_800] } };
+const narrow: Policy = { create: 'anyone', limits: { payload: [32, 128], capacity: [3, 6], seconds: [60, 600] } };
+
+test('a row holds the longest message, and is never smaller than it must be', () => {
+  for (const size of [1, 30, 254, 255, 1000]) {
+    const payload = payloadOf(size);
+    expect(payload % 8).toBe(0);
+    expect(sizeOf(payload)).toBeGreaterThanOrEqual(size);
+    expect(sizeOf(payload - 8)).toBeLessThan(size);
+  }
+});
+
+test('the usual settings keep the limits of the servers', () => {
+  for (const policy of [wide, narrow]) {
+    for (const kind of KIND_NAMES) {
+      const { size, seconds, capacity, minimum } = usual(kind, policy);
+      const inside = (value: number, [least, most]: readonly [number, number]) => value >= least && value <= most;
+      expect(inside(payloadOf(size), policy.limits.payload)).toBe(true);
+      expect(inside(seconds, policy.limits.seconds)).toBe(true);
+      expect(inside(capacity, policy.limits.capacity)).toBe(true);
+      expect(minimum).toBeGreaterThan(0);
+      expect(minimum).toBeLessThanOrEqual(mostMinimum(capacity));
+    }
+  }
+});
+
+test('a server that opens another room than the one asked for is found out', () => {
+  const room = newRoom('Agora', 'for all', 'ab', { ...usual('vote', wide), retention: null });
+  const descriptor = { ...room, engine: 'ruffle', nonce: [1] };
+  expect(isAsAsked(JSON.stringify(descriptor), room)).toBe(true);
+  const { retention_days: _, ...withoutRetention } = descriptor;
+  expect(isAsAsked(JSON.stringify(withoutRetention), room)).toBe(true);
+  for (const change of [{ host: 'cd' }, { admission: 'open' }, { minimum: 1 }, { retention_days: 3 }, { mode: 'robust' }]) {
+    expect(isAsAsked(JSON.stringify({ ...descriptor, ...change }), room), JSON.stringify(change)).toBe(false);
+  }
+});

@@ -1,0 +1,79 @@
+// What a host decides about a room, and what the servers allow.
+
+import type { NewRoom, Policy, Range } from '../../lib/hosting';
+
+/** What a room is opened for: decides about everything that is not changed by hand. */
+export type Kind = 'lecture' | 'team' | 'vote';
+
+/** How people get in. The last two are the same to the servers. */
+export type Entry = 'open' | 'invited' | 'listed';
+
+export interface Settings {
+  entry: Entry;
+  /** Bytes of the longest message. */
+  size: number;
+  seconds: number;
+  capacity: number;
+  minimum: number;
+  mode: 'fair' | 'robust';
+  /** Days after which texts are erased; `null` keeps them. */
+  retention: number | null;
+}
+
+/** A lecture and a vote have tables of one size, so that what the servers have prepared for one serves the other. */
+const KINDS: Record<Kind, Settings> = {
+  lecture: { entry: 'open', size: 254, seconds: 20, capacity: 192, minimum: 5, mode: 'fair', retention: 30 },
+  team: { entry: 'invited', size: 1022, seconds: 60, capacity: 48, minimum: 3, mode: 'fair', retention: 90 },
+  vote: { entry: 'invited', size: 254, seconds: 30, capacity: 192, minimum: 5, mode: 'fair', retention: 30 },
+};
+
+export const KIND_NAMES: readonly Kind[] = ['lecture', 'team', 'vote'];
+export const RETENTIONS: readonly (number | null)[] = [1, 7, 30, 90, 365, null];
+
+/** Bytes of a row that a text cannot use. */
+const FRAME = 2;
+
+const within = (value: number, [least, most]: Range) => Math.min(most, Math.max(least, value));
+
+/** What a row must hold for messages of `size` bytes: whole words of eight bytes. */
+export function payloadOf(size: number): number {
+  return Math.ceil((size + FRAME) / 8) * 8;
+}
+
+/** Bytes of the longest message in rows of that size. */
+export const sizeOf = (payload: number) => payload - FRAME;
+
+/** The greatest minimum that a room with so many places may have. */
+export const mostMinimum = (capacity: number) => Math.floor(capacity / 3) * 2;
+
+/** The usual settings for a purpose, as far as the servers allow them. */
+export function usual(kind: Kind, { limits }: Policy): Settings {
+  const settings = KINDS[kind];
+  const capacity = within(settings.capacity, limits.capacity);
+  return {
+    ...settings,
+    capacity,
+    size: sizeOf(within(payloadOf(settings.size), limits.payload)),
+    seconds: within(settings.seconds, limits.seconds),
+    minimum: Math.max(1, Math.min(settings.minimum, mostMinimum(capacity))),
+  };
+}
+
+export function newRoom(name: string, purpose: string, host: string, settings: Settings): NewRoom {
+  const { entry, size, retention, ...rest } = settings;
+  return {
+    ...rest,
+    name,
+    purpose,
+    host,
+    admission: entry === 'open' ? 'open' : 'members',
+    retention_days: retention,
+    payload: payloadOf(size),
+  };
+}
+
+/** Whether a descriptor (JSON) is of the room that was asked for. */
+export function isAsAsked(descriptor: string, room: NewRoom): boolean {
+  const found = JSON.parse(descriptor) as Record<string, unknown>;
+  return Object.entries(room).every(([field, value]) => (found[field] ?? null) === value);
+}

@@ -1,0 +1,131 @@
+// A host's own actions: signed on this device, put at the end of the log, and put there again when somebody was first.
+
+import { Problem } from './api';
+import type { Clock } from './clock';
+import type { DeviceKey, HostLog } from './cryptography';
+import type { PollForm } from './hostlog';
+import type { ActionServer } from './hosting';
+
+/** A message on the board. */
+export interface Target {
+  epoch: number;
+  index: number;
+}
+
+/** What a host does, as it is signed. */
+export type Deed =
+  | { hide: { target: Target; hidden: boolean } }
+  | { approve: { target: Target; approved: boolean } }
+  | { pin: { target: Target; pinned: boolean } }
+  | { answer: { target: Target; answered: boolean } }
+  | { group: { target: Target; group: string | null } }
+  | { erase: { target: Target } }
+  | { poll: { poll: { question: string; form: PollForm; epoch: number } } }
+  | { withdraw: { poll: number } }
+  | { host: { key: string; name: string; active: boolean } }
+  | { admit: { keys: string[] } }
+  | { dismiss: { keys: string[] } }
+  | { moderate: { on: boolean } }
+  | 'close'
+  | 'erase-all';
+
+/** The part of the host log that is used. */
+export type Log = Pick<HostLog, 'length' | 'read' | 'act'>;
+
+/** Attempts to find the end of the log before giving up. */
+const ATTEMPTS = 6;
+/** Milliseconds before another attempt when no server could be reached. */
+const PAUSE = 700;
+
+/** Signs in the name of one host and hands in, one action after the other. */
+export class Actor {
+  private queue: Promise<unknown> = Promise.resolve();
+  /** The server that took the last action: the one that puts all of them in order. */
+  private scheduler = 0;
+
+  constructor(
+    private readonly room: string,
+    private readonly servers: ActionServer[],
+    private readonly log: Log,
+    private readonly key: DeviceKey,
+    private readonly clock: Clock,
+    /** Called when the log has grown. */
+    private readonly grown: () => void,
+  ) {}
+
+  /**
+   * Does something; resolves when it is in the log. `deed` is asked anew at every attempt. Throws what the servers or the
+   * rules of the log have against it.
+   */
+  act(deed: () => Deed): Promise<void> {
+    const done = this.queue.then(() => this.attempt(deed));
+    this.queue = done.catch(() => undefined);
+    return done;
+  }
+
+  private async attempt(deed: () => Deed): Promise<void> {
+    let failure: unknown;
+    for (let tries = 0; tries < ATTEMPTS; tries++) {
+      const number = Number(this.log.length());
+      const signed = this.log.act(this.key, BigInt(Math.floor(this.clock.now() / 1000)), JSON.stringify(deed()));
+      try {
+        await this.handIn(signed);
+        this.take([JSON.parse(signed)], number);
+        return;
+      } catch (error) {
+        failure = error;
+        const status = error instanceof Problem ? error.status : 503;
+        // What a server refuses for another reason it refuses again.
+        if (status !== 409 && status < 429) throw error;
+        if (await this.foundAfter(number, signed)) return;
+        if (status !== 409) await this.clock.sleep(PAUSE, new AbortController().signal);
+      }
+    }
+    throw failure;
+  }
+
+  /** Gives the action to the server that puts all in order; the others only name it. */
+  private async handIn(signed: string): Promise<void> {
+    let failure: unknown;
+    for (let step = 0; step < this.servers.length; step++) {
+      const party = (this.scheduler + step) % this.servers.length;
+      try {
+        await this.servers[party]?.act(this.room, signed);
+        this.scheduler = party;
+        return;
+      } catch (error) {
+        const misdirected = error instanceof Problem && error.status === 421;
+        if (error instanceof Problem && !misdirected) {
+          this.scheduler = party;
+          throw error;
+        }
+        // That another server is not the right one says less than that the right one is silent.
+        if (failure === undefined || !misdirected) failure = error;
+      }
+    }
+    throw failure;
+  }
+
+  /** Reads on from action `number`; whether that one is ours, taken though its acknowledgement was lost. */
+  private async foundAfter(number: number, signed: string): Promise<boolean> {
+    const actions = await this.servers[this.scheduler]?.actions(this.room, number).catch(() => []);
+    if (!actions?.length) return false;
+    this.take(actions, number);
+    return signatureOf(actions[0]) === signatureOf(JSON.parse(signed));
+  }
+
+  /** Takes actions of which the first has this number, as far as they are new. */
+  private take(actions: unknown[], number: number): void {
+    const fresh = actions.slice(Number(this.log.length()) - number);
+    if (fresh.length === 0) return;
+    try {
+      this.log.read(JSON.stringify(fresh));
+    } finally {
+      this.grown();
+    }
+  }
+}
+
+function signatureOf(action: unknown): unknown {
+  return typeof action === 'object' && action !== null && 'signature' in action ? JSON.stringify(action.signature) : undefined;
+}

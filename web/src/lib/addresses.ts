@@ -1,0 +1,16 @@
+// The addresses of a room's pages, as they are shared.
+
+import type { Pin } from './deployment';
+
+const path = ({ room, servers }: Pin) => `${room}/${servers}`;
+
+/** Where people take part; with the seed of an invitation, one person. */
+export const roomLink = (origin: string, pin: Pin, seed?: string) => `${origin}/#/room/${path(pin)}${seed ? `/${seed}` : ''}`;
+
+/** Where a host acts. Whoever has it is host. */
+export const hostLink = (origin: string, pin: Pin, seed: string) => `${origin}/#/host/${path(pin)}/${seed}`;
+
+export const projectorLink = (origin: string, pin: Pin) => `${origin}/#/projector/${path(pin)}`;
+
+/** An address as it is read aloud: without the scheme. */
+export const spokenOrigin = (origin: string) => origin.replace(/^https?:\/\//, '');

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+
+import { EMPTY_LOG, type Marks } from './hostlog';
+import { groupsOf, matches, messagesOf, projected, type Filter } from './moderation';
+
+const entry = (epoch: number, messages: string[], indices = messages.map((_, index) => index)) => ({ epoch, accepted: 5, signers: [0, 1], messages, indices, erased: [] as number[], ballots: 0 });
+const mark = (epoch: number, index: number, marks: Partial<Marks>): Marks => ({
+  epoch, index, hidden: false, approved: false, pinned: false, answered: false, erased: false, group: null, ...marks,
+});
+const log = {
+  ...EMPTY_LOG,
+  marks: [
+    mark(1, 0, { answered: true }),
+    mark(1, 3, { hidden: true, approved: true }),
+    mark(2, 0, { pinned: true, approved: true, group: 'bread' }),
+    mark(2, 1, { erased: true }),
+  ],
+};
+const messages = messagesOf([entry(1, ['answered', 'hidden'], [0, 3]), entry(2, ['pinned', 'erased', 'new'])], log);
+const texts = (filter: Filter, group: string | null = null, words = '') =>
+  messages.filter((message) => matches(message, filter, group, words)).map(({ text }) => text);
+
+test('messages are named by their place among everything that the epoch published', () => {
+  expect(messages.map(({ id }) => id)).toEqual(['2/0', '2/1', '2/2', '1/0', '1/3']);
+  expect(messages.find(({ id }) => id === '1/3')?.text).toBe('hidden');
+});
+
+test('what was erased shows no text, though this page has read it before', () => {
+  expect(messages.find(({ id }) => id === '2/1')?.text).toBeNull();
+});
+
+test('each filter shows its messages', () => {
+  expect(texts('new')).toEqual(['new']);
+  expect(texts('unanswered')).toEqual(['pinned', 'new']);
+  expect(texts('answered')).toEqual(['answered']);
+  expect(texts('pinned')).toEqual(['pinned']);
+  expect(texts('hidden')).toEqual(['hidden']);
+  expect(texts('all', 'bread')).toEqual(['pinned']);
+  expect(texts('all', null, 'ANSW')).toEqual(['answered']);
+  expect(groupsOf(messages)).toEqual(['bread']);
+});
+
+test('a projector shows nothing hidden or erased, and in a moderated room only what was approved', () => {
+  expect(projected(messages, false).map(({ text }) => text)).toEqual(['pinned', 'new', 'answered']);
+  expect(projected(messages, true).map(({ text }) => text)).toEqual(['pinned']);
+});

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+
+import type { Poll, Tally } from './hostlog';
+import { barsOf, epochOf, meanOf, phaseOf, sealsAt, wordsOf } from './polls';
+import type { Report } from './statuses';
+
+const poll: Poll = { number: 4, question: 'When?', form: 'text', epoch: 9, withdrawn: false };
+const tally: Tally = { answers: 4, votes: [3, 1, 0], texts: [], invalid: 0 };
+const choice = { choice: { options: ['now', 'later', 'never'], several: false } };
+
+function report(last: number, outcome: string, collecting: number, mixing: number[] = []): Report {
+  const epoch = { number: collecting, phase: 'collecting' as const, closes_in_ms: 1, assigned: 0, submitted: 0 };
+  const status = { version: 1, epoch, mixing: mixing.map((number) => ({ number })), last: { number: last, outcome, detail: '' }, present: [], board_length: 0 };
+  return { reachable: true, status: { ...status, actions: 0 }, sealsAt: null };
+}
+
+test('people get at least the time that the host wants to give them', () => {
+  expect(epochOf(5, 30, 10)).toBe(9);
+  expect(epochOf(5, 31, 10)).toBe(10);
+  expect(epochOf(5, 0, 3600)).toBe(6);
+  for (const wanted of [1, 29, 60]) {
+    // Even if the epoch that collects is sealed at this moment.
+    expect((epochOf(5, wanted, 10) - 5) * 10).toBeGreaterThanOrEqual(wanted);
+  }
+});
+
+test('the time of the sealing is counted on from the epoch that collects', () => {
+  expect(sealsAt(9, { number: 9, sealsAt: 1_000 }, 10)).toBe(1_000);
+  expect(sealsAt(11, { number: 9, sealsAt: 1_000 }, 10)).toBe(21_000);
+  expect(sealsAt(9, { number: 9, sealsAt: null }, 10)).toBeNull();
+  expect(sealsAt(8, { number: 9, sealsAt: 1_000 }, 10)).toBeNull();
+});
+
+test('a poll goes from open over counting to counted', () => {
+  const at = (collecting: number | null, boards: number[], reports: Report[] = []) =>
+    phaseOf(poll, { collecting, boards: boards.map((epoch) => ({ epoch })), reports });
+  expect(at(7, [6])).toBe('open');
+  expect(at(9, [8])).toBe('open');
+  expect(at(10, [8])).toBe('counting');
+  expect(at(10, [8, 9])).toBe('counted');
+  expect(phaseOf({ ...poll, withdrawn: true }, { collecting: 10, boards: [{ epoch: 9 }], reports: [] })).toBe('withdrawn');
+});
+
+test('a poll is lost when the board has passed its epoch, or when two servers say so', () => {
+  const at = (boards: number[], reports: Report[]) =>
+    phaseOf(poll, { collecting: 11, boards: boards.map((epoch) => ({ epoch })), reports });
+  expect(at([8, 10], [])).toBe('lost');
+  const failed = report(9, 'too-few', 10);
+  expect(at([8], [failed])).toBe('counting');
+  expect(at([8], [failed, report(9, 'published', 10)])).toBe('counting');
+  expect(at([8], [failed, report(9, 'too-few', 10, [9])])).toBe('counting');
+  expect(at([8], [failed, report(10, 'published', 11)])).toBe('lost');
+});
+
+test('a chart shows shares of those who answered', () => {
+  expect(barsOf(choice, tally)).toEqual([
+    { label: 'now', votes: 3, share: 0.75, top: true },
+    { label: 'later', votes: 1, share: 0.25, top: false },
+    { label: 'never', votes: 0, share: 0, top: false },
+  ]);
+  const nobody = { ...tally, answers: 0, votes: [0, 0, 0] };
+  expect(barsOf(choice, nobody).every(({ share, top }) => share === 0 && !top)).toBe(true);
+});
+
+test('a rating has a mean, other polls have none', () => {
+  expect(meanOf({ rating: { highest: 3 } }, tally)).toBe(1.25);
+  expect(meanOf({ rating: { highest: 3 } }, { ...tally, answers: 0 })).toBeNull();
+  expect(meanOf(choice, tally)).toBeNull();
+});
+
+test('equal words are counted together', () => {
+  const words = wordsOf({ ...tally, votes: [], texts: ['Bread', 'wine', ' bread '] });
+  expect(words).toEqual([
+    { words: 'Bread', times: 2 },
+    { words: 'wine', times: 1 },
+  ]);
+});

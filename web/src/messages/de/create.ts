@@ -1,0 +1,91 @@
+import type { Create } from '../en/create';
+import { duration, several } from './words';
+
+const people = (n: number) => several(n, 'Person', 'Personen');
+
+export const de: Create = {
+  title: 'Einen Raum eröffnen',
+  lead: 'Du leitest ihn. Dein Schlüssel entsteht auf diesem Gerät; kein Server bekommt ihn je zu sehen.',
+  loading: 'Der Server wird gefragt, was er erlaubt …',
+
+  kindTitle: 'Wofür ist er?',
+  kinds: {
+    lecture: ['Fragen in einer Vorlesung', 'Wer den Link hat, fragt. Du antwortest, heftest an und ordnest.'],
+    team: ['Rückmeldungen im Team', 'Längere Nachrichten, mehr Zeit, ein Link für jedes Mitglied.'],
+    vote: ['Eine Abstimmung', 'Ein Link für jede Person; so stimmt niemand zweimal ab.'],
+  },
+
+  name: 'Name des Raums',
+  nameHint: 'Alle sehen ihn.',
+  purpose: 'Worum es geht',
+  purposeHint: 'Ein, zwei Sätze für alle, die beitreten. Das Feld kann leer bleiben.',
+  code: 'Eröffnungscode',
+  codeHint: 'Du bekommst ihn von denen, die die Server betreiben. Er wird beim Eröffnen gesendet und nicht aufbewahrt.',
+  adminHint: 'Hier eröffnen nur die Betreiber der Server Räume; gefragt ist ihr Token. Er wird beim Eröffnen gesendet und nicht aufbewahrt.',
+
+  who: {
+    title: 'Wer darf teilnehmen?',
+    open: ['Wer den Link hat', 'Am einfachsten. Aber eine Person mit zehn Geräten zählt zehnmal: in Umfragen und in der Menge, in der sich andere verbergen.'],
+    invited: ['Wer einen Einladungslink hat', 'Du machst einen Link für jede Person. Ein Link ist eine Stimme und ein Platz in einer Epoche.'],
+    listed: ['Mitglieder auf einer Liste', 'Die Leute schicken dir den Schlüssel, den ihr Gerät zeigt. Am stärksten: Niemand sonst, auch du nicht, hat je ihre Schlüssel.'],
+  },
+
+  settings: {
+    title: 'Einstellungen',
+    change: 'Einstellungen ändern',
+    summary: (bytes: number, seconds: number, minimum: number, days: number | null) =>
+      `Nachrichten von bis zu ${bytes} Bytes. Alle ${duration(seconds)} werden sie gemischt und veröffentlicht, wenn mindestens ${people(minimum)} teilgenommen haben. ${days === null ? 'Was gesagt wurde, bleibt.' : `Was gesagt wurde, wird nach ${several(days, 'Tag', 'Tagen')} gelöscht.`}`,
+    size: 'Längste Nachricht, in Bytes',
+    sizeHint: (bytes: number) => `Ein einfacher Buchstabe ist ein Byte, ein Umlaut zwei, ein Emoji vier. Der Raum fasst ${bytes}. Längere Nachrichten kosten die Server mehr.`,
+    seconds: 'Länge einer Epoche, in Sekunden',
+    secondsHint: (seconds: number) => `${duration(seconds)}. Die Nachrichten einer Epoche erscheinen zusammen, in einer Reihenfolge, die niemand kennt. Längere Epochen verbergen besser, kürzere sind lebhafter.`,
+    capacity: 'Plätze in einer Epoche',
+    capacityHint: (most: number) => `So viele nehmen höchstens gleichzeitig teil. Nimm mehr, als du erwartest; sonst müssten bei Andrang alle über ${people(most)} hinaus warten.`,
+    minimum: 'Mindestzahl, in der man sich verbirgt',
+    minimumHint: 'Eine Epoche mit weniger wird nicht veröffentlicht; ihre Nachrichten warten. Die Teilnehmer irgendeines einzelnen Servers zählen nicht, denn dieser könnte sie erfunden haben.',
+    range: (least: number, most: number) => `${least} bis ${most}`,
+    mode: {
+      title: 'Wenn ein Server beim Betrügen ertappt wird',
+      fair: ['Anhalten (fair)', 'Die Epoche endet ohne Ergebnis, und nichts daraus wird enthüllt. Die Nachrichten kommen in die nächste. Ein betrügender Server kann den Raum aufhalten, aber nie hineinsehen.'],
+      robust: ['Weitermachen (robust)', 'Ein Server, der sich als ehrlich erwiesen hat, beendet die Epoche allein. Der Raum lässt sich nicht aufhalten, doch dieser Server erfährt, wer in dieser einen Epoche was geschrieben hat.'],
+    },
+    retention: 'Was gesagt wurde, wird gelöscht nach',
+    keeps: 'nie',
+    days: (n: number) => several(n, 'Tag', 'Tagen'),
+    retentionHint: 'Die Server löschen die Texte. Fingerabdrücke bleiben, damit sich die Aufzeichnung noch prüfen lässt.',
+  },
+
+  limits: {
+    title: 'Was keine Einstellung verhindert',
+    sybils: {
+      open: 'Erfundene Teilnehmer: In einem offenen Raum kann eine Person oder ein Server Teilnehmer erfinden. Die Zahl neben jeder Nachricht verspricht dann mehr, als sie hält. Die Mindestzahl oben lässt die Teilnehmer irgendeines einzelnen Servers aus; gegen Leute mit vielen Geräten helfen Einladungslinks oder eine Liste.',
+      members: 'Erfundene Teilnehmer: Hier zählt jeder Schlüssel einmal, und du bestimmst, welche. Wer die Links verteilt, entscheidet, wer echt ist; niemand sonst kann Teilnehmer hinzufügen.',
+    },
+    intersection:
+      'Vergleich von Epochen: Wer sieht, wer wann teilnimmt und welche Nachrichten wann erscheinen, kann mit der Zeit eingrenzen, wer sie schrieb. Dagegen geben offene Seiten fortwährend leere Nachrichten ab; Sprechen und Schweigen sehen gleich aus. Es hilft, wenn alle bis zum Ende bleiben und die Epochen lang sind.',
+    links: 'Einladungslinks: Bis sie geöffnet werden, sind sie auch in deiner Hand. Verteile sie zufällig und behalte keine Kopien, oder nimm die Liste.',
+  },
+
+  submit: 'Raum eröffnen',
+  opening: 'Der Raum wird eröffnet …',
+  failed: (reason: string) => `Der Raum wurde nicht eröffnet: ${reason}.`,
+  altered: 'der Server hat einen anderen Raum eröffnet als den verlangten; benutze ihn nicht',
+  unreachable: 'der Raum wurde eröffnet, aber dieser Server zeigt ihn noch nicht; versuche es in einer Minute noch einmal',
+
+  done: {
+    title: (name: string) => `„${name}“ ist eröffnet`,
+    hostTitle: 'Bewahre den Leitungslink auf',
+    host: 'Wer diesen Link hat, leitet den Raum: Er enthält deinen Schlüssel. Niemand kann dir einen neuen geben. Sichere ihn, bevor du weitergehst.',
+    shareTitle: 'Lade Leute ein',
+    membersFirst: 'Noch ist niemand zugelassen. Mache die Einladungen auf der Leitungsseite.',
+    open: 'Zur Leitungsseite',
+    trust: (origin: string) =>
+      `Die Links nennen die Schlüssel der Server so, wie ${origin} sie diesem Gerät gezeigt hat. Vor etwas Wichtigem vergleiche den letzten Teil des Raumlinks mit dem, was die Betreiber der Server sagen.`,
+  },
+
+  mine: {
+    title: 'Räume, die du von diesem Browser aus leitest',
+    forget: (name: string) => `„${name}“ hier vergessen`,
+    forgotten: 'In diesem Browser vergessen. Der Leitungslink öffnet den Raum weiterhin.',
+  },
+};

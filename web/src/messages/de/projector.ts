@@ -1,0 +1,42 @@
+import type { Projector } from '../en/projector';
+import { duration, several } from './words';
+
+export const de: Projector = {
+  connecting: 'Die Schlüssel der Server werden mit dem Link verglichen …',
+  join: 'Mach mit',
+  at: (origin: string) => `Scanne, oder gib den Code ein: ${origin}`,
+  qr: 'QR-Code mit dem Link zum Raum',
+  members: 'Für Mitglieder mit Einladung. Andere lesen mit.',
+  present: (n: number) => several(n, 'Person', 'Personen'),
+  presentHint: 'nehmen teil: Unter so vielen verbirgt sich jede',
+  epoch: (n: number) => `Epoche ${n}`,
+  seals: (seconds: number) => `versiegelt in ${duration(seconds)}`,
+  sealing: 'wird versiegelt',
+  company: 'wartet auf mehr Leute',
+  stock: 'Server bereiten Masken vor',
+  unknown: 'kein Server antwortet',
+  closed: 'Dieser Raum ist geschlossen.',
+  pinned: 'angeheftet',
+  answered: 'beantwortet',
+  newest: 'neu',
+  among: (n: number) => `unter ${n}`,
+  empty: 'Noch ist nichts veröffentlicht.',
+  emptyHint: 'Was ihr schreibt, erscheint hier zusammen mit dem der anderen, in einer Reihenfolge, die niemand kennt.',
+  hidden: (n: number) => `${several(n, 'Nachricht', 'Nachrichten')} von der Leitung verborgen`,
+  poll: 'Umfrage',
+  answerNow: 'Antworte auf deinem Gerät',
+  wordsConcealed: 'Antworten in Worten liest zuerst die Leitung.',
+  announce: (n: number) => several(n, 'neue Nachricht', 'neue Nachrichten'),
+
+  controls: {
+    label: 'Leinwand',
+    full: 'Ganzer Bildschirm',
+    window: 'Ganzen Bildschirm verlassen',
+    show: 'Zeigen',
+    automatic: 'Umfrage und Wand',
+    wall: 'Nur die Wand',
+    poll: 'Nur die Umfrage',
+    larger: 'Größere Schrift',
+    smaller: 'Kleinere Schrift',
+  },
+};

@@ -1,0 +1,94 @@
+// Opening a room.
+
+import { duration, several } from './words';
+
+const people = (n: number) => several(n, 'person', 'people');
+
+export const en = {
+  title: 'Open a room',
+  lead: 'You become its host. Your key is made on this device, and no server ever sees it.',
+  loading: 'Asking the server what it allows…',
+
+  kindTitle: 'What is it for?',
+  kinds: {
+    lecture: ['Questions in a lecture', 'Anybody with the link asks. You answer, pin and group.'],
+    team: ['Feedback in a team', 'Longer messages, more time, one link for each member.'],
+    vote: ['A vote', 'One link for each person, so that nobody votes twice.'],
+  },
+
+  name: 'Name of the room',
+  nameHint: 'Everybody sees it.',
+  purpose: 'What it is about',
+  purposeHint: 'A sentence or two, shown to whoever joins. It can be left empty.',
+  code: 'Creation code',
+  codeHint: 'You get it from those who run the servers. It is sent when the room is opened, and is not kept.',
+  adminHint: 'Here only those who run the servers open rooms: this is their token. It is sent when the room is opened, and is not kept.',
+
+  who: {
+    title: 'Who may take part?',
+    open: ['Whoever has the link', 'Easiest. But one person with ten devices counts ten times: in polls, and in the number that others hide among.'],
+    invited: ['Whoever has an invitation link', 'You make one link for each person. One link is one vote and one place in an epoch.'],
+    listed: ['Members on a list', 'People send you the key that their device shows. Strongest: nobody else, not even you, ever has their keys.'],
+  },
+
+  settings: {
+    title: 'Settings',
+    change: 'Change the settings',
+    summary: (bytes: number, seconds: number, minimum: number, days: number | null) =>
+      `Messages of up to ${bytes} bytes. Every ${duration(seconds)} they are shuffled and published, if at least ${people(minimum)} took part. ${days === null ? 'What was said stays.' : `What was said is erased after ${duration(days * 86_400)}.`}`,
+    size: 'Longest message, in bytes',
+    sizeHint: (bytes: number) => `A plain letter is one byte, a letter with an accent two, an emoji four. The room takes ${bytes}. Longer messages cost the servers more.`,
+    seconds: 'Length of an epoch, in seconds',
+    secondsHint: (seconds: number) => `${duration(seconds)}. Messages of one epoch appear together, in an order nobody knows. Longer epochs hide better, shorter ones feel livelier.`,
+    capacity: 'Places in an epoch',
+    capacityHint: (most: number) => `At most so many people take part at the same time. Take more than you expect: ${people(most)} would be told to wait otherwise.`,
+    minimum: 'Least number to hide among',
+    minimumHint: 'An epoch with fewer is not published; its messages wait. Participants of any one server are not counted, since that server may have invented them.',
+    range: (least: number, most: number) => `${least} to ${most}`,
+    mode: {
+      title: 'If a server is caught cheating',
+      fair: ['Stop (fair)', 'The epoch ends without a result and nothing of it is revealed. The messages go into the next one. A cheating server can hold the room up, but never look in.'],
+      robust: ['Go on (robust)', 'A server that has proved honest finishes the epoch alone. The room cannot be held up, but that server learns who wrote what in this one epoch.'],
+    },
+    retention: 'What was said is erased after',
+    keeps: 'never',
+    days: (n: number) => several(n, 'day', 'days'),
+    retentionHint: 'The servers erase the texts. Fingerprints stay, so that the record can still be checked.',
+  },
+
+  limits: {
+    title: 'What no setting prevents',
+    sybils: {
+      open: 'Made-up participants: with an open room, one person or one server can invent participants. The number shown beside each message then promises more than it holds. The least number above does not count any one server’s participants; against people with many devices, take invitation links or a list.',
+      members: 'Made-up participants: here each key counts once and you decide which ones. Whoever hands out the links decides who is real; nobody else can add participants.',
+    },
+    intersection:
+      'Comparing epochs: whoever sees who takes part when, and which messages appear when, can narrow down who wrote them over time. Against it, open pages hand in empty messages all the time, so that speaking and silence look alike. It helps if people stay until the end, and if epochs are long.',
+    links: 'Invitation links: until they are opened, the links are also in your hands. Hand them out at random, keep no copies, or take the list.',
+  },
+
+  submit: 'Open the room',
+  opening: 'Opening the room…',
+  failed: (reason: string) => `The room was not opened: ${reason}.`,
+  altered: 'the server opened another room than the one that was asked for; do not use it',
+  unreachable: 'the room was opened, but this server does not show it yet; try again in a minute',
+
+  done: {
+    title: (name: string) => `“${name}” is open`,
+    hostTitle: 'Keep the host link',
+    host: 'Whoever has this link is host: it carries your key. Nobody can give you a new one. Save it before you go on.',
+    shareTitle: 'Invite people',
+    membersFirst: 'Nobody is admitted yet. Make the invitations on the host’s page.',
+    open: 'Go to the host’s page',
+    trust: (origin: string) =>
+      `The links name the keys of the servers as ${origin} showed them to this device. Before something that matters, compare the last part of the room’s link with what the people say who run the servers.`,
+  },
+
+  mine: {
+    title: 'Rooms that you host from this browser',
+    forget: (name: string) => `Forget “${name}” here`,
+    forgotten: 'Forgotten in this browser. The host link still opens it.',
+  },
+};
+
+export type Create = typeof en;

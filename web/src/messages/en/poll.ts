@@ -1,0 +1,37 @@
+// Polls, wherever they are shown.
+
+import { clock, duration, several } from './words';
+
+export const en = {
+  result: 'Result',
+  option: 'Answer',
+  votes: 'Votes',
+  share: 'Share',
+  answers: (n: number) => several(n, 'answer', 'answers'),
+  nobody: 'Nobody answered.',
+  percent: (share: number) => `${Math.round(share * 100)} %`,
+  times: (n: number) => `${n} times`,
+  average: (mean: number, highest: number) => `on average ${mean.toLocaleString('en', { maximumFractionDigits: 1 })} of ${highest}`,
+  severalChosen: 'Several answers could be chosen.',
+  invalid: (n: number) => `${several(n, 'ballot was', 'ballots were')} invalid.`,
+  kind: {
+    one: 'One answer',
+    several: 'Several answers',
+    rating: (highest: number) => `1 to ${highest}`,
+    text: 'A few words',
+  },
+  state: {
+    soon: (seconds: number) => `Answers are sealed in ${duration(seconds)}`,
+    sealing: 'The answers are being sealed',
+    company: 'Waiting until enough take part, at more than one server',
+    counting: 'Sealed. The servers shuffle the answers',
+    counted: 'Counted',
+    lost: 'The epoch ended without a result. Nothing of it was revealed.',
+    withdrawn: 'Withdrawn',
+    open: 'Answers are collected',
+  },
+  epoch: (epoch: number) => `sealed in epoch ${epoch}`,
+  until: (at: number) => `until about ${clock(at)}`,
+};
+
+export type Poll = typeof en;

@@ -1,0 +1,45 @@
+// The projector view.
+
+import { duration, several } from './words';
+
+export const en = {
+  connecting: 'Comparing the servers’ keys with the link…',
+  join: 'Join in',
+  at: (origin: string) => `Scan, or type the code at ${origin}`,
+  qr: 'QR code with the link to the room',
+  members: 'For members with an invitation. Others read along.',
+  present: (n: number) => several(n, 'person', 'people'),
+  presentHint: 'take part: among so many each one hides',
+  epoch: (n: number) => `Epoch ${n}`,
+  seals: (seconds: number) => `sealed in ${duration(seconds)}`,
+  sealing: 'being sealed',
+  company: 'waiting for more people',
+  stock: 'servers prepare masks',
+  unknown: 'no server answers',
+  closed: 'This room is closed.',
+  pinned: 'pinned',
+  answered: 'answered',
+  newest: 'new',
+  among: (n: number) => `among ${n}`,
+  empty: 'Nothing has been published yet.',
+  emptyHint: 'What you write appears here, with what the others wrote, in an order nobody knows.',
+  hidden: (n: number) => `${several(n, 'message', 'messages')} hidden by the host`,
+  poll: 'Poll',
+  answerNow: 'Answer on your device',
+  wordsConcealed: 'The host reads the answers in words first.',
+  announce: (n: number) => several(n, 'new message', 'new messages'),
+
+  controls: {
+    label: 'Projector',
+    full: 'Full screen',
+    window: 'Leave full screen',
+    show: 'Show',
+    automatic: 'Poll and wall',
+    wall: 'Wall only',
+    poll: 'Poll only',
+    larger: 'Larger letters',
+    smaller: 'Smaller letters',
+  },
+};
+
+export type Projector = typeof en;
