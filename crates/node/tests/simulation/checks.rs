@@ -48,9 +48,13 @@ impl Boards {
         let mut messages: Vec<_> =
             messages.map(|text| String::from_utf8(text.to_vec()).expect("only texts are said")).collect();
         messages.sort();
+        // A cheater hands in two messages in an epoch, which differ in the last letter.
+        let name =
+            |text: &String| text.strip_prefix("cheat ").map_or(text.clone(), |name| name[..name.len() - 1].to_owned());
         for pair in messages.windows(2) {
-            assert_ne!(pair[0], pair[1], "a message is published twice");
+            assert_ne!(name(&pair[0]), name(&pair[1]), "a message is published twice");
         }
+        messages.retain(|text| !text.starts_with("cheat "));
         Some(messages)
     }
 

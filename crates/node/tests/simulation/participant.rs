@@ -36,8 +36,10 @@ pub struct Device {
     pub open: bool,
     /// Grows when the page is loaded anew, which forgets everything else.
     pub loads: u64,
-    /// What it said, when it was replayed against the servers.
+    /// What it handed in, for those who send it again.
     pub said: Vec<(RoomId, u64, SubmissionRequest)>,
+    /// Whether it hands in two different things for each of its slots.
+    pub cheats: bool,
 }
 
 /// A participant of one room.
@@ -56,6 +58,8 @@ struct Work {
     since: u64,
     issues: Vec<Option<Issued>>,
     submission: Option<Submission>,
+    /// What a cheater hands in for the same slot.
+    second: Option<Submission>,
     accepted: [bool; 3],
 }
 
@@ -221,7 +225,7 @@ impl Participant {
             let before = page.work.take();
             page.displaced |= before.is_some_and(|work| work.submission.is_none());
             let (since, issues) = (self.executor().now(), vec![None; 3]);
-            page.work = Some(Work { epoch, since, issues, submission: None, accepted: [false; 3] });
+            page.work = Some(Work { epoch, since, issues, submission: None, second: None, accepted: [false; 3] });
         }
         let Some(work) = page.work.as_mut().filter(|work| work.epoch == epoch) else { return };
         if work.submission.is_none() {
@@ -260,11 +264,16 @@ impl Participant {
             return;
         }
         let mut device = self.device.lock().unwrap();
-        let Device { key, outbox, said, .. } = &mut *device;
+        let Device { key, outbox, said, cheats, .. } = &mut *device;
         let author = Author { engine: &*self.engine, servers: &self.servers, room: &self.room, key };
         match author.submission(&work.issues, outbox) {
             Ok(Some(submission)) => {
                 let context = agreed(&work.issues).expect("a submission was made of it").context;
+                if *cheats {
+                    work.submission = Some(other_submission(&author, work, "a"));
+                    work.second = Some(other_submission(&author, work, "b"));
+                    return;
+                }
                 self.deployment.ledger.submits(context.batch, submission.slot, &submission.body);
                 let Submission { slot, body, .. } = submission.clone();
                 said.push((self.room.id(), work.epoch, SubmissionRequest { key: key.verifying_key(), slot, body }));
@@ -276,6 +285,10 @@ impl Participant {
     }
 
     async fn deliver(&self, work: &mut Work) {
+        if let (Some(first), Some(second)) = (work.submission.clone(), work.second.take()) {
+            work.accepted = [true; 3];
+            return self.deliver_both(work.epoch, [first, second]).await;
+        }
         let Some(Submission { slot, body, .. }) = work.submission.clone() else { return };
         let key = self.device.lock().unwrap().key.verifying_key();
         let (room, epoch) = (self.room.id(), work.epoch);
@@ -298,6 +311,33 @@ impl Participant {
             }
         }
     }
+
+    /// Hands both to every server, in any order: none takes both.
+    async fn deliver_both(&self, epoch: u64, mut both: [Submission; 2]) {
+        let (room, key) = (self.room.id(), self.device.lock().unwrap().key.verifying_key());
+        for party in (0..3).map(PartyId) {
+            if self.executor().draw(|random| random.chance(50)) {
+                both.reverse();
+            }
+            let mut taken = 0;
+            for Submission { slot, body, .. } in both.clone() {
+                let (request, length) = (SubmissionRequest { key, slot, body: body.clone() }, body.len() as u64);
+                let answer = self.ask(party, "submit", length, |server| {
+                    async move { server.submit(room, epoch, request).await }.boxed()
+                });
+                taken += u32::from(matches!(answer.await, Some(Ok(_))));
+            }
+            assert!(taken <= 1, "{party} takes two submissions for one slot");
+        }
+    }
+}
+
+/// What a cheater makes of the same issues as the submission before: one that says so, and says which it is.
+fn other_submission(author: &Author<'_>, work: &Work, which: &str) -> Submission {
+    let mut outbox = Outbox::default();
+    let text = format!("cheat {} {} {which}", author.key.verifying_key().to_hex().split_at(8).0, work.epoch);
+    outbox.put(text.into_bytes()).expect("it is empty");
+    author.submission(&work.issues, &mut outbox).expect("as before").expect("as before")
 }
 
 fn present(page: &Page) -> Vec<Option<u32>> {
