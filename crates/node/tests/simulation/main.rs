@@ -80,6 +80,8 @@ fn run_many(count: u64, limit: Option<Duration>) {
 #[test]
 fn whatever_happens_every_message_is_published_once_and_nothing_is_used_twice() {
     if let Some(seed) = number("OSTRAKON_SEED") {
+        let filter = tracing_subscriber::EnvFilter::from_env("OSTRAKON_LOG");
+        tracing_subscriber::fmt().with_env_filter(filter).without_time().with_test_writer().init();
         println!("{:?}\n{:?}", Setting::of(seed), run(seed, false));
         return;
     }

@@ -319,14 +319,14 @@ impl Participant {
             if self.executor().draw(|random| random.chance(50)) {
                 both.reverse();
             }
-            let mut taken = 0;
-            for Submission { slot, body, .. } in both.clone() {
+            let asks = both.clone().map(|Submission { slot, body, .. }| {
                 let (request, length) = (SubmissionRequest { key, slot, body: body.clone() }, body.len() as u64);
-                let answer = self.ask(party, "submit", length, |server| {
+                self.ask(party, "submit", length, |server| {
                     async move { server.submit(room, epoch, request).await }.boxed()
-                });
-                taken += u32::from(matches!(answer.await, Some(Ok(_))));
-            }
+                })
+            });
+            let answers = futures::future::join_all(asks).await;
+            let taken = answers.iter().filter(|answer| matches!(answer, Some(Ok(_)))).count();
             assert!(taken <= 1, "{party} takes two submissions for one slot");
         }
     }

@@ -164,7 +164,9 @@ impl Run {
 
     /// One thing happens.
     fn step(&mut self) {
-        match self.random.below(100) {
+        let deed = self.random.below(100);
+        tracing::info!(deed, at = self.deployment.executor.now() / 1000, "a step");
+        match deed {
             0..35 => self.say(),
             35..42 => self.kill(),
             42..50 => {
@@ -372,6 +374,21 @@ impl Run {
         }
     }
 
+    /// Says how everything stands, for whoever reads why a run failed.
+    fn describe(&mut self) {
+        let room = self.room.id();
+        for party in parties() {
+            let status = self
+                .deployment
+                .call(party, |server| async move { server.status(room, 0, Duration::ZERO).await }.boxed());
+            eprintln!("{party}: {status:?}\n  blames {:?}", self.boards.blamed(party));
+        }
+        for participant in &self.participants {
+            let device = participant.device.lock().unwrap();
+            eprintln!("participant {}: {:?}, wants to say {:?}", participant.number, device.outbox, device.wishes);
+        }
+    }
+
     fn end(mut self) -> Report {
         self.make_all_well();
         let heals = self.setting.hostile.is_none_or(|(_, vice)| vice.heals());
@@ -384,6 +401,9 @@ impl Run {
             if !heals {
                 break;
             }
+        }
+        if heals && published != self.said.len() {
+            self.describe();
         }
         if heals {
             assert_eq!(published, self.said.len(), "all is well again, and not everything is published everywhere");
