@@ -7,7 +7,7 @@ use ostrakon_broadcast::EpochId;
 use ostrakon_broadcast::engine::Shape;
 use ostrakon_broadcast::room::{RoomDescriptor, RoomId};
 use ostrakon_crypto::Digest;
-use ostrakon_party::{Roster, wire};
+use ostrakon_party::{PartyId, Roster, wire};
 use ostrakon_store::{BatchRow, BatchState, EpochRow, EpochState, Error};
 
 use crate::announcement::Body;
@@ -54,7 +54,7 @@ pub(crate) async fn world(store: &Disk) -> Result<World, Error> {
 fn batch(row: &BatchRow) -> BatchInfo {
     let held = if row.on_disk { Held::File } else { Held::Nothing };
     let shape = Shape { rows: row.rows, width: row.width };
-    BatchInfo { shape, ready: row.ready, dropped: row.dropped, used: row.used, held }
+    BatchInfo { shape, ready: row.ready, dropped: row.dropped, interrupted: false, used: row.used, held }
 }
 
 async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Result<(), Error> {
@@ -110,23 +110,61 @@ pub(crate) async fn take_up(core: &Arc<Core>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Drops a batch whose preparation was cut short, and clears away what is of no use.
-async fn take_up_batch(core: &Arc<Core>, row: &BatchRow) {
+/// What is to be said of a batch at a start: its preparation may have been cut short, and the messages of it are gone.
+///
+/// Who has said that it holds a batch never takes that back: the scheduler may be opening an epoch with it this moment, and
+/// without this server's part the epoch could not be computed once it is sealed. It says it once more, whereupon those who
+/// still prepare the batch, and so have not said yet that they hold it, drop it.
+fn unfinished(row: &BatchRow, me: PartyId) -> Option<Body> {
     let everybody = (1 << SERVERS) - 1;
-    let unfinished = match row.state {
-        BatchState::Planned => true,
-        BatchState::Stored => row.ready != everybody,
-        BatchState::Reserved | BatchState::Spent | BatchState::Discarded => false,
-    };
-    if unfinished && row.dropped & (1 << core.me().0) == 0 {
+    let (own, number) = (1 << me.0, row.number);
+    match row.state {
+        _ if row.dropped & own != 0 => None,
+        BatchState::Planned => Some(Body::BatchDropped { number }),
+        BatchState::Stored if row.ready & own == 0 => Some(Body::BatchDropped { number }),
+        BatchState::Stored => (row.ready != everybody).then_some(Body::BatchReady { number }),
+        BatchState::Reserved | BatchState::Spent | BatchState::Discarded => None,
+    }
+}
+
+/// Says what is to be said of a batch, and clears away what is of no use.
+async fn take_up_batch(core: &Arc<Core>, row: &BatchRow) {
+    if let Some(body) = unfinished(row, core.me()) {
         let owned = Arc::clone(core);
         let number = row.number;
         core.spawn(async move {
-            if let Err(error) = owned.announce(Body::BatchDropped { number }).await {
-                tracing::error!(batch = number, %error, "the loss of a batch cannot be announced");
+            if let Err(error) = owned.announce(body).await {
+                tracing::error!(batch = number, %error, "the fate of a batch cannot be announced");
             }
         });
     } else if row.state == BatchState::Discarded && row.on_disk {
         stock::discard(core, row.number).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_said_that_it_holds_a_batch_does_not_take_it_back() {
+        let me = PartyId(1);
+        let row = |state, ready, dropped| BatchRow {
+            number: 4,
+            rows: 9,
+            width: 48,
+            state,
+            ready,
+            dropped,
+            on_disk: true,
+            used: false,
+        };
+        let (ready, dropped) = (Body::BatchReady { number: 4 }, Body::BatchDropped { number: 4 });
+        assert_eq!(unfinished(&row(BatchState::Planned, 0b101, 0), me), Some(dropped.clone()));
+        assert_eq!(unfinished(&row(BatchState::Planned, 0b101, 0b010), me), None, "it has said so");
+        assert_eq!(unfinished(&row(BatchState::Stored, 0b101, 0), me), Some(dropped), "written, but not said yet");
+        assert_eq!(unfinished(&row(BatchState::Stored, 0b011, 0), me), Some(ready));
+        assert_eq!(unfinished(&row(BatchState::Stored, 0b111, 0), me), None);
+        assert_eq!(unfinished(&row(BatchState::Reserved, 0b111, 0), me), None);
     }
 }

@@ -76,6 +76,9 @@ pub struct BatchInfo {
     pub ready: u8,
     /// Bit j: server j announced that it does not and never will.
     pub dropped: u8,
+    /// Whether a server that holds it has said so again: it has started again since, and its messages are gone that others may
+    /// still need to prepare it.
+    pub interrupted: bool,
     /// Whether an epoch was opened with it.
     pub used: bool,
     /// What this server has of it.
@@ -457,7 +460,7 @@ impl World {
     }
 
     fn plan(&mut self, number: u64, shape: Shape) -> Vec<Effect> {
-        let info = BatchInfo { shape, ready: 0, dropped: 0, used: false, held: Held::Nothing };
+        let info = BatchInfo { shape, ready: 0, dropped: 0, interrupted: false, used: false, held: Held::Nothing };
         self.batches.insert(number, info);
         // Whatever is older is out of use on every server from the same announcement on.
         let mut effects = vec![Effect::Prepare(number)];
@@ -471,6 +474,7 @@ impl World {
 
     fn batch_ready(&mut self, number: u64, party: PartyId) -> Vec<Effect> {
         let Some(info) = self.batches.get_mut(&number) else { return Vec::new() };
+        info.interrupted |= info.ready & (1 << party.0) != 0;
         info.ready |= 1 << party.0;
         let all = info.ready == ALL;
         if info.is_usable() {

@@ -2,8 +2,9 @@
 //!
 //! All servers work on the same batch, since the order is that of the scheduler's log. A server that cannot or will not
 //! have a batch announces that it dropped it, whereupon the others stop: a batch serves only if all three hold it. The order
-//! of writing: file, index, announcement. After a restart every batch that is not known to be ready everywhere is
-//! dropped, for the messages of its preparation are gone; its number is never used again.
+//! of writing: file, index, announcement. After a restart the messages of a preparation are gone. A
+//! batch that this server does not hold, or did not say that it holds, is dropped; of one that it holds it says so again, and
+//! whoever still prepares that one drops it ([`crate::recovery`]). The number of a dropped batch is never used again.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -50,7 +51,9 @@ async fn prepare(core: &Arc<Core>, number: u64, shape: Shape) -> Result<(), Stri
     let watching = Arc::clone(core);
     let limit = core.platform.sleep(LONGEST_PREPARATION);
     let given_up = async move {
-        let lost = |world: &crate::rooms::World| world.batches.get(&number).is_none_or(|info| info.dropped != 0);
+        let lost = |world: &crate::rooms::World| {
+            world.batches.get(&number).is_none_or(|info| info.dropped != 0 || info.interrupted)
+        };
         tokio::select! {
             biased;
             () = watching.wait_until(lost) => {}
@@ -58,7 +61,7 @@ async fn prepare(core: &Arc<Core>, number: u64, shape: Shape) -> Result<(), Stri
         }
     };
     let Some(result) = core.on_engine_thread(work, given_up).await else {
-        return Err("another server dropped it, or a server has been silent for too long".into());
+        return Err("another server dropped it or started again, or has been silent for too long".into());
     };
     let bytes = match result {
         Ok(bytes) => bytes,

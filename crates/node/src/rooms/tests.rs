@@ -185,6 +185,19 @@ fn a_batch_that_a_server_lost_voids_its_epoch_when_the_scheduler_says_so() {
     assert_eq!(server.deliver_all(P2, [Body::BatchDropped { number: 1 }]), [Effect::Discard(1)]);
 }
 
+#[test]
+fn a_server_that_says_again_that_it_holds_a_batch_interrupts_those_who_prepare_it() {
+    let mut server = stocked();
+    server.deliver_all(P0, [Body::BatchPlanned { number: 2, shape: shape() }, Body::BatchReady { number: 2 }]);
+    server.deliver_all(P1, [Body::BatchReady { number: 2 }]);
+    assert!(!server.world.batches[&2].interrupted);
+    server.deliver_all(P1, [Body::BatchReady { number: 2 }]);
+    let batch = server.world.batches[&2];
+    assert!(batch.interrupted && batch.is_supply() && !batch.is_usable());
+    server.deliver_all(P2, [Body::BatchReady { number: 2 }]);
+    assert!(server.world.batches[&2].is_usable(), "the last one was done before it heard of it");
+}
+
 /// Every order of the concurrent announcements, each author's own in its order, leads to the same state, and each is
 /// judged alike.
 #[test]

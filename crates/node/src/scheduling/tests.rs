@@ -16,7 +16,7 @@ fn key(n: u32) -> VerifyingKey {
 }
 
 fn batch(shape: Shape) -> BatchInfo {
-    BatchInfo { shape, ready: 7, dropped: 0, used: false, held: Held::File }
+    BatchInfo { shape, ready: 7, dropped: 0, interrupted: false, used: false, held: Held::File }
 }
 
 /// One room of nine slots, and batches of its shape.
