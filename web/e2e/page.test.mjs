@@ -141,10 +141,10 @@ test('servers that the link does not name are refused, and told nothing', async 
 test('a link is followed from the start page, and what is none is named so', async () => {
   const visitor = await Visitor.arrive(browser);
   await visitor.open(new URL(spoken).origin);
-  await visitor.page.getByLabel('Link to a room').fill('https://example.org/');
-  await visitor.page.getByRole('button', { name: 'Open the room' }).click();
-  await visitor.page.getByText('not a link to a room').waitFor();
-  await visitor.page.getByLabel('Link to a room').fill(spoken);
+  await visitor.page.getByLabel('Link or code of a room').fill('https://example.org/');
+  await visitor.page.getByRole('button', { name: 'Go to the room' }).click();
+  await visitor.page.getByText('neither a link to a room').waitFor();
+  await visitor.page.getByLabel('Link or code of a room').fill(spoken);
   await visitor.page.keyboard.press('Enter');
   await visitor.page.getByRole('heading', { name: 'The wall' }).waitFor();
   await visitor.leave();

@@ -22,7 +22,8 @@ function start(say: (epoch: number) => string | null = () => 'cover', chance = 0
   const { clock, servers, statuses } = world;
   const moved = (part: Part) => path.push(part);
   const device = readableDevice(say);
-  const participant = new Participant({ room: 'room', servers, statuses, device, clock, before, random: () => chance, moved });
+  const random = () => chance;
+  const participant = new Participant({ room: 'room', servers, statuses, device, clock, seconds: 60, before, random, moved });
   void participant.run(stop.signal);
 }
 
@@ -225,4 +226,42 @@ test('nothing more is sent after leaving', async () => {
   await settled();
   expect(world.submitted).toEqual([]);
   expect(world.greeted).toHaveLength(greeted);
+});
+
+test('a server that names an epoch nobody else knows of does not keep whoever believes it', async () => {
+  start((epoch) => (epoch === 1 ? 'hello' : null));
+  const say = (party: number, number: number, present: number[]) =>
+    world.statuses.take(party, world.status({ number, ms: 10_000, present }));
+  for (const server of world.servers.slice(1)) {
+    const { issue } = server;
+    server.issue = (_room, epoch) => (epoch === 1 ? issue('room', epoch, '') : Promise.reject(new Problem(404, 'no such epoch')));
+  }
+  say(0, 1_000, [0, 5, 5]);
+  for (const party of [1, 2]) say(party, 1, [5, 5, 5]);
+  await world.clock.advance(5_000);
+  expect(world.greeted.at(-1)?.party).toBe(0);
+  await world.clock.advance(25_000);
+  for (const party of [1, 2]) say(party, 1, [5, 5, 5]);
+  await world.clock.advance(10_000);
+  expect(world.greeted.at(-1)?.party).not.toBe(0);
+  expect(bodies(1)).toContain('hello slot 3 from 012');
+});
+
+test('a server that stays in an epoch which the others have left is left as well', async () => {
+  start();
+  world.collect(1, 10_000, [0, 5, 5]);
+  await world.clock.advance(10_000);
+  expect(world.greeted.at(-1)?.party).toBe(0);
+  for (const party of [1, 2]) world.statuses.take(party, world.status({ number: 2, ms: 60_000, present: [5, 5, 5] }));
+  await world.clock.advance(25_000);
+  expect(world.greeted.at(-1)?.party).not.toBe(0);
+  expect(bodies(1)).toHaveLength(3);
+});
+
+test('an epoch that is held open for company keeps those who wait in it', async () => {
+  start();
+  world.collect(1, 10_000, [0, 5, 5]);
+  await world.clock.advance(120_000);
+  expect(new Set(world.greeted.map((one) => one.party))).toEqual(new Set([0]));
+  expect(bodies(1)).toHaveLength(3);
 });

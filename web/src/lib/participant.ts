@@ -37,6 +37,8 @@ export interface Surroundings {
   statuses: Statuses;
   device: Device;
   clock: Clock;
+  /** Seconds of an epoch, as the room's descriptor says. */
+  seconds: number;
   /** Where this participant was present a moment ago, before a reload. */
   before?: number | undefined;
   /** A number from 0 up to 1 that nobody else can guess. */
@@ -57,6 +59,9 @@ const EARLIEST = 60_000;
 const COUNTING = 1_500;
 /** Who was present so many milliseconds before the sealing and got no slot looks for another server. */
 const SETTLED = 5_000;
+
+/** Milliseconds that a server may be behind its own word or behind the others before it is left. */
+const PATIENCE = 15_000;
 
 export class Participant {
   constructor(private readonly world: Surroundings) {}
@@ -125,7 +130,10 @@ export class Participant {
     while (!until.aborted) {
       this.world.moved({ at: 'waiting', home });
       const epoch = await this.nextEpoch(home, last, until);
-      if (epoch === null) break;
+      if (epoch === null) {
+        leave.abort();
+        break;
+      }
       last = epoch;
       const served = await this.takePart(epoch, home, since, until);
       if (!served || this.crowded(home)) leave.abort();
@@ -145,16 +153,25 @@ export class Participant {
 
   /**
    * The number of the next epoch that the home says it collects for. That it says so alone does no harm: what is asked for
-   * under a number, two servers must describe alike.
+   * under a number, two servers must describe alike. `null` if it stays behind the others.
    */
   private async nextEpoch(home: number, last: number, signal: AbortSignal): Promise<number | null> {
-    const { statuses } = this.world;
+    const { statuses, clock } = this.world;
+    let behind: number | null = null;
     while (!signal.aborted) {
       const epoch = statuses.reports[home]?.status?.epoch;
       if (epoch?.phase === 'collecting' && epoch.number > last) return epoch.number;
-      await statuses.next(HEARTBEAT, signal);
+      behind = this.isBehind(home, last) ? (behind ?? clock.now()) : null;
+      if (behind !== null && clock.now() - behind > PATIENCE) return null;
+      await statuses.next(behind === null ? HEARTBEAT : POLL, signal);
     }
     return null;
+  }
+
+  /** Whether both other servers collect for a later epoch than `number`; one of the two is honest. */
+  private isBehind(home: number, number: number): boolean {
+    const others = this.world.statuses.reports.filter((_, party) => party !== home);
+    return others.every(({ reachable, status }) => reachable && (status?.epoch?.number ?? -1) > number);
   }
 
   /** One epoch from slot to submission. False if the home made it impossible. */
@@ -162,7 +179,8 @@ export class Participant {
     const { statuses, clock, moved } = this.world;
     const over = this.whenOver(epoch, home, signal);
     const opened = clock.now();
-    const first = await this.ask(home, epoch, over);
+    const due = this.whenDue(home, over);
+    const first = await this.ask(home, epoch, due);
     // Who came shortly before the sealing has nobody to blame.
     const hasty = () => signal.aborted || clock.now() - Math.max(since, opened) < SETTLED;
     if (!first) return hasty();
@@ -171,28 +189,42 @@ export class Participant {
     issues[home] = first;
     const others = statuses.reports.map((_, party) => party).filter((party) => party !== home);
     const asked = others.map(async (party) => {
-      issues[party] = await this.ask(party, epoch, over);
+      issues[party] = await this.ask(party, epoch, due);
     });
-    await this.moment(home, over);
+    await this.moment(home, due);
     // Two servers' material may be enough; a third one that is slow is waited for up to this moment.
-    const submission = await this.compose(epoch, issues, over);
+    const submission = await this.compose(epoch, issues, due);
     if (submission) {
       await this.handIn(epoch, submission, signal);
       if (!signal.aborted) moved({ at: 'handed-in', home, epoch });
     }
-    await untilAborted(over);
+    // A home that keeps an epoch open for company may keep whoever has handed in; whoever has not need not wait for it.
+    await untilAborted(submission ? over : due);
     await Promise.all(asked);
     // A home whose word on epoch and slot nobody else confirms is no better than one that gives no slot.
     return submission !== undefined || hasty();
   }
 
-  /** Aborts when the home server collects for a later epoch, or when `signal` does. */
+  /**
+   * Aborts with `over`, or when an epoch of the room's length should long have been sealed: by then whoever takes part has
+   * a slot that two servers describe alike, and a home that kept it from that must not keep it any longer.
+   */
+  private whenDue(home: number, over: AbortSignal): AbortSignal {
+    const { statuses, clock, seconds } = this.world;
+    const due = new AbortController();
+    const said = (statuses.reports[home]?.sealsAt ?? clock.now()) - clock.now();
+    const left = Math.min(Math.max(0, said), seconds * 1000);
+    void clock.sleep(left + PATIENCE, over).then(() => due.abort());
+    return AbortSignal.any([over, due.signal]);
+  }
+
+  /** Aborts when the home server collects for a later epoch, when the others have gone on without it, or when `signal` does. */
   private whenOver(number: number, home: number, signal: AbortSignal): AbortSignal {
     const { statuses } = this.world;
     const over = new AbortController();
     const watch = async () => {
       const current = () => statuses.reports[home]?.status?.epoch?.number;
-      while (!signal.aborted && current() === number) await statuses.next(HEARTBEAT, signal);
+      while (!signal.aborted && current() === number && !this.isBehind(home, number)) await statuses.next(HEARTBEAT, signal);
       over.abort();
     };
     void watch();

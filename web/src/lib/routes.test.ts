@@ -11,6 +11,11 @@ test('an address names a room and its servers, or is said to name none', () => {
   for (const hash of [...wrong, '#/nowhere', '#/\n']) expect(placeOf(hash).params).toEqual({ broken: hash });
 });
 
+test('an address names a code', () => {
+  expect(placeOf('#/code/7F3K-Q2MA').params).toEqual({ code: '7F3K-Q2MA' });
+  expect(placeOf('#/code/7F3K/Q2MA').params).toEqual({ broken: '#/code/7F3K/Q2MA' });
+});
+
 test('an empty address is the start page', () => {
   for (const hash of ['', '#', '#/']) expect(placeOf(hash)).toEqual({ route: ROUTES[0], params: {} });
 });

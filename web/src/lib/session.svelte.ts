@@ -183,6 +183,7 @@ export class Session extends Viewing {
       device: device(deployment, keepsake),
       clock: systemClock,
       random: secureRandom,
+      seconds: deployment.seconds,
       before: homeBefore(this.pin.room),
       moved: (part) => {
         this.part = part;

@@ -116,12 +116,12 @@ export class FakeServer implements Server {
     this.world.greeted.push({ party: this.party, at: this.world.clock.now() });
   }
 
-  async issue(): Promise<Uint8Array> {
+  issue: Server['issue'] = async () => {
     this.answer();
     const slot = this.world.slots[this.party];
     if (typeof slot !== 'number') throw slot ?? new Problem(404, 'no slot yet');
     return Uint8Array.of(this.party, slot);
-  }
+  };
 
   async submit(_: string, epoch: number, submission: { slot: number; body: Uint8Array }): Promise<void> {
     this.answer();

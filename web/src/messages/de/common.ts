@@ -7,6 +7,11 @@ export const de: Common = {
   leave: 'Raum verlassen',
   loading: 'Wird geladen …',
 
+  key: {
+    copy: 'Kopieren',
+    copied: 'Kopiert',
+  },
+
   page: {
     kept: 'Dieser Server antwortet nicht. Die Seite ist die auf diesem Gerät aufbewahrte.',
     newer: 'Es gibt eine neuere Fassung dieser Seite.',

@@ -1,5 +1,5 @@
 import type { Room } from '../en/room';
-import { duration, several, spoken } from './words';
+import { clock, duration, several, spoken } from './words';
 
 const people = (n: number) => several(n, 'Person nimmt', 'Personen nehmen');
 
@@ -54,14 +54,12 @@ export const de: Room = {
   key: {
     title: 'Dein Schlüssel in diesem Raum',
     text: 'Daran erkennen die Server dieses Gerät in diesem Raum und nirgends sonst. Er sagt nichts über dich; die Server sehen, dass er teilnimmt, nie, was er schreibt. Wer eine Mitgliederliste führt, bittet dich um ihn.',
-    copy: 'Kopieren',
-    copied: 'Kopiert',
   },
 
   compose: {
     label: 'Deine Nachricht',
-    next: (epoch: number, at: string | null) =>
-      at === null ? `Sie kommt in Epoche ${epoch}.` : `Sie kommt in Epoche ${epoch}, die etwa um ${at} versiegelt wird; dann wird gemischt und veröffentlicht.`,
+    next: (epoch: number, at: number | null) =>
+      at === null ? `Sie kommt in Epoche ${epoch}.` : `Sie kommt in Epoche ${epoch}, die etwa um ${clock(at)} versiegelt wird; dann wird gemischt und veröffentlicht.`,
     hint: (seconds: number) => `Sie kommt in die nächste Epoche, die versiegelt wird; eine Epoche sammelt ${duration(seconds)} lang.`,
     left: (bytes: number, letters: number) =>
       letters < 20 ? `noch ${several(bytes, 'Byte', 'Bytes')}` : `Platz für etwa ${letters} Buchstaben`,
@@ -75,7 +73,7 @@ export const de: Room = {
     title: 'Deine Nachricht',
     waiting: 'Auf diesem Gerät aufbewahrt. Sie kommt in die nächste Epoche.',
     inside: (epoch: number) => `In Epoche ${epoch}. Sie bleibt auf diesem Gerät, bis sie an der Wand steht, und lässt sich jetzt nicht zurücknehmen.`,
-    due: (at: string) => `Versiegelt etwa um ${at}, kurz darauf gemischt und veröffentlicht.`,
+    due: (at: number) => `Versiegelt etwa um ${clock(at)}, kurz darauf gemischt und veröffentlicht.`,
     resting: 'Auf diesem Gerät aufbewahrt. Sie wartet, bis diese Seite wieder teilnimmt.',
     back: 'Zurücknehmen und ändern',
     published: (epoch: number, among: number) => `Deine Nachricht steht unverändert an der Wand: Epoche ${epoch}, gemischt unter ${among}.`,

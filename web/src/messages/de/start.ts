@@ -4,9 +4,22 @@ export const de: Start = {
   title: 'Sag es ohne deinen Namen',
   lead: 'Ostrakon ist eine Wand für eine Gruppe. Mehrere Server, von verschiedenen Leuten betrieben, mischen, was die Gruppe schreibt. Dann steht es an der Wand, und niemand, auch kein Server, kann sagen, wer was geschrieben hat.',
   word: 'Ein Ostrakon war eine Tonscherbe, in die ein Athener einen Namen ritzte, um sie zu den anderen zu werfen.',
-  linkLabel: 'Link zu einem Raum',
-  linkHint: 'Du bekommst ihn von der Person, die den Raum eröffnet hat.',
-  open: 'Raum öffnen',
+  linkLabel: 'Link oder Code eines Raums',
+  linkHint: 'Du bekommst ihn von der Person, die den Raum eröffnet hat. Ein Link nennt die Schlüssel der Server selbst; ein Code wie 7F3K-Q2MA überlässt das dem Server dieser Seite.',
+  open: 'Zum Raum',
+  neither: 'Das ist weder ein Link zu einem Raum noch ein Code aus acht Buchstaben und Ziffern.',
+  create: 'Selbst einen Raum eröffnen',
+
+  code: {
+    title: (code: string) => `Raum ${code}`,
+    looking: 'Der Raum wird gesucht …',
+    unknown: (code: string) => `Dieser Server kennt keinen Raum ${code}. Prüfe die Zeichen und ob dies der Server ist, dessen Adresse neben dem Code steht.`,
+    trust: (server: string) =>
+      `Bei einem Code muss diese Seite ihrem Server, ${server}, glauben, welcher Raum gemeint ist und welche Schlüssel die anderen haben. Ein Link oder ein Bildcode braucht diesen Glauben nicht: Er enthält einen Fingerabdruck aller Schlüssel. Löge dieser Server, könnten alle drei Server seine eigenen sein.`,
+    servers: 'Er nennt diese Server',
+    digest: 'Fingerabdruck ihrer Schlüssel, zum Vergleich mit dem der Person, die den Raum eröffnet hat',
+    go: 'Weiter zum Raum',
+  },
   howTitle: 'So geht es',
   how: [
     ['Zerbrechen', 'Auf deinem Gerät wird deine Nachricht mit Masken von drei Servern verdeckt. Kein Server sieht mehr als eine Scherbe davon.'],

@@ -7,6 +7,11 @@ export const en = {
   leave: 'Leave the room',
   loading: 'Loading…',
 
+  key: {
+    copy: 'Copy',
+    copied: 'Copied',
+  },
+
   page: {
     kept: 'This server does not answer. The page is the one that this device has kept.',
     newer: 'There is a newer version of this page.',

@@ -1,6 +1,6 @@
 // The participant's page.
 
-import { duration, several, spoken } from './words';
+import { clock, duration, several, spoken } from './words';
 
 const people = (n: number) => several(n, 'takes part', 'take part');
 
@@ -55,14 +55,12 @@ export const en = {
   key: {
     title: 'Your key in this room',
     text: 'This is how the servers know this device in this room, and nowhere else. It says nothing about you, and the servers see that it takes part, never what it writes. A host who keeps a list of members asks you for it.',
-    copy: 'Copy',
-    copied: 'Copied',
   },
 
   compose: {
     label: 'Your message',
-    next: (epoch: number, at: string | null) =>
-      at === null ? `It enters epoch ${epoch}.` : `It enters epoch ${epoch}, which is sealed at about ${at}; then it is shuffled and published.`,
+    next: (epoch: number, at: number | null) =>
+      at === null ? `It enters epoch ${epoch}.` : `It enters epoch ${epoch}, which is sealed at about ${clock(at)}; then it is shuffled and published.`,
     hint: (seconds: number) => `It enters the next epoch that is sealed; an epoch collects for ${duration(seconds)}.`,
     left: (bytes: number, letters: number) =>
       letters < 20 ? `${several(bytes, 'byte', 'bytes')} left` : `room for about ${letters} letters`,
@@ -76,7 +74,7 @@ export const en = {
     title: 'Your message',
     waiting: 'Kept on this device. It enters the next epoch.',
     inside: (epoch: number) => `In epoch ${epoch}. It stays on this device until it is on the wall, and cannot be taken back now.`,
-    due: (at: string) => `Sealed at about ${at}, shuffled and published shortly after.`,
+    due: (at: number) => `Sealed at about ${clock(at)}, shuffled and published shortly after.`,
     resting: 'Kept on this device. It waits until this page takes part again.',
     back: 'Take back and change',
     published: (epoch: number, among: number) => `Your message is on the wall, unaltered: epoch ${epoch}, shuffled among ${among}.`,

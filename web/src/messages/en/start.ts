@@ -4,9 +4,22 @@ export const en = {
   title: 'Say it without your name',
   lead: 'Ostrakon is a wall for a group. Several servers, run by different people, shuffle what the group writes. Then it is on the wall, and nobody, the servers included, can tell who wrote what.',
   word: 'An ostrakon was a potsherd on which an Athenian scratched a name, and cast it among the others.',
-  linkLabel: 'Link to a room',
-  linkHint: 'You get it from whoever opened the room.',
-  open: 'Open the room',
+  linkLabel: 'Link or code of a room',
+  linkHint: 'You get it from whoever opened the room. A link names the servers’ keys by itself; a code like 7F3K-Q2MA leaves that to the server of this page.',
+  open: 'Go to the room',
+  neither: 'This is neither a link to a room, as whoever opened it has it, nor a code of eight letters and digits.',
+  create: 'Open a room of your own',
+
+  code: {
+    title: (code: string) => `Room ${code}`,
+    looking: 'Looking for the room…',
+    unknown: (code: string) => `This server knows no room ${code}. Check the letters, and that this is the server whose address stands beside the code.`,
+    trust: (server: string) =>
+      `For a code, this page has to believe its server, ${server}, which room it means and which keys the others have. A link or a picture code needs no such belief: it carries a fingerprint of all keys. If this server were to lie, all three servers could be its own.`,
+    servers: 'It names these servers',
+    digest: 'Fingerprint of their keys, to be compared with the one of whoever opened the room',
+    go: 'Go on to the room',
+  },
   howTitle: 'How it works',
   how: [
     ['Break', 'On your device, your message is covered with masks from three servers. No server sees more than a shard of it.'],
