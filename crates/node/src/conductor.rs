@@ -5,9 +5,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ostrakon_broadcast::room::RoomId;
+use ostrakon_crypto::VerifyingKey;
+
 use crate::announcement::Body;
 use crate::core::Core;
-use crate::rooms::SCHEDULER;
+use crate::rooms::{Collecting, SCHEDULER};
 use crate::scheduling;
 
 /// How often. Slots are given out in one announcement per room and beat.
@@ -39,8 +42,14 @@ fn assignments(core: &Core) -> Vec<Body> {
     let now = core.platform.now_ms();
     let world = core.world();
     let mut presence = core.presence.lock().expect("no panic while held");
-    let collecting = world.rooms.iter().filter(|(_, room)| room.open && room.collecting.is_some());
-    collecting.filter_map(|(id, _)| scheduling::assign(&world, core.me(), id, &presence.present(id, now))).collect()
+    let collecting = world.rooms.iter().filter(|(_, room)| room.open);
+    let collecting = collecting.filter_map(|(id, room)| Some((id, room.collecting.as_ref()?)));
+    let assign = |(id, collecting): (&RoomId, &Collecting)| {
+        let seated = |key: &VerifyingKey| collecting.slot_of(key).is_some();
+        let waiting = presence.waiting(id, collecting.number, now, seated);
+        if waiting.is_empty() { None } else { scheduling::assign(&world, core.me(), id, &waiting) }
+    };
+    collecting.filter_map(assign).collect()
 }
 
 /// Whether it was announced.

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use ostrakon_broadcast::room::RoomId;
 use ostrakon_crypto::VerifyingKey;
 
+use crate::announcement::MOST_SLOTS;
+
 /// How long a participant counts as present after it last said so, in milliseconds.
 pub const LASTING_MS: u64 = 30_000;
 
@@ -32,6 +34,9 @@ pub struct Bound {
     pub of_origin: u32,
 }
 
+/// How often to look for those whose time is over.
+const SEARCH_MS: u64 = 1000;
+
 /// What is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Full {
@@ -52,7 +57,12 @@ struct Visit {
 #[derive(Default)]
 struct Visits {
     by_key: BTreeMap<VerifyingKey, Visit>,
+    by_arrival: BTreeMap<u64, VerifyingKey>,
     by_origin: BTreeMap<u64, u32>,
+    /// When those whose time is over were last looked for.
+    searched: u64,
+    /// An epoch, and up to which arrival everybody has a slot in it.
+    seated: (u64, u64),
 }
 
 impl Visits {
@@ -60,6 +70,7 @@ impl Visits {
         if let Some(origin) = visit.origin {
             *self.by_origin.entry(origin).or_default() += 1;
         }
+        self.by_arrival.insert(visit.arrival, key);
         self.by_key.insert(key, visit);
     }
 
@@ -69,13 +80,19 @@ impl Visits {
         }
     }
 
-    fn retain_lasting(&mut self, now: u64) {
+    /// Forgets whose time is over, unless that was done a moment ago: it takes a look at everybody.
+    fn forget(&mut self, now: u64) {
+        if now < self.searched.saturating_add(SEARCH_MS) {
+            return;
+        }
+        self.searched = now;
         for (_, visit) in self.by_key.extract_if(.., |_, visit| visit.until <= now).collect::<Vec<_>>() {
             self.leave(visit);
         }
     }
 
     fn leave(&mut self, visit: Visit) {
+        self.by_arrival.remove(&visit.arrival);
         if let Some(origin) = visit.origin
             && let Some(count) = self.by_origin.get_mut(&origin)
         {
@@ -117,7 +134,7 @@ impl Presence {
             return Ok(());
         }
         if visits.full(origin, bound).is_some() {
-            visits.retain_lasting(now);
+            visits.forget(now);
             if let Some(full) = visits.full(origin, bound) {
                 return Err(full);
             }
@@ -137,22 +154,43 @@ impl Presence {
         }
     }
 
-    /// How many are there.
-    pub fn count(&self, room: &RoomId, now: u64) -> u32 {
-        let visits = self.rooms.get(room).into_iter().flat_map(|visits| visits.by_key.values());
-        u32::try_from(visits.filter(|visit| visit.until > now).count()).unwrap_or(u32::MAX)
+    /// How many are there, give or take those whose time was over within the last second.
+    pub fn count(&mut self, room: &RoomId, now: u64) -> u32 {
+        let Some(visits) = self.rooms.get_mut(room) else { return 0 };
+        visits.forget(now);
+        u32::try_from(visits.by_key.len()).unwrap_or(u32::MAX)
     }
 
-    /// Who is there, first come first; and forgets who is not.
-    pub fn present(&mut self, room: &RoomId, now: u64) -> Vec<VerifyingKey> {
+    /// Who is there and is not `seated` in an epoch, first come first, as many as one announcement gives slots to. Those who
+    /// came before everybody that is returned are not asked for again: a slot is not taken back.
+    pub fn waiting(
+        &mut self,
+        room: &RoomId,
+        epoch: u64,
+        now: u64,
+        seated: impl Fn(&VerifyingKey) -> bool,
+    ) -> Vec<VerifyingKey> {
         let Some(visits) = self.rooms.get_mut(room) else { return Vec::new() };
-        visits.retain_lasting(now);
-        let mut keys: Vec<_> = visits.by_key.iter().map(|(key, visit)| (visit.arrival, *key)).collect();
+        visits.forget(now);
         if visits.by_key.is_empty() {
             self.rooms.remove(room);
+            return Vec::new();
         }
-        keys.sort_unstable();
-        keys.into_iter().map(|(_, key)| key).collect()
+        if visits.seated.0 != epoch {
+            visits.seated = (epoch, 0);
+        }
+        let mut waiting = Vec::new();
+        for (arrival, key) in visits.by_arrival.range(visits.seated.1 + 1..) {
+            if !seated(key) {
+                waiting.push(*key);
+            } else if waiting.is_empty() {
+                visits.seated.1 = *arrival;
+            }
+            if waiting.len() == MOST_SLOTS {
+                break;
+            }
+        }
+        waiting
     }
 }
 
@@ -172,6 +210,33 @@ mod tests {
         VerifyingKey([n; 32])
     }
 
+    fn everybody(presence: &mut Presence, now: u64) -> Vec<VerifyingKey> {
+        presence.waiting(&ROOM, 0, now, |_| false)
+    }
+
+    #[test]
+    fn whoever_has_a_slot_is_not_asked_for_again_in_the_same_epoch() {
+        let mut presence = Presence::default();
+        for n in 1..=4 {
+            presence.note(ROOM, visitor(n), 0, NINE).unwrap();
+        }
+        let waiting = |presence: &mut Presence, epoch: u64, seated: &[u8]| {
+            let asked = std::cell::RefCell::new(Vec::new());
+            let found = presence.waiting(&ROOM, epoch, 1, |key| {
+                asked.borrow_mut().push(*key);
+                seated.iter().any(|n| *key == VerifyingKey([*n; 32]))
+            });
+            (found, asked.into_inner().len())
+        };
+        assert_eq!(waiting(&mut presence, 7, &[]), (vec![key(1), key(2), key(3), key(4)], 4));
+        assert_eq!(waiting(&mut presence, 7, &[1, 2, 4]), (vec![key(3)], 4));
+        assert_eq!(waiting(&mut presence, 7, &[1, 2, 4]), (vec![key(3)], 2), "the first two are known to have one");
+        assert_eq!(waiting(&mut presence, 7, &[1, 2, 3, 4]), (vec![], 2));
+        presence.note(ROOM, visitor(5), 1, NINE).unwrap();
+        assert_eq!(waiting(&mut presence, 7, &[1, 2, 3, 4]), (vec![key(5)], 1));
+        assert_eq!(waiting(&mut presence, 8, &[]).0.len(), 5, "another epoch, other slots");
+    }
+
     #[test]
     fn who_hands_in_nothing_and_says_nothing_has_left() {
         let mut presence = Presence::default();
@@ -180,7 +245,7 @@ mod tests {
         for gone in [key(1), key(2), key(3)] {
             presence.missed(&ROOM, &gone, RENEWED_MS + 1);
         }
-        assert_eq!(presence.present(&ROOM, RENEWED_MS + 1), [key(2)], "it has said so a moment ago");
+        assert_eq!(everybody(&mut presence, RENEWED_MS + 1), [key(2)], "it has said so a moment ago");
     }
 
     #[test]
@@ -189,12 +254,12 @@ mod tests {
         presence.note(ROOM, visitor(9), 0, TWO).unwrap();
         presence.note(ROOM, visitor(1), 10, TWO).unwrap();
         assert_eq!(presence.note(ROOM, visitor(3), 20, TWO), Err(Full::Room));
-        assert_eq!(presence.present(&ROOM, 20), [key(9), key(1)], "first come, first");
+        assert_eq!(everybody(&mut presence, 20), [key(9), key(1)], "first come, first");
         presence.note(ROOM, visitor(1), 20_000, TWO).unwrap();
         assert_eq!(presence.count(&ROOM, LASTING_MS), 1);
         presence.note(ROOM, visitor(3), LASTING_MS, TWO).unwrap();
-        assert_eq!(presence.present(&ROOM, LASTING_MS), [key(1), key(3)]);
-        assert!(presence.present(&ROOM, 10 * LASTING_MS).is_empty());
+        assert_eq!(everybody(&mut presence, LASTING_MS + SEARCH_MS), [key(1), key(3)]);
+        assert!(everybody(&mut presence, 10 * LASTING_MS).is_empty());
         assert!(presence.rooms.is_empty());
     }
 
@@ -212,6 +277,6 @@ mod tests {
         presence.note(ROOM, of(1, 4), RENEWED_MS + 1, bound).expect("one has left");
         assert_eq!(presence.note(ROOM, of(1, 5), 20_000, bound), Err(Full::Share));
         presence.note(ROOM, of(1, 5), 6_000 + LASTING_MS, bound).expect("the others' time is over");
-        assert!(presence.present(&ROOM, 10 * LASTING_MS).is_empty());
+        assert!(everybody(&mut presence, 10 * LASTING_MS).is_empty());
     }
 }

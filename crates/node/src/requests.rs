@@ -10,7 +10,7 @@ use ostrakon_broadcast::client::{PRESENCE_SECONDS, presence_digest};
 use ostrakon_broadcast::engine::Rejected;
 use ostrakon_broadcast::envelope::{self, IssueName, Issued};
 use ostrakon_broadcast::room::RoomId;
-use ostrakon_broadcast::{Archive, Entry, EpochContext, SignedEntry};
+use ostrakon_broadcast::{Archive, Batch, Entry, EpochContext, SignedEntry};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_net::Reach;
 use ostrakon_party::wire;
@@ -215,15 +215,10 @@ impl Core {
             Taken::Recorded => {}
             Taken::Different | Taken::TooLate => return Err(epoch_over(epoch)),
         }
-        let (servers, party, randomness) = (self.servers.clone(), self.party.clone(), self.platform.random());
-        let closed = self.platform.blocking(move || {
-            let issue = material.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.issue(slot);
-            let issued = Issued { context, slot, issue };
-            let sign = |digest: &_| party.sign(digest);
-            Some(envelope::close(&servers, &name, &key, &exchange, &issued, randomness, sign))
-        });
-        let issue = closed.await.ok_or(ServiceError::Internal)?.ok_or_else(|| epoch_over(epoch))?;
-        Ok(Issue { issue })
+        let issue = with(&material, |batch| batch.issue(slot)).ok_or_else(|| epoch_over(epoch))?;
+        let issued = Issued { context, slot, issue };
+        let (randomness, sign) = (self.platform.random(), |digest: &_| self.party.sign(digest));
+        Ok(Issue { issue: envelope::close(&self.servers, &name, &key, &exchange, &issued, randomness, sign) })
     }
 
     pub(crate) async fn submit(
@@ -241,13 +236,9 @@ impl Core {
         if body.len() > limit {
             return Err(ServiceError::TooLarge { limit });
         }
-        let checked = self.platform.blocking(move || {
-            let material = material.read().unwrap_or_else(PoisonError::into_inner);
-            let batch = material.as_ref()?;
-            Some(batch.check(&context, slot, &key, &body).map(|()| body))
-        });
-        let checked = checked.await.ok_or(ServiceError::Internal)?.ok_or_else(|| epoch_over(epoch))?;
-        let body = checked.map_err(|Rejected(reason)| ServiceError::Refused(reason.into()))?;
+        let checked = with(&material, |batch| batch.check(&context, slot, &key, &body));
+        let checked = checked.ok_or_else(|| epoch_over(epoch))?;
+        checked.map_err(|Rejected(reason)| ServiceError::Refused(reason.into()))?;
         let row = SubmissionRow { slot, key, body };
         match self.take_in(Intake::Submission { room: id.0, epoch, row }).await? {
             Taken::Recorded => Ok(Accepted { accepted: true }),
@@ -311,6 +302,13 @@ impl Core {
         };
         Ok(rows.into_iter().map(info).collect())
     }
+}
+
+/// Does what a request needs of a batch, if it is not spent: some ten microseconds of work, less than handing it to another
+/// thread and back would take.
+fn with<T>(material: &Material, work: impl FnOnce(&dyn Batch) -> T) -> Option<T> {
+    let material = material.read().unwrap_or_else(PoisonError::into_inner);
+    material.as_deref().map(work)
 }
 
 fn epoch_over(epoch: u64) -> ServiceError {
