@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
+use ostrakon_broadcast::board::Published;
 use ostrakon_broadcast::client::BoardReader;
 use ostrakon_broadcast::{Entry, RoomDescriptor};
 use ostrakon_crypto::Secret;
@@ -41,7 +42,7 @@ pub async fn check(room: &Room, ports: [u16; 3], epochs: &[u64], clients: u32, r
 
 /// The messages of an entry.
 fn texts(entry: &Entry) -> impl Iterator<Item = &[u8]> {
-    entry.messages.iter().map(Vec::as_slice)
+    entry.messages.iter().filter_map(Published::body)
 }
 
 /// Reads a board as soon as it has so many entries.

@@ -103,7 +103,8 @@ impl Participant {
     pub fn submission(&self, room: &Room, epoch: u64, issued: [Issued; 3]) -> Result<Request> {
         let agreed = envelope::agreed(&issued.map(Some)).context("the servers contradict each other")?;
         let content = Content::Message(self.message(epoch));
-        let row = RowFormat::new(&room.descriptor, epoch).encode(&content)?;
+        let format = RowFormat::new(&room.descriptor, epoch);
+        let row = format.encode(&content, &format.padding(&self.key))?;
         let (context, material) = (&agreed.context, &agreed.material);
         let body = RuffleClient.submit(&room.servers, context, agreed.slot, material, &row, &self.key)?;
         let request = SubmissionRequest { key: self.key.verifying_key(), slot: agreed.slot, body };
