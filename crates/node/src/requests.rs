@@ -189,12 +189,22 @@ impl Core {
         })
     }
 
-    /// The slot of `key` in an epoch that collects, with what it is made for and made from.
-    fn seat(&self, id: &RoomId, epoch: u64, key: &VerifyingKey) -> Result<(u32, EpochContext, Material), ServiceError> {
+    /// The slot of `key` in an epoch that collects, with what it is made for and made from. `wanted`: which, if it has several.
+    fn seat(
+        &self,
+        id: &RoomId,
+        epoch: u64,
+        key: &VerifyingKey,
+        wanted: Option<u32>,
+    ) -> Result<(u32, EpochContext, Material), ServiceError> {
         let world = self.world();
         let room = world.rooms.get(id).ok_or_else(no_room)?;
         let collecting = in_epoch(room, epoch)?;
-        let slot = collecting.slot_of(key).ok_or_else(|| ServiceError::NotFound("no slot yet".into()))?;
+        let own = collecting.slot_of(key).ok_or_else(|| ServiceError::NotFound("no slot yet".into()))?;
+        let slot = wanted.unwrap_or(own);
+        if !collecting.keys.get(key).is_some_and(|slots| slots.contains(&slot)) {
+            return Err(ServiceError::NotFound(format!("slot {slot} is not the key's")));
+        }
         let material = self.materials.get(collecting.batch);
         let loading =
             || ServiceError::Unavailable("the epoch's batch is just being read; try again in a moment".into());
@@ -203,7 +213,7 @@ impl Core {
 
     pub(crate) async fn issue(&self, id: RoomId, epoch: u64, request: IssueRequest) -> Result<Issue, ServiceError> {
         let IssueRequest { key, exchange, signature } = request;
-        let (slot, context, material) = self.seat(&id, epoch, &key)?;
+        let (slot, context, material) = self.seat(&id, epoch, &key, None)?;
         let name = IssueName { room: id, number: epoch, party: self.me() };
         if !key.verifies(&envelope::request_digest(&name, &exchange), &signature) {
             return Err(ServiceError::Forbidden(
@@ -228,10 +238,8 @@ impl Core {
         request: SubmissionRequest,
     ) -> Result<Accepted, ServiceError> {
         let SubmissionRequest { key, slot, body } = request;
-        let (assigned, context, material) = self.seat(&id, epoch, &key)?;
-        if slot != assigned {
-            return Err(ServiceError::NotFound(format!("slot {slot} is not the key's")));
-        }
+        // It may have two, if it changed its home: then the one that it was first told. A server takes one submission of a key.
+        let (slot, context, material) = self.seat(&id, epoch, &key, Some(slot))?;
         let limit = context.shape.width as usize + SUBMISSION_OVERHEAD;
         if body.len() > limit {
             return Err(ServiceError::TooLarge { limit });

@@ -10,6 +10,7 @@
 //! A crash at any point repeats what comes after the last thing written. Until an epoch is finished, a server that
 //! starts again also computes it again, even if it has its own conclusion, because another may still need its messages.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -23,7 +24,7 @@ use ostrakon_broadcast::room::RoomDescriptor;
 use ostrakon_broadcast::{EpochContext, EpochId};
 use ostrakon_crypto::{Digest, Signature};
 use ostrakon_party::{Instance, InstanceKind, Length, PartyId, wire};
-use ostrakon_store::{Error, NewEntry};
+use ostrakon_store::{AssignmentRow, Error, NewEntry};
 
 use crate::agree::ControlStep;
 use crate::config::SERVERS;
@@ -140,18 +141,22 @@ async fn slots(core: &Core, epoch: EpochId) -> Result<Vec<SlotState>, Error> {
         .into_iter()
         .map(|row| (row.slot, row.body))
         .collect();
-    let state = |row: ostrakon_store::AssignmentRow| SlotState {
-        slot: row.slot,
-        owner: row.key,
-        submission: submissions.remove(&row.slot),
-    };
-    let slots: Vec<SlotState> = assigned.into_iter().map(state).collect();
+    let state =
+        |row: AssignmentRow| SlotState { slot: row.slot, owner: row.key, submission: submissions.remove(&row.slot) };
+    let slots: Vec<SlotState> = one_per_key(assigned).map(state).collect();
     let now = core.platform.now_ms();
     let mut presence = core.presence.lock().expect("no panic while held");
     for slot in slots.iter().filter(|slot| slot.submission.is_none()) {
         presence.missed(&epoch.room, &slot.owner, now);
     }
     Ok(slots)
+}
+
+/// The slots that count, of those that were given out: whoever was present at several servers at once may have a slot of each, and
+/// has a say in the lowest only. The slots are agreed on, so every server leaves out the same ones.
+fn one_per_key(assigned: Vec<AssignmentRow>) -> impl Iterator<Item = AssignmentRow> {
+    let mut keys = BTreeSet::new();
+    assigned.into_iter().filter(move |row| keys.insert(row.key))
 }
 
 async fn keep_faults(core: &Core, result: &Result<Opened, Stopped>) {
@@ -372,4 +377,25 @@ fn entry_limit(core: &Core, epoch: EpochId) -> Option<u64> {
     let world = core.world();
     let descriptor = &world.rooms.get(&epoch.room)?.descriptor;
     Some(1024 + u64::from(descriptor.capacity) * u64::from(descriptor.payload + 8))
+}
+
+#[cfg(test)]
+mod tests {
+    use ostrakon_crypto::VerifyingKey;
+
+    use super::*;
+
+    #[test]
+    fn a_key_has_a_say_in_one_slot() {
+        let row = |slot: u32, key: u8| AssignmentRow {
+            slot,
+            key: VerifyingKey([key; 32]),
+            author: PartyId((slot % 3) as u8),
+            announcement: 7,
+            issued: true,
+        };
+        let given_out = vec![row(0, 1), row(1, 2), row(2, 1), row(4, 3), row(5, 2)];
+        let counting: Vec<_> = one_per_key(given_out).map(|row| row.slot).collect();
+        assert_eq!(counting, [0, 1, 4]);
+    }
 }
