@@ -112,6 +112,13 @@ async fn dial<S: Transport>(shared: &Shared, peer: &Peer, transport: S) -> io::R
     Ok(stream)
 }
 
+/// Somebody answers, but not the right party, or not in our words: that does not mend itself.
+fn note_trouble(peer: &Peer, error: &io::Error) {
+    if peer.trouble(&error.to_string()) {
+        tracing::warn!(peer = %peer.id, %error, "no connection is possible");
+    }
+}
+
 /// Keeps a direct link with a higher-numbered peer.
 pub(crate) async fn dial_direct(shared: Arc<Shared>, peer: Arc<Peer>, address: String) {
     let mut backoff = Backoff::new(shared.timing.retry, shared.id, peer.id);
@@ -127,9 +134,8 @@ pub(crate) async fn dial_direct(shared: Arc<Shared>, peer: Arc<Peer>, address: S
         match connecting.await {
             Ok(_) if *peer.blocked.borrow() => {}
             Ok(stream) => backoff.run(&shared, &peer, stream, None).await,
-            // Somebody answers, but not the right party, or not in our words: that does not mend itself.
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                tracing::warn!(peer = %peer.id, %error, "the peer's address is answered by a wrong or foreign party");
+                note_trouble(&peer, &error);
             }
             Err(error) => tracing::debug!(peer = %peer.id, %error, "could not connect"),
         }
@@ -210,6 +216,17 @@ pub(crate) async fn accept_all(shared: Arc<Shared>, listener: TcpListener, mut t
     }
 }
 
+/// Greets a peer that has proved who it is.
+async fn greet<S: Transport>(shared: &Shared, peer: &Peer, stream: &mut TlsStream<S>) -> io::Result<()> {
+    let greeted = link::greet(shared, stream).await;
+    if let Err(error) = greeted.as_ref()
+        && error.kind() == io::ErrorKind::InvalidData
+    {
+        note_trouble(peer, error);
+    }
+    greeted
+}
+
 async fn accept_direct(shared: &Shared, stream: TcpStream) -> io::Result<(Arc<Peer>, TlsStream<Direct>)> {
     let acceptor = TlsAcceptor::from(Arc::clone(&shared.credentials.accept_any));
     let mut stream = acceptor.accept(direct(stream, None)?).await?;
@@ -221,7 +238,7 @@ async fn accept_direct(shared: &Shared, stream: TcpStream) -> io::Result<(Arc<Pe
     }
     transport.get_mut().attribute(peer);
     let mut stream = TlsStream::Server(stream);
-    link::greet(shared, &mut stream).await?;
+    greet(shared, peer, &mut stream).await?;
     Ok((Arc::clone(peer), stream))
 }
 
@@ -231,6 +248,6 @@ async fn accept_relayed(shared: &Shared, tunnel: Tunnel) -> io::Result<(Arc<Peer
     let config = shared.credentials.accept_one.get(&id).ok_or(io::ErrorKind::PermissionDenied)?;
     let stream = TlsAcceptor::from(Arc::clone(config)).accept(tunnel).await?;
     let mut stream = TlsStream::Server(stream);
-    link::greet(shared, &mut stream).await?;
+    greet(shared, peer, &mut stream).await?;
     Ok((Arc::clone(peer), stream))
 }

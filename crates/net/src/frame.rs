@@ -9,6 +9,8 @@ use bytes::Bytes;
 use ostrakon_party::{Instance, Message, PartyId, SessionId, SignedHeader, Tag, wire};
 use serde::{Deserialize, Serialize};
 
+use crate::probe::{MAX_ABOUT, Probe};
+
 /// Bytes before every frame.
 pub const PREFIX: usize = 8;
 /// The longest message body that travels in one frame; longer ones travel in chunks.
@@ -19,13 +21,18 @@ pub const CHUNK: usize = 256 * 1024 - PREFIX;
 pub const MAX_LENGTH: usize = CHUNK;
 /// The most tunnelled bytes in one frame.
 pub const RELAYED: usize = SMALL;
-/// The version of this format; a peer that speaks another is refused.
-pub const VERSION: u16 = 1;
+/// The version of what servers say to each other, of this format and of all that it carries; a peer that speaks another
+/// is refused. To be raised with every change after which two releases no longer understand each other.
+pub const VERSION: u16 = 2;
 
 /// An encoded header, depth and length are shorter than this.
 const MAX_HEAD: usize = 256;
 /// An encoded tag with limit, or a greeting, is shorter than this.
 const MAX_SHORT: usize = 64;
+/// The greeting of another version may be longer than ours.
+const MAX_HELLO: usize = 256;
+/// Two times, an answer and what is said about the sender.
+const MAX_PROBE: usize = MAX_ABOUT + 48;
 /// Peer and leg, before what is relayed.
 const RELAY_HEAD: usize = 2;
 
@@ -58,12 +65,14 @@ pub enum Kind {
     RelayCredit = 9,
     /// Closes a tunnel.
     RelayEnd = 10,
+    /// See [`Probe`].
+    Probe = 11,
 }
 
 impl Kind {
     fn from_byte(byte: u8) -> Option<Self> {
-        use Kind::{Chunk, Head, Hello, Ping, RelayCredit, RelayData, RelayEnd, RelayOpen, Want, Whole};
-        [Hello, Ping, Want, Whole, Head, Chunk, RelayOpen, RelayData, RelayCredit, RelayEnd]
+        use Kind::{Chunk, Head, Hello, Ping, Probe, RelayCredit, RelayData, RelayEnd, RelayOpen, Want, Whole};
+        [Hello, Ping, Want, Whole, Head, Chunk, RelayOpen, RelayData, RelayCredit, RelayEnd, Probe]
             .into_iter()
             .find(|kind| *kind as u8 == byte)
     }
@@ -71,7 +80,9 @@ impl Kind {
     /// How long a frame of this kind may be, and whether its argument means something.
     fn rule(self) -> (std::ops::RangeInclusive<usize>, bool) {
         match self {
-            Kind::Hello | Kind::Want => (1..=MAX_SHORT, false),
+            Kind::Hello => (1..=MAX_HELLO, false),
+            Kind::Want => (1..=MAX_SHORT, false),
+            Kind::Probe => (1..=MAX_PROBE, false),
             Kind::Ping => (0..=0, false),
             Kind::Whole => (1..=MAX_HEAD + SMALL, true),
             Kind::Head => (1..=MAX_HEAD, true),
@@ -125,13 +136,21 @@ pub fn chunk_prefix(transfer: u32, length: usize) -> [u8; PREFIX] {
     Prefix { kind: Kind::Chunk, length, argument: transfer }.encode()
 }
 
-/// The first frame of both sides.
+/// The first frame of both sides. In every version the version comes first, so that it can be read by every other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// [`VERSION`].
     pub version: u16,
     /// The session that the sender is in.
     pub session: SessionId,
+}
+
+impl Hello {
+    /// The version that the bytes of a greeting name, be they of this version or of another.
+    pub fn version_of(bytes: &[u8]) -> Option<u16> {
+        let length = bytes.iter().take(3).position(|byte| byte & 0x80 == 0)? + 1;
+        decode(&bytes[..length]).ok()
+    }
 }
 
 /// Asks the peer for the message that it posted, or will post, under a tag.
@@ -205,6 +224,8 @@ pub enum Frame {
     },
     /// See [`Relay`].
     Relay(Relay),
+    /// See [`Probe`].
+    Probe(Probe),
 }
 
 impl Frame {
@@ -220,6 +241,7 @@ impl Frame {
             Kind::Hello => Frame::Hello(decode(&bytes)?),
             Kind::Ping => Frame::Ping,
             Kind::Want => Frame::Want(decode(&bytes)?),
+            Kind::Probe => Frame::Probe(decode_probe(&bytes)?),
             Kind::Whole => {
                 let head = prefix.argument as usize;
                 if head > bytes.len() || head > MAX_HEAD || bytes.len() - head > SMALL {
@@ -248,6 +270,7 @@ impl Frame {
             Frame::Hello(hello) => put(out, Kind::Hello, 0, &[&wire::encode(hello)]),
             Frame::Ping => put(out, Kind::Ping, 0, &[]),
             Frame::Want(want) => put(out, Kind::Want, 0, &[&wire::encode(want)]),
+            Frame::Probe(probe) => put(out, Kind::Probe, 0, &[&wire::encode(probe)]),
             Frame::Whole(message) => {
                 let head = wire::encode(&(message.signed, message.depth));
                 put(out, Kind::Whole, u32::try_from(head.len()).expect("a short header"), &[&head, &message.body]);
@@ -273,7 +296,7 @@ impl Frame {
             Frame::Want(want) => Some(want.tag.instance),
             Frame::Whole(message) => Some(message.signed.header.tag.instance),
             Frame::Head { signed, .. } => Some(signed.header.tag.instance),
-            Frame::Hello(_) | Frame::Ping | Frame::Relay(_) => None,
+            Frame::Hello(_) | Frame::Ping | Frame::Relay(_) | Frame::Probe(_) => None,
         }
     }
 }
@@ -288,6 +311,11 @@ fn put(out: &mut Vec<u8>, kind: Kind, argument: u32, parts: &[&[u8]]) {
 
 fn decode<T: Serialize + serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
     wire::decode(bytes).map_err(|_| Malformed)
+}
+
+fn decode_probe(bytes: &[u8]) -> Result<Probe, Malformed> {
+    let probe: Probe = decode(bytes)?;
+    if probe.about.len() > MAX_ABOUT { Err(Malformed) } else { Ok(probe) }
 }
 
 fn decode_relay(prefix: Prefix, bytes: Bytes) -> Result<Relay, Malformed> {
@@ -359,6 +387,8 @@ mod tests {
             (any::<u16>(), any::<[u8; 32]>())
                 .prop_map(|(version, s)| Frame::Hello(Hello { version, session: SessionId(Digest(s)) })),
             Just(Frame::Ping),
+            (any::<u64>(), any::<Option<(u64, u64)>>(), bytes(MAX_ABOUT))
+                .prop_map(|(sent, answers, about)| { Frame::Probe(Probe { sent, answers, about: about.to_vec() }) }),
             (tags(), any::<u64>(), any::<bool>()).prop_map(|(tag, limit, again)| Frame::Want(Want {
                 tag,
                 limit,
@@ -421,7 +451,7 @@ mod tests {
         }
 
         #[test]
-        fn noise_does_no_harm(kind in 0u8..12, argument in any::<u32>(), body in proptest::collection::vec(any::<u8>(), 0..400)) {
+        fn noise_does_no_harm(kind in 0u8..13, argument in any::<u32>(), body in proptest::collection::vec(any::<u8>(), 0..400)) {
             let length = u32::try_from(body.len()).unwrap().to_le_bytes();
             let bytes = [&[kind, length[0], length[1], length[2]][..], &argument.to_le_bytes(), &body].concat();
             if let Ok(frame) = read(&bytes) {
@@ -450,13 +480,28 @@ mod tests {
         let data = Part::Data(vec![1; RELAYED].into());
         for frame in [
             Frame::Want(Want { tag, limit: u64::MAX, again: true }),
+            Frame::Probe(Probe { sent: u64::MAX, answers: Some((u64::MAX, u64::MAX)), about: vec![1; MAX_ABOUT] }),
             Frame::Whole(whole),
             Frame::Head { transfer: u32::MAX, signed, depth: u32::MAX, length: u64::MAX },
             Frame::Relay(Relay { peer: PartyId(255), leg: Leg::Arrived, circuit: u32::MAX, part: data }),
         ] {
             assert!(read(&encoded(&frame)).is_ok());
         }
+        let talkative = Frame::Probe(Probe { sent: 0, answers: None, about: vec![1; MAX_ABOUT + 1] });
+        assert!(read(&encoded(&talkative)).is_err());
         let too_long = Prefix { kind: Kind::Chunk, length: CHUNK + 1, argument: 0 };
         assert_eq!(Prefix::decode(&too_long.encode()), Err(Malformed));
+    }
+
+    #[test]
+    fn the_version_of_any_greeting_can_be_read() {
+        for version in [0, 1, 127, 128, 300, u16::MAX] {
+            let hello = Hello { version, session: SessionId(Digest([9; 32])) };
+            assert_eq!(Hello::version_of(&wire::encode(&hello)), Some(version));
+            assert_eq!(Hello::version_of(&wire::encode(&(version, "something else"))), Some(version));
+        }
+        for noise in [&[][..], &[0x80], &[0xff; 9], &[0x80, 0x00, 1]] {
+            assert_eq!(Hello::version_of(noise), None);
+        }
     }
 }

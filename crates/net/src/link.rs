@@ -22,12 +22,16 @@ use crate::peer::{Counters, Peer};
 /// How much ciphertext rustls may hold back while the socket is full: two chunks.
 const TLS_BUFFER: usize = 512 * 1024;
 
+/// The first probes of a link leave at the pace of pings, later ones once in so many.
+const QUICK_PROBES: u32 = 4;
+const PROBE_PINGS: u32 = 10;
+
 fn malformed(error: Malformed) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
-fn foreign(text: &'static str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, text)
+fn foreign(text: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, text.into())
 }
 
 /// Anything that TLS can run over.
@@ -114,13 +118,22 @@ pub(crate) async fn greet<S: Transport>(shared: &Shared, tls: &mut TlsStream<S>)
     }
     let mut body = vec![0; prefix.length];
     tls.read_exact(&mut body).await?;
+    // The greeting of another version is read no further than its version.
+    if let Some(theirs) = Hello::version_of(&body).filter(|theirs| *theirs != ours.version) {
+        return Err(foreign(other_version(theirs, ours.version)));
+    }
     match Frame::decode(prefix, body.into()).map_err(malformed)? {
         Frame::Hello(theirs) if theirs == ours => Ok(()),
-        Frame::Hello(theirs) if theirs.version != ours.version => {
-            Err(foreign("the peer speaks another version of the protocol; run the same release on all servers"))
-        }
         _ => Err(foreign("the peer is in another session; give all servers the same session description")),
     }
+}
+
+fn other_version(theirs: u16, ours: u16) -> String {
+    let older = if theirs < ours { "the peer" } else { "this server" };
+    format!(
+        "the peer speaks version {theirs} of the servers' protocol, this server version {ours}: \
+         upgrade {older}; nothing is lost meanwhile"
+    )
 }
 
 /// Runs a greeted connection as the link with `peer` until it breaks, is replaced or cut.
@@ -177,6 +190,7 @@ async fn write<S: Transport>(
 ) -> io::Result<()> {
     let timing = shared.timing;
     let (mut next_tick, mut next_ping) = (Instant::now(), Instant::now() + timing.ping);
+    let (mut next_probe, mut probes) = (Instant::now(), 0u32);
     let mut head = Vec::new();
     loop {
         let now = Instant::now();
@@ -187,6 +201,14 @@ async fn write<S: Transport>(
         }
         if now >= next_ping {
             Frame::Ping.encode(&mut head);
+        }
+        if now >= next_probe
+            && let Some(probe) = shared.probe(&peer)
+        {
+            probe.encode(&mut head);
+            // A few at once, so that a first measurement is there soon.
+            probes += 1;
+            next_probe = now + timing.ping * if probes < QUICK_PROBES { 1 } else { PROBE_PINGS };
         }
         let chunk = peer.outbox().take(link, &mut head);
         if head.is_empty() {
@@ -239,6 +261,7 @@ async fn read<S: Transport>(
         match frame {
             Frame::Hello(_) => return Err(malformed(Malformed)),
             Frame::Ping => {}
+            Frame::Probe(probe) => shared.probed(&peer, probe),
             Frame::Want(want) => peer.outbox().wanted(want),
             Frame::Whole(message) => peer.inbox().deliver(message),
             Frame::Head { transfer, signed, depth, length } => {

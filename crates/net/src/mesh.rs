@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use ostrakon_party::{Channel, Instance, Message, PartyId, Roster, Tag};
@@ -16,9 +17,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::connect::{Credentials, accept_all, dial_direct, dial_relayed};
-use crate::frame::{Leg, Malformed, Part, Relay};
+use crate::frame::{Frame, Leg, Malformed, Part, Relay};
 use crate::inbox::Quota;
 use crate::peer::{Peer, PeerState};
+use crate::probe::{Acquaintance, Clock, MAX_ABOUT, Probe};
 use crate::relay::{Route, Tunnel, Tunnels};
 use crate::retired::Retired;
 use crate::tls::Identity;
@@ -107,11 +109,36 @@ pub(crate) struct Shared {
     incoming: mpsc::Sender<Tunnel>,
     retired: Arc<Retired>,
     next_link: AtomicU64,
+    introduction: Mutex<Option<Introduction>>,
+}
+
+/// What the peers are told of this party, and the clock that is compared with theirs.
+#[derive(Clone)]
+struct Introduction {
+    about: Bytes,
+    clock: Clock,
 }
 
 impl Shared {
     pub fn next_link(&self) -> u64 {
         self.next_link.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn introduction(&self) -> Option<Introduction> {
+        self.introduction.lock().expect("no panic while held").clone()
+    }
+
+    /// What `peer` is to be told, if this party has introduced itself.
+    pub fn probe(&self, peer: &Peer) -> Option<Frame> {
+        let Introduction { about, clock } = self.introduction()?;
+        Some(Frame::Probe(peer.measurements().next(clock(), &about)))
+    }
+
+    /// Takes in what `peer` told.
+    pub fn probed(&self, peer: &Peer, probe: Probe) {
+        if let Some(Introduction { clock, .. }) = self.introduction() {
+            peer.measurements().take(probe, clock());
+        }
     }
 
     pub fn peer(&self, id: PartyId) -> Option<&Arc<Peer>> {
@@ -148,7 +175,14 @@ impl Shared {
                 drop(self.incoming.try_send(tunnel));
             }
             (Leg::Arrived, part) => {
-                self.tunnels.receive(Route { peer: far.id, via: from }, relay.circuit, part);
+                let is_end = part == Part::End;
+                let known = self.tunnels.receive(Route { peer: far.id, via: from }, relay.circuit, part);
+                // The far end may not know that this one has started anew. An end is not answered: two that do not know
+                // a tunnel would tell each other so for ever.
+                if !known && !is_end {
+                    let end = Relay { peer: far.id, leg: Leg::Onward, circuit: relay.circuit, part: Part::End };
+                    neighbour.outbox().push_relay(self.id, end, true);
+                }
             }
         }
         Ok(())
@@ -193,6 +227,7 @@ impl Mesh {
             incoming,
             retired,
             next_link: AtomicU64::new(0),
+            introduction: Mutex::default(),
         });
         let mut tasks = JoinSet::new();
         for peer in shared.peers().filter(|peer| peer.id > id) {
@@ -222,6 +257,18 @@ impl Mesh {
     /// The states of all peers.
     pub fn peer_states(&self) -> BTreeMap<PartyId, PeerState> {
         self.shared.peers().map(|peer| (peer.id, peer.state())).collect()
+    }
+
+    /// Tells the peers, from now on, `about` this party, of which at most [`MAX_ABOUT`](crate::probe::MAX_ABOUT) bytes are
+    /// sent, and compares `clock` with theirs.
+    pub fn introduce(&self, mut about: Bytes, clock: Clock) {
+        about.truncate(MAX_ABOUT);
+        *self.shared.introduction.lock().expect("no panic while held") = Some(Introduction { about, clock });
+    }
+
+    /// What is known of every peer beside the state of its link.
+    pub fn acquaintances(&self) -> BTreeMap<PartyId, Acquaintance> {
+        self.shared.peers().map(|peer| (peer.id, peer.acquaintance())).collect()
     }
 
     /// Fault injection for tests and drills: while blocked, there is no direct connection with the peer, neither

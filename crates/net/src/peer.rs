@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use crate::inbox::{Inbox, Quota};
 use crate::outbox::{Active, Outbox};
+use crate::probe::{Acquaintance, Measurements};
 use crate::retired::Retired;
 
 /// How a peer can be reached at present.
@@ -55,6 +56,9 @@ pub(crate) struct Peer {
     pub reach: watch::Sender<Reach>,
     /// Fault injection: no direct connections.
     pub blocked: watch::Sender<bool>,
+    measurements: Mutex<Measurements>,
+    /// See [`Acquaintance::trouble`].
+    trouble: Mutex<Option<String>>,
     outbox: Mutex<Outbox>,
     inbox: Mutex<Inbox>,
     started: Instant,
@@ -72,6 +76,8 @@ impl Peer {
             counters: Arc::default(),
             reach: watch::Sender::new(Reach::No),
             blocked: watch::Sender::new(false),
+            measurements: Mutex::default(),
+            trouble: Mutex::default(),
             outbox: Mutex::new(Outbox::new(Arc::clone(retired))),
             inbox: Mutex::new(Inbox::new(Arc::clone(retired), quota)),
             started: Instant::now(),
@@ -80,7 +86,7 @@ impl Peer {
         }
     }
 
-    // The two locks are never held together.
+    // No two of these locks are ever held together.
 
     pub fn outbox(&self) -> MutexGuard<'_, Outbox> {
         self.outbox.lock().expect("no panic while held")
@@ -88,6 +94,24 @@ impl Peer {
 
     pub fn inbox(&self) -> MutexGuard<'_, Inbox> {
         self.inbox.lock().expect("no panic while held")
+    }
+
+    pub fn measurements(&self) -> MutexGuard<'_, Measurements> {
+        self.measurements.lock().expect("no panic while held")
+    }
+
+    /// Notes why a connection came to nothing although somebody answered. Whether that is news.
+    pub fn trouble(&self, reason: &str) -> bool {
+        let mut trouble = self.trouble.lock().expect("no panic while held");
+        let news = trouble.as_deref() != Some(reason);
+        *trouble = Some(reason.to_owned());
+        news
+    }
+
+    pub fn acquaintance(&self) -> Acquaintance {
+        let trouble = self.trouble.lock().expect("no panic while held").clone();
+        let measurements = self.measurements();
+        Acquaintance { about: measurements.about(), clock_ahead: measurements.ahead(), trouble }
     }
 
     /// Makes a new link the one in use and asks for everything that is awaited.
@@ -99,6 +123,8 @@ impl Peer {
             self.reach.send_replace(via.map_or(Reach::Direct, Reach::Relayed));
         }
         self.links.fetch_add(1, Ordering::Relaxed);
+        *self.trouble.lock().expect("no panic while held") = None;
+        self.measurements().restart();
         let wants = self.inbox().ask_all(Instant::now());
         self.outbox().push(wants);
         active

@@ -125,15 +125,17 @@ impl Tunnels {
         Tunnel { route, circuit, via: Arc::clone(via), tunnels: Arc::downgrade(self) }
     }
 
-    /// A frame has come for a tunnel that ends here. Frames of unknown tunnels are those of closed ones: ignored.
-    pub fn receive(&self, route: Route, number: u32, part: Part) {
+    /// A frame has come for a tunnel that ends here. Whether there is such a tunnel: unknown ones are those of closed ends,
+    /// or of a process before this one.
+    pub fn receive(&self, route: Route, number: u32, part: Part) -> bool {
         let circuit = self.0.lock().expect("no panic while held").get(&route).cloned();
         let Some(circuit) = circuit.filter(|circuit| circuit.number == number) else {
-            return;
+            return false;
         };
         if !circuit.receive(part) {
             circuit.close();
         }
+        true
     }
 
     /// The link to a relaying party is gone, and with it all tunnels that way.

@@ -268,3 +268,21 @@ async fn what_came_to_be_awaited_during_a_cut_is_asked_for_on_reconnection() {
     got.unwrap();
     assert!(received.saturating_duration_since(healed) < Duration::from_millis(500), "not only when the timer says so");
 }
+
+#[tokio::test]
+async fn peers_learn_of_each_other_and_of_their_clocks() {
+    let (_site, all) = start_all(2).await;
+    let ((m0, _), (m1, _)) = (&all[0], &all[1]);
+    m0.introduce(b"zero".to_vec().into(), || 1_000_000);
+    m1.introduce(vec![b'1'; 500].into(), || 1_090_000);
+    within(10, async {
+        while m0.acquaintances()[&P1].clock_ahead.is_none() || m1.acquaintances()[&P0].clock_ahead.is_none() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    let (of_one, of_zero) = (&m0.acquaintances()[&P1], &m1.acquaintances()[&P0]);
+    assert_eq!((of_one.clock_ahead, of_zero.clock_ahead), (Some(90_000), Some(-90_000)));
+    assert_eq!((&of_zero.about[..], of_one.about.len()), (&b"zero"[..], ostrakon_net::probe::MAX_ABOUT));
+    assert_eq!(of_one.trouble, None);
+}

@@ -54,14 +54,19 @@ async fn strangers_on_the_port_disturb_nobody() {
 
 /// P0 as it should not be: holds its key, and sends what it likes.
 async fn rogue(site: &Site, session: SessionId) -> TlsStream<TcpStream> {
-    let config = Identity::from_seed(&seed(P0)).dial_config(&site.roster.keys[1]);
-    let stream = TcpStream::connect(site.addresses[1]).await.unwrap();
-    let name = ServerName::try_from("127.0.0.1").unwrap();
-    let mut tls = TlsConnector::from(config).connect(name, stream).await.unwrap();
+    let mut tls = mute(site).await;
     let mut hello = Vec::new();
     Frame::Hello(Hello { version: VERSION, session }).encode(&mut hello);
     tls.write_all(&hello).await.unwrap();
     tls
+}
+
+/// The same, before its greeting.
+async fn mute(site: &Site) -> TlsStream<TcpStream> {
+    let config = Identity::from_seed(&seed(P0)).dial_config(&site.roster.keys[1]);
+    let stream = TcpStream::connect(site.addresses[1]).await.unwrap();
+    let name = ServerName::try_from("127.0.0.1").unwrap();
+    TlsConnector::from(config).connect(name, stream).await.unwrap()
 }
 
 /// P1, honest, with nobody at P0's place.
@@ -167,6 +172,31 @@ async fn a_party_of_another_session_is_refused() {
 }
 
 #[tokio::test]
+async fn two_releases_that_do_not_understand_each_other_both_say_so() {
+    let (site, m1, _p1) = alone().await;
+    let mut tls = mute(&site).await;
+    // A later version's greeting has whatever it likes after the version.
+    let body = [&[VERSION as u8 + 1][..], b"a longer greeting"].concat();
+    let prefix = [1, body.len() as u8, 0, 0, 0, 0, 0, 0];
+    tls.write_all(&[&prefix[..], &body].concat()).await.unwrap();
+    let mut answer = vec![0; 128];
+    let n = tls.read(&mut answer).await.unwrap();
+    assert_eq!(answer[8], VERSION as u8, "the other side can read which version is spoken here: {:?}", &answer[..n]);
+    within(3, async {
+        loop {
+            let trouble = m1.acquaintances()[&P0].trouble.clone().unwrap_or_default();
+            if trouble.contains(&format!("the peer speaks version {}", VERSION + 1)) {
+                assert!(trouble.contains("upgrade this server"), "{trouble}");
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    assert_eq!(reach(&m1, 0), Reach::No);
+}
+
+#[tokio::test]
 async fn a_relay_that_cannot_pass_on_says_so() {
     let (site, m1, _p1) = alone().await;
     let mut tls = rogue(&site, site.roster.session).await;
@@ -180,6 +210,28 @@ async fn a_relay_that_cannot_pass_on_says_so() {
         }
     })
     .await;
+}
+
+#[tokio::test]
+async fn who_sends_into_a_tunnel_that_is_no_more_is_told_so_at_once() {
+    let (site, m1, _p1) = alone().await;
+    let mut tls = rogue(&site, site.roster.session).await;
+    until_reach(&m1, 0, Reach::Direct).await;
+    // Two ends that do not know a tunnel must not tell each other so for ever: an end has no answer.
+    for part in [Part::End, Part::Data(Bytes::from_static(b"x")), Part::Credit(1)] {
+        tls.write_all(&relay(P2, Leg::Arrived, part)).await.unwrap();
+    }
+    let end = relay(P2, Leg::Onward, Part::End);
+    let count = |seen: &[u8]| seen.windows(end.len()).filter(|window| *window == end).count();
+    let mut seen = Vec::new();
+    within(3, async {
+        while count(&seen) < 2 {
+            tls.read_buf(&mut seen).await.unwrap();
+        }
+    })
+    .await;
+    drop(tokio::time::timeout(Duration::from_millis(300), tls.read_to_end(&mut seen)).await);
+    assert_eq!(count(&seen), 2, "to the data and to the credit, not to the end");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
