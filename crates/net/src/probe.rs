@@ -6,6 +6,7 @@
 //! was least on its way counts. A peer can only lie about its own clock: the link is authenticated.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ pub const MAX_ABOUT: usize = 128;
 const REMEMBERED: usize = 8;
 
 /// A clock: milliseconds since 1970.
-pub type Clock = fn() -> u64;
+pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// What one end tells the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,7 +114,7 @@ mod tests {
         exchange(&mut a, &mut b, 2_000, 60_000, (3, 3));
         exchange(&mut a, &mut b, 3_000, 60_000, (0, 900));
         assert_eq!((a.ahead(), &a.about()[..]), (Some(60_000), &b"b"[..]));
-        assert_eq!(b.ahead(), Some(-60_000 + 199), "b heard of its own probe one exchange later");
+        assert_eq!(b.ahead(), Some(-59_998), "of its own first probe, answered by the quick second one");
     }
 
     #[test]

@@ -23,17 +23,18 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use crate::announcement::{Announcement, Body, LONGEST};
 use crate::config::SERVERS;
 use crate::core::Core;
+use crate::evidence::Evidence;
 use crate::rooms::Invalid;
 
 /// Announcements of one author to which an echo may be missing.
-const WINDOW: usize = 16;
+pub(crate) const WINDOW: usize = 16;
 /// Announcements and echoes kept per author. More than twice [`WINDOW`]: see the module's description.
 const KEPT: u64 = 40;
 /// Bytes of an encoded signed header at most.
 const LONGEST_ECHO: u64 = 512;
 
 /// Steps of the control instances.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ControlStep {
     /// An announcement, from its author.
     Announce = 1,
@@ -51,7 +52,17 @@ impl ControlStep {
     }
 }
 
-fn instance(author: PartyId, number: u64) -> Instance {
+/// Bytes of the longest message of a log's step.
+pub(crate) fn longest(step: ControlStep) -> Option<u64> {
+    match step {
+        ControlStep::Announce => Some(LONGEST),
+        ControlStep::Echo => Some(LONGEST_ECHO),
+        ControlStep::Verdict | ControlStep::Entry => None,
+    }
+}
+
+/// The instance of an announcement and its echoes.
+pub(crate) fn instance(author: PartyId, number: u64) -> Instance {
     let mut scope = *b"announcements  \0";
     scope[15] = author.0;
     Instance { kind: InstanceKind::Control, scope, number }
@@ -74,6 +85,11 @@ impl Logs {
             delivered: watch::Sender::new(delivered),
             window: Arc::new(Semaphore::new(WINDOW)),
         }
+    }
+
+    /// Own announcements to which an echo is missing.
+    pub(crate) fn on_their_way(&self) -> usize {
+        WINDOW.saturating_sub(self.window.available_permits())
     }
 }
 
@@ -214,7 +230,7 @@ pub(crate) async fn follow(core: Arc<Core>, author: PartyId) {
 /// Why a log is not followed further.
 enum End {
     /// Its author, or who echoed it, is proved to have misbehaved.
-    Contradiction(&'static str, Vec<u8>),
+    Contradiction(&'static str, Evidence),
     /// The disk does not work.
     Store(ostrakon_store::Error),
 }
@@ -229,10 +245,11 @@ async fn follow_one(core: &Arc<Core>, author: PartyId, number: u64) -> Result<()
     let at = instance(author, number);
     let received = core.party.receive(author, ControlStep::Announce.of(at), Length::AtMost(LONGEST)).await;
     let received = received.map_err(|Refused(signed)| {
-        End::Contradiction("it announced more than an announcement can hold", wire::encode(&signed))
+        End::Contradiction("it announced more than an announcement can hold", Evidence::TooLong(signed))
     })?;
     if received.signed.header.to != Recipient::All {
-        return Err(End::Contradiction("it announced something to one server only", wire::encode(&received.signed)));
+        let evidence = Evidence::Private(received.signed);
+        return Err(End::Contradiction("it announced something to one server only", evidence));
     }
     keep(core, author, number, &received).await?;
     core.party.send_all(ControlStep::Echo.of(at), wire::encode(&received.signed));
@@ -247,8 +264,10 @@ async fn keep(core: &Core, author: PartyId, number: u64, received: &Received) ->
         None => Ok(core.store.keep_announcement(author, number, Some(&header), &received.body).await?),
         Some(row) if row.body == received.body => Ok(()),
         Some(row) => {
-            let earlier = row.signed.unwrap_or_default();
-            Err(End::Contradiction("it announced two different things under one number", [earlier, header].concat()))
+            let earlier = wire::decode(&row.signed.unwrap_or_default());
+            let earlier = earlier.map_err(|_| ostrakon_store::Error::Corrupt("announcements.signed"))?;
+            let evidence = Evidence::Contradiction(Box::new([earlier, received.signed]));
+            Err(End::Contradiction("it announced two different things under one number", evidence))
         }
     }
 }
@@ -266,15 +285,15 @@ async fn compare(core: &Core, author: PartyId, at: Instance, received: &Received
     };
     match echoed.filter(|header| of_this(header) && core.party.roster.vouches(header)) {
         Some(header) if header.contradicts(&own) => {
-            let evidence = wire::encode(&(own, header));
+            let evidence = Evidence::Contradiction(Box::new([own, header]));
             Err(End::Contradiction("it announced two different things under one number", evidence))
         }
         Some(_) => Ok(()),
         // The third server has had its say; without it there is no agreement, and the log stands still.
         None => {
             let evidence = match echo {
-                Ok(echo) => wire::encode(&(echo.signed, &echo.body[..])),
-                Err(Refused(signed)) => wire::encode(&signed),
+                Ok(echo) => Evidence::Echo(echo.signed, echo.body.to_vec()),
+                Err(Refused(signed)) => Evidence::TooLong(signed),
             };
             tracing::error!(%author, %third, "an echo is of nothing that was announced; this log stands still");
             core.keep_fault(third, "it echoed what was never announced", evidence).await;
@@ -303,7 +322,8 @@ async fn deliver(core: &Arc<Core>, author: PartyId, number: u64, received: &Rece
         Ok(change) => change,
         Err(Invalid(rule)) => {
             tracing::warn!(%author, number, rule, "an announcement breaks the rules and changes nothing");
-            core.keep_fault(author, rule, wire::encode(&(received.signed, &received.body[..]))).await;
+            let evidence = Evidence::Announcement(received.signed, received.body.to_vec());
+            core.keep_fault(author, rule, evidence).await;
             None
         }
     };
@@ -316,7 +336,8 @@ async fn deliver(core: &Arc<Core>, author: PartyId, number: u64, received: &Rece
 }
 
 impl Core {
-    pub(crate) async fn keep_fault(&self, culprit: PartyId, what: &str, evidence: Vec<u8>) {
+    pub(crate) async fn keep_fault(&self, culprit: PartyId, what: &str, evidence: Evidence) {
+        let evidence = wire::encode(&evidence);
         let row = FaultRow { seen_at: self.platform.now_ms(), culprit, what: what.to_owned(), evidence };
         if let Err(error) = self.store.keep_fault(&row).await {
             tracing::error!(%error, %culprit, what, "a fault cannot be recorded");

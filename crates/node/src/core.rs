@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::agree::Logs;
 use crate::config::Config;
 use crate::disk::Disk;
+use crate::history::History;
 use crate::intake::Pending;
 use crate::material::Materials;
 use crate::platform::{Links, Platform};
@@ -41,6 +42,7 @@ pub(crate) struct Core {
     /// True once the server is to stop.
     pub stopping: watch::Receiver<bool>,
     pub counters: Counters,
+    pub(crate) past: Mutex<History>,
     pub(crate) state: Mutex<World>,
 }
 
@@ -62,8 +64,16 @@ impl Core {
         self.state.lock().expect("no panic while the state is changed")
     }
 
+    /// The record for the operator. Locked after the world, if both are needed.
+    pub fn history(&self) -> MutexGuard<'_, History> {
+        self.past.lock().expect("no panic while held")
+    }
+
     /// Carries out a change that is on disk.
     pub fn apply(&self, change: &Change, now: u64) -> Vec<Effect> {
+        let world = self.world();
+        self.history().note(&world, change, now);
+        drop(world);
         self.change(|world| world.apply(change, now))
     }
 

@@ -1,13 +1,20 @@
 //! Metrics as Prometheus text.
 //!
-//! Coarse on purpose: levels and counts of epochs, nothing about single participants, submissions or their times.
+//! Coarse on purpose, for anybody may read them as often as they like: levels, and counts per epoch and batch. No counter
+//! moves with a single participant or submission; bytes are counted in whole mebibytes, queues in tenths.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ostrakon_net::Reach;
 
 use crate::core::Core;
+use crate::history::{BUCKETS, Histogram};
+use crate::operator::{self, Process};
+use crate::rooms::BatchInfo;
+
+/// What bytes are counted in.
+const GRAIN: u64 = 1 << 20;
 
 /// Writes metrics one after another.
 #[derive(Default)]
@@ -19,29 +26,55 @@ impl Text {
         let _ = writeln!(self.0, "# HELP ostrakon_{name} {help}\n# TYPE ostrakon_{name} {kind}");
     }
 
-    fn sample(&mut self, name: &str, labels: &str, value: impl std::fmt::Display) {
+    fn sample(&mut self, name: &str, labels: &str, value: impl Display) {
         let _ = writeln!(self.0, "ostrakon_{name}{labels} {value}");
+    }
+
+    /// A family of one sample.
+    fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
+        self.family(name, "gauge", help);
+        self.sample(name, "", value);
     }
 }
 
-/// The metrics of a server that has set up its session.
-pub(crate) fn render(core: &Core) -> String {
+/// The metrics of a server, as far as it has come.
+pub(crate) fn render(process: &Process<'_>) -> String {
     let mut text = Text::default();
+    text.family("build_info", "gauge", "1; the label says which release runs.");
+    text.sample("build_info", &format!("{{version=\"{}\"}}", operator::VERSION), 1);
+    text.gauge("ready", "1 if the server can do its work.", u8::from(process.ready));
+    if let Some(at) = process.certificate_expires {
+        text.gauge("certificate_expires", "When the HTTPS certificate expires, in seconds since 1970.", at);
+    }
+    if let Some((free, total)) = operator::disk_space(&process.config.data) {
+        text.gauge("disk_free_bytes", "Bytes left on the disk, in whole mebibytes.", free / GRAIN * GRAIN);
+        text.gauge("disk_bytes", "Bytes of the disk.", total);
+    }
+    peers(process, &mut text);
+    if let Some(core) = process.core {
+        rooms(core, &mut text);
+        epochs(core, &mut text);
+        queues(core, &mut text);
+    }
+    text.0
+}
+
+fn rooms(core: &Core, text: &mut Text) {
     let (open, boards, usable, preparing) = {
         let world = core.world();
-        let open = world.rooms.values().filter(|room| room.open).count();
+        let count = |wanted: fn(&BatchInfo) -> bool| world.batches.values().filter(|batch| wanted(batch)).count();
         let boards: u64 = world.rooms.values().map(|room| room.board_length).sum();
-        let usable = world.batches.values().filter(|batch| batch.is_usable()).count();
-        let preparing = world.batches.values().filter(|batch| batch.is_supply()).count() - usable;
-        (open, boards, usable, preparing)
+        let (usable, supply) = (count(BatchInfo::is_usable), count(BatchInfo::is_supply));
+        (world.rooms.values().filter(|room| room.open).count(), boards, usable, supply - usable)
     };
-    text.family("rooms_open", "gauge", "Rooms that take submissions.");
-    text.sample("rooms_open", "", open);
-    text.family("board_entries", "gauge", "Entries on all boards.");
-    text.sample("board_entries", "", boards);
+    text.gauge("rooms_open", "Rooms that take submissions.", open);
+    text.gauge("board_entries", "Entries on all boards.", boards);
     text.family("stock_batches", "gauge", "Batches by state.");
     text.sample("stock_batches", "{state=\"ready\"}", usable);
     text.sample("stock_batches", "{state=\"preparing\"}", preparing);
+}
+
+fn epochs(core: &Core, text: &mut Text) {
     let counters = &core.counters;
     let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     text.family("epochs_total", "counter", "Epochs since the start, by outcome.");
@@ -50,34 +83,52 @@ pub(crate) fn render(core: &Core) -> String {
     text.sample("epochs_total", "{outcome=\"stopped\"}", read(&counters.stopped));
     text.family("batches_prepared_total", "counter", "Batches prepared since the start.");
     text.sample("batches_prepared_total", "", read(&counters.prepared));
-    peers(core, &mut text);
-    text.0
-}
-
-/// The metric of the public interface's certificate, if anything is known of it.
-pub(crate) fn certificate(expires: Option<u64>) -> String {
-    let mut text = Text::default();
-    if let Some(time) = expires {
-        text.family("certificate_expires", "gauge", "When the HTTPS certificate expires, in seconds since 1970.");
-        text.sample("certificate_expires", "", time);
+    let phases = core.history().phases;
+    text.family("epoch_phase_seconds", "histogram", "How long the phases of epochs took.");
+    for (phase, histogram) in ["collect", "mix", "sign"].into_iter().zip(&phases) {
+        buckets(text, phase, histogram);
     }
-    text.0
 }
 
-fn peers(core: &Core, text: &mut Text) {
-    let states = core.mesh.peer_states();
+fn buckets(text: &mut Text, phase: &str, histogram: &Histogram) {
+    for (bound, below) in BUCKETS.iter().zip(histogram.below) {
+        text.sample("epoch_phase_seconds_bucket", &format!("{{phase=\"{phase}\",le=\"{bound}\"}}"), below);
+    }
+    text.sample("epoch_phase_seconds_bucket", &format!("{{phase=\"{phase}\",le=\"+Inf\"}}"), histogram.count);
+    let labels = format!("{{phase=\"{phase}\"}}");
+    // Whole seconds: a sum to the tenth would tell each epoch's time.
+    text.sample("epoch_phase_seconds_sum", &labels, histogram.tenths / 10);
+    text.sample("epoch_phase_seconds_count", &labels, histogram.count);
+}
+
+fn queues(core: &Core, text: &mut Text) {
+    let queues = operator::queues(core);
+    let ratio = |tenths: u8| f64::from(tenths) / 10.0;
+    text.family("queue_fill_ratio", "gauge", "How full a queue is, in tenths, rounded up.");
+    text.sample("queue_fill_ratio", "{queue=\"intake\"}", ratio(queues.intake_tenths));
+    text.sample("queue_fill_ratio", "{queue=\"announcements\"}", ratio(queues.announcements_tenths));
+}
+
+fn peers(process: &Process<'_>, text: &mut Text) {
+    let states = process.mesh.peer_states();
+    let label = |party: u8| format!("{{party=\"{party}\"}}");
+    let reachable = states.values().filter(|state| state.reach != Reach::No).count();
+    text.gauge("peers_reachable", "Servers that can be reached.", reachable);
     text.family("peer_reachable", "gauge", "1 if the server can be reached, directly or by way of the third.");
     for (peer, state) in &states {
-        let reachable = u8::from(state.reach != Reach::No);
-        text.sample("peer_reachable", &format!("{{party=\"{}\"}}", peer.0), reachable);
+        text.sample("peer_reachable", &label(peer.0), u8::from(state.reach != Reach::No));
     }
-    text.family("peer_bytes_total", "counter", "Bytes exchanged with a server since the start.");
+    text.family("peer_clock_ahead_seconds", "gauge", "How far the server's clock is ahead of this one's.");
+    for (peer, known) in &process.mesh.acquaintances() {
+        if let Some(ahead) = known.clock_ahead {
+            text.sample("peer_clock_ahead_seconds", &label(peer.0), (ahead as f64 / 100.0).round() / 10.0);
+        }
+    }
+    text.family("peer_bytes_total", "counter", "Bytes exchanged with a server since the start, in whole mebibytes.");
     for (peer, state) in &states {
-        text.sample("peer_bytes_total", &format!("{{party=\"{}\",direction=\"sent\"}}", peer.0), state.bytes_sent);
-        text.sample(
-            "peer_bytes_total",
-            &format!("{{party=\"{}\",direction=\"received\"}}", peer.0),
-            state.bytes_received,
-        );
+        for (direction, bytes) in [("sent", state.bytes_sent), ("received", state.bytes_received)] {
+            let labels = format!("{{party=\"{}\",direction=\"{direction}\"}}", peer.0);
+            text.sample("peer_bytes_total", &labels, bytes / GRAIN * GRAIN);
+        }
     }
 }

@@ -9,9 +9,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use ostrakon_net::{Identity, Mesh, PeerState, Quota, Timing};
+use ostrakon_net::probe::Clock;
+use ostrakon_net::{Acquaintance, Identity, Mesh, PeerState, Quota, Timing};
 use ostrakon_party::{Channel, PartyId, Roster};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
@@ -88,6 +90,14 @@ pub trait Links: Channel {
     /// How the others can be reached.
     fn peer_states(&self) -> BTreeMap<PartyId, PeerState>;
 
+    /// What is known of the others beside that.
+    fn acquaintances(&self) -> BTreeMap<PartyId, Acquaintance> {
+        BTreeMap::new()
+    }
+
+    /// Tells the others about this server, and compares its clock with theirs.
+    fn introduce(&self, _about: Bytes, _clock: Clock) {}
+
     /// Fault injection: while blocked, there is no direct connection with the peer.
     fn set_blocked(&self, peer: PartyId, blocked: bool);
 
@@ -98,6 +108,14 @@ pub trait Links: Channel {
 impl Links for Mesh {
     fn peer_states(&self) -> BTreeMap<PartyId, PeerState> {
         Mesh::peer_states(self)
+    }
+
+    fn acquaintances(&self) -> BTreeMap<PartyId, Acquaintance> {
+        Mesh::acquaintances(self)
+    }
+
+    fn introduce(&self, about: Bytes, clock: Clock) {
+        Mesh::introduce(self, about, clock);
     }
 
     fn set_blocked(&self, peer: PartyId, blocked: bool) {

@@ -20,6 +20,7 @@ use crate::agree::AnnounceError;
 use crate::announcement::Body;
 use crate::config::SERVERS;
 use crate::core::Core;
+use crate::evidence::FaultFile;
 use crate::interface::{
     Accepted, BoardPage, CollectPhase, EpochStatus, FaultInfo, Issue, IssueRequest, MixingStatus, NewRoom, PeerStatus,
     Presence, PresenceAnswer, RoomInfo, RoomState, ServerInfo, ServersInfo, ServiceError, Status, SubmissionRequest,
@@ -298,6 +299,14 @@ impl Core {
         let none = ostrakon_crypto::Digest([0; 32]);
         let head = entries.last().map_or(none, |last: &SignedEntry| last.entry.digest(&self.servers));
         Ok(Archive { servers: self.servers.clone(), room, entries, head }.to_text())
+    }
+
+    pub(crate) async fn fault_files(&self) -> Result<Vec<FaultFile>, ServiceError> {
+        let rows = self.store.faults().await.map_err(internal)?;
+        let servers = self.servers.clone();
+        // Some evidence is judged by computing a batch again.
+        let judge = move || rows.into_iter().map(|row| FaultFile::new(&servers, row)).collect();
+        self.platform.blocking(judge).await.ok_or(ServiceError::Internal)
     }
 
     pub(crate) async fn faults(&self) -> Result<Vec<FaultInfo>, ServiceError> {

@@ -30,6 +30,7 @@ use crate::agree::ControlStep;
 use crate::config::SERVERS;
 use crate::core::Core;
 use crate::epochs::{self, Conclusion, LONGEST_VERDICT, Tally, Verdict};
+use crate::evidence::Evidence;
 use crate::interface::{LastEpoch, MixingPhase, Outcome};
 use crate::journal::StoreJournal;
 use crate::rooms::Computing;
@@ -71,6 +72,7 @@ pub(crate) async fn compute(core: Arc<Core>, epoch: EpochId) {
         tracing::error!(epoch = epoch.number, %error, "what was found cannot be recorded; trying again");
         core.platform.sleep(RETRY).await;
     }
+    core.history().mixed(epoch, core.platform.now_ms());
     conclude(core, epoch, conclusion, false).await;
 }
 
@@ -166,7 +168,7 @@ async fn keep_faults(core: &Core, result: &Result<Opened, Stopped>) {
         Err(_) => None,
     };
     if let Some(fault) = fault {
-        core.keep_fault(fault.culprit, &fault.what, fault.evidence.clone()).await;
+        core.keep_fault(fault.culprit, &fault.what, Evidence::Engine(fault.evidence.clone())).await;
     }
 }
 
@@ -278,12 +280,14 @@ impl Ballot {
     }
 
     async fn settle(&mut self) {
+        let mut accepted = None;
         let (mut last, entry) = match epochs::tally(&self.verdicts, &self.core.servers) {
             Tally::Open => return,
             Tally::Nothing => (self.conclusion.last.clone(), None),
             Tally::Publish(digest, signatures) => {
                 let Some(entry) = self.entry(digest, &signatures).await else { return };
                 self.published = Some(digest);
+                accepted = Some(entry.accepted);
                 let last = LastEpoch { outcome: Outcome::Published, ..self.conclusion.last.clone() };
                 let published_on = (self.core.platform.now_ms() / DAY) as u32;
                 let new = NewEntry { digest, body: wire::encode(&entry), published_on, signatures };
@@ -294,7 +298,9 @@ impl Ballot {
             last.outcome = Outcome::Failed;
             last.detail = "the other servers published nothing".into();
         }
+        let outcome = last.outcome;
         self.record(last, entry).await;
+        self.core.history().settled(self.epoch, outcome, accepted, self.core.platform.now_ms());
         self.settled = true;
     }
 

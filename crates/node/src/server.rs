@@ -21,7 +21,7 @@ use crate::disk::Disk;
 use crate::interface::{Readiness, ServiceError};
 use crate::platform::{Links, Platform};
 use crate::provider::EngineProvider;
-use crate::{conductor, intake, metrics, recovery, setup, stock};
+use crate::{conductor, intake, metrics, operator, recovery, setup, stock};
 
 /// Why a server cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +64,8 @@ pub(crate) struct Server {
     core: OnceLock<Arc<Core>>,
     progress: Mutex<Progress>,
     stop: watch::Sender<bool>,
+    /// Seconds since 1970.
+    since: u64,
 }
 
 fn token_digest(token: &str) -> Digest {
@@ -98,7 +100,9 @@ pub(crate) async fn start(
         core: OnceLock::new(),
         progress: Mutex::new(Progress::Waiting),
         stop: watch::Sender::new(false),
+        since: platform.now_ms() / 1000,
     });
+    server.introduce();
     let starting = Arc::clone(&server);
     let mut stopping = server.stop.subscribe();
     platform.spawn(Box::pin(async move {
@@ -151,6 +155,7 @@ impl Server {
             changed: watch::Sender::new(world.version),
             stopping: self.stop.subscribe(),
             counters: Counters::default(),
+            past: Mutex::default(),
             state: Mutex::new(world),
             party,
         });
@@ -163,6 +168,7 @@ impl Server {
             core.spawn(follow(Arc::clone(&core), author));
         }
         core.spawn(conductor::run(Arc::clone(&core)));
+        core.spawn(operator::sample(Arc::clone(&core)));
         tracing::info!(party = %id, "the server is at work");
         // This is the only place where it is set.
         drop(self.core.set(core));
@@ -186,7 +192,7 @@ impl Server {
         if missing.is_empty() {
             return "the servers are setting up their session; try again in a moment".into();
         }
-        format!("waiting for the other servers: {} cannot be reached", missing.join(", "))
+        format!("waiting for the other servers: {} cannot be reached{}", missing.join(", "), self.troubles())
     }
 
     fn missing(&self) -> Vec<String> {
@@ -194,6 +200,33 @@ impl Server {
             |id: &PartyId| self.config.servers.get(id.index()).map_or(id.to_string(), |server| server.name.clone());
         let states = self.mesh.peer_states();
         states.iter().filter(|(_, state)| state.reach == Reach::No).map(|(id, _)| name(id)).collect()
+    }
+
+    /// Why servers that answer are not understood, in parentheses.
+    fn troubles(&self) -> String {
+        let known = self.mesh.acquaintances();
+        let troubles: Vec<_> = known.into_values().filter_map(|peer| peer.trouble).collect();
+        if troubles.is_empty() { String::new() } else { format!(" ({})", troubles.join("; ")) }
+    }
+
+    /// Tells the peers about this server.
+    fn introduce(&self) {
+        let platform = Arc::clone(&self.platform);
+        let about = operator::About::of_this(self.certificate_expires()).into();
+        self.mesh.introduce(about, Arc::new(move || platform.now_ms()));
+    }
+
+    /// The process as its operator sees it.
+    pub fn process(&self) -> operator::Process<'_> {
+        operator::Process {
+            config: &self.config,
+            mesh: &*self.mesh,
+            platform: &*self.platform,
+            core: self.core.get(),
+            since: self.since,
+            ready: self.readiness().ready,
+            certificate_expires: self.certificate_expires(),
+        }
     }
 
     pub fn is_administrator(&self, token: &str) -> bool {
@@ -211,6 +244,7 @@ impl Server {
 
     pub fn set_certificate_expires(&self, time: u64) {
         self.certificate_expires.store(time, Ordering::Relaxed);
+        self.introduce();
     }
 
     pub fn certificate_expires(&self) -> Option<u64> {
@@ -227,14 +261,13 @@ impl Server {
         let detail = match (ready, self.core.get()) {
             (true, _) => String::new(),
             (false, None) => self.waits_for(),
-            (false, Some(_)) => format!("{} cannot be reached", missing.join(", ")),
+            (false, Some(_)) => format!("{} cannot be reached{}", missing.join(", "), self.troubles()),
         };
         Readiness { ready, missing, detail, certificate_expires: self.certificate_expires() }
     }
 
     pub fn metrics(&self) -> String {
-        let work = self.core.get().map(|core| metrics::render(core)).unwrap_or_default();
-        work + &metrics::certificate(self.certificate_expires())
+        metrics::render(&self.process())
     }
 
     pub fn set_blocked(&self, peer: PartyId, blocked: bool) {

@@ -10,10 +10,12 @@ use ostrakon_net::Timing;
 use ostrakon_party::PartyId;
 
 use crate::config::Config;
+use crate::evidence::FaultFile;
 use crate::interface::{
     Accepted, BoardPage, FaultInfo, Issue, IssueRequest, NewRoom, Presence, PresenceAnswer, Readiness, RoomInfo,
     ServersInfo, ServiceError, Status, SubmissionRequest,
 };
+use crate::operator::{self, Overview};
 use crate::platform::{Platform, System};
 use crate::provider::EngineProvider;
 use crate::server::{self, Server, StartError};
@@ -221,6 +223,19 @@ impl Service {
     /// `Unavailable`.
     pub async fn faults(&self) -> Result<Vec<FaultInfo>, ServiceError> {
         self.0.core()?.faults().await
+    }
+
+    /// The same faults as files that a third person can check. For administrators.
+    ///
+    /// # Errors
+    /// `Unavailable`.
+    pub async fn fault_files(&self) -> Result<Vec<FaultFile>, ServiceError> {
+        self.0.core()?.fault_files().await
+    }
+
+    /// The server at a glance, also before it has found the others. For administrators.
+    pub async fn overview(&self) -> Overview {
+        operator::overview(self.0.process()).await
     }
 
     /// Whether the server can do its work, and whom it misses.

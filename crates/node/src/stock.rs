@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 
 use crate::announcement::Body;
 use crate::core::Core;
+use crate::evidence::Evidence;
 use crate::rooms::Held;
 
 /// A preparation that takes longer is given up: the rest of the stock shall not wait for ever for a server that was cut
@@ -66,7 +67,7 @@ async fn prepare(core: &Arc<Core>, number: u64, shape: Shape) -> Result<(), Stri
     let bytes = match result {
         Ok(bytes) => bytes,
         Err(fault) => {
-            core.keep_fault(fault.culprit, &fault.what, fault.evidence.clone()).await;
+            core.keep_fault(fault.culprit, &fault.what, Evidence::Engine(fault.evidence.clone())).await;
             return Err(fault.to_string());
         }
     };

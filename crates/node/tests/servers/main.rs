@@ -5,6 +5,7 @@ mod common;
 mod deployment;
 mod engine;
 mod malice;
+mod operator;
 mod ruffle;
 mod scene;
 mod setup;

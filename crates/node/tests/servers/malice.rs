@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use ostrakon_crypto::Digest;
+use ostrakon_node::evidence::{FaultFile, Finding};
 use ostrakon_node::interface::NewRoom;
-use ostrakon_party::{Recipient, SignedHeader, wire};
+use ostrakon_party::Recipient;
 
 use crate::scene::{P0, P1, P2, Scene, tag};
 
@@ -22,9 +24,13 @@ async fn two_announcements_under_one_number_are_evidence_for_anybody() {
         let faults = scene.faults(server).await;
         assert_eq!((faults.len(), faults[0].culprit), (1, 2));
         assert!(faults[0].what.contains("two different things"), "{}", faults[0].what);
-        let (a, b): (SignedHeader, SignedHeader) = wire::decode(&faults[0].evidence).unwrap();
-        assert_eq!((a, b), (own, others));
-        assert!(scene.party.roster.vouches(&a) && scene.party.roster.vouches(&b) && a.contradicts(&b));
+        assert!(scene.party.roster.vouches(&own) && scene.party.roster.vouches(&others) && own.contradicts(&others));
+        let pinned = scene.honest[server].servers().await.unwrap().digest;
+        let file = scene.honest[server].fault_files().await.unwrap().remove(0);
+        let text = serde_json::to_string(&file).unwrap();
+        let (_, finding) = FaultFile::verify(&text, Digest::from_hex(&pinned).as_ref()).unwrap();
+        assert_eq!((finding, file.finding), (Finding::Proved, Finding::Proved));
+        assert!(file.evidence.windows(64).any(|bytes| bytes == &others.signature.0[..]), "it holds both signatures");
     }
 }
 
@@ -36,6 +42,8 @@ async fn an_announcement_to_one_server_only_blames_nobody_else() {
     for server in 0..2 {
         let faults = scene.faults(server).await;
         assert!(faults.iter().all(|fault| fault.culprit == 2 && fault.what.contains("one server only")));
+        let files = scene.honest[server].fault_files().await.unwrap();
+        assert!(files.iter().all(|file| file.finding == Finding::Proved));
     }
 }
 
@@ -65,6 +73,8 @@ async fn what_breaks_the_rules_changes_nothing_and_the_log_goes_on() {
         assert!(faults.iter().all(|fault| fault.culprit == 2));
         assert_eq!(faults.iter().filter(|fault| fault.what.contains("well formed")).count(), 2);
         assert_eq!(faults.iter().filter(|fault| fault.what.contains("only the scheduler")).count(), 2);
+        let files = scene.honest[server].fault_files().await.unwrap();
+        assert!(files.iter().all(|file| file.finding == Finding::Proved), "{files:?}");
         assert!(scene.honest[server].rooms().await.unwrap().is_empty());
     }
 }

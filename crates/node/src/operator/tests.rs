@@ -1,0 +1,85 @@
+//! What is worth a warning, and what a peer can make an operator see.
+
+use super::*;
+
+fn calm() -> Overview {
+    let peer = PeerView {
+        party: 1,
+        name: "bravo".into(),
+        url: "https://b.example".into(),
+        key: "00".repeat(32),
+        reach: PeerReach::Direct,
+        silent_for: Some(0),
+        version: Some(VERSION.into()),
+        certificate_expires: Some(1_000_000 + CERTIFICATE_NOTICE),
+        clock_ahead_ms: Some(-(CLOCK_BOUND_MS as i64)),
+        trouble: None,
+    };
+    Overview {
+        version: VERSION.into(),
+        protocol: 2,
+        party: 0,
+        since: 0,
+        now: 1_000_000,
+        ready: true,
+        certificate_expires: None,
+        warnings: Vec::new(),
+        peers: vec![peer],
+        clock_bound_ms: CLOCK_BOUND_MS,
+        stock: vec![StockView { rows: 9, width: 48, usable: 0, preparing: 1, needed: false }],
+        stock_history: Vec::new(),
+        rooms: Vec::new(),
+        epochs: Vec::new(),
+        disk: Some(Disk { free: DISK_LOW, total: 2 * DISK_LOW, stock: 0, stock_limit: 0 }),
+        queues: Queues { intake_tenths: 0, announcements_tenths: 0 },
+    }
+}
+
+#[test]
+fn a_calm_server_warns_of_nothing_and_each_trouble_of_itself() {
+    assert_eq!(warnings(&calm()), []);
+    let after = |change: fn(&mut Overview)| {
+        let mut overview = calm();
+        change(&mut overview);
+        let warnings = warnings(&overview);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        (warnings[0].kind, warnings[0].party, warnings[0].text.clone())
+    };
+    let (kind, party, text) = after(|overview| {
+        overview.peers[0].reach = PeerReach::None;
+        overview.peers[0].trouble = Some("the peer speaks version 9".into());
+    });
+    assert_eq!((kind, party), (WarningKind::Unreachable, 1));
+    assert!(text.contains("bravo") && text.contains("version 9"), "{text}");
+    assert_eq!(after(|overview| overview.peers[0].version = Some("0.0.9".into())).0, WarningKind::OtherVersion);
+    let (kind, _, text) = after(|overview| overview.peers[0].clock_ahead_ms = Some(90_400));
+    assert!(kind == WarningKind::ClockOff && text.contains("90 s ahead of"), "{text}");
+    let (_, _, text) = after(|overview| overview.peers[0].clock_ahead_ms = Some(i64::MIN));
+    assert!(text.contains("behind"), "{text}");
+    let (kind, party, text) = after(|overview| overview.certificate_expires = Some(1_000_000 + 3 * 86_400));
+    assert_eq!((kind, party), (WarningKind::CertificateExpiring, 0));
+    assert!(text.contains("in 3 days"), "{text}");
+    assert!(after(|overview| overview.peers[0].certificate_expires = Some(5)).2.contains("has expired"));
+    assert_eq!(after(|overview| overview.disk.as_mut().unwrap().free -= 1).0, WarningKind::DiskLow);
+    assert_eq!(after(|overview| overview.stock[0].needed = true).0, WarningKind::StockEmpty);
+}
+
+#[test]
+fn what_a_peer_says_of_itself_is_plain_and_short_or_nothing() {
+    let own = About::of_this(Some(9));
+    assert_eq!(About::read(&own), Some(About { version: VERSION.into(), certificate_expires: Some(9) }));
+    assert!(own.len() < ostrakon_net::probe::MAX_ABOUT);
+    for version in ["<b>", "1.0\u{202e}", "1 0", &"9".repeat(33)] {
+        let about = About { version: version.into(), certificate_expires: None };
+        assert_eq!(About::read(&wire::encode(&about)).is_some(), version == "<b>", "{version:?}");
+    }
+    assert_eq!(About::read(b"\xff\xff\xff"), None);
+}
+
+#[test]
+fn the_disk_of_a_directory_is_known() {
+    let directory = tempfile::tempdir().unwrap();
+    let (free, total) = disk_space(directory.path()).unwrap();
+    assert!(free <= total && total > 0);
+    assert_eq!(disk_space(Path::new("/no such directory")), None);
+}
