@@ -97,6 +97,15 @@ impl<K: Hash + Eq> Rates<K> {
         Self(Mutex::new(Moments { earned: HashMap::new(), others: None, searched: None }))
     }
 
+    /// Whether none may be had by `key` just now.
+    pub fn exhausted(&self, key: &K, now: Instant) -> bool {
+        let moments = lock(&self.0);
+        let earned = moments.earned.get(key).copied();
+        let full = moments.earned.len() >= ENTRIES;
+        let earned = earned.or(moments.others.filter(|_| full));
+        earned.is_some_and(|earned| earned.max(now) - now > BURST)
+    }
+
     /// Whether one more may be had by `key`, at so many a second.
     pub fn take(&self, key: K, per_second: f64, now: Instant) -> bool {
         let mut moments = lock(&self.0);
@@ -145,7 +154,10 @@ mod tests {
         let rates = Rates::new();
         let begin = Instant::now();
         let count = |key: u8, at: Instant| (0..1000).filter(|_| rates.take(key, 5.0, at)).count();
+        assert!(!rates.exhausted(&1, begin));
         assert_eq!(count(1, begin), 51, "ten seconds' worth at once");
+        assert!(rates.exhausted(&1, begin) && !rates.exhausted(&2, begin));
+        assert!(!rates.exhausted(&1, begin + Duration::from_secs(1)));
         assert_eq!(count(2, begin), 51, "another has its own");
         assert_eq!(count(1, begin + Duration::from_secs(2)), 10);
         assert_eq!(count(1, begin + Duration::from_secs(3600)), 51, "no more than that is saved up");

@@ -8,6 +8,7 @@ use axum::http::{StatusCode, header};
 use ostrakon_node::Service;
 use serde::de::DeserializeOwned;
 
+use crate::guard::Turn;
 use crate::problem::Problem;
 
 /// How long the body of a request may take to arrive: it is a few kilobytes.
@@ -49,6 +50,16 @@ impl FromRequestParts<Service> for Administrator {
     async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Self, Problem> {
         let header = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let token = header.and_then(|value| value.strip_prefix("Bearer ")).ok_or_else(Problem::not_administrator)?;
-        if service.is_administrator(token.trim()) { Ok(Self) } else { Err(Problem::not_administrator()) }
+        let turn = parts.extensions.get::<Turn>();
+        // Refused without a look at the token: otherwise the right one could still be found by trying.
+        if turn.is_some_and(|turn| !turn.may_try_token()) {
+            let detail = "too many wrong tokens came from this address; wait a moment";
+            return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, detail));
+        }
+        if service.is_administrator(token.trim()) {
+            return Ok(Self);
+        }
+        turn.inspect(|turn| turn.tried_wrong_token());
+        Err(Problem::not_administrator())
     }
 }

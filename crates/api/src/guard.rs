@@ -30,6 +30,9 @@ const LARGE_ANSWERS: (u32, u32) = (32, 8);
 /// A room admits so many requests a second, however small and slow it is.
 const LEAST_RATE: f64 = 20.0;
 
+/// Wrong tokens a second that one client may try; ten times as many at once.
+const WRONG_TOKENS: f64 = 1.0;
+
 /// Counts what clients do.
 pub(crate) struct Guard {
     limits: Limits,
@@ -39,6 +42,7 @@ pub(crate) struct Guard {
     requests: Rates<Client>,
     in_rooms: Rates<RoomId>,
     in_rooms_by_client: Rates<(Client, RoomId)>,
+    wrong_tokens: Rates<Client>,
     waiting: Arc<Tally>,
     making: Semaphore,
     large: Arc<Tally>,
@@ -48,7 +52,7 @@ pub(crate) struct Guard {
 #[derive(Clone, Copy)]
 pub(crate) struct Origin(pub Option<u64>);
 
-/// Permission for large answers to this client.
+/// Permission for this client to have large answers, and to try tokens.
 #[derive(Clone)]
 pub(crate) struct Turn {
     guard: Arc<Guard>,
@@ -69,6 +73,7 @@ impl Guard {
             requests: Rates::new(),
             in_rooms: Rates::new(),
             in_rooms_by_client: Rates::new(),
+            wrong_tokens: Rates::new(),
             waiting: Tally::new(limits.waiting, limits.waiting_per_address),
             making: Semaphore::new(MAKING),
             large: Tally::new(LARGE_ANSWERS.0, LARGE_ANSWERS.1),
@@ -135,6 +140,18 @@ pub(crate) async fn limit(State(guard): State<Arc<Guard>>, mut request: Request,
 }
 
 impl Turn {
+    /// Whether a client may try another token, after the wrong ones that it tried.
+    pub fn may_try_token(&self) -> bool {
+        self.client == Client::Local || !self.guard.wrong_tokens.exhausted(&self.client, Instant::now())
+    }
+
+    /// Notes that a client tried a wrong token.
+    pub fn tried_wrong_token(&self) {
+        if self.client != Client::Local {
+            self.guard.wrong_tokens.take(self.client, WRONG_TOKENS, Instant::now());
+        }
+    }
+
     /// Makes an answer that may be large when it is its turn, and counts it until it is sent.
     pub async fn make(self, answer: impl Future<Output = Result<Response, Problem>>) -> Result<Response, Problem> {
         let _turn = self.guard.making.acquire().await.expect("the semaphore is never closed");

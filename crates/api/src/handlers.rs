@@ -17,7 +17,7 @@ use crate::extract::{Administrator, Json, Path, Query};
 use crate::guard::{Origin, Turn};
 use crate::problem::Problem;
 
-type Answer<T> = Result<axum::Json<T>, Problem>;
+pub(crate) type Answer<T> = Result<axum::Json<T>, Problem>;
 
 /// Parameters of a status request.
 #[derive(Deserialize, utoipa::IntoParams)]

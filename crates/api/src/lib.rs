@@ -15,6 +15,7 @@ mod handlers;
 mod listen;
 mod log;
 mod openapi;
+mod operator;
 mod problem;
 mod router;
 mod socket;

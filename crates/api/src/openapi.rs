@@ -3,7 +3,7 @@
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
-use crate::handlers;
+use crate::{handlers, operator};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -23,6 +23,9 @@ use crate::handlers;
         handlers::healthz,
         handlers::readyz,
         handlers::metrics,
+        operator::overview,
+        operator::faults,
+        operator::set_log,
     ),
     modifiers(&Administrator),
 )]
@@ -48,7 +51,7 @@ mod tests {
     fn the_description_covers_the_interface_and_its_errors() {
         let document: serde_json::Value = serde_json::from_str(&super::openapi()).unwrap();
         let paths = document["paths"].as_object().unwrap();
-        assert_eq!(paths.len(), 12);
+        assert_eq!(paths.len(), 15);
         let submission = &paths["/api/v1/rooms/{id}/epochs/{number}/submission"]["post"];
         for status in ["202", "404", "409", "413", "422"] {
             assert!(submission["responses"][status].is_object(), "{status}");

@@ -7,8 +7,8 @@ use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use axum::{Router, middleware};
+use axum::routing::{get, post, put};
+use axum::{Extension, Router, middleware};
 use ostrakon_node::{LONGEST_WAIT, Service};
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, Predicate, SizeAbove};
@@ -17,7 +17,7 @@ use tower_http::cors::{Any, CorsLayer};
 use crate::guard::{Guard, limit};
 use crate::log::LogControl;
 use crate::problem::Problem;
-use crate::{handlers, openapi, web};
+use crate::{handlers, openapi, operator, web};
 
 /// The longest body of a request that is read. The largest submission, a row of 4 KiB, needs a third of it.
 pub(crate) const BODY_BYTES: usize = 64 << 10;
@@ -51,6 +51,7 @@ pub fn router(service: Service, options: &Options) -> Router {
         .merge(web::files(options.web.as_deref()))
         .method_not_allowed_fallback(async || Problem::wrong_method().into_response())
         .with_state(service)
+        .layer(Extension(options.log.clone()))
         .layer(DefaultBodyLimit::max(BODY_BYTES))
         .layer(middleware::from_fn(in_time))
         .layer(middleware::from_fn_with_state(guard, limit))
@@ -72,6 +73,9 @@ fn api() -> Router<Service> {
     Router::new()
         .route("/api/v1/openapi.json", get(document))
         .route("/api/v1/servers", get(handlers::servers))
+        .route("/api/v1/operator/overview", get(operator::overview))
+        .route("/api/v1/operator/faults", get(operator::faults))
+        .route("/api/v1/operator/log", put(operator::set_log))
         .route("/api/v1/rooms", get(handlers::rooms).post(handlers::create_room))
         .route("/api/v1/rooms/{id}", get(handlers::room).delete(handlers::close_room))
         .route("/api/v1/rooms/{id}/presence", post(handlers::presence))

@@ -1,13 +1,13 @@
 //! Requests to a server that has not found the others yet: what the HTTP layer itself decides.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Method, Request, StatusCode, header};
 use futures::future::BoxFuture;
-use ostrakon_api::{Options, Problem, router};
+use ostrakon_api::{LogControl, Options, Problem, router};
 use ostrakon_broadcast::Engine;
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_node::config::{Config, ServerConfig};
@@ -35,6 +35,11 @@ impl EngineProvider for Lonely {
 
 /// A server and the directory that it needs.
 async fn server() -> (Router, Service, tempfile::TempDir) {
+    server_with(&Options::default(), |_| {}).await
+}
+
+/// The same, with other options and settings.
+async fn server_with(options: &Options, change: fn(&mut Config)) -> (Router, Service, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         let path = directory.path().join(name);
@@ -48,14 +53,15 @@ async fn server() -> (Router, Service, tempfile::TempDir) {
         key: SigningKey::from_seed(&[n; 32]).verifying_key(),
     };
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    let config = Config {
+    let mut config = Config {
         data: directory.path().join("data"),
         identity_file: file("identity.key", &"01".repeat(32)),
         admin_token_file: file("admin.token", TOKEN),
         ..Config::new(0, any, any, (1..=3).map(card).collect())
     };
+    change(&mut config);
     let service = Service::start(config, Arc::new(Lonely)).await.unwrap();
-    (router(service.clone(), &Options::default()), service, directory)
+    (router(service.clone(), options), service, directory)
 }
 
 fn request(method: Method, path: &str, token: Option<&str>, body: &str) -> Request<Body> {
@@ -100,6 +106,11 @@ async fn every_refusal_is_a_problem_document_with_its_status() {
         (Method::GET, presence.as_str(), None, "", 405),
         (Method::POST, presence.as_str(), None, "{\"key\":\"AA\"}", 422),
         (Method::GET, "/api/v1/rooms/xyz/status", None, "", 404),
+        (Method::GET, "/api/v1/operator/overview", None, "", 401),
+        (Method::GET, "/api/v1/operator/overview", Some(wrong.as_str()), "", 401),
+        (Method::GET, "/api/v1/operator/faults", Some(TOKEN), "", 503),
+        (Method::PUT, "/api/v1/operator/log", None, "{\"filter\":\"info\"}", 401),
+        (Method::PUT, "/api/v1/operator/log", Some(TOKEN), "{\"filter\":\"info\"}", 409),
         (Method::GET, "/api/v1/servers", None, "", 503),
         (Method::GET, "/api/v1/nothing", None, "", 404),
         (Method::GET, "/nothing", None, "", 404),
@@ -138,5 +149,60 @@ async fn a_server_without_the_others_is_healthy_but_not_ready() {
     assert_eq!(readiness["missing"], serde_json::json!(["server 2", "server 3"]));
     assert_eq!(ask("/metrics").await.0, StatusCode::OK);
     assert_eq!(ask("/api/v1/openapi.json").await.0, StatusCode::OK);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_sees_a_server_that_still_waits_and_changes_its_log() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hearing = Arc::clone(&heard);
+    let set_log = move |filter: &str| match filter {
+        "nonsense=" => Err("no level".to_owned()),
+        filter => {
+            hearing.lock().unwrap().push(filter.to_owned());
+            Ok(())
+        }
+    };
+    let options = Options { log: Some(LogControl::new(set_log)), ..Options::default() };
+    let (router, service, _directory) = server_with(&options, |_| {}).await;
+    let asked = request(Method::GET, "/api/v1/operator/overview", Some(TOKEN), "");
+    let response = router.clone().oneshot(asked).await.unwrap();
+    assert_eq!(response.headers()[header::CACHE_CONTROL], "no-store");
+    let body = to_bytes(response.into_body(), 1 << 20).await.unwrap();
+    let overview: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!((&overview["ready"], &overview["peers"][1]["reach"]), (&false.into(), &"none".into()));
+    assert_eq!(overview["warnings"][0]["kind"], "unreachable");
+    let set = async |filter: &str| {
+        let body = serde_json::json!({ "filter": filter }).to_string();
+        let response = router.clone().oneshot(request(Method::PUT, "/api/v1/operator/log", Some(TOKEN), &body)).await;
+        response.unwrap().status().as_u16()
+    };
+    assert_eq!(
+        (set("info,ostrakon_net=debug").await, set("nonsense=").await, set(&"x".repeat(501)).await),
+        (200, 422, 422)
+    );
+    assert_eq!(*heard.lock().unwrap(), ["info,ostrakon_net=debug"]);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_tries_tokens_is_stopped_and_nobody_else() {
+    let behind_proxy = |config: &mut Config| config.limits.behind_proxy = true;
+    let (router, service, _directory) = server_with(&Options::default(), behind_proxy).await;
+    let ask = async |address: &str, token: &str| {
+        let mut asked = request(Method::GET, "/api/v1/operator/overview", Some(token), "");
+        asked.headers_mut().insert("x-forwarded-for", address.parse().unwrap());
+        router.clone().oneshot(asked).await.unwrap().status().as_u16()
+    };
+    let mut answers = Vec::new();
+    for guess in 0..20 {
+        answers.push(ask("192.0.2.1", &format!("guess {guess}")).await);
+    }
+    assert!(answers[..11].iter().all(|status| *status == 401), "{answers:?}");
+    assert_eq!(answers[19], 429, "{answers:?}");
+    assert_eq!(ask("192.0.2.1", TOKEN).await, 429, "the right token is not told from wrong ones meanwhile");
+    assert_eq!(ask("192.0.2.2", TOKEN).await, 200);
+    tokio::time::sleep(std::time::Duration::from_millis(1200)).await;
+    assert_eq!(ask("192.0.2.1", TOKEN).await, 200, "it is a matter of seconds");
     service.stop().await;
 }

@@ -11,6 +11,7 @@ mod demo;
 mod edge;
 mod export;
 mod failure;
+mod fault;
 mod init;
 mod log;
 mod man;
@@ -62,6 +63,9 @@ enum Command {
     Verify(verify::Options),
     /// Writes a room's whole board to a file that `verify` checks.
     Export(export::Options),
+    /// Judges what misbehaving servers left behind.
+    #[command(subcommand)]
+    Fault(fault::Command),
     /// Shows the whole system at work with real server processes.
     #[command(subcommand)]
     Demo(demo::Command),
@@ -96,6 +100,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     let result = match command {
         Command::Init(options) => init::run(&options),
         Command::Verify(options) => verify::run(&options),
+        Command::Fault(command) => fault::run(&command),
         Command::Completions(options) => completions::run(&options),
         Command::Man(options) => man::run(&options),
         Command::SignWeb(options) => web::sign::run(&options),

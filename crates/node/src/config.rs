@@ -320,7 +320,8 @@ impl Config {
 /// # Errors
 /// [`ConfigError`] if there is none, or one is too short.
 pub fn tokens(origin: &str, text: &str) -> Result<Vec<Zeroizing<String>>, ConfigError> {
-    let tokens: Vec<_> = text.split_whitespace().map(|token| Zeroizing::new(token.to_owned())).collect();
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let tokens: Vec<_> = lines.map(|token| Zeroizing::new(token.to_owned())).collect();
     if tokens.is_empty() || tokens.iter().any(|token| token.len() < SHORTEST_TOKEN) {
         let text = format!("a token in {origin} must have at least {SHORTEST_TOKEN} characters");
         return Err(ConfigError::Setting(text));

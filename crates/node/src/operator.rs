@@ -255,10 +255,8 @@ pub(crate) async fn overview(process: Process<'_>) -> Overview {
     let Process { config, mesh, platform, core, since, ready, certificate_expires } = process;
     let now = platform.now_ms();
     let disk = disk(config, core).await;
-    let (stock, rooms) = match core {
-        Some(core) => (stock(&core.world()), rooms(core, now)),
-        None => Default::default(),
-    };
+    let stock = core.map(|core| stock(&core.world())).unwrap_or_default();
+    let rooms = core.map(|core| rooms(core, now)).unwrap_or_default();
     let record = |core: &Arc<Core>| {
         let history = core.history();
         (history.stock(), history.epochs())

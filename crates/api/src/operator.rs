@@ -1,0 +1,75 @@
+//! What operators ask of their own server, and tell it. Everything here takes the administrator's token.
+
+use axum::Extension;
+use axum::extract::State;
+use ostrakon_node::Service;
+use ostrakon_node::evidence::FaultFile;
+use ostrakon_node::operator::Overview;
+use serde::{Deserialize, Serialize};
+
+use crate::extract::{Administrator, Json};
+use crate::handlers::Answer;
+use crate::log::LogControl;
+use crate::problem::Problem;
+
+/// What is logged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LogFilter {
+    /// A level (`error`, `warn`, `info`, `debug`, `trace`), or levels by part: `info,ostrakon_net=debug`.
+    filter: String,
+}
+
+/// Characters of a filter.
+const LONGEST_FILTER: usize = 500;
+
+/// The server at a glance: peers, stock, rooms, epochs, disk, clocks, and what needs attention.
+#[utoipa::path(get, path = "/api/v1/operator/overview", tag = "operation", security(("administrator" = [])), responses(
+    (status = 200, body = Overview),
+    (status = 401, description = "The administrator token is missing or wrong.", body = Problem),
+    (status = 429, description = "Too many wrong tokens from this address.", body = Problem),
+))]
+pub(crate) async fn overview(State(service): State<Service>, _: Administrator) -> axum::Json<Overview> {
+    axum::Json(service.overview().await)
+}
+
+/// What misbehaving servers left behind, each as a file that `ostrakon fault verify` checks.
+#[utoipa::path(get, path = "/api/v1/operator/faults", tag = "operation", security(("administrator" = [])), responses(
+    (status = 200, body = Vec<FaultFile>),
+    (status = 401, description = "The administrator token is missing or wrong.", body = Problem),
+    (status = 503, description = "The servers have not set up their session yet.", body = Problem),
+))]
+pub(crate) async fn faults(State(service): State<Service>, _: Administrator) -> Answer<Vec<FaultFile>> {
+    Ok(axum::Json(service.fault_files().await?))
+}
+
+/// Changes what the server logs, until it is started again.
+#[utoipa::path(put, path = "/api/v1/operator/log", tag = "operation", request_body = LogFilter,
+    security(("administrator" = [])),
+    responses(
+        (status = 200, body = LogFilter),
+        (status = 401, description = "The administrator token is missing or wrong.", body = Problem),
+        (status = 409, description = "This process does not let its log be changed.", body = Problem),
+        (status = 422, description = "The filter is not understood.", body = Problem),
+    ))]
+pub(crate) async fn set_log(
+    Extension(log): Extension<Option<LogControl>>,
+    _: Administrator,
+    Json(wanted): Json<LogFilter>,
+) -> Answer<LogFilter> {
+    use axum::http::StatusCode;
+    let refuse = |status, why: &str| Err(Problem::new(status, why));
+    if wanted.filter.len() > LONGEST_FILTER {
+        return refuse(StatusCode::UNPROCESSABLE_ENTITY, "the filter is too long: at most 500 characters are taken");
+    }
+    let Some(log) = log else {
+        return refuse(
+            StatusCode::CONFLICT,
+            "this process does not let its log be changed; restart it with another level",
+        );
+    };
+    match log.set(&wanted.filter) {
+        Ok(()) => Ok(axum::Json(wanted)),
+        Err(why) => refuse(StatusCode::UNPROCESSABLE_ENTITY, &format!("the filter is not understood: {why}")),
+    }
+}
