@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
-import type { Poll, Tally } from './hostlog';
-import { barsOf, epochOf, meanOf, phaseOf, sealsAt, wordsOf } from './polls';
+import type { Poll, PollForm, Tally } from './hostlog';
+import { answerOf, barsOf, chosenOf, epochOf, meanOf, phaseOf, sealsAt, wordsOf } from './polls';
 import type { Report } from './statuses';
 
 const poll: Poll = { number: 4, question: 'When?', form: 'text', epoch: 9, withdrawn: false };
@@ -74,4 +74,17 @@ test('equal words are counted together', () => {
     { words: 'Bread', times: 2 },
     { words: 'wine', times: 1 },
   ]);
+});
+
+test('an answer is made of what was picked, and back', () => {
+  const choice: PollForm = { choice: { options: ['a', 'b', 'c'], several: true } };
+  expect(answerOf(choice, ['2', '0'])).toEqual({ choice: [0, 2] });
+  expect(answerOf(choice, [])).toBeNull();
+  expect(answerOf({ rating: { highest: 5 } }, ['4'])).toEqual({ rating: 4 });
+  expect(answerOf('text', ['  e\u0301 '])).toEqual({ text: 'é' });
+  expect(answerOf('text', [' '])).toBeNull();
+  for (const answer of [{ choice: [0, 2] }, { rating: 4 }, { text: 'é' }]) {
+    const form = 'choice' in answer ? choice : 'rating' in answer ? { rating: { highest: 5 } } : 'text';
+    expect(answerOf(form, chosenOf(answer))).toEqual(answer);
+  }
 });

@@ -1,7 +1,8 @@
 // When a poll's answers are taken, where it stands, and what its result says.
 
-import type { Poll, PollForm, Tally } from './hostlog';
+import type { Answer, Poll, PollForm, Tally } from './hostlog';
 import type { Report } from './statuses';
+import { normalised } from './text';
 
 /** The epoch in which answers are sealed if people get `wanted` seconds for them while epoch `collecting` collects. */
 export function epochOf(collecting: number, wanted: number, seconds: number): number {
@@ -82,4 +83,23 @@ export function wordsOf({ texts }: Tally): { words: string; times: number }[] {
     else found.set(key, { words: words.trim(), times: 1 });
   }
   return [...found.values()].sort((a, b) => b.times - a.times);
+}
+
+/** The answer that what was picked in a form makes; `null` if it makes none. Options and marks are picked as numbers in text. */
+export function answerOf(form: PollForm, picked: string[]): Answer | null {
+  const [first] = picked;
+  if (form === 'text') {
+    const text = normalised(first ?? '');
+    return text === '' ? null : { text };
+  }
+  if (first === undefined) return null;
+  if ('rating' in form) return { rating: Number(first) };
+  return { choice: picked.map(Number).sort((a, b) => a - b) };
+}
+
+/** What was picked to make this answer. */
+export function chosenOf(answer: Answer | null): string[] {
+  if (answer === null) return [];
+  if ('text' in answer) return [answer.text];
+  return 'rating' in answer ? [String(answer.rating)] : answer.choice.map(String);
 }

@@ -4,7 +4,7 @@ import { Attention, browserSenses } from './attention';
 import { secureRandom, systemClock } from './clock';
 import type { Deployment, Pin } from './deployment';
 import { device } from './device';
-import type { Answer, Ballot } from './hostlog';
+import type { Answer, Ballot, Poll } from './hostlog';
 import { Keepsake } from './outbox';
 import { Participant, type Part } from './participant';
 import type { Statuses } from './statuses';
@@ -108,6 +108,22 @@ export class Session extends Viewing {
     return kept ? (JSON.parse(kept) as Answer) : null;
   }
 
+  /** Answers a question that is asked again, since nothing came of it, as before. */
+  private repeatAnswers(): void {
+    for (const poll of this.log.polls) {
+      if (poll.withdrawn || this.ballots.some((ballot) => ballot.poll === poll.number)) continue;
+      const before = this.log.polls.findLast((other) => other.number < poll.number && isSame(other, poll));
+      const missed = this.ballots.some((ballot) => ballot.poll === before?.number && ballot.state === 'missed');
+      const answer = before && missed && this.answerTo(before.number);
+      if (!answer) continue;
+      try {
+        this.answer(poll.number, answer);
+      } catch {
+        // It is too late; the page says so.
+      }
+    }
+  }
+
   private change(act: (keepsake: Keepsake) => void): void {
     if (!this.keepsake) return;
     act(this.keepsake);
@@ -160,6 +176,7 @@ export class Session extends Viewing {
       again: (epoch: number) => {
         if (this.own) this.news = { kind: 'again', epoch };
         this.showOwn();
+        this.repeatAnswers();
       },
     };
     void this.kept.keepRoom(this.pin.room, { servers: deployment.servers, descriptor: JSON.parse(deployment.descriptor) });
@@ -221,6 +238,7 @@ export class Session extends Viewing {
   protected override hosted(): void {
     const withdrawn = this.log.polls.filter((poll) => poll.withdrawn);
     this.change(({ outbox }) => withdrawn.forEach(({ number }) => outbox.withdraw(BigInt(number))));
+    this.repeatAnswers();
     this.wake();
   }
 
@@ -232,6 +250,7 @@ export class Session extends Viewing {
       this.news = { kind: 'published', epoch: entry.epoch, among: entry.accepted, signers: entry.signers };
     } else if (reading.again) this.news = { kind: 'again', epoch: null };
     this.showOwn();
+    this.repeatAnswers();
   }
 
   private showOwn(): void {
@@ -242,4 +261,9 @@ export class Session extends Viewing {
     this.own = text === undefined ? null : { text, epoch: epoch === undefined ? null : Number(epoch) };
     this.ballots = JSON.parse(outbox.ballots()) as Ballot[];
   }
+}
+
+/** Whether two questions are the same one, asked twice. */
+function isSame(a: Poll, b: Poll): boolean {
+  return a.question === b.question && JSON.stringify(a.form) === JSON.stringify(b.form);
 }

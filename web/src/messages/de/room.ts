@@ -84,6 +84,28 @@ export const de: Room = {
         : `Epoche ${epoch} endete ohne Ergebnis, und nichts daraus wurde enthüllt. Deine Nachricht kommt in die nächste.`,
   },
 
+  polls: {
+    title: 'Die Leitung fragt',
+    earlier: (n: number) => `Frühere Fragen (${n})`,
+    choose: 'Wähle eine Antwort',
+    chooseSeveral: 'Wähle eine oder mehrere Antworten',
+    rate: (highest: number) => `Von 1 bis ${highest}`,
+    words: 'Ein paar Worte',
+    answer: 'Antworten',
+    change: 'Antwort ändern',
+    all: (epoch: number) => `Alle Antworten kommen zusammen heraus, in Epoche ${epoch}, gemischt wie Nachrichten. Niemand antwortet zweimal, und wer nicht antwortet, sieht aus wie alle anderen.`,
+    waiting: (epoch: number, at: number | null) =>
+      at === null
+        ? `Deine Antwort wird auf diesem Gerät bis Epoche ${epoch} aufbewahrt. Lass diese Seite bis dahin offen; du kannst sie noch ändern.`
+        : `Deine Antwort wird auf diesem Gerät bis Epoche ${epoch} aufbewahrt, etwa ${clock(at)}. Lass diese Seite bis dahin offen; du kannst sie noch ändern.`,
+    sent: (epoch: number) => `Deine Antwort ist mit Epoche ${epoch} abgegeben und lässt sich nicht mehr ändern.`,
+    counted: 'Deine Antwort wurde gezählt.',
+    lost: 'Deine Antwort wurde nicht gezählt, und auch keine andere: Die Epoche endete ohne Ergebnis, und nichts daraus war zu sehen. Wird noch einmal gefragt, antwortet dieses Gerät ebenso, wenn du es nicht änderst.',
+    missed: 'Deine Antwort wurde nicht gezählt: Dieses Gerät hat sie nicht abgegeben, bevor die Epoche versiegelt war.',
+    late: 'Zum Antworten ist es zu spät: Dieses Gerät hat seine Scherbe für jene Epoche schon abgegeben.',
+    unanswered: 'Du hast nicht geantwortet.',
+  },
+
   epoch: {
     title: 'Epoche',
     number: (epoch: number) => `Epoche ${epoch}`,

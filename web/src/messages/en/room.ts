@@ -85,6 +85,28 @@ export const en = {
         : `Epoch ${epoch} ended without a result, and nothing of it was revealed. Your message enters the next one.`,
   },
 
+  polls: {
+    title: 'The host asks',
+    earlier: (n: number) => `Earlier questions (${n})`,
+    choose: 'Choose one answer',
+    chooseSeveral: 'Choose one or several answers',
+    rate: (highest: number) => `From 1 to ${highest}`,
+    words: 'A few words',
+    answer: 'Answer',
+    change: 'Change the answer',
+    all: (epoch: number) => `All answers come out together, in epoch ${epoch}, shuffled like messages. Nobody answers twice, and who does not answer looks the same as who does.`,
+    waiting: (epoch: number, at: number | null) =>
+      at === null
+        ? `Your answer is kept on this device until epoch ${epoch}. Keep this page open until then; you can change it.`
+        : `Your answer is kept on this device until epoch ${epoch}, about ${clock(at)}. Keep this page open until then; you can change it.`,
+    sent: (epoch: number) => `Your answer is handed in with epoch ${epoch}, and cannot be changed any more.`,
+    counted: 'Your answer was counted.',
+    lost: 'Your answer was not counted, nor anybody’s: the epoch ended without a result, and nothing of it was seen. If the host asks again, this device answers the same unless you change it.',
+    missed: 'Your answer was not counted: this device did not hand it in before the epoch was sealed.',
+    late: 'It is too late to answer: this device has handed in its shard for that epoch.',
+    unanswered: 'You did not answer.',
+  },
+
   epoch: {
     title: 'Epoch',
     number: (epoch: number) => `Epoch ${epoch}`,
