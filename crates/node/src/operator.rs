@@ -329,7 +329,7 @@ fn stock(world: &World) -> Vec<StockView> {
 fn rooms(core: &Core, now: u64) -> Vec<RoomView> {
     let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
     let world = core.world();
-    let presence = core.presence.lock().expect("no panic while held");
+    let mut presence = core.presence.lock().expect("no panic while held");
     let views = world.rooms.iter().map(|(id, room)| RoomView {
         id: id.to_hex(),
         name: room.descriptor.name.clone(),
