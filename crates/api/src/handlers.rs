@@ -56,6 +56,11 @@ pub(crate) async fn servers(State(service): State<Service>) -> Answer<ServersInf
     Ok(axum::Json(service.servers().await?))
 }
 
+/// A room in the audit log.
+fn named(room: &RoomInfo) -> String {
+    format!("{} ({})", room.id, room.descriptor.name)
+}
+
 /// Creates a room at all servers.
 #[utoipa::path(post, path = "/api/v1/rooms", tag = "rooms", request_body = NewRoom, security(("administrator" = [])),
     responses(
@@ -68,7 +73,9 @@ pub(crate) async fn create_room(
     _: Administrator,
     Json(room): Json<NewRoom>,
 ) -> Result<(StatusCode, axum::Json<RoomInfo>), Problem> {
-    Ok((StatusCode::CREATED, axum::Json(service.create_room(room).await?)))
+    let room = service.create_room(room).await?;
+    service.note("create room", &named(&room)).await;
+    Ok((StatusCode::CREATED, axum::Json(room)))
 }
 
 /// Every room.
@@ -101,7 +108,9 @@ pub(crate) async fn close_room(
     _: Administrator,
     Path(id): Path<String>,
 ) -> Answer<RoomInfo> {
-    Ok(axum::Json(service.close_room(parse_room(&id)?).await?))
+    let room = service.close_room(parse_room(&id)?).await?;
+    service.note("close room", &named(&room)).await;
+    Ok(axum::Json(room))
 }
 
 /// A participant says that it is there; to be repeated within half a minute.

@@ -3,11 +3,12 @@
 use axum::Extension;
 use axum::extract::State;
 use ostrakon_node::Service;
+use ostrakon_node::audit::AuditInfo;
 use ostrakon_node::evidence::FaultFile;
 use ostrakon_node::operator::Overview;
 use serde::{Deserialize, Serialize};
 
-use crate::extract::{Administrator, Json};
+use crate::extract::{Administrator, Json, Query};
 use crate::handlers::Answer;
 use crate::log::LogControl;
 use crate::problem::Problem;
@@ -43,6 +44,31 @@ pub(crate) async fn faults(State(service): State<Service>, _: Administrator) -> 
     Ok(axum::Json(service.fault_files().await?))
 }
 
+/// Parameters of a request for the audit log.
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AuditQuery {
+    /// Only records whose number is below this one.
+    before: Option<u64>,
+    /// Records at most, up to 500; 100 unless given.
+    count: Option<u32>,
+}
+
+/// What operators and hosts did at this server, newest first. Never what participants do.
+#[utoipa::path(get, path = "/api/v1/operator/audit", tag = "operation", params(AuditQuery),
+    security(("administrator" = [])),
+    responses(
+        (status = 200, body = Vec<AuditInfo>),
+        (status = 401, description = "The administrator token is missing or wrong.", body = Problem),
+    ))]
+pub(crate) async fn audit(
+    State(service): State<Service>,
+    _: Administrator,
+    Query(AuditQuery { before, count }): Query<AuditQuery>,
+) -> Answer<Vec<AuditInfo>> {
+    Ok(axum::Json(service.audit(before, count.unwrap_or(100)).await?))
+}
+
 /// Changes what the server logs, until it is started again.
 #[utoipa::path(put, path = "/api/v1/operator/log", tag = "operation", request_body = LogFilter,
     security(("administrator" = [])),
@@ -53,6 +79,7 @@ pub(crate) async fn faults(State(service): State<Service>, _: Administrator) -> 
         (status = 422, description = "The filter is not understood.", body = Problem),
     ))]
 pub(crate) async fn set_log(
+    State(service): State<Service>,
     Extension(log): Extension<Option<LogControl>>,
     _: Administrator,
     Json(wanted): Json<LogFilter>,
@@ -69,7 +96,10 @@ pub(crate) async fn set_log(
         );
     };
     match log.set(&wanted.filter) {
-        Ok(()) => Ok(axum::Json(wanted)),
+        Ok(()) => {
+            service.note("set log", &wanted.filter).await;
+            Ok(axum::Json(wanted))
+        }
         Err(why) => refuse(StatusCode::UNPROCESSABLE_ENTITY, &format!("the filter is not understood: {why}")),
     }
 }

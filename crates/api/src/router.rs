@@ -74,6 +74,7 @@ fn api() -> Router<Service> {
         .route("/api/v1/openapi.json", get(document))
         .route("/api/v1/servers", get(handlers::servers))
         .route("/api/v1/operator/overview", get(operator::overview))
+        .route("/api/v1/operator/audit", get(operator::audit))
         .route("/api/v1/operator/faults", get(operator::faults))
         .route("/api/v1/operator/log", put(operator::set_log))
         .route("/api/v1/rooms", get(handlers::rooms).post(handlers::create_room))

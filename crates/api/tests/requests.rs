@@ -108,6 +108,7 @@ async fn every_refusal_is_a_problem_document_with_its_status() {
         (Method::GET, "/api/v1/rooms/xyz/status", None, "", 404),
         (Method::GET, "/api/v1/operator/overview", None, "", 401),
         (Method::GET, "/api/v1/operator/overview", Some(wrong.as_str()), "", 401),
+        (Method::GET, "/api/v1/operator/audit", None, "", 401),
         (Method::GET, "/api/v1/operator/faults", Some(TOKEN), "", 503),
         (Method::PUT, "/api/v1/operator/log", None, "{\"filter\":\"info\"}", 401),
         (Method::PUT, "/api/v1/operator/log", Some(TOKEN), "{\"filter\":\"info\"}", 409),
@@ -182,6 +183,13 @@ async fn an_operator_sees_a_server_that_still_waits_and_changes_its_log() {
         (200, 422, 422)
     );
     assert_eq!(*heard.lock().unwrap(), ["info,ostrakon_net=debug"]);
+    let asked = request(Method::GET, "/api/v1/operator/audit?count=1", Some(TOKEN), "");
+    let response = router.clone().oneshot(asked).await.unwrap();
+    let body = to_bytes(response.into_body(), 1 << 20).await.unwrap();
+    let audit: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(audit.as_array().map(Vec::len), Some(1), "{audit}");
+    assert_eq!((&audit[0]["action"], &audit[0]["actor"]), (&"set log".into(), &"operator".into()));
+    assert_eq!(audit[0]["detail"], "info,ostrakon_net=debug");
     service.stop().await;
 }
 

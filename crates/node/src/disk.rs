@@ -6,8 +6,8 @@ use std::sync::Arc;
 use ostrakon_crypto::{Digest, Signature};
 use ostrakon_party::PartyId;
 use ostrakon_store::{
-    AnnouncementRow, AssignmentRow, BatchRow, Change, Database, EntryRow, EpochRow, Error, FaultRow, Intake, NewEntry,
-    RoomKey, RoomRow, Store, SubmissionRow, Taken,
+    AnnouncementRow, AssignmentRow, AuditRow, BatchRow, Change, Database, EntryRow, EpochRow, Error, FaultRow, Intake,
+    NewAudit, NewEntry, RoomKey, RoomRow, Store, SubmissionRow, Taken,
 };
 use zeroize::Zeroizing;
 
@@ -33,6 +33,7 @@ macro_rules! pass_on {
 
 pass_on! {
     add_signature(room: &RoomKey, epoch: u64, server: PartyId, signature: &Signature) -> ();
+    audit(before: Option<u64>, count: u32) -> Vec<AuditRow>;
     announce(author: PartyId, number: u64, body: &[u8], change: Option<&Change>) -> ();
     announcements(author: PartyId, from: u64) -> Vec<AnnouncementRow>;
     assignments(room: &RoomKey, epoch: u64) -> Vec<AssignmentRow>;
@@ -54,6 +55,7 @@ pass_on! {
     marks() -> Vec<(String, Vec<u8>)>;
     put_batch(number: u64, bytes: Vec<u8>) -> ();
     record(name: &str, value: &[u8]) -> Vec<u8>;
+    record_audit(record: &NewAudit) -> ();
     rooms() -> Vec<RoomRow>;
     settle_epoch(room: &RoomKey, epoch: u64, outcome: &[u8], entry: Option<&NewEntry>) -> ();
     stock_bytes() -> u64;

@@ -13,6 +13,7 @@
 
 mod agree;
 mod announcement;
+pub mod audit;
 mod conductor;
 pub mod config;
 mod core;

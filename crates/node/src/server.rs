@@ -15,13 +15,14 @@ use subtle::{Choice, ConstantTimeEq};
 use tokio::sync::{mpsc, watch};
 
 use crate::agree::{Logs, follow};
+use crate::audit::AuditInfo;
 use crate::config::{Config, ConfigError};
 use crate::core::{Core, Counters};
 use crate::disk::Disk;
 use crate::interface::{Readiness, ServiceError};
 use crate::platform::{Links, Platform};
 use crate::provider::EngineProvider;
-use crate::{conductor, intake, metrics, operator, recovery, setup, stock};
+use crate::{audit, conductor, intake, metrics, operator, recovery, setup, stock};
 
 /// Why a server cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -126,6 +127,7 @@ impl Server {
         signing: Arc<SigningKey>,
         provider: Arc<dyn EngineProvider>,
     ) -> Result<(), String> {
+        self.note("server", "start", &format!("release {}", operator::VERSION)).await;
         let id = self.config.id();
         let early = Party::new(id, Arc::clone(&roster), Arc::clone(&signing), self.channel());
         let repeat = setup::was_done(&self.store);
@@ -239,6 +241,10 @@ impl Server {
     pub fn reload(&self) -> Result<(), ConfigError> {
         let tokens = admin_tokens(&self.config)?;
         *self.admin_tokens.write().expect("no panic while held") = tokens;
+        let (store, now) = (self.store.clone(), self.platform.now_ms());
+        self.platform.spawn(Box::pin(async move {
+            audit::note(&store, now, "operator", "read tokens again", "").await;
+        }));
         Ok(())
     }
 
@@ -274,8 +280,21 @@ impl Server {
         self.mesh.set_blocked(peer, blocked);
     }
 
+    /// Puts something on record.
+    pub async fn note(&self, actor: &str, action: &str, detail: &str) {
+        audit::note(&self.store, self.platform.now_ms(), actor, action, detail).await;
+    }
+
+    pub async fn audit(&self, before: Option<u64>, count: u32) -> Result<Vec<AuditInfo>, ServiceError> {
+        audit::read(&self.store, before, count).await.map_err(|error| {
+            tracing::error!(%error, "the audit log cannot be read");
+            ServiceError::Internal
+        })
+    }
+
     /// Stops everything. What is on disk is all that remains.
     pub async fn stop(&self) {
+        self.note("server", "stop", "").await;
         self.stop.send_replace(true);
         self.mesh.shutdown().await;
         // Give threads and tasks a moment to see it; what they still want of the database they are refused.

@@ -9,6 +9,7 @@ use ostrakon_broadcast::room::RoomId;
 use ostrakon_net::Timing;
 use ostrakon_party::PartyId;
 
+use crate::audit::AuditInfo;
 use crate::config::Config;
 use crate::evidence::FaultFile;
 use crate::interface::{
@@ -231,6 +232,20 @@ impl Service {
     /// `Unavailable`.
     pub async fn fault_files(&self) -> Result<Vec<FaultFile>, ServiceError> {
         self.0.core()?.fault_files().await
+    }
+
+    /// What operators and hosts did: the newest `count` records whose number is below `before`, newest first. For
+    /// administrators.
+    ///
+    /// # Errors
+    /// `Internal` if the disk does not work.
+    pub async fn audit(&self, before: Option<u64>, count: u32) -> Result<Vec<AuditInfo>, ServiceError> {
+        self.0.audit(before, count).await
+    }
+
+    /// Puts on record what an operator did. Never what a participant does.
+    pub async fn note(&self, action: &str, detail: &str) {
+        self.0.note("operator", action, detail).await;
     }
 
     /// The server at a glance, also before it has found the others. For administrators.

@@ -75,6 +75,19 @@ async fn an_operator_sees_peers_epochs_and_stock_and_the_metrics_parse() {
     assert_eq!((overview.rooms[0].board_length, overview.rooms[0].name.as_str()), (2, "a room"));
     assert!(overview.stock[0].needed && !overview.stock_history.is_empty() && overview.disk.unwrap().free > 0);
 
+    service.note("close room", "a test").await;
+    let audit = service.audit(None, 1000).await.unwrap();
+    assert_eq!((audit[0].actor.as_str(), audit[0].action.as_str()), ("operator", "close room"));
+    assert_eq!(audit.last().map(|first| (first.action.as_str(), first.id)), Some(("start", 1)));
+    for participant in 10..13 {
+        let key = crate::common::key(participant).verifying_key().to_hex();
+        let named = |text: &str| text.contains(&key[..12]);
+        assert!(
+            !audit.iter().any(|record| [&record.actor, &record.action, &record.detail].iter().any(|text| named(text)))
+        );
+    }
+    assert_eq!(audit.len(), 2, "three participants in two epochs left nothing: {audit:?}");
+
     let samples = samples(&service.metrics());
     let sample = |name: &str| samples.get(&format!("ostrakon_{name}")).copied();
     assert_eq!(sample("epochs_total{outcome=\"published\"}"), Some(2.0));
