@@ -1,4 +1,4 @@
-// The page without a network, and as it is kept on the device.
+// The page without a network or without anybody at it, and as it is kept on the device.
 
 import { strict as assert } from 'node:assert';
 import { appendFile } from 'node:fs/promises';
@@ -50,6 +50,49 @@ test('without a network the wall can be read, and what is written then is said l
 
   await anna.page.context().setOffline(false);
   await Promise.all([anna.reads('Written at sea.'), ben.reads('Written at sea.')]);
+  await Promise.all([anna.leave(), ben.leave()]);
+});
+
+test('a page that nobody looks at stops taking part, whatever it has to say, and goes on when somebody is back', async () => {
+  const [link] = await deployment.room('Lethe');
+  const anna = await Visitor.arrive(browser);
+  await anna.page.clock.install();
+  await anna.join(link ?? '');
+  await anna.page.locator('[data-part="handed-in"]').waitFor({ timeout: 60_000 });
+  await anna.say('Said by nobody who is here.');
+  await anna.page.evaluate(() => {
+    Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => 'hidden' });
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  await anna.page.clock.fastForward('04:30');
+  assert.notEqual(await anna.page.locator('[data-part]').getAttribute('data-part'), 'resting');
+  await anna.page.clock.fastForward('02:00');
+  await anna.page.locator('[data-part="resting"]').waitFor();
+  await anna.page.getByText('It waits until this page takes part again').waitFor();
+  const asked = anna.requests.length;
+  await anna.page.clock.fastForward('00:30');
+  assert.deepEqual(anna.requests.slice(asked).filter((request) => request.method() === 'POST'), [], 'a page that rests sends nothing');
+  await anna.page.evaluate(() => {
+    Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => 'visible' });
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  await anna.page.locator('[data-part]:not([data-part="resting"])').waitFor();
+  await anna.leave();
+});
+
+test('a page that the system has halted goes on where it was', async () => {
+  const links = await deployment.room('Hypnos');
+  const [anna, ben] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
+  await anna.join(links[0] ?? '');
+  await ben.join(links[1] ?? '');
+  await anna.takesPart();
+  const session = await anna.page.context().newCDPSession(anna.page);
+  await anna.say('Before I fell asleep.');
+  await session.send('Page.setWebLifecycleState', { state: 'frozen' });
+  await ben.page.waitForTimeout(12_000);
+  await session.send('Page.setWebLifecycleState', { state: 'active' });
+  await Promise.all([anna.reads('Before I fell asleep.'), ben.reads('Before I fell asleep.')]);
+  await anna.page.locator('[data-own]').waitFor({ state: 'detached' });
   await Promise.all([anna.leave(), ben.leave()]);
 });
 

@@ -6,8 +6,11 @@
 
 import type { Clock } from './clock';
 
-/** Milliseconds after which a page stops that cannot be seen: another tab or another program covers it. */
-export const UNSEEN = 10 * 60_000;
+/**
+ * Milliseconds after which a page stops that cannot be seen: another tab or another program covers it. Browsers wake such
+ * a page once a second at first, which is enough to take part, and after five minutes once a minute, which is not.
+ */
+export const UNSEEN = 5 * 60_000;
 /** Milliseconds after which a page stops that nobody touches. */
 export const UNTOUCHED = 30 * 60_000;
 
