@@ -15,6 +15,7 @@ use ostrakon_party::{PartyId, SessionId};
 use crate::executor::{Executor, OUTSIDE, Owner};
 use crate::ledger::Ledger;
 use crate::machine::Machine;
+use crate::malice::Vice;
 use crate::network::Network;
 use crate::random::Random;
 
@@ -38,7 +39,7 @@ struct Server {
     /// The machine of the start that is under way or done.
     machine: Mutex<Option<Arc<Machine>>>,
     ahead_ms: AtomicU64,
-    hostile: AtomicBool,
+    hostile: Mutex<Option<Vice>>,
 }
 
 /// All of it.
@@ -87,7 +88,7 @@ impl Deployment {
             running: Mutex::default(),
             machine: Mutex::default(),
             ahead_ms: AtomicU64::new(0),
-            hostile: AtomicBool::new(false),
+            hostile: Mutex::default(),
         };
         let servers = (0..3).map(server).collect();
         let network = Network::new(&executor);
@@ -107,13 +108,19 @@ impl Deployment {
         self.server(party).ahead_ms.store(ahead_ms, Ordering::SeqCst);
     }
 
-    pub fn set_hostile(&self, party: PartyId, hostile: bool) {
-        self.server(party).hostile.store(hostile, Ordering::SeqCst);
+    pub fn set_hostile(&self, party: PartyId, hostile: Option<Vice>) {
+        *self.server(party).hostile.lock().unwrap() = hostile;
+    }
+
+    /// Whether a server says just now that it has taken what it never wrote down. What is gone so is not asked for again.
+    pub fn forgets(&self, party: PartyId) -> bool {
+        let vice = *self.server(party).hostile.lock().unwrap();
+        vice.is_some_and(|vice| !vice.heals()) && self.lies(party)
     }
 
     /// Whether a server lies to its participants just now.
     pub fn lies(&self, party: PartyId) -> bool {
-        self.server(party).hostile.load(Ordering::SeqCst) && self.executor.draw(|random| random.chance(30))
+        self.is_hostile(party) && self.executor.draw(|random| random.chance(30))
     }
 
     /// What a server says to a participant: the truth, unless it lies just now.
@@ -125,7 +132,7 @@ impl Deployment {
     }
 
     pub fn is_hostile(&self, party: PartyId) -> bool {
-        self.server(party).hostile.load(Ordering::SeqCst)
+        self.server(party).hostile.lock().unwrap().is_some()
     }
 
     /// A server that answers.

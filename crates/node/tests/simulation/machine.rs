@@ -30,9 +30,13 @@ pub struct Machine {
 
 impl Machine {
     /// Carries out a call at once. In a simulation nothing else happens meanwhile, so calls have an order that the seed decides.
+    /// If the machine is to die now, it does so just before the call or just after it.
     fn carry_out(&self, call: BoxFuture<'_, ()>) {
-        futures::executor::block_on(call);
-        if self.dies_after.load(Ordering::SeqCst) > 0 && self.dies_after.fetch_sub(1, Ordering::SeqCst) == 1 {
+        let dies = self.dies_after.load(Ordering::SeqCst) > 0 && self.dies_after.fetch_sub(1, Ordering::SeqCst) == 1;
+        if !dies || self.executor.draw(|random| random.chance(50)) {
+            futures::executor::block_on(call);
+        }
+        if dies {
             self.executor.kill(self.owner);
         }
     }
@@ -87,6 +91,9 @@ impl Platform for Machine {
                 std::future::pending::<()>().await;
             }
             self.carry_out(call);
+            if self.executor.is_dead(self.owner) {
+                std::future::pending::<()>().await;
+            }
             self.pause(500).await;
         }
         .boxed()

@@ -313,8 +313,7 @@ impl Participant {
         let key = self.device.lock().unwrap().key.verifying_key();
         let (room, epoch) = (self.room.id(), work.epoch);
         for party in (0..3).map(PartyId).filter(|party| !work.accepted[party.index()]).collect::<Vec<_>>() {
-            if self.deployment.lies(party) {
-                // It says that it has taken what it never wrote down.
+            if self.deployment.forgets(party) {
                 work.accepted[party.index()] = true;
                 continue;
             }

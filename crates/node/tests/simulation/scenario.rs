@@ -134,6 +134,9 @@ pub fn run(setting: Setting, swapped: bool) -> Report {
     for _ in 0..setting.participants {
         run.join(false);
     }
+    if run.random.chance(25) {
+        run.join(true);
+    }
     for _ in 0..setting.steps {
         let pause = run.random.within(0, 2_000);
         run.deployment.executor.run_for(Duration::from_millis(pause));
@@ -326,7 +329,7 @@ impl Run {
     fn turn_coat(&mut self) {
         let Some((party, vice)) = self.setting.hostile else { return };
         self.hostile_now = !self.hostile_now;
-        self.deployment.set_hostile(party, self.hostile_now);
+        self.deployment.set_hostile(party, Some(vice).filter(|_| self.hostile_now));
         let percent = [3, 20, 60][self.random.below(3) as usize];
         let malice = Malice {
             key: self.deployment.key(party),
@@ -359,7 +362,7 @@ impl Run {
 
     fn make_all_well(&mut self) {
         if let Some((party, _)) = self.setting.hostile {
-            self.deployment.set_hostile(party, false);
+            self.deployment.set_hostile(party, None);
             self.deployment.network.set_malice(party, None);
         }
         for a in parties() {
