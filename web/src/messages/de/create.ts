@@ -40,7 +40,7 @@ export const de: Create = {
     seconds: 'Länge einer Epoche, in Sekunden',
     secondsHint: (seconds: number) => `${duration(seconds)}. Die Nachrichten einer Epoche erscheinen zusammen, in einer Reihenfolge, die niemand kennt. Längere Epochen verbergen besser, kürzere sind lebhafter.`,
     capacity: 'Plätze in einer Epoche',
-    capacityHint: (most: number) => `So viele nehmen höchstens gleichzeitig teil. Nimm mehr, als du erwartest; sonst müssten bei Andrang alle über ${people(most)} hinaus warten.`,
+    capacityHint: 'So viele nehmen höchstens gleichzeitig teil; andere müssen warten. Nimm mehr, als du erwartest.',
     minimum: 'Mindestzahl, in der man sich verbirgt',
     minimumHint: 'Eine Epoche mit weniger wird nicht veröffentlicht; ihre Nachrichten warten. Die Teilnehmer irgendeines einzelnen Servers zählen nicht, denn dieser könnte sie erfunden haben.',
     range: (least: number, most: number) => `${least} bis ${most}`,
@@ -58,12 +58,15 @@ export const de: Create = {
   limits: {
     title: 'Was keine Einstellung verhindert',
     sybils: {
-      open: 'Erfundene Teilnehmer: In einem offenen Raum kann eine Person oder ein Server Teilnehmer erfinden. Die Zahl neben jeder Nachricht verspricht dann mehr, als sie hält. Die Mindestzahl oben lässt die Teilnehmer irgendeines einzelnen Servers aus; gegen Leute mit vielen Geräten helfen Einladungslinks oder eine Liste.',
-      members: 'Erfundene Teilnehmer: Hier zählt jeder Schlüssel einmal, und du bestimmst, welche. Wer die Links verteilt, entscheidet, wer echt ist; niemand sonst kann Teilnehmer hinzufügen.',
+      title: 'Erfundene Teilnehmer',
+      open: 'In einem offenen Raum kann eine Person oder ein Server Teilnehmer erfinden. Die Zahl neben jeder Nachricht verspricht dann mehr, als sie hält. Die Mindestzahl in den Einstellungen lässt die Teilnehmer irgendeines einzelnen Servers aus; gegen Leute mit vielen Geräten helfen Einladungslinks oder eine Liste.',
+      members: 'Hier zählt jeder Schlüssel einmal, und du bestimmst, welche. Wer die Links verteilt, entscheidet, wer echt ist; niemand sonst kann Teilnehmer hinzufügen.',
     },
+    intersectionTitle: 'Vergleich von Epochen',
     intersection:
-      'Vergleich von Epochen: Wer sieht, wer wann teilnimmt und welche Nachrichten wann erscheinen, kann mit der Zeit eingrenzen, wer sie schrieb. Dagegen geben offene Seiten fortwährend leere Nachrichten ab; Sprechen und Schweigen sehen gleich aus. Es hilft, wenn alle bis zum Ende bleiben und die Epochen lang sind.',
-    links: 'Einladungslinks: Bis sie geöffnet werden, sind sie auch in deiner Hand. Verteile sie zufällig und behalte keine Kopien, oder nimm die Liste.',
+      'Wer sieht, wer wann teilnimmt und welche Nachrichten wann erscheinen, kann mit der Zeit eingrenzen, wer sie schrieb. Dagegen geben offene Seiten fortwährend leere Nachrichten ab; Sprechen und Schweigen sehen gleich aus. Es hilft, wenn alle bis zum Ende bleiben und die Epochen lang sind.',
+    linksTitle: 'Links in zwei Händen',
+    links: 'Bis sie geöffnet werden, sind die Einladungslinks auch in deiner Hand. Verteile sie zufällig und behalte keine Kopien, oder nimm die Liste.',
   },
 
   submit: 'Raum eröffnen',

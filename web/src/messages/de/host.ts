@@ -202,6 +202,7 @@ export const de: Host = {
     link: 'Link',
     board: 'Fingerabdruck der Wand',
     actions: (n: number) => `Fingerabdruck von ${several(n, 'Handlung', 'Handlungen')} der Leitung`,
+    uncounted: 'Noch nicht ausgezählt.',
     tally: 'Die Antworten hat dieses Gerät gezählt, aus der unterschriebenen Wand.',
   },
 };

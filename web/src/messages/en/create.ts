@@ -41,7 +41,7 @@ export const en = {
     seconds: 'Length of an epoch, in seconds',
     secondsHint: (seconds: number) => `${duration(seconds)}. Messages of one epoch appear together, in an order nobody knows. Longer epochs hide better, shorter ones feel livelier.`,
     capacity: 'Places in an epoch',
-    capacityHint: (most: number) => `At most so many people take part at the same time. Take more than you expect: ${people(most)} would be told to wait otherwise.`,
+    capacityHint: 'At most so many people take part at the same time; others have to wait. Take more than you expect.',
     minimum: 'Least number to hide among',
     minimumHint: 'An epoch with fewer is not published; its messages wait. Participants of any one server are not counted, since that server may have invented them.',
     range: (least: number, most: number) => `${least} to ${most}`,
@@ -59,12 +59,15 @@ export const en = {
   limits: {
     title: 'What no setting prevents',
     sybils: {
-      open: 'Made-up participants: with an open room, one person or one server can invent participants. The number shown beside each message then promises more than it holds. The least number above does not count any one server’s participants; against people with many devices, take invitation links or a list.',
-      members: 'Made-up participants: here each key counts once and you decide which ones. Whoever hands out the links decides who is real; nobody else can add participants.',
+      title: 'Made-up participants',
+      open: 'In an open room, one person or one server can invent participants. The number shown beside each message then promises more than it holds. The least number to hide among does not count any one server’s participants; against people with many devices, take invitation links or a list.',
+      members: 'Here each key counts once and you decide which ones. Whoever hands out the links decides who is real; nobody else can add participants.',
     },
+    intersectionTitle: 'Comparing epochs',
     intersection:
-      'Comparing epochs: whoever sees who takes part when, and which messages appear when, can narrow down who wrote them over time. Against it, open pages hand in empty messages all the time, so that speaking and silence look alike. It helps if people stay until the end, and if epochs are long.',
-    links: 'Invitation links: until they are opened, the links are also in your hands. Hand them out at random, keep no copies, or take the list.',
+      'Whoever sees who takes part when, and which messages appear when, can narrow down who wrote them over time. Against it, open pages hand in empty messages all the time, so that speaking and silence look alike. It helps if people stay until the end, and if epochs are long.',
+    linksTitle: 'Links in two hands',
+    links: 'Until they are opened, the invitation links are also in your hands. Hand them out at random, keep no copies, or take the list.',
   },
 
   submit: 'Open the room',

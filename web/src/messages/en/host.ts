@@ -203,6 +203,7 @@ export const en = {
     link: 'Link',
     board: 'Digest of the wall',
     actions: (n: number) => `Digest of ${several(n, 'host action', 'host actions')}`,
+    uncounted: 'Not counted yet.',
     tally: 'Answers were counted by this device, from the signed wall.',
   },
 };
