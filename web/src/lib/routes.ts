@@ -28,6 +28,7 @@ export const ROUTES: readonly [...Route[], Route] = [
   { pattern: new RegExp(`^#/host/${ROOM}/${SEED}$`), load: () => import('../areas/host/Page.svelte'), leave: true },
   { pattern: new RegExp(`^#/projector/${ROOM}$`), load: () => import('../areas/projector/Page.svelte'), bare: true },
   { pattern: /^#\/code\/(?<code>[0-9A-Za-z-]{1,20})$/, load: () => import('../areas/code/Page.svelte') },
+  { pattern: /^#\/operator$/, load: () => import('../areas/operator/Page.svelte') },
   { pattern: /^(?<broken>.*)$/s, load: () => import('../areas/start/Page.svelte') },
 ];
 

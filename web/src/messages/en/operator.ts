@@ -1,0 +1,158 @@
+// The operator's page.
+
+import { duration, several } from './words';
+
+export const en = {
+  title: 'Your server',
+
+  token: {
+    lead: 'For the operator of this server. What is shown here are levels and counts; nobody who takes part can be told from another.',
+    label: 'Administrator token',
+    hint: 'It is in the file that the configuration names as admin_token_file. It stays in this tab and goes to this server only.',
+    open: 'Show my server',
+    forget: 'Forget the token',
+    wrong: 'This is not the token of this server.',
+    many: 'Too many wrong tokens came from your address. Wait a moment.',
+  },
+
+  refreshed: (time: string) => `As of ${time}`,
+  stale: (reason: string) => `No news from the server: ${reason}`,
+  never: 'unknown',
+  refresh: 'Refresh',
+
+  state: {
+    title: 'State',
+    ready: 'The server does its work.',
+    waiting: 'The server cannot do its work now.',
+    version: 'Release',
+    protocol: (version: number) => `servers’ protocol ${version}`,
+    since: 'Running for',
+    duration,
+    certificate: 'Certificate',
+    proxy: 'kept by a proxy, or not known',
+    expires: (date: string) => `expires on ${date}`,
+    disk: 'Disk',
+    free: (free: string, total: string) => `${free} free of ${total}`,
+    stock: (used: string, most: string) => `the stock has ${used} of at most ${most}`,
+    queues: 'Queues',
+    queue: (tenths: number) => (tenths === 0 ? 'empty' : `up to ${tenths * 10} % full`),
+    intake: 'to the disk',
+    announcements: 'to the other servers',
+  },
+
+  warnings: {
+    title: 'Needs attention',
+    none: 'Nothing needs your attention.',
+    unreachable: (name: string) => `${name} cannot be reached`,
+    'other-version': (name: string) => `${name} runs another release`,
+    'clock-off': (name: string) => `The clocks of ${name} and of this server differ`,
+    'disk-low': () => 'The disk is nearly full',
+    'certificate-expiring': (name: string) => `The certificate of ${name} expires soon, or has`,
+    'stock-empty': () => 'An open room waits for masks',
+    own: 'this server',
+  },
+
+  peers: {
+    title: 'Other servers',
+    name: 'Server',
+    reach: 'Connection',
+    direct: 'direct',
+    relayed: 'by way of the third',
+    none: 'none',
+    silent: (seconds: number) => `silent for ${duration(seconds)}`,
+    clock: 'Clock',
+    even: 'the same',
+    ahead: (seconds: number) => `${seconds} s ahead`,
+    behind: (seconds: number) => `${seconds} s behind`,
+    bound: (seconds: number) => `A clock may be ${seconds} seconds off before you are warned.`,
+    key: 'Key',
+  },
+
+  stock: {
+    title: 'Stock',
+    lead: 'Masks are prepared ahead in batches; every epoch uses up one.',
+    plot: (most: number) => `Batches ready for use during the last day; at most ${most}`,
+    numbers: 'The same in numbers',
+    time: 'From',
+    fewest: 'Fewest ready',
+    shape: 'Tables',
+    rows: (rows: number, width: number) => `${rows} rows of ${several(width, 'byte', 'bytes')}`,
+    usable: 'Ready',
+    preparing: 'Being prepared',
+    needed: 'An open room needs them',
+    yes: 'yes',
+    no: 'no',
+    early: 'The plot begins when there are two samples, ten seconds apart.',
+  },
+
+  epochs: {
+    title: 'Epochs',
+    lead: 'The last ones since the server started, the newest first. Times are rounded to a tenth of a second and known per epoch only.',
+    none: 'No epoch has ended since the server started.',
+    room: 'Room',
+    number: 'Epoch',
+    outcome: 'Outcome',
+    published: 'published',
+    'too-few': 'too few took part',
+    cheated: 'a server cheated',
+    failed: 'given up',
+    size: 'Handed in',
+    of: (accepted: string, slots: string) => `${accepted} of ${slots}`,
+    time: 'Seconds',
+    phases: { collect: 'collecting', mix: 'mixing', sign: 'agreeing' },
+    more: 'Show more',
+  },
+
+  faults: {
+    title: 'Faults',
+    lead: 'What misbehaving servers signed. Anybody can judge a file: ostrakon fault verify FILE --servers DIGEST',
+    none: 'No server was ever caught misbehaving.',
+    seen: 'Seen',
+    who: 'Server',
+    what: 'What it did',
+    finding: 'Finding',
+    proved: 'proved: no honest server signs this',
+    signed: 'signed; that it broke a rule follows from what was announced before',
+    unproven: 'not proved',
+    download: 'Download the evidence',
+  },
+
+  rooms: {
+    title: 'Rooms',
+    none: 'There are no rooms.',
+    name: 'Room',
+    state: 'State',
+    open: 'open',
+    closed: 'closed',
+    present: 'Here now',
+    entries: 'Entries',
+    settings: 'Settings',
+    describe: (capacity: number, seconds: number, minimum: number) =>
+      `${several(capacity, 'place', 'places')}, epochs of ${duration(seconds)}, minimum ${minimum}`,
+    close: 'Close',
+    sure: 'Really close?',
+    keep: 'Keep open',
+    hint: 'A closed room takes nothing more, for good. Its wall remains.',
+  },
+
+  audit: {
+    title: 'Audit log',
+    lead: 'What operators and hosts did at this server, the newest first. What participants do is never written down.',
+    none: 'Nothing has been recorded.',
+    when: 'When',
+    who: 'Who',
+    what: 'What',
+    detail: 'Detail',
+    older: 'Show older records',
+  },
+
+  log: {
+    title: 'Log level',
+    label: 'What is logged, until the server is started again',
+    hint: 'A level, or levels by part: info,ostrakon_net=debug. The log never holds addresses or times of submissions.',
+    set: 'Change',
+    done: (filter: string) => `The server logs ${filter} now.`,
+  },
+};
+
+export type Operator = typeof en;
