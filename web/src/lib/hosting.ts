@@ -7,7 +7,7 @@ const rangeShape = optional(list(count));
 const policyShape = record({
   session: text,
   create: optional(oneOf('administrator', 'token', 'anyone')),
-  limits: optional(record({ payload: rangeShape, capacity: rangeShape, seconds: rangeShape })),
+  limits: optional(record({ payload: rangeShape, capacity: rangeShape, seconds: rangeShape, retention_days: optional(count) })),
 });
 const roomShape = record({ id: text });
 
@@ -17,7 +17,13 @@ export type Range = readonly [number, number];
 /** Who may open rooms at a server, and of what sizes. */
 export interface Policy {
   create: 'administrator' | 'token' | 'anyone';
-  limits: { payload: Range; capacity: Range; seconds: Range };
+  limits: {
+    payload: Range;
+    capacity: Range;
+    seconds: Range;
+    /** Days for which texts are kept at most; `null` if they may stay. */
+    retention: number | null;
+  };
 }
 
 /** A room to be opened. */
@@ -55,6 +61,7 @@ export class HostingServer extends HttpServer implements ActionServer {
         payload: range(limits?.payload, [32, 4096]),
         capacity: range(limits?.capacity, [3, 4096]),
         seconds: range(limits?.seconds, [1, 604_800]),
+        retention: limits?.retention_days ?? null,
       },
     };
   }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 
 import type { Policy } from '../../lib/hosting';
-import { KIND_NAMES, isAsAsked, mostMinimum, newRoom, payloadOf, sizeOf, usual } from './settings';
+import { KIND_NAMES, isAsAsked, mostMinimum, newRoom, payloadOf, retentions, sizeOf, usual } from './settings';
 
-const wide: Policy = { create: 'anyone', limits: { payload: [32, 4096], capacity: [3, 4096], seconds: [1, 604_800] } };
-const narrow: Policy = { create: 'anyone', limits: { payload: [32, 128], capacity: [3, 6], seconds: [60, 600] } };
+const wide: Policy = { create: 'anyone', limits: { payload: [32, 4096], capacity: [3, 4096], seconds: [1, 604_800], retention: null } };
+const narrow: Policy = { create: 'anyone', limits: { payload: [32, 128], capacity: [3, 6], seconds: [60, 600], retention: 14 } };
 
 test('a row holds the longest message, and is never smaller than it must be', () => {
   for (const size of [1, 30, 254, 255, 1000]) {
@@ -18,7 +18,8 @@ test('a row holds the longest message, and is never smaller than it must be', ()
 test('the usual settings keep the limits of the servers', () => {
   for (const policy of [wide, narrow]) {
     for (const kind of KIND_NAMES) {
-      const { size, seconds, capacity, minimum } = usual(kind, policy);
+      const { size, seconds, capacity, minimum, retention } = usual(kind, policy);
+      expect(retentions(policy.limits.retention)).toContain(retention);
       const inside = (value: number, [least, most]: readonly [number, number]) => value >= least && value <= most;
       expect(inside(payloadOf(size), policy.limits.payload)).toBe(true);
       expect(inside(seconds, policy.limits.seconds)).toBe(true);
@@ -27,6 +28,12 @@ test('the usual settings keep the limits of the servers', () => {
       expect(minimum).toBeLessThanOrEqual(mostMinimum(capacity));
     }
   }
+});
+
+test('texts are kept no longer than the servers allow', () => {
+  expect(retentions(null)).toContain(null);
+  expect(retentions(14)).toEqual([1, 7, 14]);
+  expect(retentions(7)).toEqual([1, 7]);
 });
 
 test('a server that opens another room than the one asked for is found out', () => {

@@ -28,7 +28,14 @@ const KINDS: Record<Kind, Settings> = {
 };
 
 export const KIND_NAMES: readonly Kind[] = ['lecture', 'team', 'vote'];
-export const RETENTIONS: readonly (number | null)[] = [1, 7, 30, 90, 365, null];
+const RETENTIONS: readonly (number | null)[] = [1, 7, 30, 90, 365, null];
+
+/** Days for which texts may be kept, at servers that keep them `most` days; `null` for ever. */
+export function retentions(most: number | null): (number | null)[] {
+  if (most === null) return [...RETENTIONS];
+  const shorter = RETENTIONS.filter((days) => days !== null && days < most);
+  return [...shorter, most];
+}
 
 /** Bytes of a row that a text cannot use. */
 const FRAME = 2;
@@ -55,6 +62,7 @@ export function usual(kind: Kind, { limits }: Policy): Settings {
     capacity,
     size: sizeOf(within(payloadOf(settings.size), limits.payload)),
     seconds: within(settings.seconds, limits.seconds),
+    retention: limits.retention === null ? settings.retention : Math.min(settings.retention ?? Infinity, limits.retention),
     minimum: Math.max(1, Math.min(settings.minimum, mostMinimum(capacity))),
   };
 }
