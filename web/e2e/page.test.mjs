@@ -162,25 +162,72 @@ test('the counter counts bytes, and what is too long cannot be sent', async () =
   await visitor.leave();
 });
 
-for (const [device, options] of /** @type {const} */ ([['desktop', DESKTOP], ['phone', PHONE]])) {
-  for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
-    test(`${device}, ${colorScheme}: fits, is accessible, and can be looked at`, async () => {
-      const visitor = await Visitor.arrive(browser, { ...options, colorScheme });
-      await visitor.open(new URL(spoken).origin);
-      await visitor.page.getByRole('heading', { level: 1 }).waitFor();
+/**
+ * Every way of looking at the page that is checked: the devices by day and by night, and once each what differs for some.
+ *
+ * @type {[string, import('playwright-core').BrowserContextOptions, string][]}
+ */
+const LOOKS = [
+  ['desktop-light', { ...DESKTOP, colorScheme: 'light' }, 'en'],
+  ['desktop-dark', { ...DESKTOP, colorScheme: 'dark' }, 'de'],
+  ['phone-light', { ...PHONE, colorScheme: 'light' }, 'de'],
+  ['phone-dark', { ...PHONE, colorScheme: 'dark' }, 'en'],
+  ['phone-right-to-left', { ...PHONE, colorScheme: 'light' }, 'rtl'],
+  ['desktop-forced-colours', { ...DESKTOP, forcedColors: 'active', reducedMotion: 'reduce' }, 'en'],
+];
+
+for (const [look, options, reading] of LOOKS) {
+  test(`${look}: fits, is accessible, and can be looked at`, async () => {
+    const visitor = await Visitor.arrive(browser, { ...options, locale: reading === 'de' ? 'de-DE' : 'en-GB' });
+    const { page } = visitor;
+    const seen = async (/** @type {string} */ what) => {
+      if (reading === 'rtl') await page.evaluate(() => void (document.documentElement.dir = 'rtl'));
       await visitor.fits();
-      await visitor.isAccessible();
-      await visitor.picture(`start-${device}-${colorScheme}`);
-      await visitor.open(spoken);
-      await visitor.page.locator('[data-entry]').first().waitFor();
-      await visitor.page.getByText('What is protected').click();
-      await visitor.page.getByText('Two of the three servers together').waitFor();
-      // Shards are measured when they have come to rest.
-      await visitor.page.waitForTimeout(600);
-      await visitor.fits();
-      await visitor.isAccessible();
-      await visitor.picture(`room-${device}-${colorScheme}`);
-      await visitor.leave();
-    });
-  }
+      await visitor.isAccessible({ contrast: options.forcedColors !== 'active' });
+      await visitor.picture(`${what}-${look}`);
+    };
+    await visitor.open(new URL(spoken).origin);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await seen('start');
+    await visitor.open(spoken);
+    await page.locator('[data-join]').waitFor();
+    await page.locator('[data-entry]').first().waitFor();
+    assert.equal(await page.locator('html').getAttribute('lang'), reading === 'de' ? 'de' : 'en');
+    await seen('join');
+    await page.getByRole('button', { name: reading === 'de' ? 'Teilnehmen' : 'Take part', exact: true }).click();
+    await page.locator('#message').waitFor();
+    for (const summary of await page.locator('summary').all()) await summary.click();
+    // Shards are measured when they have come to rest.
+    await page.waitForTimeout(600);
+    await seen('room');
+    await visitor.leave();
+  });
 }
+
+test('everything can be done with the keyboard, in the language that is chosen', async () => {
+  const visitor = await Visitor.arrive(browser);
+  const { page } = visitor;
+  await visitor.open(spoken);
+  await page.locator('[data-join]').waitFor();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'content');
+  await page.getByLabel('Language').selectOption('de');
+  await page.getByRole('heading', { name: 'Bevor du teilnimmst' }).waitFor();
+  const take = page.getByRole('button', { name: 'Teilnehmen', exact: true });
+  for (let tabs = 0; tabs < 12 && !(await take.evaluate((button) => button === document.activeElement)); tabs++) await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.getByLabel('Deine Nachricht').focus();
+  await page.keyboard.type('Nur mit Tasten.');
+  await page.keyboard.press('Control+Enter');
+  await page.locator('[data-own]').getByText('Nur mit Tasten.').waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'own');
+  const back = page.getByRole('button', { name: 'Zurücknehmen und ändern' });
+  if (await back.isVisible()) {
+    await back.press('Enter');
+    assert.equal(await page.getByLabel('Deine Nachricht').inputValue(), 'Nur mit Tasten.');
+  }
+  await page.reload();
+  await page.getByRole('heading', { name: 'Die Wand' }).waitFor();
+  await visitor.leave();
+});
