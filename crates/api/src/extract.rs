@@ -6,9 +6,10 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use ostrakon_node::Service;
+use ostrakon_node::creation::Creator;
 use serde::de::DeserializeOwned;
 
-use crate::guard::Turn;
+use crate::guard::{Origin, Turn};
 use crate::problem::Problem;
 
 /// How long the body of a request may take to arrive: it is a few kilobytes.
@@ -41,6 +42,34 @@ pub(crate) struct Path<T>(pub T);
 #[from_request(via(axum::extract::Query), rejection(Problem))]
 pub(crate) struct Query<T>(pub T);
 
+/// As whom the request creates rooms: the policy of the server admits it.
+pub(crate) struct MayCreate(pub Creator);
+
+impl FromRequestParts<Service> for MayCreate {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Self, Problem> {
+        let origin = parts.extensions.get::<Origin>().and_then(|origin| origin.0);
+        let Some(token) = bearer(parts) else {
+            return service.creator(None, origin).map(Self).ok_or_else(Problem::may_not_create);
+        };
+        let turn = parts.extensions.get::<Turn>();
+        if turn.is_some_and(|turn| !turn.may_try_token()) {
+            return Err(Problem::too_many_tokens());
+        }
+        let creator = service.creator(Some(token), origin);
+        if creator.is_none() {
+            turn.inspect(|turn| turn.tried_wrong_token());
+        }
+        creator.map(Self).ok_or_else(Problem::may_not_create)
+    }
+}
+
+fn bearer(parts: &Parts) -> Option<&str> {
+    let header = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    header.and_then(|value| value.strip_prefix("Bearer ")).map(str::trim)
+}
+
 /// Proof that the request bears the administrator's token.
 pub(crate) struct Administrator;
 
@@ -48,15 +77,13 @@ impl FromRequestParts<Service> for Administrator {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Self, Problem> {
-        let header = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let token = header.and_then(|value| value.strip_prefix("Bearer ")).ok_or_else(Problem::not_administrator)?;
+        let token = bearer(parts).ok_or_else(Problem::not_administrator)?;
         let turn = parts.extensions.get::<Turn>();
         // Refused without a look at the token: otherwise the right one could still be found by trying.
         if turn.is_some_and(|turn| !turn.may_try_token()) {
-            let detail = "too many wrong tokens came from this address; wait a moment";
-            return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, detail));
+            return Err(Problem::too_many_tokens());
         }
-        if service.is_administrator(token.trim()) {
+        if service.is_administrator(token) {
             return Ok(Self);
         }
         turn.inspect(|turn| turn.tried_wrong_token());

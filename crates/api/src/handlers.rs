@@ -7,13 +7,14 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ostrakon_node::Service;
+use ostrakon_node::creation::Creator;
 use ostrakon_node::interface::{
     Accepted, BoardPage, Issue, IssueRequest, NewRoom, Presence, PresenceAnswer, Readiness, RoomInfo, ServersInfo,
     Status, SubmissionRequest, parse_room,
 };
 use serde::Deserialize;
 
-use crate::extract::{Administrator, Json, Path, Query};
+use crate::extract::{Administrator, Json, MayCreate, Path, Query};
 use crate::guard::{Origin, Turn};
 use crate::problem::Problem;
 
@@ -43,7 +44,7 @@ pub(crate) struct BoardQuery {
     wait: u32,
 }
 
-fn seconds(count: u32) -> Duration {
+pub(crate) fn seconds(count: u32) -> Duration {
     Duration::from_secs(count.into())
 }
 
@@ -61,20 +62,24 @@ fn named(room: &RoomInfo) -> String {
     format!("{} ({})", room.id, room.descriptor.name)
 }
 
-/// Creates a room at all servers.
-#[utoipa::path(post, path = "/api/v1/rooms", tag = "rooms", request_body = NewRoom, security(("administrator" = [])),
+/// Creates a room at all servers. `create` in the list of servers says who may; with `anyone`, no token is needed.
+#[utoipa::path(post, path = "/api/v1/rooms", tag = "rooms", request_body = NewRoom,
+    security(("administrator" = []), ("creation" = []), ()),
     responses(
         (status = 201, body = RoomInfo),
-        (status = 401, description = "The administrator token is missing or wrong.", body = Problem),
-        (status = 422, description = "A setting is out of range.", body = Problem),
+        (status = 401, description = "The token that this server asks for is missing or wrong.", body = Problem),
+        (status = 422, description = "A setting is out of range, or beyond this server's quota.", body = Problem),
+        (status = 429, description = "There are too many rooms, or too many were created of late.", body = Problem),
     ))]
 pub(crate) async fn create_room(
     State(service): State<Service>,
-    _: Administrator,
+    MayCreate(creator): MayCreate,
     Json(room): Json<NewRoom>,
 ) -> Result<(StatusCode, axum::Json<RoomInfo>), Problem> {
-    let room = service.create_room(room).await?;
-    service.note("create room", &named(&room)).await;
+    let room = service.create_room_as(creator, room).await?;
+    if creator == Creator::Administrator {
+        service.note("create room", &named(&room)).await;
+    }
     Ok((StatusCode::CREATED, axum::Json(room)))
 }
 
@@ -118,7 +123,7 @@ pub(crate) async fn close_room(
     params(("id" = String, Path, description = "The room's id.")),
     responses(
         (status = 200, body = PresenceAnswer),
-        (status = 403, description = "The signature or the time is wrong.", body = Problem),
+        (status = 403, description = "The signature or the time is wrong, or the room is for members.", body = Problem),
         (status = 404, description = "No such room.", body = Problem),
         (status = 409, description = "The room is closed.", body = Problem),
         (status = 429, description = "The room is full, or a limit is reached.", body = Problem),

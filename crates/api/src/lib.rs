@@ -12,6 +12,7 @@ mod counts;
 mod extract;
 mod guard;
 mod handlers;
+mod hosting;
 mod listen;
 mod log;
 mod openapi;

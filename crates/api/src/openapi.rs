@@ -3,7 +3,7 @@
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
-use crate::{handlers, operator};
+use crate::{handlers, hosting, operator};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -20,6 +20,9 @@ use crate::{handlers, operator};
         handlers::submit,
         handlers::board,
         handlers::archive,
+        hosting::act,
+        hosting::actions,
+        hosting::code,
         handlers::healthz,
         handlers::readyz,
         handlers::metrics,
@@ -37,7 +40,9 @@ struct Administrator;
 impl utoipa::Modify for Administrator {
     fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
         let components = openapi.components.get_or_insert_default();
-        components.add_security_scheme("administrator", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
+        for name in ["administrator", "creation"] {
+            components.add_security_scheme(name, SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
+        }
     }
 }
 
@@ -52,7 +57,7 @@ mod tests {
     fn the_description_covers_the_interface_and_its_errors() {
         let document: serde_json::Value = serde_json::from_str(&super::openapi()).unwrap();
         let paths = document["paths"].as_object().unwrap();
-        assert_eq!(paths.len(), 16);
+        assert_eq!(paths.len(), 18);
         let submission = &paths["/api/v1/rooms/{id}/epochs/{number}/submission"]["post"];
         for status in ["202", "404", "409", "413", "422"] {
             assert!(submission["responses"][status].is_object(), "{status}");

@@ -51,6 +51,19 @@ impl Problem {
     }
 }
 
+impl Problem {
+    pub(crate) fn too_many_tokens() -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "too many wrong tokens came from this address; wait a moment")
+    }
+
+    pub(crate) fn may_not_create() -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "rooms are created here with a token of the server's operator: send `Authorization: Bearer TOKEN`",
+        )
+    }
+}
+
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -74,6 +87,7 @@ impl From<ServiceError> for Problem {
             ServiceError::Conflict(_) => StatusCode::CONFLICT,
             ServiceError::Refused(_) => StatusCode::UNPROCESSABLE_ENTITY,
             ServiceError::Forbidden(_) => StatusCode::FORBIDDEN,
+            ServiceError::Elsewhere(_) => StatusCode::MISDIRECTED_REQUEST,
             ServiceError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             ServiceError::Busy(_) => StatusCode::TOO_MANY_REQUESTS,
             ServiceError::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -122,6 +136,7 @@ mod tests {
             (ServiceError::Conflict(text()), 409),
             (ServiceError::Refused(text()), 422),
             (ServiceError::Forbidden(text()), 403),
+            (ServiceError::Elsewhere(text()), 421),
             (ServiceError::TooLarge { limit: 9 }, 413),
             (ServiceError::Busy(text()), 429),
             (ServiceError::Unavailable(text()), 503),

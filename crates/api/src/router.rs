@@ -17,7 +17,7 @@ use tower_http::cors::{Any, CorsLayer};
 use crate::guard::{Guard, limit};
 use crate::log::LogControl;
 use crate::problem::Problem;
-use crate::{handlers, openapi, operator, web};
+use crate::{handlers, hosting, openapi, operator, web};
 
 /// The longest body of a request that is read. The largest submission, a row of 4 KiB, needs a third of it.
 pub(crate) const BODY_BYTES: usize = 64 << 10;
@@ -80,6 +80,8 @@ fn api() -> Router<Service> {
         .route("/api/v1/rooms", get(handlers::rooms).post(handlers::create_room))
         .route("/api/v1/rooms/{id}", get(handlers::room).delete(handlers::close_room))
         .route("/api/v1/rooms/{id}/presence", post(handlers::presence))
+        .route("/api/v1/codes/{code}", get(hosting::code))
+        .route("/api/v1/rooms/{id}/actions", get(hosting::actions).post(hosting::act))
         .route("/api/v1/rooms/{id}/status", get(handlers::status))
         .route("/api/v1/rooms/{id}/epochs/{number}/issue", get(handlers::issue))
         .route("/api/v1/rooms/{id}/epochs/{number}/submission", post(handlers::submit))

@@ -10,6 +10,8 @@ pub const PAYLOAD_BYTES: std::ops::RangeInclusive<u32> = 32..=4096;
 pub const CAPACITY: std::ops::RangeInclusive<u32> = 3..=1 << 20;
 /// Largest table in bytes, slots times the width of a row: a mark may hold one, and a database takes no value of a gigabyte.
 pub const TABLE_BYTES: u64 = 256 << 20;
+/// Seconds that an epoch may collect: at most a week.
+pub const SECONDS: std::ops::RangeInclusive<u32> = 1..=7 * 24 * 3600;
 /// Longest room name in bytes of UTF-8.
 pub const NAME_BYTES: usize = 200;
 /// Longest purpose in bytes of UTF-8.
@@ -196,7 +198,7 @@ impl RoomDescriptor {
                 TABLE_BYTES >> 20
             ));
         }
-        if self.seconds == 0 || self.seconds > 7 * 24 * 3600 {
+        if !SECONDS.contains(&self.seconds) {
             return complain(format!("an epoch must last 1 second to 7 days, not {} seconds", self.seconds));
         }
         if self.minimum == 0 || self.minimum > self.capacity / 3 * 2 {

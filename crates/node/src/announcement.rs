@@ -6,6 +6,7 @@
 //! delivered in any order; [`crate::rooms`] is written so that the order does not matter.
 
 use ostrakon_broadcast::engine::Shape;
+use ostrakon_broadcast::hosting::SignedAction;
 use ostrakon_broadcast::room::{RoomDescriptor, RoomId};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::wire;
@@ -85,6 +86,13 @@ pub enum Body {
         /// The epoch.
         number: u64,
     },
+    /// A host of a room did something. From the scheduler only, which puts the actions of all hosts into one order.
+    Hosted {
+        /// The room.
+        room: RoomId,
+        /// The next of the room's host log.
+        action: SignedAction,
+    },
 }
 
 impl Announcement {
@@ -104,6 +112,11 @@ impl Announcement {
 
 #[cfg(test)]
 mod tests {
+    use ostrakon_broadcast::hosting::{
+        Action, Deed, KEYS_AT_ONCE, OPTION_BYTES, OPTIONS, Poll, PollForm, QUESTION_BYTES,
+    };
+    use ostrakon_crypto::{Digest, Signature};
+
     use super::*;
 
     #[test]
@@ -114,5 +127,22 @@ mod tests {
         let bytes = announcement.encode();
         assert!(bytes.len() as u64 <= LONGEST, "{}", bytes.len());
         assert_eq!(Announcement::decode(&bytes), Ok(announcement));
+    }
+
+    #[test]
+    fn the_longest_action_of_a_host_fits() {
+        let options = (0..*OPTIONS.end()).map(|_| "o".repeat(OPTION_BYTES)).collect();
+        let form = PollForm::Choice { options, several: true };
+        let poll = Poll { question: "q".repeat(QUESTION_BYTES), form, epoch: u64::MAX };
+        for deed in [Deed::Admit { keys: vec![VerifyingKey([255; 32]); KEYS_AT_ONCE] }, Deed::Poll { poll }] {
+            let author = VerifyingKey([255; 32]);
+            let action = Action { number: u64::MAX, previous: Digest([255; 32]), author, time: u64::MAX, deed };
+            let action = SignedAction { action, signature: Signature([255; 64]) };
+            let body = Body::Hosted { room: RoomId([255; 16]), action };
+            let announcement = Announcement { after: [u64::MAX; SERVERS], body };
+            let bytes = announcement.encode();
+            assert!(bytes.len() as u64 <= LONGEST, "{}", bytes.len());
+            assert_eq!(Announcement::decode(&bytes), Ok(announcement));
+        }
     }
 }

@@ -9,6 +9,7 @@ use ostrakon_party::PartyId;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
+pub use crate::creation::{CREATION_TOKEN_VARIABLE, Create, RoomPolicy};
 pub use crate::limits::Limits;
 pub use crate::storage::{STORE_URL_VARIABLE, Storage};
 
@@ -56,6 +57,9 @@ pub struct Config {
     /// How much clients may ask of this server.
     #[serde(default)]
     pub limits: Limits,
+    /// Who may create rooms here, and which.
+    #[serde(default)]
+    pub rooms: RoomPolicy,
     /// All servers, this one included, by party number; the same in every server's file.
     pub servers: Vec<ServerConfig>,
 }
@@ -218,6 +222,7 @@ impl Config {
             store: Storage::default(),
             stock: StockTargets::default(),
             limits: Limits::default(),
+            rooms: RoomPolicy::default(),
             servers,
         }
     }
@@ -238,8 +243,14 @@ impl Config {
     /// Makes relative paths relative to `base`, the directory of the configuration file.
     pub fn resolve(&mut self, base: &Path) {
         let Https { certificate_file, key_file, acme, .. } = &mut self.https;
-        let optional =
-            [certificate_file.as_mut(), key_file.as_mut(), self.store.url_file.as_mut()].into_iter().flatten();
+        let optional = [
+            certificate_file.as_mut(),
+            key_file.as_mut(),
+            self.store.url_file.as_mut(),
+            self.rooms.creation_token_file.as_mut(),
+        ]
+        .into_iter()
+        .flatten();
         let acme = acme.iter_mut().flat_map(|acme| [Some(&mut acme.cache), acme.authority_roots.as_mut()]).flatten();
         let usual = [&mut self.data, &mut self.identity_file, &mut self.admin_token_file];
         for path in usual.into_iter().chain(optional).chain(acme) {
@@ -274,6 +285,7 @@ impl Config {
         if let Err(error) = self.limits.check() {
             complain(error.to_string());
         }
+        self.rooms.problems(&mut complain);
         self.https.problems(self.http, self.limits.behind_proxy, &mut complain);
         problems
     }
@@ -312,6 +324,25 @@ impl Config {
     pub fn admin_tokens(&self) -> Result<Vec<Zeroizing<String>>, ConfigError> {
         let (origin, text) = secret(ADMIN_TOKEN_VARIABLE, &self.admin_token_file)?;
         tokens(&origin, &text)
+    }
+
+    /// The tokens of those who may create rooms; none if the policy needs none.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if the policy needs one and there is none, or one is shorter than [`SHORTEST_TOKEN`].
+    pub fn creation_tokens(&self) -> Result<Vec<Zeroizing<String>>, ConfigError> {
+        let file = self.rooms.creation_token_file.as_deref();
+        match (self.rooms.create, file) {
+            (Create::Token, None) if std::env::var_os(CREATION_TOKEN_VARIABLE).is_none() => {
+                let text = "`rooms.create = \"token\"` needs `rooms.creation_token_file`: name a file with a token";
+                Err(ConfigError::Setting(text.into()))
+            }
+            (Create::Token, file) => {
+                let (origin, text) = secret(CREATION_TOKEN_VARIABLE, file.unwrap_or(Path::new("")))?;
+                tokens(&origin, &text)
+            }
+            _ => Ok(Vec::new()),
+        }
     }
 }
 

@@ -15,12 +15,13 @@ use crate::agree::Logs;
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::history::History;
+use crate::hosting::Desk;
 use crate::intake::Pending;
 use crate::material::Materials;
 use crate::platform::{Links, Platform};
 use crate::presence::Presence;
 use crate::rooms::{Effect, World};
-use crate::{runner, stock};
+use crate::{hosting, runner, stock};
 
 /// A running server.
 pub(crate) struct Core {
@@ -34,6 +35,7 @@ pub(crate) struct Core {
     pub logs: Logs,
     pub presence: Mutex<Presence>,
     pub materials: Materials,
+    pub desk: Desk,
     pub intake: mpsc::Sender<Pending>,
     /// Numbers of batches to prepare.
     pub to_prepare: mpsc::UnboundedSender<u64>,
@@ -98,6 +100,7 @@ impl Core {
                 Effect::Discard(number) => self.spawn(async move { stock::discard(&core, number).await }),
                 Effect::Load(epoch) => self.spawn(async move { core.load(epoch).await }),
                 Effect::Compute(epoch) => self.spawn(async move { runner::compute(core, epoch).await }),
+                Effect::Hosted(room, number) => self.spawn(hosting::follow_up(core, room, number)),
             }
         }
     }

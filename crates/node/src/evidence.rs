@@ -185,6 +185,7 @@ fn is_never_valid(author: PartyId, number: u64, announcement: &Announcement) -> 
                 let twice = numbers.len() < slots.len() || keys.len() < slots.len();
                 foreign || twice || slots.is_empty() || slots.len() > MOST_SLOTS
             }
+            Body::Hosted { action, .. } => author != SCHEDULER || action.action.deed.validate().is_err(),
             Body::RoomClosed(_) | Body::BatchReady { .. } | Body::BatchDropped { .. } => false,
         }
 }

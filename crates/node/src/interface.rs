@@ -4,7 +4,9 @@
 //! without padding. Requests are checked when they are decoded, so that the service sees typed values only. With the
 //! feature `openapi` the types describe themselves.
 
+pub use crate::creation::Create;
 use data_encoding::BASE64URL_NOPAD;
+use ostrakon_broadcast::hosting::SignedAction;
 use ostrakon_broadcast::room::{Admission, EngineKind, Mode, RoomDescriptor, RoomId};
 use ostrakon_broadcast::{EpochContext, SignedEntry};
 use ostrakon_crypto::{Signature, VerifyingKey};
@@ -25,6 +27,9 @@ pub enum ServiceError {
     /// The signature or the time in it is not right (HTTP 403).
     #[error("{0}")]
     Forbidden(String),
+    /// Another server does this (HTTP 421).
+    #[error("{0}")]
+    Elsewhere(String),
     /// More bytes than the room admits (HTTP 413).
     #[error("the body is too large: at most {limit} bytes are taken")]
     TooLarge {
@@ -56,6 +61,51 @@ pub struct ServersInfo {
     pub servers: Vec<ServerInfo>,
     /// Version of the software of the server that answers.
     pub version: String,
+    /// Who may create rooms at the server that answers.
+    pub create: Create,
+    /// What rooms others than the administrator may create there.
+    pub limits: RoomLimits,
+}
+
+/// The rooms that a server lets others than its administrator create. Pairs are the least and the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RoomLimits {
+    /// Bytes of payload of a row; a multiple of 8.
+    pub payload: [u32; 2],
+    /// Slots of an epoch.
+    pub capacity: [u32; 2],
+    /// Seconds of an epoch.
+    pub seconds: [u32; 2],
+    /// Days for which bodies are kept at most; a room must say how long if this is there.
+    pub retention_days: Option<u32>,
+}
+
+/// Where a short code leads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct CodeInfo {
+    /// The room's id, hexadecimal, 32 characters.
+    pub room: String,
+    /// The digest of the servers that room links carry, hexadecimal, 64 characters.
+    pub servers: String,
+}
+
+/// A part of a room's host log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ActionsPage {
+    /// Signed actions from the asked-for one on. Not necessarily all: ask again from the next one.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
+    pub actions: Vec<SignedAction>,
+}
+
+/// The answer to an action of a host: it is in the host log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ActionTaken {
+    /// Its number.
+    pub number: u64,
 }
 
 /// One server.
@@ -291,6 +341,8 @@ pub struct Status {
     pub present: Vec<u32>,
     /// Entries on the board.
     pub board_length: u64,
+    /// Actions of the room's hosts: the length of the host log.
+    pub actions: u64,
     /// Prepared batches that fit the room.
     pub stock: u32,
     /// The other servers.

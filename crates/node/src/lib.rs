@@ -6,6 +6,7 @@
 //!   what, how verdicts are counted. They know no disk, no network and no clock.
 //! * `agree` makes the servers' announcements agree; `recovery` rebuilds everything after a restart.
 //! * `stock` prepares batches, `material` serves participants from them, `runner` computes sealed epochs.
+//! * `hosting` takes what hosts do, `erasure` erases what they or the clock ask for, `creation` says who may create rooms.
 //! * `conductor` is the beat; `intake` writes what participants hand in; `requests` answers them.
 //! * `server` and `setup` start it all, on a [`platform`]: the clock, the threads, the links.
 //!
@@ -17,10 +18,13 @@ pub mod audit;
 mod conductor;
 pub mod config;
 mod core;
+pub mod creation;
 mod disk;
 mod epochs;
+mod erasure;
 pub mod evidence;
 pub mod history;
+mod hosting;
 mod intake;
 pub mod interface;
 mod journal;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use ostrakon_broadcast::EpochId;
 use ostrakon_broadcast::engine::Shape;
-use ostrakon_broadcast::room::{RoomDescriptor, RoomId};
+use ostrakon_broadcast::hosting::HostLog;
+use ostrakon_broadcast::room::{RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::Digest;
 use ostrakon_party::{PartyId, Roster, wire};
 use ostrakon_store::{BatchRow, BatchState, EpochRow, EpochState, Error};
@@ -18,7 +19,7 @@ use crate::epochs::Conclusion;
 use crate::interface::MixingPhase;
 use crate::rooms::{BATCHES_KEPT, BatchInfo, Collecting, Computing, Held, Owner, Room, World};
 use crate::runner::{self, KEPT_VERDICTS};
-use crate::stock;
+use crate::{hosting, stock};
 
 /// How many announcements of each server were delivered.
 pub(crate) async fn delivered(store: &Disk, roster: &Roster) -> Result<[u64; SERVERS], Error> {
@@ -30,13 +31,14 @@ pub(crate) async fn delivered(store: &Disk, roster: &Roster) -> Result<[u64; SER
 }
 
 /// The state as the tables have it.
-pub(crate) async fn world(store: &Disk) -> Result<World, Error> {
-    let mut world = World { version: 1, ..World::default() };
+pub(crate) async fn world(store: &Disk, servers: &Servers) -> Result<World, Error> {
+    let mut world = World { version: 1, ..World::new(servers.clone()) };
     for row in store.rooms().await? {
         let descriptor: RoomDescriptor =
             wire::decode(&row.descriptor).map_err(|_| Error::Corrupt("rooms.descriptor"))?;
-        let mut room = Room::new(descriptor, row.author);
-        room.open = row.open;
+        let mut room = Room::new(descriptor, row.author, servers);
+        (room.log, _) = hosting::restore(store, &RoomId(row.room), room.log, None).await?;
+        room.open = row.open && !room.log.closed();
         let (length, head) = store.board_head(&row.room).await?;
         room.board_length = length;
         room.head = head.unwrap_or(Digest([0; 32]));
@@ -60,6 +62,7 @@ fn batch(row: &BatchRow) -> BatchInfo {
 async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Result<(), Error> {
     let room = world.rooms.get_mut(&RoomId(row.room)).ok_or(Error::Corrupt("epochs.room"))?;
     room.next_epoch = room.next_epoch.max(row.number + 1);
+    room.active_at = room.active_at.max(row.begun_at.unwrap_or(0));
     if let Some(outcome) = &row.outcome {
         room.last = Some(wire::decode(outcome).map_err(|_| Error::Corrupt("epochs.outcome"))?);
     }
@@ -69,7 +72,9 @@ async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Resul
         EpochState::Sealed if row.conclusion.is_some() => Some(MixingPhase::Signing),
         EpochState::Sealed => Some(MixingPhase::Mixing),
         EpochState::Collecting => {
-            let mut collecting = Collecting::new(row.number, row.batch, row.opened_at);
+            let empty = HostLog::new(&world.servers, &room.descriptor);
+            let (_, members) = hosting::restore(store, &RoomId(row.room), empty, Some(row.actions)).await?;
+            let mut collecting = Collecting::new(row.number, row.batch, row.opened_at, members);
             collecting.begun_at = row.begun_at;
             for slot in store.assignments(&row.room, row.number).await? {
                 collecting.assign(slot.slot, Owner { key: slot.key, announcement: slot.announcement });

@@ -20,6 +20,7 @@ use crate::agree::AnnounceError;
 use crate::announcement::Body;
 use crate::config::SERVERS;
 use crate::core::Core;
+use crate::creation::Creator;
 use crate::evidence::FaultFile;
 use crate::interface::{
     Accepted, BoardPage, CollectPhase, EpochStatus, FaultInfo, Issue, IssueRequest, MixingStatus, NewRoom, PeerStatus,
@@ -36,11 +37,11 @@ const PAGE_BYTES: usize = 4 << 20;
 /// Entries that the store is asked for at once.
 const READ_ENTRIES: u32 = 16;
 /// How long to wait for the other servers to take notice of what an operator does, before answering all the same.
-const NOTICE: Duration = Duration::from_secs(10);
+pub(crate) const NOTICE: Duration = Duration::from_secs(10);
 /// Bytes that a submission may have beyond the row.
 const SUBMISSION_OVERHEAD: usize = 1024;
 
-fn no_room() -> ServiceError {
+pub(crate) fn no_room() -> ServiceError {
     ServiceError::NotFound("there is no such room here; if it was just created, try again in a moment".into())
 }
 
@@ -54,7 +55,7 @@ impl From<AnnounceError> for ServiceError {
     }
 }
 
-fn internal(error: ostrakon_store::Error) -> ServiceError {
+pub(crate) fn internal(error: ostrakon_store::Error) -> ServiceError {
     tracing::error!(%error, "a request failed");
     ServiceError::Internal
 }
@@ -73,6 +74,8 @@ impl Core {
             digest: self.servers.digest().to_hex(),
             servers: (0u8..).zip(&self.config.servers).map(describe).collect(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            create: self.config.rooms.create,
+            limits: self.config.rooms.limits(),
         }
     }
 
@@ -90,9 +93,16 @@ impl Core {
         self.room_info(&id)
     }
 
-    pub(crate) async fn create_room(self: &Arc<Self>, room: NewRoom) -> Result<RoomInfo, ServiceError> {
+    pub(crate) async fn create_room(
+        self: &Arc<Self>,
+        room: NewRoom,
+        creator: Creator,
+    ) -> Result<RoomInfo, ServiceError> {
         let descriptor = room.descriptor(self.platform.random());
         descriptor.validate().map_err(|error| ServiceError::Refused(error.to_string()))?;
+        if let Creator::Guest(origin) = creator {
+            self.admit_guest_room(&descriptor, origin)?;
+        }
         let id = descriptor.id();
         self.announce_and_wait(Body::RoomCreated(descriptor)).await?;
         self.room_info(&id)
@@ -131,6 +141,11 @@ impl Core {
             let room = world.rooms.get(&id).ok_or_else(no_room)?;
             if !room.open {
                 return Err(ServiceError::Conflict("the room is closed".into()));
+            }
+            if !room.log.admits(&presence.key) {
+                return Err(ServiceError::Forbidden(
+                    "the room is for members: open your invitation's link, or ask the host to admit your key".into(),
+                ));
             }
             room.descriptor.capacity
         };
@@ -184,6 +199,7 @@ impl Core {
             minimum: room.descriptor.minimum,
             present: present.to_vec(),
             board_length: room.board_length,
+            actions: room.log.length(),
             stock: u32::try_from(usable).unwrap_or(u32::MAX),
             peers: states.iter().map(peer).collect(),
             context: room.collecting.as_ref().map(|collecting| room.context(collecting.number, collecting.batch)),

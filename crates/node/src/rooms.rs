@@ -9,16 +9,20 @@
 //! * every server gives out slots of its own class only, so assignments of different servers never meet; which of them
 //!   count in an epoch is said by the announcement that closes it (its `after`), not by the order of arrival;
 //! * readiness of batches only grows, and an epoch may only be opened with a batch that every server had said is ready;
+//! * what hosts do comes from the scheduler's log too, so every epoch is opened after the same actions everywhere, and who
+//!   is admitted to it is fixed when it is opened (`docs/spec/hosting.md`, step 4);
 //! * what is valid never depends on anything that a concurrent announcement changes.
 //!
 //! **Bounds.** A server may create [`MOST_ROOMS`] rooms; [`BATCHES_KEPT`] batches are remembered; an epoch has at most as
 //! many slots as the room's capacity.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use ostrakon_broadcast::EpochContext;
 use ostrakon_broadcast::engine::{Shape, slot_class};
-use ostrakon_broadcast::room::{EpochId, RoomDescriptor, RoomId};
+use ostrakon_broadcast::hosting::HostLog;
+use ostrakon_broadcast::room::{EpochId, RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_party::{PartyId, wire};
 use ostrakon_store::Change;
@@ -31,7 +35,7 @@ use crate::interface::{LastEpoch, MixingPhase};
 /// slot (`SECURITY.md`, limits); it learns nothing by either.
 pub const SCHEDULER: PartyId = PartyId(0);
 /// Rooms that one server may create.
-pub const MOST_ROOMS: usize = 1000;
+pub const MOST_ROOMS: usize = 10_000;
 /// Batches that are remembered, counted back from the newest. Older ones can no longer be used.
 pub const BATCHES_KEPT: u64 = 1000;
 
@@ -56,6 +60,8 @@ pub enum Effect {
     Load(EpochId),
     /// Compute a sealed epoch.
     Compute(EpochId),
+    /// Do what a host's action asks of every server: the action of this number in the room's host log.
+    Hosted(RoomId, u64),
 }
 
 /// What this server has of a batch.
@@ -125,13 +131,20 @@ pub struct Collecting {
     pub keys: BTreeMap<VerifyingKey, BTreeSet<u32>>,
     /// Slots whose submission this server holds. Not agreed on: the engine does that.
     pub submitted: BTreeSet<u32>,
+    /// Who may have a slot, as the host log was when the epoch was opened; everybody, if there is no list.
+    pub members: Option<Arc<BTreeSet<VerifyingKey>>>,
 }
 
 impl Collecting {
-    /// An epoch without participants.
-    pub fn new(number: u64, batch: u64, opened_at: u64) -> Self {
+    /// An epoch without participants, to which `members` are admitted, or everybody.
+    pub fn new(number: u64, batch: u64, opened_at: u64, members: Option<Arc<BTreeSet<VerifyingKey>>>) -> Self {
         let (slots, assigned, keys, submitted) = Default::default();
-        Self { number, batch, opened_at, begun_at: None, slots, assigned, keys, submitted }
+        Self { number, batch, opened_at, begun_at: None, slots, assigned, keys, submitted, members }
+    }
+
+    /// Whether the key may have a slot.
+    pub fn admits(&self, key: &VerifyingKey) -> bool {
+        self.members.as_ref().is_none_or(|members| members.contains(key))
     }
 
     /// Gives a slot an owner.
@@ -187,14 +200,21 @@ pub struct Room {
     pub board_length: u64,
     /// Digest of the last entry, zeros if there is none.
     pub head: Digest,
+    /// What its hosts did.
+    pub log: HostLog,
+    /// When somebody last got a slot, or the room came into being; in milliseconds since 1970 by this server's clock. Not
+    /// agreed on.
+    pub active_at: u64,
     /// The world's version at its last change.
     pub version: u64,
 }
 
 impl Room {
     /// A new room.
-    pub fn new(descriptor: RoomDescriptor, author: PartyId) -> Self {
+    pub fn new(descriptor: RoomDescriptor, author: PartyId, servers: &Servers) -> Self {
         Self {
+            log: HostLog::new(servers, &descriptor),
+            active_at: 0,
             descriptor,
             author,
             open: true,
@@ -226,8 +246,10 @@ impl Room {
 }
 
 /// Everything.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct World {
+    /// The servers: the hosts sign for them.
+    pub servers: Servers,
     /// Rooms by id.
     pub rooms: BTreeMap<RoomId, Room>,
     /// Batches by number.
@@ -239,6 +261,12 @@ pub struct World {
 }
 
 impl World {
+    /// Nothing yet.
+    pub fn new(servers: Servers) -> Self {
+        let (rooms, batches, version, setbacks) = Default::default();
+        Self { servers, rooms, batches, version, setbacks }
+    }
+
     /// The version after a change to `room`.
     pub fn touch(&mut self, room: &RoomId) {
         self.version += 1;
@@ -293,10 +321,11 @@ impl World {
                 let outcome = wire::encode(&crate::epochs::void(*number));
                 Ok(Some(Change::VoidEpoch { room: room.0, epoch: *number, outcome }))
             }
+            Body::Hosted { room, action } => self.judge_action(author, room, action),
         }
     }
 
-    fn known_room(&self, room: &RoomId) -> Result<&Room, Invalid> {
+    pub(crate) fn known_room(&self, room: &RoomId) -> Result<&Room, Invalid> {
         self.rooms.get(room).ok_or(Invalid("no such room was created"))
     }
 
@@ -374,6 +403,11 @@ impl World {
                 return Err(Invalid("a server gives out slots of its own class only"));
             }
             // Earlier assignments of the same class are of the same author, hence delivered before on every server.
+            if !collecting.admits(key) {
+                return Err(Invalid(
+                    "in a room of members, slots are given to those who were members when the epoch was opened",
+                ));
+            }
             if collecting.slots.contains_key(slot) || !seen.insert(*slot) {
                 return Err(Invalid("a slot is given out once"));
             }
@@ -398,7 +432,8 @@ impl World {
         match change {
             Change::CreateRoom { room, descriptor, author } => {
                 let descriptor = wire::decode(descriptor).expect("encoded when it was judged");
-                self.rooms.insert(RoomId(*room), Room::new(descriptor, *author));
+                let room_state = Room { active_at: now, ..Room::new(descriptor, *author, &self.servers) };
+                self.rooms.insert(RoomId(*room), room_state);
                 self.touch(&RoomId(*room));
                 Vec::new()
             }
@@ -415,12 +450,13 @@ impl World {
                 }
                 self.change_room(room, |room| {
                     room.next_epoch = epoch + 1;
-                    room.collecting = Some(Collecting::new(*epoch, *batch, *at));
+                    room.collecting = Some(Collecting::new(*epoch, *batch, *at, room.log.roster()));
                 });
                 vec![Effect::Load(EpochId { room: RoomId(*room), number: *epoch })]
             }
             Change::Assign { room, announcement, slots, at, .. } => {
                 self.change_room(room, |room| {
+                    room.active_at = room.active_at.max(*at);
                     let Some(collecting) = &mut room.collecting else { return };
                     collecting.begun_at.get_or_insert(*at);
                     for (slot, key) in slots {
@@ -437,9 +473,10 @@ impl World {
                 });
                 vec![Effect::Compute(EpochId { room: RoomId(*room), number: *epoch })]
             }
-            Change::HostAction { room, .. } => {
-                self.change_room(room, |_| {});
-                Vec::new()
+            Change::HostAction { room, body, .. } => {
+                let effect = self.act(&RoomId(*room), body);
+                self.touch(&RoomId(*room));
+                effect.into_iter().collect()
             }
             Change::VoidEpoch { room, epoch, .. } => {
                 let mut batch = None;

@@ -30,13 +30,12 @@ use crate::agree::ControlStep;
 use crate::config::SERVERS;
 use crate::core::Core;
 use crate::epochs::{self, Conclusion, LONGEST_VERDICT, Tally, Verdict};
+use crate::erasure;
 use crate::evidence::Evidence;
 use crate::interface::{LastEpoch, MixingPhase, Outcome};
 use crate::journal::StoreJournal;
 use crate::rooms::Computing;
 
-/// A day, in milliseconds.
-const DAY: u64 = 24 * 60 * 60 * 1000;
 /// Epochs of a room whose verdict is kept ready for a server that lags behind. More than may be unfinished at a time.
 pub(crate) const KEPT_VERDICTS: u64 = 8;
 /// The pause before a computation is tried again that the disk stopped.
@@ -289,7 +288,8 @@ impl Ballot {
                 self.published = Some(digest);
                 accepted = Some(entry.accepted);
                 let last = LastEpoch { outcome: Outcome::Published, ..self.conclusion.last.clone() };
-                let published_on = (self.core.platform.now_ms() / DAY) as u32;
+                let published_on = erasure::day(self.core.platform.now_ms());
+                let entry = erasure::as_published(&self.core, entry);
                 let new = NewEntry { digest, body: wire::encode(&entry), published_on, signatures };
                 (last, Some(new))
             }
@@ -301,6 +301,7 @@ impl Ballot {
         let outcome = last.outcome;
         self.record(last, entry).await;
         self.core.history().settled(self.epoch, outcome, accepted, self.core.platform.now_ms());
+        erasure::after_publication(&self.core, self.epoch).await;
         self.settled = true;
     }
 

@@ -12,7 +12,8 @@
 //!   then it ends with too few, and participants at the fullest server move ([`ostrakon_broadcast::client::is_crowded`]);
 //! * it does not close while [`MOST_COMPUTING`] earlier ones are unfinished;
 //! * it is voided if a server lost its batch before it was sealed;
-//! * batches are planned so that every shape in use has its target; after setbacks, more and more slowly.
+//! * batches are planned so that every shape in use has its target; after setbacks, more and more slowly. A room that nobody
+//!   uses costs one batch, the one that its epoch waits with.
 
 use std::collections::BTreeMap;
 
@@ -29,6 +30,8 @@ use crate::rooms::{Collecting, Room, World};
 pub const MOST_COMPUTING: usize = 4;
 /// Batches that are planned and not yet ready or dropped.
 const MOST_IN_PREPARATION: usize = 2;
+/// A room counts as used for so long after somebody got a slot, and after it was created; in milliseconds.
+const USED_MS: u64 = 24 * 3600 * 1000;
 /// The longest pause after a setback, in milliseconds.
 const LONGEST_PAUSE: u64 = 60_000;
 
@@ -112,12 +115,20 @@ fn plan(world: &World, now: u64, ready: u32) -> Option<Body> {
         return None;
     }
     // What every shape lacks; the one that lacks most comes first.
-    let mut lacking: BTreeMap<Shape, i64> = BTreeMap::new();
+    let mut lacking: BTreeMap<Shape, (i64, i64)> = BTreeMap::new();
     for room in world.rooms.values().filter(|room| room.open) {
-        let shape = Shape::of(&room.descriptor);
+        let used = now < room.active_at.saturating_add(USED_MS);
+        if !used && room.collecting.is_some() {
+            continue;
+        }
+        let spare = if used { i64::from(ready) - 1 } else { 0 };
         // One more for every further room of the shape, since each may take one at any time.
-        *lacking.entry(shape).or_insert(i64::from(ready) - 1) += 1;
+        let (rooms, spares) = lacking.entry(Shape::of(&room.descriptor)).or_default();
+        *rooms += 1;
+        *spares = spare.max(*spares);
     }
+    let mut lacking: BTreeMap<Shape, i64> =
+        lacking.into_iter().map(|(shape, (rooms, spares))| (shape, rooms + spares)).collect();
     for batch in world.batches.values().filter(|batch| batch.is_supply()) {
         if let Some(lack) = lacking.get_mut(&batch.shape) {
             *lack -= 1;
@@ -140,7 +151,7 @@ pub fn assign(world: &World, me: PartyId, id: &RoomId, present: &[VerifyingKey])
         .filter(|slot| !collecting.slots.contains_key(slot))
         .peekable();
     free.peek()?;
-    let without = present.iter().filter(|key| collecting.slot_of(key).is_none());
+    let without = present.iter().filter(|key| collecting.admits(key) && collecting.slot_of(key).is_none());
     let slots: Vec<_> = free.zip(without.copied()).take(MOST_SLOTS).collect();
     (!slots.is_empty()).then_some(Body::Assigned { room: *id, epoch: collecting.number, slots })
 }

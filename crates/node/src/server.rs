@@ -16,13 +16,14 @@ use tokio::sync::{mpsc, watch};
 
 use crate::agree::{Logs, follow};
 use crate::audit::AuditInfo;
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, Create};
 use crate::core::{Core, Counters};
+use crate::creation::Creator;
 use crate::disk::Disk;
 use crate::interface::{Readiness, ServiceError};
 use crate::platform::{Links, Platform};
 use crate::provider::EngineProvider;
-use crate::{audit, conductor, intake, metrics, operator, recovery, setup, stock};
+use crate::{audit, conductor, erasure, intake, metrics, operator, recovery, setup, stock};
 
 /// Why a server cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +57,7 @@ enum Progress {
 pub(crate) struct Server {
     config: Arc<Config>,
     /// Compared instead of the tokens, so that lengths tell nothing either.
-    admin_tokens: RwLock<Vec<Digest>>,
+    tokens: RwLock<Tokens>,
     /// When the certificate of the public interface expires, in seconds since 1970; 0 if that is not known.
     certificate_expires: AtomicU64,
     platform: Arc<dyn Platform>,
@@ -73,8 +74,24 @@ fn token_digest(token: &str) -> Digest {
     hash::digest("ostrakon/v1/node/administrator token", token.as_bytes())
 }
 
-fn admin_tokens(config: &Config) -> Result<Vec<Digest>, ConfigError> {
-    Ok(config.admin_tokens()?.iter().map(|token| token_digest(token)).collect())
+/// Digests of tokens.
+struct Tokens {
+    administrator: Vec<Digest>,
+    creation: Vec<Digest>,
+}
+
+impl Tokens {
+    fn of(config: &Config) -> Result<Self, ConfigError> {
+        let administrator = config.admin_tokens()?.iter().map(|token| token_digest(token)).collect();
+        let creation = config.creation_tokens()?.iter().map(|token| token_digest(token)).collect();
+        Ok(Self { administrator, creation })
+    }
+}
+
+/// Whether a token is known. Takes the same time for every one that is not.
+fn is_known(known: &[Digest], token: &str) -> bool {
+    let token = token_digest(token);
+    known.iter().fold(Choice::from(0), |found, known| found | token.0.ct_eq(&known.0)).into()
 }
 
 /// Starts a server.
@@ -84,7 +101,7 @@ pub(crate) async fn start(
     platform: Arc<dyn Platform>,
 ) -> Result<Arc<Server>, StartError> {
     let seed = config.identity()?;
-    let admin_tokens = RwLock::new(admin_tokens(&config)?);
+    let tokens = RwLock::new(Tokens::of(&config)?);
     let store = Disk::open(&config.data, &config.database()?, Arc::clone(&platform)).await?;
     let keys: Vec<_> = config.servers.iter().map(|server| server.key).collect();
     // The links belong to the set-up's session for ever: what they carry bears its session itself.
@@ -93,7 +110,7 @@ pub(crate) async fn start(
     let signing = Arc::new(SigningKey::from_seed(&seed));
     let server = Arc::new(Server {
         config: Arc::new(config),
-        admin_tokens,
+        tokens,
         certificate_expires: AtomicU64::new(0),
         platform: Arc::clone(&platform),
         mesh,
@@ -138,7 +155,7 @@ impl Server {
         let party = Party::new(id, roster, signing, self.channel());
         let engine = provider.engine(party.clone(), &result.secret)?;
         let describe = |error: ostrakon_store::Error| error.to_string();
-        let world = recovery::world(&self.store).await.map_err(describe)?;
+        let world = recovery::world(&self.store, &servers).await.map_err(describe)?;
         let delivered = recovery::delivered(&self.store, &party.roster).await.map_err(describe)?;
         let (intake, arriving) = mpsc::channel(intake::WAITING);
         let (to_prepare, planned) = mpsc::unbounded_channel();
@@ -152,6 +169,7 @@ impl Server {
             logs: Logs::new(delivered),
             presence: Mutex::default(),
             materials: Default::default(),
+            desk: Default::default(),
             intake,
             to_prepare,
             changed: watch::Sender::new(world.version),
@@ -171,6 +189,7 @@ impl Server {
         }
         core.spawn(conductor::run(Arc::clone(&core)));
         core.spawn(operator::sample(Arc::clone(&core)));
+        core.spawn(erasure::run(Arc::clone(&core)));
         tracing::info!(party = %id, "the server is at work");
         // This is the only place where it is set.
         drop(self.core.set(core));
@@ -232,15 +251,26 @@ impl Server {
     }
 
     pub fn is_administrator(&self, token: &str) -> bool {
-        let token = token_digest(token);
-        let known = self.admin_tokens.read().expect("no panic while held");
-        known.iter().fold(Choice::from(0), |found, known| found | token.0.ct_eq(&known.0)).into()
+        is_known(&self.tokens.read().expect("no panic while held").administrator, token)
+    }
+
+    pub fn creator(&self, token: Option<&str>, origin: Option<u64>) -> Option<Creator> {
+        if token.is_some_and(|token| self.is_administrator(token)) {
+            return Some(Creator::Administrator);
+        }
+        let known = |token: &str| is_known(&self.tokens.read().expect("no panic while held").creation, token);
+        let may = match self.config.rooms.create {
+            Create::Administrator => false,
+            Create::Token => token.is_some_and(known),
+            Create::Anyone => true,
+        };
+        may.then_some(Creator::Guest(origin))
     }
 
     /// Reads the tokens again. If that fails, those that were known remain.
     pub fn reload(&self) -> Result<(), ConfigError> {
-        let tokens = admin_tokens(&self.config)?;
-        *self.admin_tokens.write().expect("no panic while held") = tokens;
+        let tokens = Tokens::of(&self.config)?;
+        *self.tokens.write().expect("no panic while held") = tokens;
         let (store, now) = (self.store.clone(), self.platform.now_ms());
         self.platform.spawn(Box::pin(async move {
             audit::note(&store, now, "operator", "read tokens again", "").await;

@@ -5,16 +5,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ostrakon_broadcast::hosting::SignedAction;
 use ostrakon_broadcast::room::RoomId;
 use ostrakon_net::Timing;
 use ostrakon_party::PartyId;
 
 use crate::audit::AuditInfo;
 use crate::config::Config;
+use crate::creation::Creator;
 use crate::evidence::FaultFile;
 use crate::interface::{
-    Accepted, BoardPage, FaultInfo, Issue, IssueRequest, NewRoom, Presence, PresenceAnswer, Readiness, RoomInfo,
-    ServersInfo, ServiceError, Status, SubmissionRequest,
+    Accepted, ActionTaken, ActionsPage, BoardPage, CodeInfo, FaultInfo, Issue, IssueRequest, NewRoom, Presence,
+    PresenceAnswer, Readiness, RoomInfo, ServersInfo, ServiceError, Status, SubmissionRequest,
 };
 use crate::operator::{self, Overview};
 use crate::platform::{Platform, System};
@@ -102,6 +104,11 @@ impl Service {
         self.0.certificate_expires()
     }
 
+    /// As whom the bearer of this token, or of none, creates rooms here; `None` if it may not.
+    pub fn creator(&self, token: Option<&str>, origin: Option<u64>) -> Option<Creator> {
+        self.0.creator(token, origin)
+    }
+
     /// The servers of the deployment.
     ///
     /// # Errors
@@ -115,7 +122,49 @@ impl Service {
     /// # Errors
     /// `Refused` names the setting that is out of range; `Busy` if there are too many rooms; `Unavailable`.
     pub async fn create_room(&self, room: NewRoom) -> Result<RoomInfo, ServiceError> {
-        self.0.core()?.create_room(room).await
+        self.create_room_as(Creator::Administrator, room).await
+    }
+
+    /// Like [`Service::create_room`], for somebody else within the server's quotas.
+    ///
+    /// # Errors
+    /// As [`Service::create_room`]; `Refused` and `Busy` also name a quota.
+    pub async fn create_room_as(&self, creator: Creator, room: NewRoom) -> Result<RoomInfo, ServiceError> {
+        self.0.core()?.create_room(room, creator).await
+    }
+
+    /// Where a room's short code leads ([`RoomId::code`]).
+    ///
+    /// # Errors
+    /// `NotFound`, `Unavailable`.
+    pub fn code(&self, code: &str) -> Result<CodeInfo, ServiceError> {
+        self.0.core()?.code(code)
+    }
+
+    /// Takes what a host does, at the first server. Returns when it is on disk and on its way to the others. The same action
+    /// again is accepted again.
+    ///
+    /// # Errors
+    /// `Conflict` if another action came first or the room is closed; `Forbidden` if the signer is no host; `Refused` if a
+    /// limit is passed; `Elsewhere` names the first server if this is another; `Busy`; `NotFound`, `Unavailable`.
+    pub async fn act(&self, room: RoomId, action: SignedAction) -> Result<ActionTaken, ServiceError> {
+        self.0.core()?.act(room, action).await
+    }
+
+    /// Returns as soon as the room's hosts have done action `from`, and after `wait` (at most [`LONGEST_WAIT`]) anyway.
+    ///
+    /// # Errors
+    /// `NotFound`, `Unavailable`.
+    pub async fn actions_reach(&self, room: RoomId, from: u64, wait: Duration) -> Result<(), ServiceError> {
+        self.0.core()?.actions_reach(room, from, wait.min(LONGEST_WAIT)).await
+    }
+
+    /// What the room's hosts did from action `from` on.
+    ///
+    /// # Errors
+    /// `NotFound`, `Unavailable`.
+    pub async fn actions(&self, room: RoomId, from: u64) -> Result<ActionsPage, ServiceError> {
+        self.0.core()?.actions(room, from).await
     }
 
     /// Closes a room at all servers, for good. The epochs under way are finished. For administrators.

@@ -142,7 +142,9 @@ impl Change {
             Change::BatchDropped { number, party } => drop_batch(connection, *number, *party).await?,
             Change::OpenEpoch { room, epoch, batch, at } => {
                 reserve(connection, *batch).await?;
-                sqlx::query("INSERT INTO epochs (room, number, batch, opened_at) VALUES ($1, $2, $3, $4)")
+                let insert = "INSERT INTO epochs (room, number, batch, opened_at, actions) \
+                              VALUES ($1, $2, $3, $4, (SELECT count(*) FROM host_actions WHERE room = $1))";
+                sqlx::query(insert)
                     .bind(room.as_slice())
                     .bind(to_sql(*epoch)?)
                     .bind(to_sql(*batch)?)

@@ -41,13 +41,15 @@ pub struct EpochRow {
     pub opened_at: u64,
     /// When its first slot was assigned, likewise.
     pub begun_at: Option<u64>,
+    /// How many actions the room's hosts had done when it was opened.
+    pub actions: u64,
     /// What this server found when it computed the epoch, encoded.
     pub conclusion: Option<Vec<u8>>,
     /// How it ended, encoded; there from [`EpochState::Settled`] on.
     pub outcome: Option<Vec<u8>>,
 }
 
-type Columns = (Vec<u8>, i64, i64, i64, i64, Option<i64>, Option<Vec<u8>>, Option<Vec<u8>>);
+type Columns = (Vec<u8>, i64, i64, i64, i64, Option<i64>, i64, Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// An assigned slot on record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,12 +73,12 @@ impl Store {
     /// The disk's.
     pub async fn epochs(&self, count: u32) -> Result<Vec<EpochRow>, Error> {
         let query = sqlx::query_as(
-            "SELECT room, number, batch, state, opened_at, begun_at, conclusion, outcome FROM epochs AS e \
+            "SELECT room, number, batch, state, opened_at, begun_at, actions, conclusion, outcome FROM epochs AS e \
              WHERE state < 3 OR number > (SELECT max(number) FROM epochs WHERE room = e.room) - $1 ORDER BY room, number",
         );
         let query = query.bind(i64::from(count));
         let rows: Vec<Columns> = query.fetch_all(&self.pools.readers).await?;
-        let read = |(room, number, batch, state, opened_at, begun_at, conclusion, outcome): Columns| {
+        let read = |(room, number, batch, state, opened_at, begun_at, actions, conclusion, outcome): Columns| {
             Ok(EpochRow {
                 room: array(&room, "epochs.room")?,
                 number: from_sql(number, "epochs.number")?,
@@ -84,6 +86,7 @@ impl Store {
                 state: EpochState::read(state)?,
                 opened_at: from_sql(opened_at, "epochs.opened_at")?,
                 begun_at: begun_at.map(|at| from_sql(at, "epochs.begun_at")).transpose()?,
+                actions: from_sql(actions, "epochs.actions")?,
                 conclusion,
                 outcome,
             })

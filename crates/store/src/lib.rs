@@ -20,6 +20,7 @@ mod board;
 mod change;
 mod database;
 mod epochs;
+mod erasure;
 mod error;
 mod faults;
 mod files;

@@ -1,8 +1,10 @@
 //! The host log: the one rule by which actions are accepted, and what they amount to.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
+use ostrakon_party::wire;
 use serde::Serialize;
 
 use super::action::{Action, Deed, InvalidDeed, MessageId, SignedAction};
@@ -11,6 +13,8 @@ use crate::room::{Admission, RoomDescriptor, RoomId, Servers};
 
 /// Actions in a room's log at most.
 pub const MOST_ACTIONS: u64 = 20_000;
+/// Bytes of all actions in a room's log at most, as the servers keep them.
+pub const MOST_BYTES: usize = 8 << 20;
 /// Members of a room at most.
 pub const MOST_MEMBERS: usize = 20_000;
 /// Co-hosts of a room at most, those included who may not act any more.
@@ -93,9 +97,11 @@ pub struct HostLog {
     first: Option<VerifyingKey>,
     admission: Admission,
     length: u64,
+    bytes: usize,
     head: Digest,
     hosts: BTreeMap<VerifyingKey, Host>,
-    members: BTreeSet<VerifyingKey>,
+    /// Shared with whoever keeps it as it was at some time.
+    members: Arc<BTreeSet<VerifyingKey>>,
     marks: BTreeMap<MessageId, Marks>,
     polls: BTreeMap<u64, PollState>,
     moderated: bool,
@@ -113,9 +119,10 @@ impl HostLog {
             first: room.host,
             admission: room.admission,
             length: 0,
+            bytes: 0,
             head: Digest([0; 32]),
             hosts,
-            members: BTreeSet::new(),
+            members: Arc::default(),
             marks: BTreeMap::new(),
             polls: BTreeMap::new(),
             moderated: false,
@@ -132,6 +139,9 @@ impl HostLog {
         let action = &signed.action;
         if self.length >= MOST_ACTIONS {
             return Err(MostActions("actions").into());
+        }
+        if self.bytes + size(signed) > MOST_BYTES {
+            return Err(MostActions("bytes of actions").into());
         }
         if action.number != self.length || action.previous != self.head {
             return Err(Refused::NotNext { next: self.length });
@@ -203,14 +213,20 @@ impl HostLog {
             Deed::Host { key, name, active } => {
                 self.hosts.insert(*key, Host { name: name.clone(), active: *active });
             }
-            Deed::Admit { keys } => self.members.extend(keys),
-            Deed::Dismiss { keys } => self.members.retain(|member| !keys.contains(member)),
+            Deed::Admit { keys } => Arc::make_mut(&mut self.members).extend(keys),
+            Deed::Dismiss { keys } => {
+                let members = Arc::make_mut(&mut self.members);
+                for key in keys {
+                    members.remove(key);
+                }
+            }
             Deed::Moderate { on } => self.moderated = *on,
             Deed::Close => self.closed = true,
             Deed::EraseAll => (self.closed, self.erased) = (true, true),
         }
         self.head = action.digest(&self.servers, &self.room);
         self.length += 1;
+        self.bytes += size(signed);
         Ok(())
     }
 
@@ -245,6 +261,11 @@ impl HostLog {
         &self.members
     }
 
+    /// The keys that may take part, as they are now; `None` if everybody may.
+    pub fn roster(&self) -> Option<Arc<BTreeSet<VerifyingKey>>> {
+        (self.admission == Admission::Members).then(|| Arc::clone(&self.members))
+    }
+
     /// The host and the co-hosts.
     pub fn hosts(&self) -> &BTreeMap<VerifyingKey, Host> {
         &self.hosts
@@ -270,10 +291,19 @@ impl HostLog {
         self.closed
     }
 
+    /// Whether the servers are to erase the bodies of all messages.
+    pub fn all_erased(&self) -> bool {
+        self.erased
+    }
+
     /// Whether the servers are to erase the message's body.
     pub fn is_erased(&self, message: &MessageId) -> bool {
         self.erased || self.marks.get(message).is_some_and(|marks| marks.erased)
     }
+}
+
+fn size(signed: &SignedAction) -> usize {
+    wire::encode(signed).len()
 }
 
 #[cfg(test)]

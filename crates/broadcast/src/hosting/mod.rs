@@ -17,6 +17,6 @@ mod action;
 mod log;
 mod poll;
 
-pub use action::{Action, Deed, InvalidDeed, MessageId, SignedAction};
-pub use log::{Host, HostLog, Marks, MostActions, PollState, Refused};
-pub use poll::{Answer, InvalidAnswer, Poll, PollForm, Tally, is_ballot, tally};
+pub use action::{Action, Deed, InvalidDeed, KEYS_AT_ONCE, LABEL_BYTES, MessageId, SignedAction};
+pub use log::{Host, HostLog, MOST_ACTIONS, MOST_BYTES, MOST_MEMBERS, Marks, MostActions, PollState, Refused};
+pub use poll::{Answer, InvalidAnswer, OPTION_BYTES, OPTIONS, Poll, PollForm, QUESTION_BYTES, Tally, is_ballot, tally};

@@ -1,16 +1,30 @@
 //! The agreed state: what is valid, and that the order of concurrent announcements does not matter.
 
+use ostrakon_party::SessionId;
+
 use super::*;
+
+mod hosting;
 
 const P0: PartyId = PartyId(0);
 const P1: PartyId = PartyId(1);
 const P2: PartyId = PartyId(2);
 
 /// A state with the logs that led to it.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Server {
     world: World,
     delivered: [u64; SERVERS],
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self { world: World::new(servers()), delivered: [0; SERVERS] }
+    }
+}
+
+fn servers() -> Servers {
+    Servers { session: SessionId(Digest([9; 32])), keys: Vec::new() }
 }
 
 impl Server {
@@ -152,7 +166,10 @@ fn rooms_are_within_limits() {
     let huge = RoomDescriptor { payload: 4096, capacity: 1 << 20, ..descriptor("x") };
     assert!(refused(&server, P2, Body::RoomCreated(huge)).contains("limits"));
     let mut many = Server::default();
-    many.deliver_all(P2, (0..MOST_ROOMS).map(|n| Body::RoomCreated(descriptor(&n.to_string()))));
+    for n in 0..MOST_ROOMS {
+        let descriptor = descriptor(&n.to_string());
+        many.world.rooms.insert(descriptor.id(), Room::new(descriptor, P2, &servers()));
+    }
     assert!(refused(&many, P2, Body::RoomCreated(descriptor("one more"))).contains("limited number"));
     many.deliver_all(P1, [Body::RoomCreated(descriptor("another server's"))]);
 }
@@ -204,7 +221,6 @@ fn a_server_that_says_again_that_it_holds_a_batch_interrupts_those_who_prepare_i
 fn the_order_of_concurrent_announcements_does_not_matter() {
     let start = collecting();
     // What each says without having heard the others.
-    let mut logs: [Vec<(PartyId, Announcement)>; SERVERS] = Default::default();
     let said = [
         (P0, assigned(&[(0, 9)])),
         (P0, Body::EpochClosed { room: room(), number: 0 }),
@@ -215,17 +231,29 @@ fn the_order_of_concurrent_announcements_does_not_matter() {
         (P2, Body::BatchDropped { number: 1 }),
         (P2, assigned(&[(2, 1), (5, 2)])),
     ];
+    let logs = unheard(&start, said);
+    assert_eq!(all_orders(&start, &logs).len(), 560, "8! / (3! 3! 2!)");
+}
+
+/// What servers say of whom none has heard what the others say.
+fn unheard(start: &Server, said: impl IntoIterator<Item = (PartyId, Body)>) -> [Vec<(PartyId, Announcement)>; SERVERS] {
+    let mut logs: [Vec<(PartyId, Announcement)>; SERVERS] = Default::default();
     for (author, body) in said {
         let mut after = start.delivered;
         after[author.index()] += logs[author.index()].len() as u64;
         logs[author.index()].push((author, Announcement { after, body }));
     }
+    logs
+}
+
+/// The ends of all orders, which are alike.
+fn all_orders(start: &Server, logs: &[Vec<(PartyId, Announcement)>; SERVERS]) -> Vec<Server> {
     let mut ends = Vec::new();
-    interleave(&start, &logs, [0; SERVERS], &mut ends);
-    assert_eq!(ends.len(), 560, "8! / (3! 3! 2!)");
+    interleave(start, logs, [0; SERVERS], &mut ends);
     for end in &ends {
         assert_eq!(agreed(&end.world), agreed(&ends[0].world));
     }
+    ends
 }
 
 fn interleave(
@@ -258,6 +286,6 @@ fn agreed(world: &World) -> World {
     let mut world = world.clone();
     world.version = 0;
     world.setbacks = (0, 0);
-    world.rooms.values_mut().for_each(|room| room.version = 0);
+    world.rooms.values_mut().for_each(|room| (room.version, room.active_at) = (0, 0));
     world
 }

@@ -1,6 +1,8 @@
 //! When epochs open and close, who gets slots, what is prepared.
 
-use ostrakon_broadcast::room::RoomDescriptor;
+use ostrakon_broadcast::room::{RoomDescriptor, Servers};
+use ostrakon_crypto::Digest;
+use ostrakon_party::SessionId;
 
 use super::*;
 use crate::rooms::{BatchInfo, Computing, Held, Owner};
@@ -19,11 +21,15 @@ fn batch(shape: Shape) -> BatchInfo {
     BatchInfo { shape, ready: 7, dropped: 0, interrupted: false, used: false, held: Held::File }
 }
 
+fn servers() -> Servers {
+    Servers { session: SessionId(Digest([9; 32])), keys: Vec::new() }
+}
+
 /// One room of nine slots, and batches of its shape.
 fn world(batches: u64) -> (World, RoomId) {
-    let mut world = World::default();
+    let mut world = World::new(servers());
     let id = descriptor(9).id();
-    world.rooms.insert(id, Room::new(descriptor(9), PartyId(0)));
+    world.rooms.insert(id, Room::new(descriptor(9), PartyId(0), &servers()));
     for number in 0..batches {
         world.batches.insert(number, batch(Shape::of(&descriptor(9))));
     }
@@ -34,7 +40,7 @@ fn world(batches: u64) -> (World, RoomId) {
 fn with_slots(slots: &[u32]) -> (World, RoomId) {
     let (mut world, id) = world(3);
     world.batches.get_mut(&0).unwrap().used = true;
-    let mut collecting = Collecting::new(0, 0, 500);
+    let mut collecting = Collecting::new(0, 0, 500, None);
     for slot in slots {
         collecting.begun_at = Some(1000);
         collecting.assign(*slot, Owner { key: key(*slot), announcement: 0 });
@@ -128,6 +134,35 @@ fn stock_is_planned_to_its_target_two_at_a_time_and_slowly_after_setbacks() {
     world.setbacks = (2, 10_000);
     assert_eq!(decide(&world, 11_999, 5), None);
     assert_eq!(decide(&world, 12_000, 5), Some(Body::BatchPlanned { number: 5, shape }));
+}
+
+/// Whoever creates rooms that nobody uses makes the servers prepare one batch for each, and no more.
+#[test]
+fn a_room_that_nobody_uses_costs_one_batch() {
+    let (mut world, id) = with_slots(&[]);
+    world.batches.retain(|_, batch| batch.used);
+    let planned = Some(Body::BatchPlanned { number: 1, shape: Shape::of(&descriptor(9)) });
+    assert_eq!(decide(&world, USED_MS - 1, 2), planned, "it was just created, or used");
+    assert_eq!(decide(&world, USED_MS, 2), None, "its epoch has a batch to wait with");
+    let idle = RoomDescriptor { nonce: [1; 16], ..descriptor(9) };
+    world.rooms.insert(idle.id(), Room::new(idle, PartyId(0), &servers()));
+    assert_eq!(decide(&world, USED_MS, 2), planned, "one for the other room's epoch");
+    world.batches.insert(1, BatchInfo { ready: 0, held: Held::Nothing, ..batch(Shape::of(&descriptor(9))) });
+    assert_eq!(decide(&world, USED_MS, 2), None);
+    world.rooms.get_mut(&id).unwrap().active_at = 1;
+    assert!(decide(&world, USED_MS, 2).is_some(), "somebody came");
+}
+
+#[test]
+fn members_and_nobody_else_get_slots() {
+    let (mut world, id) = with_slots(&[]);
+    let collecting = world.rooms.get_mut(&id).unwrap().collecting.as_mut().unwrap();
+    collecting.members = Some(std::sync::Arc::new([key(40), key(60)].into()));
+    let present = [key(50), key(40), key(60)];
+    let Some(Body::Assigned { slots, .. }) = assign(&world, PartyId(1), &id, &present) else {
+        panic!("slots are given out")
+    };
+    assert_eq!(slots, [(1, key(40)), (4, key(60))]);
 }
 
 #[test]

@@ -1,0 +1,233 @@
+//! What the hosts of rooms do, at a server: how an action enters the host log, and what every server then does about it.
+//! `docs/spec/hosting.md` is the specification; its steps are named here.
+//!
+//! The rule by which an action is accepted is [`HostLog::check`], the same as in the page. The scheduler's log of
+//! announcements puts the actions into one order, so it holds or fails alike at every server.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ostrakon_broadcast::hosting::{Deed, HostLog, Refused, SignedAction};
+use ostrakon_broadcast::room::RoomId;
+use ostrakon_crypto::VerifyingKey;
+use ostrakon_party::{PartyId, wire};
+use ostrakon_store::Change;
+use tokio::sync::{Notify, Semaphore};
+
+use crate::announcement::Body;
+use crate::core::Core;
+use crate::creation::Creations;
+use crate::interface::{ActionTaken, ActionsPage, ServiceError};
+use crate::requests::{NOTICE, internal, no_room};
+use crate::rooms::{Effect, Invalid, SCHEDULER, World};
+use crate::{audit, erasure};
+
+/// Actions that may be on their way at a time. Fewer than an author's window of announcements, so that hosts who act much
+/// do not keep the scheduler from opening and closing epochs.
+const AT_ONCE: usize = 8;
+/// Actions that the store is asked for at once, and the bytes of an answer, roughly.
+const READ_ACTIONS: u32 = 64;
+const PAGE_BYTES: usize = 1 << 20;
+
+/// What creating rooms, hosting and erasing share at a running server.
+pub(crate) struct Desk {
+    /// One for each action that may yet be on its way.
+    pub acting: Semaphore,
+    /// Held while something is erased.
+    pub erasing: tokio::sync::Mutex<()>,
+    /// Told when something was.
+    pub erased: Notify,
+    /// Rooms created of late.
+    pub creations: Mutex<Creations>,
+}
+
+impl Default for Desk {
+    fn default() -> Self {
+        let (erasing, erased, creations) = Default::default();
+        Self { acting: Semaphore::new(AT_ONCE), erasing, erased, creations }
+    }
+}
+
+impl World {
+    /// Step 3: what an announced action changes.
+    pub(crate) fn judge_action(
+        &self,
+        author: PartyId,
+        room: &RoomId,
+        action: &SignedAction,
+    ) -> Result<Option<Change>, Invalid> {
+        if author != SCHEDULER {
+            return Err(Invalid("only the scheduler puts what hosts do into order"));
+        }
+        // Nothing but earlier announcements of the scheduler changes the host log.
+        let broken = |_| Invalid("what a host does is the next action of the room's host log, and signed by a host");
+        self.known_room(room)?.log.check(action).map_err(broken)?;
+        let number = action.action.number;
+        Ok(Some(Change::HostAction { room: room.0, number, body: wire::encode(action) }))
+    }
+
+    /// Takes an action that was judged into the room's host log.
+    pub(crate) fn act(&mut self, id: &RoomId, body: &[u8]) -> Option<Effect> {
+        let room = self.rooms.get_mut(id)?;
+        let action: SignedAction = wire::decode(body).expect("encoded when it was judged");
+        room.log.apply(&action).expect("checked when it was judged");
+        // Step 7: a room is closed for good, by whomever.
+        room.open &= !room.log.closed();
+        Some(Effect::Hosted(*id, action.action.number))
+    }
+}
+
+impl From<Refused> for ServiceError {
+    fn from(refused: Refused) -> Self {
+        let text = refused.to_string();
+        match refused {
+            Refused::NotNext { .. } | Refused::Closed => ServiceError::Conflict(text),
+            Refused::NotHost | Refused::NotFirstHost | Refused::Signature => ServiceError::Forbidden(text),
+            Refused::Deed(_) | Refused::Full(_) => ServiceError::Refused(text),
+        }
+    }
+}
+
+impl Core {
+    /// Step 2: the scheduler takes an action, and announces it.
+    pub(crate) async fn act(self: &Arc<Self>, id: RoomId, action: SignedAction) -> Result<ActionTaken, ServiceError> {
+        if self.me() != SCHEDULER {
+            let url = &self.config.servers[SCHEDULER.index()].url;
+            return Err(ServiceError::Elsewhere(format!("hosts act at the first server: send this to {url}")));
+        }
+        let busy = |_| ServiceError::Busy("too many hosts act at the same time; try again in a moment".into());
+        let _turn = self.desk.acting.try_acquire().map_err(busy)?;
+        let number = action.action.number;
+        let taken = Ok(ActionTaken { number });
+        match self.may_follow(&id, &action)? {
+            Ok(()) => {}
+            // The answer to the first attempt was lost.
+            Err(Refused::NotNext { .. }) if self.holds(&id, &action).await? => return taken,
+            Err(refused) => return Err(refused.into()),
+        }
+        let body = Body::Hosted { room: id, action: action.clone() };
+        let late = || ServiceError::Unavailable("the other servers do not answer; try again when they do".into());
+        match self.platform.timeout(NOTICE, self.announce(body)).await.ok_or_else(late)? {
+            Ok(_) => taken,
+            // Another action came in between.
+            Err(error) => match self.may_follow(&id, &action)? {
+                Err(refused) => Err(refused.into()),
+                Ok(()) => Err(error.into()),
+            },
+        }
+    }
+
+    fn may_follow(&self, id: &RoomId, action: &SignedAction) -> Result<Result<(), Refused>, ServiceError> {
+        let world = self.world();
+        Ok(world.rooms.get(id).ok_or_else(no_room)?.log.check(action))
+    }
+
+    /// Whether exactly this action is in the host log already.
+    async fn holds(&self, id: &RoomId, action: &SignedAction) -> Result<bool, ServiceError> {
+        let rows = self.store.host_actions(&id.0, action.action.number, 1).await.map_err(internal)?;
+        Ok(rows.first().is_some_and(|body| *body == wire::encode(action)))
+    }
+
+    pub(crate) async fn actions_reach(&self, id: RoomId, from: u64, wait: Duration) -> Result<(), ServiceError> {
+        self.room_size(&id).ok_or_else(no_room)?;
+        let longer = |world: &World| world.rooms.get(&id).is_none_or(|room| room.log.length() > from);
+        self.platform.timeout(wait, self.wait_until(longer)).await;
+        Ok(())
+    }
+
+    /// The host log from action `from` on.
+    pub(crate) async fn actions(&self, id: RoomId, from: u64) -> Result<ActionsPage, ServiceError> {
+        self.room_size(&id).ok_or_else(no_room)?;
+        let mut actions: Vec<SignedAction> = Vec::new();
+        let mut bytes = 0;
+        while bytes < PAGE_BYTES {
+            let next = from.saturating_add(actions.len() as u64);
+            let rows = self.store.host_actions(&id.0, next, READ_ACTIONS).await.map_err(internal)?;
+            if rows.is_empty() {
+                break;
+            }
+            bytes += rows.iter().map(Vec::len).sum::<usize>();
+            for row in rows {
+                actions.push(
+                    wire::decode(&row).map_err(|_| internal(ostrakon_store::Error::Corrupt("host_actions.body")))?,
+                );
+            }
+        }
+        Ok(ActionsPage { actions })
+    }
+}
+
+/// Does what an action asks of every server: puts it on the operator's record, and erases.
+pub(crate) async fn follow_up(core: Arc<Core>, id: RoomId, number: u64) {
+    let rows = core.store.host_actions(&id.0, number, 1).await;
+    let action = rows.ok().and_then(|rows| wire::decode::<SignedAction>(rows.first()?).ok());
+    let Some(SignedAction { action, .. }) = action else {
+        tracing::error!("what a host did cannot be read; it is done at the next start");
+        return;
+    };
+    if let Some((what, detail)) = on_record(&action.deed) {
+        let actor = format!("host of {}", id.to_hex());
+        audit::note(&core.store, core.platform.now_ms(), &actor, what, &detail).await;
+    }
+    match action.deed {
+        Deed::Erase { target } => erasure::erase_epoch(&core, id, target.epoch).await,
+        Deed::EraseAll => erasure::erase_room(&core, id).await,
+        _ => {}
+    }
+}
+
+/// What the audit log says of a deed; nothing of those that change neither who may act nor what is to be seen.
+fn on_record(deed: &Deed) -> Option<(&'static str, String)> {
+    let message = || {
+        let target = deed.target();
+        target.map_or_else(String::new, |target| format!("message {} of epoch {}", target.index, target.epoch))
+    };
+    Some(match deed {
+        Deed::Hide { hidden: true, .. } => ("hide", message()),
+        Deed::Hide { hidden: false, .. } => ("show again", message()),
+        Deed::Approve { approved: true, .. } => ("approve", message()),
+        Deed::Approve { approved: false, .. } => ("take approval back", message()),
+        Deed::Erase { .. } => ("erase", message()),
+        Deed::Host { key, active: true, .. } => ("name a co-host", key.to_hex()),
+        Deed::Host { key, active: false, .. } => ("dismiss a co-host", key.to_hex()),
+        Deed::Admit { keys } => ("admit", format!("{} keys", keys.len())),
+        Deed::Dismiss { keys } => ("dismiss", format!("{} keys", keys.len())),
+        Deed::Moderate { on } => ("moderate", if *on { "on" } else { "off" }.into()),
+        Deed::Close => ("close", String::new()),
+        Deed::EraseAll => ("erase all", String::new()),
+        Deed::Pin { .. } | Deed::Answer { .. } | Deed::Group { .. } | Deed::Poll { .. } | Deed::Withdraw { .. } => {
+            return None;
+        }
+    })
+}
+
+/// Who is admitted to a room; everybody, if there is no list.
+type Roster = Option<Arc<BTreeSet<VerifyingKey>>>;
+
+/// The host log of a room as the disk has it; and who was admitted when it had `at` actions, or, without that, are now.
+pub(crate) async fn restore(
+    store: &crate::disk::Disk,
+    room: &RoomId,
+    mut log: HostLog,
+    at: Option<u64>,
+) -> Result<(HostLog, Roster), ostrakon_store::Error> {
+    let damaged = ostrakon_store::Error::Corrupt("host_actions.body");
+    let mut then = log.roster();
+    loop {
+        let rows = store.host_actions(&room.0, log.length(), READ_ACTIONS).await?;
+        if rows.is_empty() {
+            break;
+        }
+        for row in rows {
+            let action = wire::decode::<SignedAction>(&row).ok();
+            if action.is_none_or(|action| log.apply(&action).is_err()) {
+                return Err(damaged);
+            }
+            if at.is_none_or(|at| log.length() <= at) {
+                then = log.roster();
+            }
+        }
+    }
+    Ok((log, then))
+}

@@ -1,0 +1,62 @@
+//! Erasing what was published, and what this server found before it was.
+//!
+//! The digests and signatures of an entry are in columns of their own and stay. What is replaced is overwritten in the
+//! database (SQLite: `secure_delete`), and [`Store::scrub`] empties what the database keeps of earlier versions.
+
+use sqlx::Row;
+
+use crate::database::Kind;
+use crate::transaction::{from_sql, to_sql};
+use crate::{Error, RoomKey, Store};
+
+impl Store {
+    /// The entry that an epoch put on the board, encoded; `None` if there is none.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn entry_of(&self, room: &RoomKey, epoch: u64) -> Result<Option<Vec<u8>>, Error> {
+        let query = sqlx::query_scalar("SELECT body FROM entries WHERE room = $1 AND epoch = $2");
+        Ok(query.bind(room.as_slice()).bind(to_sql(epoch)?).fetch_optional(&self.pools.readers).await?)
+    }
+
+    /// What this server found in the epochs of a room, encoded, as far as it is still kept.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn conclusions(&self, room: &RoomKey) -> Result<Vec<(u64, Vec<u8>)>, Error> {
+        let query = "SELECT number, conclusion FROM epochs WHERE room = $1 AND conclusion IS NOT NULL ORDER BY number";
+        let query = sqlx::query_as(query).bind(room.as_slice());
+        let rows: Vec<(i64, Vec<u8>)> = query.fetch_all(&self.pools.readers).await?;
+        rows.into_iter().map(|(number, body)| Ok((from_sql(number, "epochs.number")?, body))).collect()
+    }
+
+    /// Puts another encoding in place of what this server found in an epoch, one in which messages are erased; nothing if
+    /// it is not kept any more.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn rewrite_conclusion(&self, room: &RoomKey, epoch: u64, conclusion: &[u8]) -> Result<(), Error> {
+        let mut transaction = self.begin("rewrite a conclusion").await?;
+        let update = "UPDATE epochs SET conclusion = $1 WHERE room = $2 AND number = $3 AND conclusion IS NOT NULL";
+        let query = sqlx::query(update).bind(conclusion).bind(room.as_slice()).bind(to_sql(epoch)?);
+        query.execute(&mut *transaction).await?;
+        transaction.commit().await
+    }
+
+    /// Empties what the database keeps of what was replaced. Whether it could: a reader may be in the way.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn scrub(&self) -> Result<bool, Error> {
+        match self.pools.kind {
+            Kind::Sqlite => {
+                let row = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&self.pools.writer).await?;
+                Ok(row.try_get::<i64, _>(0)? == 0)
+            }
+            Kind::Postgres => {
+                sqlx::query("VACUUM entries, epochs").execute(&self.pools.writer).await?;
+                Ok(true)
+            }
+        }
+    }
+}
