@@ -1,0 +1,62 @@
+// What a participant is shown of a question, at every stage of it.
+
+import { render } from 'svelte/server';
+import { expect, test } from 'vitest';
+
+import type { Answer, Ballot, Poll, Tally } from '../../lib/hostlog';
+import type { PollPhase } from '../../lib/polls';
+import type { Standing } from '../../lib/session.svelte';
+import PollCard from './PollCard.svelte';
+
+const poll: Poll = { number: 3, question: 'Now?', form: { choice: { options: ['yes', 'no'], several: false } }, epoch: 9, withdrawn: false };
+const view = { number: 8, waitsForStock: false, sealsAt: null, mixing: [], present: 5 };
+const tally: Tally = { answers: 4, votes: [3, 1], texts: [], invalid: 0 };
+
+interface Situation {
+  phase: PollPhase;
+  asked?: Poll;
+  state?: Ballot['state'];
+  kept?: Answer;
+  part?: Standing;
+}
+
+function shown({ phase, asked = poll, state, kept, part = { at: 'waiting', home: 0 } }: Situation): string {
+  const ballots: Ballot[] = state ? [{ poll: asked.number, epoch: asked.epoch, state }] : [];
+  const session = { ballots, part, entries: [], answerTo: () => kept ?? null, tally: () => tally };
+  const deployment = { limit: 254, seconds: 6 };
+  return render(PollCard, { props: { session, deployment, view, poll: asked, phase } as never }).body;
+}
+
+test('a question is answered by choosing, until its epoch', () => {
+  const open = shown({ phase: 'open' });
+  expect(open.match(/type="radio"/g)).toHaveLength(2);
+  expect(open).toContain('All answers come out together, in epoch 9');
+  expect(open).toMatch(/<button[^>]* disabled/);
+  const answered = shown({ phase: 'open', state: 'waiting', kept: { choice: [1] } });
+  expect(answered).toContain('Your answer is kept on this device until epoch 9');
+  expect(answered).toContain('Change the answer');
+  expect(answered).toMatch(/value="1" checked/);
+});
+
+test('every form of a question has its own field', () => {
+  const several: Poll = { ...poll, form: { choice: { options: ['a', 'b', 'c'], several: true } } };
+  expect(shown({ phase: 'open', asked: several }).match(/type="checkbox"/g)).toHaveLength(3);
+  expect(shown({ phase: 'open', asked: { ...poll, form: { rating: { highest: 5 } } } }).match(/type="radio"/g)).toHaveLength(5);
+  expect(shown({ phase: 'open', asked: { ...poll, form: 'text' } })).toContain('id="words-3"');
+});
+
+test('what became of an answer is said, and why it was not counted', () => {
+  expect(shown({ phase: 'open', state: 'sent' })).toContain('cannot be changed any more');
+  const counted = shown({ phase: 'counted', state: 'counted' });
+  expect(counted).toContain('Your answer was counted.');
+  expect(counted).toContain('<table');
+  expect(shown({ phase: 'counted', state: 'missed' })).toContain('did not hand it in before the epoch was sealed');
+  expect(shown({ phase: 'lost', state: 'missed' })).toContain('nor anybody’s');
+  expect(shown({ phase: 'counted' })).toContain('You did not answer.');
+});
+
+test('who only reads is asked nothing', () => {
+  const reads = shown({ phase: 'open', part: { at: 'reading' } });
+  expect(reads).toContain('Now?');
+  expect(reads).not.toContain('<form');
+});
