@@ -64,7 +64,10 @@ fn run_many(count: u64, limit: Option<Duration>) {
             if catch_unwind(|| run(seed, false)).is_err() {
                 failed.lock().unwrap().push(seed);
             }
-            done.fetch_add(1, Ordering::SeqCst);
+            let so_far = done.fetch_add(1, Ordering::SeqCst) + 1;
+            if so_far.is_multiple_of(100) {
+                println!("{so_far} seeds in {:.0} s", begun.elapsed().as_secs_f64());
+            }
         }
     };
     std::thread::scope(|scope| {
