@@ -49,6 +49,9 @@ impl FromRequestParts<Service> for MayCreate {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Self, Problem> {
+        if let Some(elsewhere) = service.elsewhere() {
+            return Err(elsewhere.into());
+        }
         let origin = parts.extensions.get::<Origin>().and_then(|origin| origin.0);
         let Some(token) = bearer(parts) else {
             return service.creator(None, origin).map(Self).ok_or_else(Problem::may_not_create);
@@ -77,6 +80,9 @@ impl FromRequestParts<Service> for Administrator {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Self, Problem> {
+        if let Some(elsewhere) = service.elsewhere() {
+            return Err(elsewhere.into());
+        }
         let token = bearer(parts).ok_or_else(Problem::not_administrator)?;
         let turn = parts.extensions.get::<Turn>();
         // Refused without a look at the token: otherwise the right one could still be found by trying.

@@ -30,8 +30,8 @@ const LONGEST_FILTER: usize = 500;
     (status = 401, description = "The administrator token is missing or wrong.", body = Problem),
     (status = 429, description = "Too many wrong tokens from this address.", body = Problem),
 ))]
-pub(crate) async fn overview(State(service): State<Service>, _: Administrator) -> axum::Json<Overview> {
-    axum::Json(service.overview().await)
+pub(crate) async fn overview(State(service): State<Service>, _: Administrator) -> Answer<Overview> {
+    Ok(axum::Json(service.overview().await?))
 }
 
 /// What misbehaving servers left behind, each as a file that `ostrakon fault verify` checks.

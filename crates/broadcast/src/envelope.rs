@@ -1,9 +1,12 @@
-//! What a server gives for a slot, closed so that its owner alone can open it, and signed by the server whose key the room's link names.
+//! What a server gives for a slot, signed by the server whose key the room's link names, and closed so that the slot's owner alone can open it.
 //!
 //! A participant learns the addresses of the servers from whichever one served the page. That one could name addresses of its own, stand
 //! between the participant and the two others, and read what they give; with all three servers' material it could read the message. So every
-//! issue is encrypted to an exchange key that the slot's owner has signed, and signed, with the epoch's whole context, by the server that made
-//! it. What one server says about an epoch is believed only if two say the same ([`agreed`]).
+//! issue is signed, with its owner and the epoch's whole context, by the server that made it ([`offer`]), and encrypted to an exchange key that
+//! the slot's owner has signed ([`close`]). What one server says about an epoch is believed only if two say the same ([`agreed`]).
+//!
+//! The signature is made once and lies inside: whoever serves the server's participants can close what was signed beforehand, without the
+//! server's key. It names the owner, so it is worth nothing to anybody else; and who has not seen what lies inside cannot make it.
 //!
 //! The exchange is X25519 with a fresh key of the server's, then ChaCha20-Poly1305 under a key that is used once, so the nonce is fixed.
 
@@ -16,6 +19,8 @@ use x25519_dalek::{PublicKey, StaticSecret};
 
 use crate::engine::EpochContext;
 use crate::room::{RoomId, Servers};
+
+const ENVELOPE: &str = "ostrakon/v1/broadcast/issue envelope";
 
 /// Which issue of which server: what the owner's request is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,11 +67,17 @@ pub struct Issued {
     pub issue: Vec<u8>,
 }
 
+/// What a server has signed for a slot's owner.
+#[derive(Serialize, Deserialize)]
+struct Offer {
+    issued: Issued,
+    signature: Signature,
+}
+
 #[derive(Serialize, Deserialize)]
 struct Envelope {
     exchange: [u8; 32],
     closed: Vec<u8>,
-    signature: Signature,
 }
 
 /// Why an issue is not believed.
@@ -74,45 +85,57 @@ struct Envelope {
 #[error("what server {0} sent was not made by it for this device: another server may stand in between")]
 pub struct NotGenuine(pub PartyId);
 
-fn statement(servers: &Digest, name: &IssueName, owner: &VerifyingKey, to: &[u8; 32], from: &[u8; 32]) -> Transcript {
-    let mut transcript = Transcript::new("ostrakon/v1/broadcast/issue envelope");
+fn about(label: &'static str, servers: &Digest, name: &IssueName, owner: &VerifyingKey) -> Transcript {
+    let mut transcript = Transcript::new(label);
     transcript
         .field(&servers.0)
         .field(&name.room.0)
         .number(name.number)
         .number(u64::from(name.party.0))
-        .field(&owner.0)
-        .field(to)
-        .field(from);
+        .field(&owner.0);
     transcript
 }
 
-fn cipher(transcript: &Transcript, shared: &[u8; 32]) -> ChaCha20Poly1305 {
-    let key = Secret::new(*shared).derive("ostrakon/v1/broadcast/issue key", &[&transcript.finish().0]);
+fn statement(servers: &Digest, name: &IssueName, owner: &VerifyingKey, issued: &Issued) -> Digest {
+    about("ostrakon/v1/broadcast/issue offer", servers, name, owner).field(&wire::encode(issued)).finish()
+}
+
+/// The cipher between `to`, the owner's exchange key, and `from`, the closer's.
+fn cipher(about: &mut Transcript, to: &[u8; 32], from: &[u8; 32], shared: &[u8; 32]) -> ChaCha20Poly1305 {
+    let context = about.field(to).field(from).finish();
+    let key = Secret::new(*shared).derive("ostrakon/v1/broadcast/issue key", &[&context.0]);
     ChaCha20Poly1305::new(&Key::from(*key.expose()))
 }
 
-/// Closes an issue for the slot's owner, whose signature on [`request_digest`] has been checked. `randomness` is 32 fresh random bytes;
-/// `sign` signs with the server's identity key.
+/// Signs what a slot's owner is to be given. `sign` signs with the server's identity key. The result is as secret as the issue.
+pub fn offer(
+    servers: &Servers,
+    name: &IssueName,
+    owner: &VerifyingKey,
+    issued: Issued,
+    sign: impl FnOnce(&Digest) -> Signature,
+) -> Vec<u8> {
+    let signature = sign(&statement(&servers.digest(), name, owner, &issued));
+    wire::encode(&Offer { issued, signature })
+}
+
+/// Closes an offer for the slot's owner, whose signature on [`request_digest`] has been checked. `randomness` is 32 fresh random bytes.
 pub fn close(
     servers: &Servers,
     name: &IssueName,
     owner: &VerifyingKey,
     exchange: &[u8; 32],
-    issued: &Issued,
+    offer: &[u8],
     randomness: [u8; 32],
-    sign: impl FnOnce(&Digest) -> Signature,
 ) -> Vec<u8> {
     let secret = StaticSecret::from(randomness);
     let own = PublicKey::from(&secret).to_bytes();
-    let mut transcript = statement(&servers.digest(), name, owner, exchange, &own);
     let shared = secret.diffie_hellman(&PublicKey::from(*exchange));
-    let cipher = cipher(&transcript, shared.as_bytes());
-    let closed = cipher
-        .encrypt(&Nonce::default(), &wire::encode(issued)[..])
+    let mut about = about(ENVELOPE, &servers.digest(), name, owner);
+    let closed = cipher(&mut about, exchange, &own, shared.as_bytes())
+        .encrypt(&Nonce::default(), offer)
         .expect("an issue is far shorter than the cipher's limit");
-    let signature = sign(&transcript.field(&closed).finish());
-    wire::encode(&Envelope { exchange: own, closed, signature })
+    wire::encode(&Envelope { exchange: own, closed })
 }
 
 /// Opens what a server sent.
@@ -123,17 +146,16 @@ pub fn open(servers: &Servers, name: &IssueName, key: &SigningKey, bytes: &[u8])
     let not_genuine = NotGenuine(name.party);
     let envelope: Envelope = wire::decode(bytes).map_err(|_| not_genuine)?;
     let exchange = Exchange::new(key, name);
-    let owner = key.verifying_key();
-    let mut transcript = statement(&servers.digest(), name, &owner, &exchange.public(), &envelope.exchange);
+    let (owner, digest) = (key.verifying_key(), servers.digest());
     let shared = exchange.0.diffie_hellman(&PublicKey::from(envelope.exchange));
-    let cipher = cipher(&transcript, shared.as_bytes());
-    let signed = transcript.field(&envelope.closed).finish();
+    let mut about = about(ENVELOPE, &digest, name, &owner);
+    let cipher = cipher(&mut about, &exchange.public(), &envelope.exchange, shared.as_bytes());
+    let plain = cipher.decrypt(&Nonce::default(), &envelope.closed[..]).map_err(|_| not_genuine)?;
+    let Offer { issued, signature }: Offer = wire::decode(&plain).map_err(|_| not_genuine)?;
     let server = servers.keys.get(name.party.index()).ok_or(not_genuine)?;
-    if !server.verifies(&signed, &envelope.signature) {
+    if !server.verifies(&statement(&digest, name, &owner, &issued), &signature) {
         return Err(not_genuine);
     }
-    let plain = cipher.decrypt(&Nonce::default(), &envelope.closed[..]).map_err(|_| not_genuine)?;
-    let issued: Issued = wire::decode(&plain).map_err(|_| not_genuine)?;
     let about = (issued.context.epoch.room, issued.context.epoch.number);
     if about != (name.room, name.number) { Err(not_genuine) } else { Ok(issued) }
 }
@@ -193,7 +215,8 @@ mod tests {
     fn close_with(scene: &Scene, signer: usize, exchange: &[u8; 32]) -> Vec<u8> {
         let owner = scene.owner.verifying_key();
         let sign = |digest: &Digest| scene.keys[signer].sign(digest);
-        close(&scene.servers, &scene.name, &owner, exchange, &scene.issued, [5; 32], sign)
+        let offer = offer(&scene.servers, &scene.name, &owner, scene.issued.clone(), sign);
+        close(&scene.servers, &scene.name, &owner, exchange, &offer, [5; 32])
     }
 
     #[test]
@@ -230,6 +253,18 @@ mod tests {
         assert!(!scene.owner.verifying_key().verifies(&request_digest(&scene.name, &others), &request));
         let forged = close_with(&scene, 0, &exchange);
         assert_eq!(open(&scene.servers, &scene.name, &scene.owner, &forged), Err(NotGenuine(PartyId(1))));
+    }
+
+    /// An owner who passes on what it was offered can make nobody else believe that it is theirs.
+    #[test]
+    fn an_offer_is_worth_nothing_to_anybody_but_its_owner() {
+        let scene = scene();
+        let (owner, other) = (scene.owner.verifying_key(), SigningKey::from_seed(&[8; 32]));
+        let offer =
+            offer(&scene.servers, &scene.name, &owner, scene.issued.clone(), |digest| scene.keys[1].sign(digest));
+        let exchange = Exchange::new(&other, &scene.name).public();
+        let bytes = close(&scene.servers, &scene.name, &other.verifying_key(), &exchange, &offer, [6; 32]);
+        assert_eq!(open(&scene.servers, &scene.name, &other, &bytes), Err(NotGenuine(PartyId(1))));
     }
 
     /// A server that describes the epoch otherwise than the two others is not believed: with the true batch and another number it would

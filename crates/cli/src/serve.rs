@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use ostrakon_api::{Listener, LogControl};
-use ostrakon_node::config::Config;
+use ostrakon_node::config::{Config, Role};
 use ostrakon_node::{RuffleProvider, Service};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
@@ -20,6 +20,10 @@ pub struct Options {
     /// The configuration that `init` made.
     #[arg(long)]
     config: PathBuf,
+    /// What this process does; otherwise `process.role` of the configuration, or everything. An engine and any number of
+    /// intake processes share one PostgreSQL database.
+    #[arg(long, value_name = "all|engine|intake", value_parser = role)]
+    role: Option<Role>,
     /// The directory of the web client's files.
     #[arg(long)]
     web: Option<PathBuf>,
@@ -31,12 +35,22 @@ pub struct Options {
     until_stdin_ends: bool,
 }
 
+fn role(text: &str) -> Result<Role, String> {
+    match text {
+        "all" => Ok(Role::All),
+        "engine" => Ok(Role::Engine),
+        "intake" => Ok(Role::Intake),
+        _ => Err("it must be all, engine or intake".into()),
+    }
+}
+
 /// Runs a server until it is told to stop.
 ///
 /// # Errors
 /// If the configuration is wrong, or a port or the data cannot be used.
 pub async fn run(options: Options, log: LogControl) -> Result<()> {
-    let config = Config::read(&options.config).context("--config")?;
+    let mut config = Config::read(&options.config).context("--config")?;
+    config.process.role = options.role.unwrap_or(config.process.role);
     if let Some(filter) = &config.log
         && std::env::var_os(log::VARIABLE).is_none()
     {

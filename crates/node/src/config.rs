@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 
 pub use crate::creation::{CREATION_TOKEN_VARIABLE, Create, RoomPolicy};
 pub use crate::limits::Limits;
+pub use crate::process::{ProcessSettings, Role};
 pub use crate::storage::{STORE_URL_VARIABLE, Storage};
 
 /// Servers of a deployment.
@@ -51,6 +52,9 @@ pub struct Config {
     /// Which database the server's memory is in.
     #[serde(default, skip_serializing_if = "Storage::is_default")]
     pub store: Storage,
+    /// What this process does for the server.
+    #[serde(default, skip_serializing_if = "ProcessSettings::is_default")]
+    pub process: ProcessSettings,
     /// How much is prepared ahead.
     #[serde(default)]
     pub stock: StockTargets,
@@ -220,6 +224,7 @@ impl Config {
             log: None,
             https: Https::default(),
             store: Storage::default(),
+            process: ProcessSettings::default(),
             stock: StockTargets::default(),
             limits: Limits::default(),
             rooms: RoomPolicy::default(),

@@ -3,11 +3,11 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use ostrakon_crypto::{Digest, Signature};
+use ostrakon_crypto::{Digest, Signature, VerifyingKey};
 use ostrakon_party::PartyId;
 use ostrakon_store::{
     AnnouncementRow, AssignmentRow, AuditRow, BatchRow, Change, Database, EntryRow, EpochRow, Error, FaultRow, Intake,
-    NewAudit, NewEntry, RoomKey, RoomRow, Store, SubmissionRow, Taken,
+    NewAudit, NewEntry, Offer, RoomKey, RoomRow, Seen, Store, SubmissionRow, Taken, View,
 };
 use zeroize::Zeroizing;
 
@@ -40,6 +40,7 @@ pass_on! {
     batch(number: u64) -> Vec<u8>;
     batches(count: u32) -> Vec<BatchRow>;
     board_head(room: &RoomKey) -> (u64, Option<Digest>);
+    clear_offers(room: &RoomKey, below: u64) -> ();
     conclude_epoch(room: &RoomKey, epoch: u64, conclusion: &[u8]) -> ();
     conclusions(room: &RoomKey) -> Vec<(u64, Vec<u8>)>;
     delete_batch(number: u64) -> ();
@@ -53,10 +54,14 @@ pass_on! {
     faults() -> Vec<FaultRow>;
     finish_epoch(room: &RoomKey, epoch: u64, kept: u64) -> ();
     forget_announcements(author: PartyId, below: u64) -> ();
+    forget_presence(before: u64) -> ();
     host_actions(room: &RoomKey, from: u64, count: u32) -> Vec<Vec<u8>>;
     keep_announcement(author: PartyId, number: u64, signed: Option<&[u8]>, body: &[u8]) -> ();
     keep_fault(fault: &FaultRow) -> ();
+    lay_out(room: &RoomKey, epoch: u64, offers: &[Offer]) -> ();
     marks() -> Vec<(String, Vec<u8>)>;
+    note_presence(seen: &Seen) -> ();
+    offer(room: &RoomKey, epoch: u64, key: &VerifyingKey) -> Option<Offer>;
     put_batch(number: u64, bytes: Vec<u8>) -> ();
     record(name: &str, value: &[u8]) -> Vec<u8>;
     record_audit(record: &NewAudit) -> ();
@@ -64,10 +69,14 @@ pass_on! {
     rewrite_entry(room: &RoomKey, epoch: u64, body: &[u8]) -> ();
     rooms() -> Vec<RoomRow>;
     scrub() -> bool;
+    seen_since(since: u64) -> Vec<Seen>;
     settle_epoch(room: &RoomKey, epoch: u64, outcome: &[u8], entry: Option<&NewEntry>) -> ();
+    show(name: &str, value: &[u8]) -> ();
     stock_bytes() -> u64;
     submissions(room: &RoomKey, epoch: u64) -> Vec<SubmissionRow>;
+    submitted(room: &RoomKey, epoch: u64) -> Vec<u32>;
     take_in(many: &[Intake]) -> Vec<Taken>;
+    views(after: u64) -> Vec<View>;
 }
 
 impl Disk {
@@ -78,6 +87,12 @@ impl Disk {
         platform: Arc<dyn Platform>,
     ) -> Result<Self, Error> {
         let store = through(&*platform, Store::open(directory, database)).await?;
+        Ok(Self { store, platform })
+    }
+
+    /// See [`Store::join`].
+    pub async fn join(database: &Database, platform: Arc<dyn Platform>) -> Result<Self, Error> {
+        let store = through(&*platform, Store::join(database)).await?;
         Ok(Self { store, platform })
     }
 

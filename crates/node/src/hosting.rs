@@ -18,6 +18,7 @@ use tokio::sync::{Notify, Semaphore};
 use crate::announcement::Body;
 use crate::core::Core;
 use crate::creation::Creations;
+use crate::disk::Disk;
 use crate::interface::{ActionTaken, ActionsPage, ServiceError};
 use crate::requests::{NOTICE, internal, no_room};
 use crate::rooms::{Effect, Invalid, SCHEDULER, World};
@@ -139,23 +140,27 @@ impl Core {
     /// The host log from action `from` on.
     pub(crate) async fn actions(&self, id: RoomId, from: u64) -> Result<ActionsPage, ServiceError> {
         self.room_size(&id).ok_or_else(no_room)?;
-        let mut actions: Vec<SignedAction> = Vec::new();
-        let mut bytes = 0;
-        while bytes < PAGE_BYTES {
-            let next = from.saturating_add(actions.len() as u64);
-            let rows = self.store.host_actions(&id.0, next, READ_ACTIONS).await.map_err(internal)?;
-            if rows.is_empty() {
-                break;
-            }
-            bytes += rows.iter().map(Vec::len).sum::<usize>();
-            for row in rows {
-                actions.push(
-                    wire::decode(&row).map_err(|_| internal(ostrakon_store::Error::Corrupt("host_actions.body")))?,
-                );
-            }
-        }
-        Ok(ActionsPage { actions })
+        read_actions(&self.store, &id, from).await
     }
+}
+
+/// A page of a room's host log, from action `from` on.
+pub(crate) async fn read_actions(store: &Disk, id: &RoomId, from: u64) -> Result<ActionsPage, ServiceError> {
+    let mut actions: Vec<SignedAction> = Vec::new();
+    let mut bytes = 0;
+    while bytes < PAGE_BYTES {
+        let next = from.saturating_add(actions.len() as u64);
+        let rows = store.host_actions(&id.0, next, READ_ACTIONS).await.map_err(internal)?;
+        if rows.is_empty() {
+            break;
+        }
+        bytes += rows.iter().map(Vec::len).sum::<usize>();
+        for row in rows {
+            actions
+                .push(wire::decode(&row).map_err(|_| internal(ostrakon_store::Error::Corrupt("host_actions.body")))?);
+        }
+    }
+    Ok(ActionsPage { actions })
 }
 
 /// Does what an action asks of every server: puts it on the operator's record, and erases.

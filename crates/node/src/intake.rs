@@ -3,13 +3,12 @@
 //! A commit costs the same for one submission as for hundreds. What arrives while one commit is under way goes into the
 //! next. At most [`WAITING`] wait; who comes then is told to come again.
 
-use std::sync::Arc;
-
 use ostrakon_broadcast::room::RoomId;
 use ostrakon_store::{Intake, Taken};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::core::Core;
+use crate::disk::Disk;
 use crate::interface::ServiceError;
 
 /// How many may wait.
@@ -23,24 +22,22 @@ pub(crate) struct Pending {
     reply: oneshot::Sender<Result<Taken, ServiceError>>,
 }
 
-impl Core {
-    /// Records something; it is on disk when this returns.
-    pub(crate) async fn take_in(&self, intake: Intake) -> Result<Taken, ServiceError> {
-        let (reply, result) = oneshot::channel();
-        let full = |_| ServiceError::Busy("too many participants at once; try again in a moment".into());
-        self.intake.try_send(Pending { intake, reply }).map_err(full)?;
-        result.await.unwrap_or(Err(ServiceError::Unavailable("the server is being stopped".into())))
-    }
+/// Records something; it is on disk when this returns.
+pub(crate) async fn take_in(queue: &mpsc::Sender<Pending>, intake: Intake) -> Result<Taken, ServiceError> {
+    let (reply, result) = oneshot::channel();
+    let full = |_| ServiceError::Busy("too many participants at once; try again in a moment".into());
+    queue.try_send(Pending { intake, reply }).map_err(full)?;
+    result.await.unwrap_or(Err(ServiceError::Unavailable("the server is being stopped".into())))
 }
 
-/// Records what arrives, until the server stops.
-pub(crate) async fn run(core: Arc<Core>, mut arriving: mpsc::Receiver<Pending>) {
+/// Records what arrives, until the server stops; `note` is told what became of it.
+pub(crate) async fn run(store: Disk, mut arriving: mpsc::Receiver<Pending>, note: impl Fn(&[Intake], &[Taken])) {
     let mut many = Vec::new();
     while arriving.recv_many(&mut many, AT_ONCE).await > 0 {
         let (intakes, replies): (Vec<_>, Vec<_>) = many.drain(..).map(|one| (one.intake, one.reply)).unzip();
-        match core.store.take_in(&intakes).await {
+        match store.take_in(&intakes).await {
             Ok(taken) => {
-                note(&core, &intakes, &taken);
+                note(&intakes, &taken);
                 for (reply, taken) in replies.into_iter().zip(taken) {
                     drop(reply.send(Ok(taken)));
                 }
@@ -56,7 +53,7 @@ pub(crate) async fn run(core: Arc<Core>, mut arriving: mpsc::Receiver<Pending>) 
 }
 
 /// Notes in memory which slots have submitted. It wakes nobody: participants learn nothing new from it.
-fn note(core: &Core, intakes: &[Intake], taken: &[Taken]) {
+pub(crate) fn note(core: &Core, intakes: &[Intake], taken: &[Taken]) {
     let mut world = core.world();
     for (intake, taken) in intakes.iter().zip(taken) {
         if let (Intake::Submission { room, epoch, row }, Taken::Recorded) = (intake, taken)

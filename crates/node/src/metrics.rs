@@ -37,15 +37,26 @@ impl Text {
     }
 }
 
-/// The metrics of a server, as far as it has come.
-pub(crate) fn render(process: &Process<'_>) -> String {
+/// The metrics of any process.
+fn common(ready: bool, certificate_expires: Option<u64>) -> Text {
     let mut text = Text::default();
     text.family("build_info", "gauge", "1; the label says which release runs.");
     text.sample("build_info", &format!("{{version=\"{}\"}}", operator::VERSION), 1);
-    text.gauge("ready", "1 if the server can do its work.", u8::from(process.ready));
-    if let Some(at) = process.certificate_expires {
+    text.gauge("ready", "1 if the server can do its work.", u8::from(ready));
+    if let Some(at) = certificate_expires {
         text.gauge("certificate_expires", "When the HTTPS certificate expires, in seconds since 1970.", at);
     }
+    text
+}
+
+/// The metrics of an intake process.
+pub(crate) fn render_intake(ready: bool, certificate_expires: Option<u64>) -> String {
+    common(ready, certificate_expires).0
+}
+
+/// The metrics of a server, as far as it has come.
+pub(crate) fn render(process: &Process<'_>) -> String {
+    let mut text = common(process.ready, process.certificate_expires);
     if let Some((free, total)) = operator::disk_space(&process.config.data) {
         text.gauge("disk_free_bytes", "Bytes left on the disk, in whole mebibytes.", free / GRAIN * GRAIN);
         text.gauge("disk_bytes", "Bytes of the disk.", total);

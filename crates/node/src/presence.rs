@@ -154,6 +154,11 @@ impl Presence {
         }
     }
 
+    /// Whether somebody has said that it is there, and may be still.
+    pub fn knows(&self, room: &RoomId, key: &VerifyingKey) -> bool {
+        self.rooms.get(room).is_some_and(|visits| visits.by_key.contains_key(key))
+    }
+
     /// How many are there, give or take those whose time was over within the last second.
     pub fn count(&mut self, room: &RoomId, now: u64) -> u32 {
         let Some(visits) = self.rooms.get_mut(room) else { return 0 };

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use ostrakon_broadcast::Engine;
+use ostrakon_broadcast::engine::Rejected;
+use ostrakon_broadcast::{Engine, EpochContext};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::{Party, SessionId};
 
@@ -32,4 +33,20 @@ pub trait EngineProvider: Send + Sync + 'static {
     /// # Errors
     /// A description if `secret` is not what a set-up yielded.
     fn engine(&self, party: Party, secret: &[u8]) -> Result<Arc<dyn Engine>, String>;
+
+    /// What [`ostrakon_broadcast::Batch::check`] says of a submission, without a batch: for intake processes, which hold none.
+    ///
+    /// # Errors
+    /// Why it is refused; always, unless the engine can tell without a batch.
+    fn check(
+        &self,
+        session: &SessionId,
+        context: &EpochContext,
+        slot: u32,
+        owner: &VerifyingKey,
+        submission: &[u8],
+    ) -> Result<(), Rejected> {
+        let _ = (session, context, slot, owner, submission);
+        Err(Rejected("submissions of this engine are taken in by the engine process only"))
+    }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use ostrakon_broadcast::client::{PRESENCE_SECONDS, presence_digest};
 use ostrakon_broadcast::engine::Rejected;
 use ostrakon_broadcast::envelope::{self, IssueName, Issued};
-use ostrakon_broadcast::room::RoomId;
+use ostrakon_broadcast::room::{RoomDescriptor, RoomId, Servers};
 use ostrakon_broadcast::{Archive, Batch, Entry, EpochContext, SignedEntry};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_net::Reach;
@@ -21,7 +21,9 @@ use crate::announcement::Body;
 use crate::config::SERVERS;
 use crate::core::Core;
 use crate::creation::Creator;
+use crate::disk::Disk;
 use crate::evidence::FaultFile;
+use crate::intake;
 use crate::interface::{
     Accepted, BoardPage, CollectPhase, EpochStatus, FaultInfo, Issue, IssueRequest, MixingStatus, NewRoom, PeerStatus,
     Presence, PresenceAnswer, RoomInfo, RoomState, ServerInfo, ServersInfo, ServiceError, Status, SubmissionRequest,
@@ -39,7 +41,7 @@ const READ_ENTRIES: u32 = 16;
 /// How long to wait for the other servers to take notice of what an operator does, before answering all the same.
 pub(crate) const NOTICE: Duration = Duration::from_secs(10);
 /// Bytes that a submission may have beyond the row.
-const SUBMISSION_OVERHEAD: usize = 1024;
+pub(crate) const SUBMISSION_OVERHEAD: usize = 1024;
 
 pub(crate) fn no_room() -> ServiceError {
     ServiceError::NotFound("there is no such room here; if it was just created, try again in a moment".into())
@@ -91,6 +93,15 @@ impl Core {
 
     pub(crate) fn room(&self, id: RoomId) -> Result<RoomInfo, ServiceError> {
         self.room_info(&id)
+    }
+
+    /// The names of the servers that cannot be reached.
+    pub(crate) fn missing(&self) -> Vec<String> {
+        let name = |id: &ostrakon_party::PartyId| {
+            self.config.servers.get(id.index()).map_or(id.to_string(), |server| server.name.clone())
+        };
+        let states = self.mesh.peer_states();
+        states.iter().filter(|(_, state)| state.reach == Reach::No).map(|(id, _)| name(id)).collect()
     }
 
     pub(crate) async fn create_room(
@@ -158,14 +169,7 @@ impl Core {
         }
         let bound = Bound { all: capacity, of_origin: self.config.limits.share(capacity) };
         let visitor = Visitor { key: presence.key, origin };
-        self.presence.lock().expect("no panic while held").note(id, visitor, now, bound).map_err(|full| {
-            ServiceError::Busy(match full {
-                Full::Room => "the room has as many participants as slots; try another server, or later".into(),
-                Full::Share => {
-                    "too many participants of this address are in the room; try another server, or later".into()
-                }
-            })
-        })?;
+        self.presence.lock().expect("no panic while held").note(id, visitor, now, bound).map_err(full)?;
         Ok(PresenceAnswer { home: true })
     }
 
@@ -176,7 +180,7 @@ impl Core {
         self.status_now(&id)
     }
 
-    fn status_now(&self, id: &RoomId) -> Result<Status, ServiceError> {
+    pub(crate) fn status_now(&self, id: &RoomId) -> Result<Status, ServiceError> {
         let now = self.platform.now_ms();
         let own = self.presence.lock().expect("no panic while held").count(id, now);
         let world = self.world();
@@ -238,14 +242,15 @@ impl Core {
             ));
         }
         let mark = Intake::Issue { room: id.0, epoch, slot, key };
-        match self.take_in(mark).await? {
+        match intake::take_in(&self.intake, mark).await? {
             Taken::Recorded => {}
             Taken::Different | Taken::TooLate => return Err(epoch_over(epoch)),
         }
         let issue = with(&material, |batch| batch.issue(slot)).ok_or_else(|| epoch_over(epoch))?;
         let issued = Issued { context, slot, issue };
-        let (randomness, sign) = (self.platform.random(), |digest: &_| self.party.sign(digest));
-        Ok(Issue { issue: envelope::close(&self.servers, &name, &key, &exchange, &issued, randomness, sign) })
+        let offer = envelope::offer(&self.servers, &name, &key, issued, |digest| self.party.sign(digest));
+        let randomness = self.platform.random();
+        Ok(Issue { issue: envelope::close(&self.servers, &name, &key, &exchange, &offer, randomness) })
     }
 
     pub(crate) async fn submit(
@@ -265,7 +270,7 @@ impl Core {
         let checked = checked.ok_or_else(|| epoch_over(epoch))?;
         checked.map_err(|Rejected(reason)| ServiceError::Refused(reason.into()))?;
         let row = SubmissionRow { slot, key, body };
-        match self.take_in(Intake::Submission { room: id.0, epoch, row }).await? {
+        match intake::take_in(&self.intake, Intake::Submission { room: id.0, epoch, row }).await? {
             Taken::Recorded => Ok(Accepted { accepted: true }),
             Taken::Different => Err(ServiceError::Conflict("the slot has another submission already".into())),
             Taken::TooLate => Err(epoch_over(epoch)),
@@ -281,20 +286,7 @@ impl Core {
 
     pub(crate) async fn board(&self, id: RoomId, from: u64, wait: Duration) -> Result<BoardPage, ServiceError> {
         self.board_reaches(id, from, wait).await?;
-        let mut entries: Vec<SignedEntry> = Vec::new();
-        let mut bytes = 0;
-        while bytes < PAGE_BYTES && entries.len() < PAGE_ENTRIES as usize {
-            let next = from.saturating_add(entries.len() as u64);
-            let rows = self.store.entries(&id.0, next, READ_ENTRIES).await.map_err(internal)?;
-            if rows.is_empty() {
-                break;
-            }
-            bytes += rows.iter().map(|row| row.body.len()).sum::<usize>();
-            for row in rows {
-                entries.push(entry(row)?);
-            }
-        }
-        Ok(BoardPage { entries })
+        read_board(&self.store, &id, from).await
     }
 
     pub(crate) async fn archive(&self, id: RoomId) -> Result<String, ServiceError> {
@@ -302,19 +294,7 @@ impl Core {
             let world = self.world();
             world.rooms.get(&id).ok_or_else(no_room)?.descriptor.clone()
         };
-        let mut entries = Vec::new();
-        loop {
-            let rows = self.store.entries(&id.0, entries.len() as u64, READ_ENTRIES).await.map_err(internal)?;
-            if rows.is_empty() {
-                break;
-            }
-            for row in rows {
-                entries.push(entry(row)?);
-            }
-        }
-        let none = ostrakon_crypto::Digest([0; 32]);
-        let head = entries.last().map_or(none, |last: &SignedEntry| last.entry.digest(&self.servers));
-        Ok(Archive { servers: self.servers.clone(), room, entries, head }.to_text())
+        read_archive(&self.store, &self.servers, room).await
     }
 
     pub(crate) async fn fault_files(&self) -> Result<Vec<FaultFile>, ServiceError> {
@@ -344,7 +324,55 @@ fn with<T>(material: &Material, work: impl FnOnce(&dyn Batch) -> T) -> Option<T>
     material.as_deref().map(work)
 }
 
-fn epoch_over(epoch: u64) -> ServiceError {
+/// A page of a room's board, from entry `from` on.
+pub(crate) async fn read_board(store: &Disk, id: &RoomId, from: u64) -> Result<BoardPage, ServiceError> {
+    let mut entries: Vec<SignedEntry> = Vec::new();
+    let mut bytes = 0;
+    while bytes < PAGE_BYTES && entries.len() < PAGE_ENTRIES as usize {
+        let next = from.saturating_add(entries.len() as u64);
+        let rows = store.entries(&id.0, next, READ_ENTRIES).await.map_err(internal)?;
+        if rows.is_empty() {
+            break;
+        }
+        bytes += rows.iter().map(|row| row.body.len()).sum::<usize>();
+        for row in rows {
+            entries.push(entry(row)?);
+        }
+    }
+    Ok(BoardPage { entries })
+}
+
+/// A room's whole board.
+pub(crate) async fn read_archive(
+    store: &Disk,
+    servers: &Servers,
+    room: RoomDescriptor,
+) -> Result<String, ServiceError> {
+    let id = room.id();
+    let mut entries = Vec::new();
+    loop {
+        let rows = store.entries(&id.0, entries.len() as u64, READ_ENTRIES).await.map_err(internal)?;
+        if rows.is_empty() {
+            break;
+        }
+        for row in rows {
+            entries.push(entry(row)?);
+        }
+    }
+    let none = ostrakon_crypto::Digest([0; 32]);
+    let head = entries.last().map_or(none, |last: &SignedEntry| last.entry.digest(servers));
+    Ok(Archive { servers: servers.clone(), room, entries, head }.to_text())
+}
+
+/// Why somebody is not counted as present.
+pub(crate) fn full(full: Full) -> ServiceError {
+    ServiceError::Busy(match full {
+        Full::Room => "the room has as many participants as slots; try another server, or later".into(),
+        Full::Share => "too many participants of this address are in the room; try another server, or later".into(),
+    })
+}
+
+pub(crate) fn epoch_over(epoch: u64) -> ServiceError {
     ServiceError::Conflict(format!("epoch {epoch} is closed; take part in the next one"))
 }
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use ostrakon_broadcast::Engine;
-use ostrakon_broadcast::ruffle::server::RuffleEngine;
+use ostrakon_broadcast::engine::Rejected;
+use ostrakon_broadcast::ruffle::server::{RuffleEngine, check_submission};
+use ostrakon_broadcast::{Engine, EpochContext};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::{Party, SessionId};
 use ostrakon_replicated::setup::{self, SharedKeys};
@@ -34,5 +35,16 @@ impl EngineProvider for RuffleProvider {
             return Err("the servers' shared keys are of another session".into());
         }
         Ok(Arc::new(RuffleEngine::new(party, keys)))
+    }
+
+    fn check(
+        &self,
+        session: &SessionId,
+        context: &EpochContext,
+        slot: u32,
+        owner: &VerifyingKey,
+        submission: &[u8],
+    ) -> Result<(), Rejected> {
+        check_submission(session, context, slot, owner, submission)
     }
 }

@@ -22,8 +22,9 @@ use crate::creation::Creator;
 use crate::disk::Disk;
 use crate::interface::{Readiness, ServiceError};
 use crate::platform::{Links, Platform};
+use crate::process::Role;
 use crate::provider::EngineProvider;
-use crate::{audit, conductor, erasure, intake, metrics, operator, recovery, setup, stock};
+use crate::{audit, conductor, erasure, intake, metrics, operator, recovery, setup, sharing, stock};
 
 /// Why a server cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -181,7 +182,9 @@ impl Server {
         });
         let platform = Arc::clone(&self.platform);
         core.spawn(setup::help(early, self.store.clone(), platform, provider, result.session, repeat));
-        core.spawn(intake::run(Arc::clone(&core), arriving));
+        let noting = Arc::clone(&core);
+        let note = move |intakes: &[_], taken: &[_]| intake::note(&noting, intakes, taken);
+        core.spawn(intake::run(self.store.clone(), arriving, note));
         core.spawn(stock::run(Arc::clone(&core), planned));
         recovery::take_up(&core).await.map_err(describe)?;
         for author in core.party.peers() {
@@ -190,6 +193,9 @@ impl Server {
         core.spawn(conductor::run(Arc::clone(&core)));
         core.spawn(operator::sample(Arc::clone(&core)));
         core.spawn(erasure::run(Arc::clone(&core)));
+        if self.config.process.role == Role::Engine {
+            core.spawn(sharing::run(Arc::clone(&core)));
+        }
         tracing::info!(party = %id, "the server is at work");
         // This is the only place where it is set.
         drop(self.core.set(core));

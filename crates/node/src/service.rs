@@ -20,15 +20,16 @@ use crate::interface::{
 };
 use crate::operator::{self, Overview};
 use crate::platform::{Platform, System};
+use crate::process::Process;
 use crate::provider::EngineProvider;
-use crate::server::{self, Server, StartError};
+use crate::server::StartError;
 
 /// The longest that [`Service::status`] and [`Service::board`] wait.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(25);
 
 /// A handle to a running server. Clones share it.
 #[derive(Clone)]
-pub struct Service(Arc<Server>);
+pub struct Service(Arc<Process>);
 
 impl Service {
     /// Starts a server and returns at once: it answers from now on, with [`ServiceError::Unavailable`] until it has set up
@@ -61,7 +62,7 @@ impl Service {
         config: Config,
         provider: Arc<dyn EngineProvider>,
     ) -> Result<Self, StartError> {
-        Ok(Self(server::start(config, provider, platform).await?))
+        Ok(Self(Arc::new(Process::start(config, provider, platform).await?)))
     }
 
     /// Stops the server: closes its links and its disk. Requests that are under way fail.
@@ -77,6 +78,11 @@ impl Service {
     /// Fault injection for tests and drills: while blocked, there is no direct connection with the peer.
     pub fn set_blocked(&self, peer: PartyId, blocked: bool) {
         self.0.set_blocked(peer, blocked);
+    }
+
+    /// What to answer to administrators, if this process does not serve them.
+    pub fn elsewhere(&self) -> Option<ServiceError> {
+        self.0.front().map(|front| front.elsewhere())
     }
 
     /// Whether `token` is the administrator's. Takes the same time for every wrong token.
@@ -106,7 +112,7 @@ impl Service {
 
     /// As whom the bearer of this token, or of none, creates rooms here; `None` if it may not.
     pub fn creator(&self, token: Option<&str>, origin: Option<u64>) -> Option<Creator> {
-        self.0.creator(token, origin)
+        self.0.server().ok()?.creator(token, origin)
     }
 
     /// The servers of the deployment.
@@ -114,6 +120,9 @@ impl Service {
     /// # Errors
     /// [`ServiceError::Unavailable`] until the servers have set up their session.
     pub async fn servers(&self) -> Result<ServersInfo, ServiceError> {
+        if let Some(front) = self.0.front() {
+            return front.servers_info();
+        }
         Ok(self.0.core()?.servers_info())
     }
 
@@ -156,6 +165,9 @@ impl Service {
     /// # Errors
     /// `NotFound`, `Unavailable`.
     pub async fn actions_reach(&self, room: RoomId, from: u64, wait: Duration) -> Result<(), ServiceError> {
+        if let Some(front) = self.0.front() {
+            return front.actions_reach(room, from, wait.min(LONGEST_WAIT)).await;
+        }
         self.0.core()?.actions_reach(room, from, wait.min(LONGEST_WAIT)).await
     }
 
@@ -164,6 +176,9 @@ impl Service {
     /// # Errors
     /// `NotFound`, `Unavailable`.
     pub async fn actions(&self, room: RoomId, from: u64) -> Result<ActionsPage, ServiceError> {
+        if let Some(front) = self.0.front() {
+            return front.actions(room, from).await;
+        }
         self.0.core()?.actions(room, from).await
     }
 
@@ -180,6 +195,9 @@ impl Service {
     /// # Errors
     /// `Unavailable`.
     pub async fn rooms(&self) -> Result<Vec<RoomInfo>, ServiceError> {
+        if let Some(front) = self.0.front() {
+            return Ok(front.rooms());
+        }
         Ok(self.0.core()?.rooms())
     }
 
@@ -188,6 +206,9 @@ impl Service {
     /// # Errors
     /// `NotFound`, `Unavailable`.
     pub async fn room(&self, room: RoomId) -> Result<RoomInfo, ServiceError> {
+        if let Some(front) = self.0.front() {
+            return front.room(&room);
+        }
         self.0.core()?.room(room)
     }
 
@@ -210,11 +231,17 @@ impl Service {
         presence: Presence,
         origin: Option<u64>,
     ) -> Result<PresenceAnswer, ServiceError> {
+        if let Some(front) = self.0.front() {
+            return front.presence(room, &presence, origin).await;
+        }
         self.0.core()?.presence(room, &presence, origin)
     }
 
     /// How many slots a room has, and how many seconds an epoch; `None` if there is no such room here.
     pub fn room_size(&self, room: &RoomId) -> Option<(u32, u32)> {
+        if let Some(front) = self.0.front() {
+            return front.room(room).ok().map(|info| (info.descriptor.capacity, info.descriptor.seconds));
+        }
         self.0.core().ok()?.room_size(room)
     }
 
@@ -223,6 +250,9 @@ impl Service {
     /// # Errors
     /// `NotFound`, `Unavailable`.
     pub async fn status(&self, room: RoomId, after: u64, wait: Duration) -> Result<Status, ServiceError> {
+        if let Some(front) = self.0.front() {
+            return front.status(room, after, wait.min(LONGEST_WAIT)).await;
+        }
         self.0.core()?.status(room, after, wait.min(LONGEST_WAIT)).await
     }
 
@@ -231,6 +261,9 @@ impl Service {
     /// # Errors
     /// `NotFound` if the key has no slot yet; `Conflict` if the epoch is closed; `Forbidden` for a wrong signature.
     pub async fn issue(&self, room: RoomId, epoch: u64, request: IssueRequest) -> Result<Issue, ServiceError> {
+        if let Some(front) = self.0.front() {
+            return front.issue(room, epoch, request).await;
+        }
         self.0.core()?.issue(room, epoch, request).await
     }
 
@@ -240,6 +273,9 @@ impl Service {
     /// `NotFound` if the key does not own the slot; `Conflict` if the epoch is closed or holds another submission for the
     /// slot; `Refused` if the engine does; `TooLarge`.
     pub async fn submit(&self, room: RoomId, epoch: u64, request: SubmissionRequest) -> Result<Accepted, ServiceError> {
+        if let Some(front) = self.0.front() {
+            return front.submit(room, epoch, request).await;
+        }
         self.0.core()?.submit(room, epoch, request).await
     }
 
@@ -248,6 +284,9 @@ impl Service {
     /// # Errors
     /// `NotFound`, `Unavailable`.
     pub async fn board_reaches(&self, room: RoomId, from: u64, wait: Duration) -> Result<(), ServiceError> {
+        if let Some(front) = self.0.front() {
+            return front.board_reaches(room, from, wait.min(LONGEST_WAIT)).await;
+        }
         self.0.core()?.board_reaches(room, from, wait.min(LONGEST_WAIT)).await
     }
 
@@ -256,6 +295,9 @@ impl Service {
     /// # Errors
     /// `NotFound`, `Unavailable`.
     pub async fn board(&self, room: RoomId, from: u64, wait: Duration) -> Result<BoardPage, ServiceError> {
+        if let Some(front) = self.0.front() {
+            return front.board(room, from, wait.min(LONGEST_WAIT)).await;
+        }
         self.0.core()?.board(room, from, wait.min(LONGEST_WAIT)).await
     }
 
@@ -264,6 +306,9 @@ impl Service {
     /// # Errors
     /// `NotFound`, `Unavailable`.
     pub async fn archive(&self, room: RoomId) -> Result<String, ServiceError> {
+        if let Some(front) = self.0.front() {
+            return front.archive(room).await;
+        }
         self.0.core()?.archive(room).await
     }
 
@@ -289,17 +334,22 @@ impl Service {
     /// # Errors
     /// `Internal` if the disk does not work.
     pub async fn audit(&self, before: Option<u64>, count: u32) -> Result<Vec<AuditInfo>, ServiceError> {
-        self.0.audit(before, count).await
+        self.0.server()?.audit(before, count).await
     }
 
     /// Puts on record what an operator did. Never what a participant does.
     pub async fn note(&self, action: &str, detail: &str) {
-        self.0.note("operator", action, detail).await;
+        if let Ok(server) = self.0.server() {
+            server.note("operator", action, detail).await;
+        }
     }
 
     /// The server at a glance, also before it has found the others. For administrators.
-    pub async fn overview(&self) -> Overview {
-        operator::overview(self.0.process()).await
+    ///
+    /// # Errors
+    /// `Elsewhere` from an intake process.
+    pub async fn overview(&self) -> Result<Overview, ServiceError> {
+        Ok(operator::overview(self.0.server()?.process()).await)
     }
 
     /// Whether the server can do its work, and whom it misses.

@@ -174,12 +174,7 @@ async fn open_postgres(url: &str) -> Result<Pools, Error> {
         })
         .connect_with(options.clone())
         .await?;
-    let many = |count| AnyPoolOptions::new().max_connections(count).acquire_timeout(BUSY);
-    let intake = many(INTAKES)
-        .after_connect(|connection, _| Box::pin(make_durable(connection)))
-        .connect_with(options.clone())
-        .await?;
-    let readers = many(READERS).connect_with(options).await?;
+    let (intake, readers) = shared_pools(options).await?;
     Ok(Pools { kind: Kind::Postgres, writer, intake, readers, superseded })
 }
 
@@ -201,6 +196,50 @@ async fn begin_generation(options: &AnyConnectOptions) -> Result<i64, Error> {
     let generation = sqlx::query_scalar(update).fetch_one(&mut connection).await?;
     connection.close().await?;
     Ok(generation)
+}
+
+/// Connects to the database beside the engine: nothing is migrated, and nothing of the engine's can be written.
+pub(crate) async fn join(database: &Database) -> Result<Pools, Error> {
+    sqlx::any::install_default_drivers();
+    let Database::Postgres(url) = database else {
+        return Err(Error::Unsuitable("only PostgreSQL serves several processes: give the store a `postgres://` URL"));
+    };
+    let options = AnyConnectOptions::from_str(url)?;
+    let mut connection = options.connect().await?;
+    check_postgres(&mut connection).await?;
+    check_version(&mut connection).await?;
+    connection.close().await?;
+    let (intake, readers) = shared_pools(options).await?;
+    let writer = AnyPoolOptions::new().connect_lazy_with(AnyConnectOptions::from_str(url)?);
+    // What the engine alone may do is refused from the start.
+    let superseded = Arc::new(AtomicBool::new(true));
+    Ok(Pools { kind: Kind::Postgres, writer, intake, readers, superseded })
+}
+
+/// Whether the schema is that of this program.
+async fn check_version(connection: &mut AnyConnection) -> Result<(), Error> {
+    let older = Error::Unsuitable("its schema is not that of this version: start the engine of this version first");
+    let newest = POSTGRES.iter().map(|migration| migration.version).max().unwrap_or(0);
+    let query = sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations");
+    match query.fetch_one(connection).await {
+        Ok(Some(version)) if version == newest => Ok(()),
+        Ok(Some(version)) if version > newest => {
+            Err(Error::NewerSchema { database: "the PostgreSQL database".into(), version })
+        }
+        // No engine has ever been here, and the table does not exist.
+        Ok(_) | Err(sqlx::Error::Database(_)) => Err(older),
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// Connections for submissions, and for reading.
+async fn shared_pools(options: AnyConnectOptions) -> Result<(AnyPool, AnyPool), Error> {
+    let many = |count| AnyPoolOptions::new().max_connections(count).acquire_timeout(BUSY);
+    let intake = many(INTAKES)
+        .after_connect(|connection, _| Box::pin(make_durable(connection)))
+        .connect_with(options.clone())
+        .await?;
+    Ok((intake, many(READERS).connect_with(options).await?))
 }
 
 async fn check_postgres(connection: &mut AnyConnection) -> Result<(), Error> {

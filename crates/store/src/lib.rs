@@ -28,6 +28,7 @@ mod hosting;
 mod journal;
 mod rooms;
 mod secrets;
+mod sharing;
 mod submissions;
 mod transaction;
 
@@ -41,6 +42,7 @@ pub use epochs::{AssignmentRow, EpochRow, EpochState};
 pub use error::Error;
 pub use faults::FaultRow;
 pub use rooms::RoomRow;
+pub use sharing::{Offer, Seen, View};
 pub use submissions::{Intake, SubmissionRow, Taken};
 
 use std::fs::File;
@@ -80,6 +82,17 @@ impl Store {
         let store = Self { pools, directory: directory.into(), lost: Arc::default(), lock };
         store.delete_unnamed_stock().await?;
         Ok(store)
+    }
+
+    /// Joins a PostgreSQL database as an intake process, beside the engine that owns it. Whatever writes the engine's tables
+    /// fails; what [`Store::take_in`] and [`Store::note_presence`] write, and everything that is read, is the engine's.
+    ///
+    /// # Errors
+    /// [`Error::Unsuitable`] if the database is not PostgreSQL, or no engine of this version has opened it yet;
+    /// [`Error::NewerSchema`]; the database's.
+    pub async fn join(database: &Database) -> Result<Self, Error> {
+        let pools = Arc::new(database::join(database).await?);
+        Ok(Self { pools, directory: Path::new("").into(), lost: Arc::default(), lock: Arc::default() })
     }
 
     /// Where the store is.

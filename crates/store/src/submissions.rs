@@ -88,7 +88,7 @@ impl Store {
     }
 
     async fn try_take_in(&self, many: &[Intake]) -> Result<Vec<Taken>, Error> {
-        let mut transaction = self.begin_on(&self.pools.intake, "take in").await?;
+        let mut transaction = self.begin_intake("take in").await?;
         transaction.join_intake().await?;
         let mut results = Vec::with_capacity(many.len());
         for some in many.chunks(AT_ONCE) {
@@ -144,7 +144,7 @@ async fn take_in_some(connection: &mut AnyConnection, some: &[Intake]) -> Result
 }
 
 /// `($1, $2), ($3, $4)`, and so on; each row begins with its place if `numbered`.
-fn values(rows: usize, columns: usize, numbered: bool) -> String {
+pub(crate) fn values(rows: usize, columns: usize, numbered: bool) -> String {
     let mut text = String::new();
     for row in 0..rows {
         text.push_str(if row == 0 { "(" } else { ", (" });

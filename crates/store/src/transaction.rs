@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use sqlx::{Any, AnyConnection, AnyPool, Transaction};
+use sqlx::{Any, AnyConnection, Transaction};
 
 use crate::database::Kind;
 use crate::{Error, Store};
@@ -22,6 +22,15 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The advisory lock between taking in and sealing. Locks are per database.
 const INTAKE_LOCK: i64 = 0x6f73_7472_696e_7461;
+
+/// Who writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// The one engine process.
+    Engine,
+    /// Whoever takes in.
+    Intake,
+}
 
 /// A transaction under way. Without [`Write::commit`] nothing has happened.
 pub(crate) struct Write<'store> {
@@ -48,21 +57,29 @@ impl Store {
     /// transaction that first reads could find it taken when it comes to write), and on PostgreSQL it is where a lost
     /// connection is replaced.
     pub(crate) async fn begin(&self, name: &'static str) -> Result<Write<'_>, Error> {
-        self.begin_on(&self.pools.writer, name).await
+        self.begin_on(Side::Engine, name).await
     }
 
-    /// Begins a transaction on one of the pools that write.
-    pub(crate) async fn begin_on(&self, pool: &AnyPool, name: &'static str) -> Result<Write<'_>, Error> {
+    /// Begins a transaction of what participants hand in.
+    pub(crate) async fn begin_intake(&self, name: &'static str) -> Result<Write<'_>, Error> {
+        self.begin_on(Side::Intake, name).await
+    }
+
+    async fn begin_on(&self, side: Side, name: &'static str) -> Result<Write<'_>, Error> {
         let statement = match self.pools.kind {
             Kind::Sqlite => "BEGIN IMMEDIATE",
             Kind::Postgres => "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
         };
+        let pool = match side {
+            Side::Engine => &self.pools.writer,
+            Side::Intake => &self.pools.intake,
+        };
         let mut tries = 1;
         loop {
-            if self.lost.load(Ordering::Relaxed) {
+            if side == Side::Engine && self.lost.load(Ordering::Relaxed) {
                 return Err(Error::Unknown);
             }
-            if self.pools.superseded.load(Ordering::Relaxed) {
+            if side == Side::Engine && self.pools.superseded.load(Ordering::Relaxed) {
                 return Err(Error::Superseded);
             }
             match pool.begin_with(statement).await.map_err(Error::from) {

@@ -148,7 +148,7 @@ impl Batch for RuffleBatch {
         owner: &VerifyingKey,
         submission: &[u8],
     ) -> Result<(), Rejected> {
-        read_submission(&self.party.roster.session, context, slot, owner, submission).map(|_| ())
+        check_submission(&self.party.roster.session, context, slot, owner, submission)
     }
 
     fn mix(
@@ -191,18 +191,22 @@ fn trusted_randomness(stock: &Stock, pairs: [Pair; 2]) -> [u8; 32] {
     *Secret::new(*a).derive("ostrakon/v1/ruffle/trusted randomness", &[b]).expose()
 }
 
-fn read_submission(
+/// Whether a submission is acceptable as far as one server can tell. It takes no secret, and no batch.
+///
+/// # Errors
+/// Why it is not.
+pub fn check_submission(
     session: &SessionId,
     context: &EpochContext,
     slot: u32,
     owner: &VerifyingKey,
     body: &[u8],
-) -> Result<Submission, Rejected> {
+) -> Result<(), Rejected> {
     let submission = decode_submission(context, body)?;
     if !verify_submission(&context_digest(session, context), slot, owner, &submission) {
         return Err(Rejected("the submission is not signed by the owner of this slot for this epoch"));
     }
-    Ok(submission)
+    Ok(())
 }
 
 fn decode_submission(context: &EpochContext, body: &[u8]) -> Result<Submission, Rejected> {

@@ -11,7 +11,7 @@ use ostrakon_broadcast::ruffle::client::RuffleClient;
 use ostrakon_broadcast::{Archive, ClientEngine, Content, EpochContext, RowFormat};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_net::Timing;
-use ostrakon_node::config::{ServerConfig, StockTargets};
+use ostrakon_node::config::{ProcessSettings, Role, ServerConfig, StockTargets};
 use ostrakon_node::interface::{CollectPhase, IssueRequest, NewRoom, Presence, Status, SubmissionRequest};
 use ostrakon_node::{Config, EngineProvider, RuffleProvider, Service, ServiceError};
 use ostrakon_party::{PartyId, SessionId};
@@ -114,6 +114,38 @@ impl Deployment {
     async fn start_with(providers: Vec<Arc<dyn EngineProvider>>, client: Client) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let configs = configs(directory.path());
+        Self::start_in(directory, configs, providers, client).await
+    }
+
+    /// Three servers with the Ruffle engine, each in a database of its own, the first of them shared with intake processes.
+    pub async fn start_shared(databases: [String; 3]) -> Self {
+        let provider: Arc<dyn EngineProvider> = Arc::new(RuffleProvider);
+        let directory = tempfile::tempdir().unwrap();
+        let mut configs = configs(directory.path());
+        for (config, url) in configs.iter_mut().zip(databases) {
+            config.store.url = Some(url);
+        }
+        configs[0].process.role = Role::Engine;
+        Self::start_in(directory, configs, vec![provider; 3], ruffle_client).await
+    }
+
+    /// An intake process beside the first server.
+    pub async fn intake(&self) -> Service {
+        let mut config = self.configs[0].clone();
+        config.process = ProcessSettings { role: Role::Intake, engine: Some("http://engine.example".into()) };
+        // It needs none of these.
+        config.identity_file = "nowhere".into();
+        config.admin_token_file = "nowhere".into();
+        config.data = "nowhere".into();
+        start(&config, &self.providers[0]).await
+    }
+
+    async fn start_in(
+        directory: tempfile::TempDir,
+        configs: Vec<Config>,
+        providers: Vec<Arc<dyn EngineProvider>>,
+        client: Client,
+    ) -> Self {
         let mut servers = Vec::new();
         for (config, provider) in configs.iter().zip(&providers) {
             servers.push(start(config, provider).await);

@@ -6,6 +6,7 @@ mod deployment;
 mod engine;
 mod malice;
 mod operator;
+mod roles;
 mod ruffle;
 mod scene;
 mod setup;

@@ -51,7 +51,7 @@ async fn an_operator_sees_peers_epochs_and_stock_and_the_metrics_parse() {
     let service = &deployment.servers[0];
     let measured = async {
         loop {
-            let overview = service.overview().await;
+            let overview = service.overview().await.expect("it is no intake process");
             let known = |peer: &ostrakon_node::operator::PeerView| peer.clock_ahead_ms.is_some();
             let told = overview.peers[0].certificate_expires.is_some();
             if overview.peers.iter().all(known) && told && overview.epochs.len() == 2 {

@@ -8,6 +8,7 @@ mod opening;
 mod place;
 mod postgres;
 mod proxy;
+mod sharing;
 mod sqlite;
 mod stock;
 

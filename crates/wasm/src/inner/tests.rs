@@ -131,7 +131,8 @@ fn sent(device: &SigningKey, signer: usize, party: u8, number: u64, batch: u64) 
     let context = EpochContext { epoch, batch, shape: Shape::of(&room), mode: room.mode, minimum: room.minimum };
     let issued = Issued { context, slot: 4, issue: vec![party] };
     let sign = |digest: &Digest| keys()[signer].sign(digest);
-    envelope::close(&servers, &name, &device.verifying_key(), &exchange, &issued, [5; 32], sign)
+    let offer = envelope::offer(&servers, &name, &device.verifying_key(), issued, sign);
+    envelope::close(&servers, &name, &device.verifying_key(), &exchange, &offer, [5; 32])
 }
 
 fn no_issues() -> Issues {

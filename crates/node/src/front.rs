@@ -1,0 +1,380 @@
+//! An intake process: it serves participants from the database that an engine process shares with it, and has no key.
+//!
+//! It checks what participants send as the engine does, writes down who is there and what is handed in, and closes for a
+//! slot's owner what the engine has signed for it. Nothing in its memory matters: it can be killed at any moment, and
+//! others beside it go on. What must be announced to the other servers it leaves to the engine.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use ostrakon_broadcast::client::{PRESENCE_SECONDS, presence_digest};
+use ostrakon_broadcast::engine::Rejected;
+use ostrakon_broadcast::envelope::{self, IssueName};
+use ostrakon_broadcast::hosting::HostLog;
+use ostrakon_broadcast::room::{Admission, RoomId, Servers};
+use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_party::SessionId;
+use ostrakon_store::{Intake, Seen, SubmissionRow, Taken};
+use tokio::sync::{mpsc, watch};
+
+use crate::config::Config;
+use crate::disk::Disk;
+use crate::hosting::read_actions;
+use crate::intake::{self, Pending};
+use crate::interface::{
+    Accepted, ActionsPage, BoardPage, CollectPhase, Issue, IssueRequest, Presence, PresenceAnswer, Readiness, RoomInfo,
+    RoomState, ServersInfo, ServiceError, Status, SubmissionRequest,
+};
+use crate::platform::Platform;
+use crate::presence::{self, Bound, Full, Visitor};
+use crate::provider::EngineProvider;
+use crate::requests::{SUBMISSION_OVERHEAD, epoch_over, full, internal, no_room, read_archive, read_board};
+use crate::server::StartError;
+use crate::sharing::{ALIVE, ALIVE_MS, Alive, RoomView};
+
+/// How often the engine's views are read.
+const LOOK: Duration = Duration::from_millis(100);
+/// After so many milliseconds without a sign of life the engine is missed.
+const MISSED_MS: u64 = 10 * ALIVE_MS;
+
+/// An intake process.
+pub(crate) struct Front {
+    config: Arc<Config>,
+    platform: Arc<dyn Platform>,
+    provider: Arc<dyn EngineProvider>,
+    store: Disk,
+    shown: Mutex<Shown>,
+    /// Grows with every view that is read.
+    changed: watch::Sender<u64>,
+    /// The host logs of rooms for members, as far as read.
+    logs: tokio::sync::Mutex<BTreeMap<RoomId, HostLog>>,
+    /// Who said here that it is there.
+    presence: Mutex<presence::Presence>,
+    intake: mpsc::Sender<Pending>,
+    certificate_expires: AtomicU64,
+    stop: watch::Sender<bool>,
+}
+
+/// What the engine has shown.
+#[derive(Default)]
+struct Shown {
+    /// The highest number read.
+    number: u64,
+    rooms: BTreeMap<RoomId, (RoomView, u64)>,
+    alive: Option<(Alive, u64)>,
+}
+
+/// Starts an intake process.
+pub(crate) async fn start(
+    config: Config,
+    provider: Arc<dyn EngineProvider>,
+    platform: Arc<dyn Platform>,
+) -> Result<Arc<Front>, StartError> {
+    let store = Disk::join(&config.database()?, Arc::clone(&platform)).await?;
+    let (intake, arriving) = mpsc::channel(intake::WAITING);
+    let front = Arc::new(Front {
+        config: Arc::new(config),
+        platform: Arc::clone(&platform),
+        provider,
+        store: store.clone(),
+        shown: Mutex::default(),
+        changed: watch::Sender::new(0),
+        logs: tokio::sync::Mutex::default(),
+        presence: Mutex::default(),
+        intake,
+        certificate_expires: AtomicU64::new(0),
+        stop: watch::Sender::new(false),
+    });
+    front.spawn(intake::run(store, arriving, |_, _| {}));
+    front.spawn(look(Arc::clone(&front)));
+    Ok(front)
+}
+
+/// Reads what the engine shows, until the process stops.
+async fn look(front: Arc<Front>) {
+    loop {
+        if let Err(error) = front.read_views().await {
+            tracing::warn!(%error, "what the engine shows cannot be read; trying again");
+        }
+        front.platform.sleep(LOOK).await;
+    }
+}
+
+impl Front {
+    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut stopping = self.stop.subscribe();
+        self.platform.spawn(Box::pin(async move {
+            tokio::select! {
+                biased;
+                () = work => {}
+                _ = stopping.wait_for(|stop| *stop) => {}
+            }
+        }));
+    }
+
+    fn shown(&self) -> MutexGuard<'_, Shown> {
+        self.shown.lock().expect("no panic while held")
+    }
+
+    async fn read_views(&self) -> Result<(), ostrakon_store::Error> {
+        let after = self.shown().number;
+        let views = self.store.views(after).await?;
+        let now = self.platform.now_ms();
+        let mut shown = self.shown();
+        if views.is_empty() {
+            // If the database crashed, it has forgotten what was shown, and the numbers begin anew.
+            if shown.alive.as_ref().is_some_and(|(_, at)| at + MISSED_MS < now) {
+                shown.number = 0;
+            }
+            return Ok(());
+        }
+        for view in views {
+            shown.number = view.number;
+            if view.name == ALIVE {
+                shown.alive = serde_json::from_slice(&view.value).ok().map(|alive| (alive, now));
+            } else if let Some(room) = RoomId::from_hex(&view.name)
+                && let Ok(view) = serde_json::from_slice(&view.value)
+            {
+                shown.rooms.insert(room, (view, now));
+            }
+        }
+        drop(shown);
+        self.changed.send_modify(|number| *number += 1);
+        Ok(())
+    }
+
+    fn alive(&self) -> Result<Alive, ServiceError> {
+        let waits = || ServiceError::Unavailable("waiting for this server's engine process".into());
+        self.shown().alive.as_ref().map(|(alive, _)| alive.clone()).ok_or_else(waits)
+    }
+
+    pub fn servers_info(&self) -> Result<ServersInfo, ServiceError> {
+        Ok(self.alive()?.servers)
+    }
+
+    fn servers(&self) -> Result<Servers, ServiceError> {
+        let session = Digest::from_hex(&self.servers_info()?.session).ok_or(ServiceError::Internal)?;
+        let keys = self.config.servers.iter().map(|server| server.key).collect();
+        Ok(Servers { session: SessionId(session), keys })
+    }
+
+    /// A room's view, with the time that is left by now.
+    fn view(&self, id: &RoomId) -> Result<RoomView, ServiceError> {
+        let now = self.platform.now_ms();
+        let shown = self.shown();
+        let (view, at) = shown.rooms.get(id).ok_or_else(no_room)?;
+        let mut view = view.clone();
+        if let Some(epoch) = &mut view.status.epoch {
+            epoch.closes_in_ms = epoch.closes_in_ms.map(|left| left.saturating_sub(now.saturating_sub(*at)));
+        }
+        Ok(view)
+    }
+
+    pub fn rooms(&self) -> Vec<RoomInfo> {
+        self.shown().rooms.values().map(|(view, _)| view.info.clone()).collect()
+    }
+
+    pub fn room(&self, id: &RoomId) -> Result<RoomInfo, ServiceError> {
+        Ok(self.view(id)?.info)
+    }
+
+    pub async fn presence(
+        &self,
+        id: RoomId,
+        said: &Presence,
+        origin: Option<u64>,
+    ) -> Result<PresenceAnswer, ServiceError> {
+        let view = self.view(&id)?;
+        let RoomView { info, status } = &view;
+        if info.state == RoomState::Closed {
+            return Err(ServiceError::Conflict("the room is closed".into()));
+        }
+        let now = self.platform.now_ms();
+        if (now / 1000).abs_diff(said.time) > PRESENCE_SECONDS {
+            return Err(ServiceError::Forbidden("the time is off by more than two minutes: set the clock".into()));
+        }
+        if !said.key.verifies(&presence_digest(&id, said.time, self.config.id()), &said.signature) {
+            return Err(ServiceError::Forbidden("the signature is not the key's on this room, time and server".into()));
+        }
+        if !self.admits(&id, &view, &said.key).await? {
+            return Err(ServiceError::Forbidden(
+                "the room is for members: open your invitation's link, or ask the host to admit your key".into(),
+            ));
+        }
+        let capacity = info.descriptor.capacity;
+        {
+            let mut presence = self.presence.lock().expect("no panic while held");
+            let others = status.present.get(self.config.id().index()).copied().unwrap_or(0);
+            if others >= capacity && !presence.knows(&id, &said.key) {
+                return Err(full(Full::Room));
+            }
+            let bound = Bound { all: capacity, of_origin: self.config.limits.share(capacity) };
+            presence.note(id, Visitor { key: said.key, origin }, now, bound).map_err(full)?;
+        }
+        self.store.note_presence(&Seen { room: id.0, key: said.key, at: now }).await.map_err(internal)?;
+        Ok(PresenceAnswer { home: true })
+    }
+
+    /// Whether a key may take part, by the host log, which every process reads for itself.
+    async fn admits(&self, id: &RoomId, view: &RoomView, key: &VerifyingKey) -> Result<bool, ServiceError> {
+        let descriptor = &view.info.descriptor;
+        if descriptor.admission == Admission::Open {
+            return Ok(true);
+        }
+        let servers = self.servers()?;
+        let mut logs = self.logs.lock().await;
+        let log = logs.entry(*id).or_insert_with(|| HostLog::new(&servers, descriptor));
+        while log.length() < view.status.actions {
+            let page = read_actions(&self.store, id, log.length()).await?;
+            if page.actions.is_empty() {
+                break;
+            }
+            for action in page.actions {
+                log.apply(&action).map_err(|_| ServiceError::Internal)?;
+            }
+        }
+        Ok(log.admits(key))
+    }
+
+    pub async fn actions_reach(&self, id: RoomId, from: u64, wait: Duration) -> Result<(), ServiceError> {
+        self.view(&id)?;
+        self.wait(&id, wait, |status| status.actions > from).await;
+        Ok(())
+    }
+
+    pub async fn actions(&self, id: RoomId, from: u64) -> Result<ActionsPage, ServiceError> {
+        self.view(&id)?;
+        read_actions(&self.store, &id, from).await
+    }
+
+    /// Waits until a room's view is as asked for, or gone, or the time is over.
+    async fn wait(&self, id: &RoomId, wait: Duration, condition: impl Fn(&Status) -> bool) {
+        let mut changed = self.changed.subscribe();
+        let holds = |shown: &Shown| shown.rooms.get(id).is_none_or(|(view, _)| condition(&view.status));
+        let waiting = async {
+            loop {
+                changed.mark_unchanged();
+                if holds(&self.shown()) || changed.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        self.platform.timeout(wait, waiting).await;
+    }
+
+    pub async fn status(&self, id: RoomId, after: u64, wait: Duration) -> Result<Status, ServiceError> {
+        self.view(&id)?;
+        self.wait(&id, wait, |status| status.version > after).await;
+        Ok(self.view(&id)?.status)
+    }
+
+    /// A room's view, if an epoch collects there.
+    fn collecting(&self, id: &RoomId, epoch: u64) -> Result<RoomView, ServiceError> {
+        let view = self.view(id)?;
+        match view.status.epoch {
+            Some(status) if status.number == epoch && status.phase == CollectPhase::Collecting => Ok(view),
+            Some(status) if status.number > epoch => Err(epoch_over(epoch)),
+            None => Err(epoch_over(epoch)),
+            Some(_) => Err(ServiceError::NotFound(format!("epoch {epoch} is not open yet"))),
+        }
+    }
+
+    pub async fn issue(&self, id: RoomId, epoch: u64, request: IssueRequest) -> Result<Issue, ServiceError> {
+        let IssueRequest { key, exchange, signature } = request;
+        self.collecting(&id, epoch)?;
+        let name = IssueName { room: id, number: epoch, party: self.config.id() };
+        if !key.verifies(&envelope::request_digest(&name, &exchange), &signature) {
+            return Err(ServiceError::Forbidden(
+                "the signature is not the key's on this room, epoch, server and exchange key".into(),
+            ));
+        }
+        let offer = self.store.offer(&id.0, epoch, &key).await.map_err(internal)?;
+        let offer = offer.ok_or_else(|| ServiceError::NotFound("no slot yet".into()))?;
+        let mark = Intake::Issue { room: id.0, epoch, slot: offer.slot, key };
+        match intake::take_in(&self.intake, mark).await? {
+            Taken::Recorded => {}
+            Taken::Different | Taken::TooLate => return Err(epoch_over(epoch)),
+        }
+        let randomness = self.platform.random();
+        Ok(Issue { issue: envelope::close(&self.servers()?, &name, &key, &exchange, &offer.offer, randomness) })
+    }
+
+    pub async fn submit(&self, id: RoomId, epoch: u64, request: SubmissionRequest) -> Result<Accepted, ServiceError> {
+        let SubmissionRequest { key, slot, body } = request;
+        let context = self.collecting(&id, epoch)?.status.context.ok_or_else(|| epoch_over(epoch))?;
+        let limit = context.shape.width as usize + SUBMISSION_OVERHEAD;
+        if body.len() > limit {
+            return Err(ServiceError::TooLarge { limit });
+        }
+        let (provider, session) = (Arc::clone(&self.provider), self.servers()?.session);
+        let check = move || provider.check(&session, &context, slot, &key, &body).map(|()| body);
+        let checked = self.platform.blocking(check).await.ok_or(ServiceError::Internal)?;
+        let body = checked.map_err(|Rejected(reason)| ServiceError::Refused(reason.into()))?;
+        let row = SubmissionRow { slot, key, body };
+        match intake::take_in(&self.intake, Intake::Submission { room: id.0, epoch, row }).await? {
+            Taken::Recorded => Ok(Accepted { accepted: true }),
+            Taken::Different => Err(ServiceError::Conflict("the slot has another submission already".into())),
+            Taken::TooLate => Err(ServiceError::Conflict(format!(
+                "epoch {epoch} is closed, or slot {slot} is not the key's; take part in the next one"
+            ))),
+        }
+    }
+
+    pub async fn board_reaches(&self, id: RoomId, from: u64, wait: Duration) -> Result<(), ServiceError> {
+        self.view(&id)?;
+        self.wait(&id, wait, |status| status.board_length > from).await;
+        Ok(())
+    }
+
+    pub async fn board(&self, id: RoomId, from: u64, wait: Duration) -> Result<BoardPage, ServiceError> {
+        self.board_reaches(id, from, wait).await?;
+        read_board(&self.store, &id, from).await
+    }
+
+    pub async fn archive(&self, id: RoomId) -> Result<String, ServiceError> {
+        read_archive(&self.store, &self.servers()?, self.room(&id)?.descriptor).await
+    }
+
+    /// What this process does not do.
+    pub fn elsewhere(&self) -> ServiceError {
+        let at = self.config.process.engine.as_deref().map_or(String::new(), |url| format!(", at {url}"));
+        ServiceError::Elsewhere(format!("this process serves participants: ask this server's engine process{at}"))
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub fn set_certificate_expires(&self, time: u64) {
+        self.certificate_expires.store(time, Ordering::Relaxed);
+    }
+
+    pub fn certificate_expires(&self) -> Option<u64> {
+        Some(self.certificate_expires.load(Ordering::Relaxed)).filter(|time| *time != 0)
+    }
+
+    pub fn readiness(&self) -> Readiness {
+        let now = self.platform.now_ms();
+        let certificate_expires = self.certificate_expires();
+        let shown = self.shown();
+        let (missing, detail) = match &shown.alive {
+            None => (Vec::new(), "waiting for this server's engine process".to_owned()),
+            Some((_, at)) if at + MISSED_MS < now => {
+                (Vec::new(), "this server's engine process is not at work; what is handed in is kept for it".to_owned())
+            }
+            Some((alive, _)) if !alive.missing.is_empty() => {
+                (alive.missing.clone(), format!("{} cannot be reached", alive.missing.join(", ")))
+            }
+            Some(_) => (Vec::new(), String::new()),
+        };
+        Readiness { ready: detail.is_empty(), missing, detail, certificate_expires }
+    }
+
+    /// Stops everything. There is nothing that remains.
+    pub async fn stop(&self) {
+        self.stop.send_replace(true);
+        self.store.close().await;
+    }
+}

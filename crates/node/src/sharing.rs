@@ -1,0 +1,218 @@
+//! What an engine process does for the intake processes beside it: every beat it reads who is there and what was handed in,
+//! lays out what is to be given to the owners of slots, and shows how every room stands.
+//!
+//! What is laid out is signed and bears its owner's key ([`ostrakon_broadcast::envelope::offer`]), so an intake process
+//! needs no key of the server's. Nothing here must survive: after a restart everything is laid out and shown again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use ostrakon_broadcast::envelope::{self, IssueName, Issued};
+use ostrakon_broadcast::room::RoomId;
+use ostrakon_broadcast::{EpochContext, EpochId};
+use ostrakon_crypto::VerifyingKey;
+use ostrakon_store::{Error, Offer};
+use serde::{Deserialize, Serialize};
+
+use crate::core::Core;
+use crate::interface::{RoomInfo, ServersInfo, Status};
+use crate::material::Material;
+use crate::presence::{Bound, LASTING_MS, Visitor};
+
+/// How often.
+const BEAT: Duration = Duration::from_millis(100);
+/// Intake processes note the time before they write, so what was noted earlier may appear later, by so many milliseconds.
+const OVERLAP_MS: u64 = 5_000;
+/// How often the engine shows that it is alive, in milliseconds.
+pub(crate) const ALIVE_MS: u64 = 1_000;
+
+/// The name under which [`Alive`] is shown.
+pub(crate) const ALIVE: &str = "engine";
+
+/// That the engine is at work.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Alive {
+    /// The deployment.
+    pub servers: ServersInfo,
+    /// Names of the servers that the engine cannot reach.
+    pub missing: Vec<String>,
+}
+
+/// How a room stands. Its id is the name under which it is shown.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct RoomView {
+    pub info: RoomInfo,
+    pub status: Status,
+}
+
+/// Slots of an epoch whose owners have not been offered anything yet.
+struct Unoffered {
+    context: EpochContext,
+    material: Material,
+    owners: Vec<(u32, VerifyingKey)>,
+}
+
+/// What was shared so far.
+#[derive(Default)]
+struct Sharing {
+    /// Who was there until then has been read, in milliseconds since 1970.
+    read_until: u64,
+    /// The collecting epoch of each room, and the slots whose offers are laid out.
+    laid_out: BTreeMap<RoomId, (u64, BTreeSet<u32>)>,
+    /// What each room's view was, but for the time that is left.
+    shown: BTreeMap<RoomId, Vec<u8>>,
+    shown_alive: u64,
+}
+
+/// Shares, until the server stops.
+pub(crate) async fn run(core: Arc<Core>) {
+    let mut sharing = Sharing::default();
+    loop {
+        if let Err(error) = sharing.beat(&core).await {
+            tracing::warn!(%error, "the intake processes cannot be told; trying again");
+        }
+        core.platform.sleep(BEAT).await;
+    }
+}
+
+impl Sharing {
+    async fn beat(&mut self, core: &Core) -> Result<(), Error> {
+        self.read_presence(core).await?;
+        read_submissions(core).await?;
+        self.lay_out(core).await?;
+        self.show_rooms(core).await?;
+        self.show_alive(core).await
+    }
+
+    async fn read_presence(&mut self, core: &Core) -> Result<(), Error> {
+        let now = core.platform.now_ms();
+        let rows = core.store.seen_since(self.read_until.saturating_sub(OVERLAP_MS)).await?;
+        let world = core.world();
+        let mut presence = core.presence.lock().expect("no panic while held");
+        for seen in rows {
+            let id = RoomId(seen.room);
+            // An intake process may be wrong, or worse: what counts is checked here again, but for the signature.
+            let Some(room) = world.rooms.get(&id).filter(|room| room.open && room.log.admits(&seen.key)) else {
+                continue;
+            };
+            let at = seen.at.min(now);
+            if at + LASTING_MS > now {
+                let capacity = room.descriptor.capacity;
+                let bound = Bound { all: capacity, of_origin: capacity };
+                // Who does not fit in is told so when it next says that it is there.
+                let _full = presence.note(id, Visitor { key: seen.key, origin: None }, at, bound);
+            }
+            self.read_until = self.read_until.max(at);
+        }
+        Ok(())
+    }
+
+    async fn lay_out(&mut self, core: &Core) -> Result<(), Error> {
+        for Unoffered { context, material, owners } in self.unoffered(core) {
+            let EpochId { room: id, number } = context.epoch;
+            let laid_out = self.laid_out.entry(id).or_default();
+            if laid_out.0 != number || laid_out.1.is_empty() {
+                core.store.clear_offers(&id.0, number).await?;
+                *laid_out = (number, BTreeSet::new());
+            }
+            let slots: Vec<_> = owners.iter().map(|(slot, _)| *slot).collect();
+            let Some(offers) = offers(core, context, material, owners).await else { continue };
+            core.store.lay_out(&id.0, number, &offers).await?;
+            laid_out.1.extend(slots);
+        }
+        Ok(())
+    }
+
+    /// The slots that have owners but no offers yet, of epochs whose batch is in memory.
+    fn unoffered(&self, core: &Core) -> Vec<Unoffered> {
+        let world = core.world();
+        let mut unoffered = Vec::new();
+        for (id, room) in &world.rooms {
+            let Some(collecting) = &room.collecting else { continue };
+            let Some(material) = core.materials.get(collecting.batch) else { continue };
+            let done = self.laid_out.get(id).filter(|(number, _)| *number == collecting.number);
+            let new = |slot: &u32| done.is_none_or(|(_, slots)| !slots.contains(slot));
+            let owners = collecting.slots.iter().filter(|(slot, _)| new(slot));
+            let owners: Vec<_> = owners.map(|(slot, owner)| (*slot, owner.key)).collect();
+            if !owners.is_empty() {
+                let context = room.context(collecting.number, collecting.batch);
+                unoffered.push(Unoffered { context, material, owners });
+            }
+        }
+        unoffered
+    }
+
+    async fn show_rooms(&mut self, core: &Core) -> Result<(), Error> {
+        let rooms: Vec<_> = core.world().rooms.keys().copied().collect();
+        for id in rooms {
+            let (Ok(info), Ok(status)) = (core.room(id), core.status_now(&id)) else { continue };
+            let mut view = RoomView { info, status };
+            let value = encode(&view);
+            if let Some(epoch) = &mut view.status.epoch {
+                epoch.closes_in_ms = epoch.closes_in_ms.map(|_| 0);
+            }
+            let timeless = encode(&view);
+            if self.shown.get(&id) != Some(&timeless) {
+                core.store.show(&id.to_hex(), &value).await?;
+                self.shown.insert(id, timeless);
+            }
+        }
+        Ok(())
+    }
+
+    async fn show_alive(&mut self, core: &Core) -> Result<(), Error> {
+        let now = core.platform.now_ms();
+        if now.saturating_sub(self.shown_alive) < ALIVE_MS {
+            return Ok(());
+        }
+        self.shown_alive = now;
+        let alive = Alive { servers: core.servers_info(), missing: core.missing() };
+        core.store.show(ALIVE, &encode(&alive)).await?;
+        core.store.forget_presence(now.saturating_sub(2 * LASTING_MS)).await
+    }
+}
+
+fn encode<T: Serialize>(value: &T) -> Vec<u8> {
+    serde_json::to_vec(value).expect("plain values can be written as JSON")
+}
+
+/// Notes which slots have submitted, by way of whichever process.
+async fn read_submissions(core: &Core) -> Result<(), Error> {
+    let collecting: Vec<_> = {
+        let world = core.world();
+        let rooms = world.rooms.iter();
+        rooms.filter_map(|(id, room)| Some((*id, room.collecting.as_ref()?.number))).collect()
+    };
+    for (id, number) in collecting {
+        let slots = core.store.submitted(&id.0, number).await?;
+        let mut world = core.world();
+        let room = world.rooms.get_mut(&id).and_then(|room| room.collecting.as_mut());
+        if let Some(collecting) = room.filter(|collecting| collecting.number == number) {
+            collecting.submitted.extend(slots);
+        }
+    }
+    Ok(())
+}
+
+/// What this server gives to owners of slots, signed. `None` if the epoch is over.
+async fn offers(
+    core: &Core,
+    context: EpochContext,
+    material: Material,
+    owners: Vec<(u32, VerifyingKey)>,
+) -> Option<Vec<Offer>> {
+    let (servers, party) = (core.servers.clone(), core.party.clone());
+    let name = IssueName { room: context.epoch.room, number: context.epoch.number, party: party.id };
+    let work = move || {
+        let material = material.read().unwrap_or_else(PoisonError::into_inner);
+        let batch = material.as_ref()?;
+        let offer = |(slot, key): (u32, VerifyingKey)| {
+            let issued = Issued { context: context.clone(), slot, issue: batch.issue(slot) };
+            let offer = envelope::offer(&servers, &name, &key, issued, |digest| party.sign(digest));
+            Offer { slot, key, offer }
+        };
+        Some(owners.into_iter().map(offer).collect())
+    };
+    core.platform.blocking(work).await?
+}

@@ -1,0 +1,99 @@
+//! One server's participants are served by several processes, which come and go.
+
+use std::time::Duration;
+
+use ostrakon_node::interface::NewRoom;
+use ostrakon_node::{Service, ServiceError};
+use sqlx::{AnyConnection, Connection};
+
+use crate::common::{Deployment, collects};
+
+/// Databases in a PostgreSQL for tests.
+async fn databases() -> [String; 3] {
+    let admin = std::env::var("OSTRAKON_TEST_POSTGRES").unwrap_or_else(|_| {
+        panic!("OSTRAKON_TEST_POSTGRES is not set: run `cargo xtask test`, or `cargo xtask postgres cargo test …`")
+    });
+    sqlx::any::install_default_drivers();
+    let mut connection = AnyConnection::connect(&admin).await.expect("the tests' PostgreSQL answers");
+    let mut urls = Vec::new();
+    for server in 0..3 {
+        let name = format!("servers_{}_{server}", std::process::id());
+        let create = format!("CREATE DATABASE {name}");
+        sqlx::query(sqlx::AssertSqlSafe(create)).execute(&mut connection).await.unwrap();
+        let separator = if admin.contains('?') { '&' } else { '?' };
+        urls.push(format!("{admin}{separator}dbname={name}"));
+    }
+    urls.try_into().unwrap()
+}
+
+async fn ready(service: &Service) {
+    while !service.readiness().ready {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Participants come by both intake processes of the first server; one of the two is gone in the middle of an epoch, and
+/// then the engine is restarted. Whatever was acknowledged is published.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn intake_processes_come_and_go_and_nothing_is_lost() {
+    let mut deployment = Deployment::start_shared(databases().await).await;
+    let engine = deployment.servers[0].clone();
+    let [first, second] = [deployment.intake().await, deployment.intake().await];
+    ready(&first).await;
+    ready(&second).await;
+    let room = deployment.room(8, 1).await;
+
+    deployment.servers[0] = first.clone();
+    deployment.until_status(0, room, |status| collects(status, 0)).await;
+    for (home, seed) in [(0, 10), (1, 11), (2, 12), (0, 13)] {
+        deployment.present(room, home, seed).await.expect("present");
+    }
+    deployment.servers[0] = second.clone();
+    deployment.present(room, 0, 14).await.expect("present");
+    // 10 is served by the first process, 13 asks the first for its slot, and everybody else ends at the second.
+    deployment.servers[0] = first.clone();
+    deployment.take_part(room, 0, 10, "by the first").await;
+    let begun = deployment.submission(room, 0, 13, "by both").await;
+    first.stop().await;
+    deployment.servers[0] = second.clone();
+    for server in &deployment.servers {
+        server.submit(room, 0, begun.clone()).await.expect("accepted");
+    }
+    for (seed, text) in [(11, "from elsewhere"), (12, ""), (14, "by the second")] {
+        deployment.take_part(room, 0, seed, text).await;
+    }
+    deployment.everywhere(room, 1).await;
+    for server in 0..3 {
+        let mut messages = deployment.messages(server, room).await;
+        messages.sort_unstable();
+        assert_eq!(messages, ["by both", "by the first", "by the second", "from elsewhere"]);
+    }
+
+    // What an intake process does not do.
+    let refused = second.create_room(NewRoom::named("no")).await.expect_err("it has nobody to announce it to");
+    assert!(matches!(&refused, ServiceError::Elsewhere(text) if text.contains("http://engine.example")), "{refused}");
+    assert!(!second.is_administrator("a-token-of-some-length"));
+
+    // The engine is restarted while an epoch collects; meanwhile the intake process takes in.
+    deployment.until_status(0, room, |status| collects(status, 1)).await;
+    for (home, seed) in [(0, 10), (1, 11), (2, 12)] {
+        deployment.present(room, home, seed).await.expect("present");
+    }
+    let mut requests = Vec::new();
+    for seed in [10, 11, 12] {
+        requests.push(deployment.submission(room, 1, seed, &format!("{seed} while the engine is away")).await);
+    }
+    engine.stop().await;
+    for request in requests {
+        second.submit(room, 1, request.clone()).await.expect("accepted without the engine");
+        for server in &deployment.servers[1..] {
+            server.submit(room, 1, request.clone()).await.expect("accepted");
+        }
+    }
+    deployment.start_again(0).await;
+    // Kept: a server ends with its last handle.
+    let _engine = std::mem::replace(&mut deployment.servers[0], second);
+    deployment.everywhere(room, 2).await;
+    let messages = deployment.messages(0, room).await;
+    assert!([10, 11, 12].iter().all(|seed| messages.contains(&format!("{seed} while the engine is away"))));
+}

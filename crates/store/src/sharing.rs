@@ -1,0 +1,171 @@
+//! What an engine process and the intake processes beside it tell each other by way of the database.
+//!
+//! None of it must survive a crash of the database: the engine shows everything again when it starts, and participants
+//! say every few seconds that they are there. On PostgreSQL the tables are not logged.
+
+use ostrakon_crypto::VerifyingKey;
+
+use crate::transaction::{array, from_sql, to_sql};
+use crate::{Error, RoomKey, Store};
+
+/// Something that the engine shows to intake processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// What it is about.
+    pub name: String,
+    /// Higher than that of every older one.
+    pub number: u64,
+    /// What is shown.
+    pub value: Vec<u8>,
+}
+
+/// What a server gives to the owner of a slot, signed, not yet closed for the owner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// The slot.
+    pub slot: u32,
+    /// Its owner.
+    pub key: VerifyingKey,
+    /// What was signed.
+    pub offer: Vec<u8>,
+}
+
+/// Somebody who is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// In which room.
+    pub room: RoomKey,
+    /// The participant.
+    pub key: VerifyingKey,
+    /// When it last said so, in milliseconds since 1970.
+    pub at: u64,
+}
+
+/// Offers in one statement.
+const AT_ONCE: usize = 64;
+
+impl Store {
+    /// Shows something in place of what was shown under its name.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn show(&self, name: &str, value: &[u8]) -> Result<(), Error> {
+        let mut transaction = self.begin("show").await?;
+        // The engine alone writes here, one transaction after the other, so numbers appear in their order.
+        let insert = "INSERT INTO views (name, number, value) \
+                      SELECT $1, (SELECT coalesce(max(number), 0) + 1 FROM views), $2 WHERE 1 = 1 \
+                      ON CONFLICT (name) DO UPDATE SET number = excluded.number, value = excluded.value";
+        sqlx::query(insert).bind(name).bind(value).execute(&mut *transaction).await?;
+        transaction.commit().await
+    }
+
+    /// What is shown under numbers above `after`, in their order.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn views(&self, after: u64) -> Result<Vec<View>, Error> {
+        let query = "SELECT name, number, value FROM views WHERE number > $1 ORDER BY number";
+        let query = sqlx::query_as(query).bind(to_sql(after)?);
+        let rows: Vec<(String, i64, Vec<u8>)> = query.fetch_all(&self.pools.readers).await?;
+        let read = |(name, number, value)| Ok(View { name, number: from_sql(number, "views.number")?, value });
+        rows.into_iter().map(read).collect()
+    }
+
+    /// Lays out offers for the owners of slots. One that lies there already stays.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn lay_out(&self, room: &RoomKey, epoch: u64, offers: &[Offer]) -> Result<(), Error> {
+        let mut transaction = self.begin("lay out offers").await?;
+        for some in offers.chunks(AT_ONCE) {
+            let insert = format!(
+                "INSERT INTO offers (room, epoch, slot, key, offer) VALUES {} ON CONFLICT DO NOTHING",
+                crate::submissions::values(some.len(), 5, false)
+            );
+            let mut insert = sqlx::query(sqlx::AssertSqlSafe(insert)).persistent(false);
+            for Offer { slot, key, offer } in some {
+                insert = insert.bind(room.as_slice()).bind(to_sql(epoch)?).bind(i64::from(*slot));
+                insert = insert.bind(key.0.as_slice()).bind(offer.as_slice());
+            }
+            insert.execute(&mut *transaction).await?;
+        }
+        transaction.commit().await
+    }
+
+    /// The offer that lies there for an owner: of its first slot, should a corrupt server have given it several.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn offer(&self, room: &RoomKey, epoch: u64, key: &VerifyingKey) -> Result<Option<Offer>, Error> {
+        let query = "SELECT slot, offer FROM offers WHERE room = $1 AND epoch = $2 AND key = $3 ORDER BY slot LIMIT 1";
+        let query = sqlx::query_as(query).bind(room.as_slice()).bind(to_sql(epoch)?).bind(key.0.as_slice());
+        let row: Option<(i64, Vec<u8>)> = query.fetch_optional(&self.pools.readers).await?;
+        let Some((slot, offer)) = row else { return Ok(None) };
+        Ok(Some(Offer { slot: from_sql(slot, "offers.slot")?, key: *key, offer }))
+    }
+
+    /// Removes the offers of a room's epochs below `below`, which collect no more.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn clear_offers(&self, room: &RoomKey, below: u64) -> Result<(), Error> {
+        let mut transaction = self.begin("clear offers").await?;
+        let delete = sqlx::query("DELETE FROM offers WHERE room = $1 AND epoch < $2");
+        delete.bind(room.as_slice()).bind(to_sql(below)?).execute(&mut *transaction).await?;
+        transaction.commit().await
+    }
+
+    /// Notes that somebody is there.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn note_presence(&self, seen: &Seen) -> Result<(), Error> {
+        let mut transaction = self.begin_intake("note presence").await?;
+        let insert = "INSERT INTO presence (room, key, seen_at) VALUES ($1, $2, $3) \
+                      ON CONFLICT (room, key) DO UPDATE SET seen_at = excluded.seen_at";
+        sqlx::query(insert)
+            .bind(seen.room.as_slice())
+            .bind(seen.key.0.as_slice())
+            .bind(to_sql(seen.at)?)
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit_repeatable().await
+    }
+
+    /// Who has been there since `since`, oldest first.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn seen_since(&self, since: u64) -> Result<Vec<Seen>, Error> {
+        let query = "SELECT room, key, seen_at FROM presence WHERE seen_at >= $1 ORDER BY seen_at";
+        let query = sqlx::query_as(query).bind(to_sql(since)?);
+        let rows: Vec<(Vec<u8>, Vec<u8>, i64)> = query.fetch_all(&self.pools.readers).await?;
+        let read = |(room, key, at): (Vec<u8>, Vec<u8>, i64)| {
+            let key = VerifyingKey(array(&key, "presence.key")?);
+            Ok(Seen { room: array(&room, "presence.room")?, key, at: from_sql(at, "presence.seen_at")? })
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// Forgets who has not been there since `before`.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn forget_presence(&self, before: u64) -> Result<(), Error> {
+        let mut transaction = self.begin("forget presence").await?;
+        let delete = sqlx::query("DELETE FROM presence WHERE seen_at < $1").bind(to_sql(before)?);
+        delete.execute(&mut *transaction).await?;
+        transaction.commit().await
+    }
+
+    /// The slots of an epoch for which something was handed in.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn submitted(&self, room: &RoomKey, epoch: u64) -> Result<Vec<u32>, Error> {
+        let query = "SELECT slot FROM submissions WHERE room = $1 AND epoch = $2 ORDER BY slot";
+        let query = sqlx::query_scalar(query).bind(room.as_slice()).bind(to_sql(epoch)?);
+        let slots: Vec<i64> = query.fetch_all(&self.pools.readers).await?;
+        slots.into_iter().map(|slot| from_sql(slot, "submissions.slot")).collect()
+    }
+}

@@ -1,0 +1,106 @@
+//! What processes beside each other tell each other.
+
+use ostrakon_store::{Error, Offer, Seen, Store, Taken};
+use sqlx::Connection;
+
+use crate::{P0, P1, Place, ROOM, assign, collecting, deliver, key, on_both, seal, submission};
+
+on_both!(views_are_read_from_where_one_has_read, offers_lie_there_for_their_owners, who_is_there_is_known_for_a_while);
+
+async fn views_are_read_from_where_one_has_read(place: Place) {
+    let store = place.open().await;
+    store.show("a", b"1").await.unwrap();
+    store.show("b", b"1").await.unwrap();
+    let both = store.views(0).await.unwrap();
+    assert_eq!(both.iter().map(|view| view.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    store.show("a", b"2").await.unwrap();
+    let new = store.views(both[1].number).await.unwrap();
+    assert_eq!((new.len(), new[0].name.as_str(), new[0].value.as_slice()), (1, "a", &b"2"[..]));
+    assert!(store.views(new[0].number).await.unwrap().is_empty());
+}
+
+async fn offers_lie_there_for_their_owners(place: Place) {
+    let store = place.open().await;
+    let offers: Vec<_> = (0..100_u8).map(|n| Offer { slot: n.into(), key: key(n), offer: vec![n; 50] }).collect();
+    store.lay_out(&ROOM, 3, &offers).await.unwrap();
+    let again = Offer { offer: vec![], ..offers[7].clone() };
+    store.lay_out(&ROOM, 3, &[again, Offer { slot: 101, key: key(7), offer: vec![] }]).await.unwrap();
+    assert_eq!(store.offer(&ROOM, 3, &key(7)).await.unwrap().as_ref(), Some(&offers[7]));
+    assert_eq!(store.offer(&ROOM, 4, &key(7)).await.unwrap(), None);
+    assert_eq!(store.offer(&ROOM, 3, &key(200)).await.unwrap(), None);
+    store.clear_offers(&ROOM, 3).await.unwrap();
+    assert!(store.offer(&ROOM, 3, &key(7)).await.unwrap().is_some());
+    store.clear_offers(&ROOM, 4).await.unwrap();
+    assert!(store.offer(&ROOM, 3, &key(7)).await.unwrap().is_none());
+}
+
+async fn who_is_there_is_known_for_a_while(place: Place) {
+    let store = place.open().await;
+    let seen = |n: u8, at| Seen { room: ROOM, key: key(n), at };
+    for (n, at) in [(1, 100), (2, 200), (1, 300)] {
+        store.note_presence(&seen(n, at)).await.unwrap();
+    }
+    assert_eq!(store.seen_since(0).await.unwrap(), [seen(2, 200), seen(1, 300)]);
+    assert_eq!(store.seen_since(201).await.unwrap(), [seen(1, 300)]);
+    store.forget_presence(300).await.unwrap();
+    assert_eq!(store.seen_since(0).await.unwrap(), [seen(1, 300)]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_intake_process_takes_in_and_writes_nothing_else() {
+    let place = Place::postgres().await;
+    let early = Store::join(&place.database).await.err().expect("no engine has been here");
+    assert!(early.to_string().contains("start the engine"), "{early}");
+    let engine = collecting(&place).await;
+    deliver(&engine, P1, 0, assign(P1, 0, vec![(1, key(1)), (4, key(2))])).await.unwrap();
+    let intakes = [Store::join(&place.database).await.unwrap(), Store::join(&place.database).await.unwrap()];
+    assert_eq!(intakes[0].take_in(&[submission(1, 1, b"a")]).await.unwrap(), [Taken::Recorded]);
+    assert_eq!(intakes[1].take_in(&[submission(1, 1, b"a")]).await.unwrap(), [Taken::Recorded]);
+    assert_eq!(intakes[1].take_in(&[submission(1, 1, b"b")]).await.unwrap(), [Taken::Different]);
+    assert_eq!(engine.submitted(&ROOM, 0).await.unwrap(), [1]);
+    assert!(matches!(intakes[0].record("mark", b"").await, Err(Error::Superseded)));
+    // Without the engine they go on; nothing that they acknowledged is lost when it comes back and seals.
+    engine.close().await;
+    assert_eq!(intakes[0].take_in(&[submission(4, 2, b"b")]).await.unwrap(), [Taken::Recorded]);
+    let engine = place.open().await;
+    deliver(&engine, P0, 3, seal([3, 1, 0])).await.unwrap();
+    assert_eq!(engine.submissions(&ROOM, 0).await.unwrap().len(), 2);
+    assert_eq!(intakes[1].take_in(&[submission(1, 1, b"a")]).await.unwrap(), [Taken::TooLate]);
+    let refused = Store::join(&"sqlite".parse().unwrap()).await.err().expect("a file serves one process");
+    assert!(matches!(refused, Error::Unsuitable(_)));
+}
+
+/// The rights that `SECURITY.md` names are enough for an intake process, and no more than it needs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_intake_process_needs_few_rights() {
+    let place = Place::postgres().await;
+    let engine = collecting(&place).await;
+    deliver(&engine, P1, 0, assign(P1, 0, vec![(1, key(1))])).await.unwrap();
+    let (_, name) = place.url.split_once("dbname=").unwrap();
+    let user = format!("intake_of_{name}");
+    let mut connection = place.connect().await;
+    let grants = format!(
+        "CREATE ROLE {user} LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO {user}; \
+         GRANT INSERT, UPDATE ON presence TO {user}; GRANT INSERT ON submissions TO {user}; \
+         GRANT UPDATE (issued) ON assignments TO {user}"
+    );
+    sqlx::raw_sql(sqlx::AssertSqlSafe(grants)).execute(&mut connection).await.unwrap();
+    let url = format!("{}&user={user}", place.url);
+    let intake = Store::join(&url.parse().unwrap()).await.unwrap();
+    let issue = ostrakon_store::Intake::Issue { room: ROOM, epoch: 0, slot: 1, key: key(1) };
+    let taken = intake.take_in(&[issue, submission(1, 1, b"a")]).await.unwrap();
+    assert_eq!(taken, [Taken::Recorded, Taken::Recorded]);
+    for at in [1, 2] {
+        intake.note_presence(&Seen { room: ROOM, key: key(1), at }).await.unwrap();
+    }
+    assert!(intake.views(0).await.unwrap().is_empty());
+    let mut limited = sqlx::AnyConnection::connect(&url).await.unwrap();
+    for deed in [
+        "UPDATE submissions SET body = ''",
+        "DELETE FROM submissions",
+        "UPDATE assignments SET slot = 2",
+        "DELETE FROM entries",
+    ] {
+        assert!(sqlx::query(deed).execute(&mut limited).await.is_err(), "{deed}");
+    }
+}
