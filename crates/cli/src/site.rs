@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use ostrakon_node::config::{Config, ServerConfig};
+use ostrakon_node::config::{Config, Create, ServerConfig};
 
 use crate::client::Connection;
 use crate::init::{self, CONFIG};
@@ -103,7 +103,9 @@ impl Site {
         for (i, name) in NAMES.iter().enumerate() {
             let listen = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
             let party = u8::try_from(i).expect("three servers");
-            let config = Config::new(party, listen(ports.http[i]), listen(ports.mesh[i]), cards.clone());
+            let mut config = Config::new(party, listen(ports.http[i]), listen(ports.mesh[i]), cards.clone());
+            // Who can reach these servers is at this machine.
+            config.rooms.create = Create::Anyone;
             init::write_config(&directory.join(name), &config)?;
         }
         Self::open(directory)

@@ -4,15 +4,14 @@
 //! The rule by which an action is accepted is [`HostLog::check`], the same as in the page. The scheduler's log of
 //! announcements puts the actions into one order, so it holds or fails alike at every server.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ostrakon_broadcast::hosting::{Deed, HostLog, Refused, SignedAction};
 use ostrakon_broadcast::room::RoomId;
-use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::{PartyId, wire};
 use ostrakon_store::Change;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, Semaphore};
 
 use crate::announcement::Body;
@@ -21,7 +20,7 @@ use crate::creation::Creations;
 use crate::disk::Disk;
 use crate::interface::{ActionTaken, ActionsPage, ServiceError};
 use crate::requests::{NOTICE, internal, no_room};
-use crate::rooms::{Effect, Invalid, SCHEDULER, World};
+use crate::rooms::{Collecting, Effect, Invalid, SCHEDULER, World};
 use crate::{audit, erasure};
 
 /// Actions that may be on their way at a time. Fewer than an author's window of announcements, so that hosts who act much
@@ -30,6 +29,21 @@ const AT_ONCE: usize = 8;
 /// Actions that the store is asked for at once, and the bytes of an answer, roughly.
 const READ_ACTIONS: u32 = 64;
 const PAGE_BYTES: usize = 1 << 20;
+
+/// An action as it is on disk: with the number of the scheduler's announcement that brought it.
+#[derive(Serialize, Deserialize)]
+struct Sequenced {
+    announcement: u64,
+    action: SignedAction,
+}
+
+fn read(row: &[u8]) -> Option<Sequenced> {
+    wire::decode(row).ok()
+}
+
+fn damaged() -> ostrakon_store::Error {
+    ostrakon_store::Error::Corrupt("host_actions.body")
+}
 
 /// What creating rooms, hosting and erasing share at a running server.
 pub(crate) struct Desk {
@@ -55,6 +69,7 @@ impl World {
     pub(crate) fn judge_action(
         &self,
         author: PartyId,
+        announcement: u64,
         room: &RoomId,
         action: &SignedAction,
     ) -> Result<Option<Change>, Invalid> {
@@ -65,14 +80,18 @@ impl World {
         let broken = |_| Invalid("what a host does is the next action of the room's host log, and signed by a host");
         self.known_room(room)?.log.check(action).map_err(broken)?;
         let number = action.action.number;
-        Ok(Some(Change::HostAction { room: room.0, number, body: wire::encode(action) }))
+        let body = wire::encode(&Sequenced { announcement, action: action.clone() });
+        Ok(Some(Change::HostAction { room: room.0, number, body }))
     }
 
     /// Takes an action that was judged into the room's host log.
     pub(crate) fn act(&mut self, id: &RoomId, body: &[u8]) -> Option<Effect> {
         let room = self.rooms.get_mut(id)?;
-        let action: SignedAction = wire::decode(body).expect("encoded when it was judged");
+        let Sequenced { announcement, action } = wire::decode(body).expect("encoded when it was judged");
         room.log.apply(&action).expect("checked when it was judged");
+        if let (Deed::Admit { keys }, Some(collecting)) = (&action.action.deed, &mut room.collecting) {
+            collecting.admit(keys, announcement);
+        }
         // Step 7: a room is closed for good, by whomever.
         room.open &= !room.log.closed();
         Some(Effect::Hosted(*id, action.action.number))
@@ -127,7 +146,7 @@ impl Core {
     /// Whether exactly this action is in the host log already.
     async fn holds(&self, id: &RoomId, action: &SignedAction) -> Result<bool, ServiceError> {
         let rows = self.store.host_actions(&id.0, action.action.number, 1).await.map_err(internal)?;
-        Ok(rows.first().is_some_and(|body| *body == wire::encode(action)))
+        Ok(rows.first().and_then(|row| read(row)).is_some_and(|kept| kept.action == *action))
     }
 
     pub(crate) async fn actions_reach(&self, id: RoomId, from: u64, wait: Duration) -> Result<(), ServiceError> {
@@ -156,8 +175,8 @@ pub(crate) async fn read_actions(store: &Disk, id: &RoomId, from: u64) -> Result
         }
         bytes += rows.iter().map(Vec::len).sum::<usize>();
         for row in rows {
-            actions
-                .push(wire::decode(&row).map_err(|_| internal(ostrakon_store::Error::Corrupt("host_actions.body")))?);
+            let kept = read(&row).ok_or_else(|| internal(damaged()))?;
+            actions.push(kept.action);
         }
     }
     Ok(ActionsPage { actions })
@@ -166,8 +185,8 @@ pub(crate) async fn read_actions(store: &Disk, id: &RoomId, from: u64) -> Result
 /// Does what an action asks of every server: puts it on the operator's record, and erases.
 pub(crate) async fn follow_up(core: Arc<Core>, id: RoomId, number: u64) {
     let rows = core.store.host_actions(&id.0, number, 1).await;
-    let action = rows.ok().and_then(|rows| wire::decode::<SignedAction>(rows.first()?).ok());
-    let Some(SignedAction { action, .. }) = action else {
+    let kept = rows.ok().and_then(|rows| read(rows.first()?));
+    let Some(Sequenced { action: SignedAction { action, .. }, .. }) = kept else {
         tracing::error!("what a host did cannot be read; it is done at the next start");
         return;
     };
@@ -207,32 +226,31 @@ fn on_record(deed: &Deed) -> Option<(&'static str, String)> {
     })
 }
 
-/// Who is admitted to a room; everybody, if there is no list.
-type Roster = Option<Arc<BTreeSet<VerifyingKey>>>;
-
-/// The host log of a room as the disk has it; and who was admitted when it had `at` actions, or, without that, are now.
+/// The host log of a room as the disk has it. An epoch that collects, with how many actions there were when it was opened, gets
+/// back who was admitted to it.
 pub(crate) async fn restore(
     store: &crate::disk::Disk,
     room: &RoomId,
     mut log: HostLog,
-    at: Option<u64>,
-) -> Result<(HostLog, Roster), ostrakon_store::Error> {
-    let damaged = ostrakon_store::Error::Corrupt("host_actions.body");
-    let mut then = log.roster();
+    mut epoch: Option<(u64, &mut Collecting)>,
+) -> Result<HostLog, ostrakon_store::Error> {
+    if let Some((_, collecting)) = &mut epoch {
+        collecting.members = log.roster();
+    }
     loop {
         let rows = store.host_actions(&room.0, log.length(), READ_ACTIONS).await?;
         if rows.is_empty() {
-            break;
+            return Ok(log);
         }
         for row in rows {
-            let action = wire::decode::<SignedAction>(&row).ok();
-            if action.is_none_or(|action| log.apply(&action).is_err()) {
-                return Err(damaged);
-            }
-            if at.is_none_or(|at| log.length() <= at) {
-                then = log.roster();
+            let Sequenced { announcement, action } = read(&row).ok_or_else(damaged)?;
+            log.apply(&action).map_err(|_| damaged())?;
+            let Some((actions, collecting)) = &mut epoch else { continue };
+            if log.length() <= *actions {
+                collecting.members = log.roster();
+            } else if let Deed::Admit { keys } = &action.action.deed {
+                collecting.admit(keys, announcement);
             }
         }
     }
-    Ok((log, then))
 }

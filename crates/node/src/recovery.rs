@@ -37,7 +37,7 @@ pub(crate) async fn world(store: &Disk, servers: &Servers) -> Result<World, Erro
         let descriptor: RoomDescriptor =
             wire::decode(&row.descriptor).map_err(|_| Error::Corrupt("rooms.descriptor"))?;
         let mut room = Room::new(descriptor, row.author, servers);
-        (room.log, _) = hosting::restore(store, &RoomId(row.room), room.log, None).await?;
+        room.log = hosting::restore(store, &RoomId(row.room), room.log, None).await?;
         room.open = row.open && !room.log.closed();
         let (length, head) = store.board_head(&row.room).await?;
         room.board_length = length;
@@ -73,8 +73,9 @@ async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Resul
         EpochState::Sealed => Some(MixingPhase::Mixing),
         EpochState::Collecting => {
             let empty = HostLog::new(&world.servers, &room.descriptor);
-            let (_, members) = hosting::restore(store, &RoomId(row.room), empty, Some(row.actions)).await?;
-            let mut collecting = Collecting::new(row.number, row.batch, row.opened_at, members);
+            let mut collecting = Collecting::new(row.number, row.batch, row.opened_at, None);
+            let opened = Some((row.actions, &mut collecting));
+            hosting::restore(store, &RoomId(row.room), empty, opened).await?;
             collecting.begun_at = row.begun_at;
             for slot in store.assignments(&row.room, row.number).await? {
                 collecting.assign(slot.slot, Owner { key: slot.key, announcement: slot.announcement });

@@ -10,7 +10,7 @@
 //!   count in an epoch is said by the announcement that closes it (its `after`), not by the order of arrival;
 //! * readiness of batches only grows, and an epoch may only be opened with a batch that every server had said is ready;
 //! * what hosts do comes from the scheduler's log too, so every epoch is opened after the same actions everywhere, and who
-//!   is admitted to it is fixed when it is opened (`docs/spec/hosting.md`, step 4);
+//!   is admitted follows from what a server had heard of that log (`docs/spec/hosting.md`, step 4);
 //! * what is valid never depends on anything that a concurrent announcement changes.
 //!
 //! **Bounds.** A server may create [`MOST_ROOMS`] rooms; [`BATCHES_KEPT`] batches are remembered; an epoch has at most as
@@ -133,18 +133,30 @@ pub struct Collecting {
     pub submitted: BTreeSet<u32>,
     /// Who may have a slot, as the host log was when the epoch was opened; everybody, if there is no list.
     pub members: Option<Arc<BTreeSet<VerifyingKey>>>,
+    /// Who was admitted since, each with the number of the scheduler's announcement that said so.
+    pub admitted: BTreeMap<VerifyingKey, u64>,
 }
 
 impl Collecting {
     /// An epoch without participants, to which `members` are admitted, or everybody.
     pub fn new(number: u64, batch: u64, opened_at: u64, members: Option<Arc<BTreeSet<VerifyingKey>>>) -> Self {
-        let (slots, assigned, keys, submitted) = Default::default();
-        Self { number, batch, opened_at, begun_at: None, slots, assigned, keys, submitted, members }
+        let (slots, assigned, keys, submitted, admitted) = Default::default();
+        Self { number, batch, opened_at, begun_at: None, slots, assigned, keys, submitted, members, admitted }
     }
 
-    /// Whether the key may have a slot.
-    pub fn admits(&self, key: &VerifyingKey) -> bool {
-        self.members.as_ref().is_none_or(|members| members.contains(key))
+    /// Whether a server that knows so many of the scheduler's announcements may give the key a slot. What it knew is part of
+    /// its word, so all judge that alike, however much they know themselves.
+    pub fn admits(&self, key: &VerifyingKey, known: u64) -> bool {
+        let Some(members) = &self.members else { return true };
+        members.contains(key) || self.admitted.get(key).is_some_and(|announcement| *announcement < known)
+    }
+
+    /// Admits keys to an epoch that collects, by this announcement of the scheduler. Who is admitted already stays so.
+    pub fn admit(&mut self, keys: &[VerifyingKey], announcement: u64) {
+        let Some(members) = &self.members else { return };
+        for key in keys.iter().filter(|key| !members.contains(key)) {
+            self.admitted.entry(*key).or_insert(announcement);
+        }
     }
 
     /// Gives a slot an owner.
@@ -311,7 +323,9 @@ impl World {
                 Ok(known.then_some(Change::BatchDropped { number: *number, party: author }))
             }
             Body::EpochOpened { room, number, batch } => self.judge_opening(author, room, *number, *batch, at),
-            Body::Assigned { room, epoch, slots } => self.judge_assignment(author, number, room, *epoch, slots, at),
+            Body::Assigned { room, epoch, slots } => {
+                self.judge_assignment(author, &announcement.after, room, *epoch, slots, at)
+            }
             Body::EpochClosed { room, number } => {
                 self.scheduled(author, room, *number)?;
                 Ok(Some(Change::SealEpoch { room: room.0, epoch: *number, cut: announcement.after.to_vec() }))
@@ -321,7 +335,7 @@ impl World {
                 let outcome = wire::encode(&crate::epochs::void(*number));
                 Ok(Some(Change::VoidEpoch { room: room.0, epoch: *number, outcome }))
             }
-            Body::Hosted { room, action } => self.judge_action(author, room, action),
+            Body::Hosted { room, action } => self.judge_action(author, number, room, action),
         }
     }
 
@@ -382,7 +396,7 @@ impl World {
     fn judge_assignment(
         &self,
         author: PartyId,
-        announcement: u64,
+        after: &[u64; SERVERS],
         room: &RoomId,
         epoch: u64,
         slots: &[(u32, VerifyingKey)],
@@ -403,9 +417,9 @@ impl World {
                 return Err(Invalid("a server gives out slots of its own class only"));
             }
             // Earlier assignments of the same class are of the same author, hence delivered before on every server.
-            if !collecting.admits(key) {
+            if !collecting.admits(key, after[SCHEDULER.index()]) {
                 return Err(Invalid(
-                    "in a room of members, slots are given to those who were members when the epoch was opened",
+                    "in a room of members, slots are given to those of whose admission the server knew",
                 ));
             }
             if collecting.slots.contains_key(slot) || !seen.insert(*slot) {
@@ -416,6 +430,7 @@ impl World {
                 return Err(Invalid("a server gives a key one slot"));
             }
         }
+        let announcement = after[author.index()];
         Ok(Some(Change::Assign { room: room.0, epoch, author, announcement, slots: slots.to_vec(), at }))
     }
 

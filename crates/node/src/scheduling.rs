@@ -151,7 +151,7 @@ pub fn assign(world: &World, me: PartyId, id: &RoomId, present: &[VerifyingKey])
         .filter(|slot| !collecting.slots.contains_key(slot))
         .peekable();
     free.peek()?;
-    let without = present.iter().filter(|key| collecting.admits(key) && collecting.slot_of(key).is_none());
+    let without = present.iter().filter(|key| collecting.admits(key, u64::MAX) && collecting.slot_of(key).is_none());
     let slots: Vec<_> = free.zip(without.copied()).take(MOST_SLOTS).collect();
     (!slots.is_empty()).then_some(Body::Assigned { room: *id, epoch: collecting.number, slots })
 }

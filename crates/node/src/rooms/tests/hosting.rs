@@ -104,13 +104,14 @@ fn a_server_admits_nobody_by_itself() {
     let mut server = collecting();
     assert!(refused(&server, P1, assigned(0, &[(1, 9)])).contains("members"));
     assert!(refused(&server, P1, assigned(0, &[(1, 1), (4, 9)])).contains("members"), "not even among members");
-    // Who is admitted while an epoch collects has no slot in it; who is dismissed keeps its slot.
+    let unheard = server.say(P1, assigned(0, &[(4, 9)]));
+    // Who is dismissed while an epoch collects may have a slot in it; who is admitted, from those who have heard of it.
     for deed in [admit(&[9]), Deed::Dismiss { keys: vec![key(1)] }] {
         let action = next(&server, deed);
         server.deliver_all(P0, [hosted(action)]);
     }
-    assert!(refused(&server, P1, assigned(0, &[(1, 9)])).contains("members"));
-    server.deliver_all(P1, [assigned(0, &[(1, 1)])]);
+    assert!(server.judge(&unheard).unwrap_err().0.contains("members"), "it had not heard of it");
+    server.deliver_all(P1, [assigned(0, &[(1, 1), (4, 9)])]);
     server.deliver_all(P0, [Body::EpochClosed { room: id(), number: 0 }]);
     server.deliver_all(P0, [Body::EpochOpened { room: id(), number: 1, batch: 1 }]);
     server.deliver_all(P1, [assigned(1, &[(1, 9)])]);
