@@ -40,9 +40,13 @@ pub fn start(server: Option<Format>) -> LogControl {
         None => lines.without_time().with_target(false).with_filter(own()).boxed(),
     };
     tracing_subscriber::registry().with(lines).with(filter).init();
-    LogControl::new(move |text| {
-        let filter = EnvFilter::try_new(text);
-        let filter = filter.map_err(|error| format!("{text:?} is no log filter: {error}; try `info` or `debug`"))?;
-        handle.reload(filter).map_err(|error| error.to_string())
-    })
+    LogControl::new(move |text| handle.reload(parse(text)?).map_err(|error| error.to_string()))
+}
+
+/// Reads a filter.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn parse(text: &str) -> Result<EnvFilter, String> {
+    EnvFilter::try_new(text).map_err(|error| format!("{text:?} is no log filter: {error}; try `info` or `debug`"))
 }

@@ -5,6 +5,7 @@
 
 mod acme;
 mod bench;
+mod check;
 mod client;
 mod completions;
 mod demo;
@@ -44,9 +45,12 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Makes the keys and the configuration of one server, or of three local ones.
-    Init(init::Options),
+    Init(Box<init::Options>),
     /// Runs one server.
     Serve(serve::Options),
+    /// Checks configurations.
+    #[command(subcommand)]
+    Config(check::Command),
     /// Replaces tokens while the server runs.
     #[command(subcommand)]
     Token(token::Command),
@@ -98,7 +102,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     let log = log::start(form);
     let runtime = tokio::runtime::Runtime::new()?;
     let result = match command {
-        Command::Init(options) => init::run(&options),
+        Command::Init(options) => init::run(*options),
         Command::Verify(options) => verify::run(&options),
         Command::Fault(command) => fault::run(&command),
         Command::Completions(options) => completions::run(&options),
@@ -107,6 +111,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::VerifyWeb(options) => runtime.block_on(web::verify::run(options)),
         Command::Bench(command) => bench::run(&command),
         Command::Serve(options) => runtime.block_on(serve::run(options, log)),
+        Command::Config(command) => runtime.block_on(check::run(command)),
         Command::Token(command) => token::run(&command),
         Command::Up(options) => runtime.block_on(up::run(options)),
         Command::Room(command) => runtime.block_on(room::run(command)),

@@ -140,6 +140,19 @@ fn default_cache() -> PathBuf {
     "acme".into()
 }
 
+impl Acme {
+    /// Orders certificates with these names as is usual.
+    pub fn new(domains: Vec<String>) -> Self {
+        Self {
+            domains,
+            contact: Vec::new(),
+            authority: default_authority(),
+            cache: default_cache(),
+            authority_roots: None,
+        }
+    }
+}
+
 impl Https {
     /// Whether nothing is set.
     pub fn is_default(&self) -> bool {

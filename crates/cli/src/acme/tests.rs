@@ -1,0 +1,239 @@
+//! Orders at an authority that is small enough to be read: it believes signatures, but looks at the challenge's answer.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use axum::extract::{Path as UrlPath, State};
+use axum::http::HeaderMap;
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use data_encoding::BASE64URL_NOPAD as BASE64;
+use ostrakon_api::{Listener, serve};
+use ostrakon_node::config::Limits;
+use rcgen::{CertificateSigningRequestParams, Issuer};
+use rustls::ClientConfig;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, CertificateSigningRequestDer, ServerName, UnixTime};
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsConnector;
+
+use super::*;
+
+const DOMAIN: &str = "ostrakon.example";
+const TOKEN: &str = "a-token-of-the-authority";
+/// id-pe-acmeIdentifier, 1.3.6.1.5.5.7.1.31 (RFC 8737).
+const ACME_IDENTIFIER: &[u8] = &[0x06, 0x08, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x01, 0x1f];
+
+#[derive(Default)]
+struct Progress {
+    orders: u32,
+    looked: bool,
+    proved: bool,
+    certificate: Option<String>,
+}
+
+struct Authority {
+    origin: String,
+    /// Where the domain leads to.
+    subject: SocketAddr,
+    issuer: Issuer<'static, KeyPair>,
+    progress: Mutex<Progress>,
+}
+
+impl Authority {
+    fn order(&self) -> Value {
+        let progress = self.progress.lock().unwrap();
+        let status = match (&progress.certificate, progress.proved) {
+            (Some(_), _) => "valid",
+            (None, true) => "ready",
+            (None, false) if progress.looked => "invalid",
+            (None, false) => "pending",
+        };
+        let at = |path: &str| format!("{}/{path}", self.origin);
+        let certificate = progress.certificate.is_some().then(|| at("certificate"));
+        json!({"status": status, "authorizations": [at("authorization")], "finalize": at("finalize"),
+            "certificate": certificate})
+    }
+
+    /// Connects to the domain as the protocol says, and looks for an answer to a challenge.
+    async fn look(&self) -> bool {
+        let mut config = ClientConfig::builder()
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(Anything))
+            .with_no_client_auth();
+        config.alpn_protocols = vec![b"acme-tls/1".to_vec()];
+        let stream = TcpStream::connect(self.subject).await.unwrap();
+        let name = ServerName::try_from(DOMAIN).unwrap();
+        let Ok(stream) = TlsConnector::from(Arc::new(config)).connect(name, stream).await else { return false };
+        let shown = stream.get_ref().1.peer_certificates().unwrap()[0].to_vec();
+        shown.windows(ACME_IDENTIFIER.len()).any(|window| window == ACME_IDENTIFIER)
+    }
+
+    async fn answer(&self, path: &str, payload: &Value) -> Value {
+        let at = |path: &str| format!("{}/{path}", self.origin);
+        let status = if self.progress.lock().unwrap().proved { "valid" } else { "pending" };
+        let challenge = json!({"type": "tls-alpn-01", "url": at("challenge"), "token": TOKEN, "status": status});
+        match path {
+            "account" => json!({"status": "valid"}),
+            "new-order" => {
+                let orders = self.progress.lock().unwrap().orders + 1;
+                *self.progress.lock().unwrap() = Progress { orders, ..Progress::default() };
+                self.order()
+            }
+            "order" => self.order(),
+            "authorization" => {
+                json!({"status": status, "identifier": {"type": "dns", "value": DOMAIN}, "challenges": [challenge]})
+            }
+            "challenge" => {
+                let proved = self.look().await;
+                let mut progress = self.progress.lock().unwrap();
+                (progress.looked, progress.proved) = (true, proved);
+                challenge
+            }
+            "finalize" => {
+                let request = BASE64.decode(payload["csr"].as_str().unwrap().as_bytes()).unwrap();
+                let request = CertificateSigningRequestParams::from_der(&CertificateSigningRequestDer::from(request));
+                let certificate = request.unwrap().signed_by(&self.issuer).unwrap();
+                self.progress.lock().unwrap().certificate = Some(certificate.pem());
+                self.order()
+            }
+            other => panic!("nobody asks for {other}"),
+        }
+    }
+}
+
+async fn ask(
+    State(authority): State<Arc<Authority>>,
+    UrlPath(path): UrlPath<String>,
+    Json(request): Json<Value>,
+) -> (axum::http::StatusCode, HeaderMap, String) {
+    let payload = BASE64.decode(request["payload"].as_str().unwrap().as_bytes()).unwrap();
+    let payload = serde_json::from_slice(&payload).unwrap_or_default();
+    let mut headers = HeaderMap::new();
+    headers.insert("replay-nonce", "once".parse().unwrap());
+    let made = matches!(path.as_str(), "account" | "new-order");
+    if made {
+        let place = if path == "account" { "account" } else { "order" };
+        headers.insert("location", format!("{}/{place}", authority.origin).parse().unwrap());
+    }
+    let status = if made { axum::http::StatusCode::CREATED } else { axum::http::StatusCode::OK };
+    if path == "certificate" {
+        return (status, headers, authority.progress.lock().unwrap().certificate.clone().unwrap());
+    }
+    (status, headers, authority.answer(&path, &payload).await.to_string())
+}
+
+/// Starts an authority whose own certificate is written to `roots`.
+async fn authority(subject: SocketAddr, roots: &Path) -> Arc<Authority> {
+    let key = KeyPair::generate().unwrap();
+    let own = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap().self_signed(&key).unwrap();
+    fs::write(roots, own.pem()).unwrap();
+    let tls = Tls::default();
+    tls.use_pem(own.pem().as_bytes(), key.serialize_pem().as_bytes()).unwrap();
+    let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let origin = format!("https://{}", tcp.local_addr().unwrap());
+    let issuer = Issuer::new(CertificateParams::default(), KeyPair::generate().unwrap());
+    let authority = Arc::new(Authority { origin, subject, issuer, progress: Mutex::default() });
+    let at = |path: &str| format!("{}/{path}", authority.origin);
+    let directory = json!({"newNonce": at("nonce"), "newAccount": at("account"), "newOrder": at("new-order")});
+    let router = Router::new()
+        .route("/directory", get(async || Json(directory)))
+        .route("/nonce", get(async || ([("replay-nonce", "once")], "")))
+        .route("/{path}", post(ask))
+        .with_state(Arc::clone(&authority));
+    tokio::spawn(serve_for_ever(Listener::new(tcp, Some(tls)), router));
+    authority
+}
+
+async fn serve_for_ever(listener: Listener, router: Router) {
+    serve(listener, router, &Limits::default(), std::future::pending()).await;
+}
+
+#[tokio::test]
+async fn a_certificate_is_ordered_kept_and_replaced_when_it_is_due() {
+    let directory = tempfile::tempdir().unwrap();
+    let tls = Tls::default();
+    let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let subject = tcp.local_addr().unwrap();
+    tokio::spawn(serve_for_ever(Listener::new(tcp, Some(tls.clone())), Router::new()));
+    let roots = directory.path().join("roots.pem");
+    let authority = authority(subject, &roots).await;
+    let mut acme = Acme::new(vec![DOMAIN.to_owned()]);
+    acme.authority = format!("{}/directory", authority.origin);
+    acme.authority_roots = Some(roots);
+    acme.cache = directory.path().join("acme");
+    let cache = Cache(acme.cache.clone());
+
+    order(&acme, &cache, &tls).await.unwrap();
+    assert!(authority.progress.lock().unwrap().proved && tls.expires().is_some());
+    tls.forget_challenges();
+    // A second order uses the same account; a restarted server needs none.
+    let account = fs::read_to_string(cache.account()).unwrap();
+    order(&acme, &cache, &tls).await.unwrap();
+    assert_eq!(fs::read_to_string(cache.account()).unwrap(), account);
+    assert_eq!(authority.progress.lock().unwrap().orders, 2);
+    tls.forget_challenges();
+    let restarted = Tls::default();
+    let keeper = tokio::spawn(keep(acme.clone(), restarted.clone()));
+    while restarted.expires().is_none() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    keeper.abort();
+    assert_eq!(authority.progress.lock().unwrap().orders, 2);
+    // Who does not hold the name gets nothing, and what was there remains.
+    let stranger = Tls::default();
+    let error = order(&acme, &cache, &stranger).await.unwrap_err();
+    assert!(format!("{error:#}").contains("challenge") || format!("{error:#}").contains("names"), "{error:#}");
+    assert!(stranger.expires().is_none() && tls.expires().is_some());
+}
+
+#[test]
+fn a_certificate_is_replaced_after_two_thirds_of_its_life() {
+    let directory = tempfile::tempdir().unwrap();
+    let cache = Cache(directory.path().into());
+    let now = edge::unix_time();
+    fs::write(cache.certificate(), "").unwrap();
+    let due = cache.due(now + 90 * 86_400);
+    assert!((now + 59 * 86_400..=now + 60 * 86_400).contains(&due));
+    assert!(cache.due(now - 1) <= now);
+}
+
+/// Looks at what is shown and checks nothing: no library takes the answer to a challenge for a certificate.
+#[derive(Debug)]
+struct Anything;
+
+impl ServerCertVerifier for Anything {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &rustls::DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &rustls::DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
+        vec![rustls::SignatureScheme::ECDSA_NISTP256_SHA256]
+    }
+}

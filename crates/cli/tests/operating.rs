@@ -1,0 +1,182 @@
+//! What an operator changes while the server runs, how the server ends, and the files in `deploy/`.
+
+mod common;
+
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use common::{free_base_port, ostrakon, run, signal};
+use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use reqwest::{Certificate, Client, StatusCode};
+use serde_json::Value;
+use tokio::time::Instant;
+
+/// From where the test asks: an address that must not be found in any log.
+const CLIENT: [u8; 4] = [127, 0, 0, 9];
+/// How long a server may take to notice what has changed.
+const NOTICED: Duration = Duration::from_secs(30);
+/// How long a server may take to stop: what docs/operating.md promises.
+const STOPPED: Duration = Duration::from_secs(5);
+
+/// One server of three, whose others do not run.
+struct Server {
+    home: PathBuf,
+    origin: String,
+    child: Child,
+    client: Client,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It has ended already if the test went well.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Puts a certificate of this year's end into a directory.
+fn put_certificate(home: &Path, year: i32) -> Certificate {
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    params.not_after = date_time_ymd(year, 1, 1);
+    let certificate = params.self_signed(&key).unwrap();
+    std::fs::write(home.join("key.pem"), key.serialize_pem()).unwrap();
+    std::fs::write(home.join("certificate.pem"), certificate.pem()).unwrap();
+    Certificate::from_pem(certificate.pem().as_bytes()).unwrap()
+}
+
+fn edit(path: &Path, from: &str, to: &str) {
+    let text = std::fs::read_to_string(path).unwrap();
+    assert!(text.contains(from), "{from}: {text}");
+    std::fs::write(path, text.replace(from, to)).unwrap();
+}
+
+fn client(trusted: Certificate) -> Client {
+    let client = Client::builder().no_proxy().local_address(IpAddr::from(CLIENT)).tls_certs_only([trusted]);
+    client.build().unwrap()
+}
+
+impl Server {
+    fn start(directory: &Path) -> Self {
+        let site = directory.join("site");
+        let base = free_base_port();
+        assert!(run(&["init", "--local", site.to_str().unwrap(), "--base-port", &base.to_string()]).status.success());
+        let home = site.join("alpha");
+        let trusted = put_certificate(&home, 2090);
+        let section = "[https]\ncertificate_file = \"certificate.pem\"\nkey_file = \"key.pem\"\n\n[stock]";
+        edit(&home.join("server.toml"), "[stock]", section);
+        let log = std::fs::File::create(home.join("log")).unwrap();
+        let config = home.join("server.toml");
+        let mut command = ostrakon(&["serve", "--config", config.to_str().unwrap()]);
+        let child = command.stderr(Stdio::from(log)).spawn().unwrap();
+        Self { origin: format!("https://127.0.0.1:{base}"), home, child, client: client(trusted) }
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.home.join("log")).unwrap()
+    }
+
+    fn token(&self) -> String {
+        let text = std::fs::read_to_string(self.home.join("admin.token")).unwrap();
+        text.split_whitespace().next().unwrap().to_owned()
+    }
+
+    /// What an administrator's request gets: 401 with a wrong token, and 503 with the right one since the others are missing.
+    async fn administer(&self, token: &str) -> Option<StatusCode> {
+        let request = self.client.get(format!("{}/api/v1/rooms", self.origin)).bearer_auth(token);
+        request.send().await.ok().map(|answer| answer.status())
+    }
+
+    async fn readiness(&self) -> Option<Value> {
+        self.client.get(format!("{}/readyz", self.origin)).send().await.ok()?.json().await.ok()
+    }
+}
+
+/// Waits until `done` says so.
+async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) {
+    let deadline = Instant::now() + NOTICED;
+    while !done().await {
+        assert!(Instant::now() < deadline, "{what}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test]
+async fn tokens_certificate_and_log_change_while_the_server_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut server = Server::start(directory.path());
+    until("the server answers", async || server.readiness().await.is_some()).await;
+    let config = server.home.join("server.toml");
+    let first = server.token();
+    assert_eq!(server.administer(&first).await, Some(StatusCode::SERVICE_UNAVAILABLE));
+    assert_eq!(server.administer("some other token").await, Some(StatusCode::UNAUTHORIZED));
+
+    let rotate = ["token", "rotate", "--config", config.to_str().unwrap()];
+    assert!(run(&[&rotate[..], &["--keep-old"]].concat()).status.success());
+    let second = server.token();
+    let knows = async |token: &str, status| server.administer(token).await == Some(status);
+    until("the new token counts", async || knows(&second, StatusCode::SERVICE_UNAVAILABLE).await).await;
+    assert!(knows(&first, StatusCode::SERVICE_UNAVAILABLE).await, "the old one still does");
+    assert!(run(&rotate).status.success());
+    until("the first token is forgotten", async || knows(&first, StatusCode::UNAUTHORIZED).await).await;
+    std::fs::write(server.home.join("admin.token"), "short").unwrap();
+    until("an unusable token is reported", async || server.log().contains("tokens cannot be read again")).await;
+
+    let readiness = server.readiness().await.unwrap();
+    assert_eq!(readiness["certificate_expires"], 3_786_912_000_u64, "{readiness}");
+    server.client = client(put_certificate(&server.home, 2091));
+    until("the new certificate is shown", async || {
+        server.readiness().await.is_some_and(|readiness| readiness["certificate_expires"] == 3_818_448_000_u64)
+    })
+    .await;
+    let metrics = server.client.get(format!("{}/metrics", server.origin)).send().await.unwrap().text().await.unwrap();
+    assert!(metrics.contains("ostrakon_certificate_expires 3818448000"), "{metrics}");
+
+    edit(&config, "log = \"info\"", "log = \"trace\"");
+    signal("HUP", server.child.id());
+    until("the log is set again", async || server.log().contains("the log is as the configuration says")).await;
+    server.readiness().await.unwrap();
+    until("the other servers are looked for", async || server.log().contains("\"DEBUG\"")).await;
+    for line in server.log().lines() {
+        let line: Value = serde_json::from_str(line).expect("every line is JSON");
+        assert!(line["target"].as_str().unwrap().starts_with("ostrakon"), "{line}");
+        assert!(!line.to_string().contains("127.0.0.9"), "{line}");
+    }
+    stop(server).await;
+}
+
+/// SIGTERM: nobody is taken any more, and the process is gone in time although somebody holds a connection.
+async fn stop(mut server: Server) {
+    let held = server.client.get(format!("{}/healthz", server.origin)).send().await.unwrap();
+    signal("TERM", server.child.id());
+    let since = Instant::now();
+    let status = loop {
+        if let Some(status) = server.child.try_wait().unwrap() {
+            break status;
+        }
+        assert!(since.elapsed() < STOPPED, "the server does not stop");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert!(status.success(), "{status}");
+    assert!(server.readiness().await.is_none());
+    drop(held);
+}
+
+#[test]
+fn systemd_takes_the_unit() {
+    let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/ostrakon.service");
+    let text = std::fs::read_to_string(unit).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    // The program is not installed where this test runs.
+    let text = text.replace("/usr/local/bin/ostrakon", env!("CARGO_BIN_EXE_ostrakon"));
+    let path = common::file(directory.path(), "ostrakon.service", &text);
+    let verify = std::process::Command::new("systemd-analyze").arg("verify").arg(&path).output();
+    let Ok(output) = verify else {
+        println!("skipped: there is no systemd-analyze here");
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && !said.contains("ostrakon.service"), "{said}");
+}
