@@ -122,6 +122,7 @@ pub(crate) async fn start(
         since: platform.now_ms() / 1000,
     });
     server.introduce();
+    server.note("server", "start", &format!("release {}", operator::VERSION)).await;
     let starting = Arc::clone(&server);
     let mut stopping = server.stop.subscribe();
     platform.spawn(Box::pin(async move {
@@ -145,7 +146,6 @@ impl Server {
         signing: Arc<SigningKey>,
         provider: Arc<dyn EngineProvider>,
     ) -> Result<(), String> {
-        self.note("server", "start", &format!("release {}", operator::VERSION)).await;
         let id = self.config.id();
         let early = Party::new(id, Arc::clone(&roster), Arc::clone(&signing), self.channel());
         let repeat = setup::was_done(&self.store);
