@@ -4,6 +4,7 @@
 mod common;
 mod deployment;
 mod engine;
+mod hosting;
 mod malice;
 mod operator;
 mod roles;
