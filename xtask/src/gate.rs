@@ -38,7 +38,7 @@ const fn nightly(name: &'static str, run: fn(&Options) -> Result<()>) -> Step {
 }
 
 /// The steps: the quick ones first, and each after what it needs (the page needs the WASM).
-const STEPS: [Step; 16] = [
+const STEPS: [Step; 17] = [
     step("fmt", |_| shell::run(&mut shell::cargo(&["fmt", "--all", "--check"]))),
     step("layers", |_| layers::check()),
     step("tidy", |_| tidy::check()),
@@ -53,6 +53,7 @@ const STEPS: [Step; 16] = [
     }),
     step("wasm", |_| web::build_wasm()),
     step("web-install", |_| web::install()),
+    step("web-schema", |_| web::build_schema()),
     step("web-check", |_| shell::run(&mut web::npm(&["run", "check"]))),
     step("web-build", |_| web::build()),
     step("web-test", |_| shell::run(&mut web::npm(&["run", "test", "--if-present"]))),

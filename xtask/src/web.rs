@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use wasm_bindgen_cli_support::Bindgen;
@@ -67,6 +67,25 @@ pub fn install() -> Result<()> {
     }
     shell::progress("installing the web page's packages");
     shell::run(npm(&["ci", "--no-audit", "--no-fund"]).env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1"))
+}
+
+/// Writes the types of the servers' interface, from their OpenAPI document, into the page's sources.
+///
+/// # Errors
+/// If the document or the types cannot be made.
+pub fn build_schema() -> Result<()> {
+    shell::progress("writing the types of the servers' interface");
+    let document = shell::root().join("target/openapi.json");
+    let text = shell::cargo(&["run", "--quiet", "--package", "ostrakon-api", "--example", "openapi"])
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cargo cannot be run")?;
+    if !text.status.success() {
+        bail!("the servers' OpenAPI document cannot be made");
+    }
+    fs::write(&document, text.stdout).with_context(|| format!("{} cannot be written", document.display()))?;
+    let document = document.to_str().context("the project's path is not text")?;
+    shell::run(&mut npm(&["exec", "--", "openapi-typescript", document, "--output", "src/lib/schema.d.ts"]))
 }
 
 /// Builds the page into `web/dist`.

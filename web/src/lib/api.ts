@@ -1,5 +1,6 @@
 // The public HTTP interface of one server.
 
+import { at, type Answer, type Filled, type PartOf } from './address';
 import { count, flag, list, oneOf, opaque, optional, record, text, type Of } from './shape';
 
 const serversShape = record({
@@ -42,6 +43,20 @@ const codeShape = record({ room: text, servers: text });
 export type ServerList = Of<typeof serversShape> & { raw: string };
 export type RoomInfo = Of<typeof roomShape>;
 export type Status = Of<typeof statusShape>;
+
+/** The servers' document promises all that is read here. */
+export type Promised = [
+  PartOf<Answer<'ServersInfo'>, Of<typeof serversShape>>,
+  PartOf<Answer<'RoomInfo'>, RoomInfo>,
+  PartOf<Answer<'Status'>, Status>,
+  PartOf<Answer<'Issue'>, Of<typeof issueShape>>,
+  PartOf<Answer<'PresenceAnswer'>, Of<typeof presenceShape>>,
+  PartOf<Answer<'Accepted'>, Of<typeof acceptedShape>>,
+  PartOf<Answer<'BoardPage'>, Of<typeof boardShape>>,
+  PartOf<Answer<'ActionsPage'>, Of<typeof actionsShape>>,
+  PartOf<Answer<'CodeInfo'>, Of<typeof codeShape>>,
+];
+
 /** A server's refusal (RFC 9457). */
 export class Problem extends Error {
   constructor(
@@ -84,45 +99,47 @@ export class HttpServer implements Server {
   constructor(private readonly origin: string) {}
 
   async servers(): Promise<ServerList> {
-    return readServers(await this.ask('servers'));
+    return readServers(await this.ask(at('servers', {})));
   }
 
   async room(id: string): Promise<RoomInfo> {
-    return roomShape(JSON.parse(await this.ask(`rooms/${id}`)));
+    return roomShape(JSON.parse(await this.ask(at('rooms/{id}', { id }))));
   }
 
   async status(id: string, after: number | null, signal: AbortSignal): Promise<Status> {
-    const path = after === null ? `rooms/${id}/status` : `rooms/${id}/status?after=${after}&wait=${WAIT}`;
+    const path = at('rooms/{id}/status', { id }, after === null ? '' : `after=${after}&wait=${WAIT}`);
     return statusShape(JSON.parse(await this.ask(path, { signal }, PATIENCE + WAIT * 1000)));
   }
 
   async presence(id: string, presence: { key: string; time: number; signature: string }): Promise<void> {
-    presenceShape(JSON.parse(await this.post(`rooms/${id}/presence`, presence)));
+    presenceShape(JSON.parse(await this.post(at('rooms/{id}/presence', { id }), presence)));
   }
 
   async issue(id: string, epoch: number, request: string): Promise<Uint8Array> {
-    const { issue } = issueShape(JSON.parse(await this.ask(`rooms/${id}/epochs/${epoch}/issue?${request}`)));
+    const path = at('rooms/{id}/epochs/{number}/issue', { id, number: epoch }, request);
+    const { issue } = issueShape(JSON.parse(await this.ask(path)));
     return fromBase64(issue);
   }
 
   async submit(id: string, epoch: number, submission: { key: string; slot: number; body: Uint8Array }): Promise<void> {
     const body = toBase64(submission.body);
-    acceptedShape(JSON.parse(await this.post(`rooms/${id}/epochs/${epoch}/submission`, { ...submission, body })));
+    const path = at('rooms/{id}/epochs/{number}/submission', { id, number: epoch });
+    acceptedShape(JSON.parse(await this.post(path, { ...submission, body })));
   }
 
   async board(id: string, from: number): Promise<unknown[]> {
-    return boardShape(JSON.parse(await this.ask(`rooms/${id}/board?from=${from}&wait=0`))).entries;
+    return boardShape(JSON.parse(await this.ask(at('rooms/{id}/board', { id }, `from=${from}&wait=0`)))).entries;
   }
 
   async actions(id: string, from: number): Promise<unknown[]> {
-    return actionsShape(JSON.parse(await this.ask(`rooms/${id}/actions?from=${from}&wait=0`))).actions;
+    return actionsShape(JSON.parse(await this.ask(at('rooms/{id}/actions', { id }, `from=${from}&wait=0`)))).actions;
   }
 
   async code(code: string): Promise<{ room: string; servers: string }> {
-    return codeShape(JSON.parse(await this.ask(`codes/${encodeURIComponent(code)}`)));
+    return codeShape(JSON.parse(await this.ask(at('codes/{code}', { code }))));
   }
 
-  private post(path: string, body: unknown): Promise<string> {
+  private post(path: Filled, body: unknown): Promise<string> {
     return this.ask(path, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -130,11 +147,11 @@ export class HttpServer implements Server {
     });
   }
 
-  protected async ask(path: string, init: RequestInit = {}, patience = PATIENCE): Promise<string> {
+  protected async ask(path: Filled, init: RequestInit = {}, patience = PATIENCE): Promise<string> {
     const limit = AbortSignal.timeout(patience);
     const signal = init.signal ? AbortSignal.any([init.signal, limit]) : limit;
     const options: RequestInit = { cache: 'no-store', credentials: 'omit', ...init, signal };
-    const response = await fetch(`${this.origin}/api/v1/${path}`, options);
+    const response = await fetch(`${this.origin}${path}`, options);
     const answer = await response.text();
     if (!response.ok) throw new Problem(response.status, detailOf(answer));
     return answer;

@@ -1,5 +1,6 @@
 // What a host asks of a server: to open a room, and to take down an action.
 
+import { at } from './address';
 import { HttpServer } from './api';
 import { count, list, oneOf, optional, record, text } from './shape';
 
@@ -54,7 +55,7 @@ function range(found: number[] | null | undefined, usual: Range): Range {
 
 export class HostingServer extends HttpServer implements ActionServer {
   async policy(): Promise<Policy> {
-    const { create, limits } = policyShape(JSON.parse(await this.ask('servers')));
+    const { create, limits } = policyShape(JSON.parse(await this.ask(at('servers', {}))));
     return {
       create: create ?? 'administrator',
       limits: {
@@ -70,11 +71,11 @@ export class HostingServer extends HttpServer implements ActionServer {
   async create(room: NewRoom, code: string): Promise<string> {
     const authorization: Record<string, string> = code === '' ? {} : { authorization: `Bearer ${code}` };
     const headers = { 'content-type': 'application/json', ...authorization };
-    return roomShape(JSON.parse(await this.ask('rooms', { method: 'POST', headers, body: JSON.stringify(room) }))).id;
+    return roomShape(JSON.parse(await this.ask(at('rooms', {}), { method: 'POST', headers, body: JSON.stringify(room) }))).id;
   }
 
   async act(id: string, signed: string): Promise<void> {
     const headers = { 'content-type': 'application/json' };
-    await this.ask(`rooms/${id}/actions`, { method: 'POST', headers, body: signed });
+    await this.ask(at('rooms/{id}/actions', { id }), { method: 'POST', headers, body: signed });
   }
 }

@@ -1,5 +1,6 @@
 // What an operator asks of their own server: the server of this page's origin, and no other, is shown the token.
 
+import { at, type Filled } from './address';
 import { Problem } from './api';
 import { count, flag, list, Malformed, oneOf, optional, record, text, type Of, type Shape } from './shape';
 
@@ -95,21 +96,21 @@ export class OperatorApi {
   constructor(private readonly token: string) {}
 
   async overview(): Promise<Overview> {
-    return overviewShape(await this.ask('operator/overview'));
+    return overviewShape(await this.ask(at('operator/overview', {})));
   }
 
   async faults(): Promise<Fault[]> {
-    const files = list((file: unknown) => file)(await this.ask('operator/faults'));
+    const files = list((file: unknown) => file)(await this.ask(at('operator/faults', {})));
     return files.map((file) => ({ ...faultShape(file), file: JSON.stringify(file, null, 2) }));
   }
 
   /** The newest records whose number is below `before`. */
   async audit(before: number | null): Promise<AuditRecord[]> {
-    return list(auditShape)(await this.ask(`operator/audit?count=50${before === null ? '' : `&before=${before}`}`));
+    return list(auditShape)(await this.ask(at('operator/audit', {}, `count=50${before === null ? '' : `&before=${before}`}`)));
   }
 
   async setLog(filter: string): Promise<void> {
-    await this.ask('operator/log', {
+    await this.ask(at('operator/log', {}), {
       method: 'PUT',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ filter }),
@@ -117,11 +118,11 @@ export class OperatorApi {
   }
 
   async closeRoom(id: string): Promise<void> {
-    await this.ask(`rooms/${encodeURIComponent(id)}`, { method: 'DELETE' });
+    await this.ask(at('rooms/{id}', { id }), { method: 'DELETE' });
   }
 
-  private async ask(path: string, init: RequestInit = {}): Promise<unknown> {
-    const response = await fetch(`/api/v1/${path}`, {
+  private async ask(path: Filled, init: RequestInit = {}): Promise<unknown> {
+    const response = await fetch(path, {
       cache: 'no-store',
       credentials: 'omit',
       ...init,
