@@ -295,7 +295,8 @@ fn valid_envelope() -> Vec<u8> {
     let issued = Issued { context, slot: 1, issue: encode(&valid_issue()) };
     let exchange = Exchange::new(&key(8), &issue_name()).public();
     let owner = key(8).verifying_key();
-    envelope::close(&servers(), &issue_name(), &owner, &exchange, &issued, [6; 32], |digest| key(1).sign(digest))
+    let offer = envelope::offer(&servers(), &issue_name(), &owner, issued, |digest| key(1).sign(digest));
+    envelope::close(&servers(), &issue_name(), &owner, &exchange, &offer, [6; 32])
 }
 
 fn read_envelope(bytes: &[u8]) -> bool {
