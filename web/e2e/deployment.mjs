@@ -3,7 +3,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -54,6 +54,7 @@ function isFree(port) {
  * @typedef {object} Deployment
  * @property {string[]} origins where they are
  * @property {string} files the page's files, which the servers give out
+ * @property {string} token with which the first server opens rooms
  * @property {(name: string) => Promise<string[]>} room opens a room and returns its link at every server
  * @property {() => Promise<void>} stop
  */
@@ -84,7 +85,8 @@ export async function start() {
   };
   try {
     const origins = (await linksOf(servers, ended)).map((link) => new URL(link).origin);
-    return { origins, files, room: (name) => createRoom(data, origins, name), stop };
+    const token = (await readFile(path.join(data, 'alpha/admin.token'), 'utf8')).trim();
+    return { origins, files, token, room: (name) => createRoom(data, origins, name), stop };
   } catch (error) {
     await stop();
     throw new Error(`${error}; the servers said:\n${said}`);

@@ -51,6 +51,7 @@ struct LogView<'a> {
     length: u64,
     head: String,
     closed: bool,
+    erased: bool,
     moderated: bool,
     hosts: Vec<HostView<'a>>,
     members: Vec<String>,
@@ -88,8 +89,8 @@ impl HostLog {
         read(&mut self.0, actions).map_err(shown)
     }
 
-    /// What was done, as JSON: `{length, head, closed, moderated, hosts: [{key, name, active}], members: [key], marks:
-    /// [{epoch, index, hidden, approved, pinned, answered, erased, group}], polls: [{number, question, form, epoch,
+    /// What was done, as JSON: `{length, head, closed, erased, moderated, hosts: [{key, name, active}], members: [key],
+    /// marks: [{epoch, index, hidden, approved, pinned, answered, erased, group}], polls: [{number, question, form, epoch,
     /// withdrawn}]}`. The host without a name is the first one.
     pub fn view(&self) -> String {
         view(&self.0)
@@ -152,6 +153,7 @@ fn view(log: &hosting::HostLog) -> String {
         length: log.length(),
         head: log.head().to_hex(),
         closed: log.closed(),
+        erased: log.all_erased(),
         moderated: log.moderated(),
         hosts: log.hosts().iter().map(host_view).collect(),
         members: log.members().iter().map(|key| key.to_hex()).collect(),

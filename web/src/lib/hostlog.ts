@@ -48,6 +48,8 @@ export interface LogView {
   length: number;
   head: string;
   closed: boolean;
+  /** The servers have erased all texts. */
+  erased: boolean;
   moderated: boolean;
   /** The first host has no name. */
   hosts: { key: string; name: string; active: boolean }[];
@@ -60,6 +62,7 @@ export const EMPTY_LOG: LogView = {
   length: 0,
   head: '',
   closed: false,
+  erased: false,
   moderated: false,
   hosts: [],
   members: [],
@@ -67,8 +70,15 @@ export const EMPTY_LOG: LogView = {
   polls: [],
 };
 
+/** A message of which nothing was noted. */
+export function unmarked(epoch: number, index: number): Marks {
+  return { epoch, index, hidden: false, approved: false, pinned: false, answered: false, erased: false, group: null };
+}
+
 /** Marks by message. */
 export function marksOf(log: LogView): (epoch: number, index: number) => Marks | undefined {
   const found = new Map(log.marks.map((marks) => [`${marks.epoch}/${marks.index}`, marks]));
-  return (epoch, index) => found.get(`${epoch}/${index}`);
+  const plain = (epoch: number, index: number) => found.get(`${epoch}/${index}`);
+  if (!log.erased) return plain;
+  return (epoch, index) => ({ ...(plain(epoch, index) ?? unmarked(epoch, index)), erased: true });
 }

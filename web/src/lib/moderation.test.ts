@@ -29,6 +29,11 @@ test('what was erased shows no text, though this page has read it before', () =>
   expect(messages.find(({ id }) => id === '2/1')?.text).toBeNull();
 });
 
+test('when everything is deleted, no text is left', () => {
+  const all = messagesOf([entry(1, ['answered', 'said'])], { ...log, erased: true });
+  expect(all.map(({ text, marks }) => [text, marks.erased, marks.answered])).toEqual([[null, true, true], [null, true, false]]);
+});
+
 test('each filter shows its messages', () => {
   expect(texts('new')).toEqual(['new']);
   expect(texts('unanswered')).toEqual(['pinned', 'new']);

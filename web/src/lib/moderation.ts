@@ -1,6 +1,6 @@
 // The wall as its hosts see it: every message with what was noted about it.
 
-import { marksOf, type LogView, type Marks } from './hostlog';
+import { marksOf, unmarked, type LogView, type Marks } from './hostlog';
 import type { WallEntry } from './wall';
 
 export interface Message {
@@ -15,8 +15,6 @@ export interface Message {
   marks: Marks;
 }
 
-const UNMARKED = { hidden: false, approved: false, pinned: false, answered: false, erased: false, group: null };
-
 /** All messages, the newest epoch first. Within an epoch the board's order tells nothing, and is kept. */
 export function messagesOf(entries: WallEntry[], log: LogView): Message[] {
   const find = marksOf(log);
@@ -24,7 +22,7 @@ export function messagesOf(entries: WallEntry[], log: LogView): Message[] {
     const texts = new Map<number, string | null>(messages.map((text, place) => [indices[place] ?? place, text]));
     for (const index of erased) texts.set(index, null);
     return [...texts].sort(([a], [b]) => a - b).map(([index, text]) => {
-      const marks = find(epoch, index) ?? { ...UNMARKED, epoch, index };
+      const marks = find(epoch, index) ?? unmarked(epoch, index);
       return { id: `${epoch}/${index}`, epoch, index, among: accepted, marks, text: marks.erased ? null : text };
     });
   });

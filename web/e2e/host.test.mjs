@@ -1,0 +1,292 @@
+// Hosts in real browsers, against three real servers: from an empty page to a room that was led, shown and taken home.
+
+import { strict as assert } from 'node:assert';
+import { readFile } from 'node:fs/promises';
+import { after, before, describe, test } from 'node:test';
+
+import { start } from './deployment.mjs';
+import { DESKTOP, PHONE, Visitor, launch } from './visitor.mjs';
+
+const BEAMER = { viewport: { width: 1920, height: 1080 } };
+
+/** @type {Awaited<ReturnType<typeof start>>} */
+let deployment;
+/** @type {import('playwright-core').Browser} */
+let browser;
+
+before(async () => {
+  [deployment, browser] = await Promise.all([start(), launch()]);
+});
+
+after(async () => {
+  await browser?.close();
+  await deployment?.stop();
+});
+
+/** A host on the host's page. */
+class Host extends Visitor {
+  /** @param {import('playwright-core').BrowserContextOptions} [options] */
+  static async come(options = DESKTOP) {
+    const { page } = await Visitor.arrive(browser, options);
+    return new Host(page);
+  }
+
+  /** Opens a room, as small and quick as the ones that the servers have prepared for. @param {string} name @param {string} kind */
+  async opens(name, kind) {
+    const { page } = this;
+    await this.open(`${deployment.origins[0]}/#/create`);
+    await page.getByText(kind).click();
+    await page.getByLabel('Name of the room').fill(name);
+    await page.getByText('Change the settings').click();
+    const settings = { 'Longest message': '254', 'Length of an epoch': '6', 'Places in an epoch': '64', 'Least number': '1' };
+    for (const [label, value] of Object.entries(settings)) await page.getByLabel(label).fill(value);
+    // Where the servers let everybody open rooms, they ask for no code.
+    const code = page.getByLabel('Creation code');
+    if (await code.count()) await code.fill(deployment.token);
+    await page.getByRole('button', { name: 'Open the room' }).click();
+    await page.getByRole('heading', { level: 1, name: `“${name}” is open` }).waitFor({ timeout: 20_000 });
+    const text = (/** @type {string} */ label) => page.getByLabel(label, { exact: true }).inputValue();
+    return { link: await text('Link to the room'), hostLink: await text('Host link') };
+  }
+
+  /** @param {string} name */
+  async tab(name) {
+    await this.page.getByRole('tab', { name }).click();
+  }
+
+  /** @param {string} text */
+  row(text) {
+    return this.page.locator('[data-row]').filter({ hasText: text });
+  }
+
+  /** Uses one of a message's buttons and waits until it is done. @param {string} text @param {string} tool */
+  async marks(text, tool) {
+    await this.row(text).getByRole('button', { name: tool }).click();
+    await this.row(text).locator('[aria-pressed="true"]', { hasText: tool }).waitFor();
+  }
+
+  /** @param {string} question @param {string[]} options */
+  async asks(question, options) {
+    const { page } = this;
+    await this.tab('Polls');
+    await page.getByLabel('Question', { exact: true }).fill(question);
+    for (const [index, option] of options.entries()) {
+      if (index > 1) await page.getByRole('button', { name: 'Add an answer' }).click();
+      await page.getByLabel(`Answer ${index + 1}`, { exact: true }).fill(option);
+    }
+    await page.getByLabel('Time to answer').selectOption({ label: '15 seconds' });
+    await page.getByRole('button', { name: 'Ask', exact: true }).click();
+    await page.locator('[data-poll]').filter({ hasText: question }).waitFor();
+  }
+
+  /** Presses what saves a file and returns what is in it. @param {string} button */
+  async saves(button) {
+    const [download] = await Promise.all([this.page.waitForEvent('download'), this.page.getByText(button, { exact: true }).click()]);
+    return readFile(await download.path(), 'utf8');
+  }
+}
+
+/** Two people whose places two different servers give. @param {[string, string]} links */
+async function twoPeople([first, second]) {
+  const [anna, ben] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
+  await anna.join(first);
+  await anna.takesPart();
+  await ben.join(second);
+  await ben.takesPart();
+  return [anna, ben];
+}
+
+/** @param {string} link */
+const projectorOf = (link) => link.replace('#/room/', '#/projector/');
+
+const QUESTION = 'Why were judges drawn by lot?';
+const NOISE = 'Buy my amphorae!';
+
+/** The open room of these tests, and who is in it. */
+/** @type {{ host: Host, link: string, hostLink: string, people: Visitor[] }} */
+let agora;
+
+test('a room is opened in the page, and its host link leads to the host’s page', async () => {
+  const host = await Host.come();
+  const begun = Date.now();
+  const { link, hostLink } = await host.opens('Agora', 'Questions in a lecture');
+  assert.ok(Date.now() - begun < 60_000, 'a room in under a minute');
+  await host.isAccessible();
+  await host.picture('opened-desktop-light');
+  assert.equal(await host.page.locator('[data-qr]').getAttribute('data-qr'), link);
+  assert.match(await host.page.locator('[data-code]').innerText(), /^[0-9A-Z]{4}-[0-9A-Z]{4}$/);
+  assert.equal(await host.saves('Save as a file').then((text) => text.includes(hostLink)), true);
+  await host.page.getByRole('link', { name: 'Go to the host’s page' }).click();
+  await host.page.getByText('Nothing has been published yet').waitFor();
+  agora = { host, link, hostLink, people: [] };
+});
+
+test('what people say is moderated by keyboard, and the projector follows', async () => {
+  const { host, link } = agora;
+  const beamer = await Visitor.arrive(browser, BEAMER);
+  await beamer.open(projectorOf(link));
+  await beamer.page.getByText('Nothing has been published yet').waitFor();
+  const [anna, ben] = (agora.people = await twoPeople([link, link]));
+  await Promise.all([anna?.say(QUESTION), ben?.say(NOISE)]);
+  await Promise.all([host.row(QUESTION).waitFor({ timeout: 60_000 }), host.row(NOISE).waitFor({ timeout: 60_000 })]);
+
+  await host.row(QUESTION).getByRole('button', { name: 'Answered' }).focus();
+  await host.page.keyboard.press('p');
+  await host.row(QUESTION).locator('[aria-pressed="true"]', { hasText: 'Pin' }).waitFor();
+  await host.marks(NOISE, 'Hide');
+  await beamer.page.locator('[data-shard]').filter({ hasText: QUESTION }).getByText('pinned').waitFor();
+  await beamer.page.getByText('1 message hidden by the host').waitFor();
+  assert.equal(await beamer.page.getByText(NOISE).count(), 0);
+  await anna?.page.getByText(NOISE).waitFor({ state: 'detached' });
+
+  await host.row(QUESTION).getByRole('button', { name: 'Group' }).click();
+  await host.page.getByLabel('Name of the group').fill('Courts');
+  await host.page.getByRole('button', { name: 'Put into the group' }).click();
+  await host.row(QUESTION).getByText('Courts').waitFor();
+  await host.page.getByRole('button', { name: 'Hidden' }).click();
+  assert.equal(await host.page.locator('[data-row]').count(), 1);
+  await host.page.getByRole('button', { name: 'All' }).click();
+
+  // Approved only: what nobody has looked at is not shown.
+  await host.tab('Room');
+  await host.page.getByLabel('The projector shows approved messages only').click();
+  await beamer.page.locator('[data-shard]').waitFor({ state: 'detached' });
+  await host.tab('Messages');
+  await host.marks(QUESTION, 'Approve');
+  await beamer.page.locator('[data-shard]').filter({ hasText: QUESTION }).waitFor();
+  await Promise.all([host.isAccessible(), beamer.isAccessible()]);
+  await Promise.all([host.picture('host-desktop-light'), beamer.picture('projector-wall-light')]);
+  assert.deepEqual([...host.complaints, ...beamer.complaints], []);
+  await beamer.leave();
+});
+
+describe('meanwhile', { concurrency: true }, () => {
+  test('a poll is asked, answered in one epoch, counted, shown and taken home', async () => {
+    const { host, link, people } = agora;
+    const beamer = await Visitor.arrive(browser, { ...BEAMER, colorScheme: 'dark' });
+    await beamer.open(projectorOf(link));
+    await host.asks('Which body decided on war?', ['The assembly', 'The council', 'The archons']);
+    await beamer.page.getByText('Answer on your device').waitFor();
+    await beamer.page.getByText(/Answers are sealed in \d+ seconds?/).waitFor();
+    for (const person of people) {
+      await person.page.getByLabel('The assembly').click();
+      await person.page.getByRole('button', { name: 'Answer', exact: true }).click();
+    }
+    await host.picture('host-poll-desktop-light');
+    const charts = [host, beamer].map(({ page }) => page.locator('[data-chart="2"]').first());
+    await Promise.all(charts.map((chart) => chart.waitFor({ timeout: 60_000 })));
+    for (const chart of charts) assert.match(await chart.getByRole('row', { name: 'The assembly' }).innerText(), /2\s+100 %/);
+    await beamer.page.waitForTimeout(800);
+    await Promise.all([host.isAccessible(), beamer.isAccessible()]);
+    await Promise.all([host.picture('host-result-desktop-light'), beamer.picture('projector-result-dark')]);
+
+    await host.tab('Room');
+    assert.match(await host.saves('Messages (CSV)'), /"Why were judges drawn by lot\?",2,"Courts",(true|false),true,true,false,false/);
+    assert.match(await host.saves('Polls (CSV)'), /"Which body decided on war\?","one",\d+,false,2,"The assembly",2/);
+    const whole = JSON.parse(await host.saves('Everything (JSON)'));
+    assert.deepEqual(whole.polls[0].result.votes, [2, 0, 0]);
+    await host.page.emulateMedia({ media: 'print' });
+    await host.page.getByText('How to check this report').waitFor();
+    await host.page.getByText(whole.heads.board).waitFor();
+    await host.picture('report');
+    await host.page.emulateMedia({ media: 'screen' });
+    await beamer.leave();
+  });
+
+  test('with invitation links, one link is one member, and nobody else takes part', async () => {
+    const host = await Host.come();
+    const { link } = await host.opens('Council', 'A vote');
+    await host.page.getByRole('link', { name: 'Go to the host’s page' }).click();
+    await host.tab('People');
+    await host.page.getByLabel('How many').fill('2');
+    await host.page.getByRole('button', { name: 'Make links' }).click();
+    await host.page.locator('[data-members="2"]').waitFor();
+    const invitations = (await host.saves('Save as a list')).trim().split(/\r\n/);
+    assert.equal(new Set(invitations).size, 2);
+    await host.isAccessible();
+    await host.picture('host-people-desktop-light');
+    await host.page.emulateMedia({ media: 'print' });
+    assert.deepEqual(await host.page.locator('.sheets [data-qr]').evaluateAll((codes) => codes.map((code) => code.getAttribute('data-qr'))), invitations);
+    await host.picture('invitations');
+    const members = await twoPeople(/** @type {[string, string]} */ (invitations));
+    const stranger = await Visitor.arrive(browser);
+    await stranger.join(link);
+    await stranger.page.locator('[data-outside]').waitFor();
+    await Promise.all([host, stranger, ...members].map((visitor) => visitor.leave()));
+  });
+
+  test('a co-host moderates at the same time, and may not when removed', async () => {
+    const host = await Host.come({ ...PHONE, colorScheme: 'dark' });
+    await host.open(agora.hostLink);
+    await host.tab('People');
+    await host.page.getByLabel('Name of the co-host').fill('Beate');
+    await host.page.getByRole('button', { name: 'Make a co-host link' }).click();
+    const link = await host.page.getByLabel('Link for Beate', { exact: true }).inputValue();
+    const beate = await Host.come();
+    await beate.open(link);
+    await beate.page.getByText('You are co-host as “Beate”.').waitFor();
+    await host.tab('Messages');
+    // Both at once: one of the two is told that the other was first, and does it again by itself.
+    await Promise.all([host.marks(QUESTION, 'Answered'), beate.marks(NOISE, 'Answered')]);
+    await Promise.all([host, beate].map(({ page }) => page.getByRole('button', { name: 'Answered 2' }).waitFor()));
+    await host.fits();
+    await host.isAccessible();
+    await host.picture('host-phone-dark');
+    await host.tab('People');
+    await host.page.getByRole('button', { name: 'Remove Beate' }).click();
+    await host.page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await beate.page.getByText('is not a host of this room').waitFor();
+    assert.equal(await beate.page.getByRole('button', { name: 'Pin', exact: true }).count(), 0);
+    assert.deepEqual(host.complaints.filter((text) => !text.includes('status of 409')), []);
+    await Promise.all([host.leave(), beate.leave()]);
+  });
+});
+
+for (const [device, options, colorScheme] of /** @type {const} */ ([['desktop', DESKTOP, 'dark'], ['phone', PHONE, 'light']])) {
+  test(`${device}, ${colorScheme}: every part fits and is accessible`, async () => {
+    const host = await Host.come({ ...options, colorScheme });
+    await host.open(`${deployment.origins[1]}/#/create`);
+    await host.page.getByText('Change the settings').click();
+    await host.fits();
+    await host.isAccessible();
+    await host.picture(`create-${device}-${colorScheme}`);
+    await host.open(agora.hostLink);
+    await host.row(QUESTION).waitFor();
+    for (const tab of ['Polls', 'Share', 'People', 'Room']) {
+      await host.tab(tab);
+      await host.fits();
+      await host.isAccessible();
+      await host.picture(`host-${tab.toLowerCase()}-${device}-${colorScheme}`);
+    }
+    await host.open(projectorOf(agora.link));
+    await host.page.locator('[data-shard]').first().waitFor();
+    await host.page.waitForTimeout(700);
+    await host.fits();
+    await host.isAccessible();
+    await host.picture(`projector-${device}-${colorScheme}`);
+    await host.leave();
+  });
+}
+
+test('a message is erased, the room is closed, and everything is deleted', async () => {
+  const { host, people } = agora;
+  await host.tab('Messages');
+  await host.row(NOISE).getByRole('button', { name: 'Erase' }).click();
+  await host.page.getByRole('button', { name: 'Erase for ever' }).click();
+  await host.page.getByText('Erased. Its fingerprint stays in the record.').waitFor();
+  await host.tab('Room');
+  await host.page.getByRole('button', { name: 'Close the room' }).click();
+  await host.page.getByRole('dialog').getByRole('button', { name: 'Close the room' }).click();
+  await host.page.getByText('The room is closed. It takes no more messages').waitFor();
+  await people[0]?.page.getByText('This room is closed.').first().waitFor();
+  await host.page.getByRole('button', { name: 'Delete everything' }).click();
+  await host.page.getByRole('dialog').getByRole('button', { name: 'Delete everything' }).click();
+  await host.tab('Messages');
+  // Whoever opens the room now finds no text, and the chain still holds.
+  const late = await Visitor.arrive(browser);
+  await late.open(agora.link);
+  await late.page.getByText('This room is closed.').first().waitFor();
+  assert.equal(await late.page.getByText(QUESTION).count(), 0);
+  assert.equal(await late.page.getByText('A server showed something forged').count(), 0);
+  assert.deepEqual(late.complaints, []);
+});
