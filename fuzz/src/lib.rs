@@ -3,6 +3,9 @@
 //! The fuzzer calls [`exercise`] with inputs that it evolves; a test of the workspace includes this file and calls it
 //! with pseudorandom ones.
 
+mod hosts;
+mod requests;
+
 use std::sync::LazyLock;
 
 use bytes::Bytes;
@@ -35,7 +38,7 @@ pub struct Decoder {
 }
 
 /// All decoders.
-pub const DECODERS: [Decoder; 11] = [
+pub const DECODERS: [Decoder; 21] = [
     Decoder { name: "message_header", valid: valid_header, read: read_header },
     Decoder { name: "frame", valid: valid_frame, read: read_frame },
     Decoder { name: "board_entry", valid: || encode(&VALID_ARCHIVE.entries[0]), read: read_entry },
@@ -47,6 +50,20 @@ pub const DECODERS: [Decoder; 11] = [
     Decoder { name: "issue", valid: || encode(&valid_issue()), read: read_issue },
     Decoder { name: "envelope", valid: valid_envelope, read: read_envelope },
     Decoder { name: "link", valid: || valid_link().to_string().into_bytes(), read: read_link },
+    Decoder { name: "host_action", valid: hosts::valid_action, read: hosts::read_action },
+    Decoder { name: "deed", valid: hosts::valid_deed, read: hosts::read_deed },
+    Decoder { name: "ballot", valid: hosts::valid_ballot, read: hosts::read_ballot },
+    Decoder { name: "short_code", valid: hosts::valid_code, read: hosts::read_code },
+    Decoder { name: "invitation", valid: hosts::valid_invitation, read: hosts::read_invitation },
+    Decoder { name: "presence", valid: requests::valid_presence, read: requests::read_presence },
+    Decoder { name: "issue_request", valid: requests::valid_issue_request, read: requests::read_issue_request },
+    Decoder {
+        name: "submission_request",
+        valid: requests::valid_submission_request,
+        read: requests::read_submission_request,
+    },
+    Decoder { name: "new_room", valid: requests::valid_new_room, read: requests::read_new_room },
+    Decoder { name: "announcement", valid: requests::valid_announcement, read: requests::read_announcement },
 ];
 
 /// Gives `data` to the named decoder, once as it stands and once as a list of changes to an input that is valid.

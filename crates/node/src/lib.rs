@@ -13,7 +13,7 @@
 //! What the engine does is its own: see [`EngineProvider`].
 
 mod agree;
-mod announcement;
+pub mod announcement;
 pub mod audit;
 mod conductor;
 pub mod config;
