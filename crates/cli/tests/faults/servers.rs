@@ -165,9 +165,14 @@ impl Servers {
 
     /// A room with this many seconds to an epoch, and its link at each server.
     pub fn room(&self, seconds: u32) -> Vec<Link> {
-        let seconds = seconds.to_string();
         // Everybody who speaks is a new participant, and counts as present for half a minute.
-        let create = ["room", "create", "Faults", "--payload", "64", "--capacity", "300", "--seconds", &seconds];
+        self.room_of(seconds, 300)
+    }
+
+    /// Such a room with this many slots.
+    pub fn room_of(&self, seconds: u32, capacity: u32) -> Vec<Link> {
+        let (seconds, capacity) = (seconds.to_string(), capacity.to_string());
+        let create = ["room", "create", "Faults", "--payload", "64", "--capacity", &capacity, "--seconds", &seconds];
         let room = json(&[&create[..], &["--data-dir", text(&self.site), "--json"]].concat()).remove(0);
         let links = room["links"].as_array().expect("a list");
         links.iter().map(|link| link.as_str().expect("text").parse().expect("a link")).collect()

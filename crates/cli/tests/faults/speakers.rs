@@ -101,6 +101,11 @@ impl Spoken {
     /// Checks that what is known to be on the board is there once, at its place, and that there is nothing besides but, at
     /// most once each, what its speakers were still waiting for.
     pub fn check(&self, board: &Archive) {
+        self.check_with(board, &[]);
+    }
+
+    /// Like [`Self::check`], when `others` may have been published too, at most once each. Returns how many were.
+    pub fn check_with(&self, board: &Archive, others: &[String]) -> usize {
         let mut found: BTreeMap<&str, Vec<(usize, u64)>> = BTreeMap::new();
         for (index, signed) in board.entries.iter().enumerate() {
             for message in signed.entry.bodies() {
@@ -120,7 +125,14 @@ impl Spoken {
                 None => assert!(places.len() <= 1, "{text} is on the board {places:?}"),
             }
         }
+        let mut published = 0;
+        for text in others {
+            let places = found.remove(text.as_str()).unwrap_or_default();
+            assert!(places.len() <= 1, "{text} is on the board {places:?}");
+            published += places.len();
+        }
         assert!(found.is_empty(), "never said: {found:?}");
+        published
     }
 
     /// How many messages are known to be on the board.
