@@ -1,0 +1,96 @@
+// What a host does, as participants see it: questions, members, marks on the wall, the short code.
+
+import { strict as assert } from 'node:assert';
+import { after, before, test } from 'node:test';
+
+import { start } from './deployment.mjs';
+import { Host } from './host.mjs';
+import { Visitor, launch } from './visitor.mjs';
+
+/** @type {Awaited<ReturnType<typeof start>>} */
+let deployment;
+/** @type {import('playwright-core').Browser} */
+let browser;
+
+before(async () => {
+  [deployment, browser] = await Promise.all([start(), launch()]);
+});
+
+after(async () => {
+  await browser?.close();
+  await deployment?.stop();
+});
+
+/** @param {object} settings */
+async function hosted(settings) {
+  const host = await Host.open(deployment.origins[0] ?? '', settings);
+  return { host, links: /** @type {[string, string, string]} */ (deployment.origins.map((origin) => `${origin}/${host.route}`)) };
+}
+
+test('a question is answered in one epoch, and everybody sees the result; marks of the host are shown to all', async () => {
+  const { host, links } = await hosted({ name: 'Heliaia', purpose: 'To judge what the assembly could not.' });
+  const [anna, ben] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
+  await anna.join(links[0]);
+  await ben.join(links[1]);
+  await anna.page.getByText('To judge what the assembly could not.').waitFor();
+  await Promise.all([anna.say('Why so late?'), ben.say('An insult.')]);
+  await Promise.all([anna.reads('Why so late?'), ben.reads('Why so late?')]);
+
+  await host.poll({ question: 'Shall we adjourn?', form: { choice: { options: ['Yes', 'No'], several: false } } }, 3);
+  for (const [visitor, answer] of /** @type {const} */ ([[anna, 'Yes'], [ben, 'No']])) {
+    await visitor.page.getByRole('radio', { name: answer }).check();
+    await visitor.page.getByRole('button', { name: 'Answer', exact: true }).click();
+    await visitor.page.getByText('Your answer is kept on this device until epoch').waitFor();
+  }
+  await anna.picture('poll-open');
+  await anna.isAccessible();
+  await anna.page.reload();
+  assert.ok(await anna.page.getByRole('radio', { name: 'Yes' }).isChecked());
+  for (const visitor of [anna, ben]) {
+    await visitor.page.locator('[data-ballot="counted"] [data-chart="2"]').waitFor({ timeout: 60_000 });
+    await visitor.page.getByText('Your answer was counted.').waitFor();
+  }
+  await anna.picture('poll-counted');
+
+  const epoch = Number(await anna.page.locator('[data-entry]').filter({ hasText: 'Why so late?' }).getAttribute('data-entry'));
+  const texts = await anna.page.locator(`[data-entry="${epoch}"] .text`).allInnerTexts();
+  const target = (/** @type {string} */ text) => ({ epoch, index: texts.indexOf(text) });
+  await host.act({ pin: { target: target('Why so late?'), pinned: true } });
+  if (texts.includes('An insult.')) await host.act({ hide: { target: target('An insult.'), hidden: true } });
+  await anna.page.locator('[data-pinned]').getByText('Why so late?').waitFor();
+  if (texts.includes('An insult.')) {
+    await anna.page.getByText('1 message hidden by the host').waitFor();
+    assert.equal(await anna.page.getByText('An insult.').count(), 0);
+  }
+  await anna.isAccessible();
+  await anna.picture('marks');
+  await Promise.all([anna.leave(), ben.leave()]);
+});
+
+test('in a room for members, who is not admitted yet is told so, and begins when admitted', async () => {
+  const { host, links } = await hosted({ name: 'Boule', admission: 'members' });
+  const anna = await Visitor.arrive(browser);
+  await anna.join(links[1]);
+  const outside = anna.page.locator('[data-outside]');
+  await outside.getByText('The host has not admitted this device yet').waitFor();
+  await anna.isAccessible();
+  await anna.picture('outside');
+  const key = (await outside.locator('code').innerText()).replaceAll(/\s/g, '');
+  await host.act({ admit: { keys: [key] } });
+  await anna.takesPart();
+  await anna.leave();
+});
+
+test('a short code leads to its room, and says whom it trusts', async () => {
+  const { host } = await hosted({ name: 'Lykeion' });
+  const visitor = await Visitor.arrive(browser);
+  await visitor.open(deployment.origins[0] ?? '');
+  await visitor.page.getByLabel('Link or code of a room').fill(host.code.toLowerCase().replace('-', ' '));
+  await visitor.page.keyboard.press('Enter');
+  await visitor.page.getByText('this page has to believe its server, alpha').waitFor();
+  await visitor.isAccessible();
+  await visitor.picture('code');
+  await visitor.page.getByRole('link', { name: 'Go on to the room' }).click();
+  await visitor.page.getByRole('heading', { name: 'Lykeion' }).waitFor();
+  await visitor.leave();
+});
