@@ -1,0 +1,86 @@
+// The operator's page, at a real server.
+
+import { strict as assert } from 'node:assert';
+import { readFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+
+import { start } from './deployment.mjs';
+import { DESKTOP, PHONE, Visitor, launch } from './visitor.mjs';
+
+/** @type {Awaited<ReturnType<typeof start>>} */
+let deployment;
+/** @type {import('playwright-core').Browser} */
+let browser;
+
+before(async () => {
+  [deployment, browser] = await Promise.all([start(), launch()]);
+});
+
+after(async () => {
+  await browser?.close();
+  await deployment?.stop();
+});
+
+/** @param {Visitor} visitor @param {string} token */
+async function enter(visitor, token) {
+  await visitor.page.getByLabel('Administrator token').fill(token);
+  await visitor.page.getByRole('button', { name: 'Show my server' }).click();
+}
+
+test('an operator sees the server, closes a room, and the tab forgets the token', async () => {
+  await deployment.room('Pnyx');
+  const visitor = await Visitor.arrive(browser, DESKTOP);
+  const { page } = visitor;
+  await visitor.open(`${deployment.origins[0]}/#/operator`);
+  await enter(visitor, 'not the token of anybody');
+  await page.getByText('This is not the token of this server.').waitFor();
+  await visitor.isAccessible();
+  visitor.complaints.length = 0;
+
+  const token = deployment.token;
+  await enter(visitor, token);
+  await page.locator('[data-reach="direct"]').nth(1).waitFor();
+  await page.locator('[data-action="create room"]').filter({ hasText: 'Pnyx' }).waitFor();
+  const seen = await page.locator('[data-seen]').getAttribute('data-seen');
+  await page.locator(`[data-seen]:not([data-seen="${seen}"])`).waitFor({ timeout: 30_000 });
+  await page.getByRole('img', { name: 'Batches ready for use' }).waitFor({ timeout: 60_000 });
+  await visitor.isAccessible();
+
+  await page.getByRole('button', { name: 'Close: Pnyx' }).click();
+  await page.getByRole('button', { name: 'Really close?' }).click();
+  await page.locator('[data-action="close room"]').filter({ hasText: 'Pnyx' }).waitFor({ timeout: 30_000 });
+  await page.getByRole('row', { name: /Pnyx/ }).filter({ hasText: 'closed' }).first().waitFor();
+
+  await page.getByLabel('What is logged').fill('warn');
+  await page.getByRole('button', { name: 'Change' }).click();
+  await page.getByText('The server logs warn now.').waitFor();
+  assert.deepEqual(visitor.complaints, []);
+  const asked = new Set(visitor.requests.map((request) => new URL(request.url()).origin));
+  assert.deepEqual([...asked], [deployment.origins[0]], 'the token goes to one server only');
+  assert.ok(!JSON.stringify(await page.evaluate(() => ({ ...localStorage }))).includes(token));
+
+  await page.reload();
+  await page.locator('[data-reach]').first().waitFor();
+  await page.getByRole('button', { name: 'Forget the token' }).click();
+  await page.getByLabel('Administrator token').waitFor();
+  await page.reload();
+  await page.getByLabel('Administrator token').waitFor();
+  await visitor.leave();
+});
+
+test('on a phone in the dark the page fits, and evidence is saved as the server wrote it', async () => {
+  const visitor = await Visitor.arrive(browser, { ...PHONE, colorScheme: 'dark' });
+  const { page } = visitor;
+  const file = { format: 'ostrakon-fault-1', seen_at: 1_700_000_000, culprit: 2, what: 'it whispered', finding: 'proved', evidence: 'AAEC' };
+  await page.route('**/api/v1/operator/faults', (route) => route.fulfill({ json: [file] }));
+  await visitor.open(`${deployment.origins[0]}/#/operator`);
+  await enter(visitor, deployment.token);
+  const saving = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download the evidence' }).click();
+  const saved = await (await saving).path();
+  assert.deepEqual(JSON.parse(await readFile(saved, 'utf8')), file);
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), PHONE.viewport.width);
+  await visitor.isAccessible();
+  await visitor.picture('operator-phone-dark');
+  await visitor.leave();
+});
