@@ -112,7 +112,7 @@ fn cases(room: &str) -> Vec<Case> {
         case(Method::GET, "/api/v1/rooms/short".into(), None, StatusCode::NOT_FOUND, "32"),
         case(Method::GET, "/api/v2/servers".into(), None, StatusCode::NOT_FOUND, "openapi"),
         case(Method::GET, "/api/v1/rooms".into(), None, StatusCode::UNAUTHORIZED, "Bearer"),
-        case(Method::POST, "/api/v1/rooms".into(), Some("{}".into()), StatusCode::UNAUTHORIZED, "Bearer"),
+        case(Method::POST, "/api/v1/rooms".into(), Some("{}".into()), StatusCode::UNPROCESSABLE_ENTITY, "name"),
         case(Method::DELETE, in_room(""), None, StatusCode::UNAUTHORIZED, "Bearer"),
         case(Method::GET, "/nothing".into(), None, StatusCode::NOT_FOUND, ""),
     ]
