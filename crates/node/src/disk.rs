@@ -42,7 +42,8 @@ pass_on! {
     board_head(room: &RoomKey) -> (u64, Option<Digest>);
     clear_offers(room: &RoomKey, below: u64) -> ();
     conclude_epoch(room: &RoomKey, epoch: u64, conclusion: &[u8]) -> ();
-    conclusions(room: &RoomKey) -> Vec<(u64, Vec<u8>)>;
+    conclusion_of(room: &RoomKey, epoch: u64) -> Option<Vec<u8>>;
+    conclusions_before(room: &RoomKey, time: u64) -> Vec<(u64, Vec<u8>)>;
     delete_batch(number: u64) -> ();
     deliver(author: PartyId, number: u64, change: Option<&Change>) -> ();
     delivered(author: PartyId) -> u64;

@@ -79,8 +79,8 @@ pub(crate) fn as_published(core: &Core, mut entry: Entry) -> Entry {
     entry
 }
 
-/// Step 9: after an entry was put on the board, since an action may have come just then.
-pub(crate) async fn after_publication(core: &Arc<Core>, epoch: EpochId) {
+/// Step 9: after a conclusion or an entry was written, since an action may have come just then.
+pub(crate) async fn after_writing(core: &Arc<Core>, epoch: EpochId) {
     let asked_for = core.world().rooms.get(&epoch.room).is_some_and(|room| asks(&room.log, epoch.number));
     if asked_for {
         erase_epoch(core, epoch.room, epoch.number).await;
@@ -100,15 +100,7 @@ pub(crate) async fn erase_epoch(core: &Arc<Core>, room: RoomId, epoch: u64) {
 
 /// Step 8: erases all messages of a room.
 pub(crate) async fn erase_room(core: &Arc<Core>, room: RoomId) {
-    persist(core, || async {
-        let mut from = 0;
-        erase_all(core, room, u32::MAX, &mut from).await?;
-        for (epoch, _) in core.store.conclusions(&room.0).await? {
-            rewrite(core, room, epoch, Which::All).await?;
-        }
-        Ok(())
-    })
-    .await;
+    persist(core, || async { erase_before(core, room, u32::MAX, &mut 0).await }).await;
 }
 
 fn log_of(core: &Core, room: &RoomId) -> Option<HostLog> {
@@ -125,6 +117,11 @@ async fn persist<F: Future<Output = Result<(), Error>>>(core: &Core, work: impl 
 
 /// Writes an epoch's entry and conclusion anew, without bodies.
 async fn rewrite(core: &Core, room: RoomId, epoch: u64, which: Which<'_>) -> Result<(), Error> {
+    rewrite_entry(core, room, epoch, which).await?;
+    rewrite_conclusion(core, room, epoch, which).await
+}
+
+async fn rewrite_entry(core: &Core, room: RoomId, epoch: u64, which: Which<'_>) -> Result<(), Error> {
     // One at a time: what one erases, another must not write back.
     let _turn = core.desk.erasing.lock().await;
     if let Some(body) = core.store.entry_of(&room.0, epoch).await? {
@@ -134,8 +131,12 @@ async fn rewrite(core: &Core, room: RoomId, epoch: u64, which: Which<'_>) -> Res
             core.desk.erased.notify_one();
         }
     }
-    let conclusions = core.store.conclusions(&room.0).await?;
-    if let Some((_, body)) = conclusions.into_iter().find(|(number, _)| *number == epoch) {
+    Ok(())
+}
+
+async fn rewrite_conclusion(core: &Core, room: RoomId, epoch: u64, which: Which<'_>) -> Result<(), Error> {
+    let _turn = core.desk.erasing.lock().await;
+    if let Some(body) = core.store.conclusion_of(&room.0, epoch).await? {
         let mut conclusion: Conclusion = wire::decode(&body).map_err(|_| Error::Corrupt("epochs.conclusion"))?;
         if conclusion.entry.as_mut().is_some_and(|entry| strip(entry, which)) {
             core.store.rewrite_conclusion(&room.0, epoch, &wire::encode(&conclusion)).await?;
@@ -145,19 +146,29 @@ async fn rewrite(core: &Core, room: RoomId, epoch: u64, which: Which<'_>) -> Res
     Ok(())
 }
 
-/// Erases what was published before a day, from an index on, which is moved on.
-async fn erase_all(core: &Core, room: RoomId, before: u32, from: &mut u64) -> Result<(), Error> {
+/// Erases what was published before a day, from an index on, below which all is erased; it is moved on. And what was found
+/// in epochs that began before that day, published or not.
+async fn erase_before(core: &Core, room: RoomId, before: u32, done: &mut u64) -> Result<(), Error> {
+    let mut from = *done;
     loop {
-        let rows: Vec<EntryRow> = core.store.entries_before(&room.0, before, *from, AT_ONCE).await?;
-        let Some(last) = rows.last().map(|row| row.position) else { return Ok(()) };
+        let rows: Vec<EntryRow> = core.store.entries_before(&room.0, before, from, AT_ONCE).await?;
+        let Some(last) = rows.last().map(|row| row.position) else { break };
         for row in rows {
             let mut entry: Entry = wire::decode(&row.body).map_err(|_| Error::Corrupt("entries.body"))?;
             if strip(&mut entry, Which::All) {
-                rewrite(core, room, row.epoch, Which::All).await?;
+                rewrite_entry(core, room, row.epoch, Which::All).await?;
+            }
+            // Where the clock was set back, days are not in the order of the board.
+            if row.position == *done {
+                *done += 1;
             }
         }
-        *from = last + 1;
+        from = last + 1;
     }
+    for (epoch, _) in core.store.conclusions_before(&room.0, u64::from(before).saturating_mul(DAY_MS)).await? {
+        rewrite_conclusion(core, room, epoch, Which::All).await?;
+    }
+    Ok(())
 }
 
 /// Step 11: finishes what an end of the process interrupted.
@@ -186,7 +197,7 @@ async fn sweep(core: &Arc<Core>, done: &mut BTreeMap<RoomId, u64>) {
     let rooms: Vec<_> = core.world().rooms.iter().filter_map(kept).collect();
     for (room, days) in rooms {
         let from = done.entry(room).or_default();
-        if let Err(error) = erase_all(core, room, over_before(now, days), from).await {
+        if let Err(error) = erase_before(core, room, over_before(now, days), from).await {
             tracing::error!(%error, "messages whose time is over cannot be erased; trying again later");
         }
     }
@@ -195,6 +206,8 @@ async fn sweep(core: &Arc<Core>, done: &mut BTreeMap<RoomId, u64>) {
 /// Erases what is over, hour by hour, and empties what the database keeps of what was erased.
 pub(crate) async fn run(core: Arc<Core>) {
     catch_up(&core).await;
+    // Something may have been erased just before the process ended.
+    core.desk.erased.notify_one();
     let mut done = BTreeMap::new();
     loop {
         sweep(&core, &mut done).await;

@@ -128,13 +128,13 @@ impl Links for Mesh {
 }
 
 /// The operating system, tokio and TLS over TCP.
-pub(crate) struct System {
+pub struct System {
     timing: Timing,
     runtime: Handle,
 }
 
 impl System {
-    /// Inside the runtime that the server is to run on.
+    /// With these time-outs of the links, inside the runtime that the server is to run on.
     pub fn new(timing: Timing) -> Self {
         Self { timing, runtime: Handle::current() }
     }

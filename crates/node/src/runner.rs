@@ -71,6 +71,7 @@ pub(crate) async fn compute(core: Arc<Core>, epoch: EpochId) {
         tracing::error!(epoch = epoch.number, %error, "what was found cannot be recorded; trying again");
         core.platform.sleep(RETRY).await;
     }
+    erasure::after_writing(&core, epoch).await;
     core.history().mixed(epoch, core.platform.now_ms());
     conclude(core, epoch, conclusion, false).await;
 }
@@ -301,7 +302,7 @@ impl Ballot {
         let outcome = last.outcome;
         self.record(last, entry).await;
         self.core.history().settled(self.epoch, outcome, accepted, self.core.platform.now_ms());
-        erasure::after_publication(&self.core, self.epoch).await;
+        erasure::after_writing(&self.core, self.epoch).await;
         self.settled = true;
     }
 

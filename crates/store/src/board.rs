@@ -4,6 +4,7 @@ use ostrakon_crypto::{Digest, Signature};
 use ostrakon_party::PartyId;
 use sqlx::AnyConnection;
 
+use crate::apart::{apart, body_of};
 use crate::transaction::{array, from_sql, to_sql};
 use crate::{EpochState, Error, RoomKey, Store};
 
@@ -68,7 +69,7 @@ impl Store {
                 .bind(room.as_slice())
                 .bind(to_sql(epoch)?)
                 .bind(entry.digest.0.as_slice())
-                .bind(&entry.body)
+                .bind(apart(&entry.body))
                 .bind(i64::from(entry.published_on))
                 .execute(&mut *transaction)
                 .await?;
@@ -136,6 +137,7 @@ impl Store {
         let mut entries = Vec::with_capacity(rows.len());
         for (position, epoch, body, published_on) in rows {
             let signatures = self.signatures(room, epoch).await?;
+            let body = body_of(body, "entries.body")?;
             let position = from_sql(position, "entries.position")?;
             let published_on = from_sql(published_on, "entries.published_on")?;
             let epoch = from_sql(epoch, "entries.epoch")?;
@@ -152,7 +154,7 @@ impl Store {
     pub async fn rewrite_entry(&self, room: &RoomKey, epoch: u64, body: &[u8]) -> Result<(), Error> {
         let mut transaction = self.begin("rewrite an entry").await?;
         let update = "UPDATE entries SET body = $1 WHERE room = $2 AND epoch = $3";
-        let query = sqlx::query(update).bind(body).bind(room.as_slice()).bind(to_sql(epoch)?);
+        let query = sqlx::query(update).bind(apart(body)).bind(room.as_slice()).bind(to_sql(epoch)?);
         let done = query.execute(&mut *transaction).await?;
         if done.rows_affected() != 1 {
             return Err(Error::State("only an entry that is on the board can be rewritten"));

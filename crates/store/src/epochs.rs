@@ -3,6 +3,7 @@
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::PartyId;
 
+use crate::apart::{apart, body_of};
 use crate::transaction::{array, from_sql, to_sql};
 use crate::{Error, RoomKey, Store};
 
@@ -87,7 +88,7 @@ impl Store {
                 opened_at: from_sql(opened_at, "epochs.opened_at")?,
                 begun_at: begun_at.map(|at| from_sql(at, "epochs.begun_at")).transpose()?,
                 actions: from_sql(actions, "epochs.actions")?,
-                conclusion,
+                conclusion: conclusion.map(|stored| body_of(stored, "epochs.conclusion")).transpose()?,
                 outcome,
             })
         };
@@ -126,7 +127,7 @@ impl Store {
         let update =
             "UPDATE epochs SET conclusion = $1 WHERE room = $2 AND number = $3 AND state = $4 AND conclusion IS NULL";
         let done = sqlx::query(update)
-            .bind(conclusion)
+            .bind(apart(conclusion))
             .bind(room.as_slice())
             .bind(to_sql(epoch)?)
             .bind(EpochState::Sealed as i64)

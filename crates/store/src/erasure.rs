@@ -1,10 +1,12 @@
 //! Erasing what was published, and what this server found before it was.
 //!
 //! The digests and signatures of an entry are in columns of their own and stay. What is replaced is overwritten in the
-//! database (SQLite: `secure_delete`), and [`Store::scrub`] empties what the database keeps of earlier versions.
+//! database (SQLite: `secure_delete`, and [`crate::apart`]), and [`Store::scrub`] empties what the database keeps of earlier
+//! versions.
 
 use sqlx::Row;
 
+use crate::apart::{apart, body_of};
 use crate::database::Kind;
 use crate::transaction::{from_sql, to_sql};
 use crate::{Error, RoomKey, Store};
@@ -16,18 +18,37 @@ impl Store {
     /// The disk's.
     pub async fn entry_of(&self, room: &RoomKey, epoch: u64) -> Result<Option<Vec<u8>>, Error> {
         let query = sqlx::query_scalar("SELECT body FROM entries WHERE room = $1 AND epoch = $2");
-        Ok(query.bind(room.as_slice()).bind(to_sql(epoch)?).fetch_optional(&self.pools.readers).await?)
+        let query = query.bind(room.as_slice()).bind(to_sql(epoch)?);
+        let stored: Option<Vec<u8>> = query.fetch_optional(&self.pools.readers).await?;
+        stored.map(|stored| body_of(stored, "entries.body")).transpose()
     }
 
-    /// What this server found in the epochs of a room, encoded, as far as it is still kept.
+    /// What this server found in those epochs of a room that began before a time, in milliseconds since 1970: numbers and
+    /// encodings, as far as they are still kept.
     ///
     /// # Errors
     /// The disk's.
-    pub async fn conclusions(&self, room: &RoomKey) -> Result<Vec<(u64, Vec<u8>)>, Error> {
-        let query = "SELECT number, conclusion FROM epochs WHERE room = $1 AND conclusion IS NOT NULL ORDER BY number";
-        let query = sqlx::query_as(query).bind(room.as_slice());
+    pub async fn conclusions_before(&self, room: &RoomKey, time: u64) -> Result<Vec<(u64, Vec<u8>)>, Error> {
+        let query = "SELECT number, conclusion FROM epochs WHERE room = $1 AND conclusion IS NOT NULL \
+                     AND coalesce(begun_at, opened_at) < $2 ORDER BY number";
+        let time = i64::try_from(time).unwrap_or(i64::MAX);
+        let query = sqlx::query_as(query).bind(room.as_slice()).bind(time);
         let rows: Vec<(i64, Vec<u8>)> = query.fetch_all(&self.pools.readers).await?;
-        rows.into_iter().map(|(number, body)| Ok((from_sql(number, "epochs.number")?, body))).collect()
+        let read = |(number, stored): (i64, Vec<u8>)| {
+            Ok((from_sql(number, "epochs.number")?, body_of(stored, "epochs.conclusion")?))
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// What this server found in an epoch, encoded; `None` if it is not kept.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn conclusion_of(&self, room: &RoomKey, epoch: u64) -> Result<Option<Vec<u8>>, Error> {
+        let query = "SELECT conclusion FROM epochs WHERE room = $1 AND number = $2 AND conclusion IS NOT NULL";
+        let query = sqlx::query_scalar(query).bind(room.as_slice()).bind(to_sql(epoch)?);
+        let stored: Option<Vec<u8>> = query.fetch_optional(&self.pools.readers).await?;
+        stored.map(|stored| body_of(stored, "epochs.conclusion")).transpose()
     }
 
     /// Puts another encoding in place of what this server found in an epoch, one in which messages are erased; nothing if
@@ -38,7 +59,7 @@ impl Store {
     pub async fn rewrite_conclusion(&self, room: &RoomKey, epoch: u64, conclusion: &[u8]) -> Result<(), Error> {
         let mut transaction = self.begin("rewrite a conclusion").await?;
         let update = "UPDATE epochs SET conclusion = $1 WHERE room = $2 AND number = $3 AND conclusion IS NOT NULL";
-        let query = sqlx::query(update).bind(conclusion).bind(room.as_slice()).bind(to_sql(epoch)?);
+        let query = sqlx::query(update).bind(apart(conclusion)).bind(room.as_slice()).bind(to_sql(epoch)?);
         query.execute(&mut *transaction).await?;
         transaction.commit().await
     }

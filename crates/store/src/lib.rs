@@ -14,6 +14,7 @@
 //! The store knows nothing of protocols: bodies, outcomes and descriptors are bytes to it.
 
 mod agreement;
+mod apart;
 mod audit;
 mod batches;
 mod board;

@@ -8,27 +8,27 @@ use ostrakon_node::interface::NewRoom;
 use crate::common::{Deployment, collects, key};
 
 /// A room and its host.
-struct Hosted {
-    room: RoomId,
-    log: HostLog,
+pub struct Hosted {
+    pub room: RoomId,
+    pub log: HostLog,
 }
 
 impl Hosted {
-    async fn create(deployment: &Deployment, admission: Admission) -> Self {
+    pub async fn create(deployment: &Deployment, room: NewRoom) -> Self {
         let host = Some(key(77).verifying_key());
-        let sizes = NewRoom { payload: 64, capacity: 12, seconds: 1, minimum: 2, ..NewRoom::named("a room") };
-        let info = deployment.servers[1].create_room(NewRoom { host, admission, ..sizes }).await.unwrap();
+        let room = NewRoom { host, payload: 64, capacity: 12, seconds: 1, minimum: 2, ..room };
+        let info = deployment.servers[1].create_room(room).await.unwrap();
         let room = RoomId::from_hex(&info.id).unwrap();
         deployment.until_status(0, room, |_| true).await;
         Self { room, log: HostLog::new(&deployment.pinned().await, &info.descriptor) }
     }
 
-    fn next(&self, deed: Deed) -> SignedAction {
+    pub fn next(&self, deed: Deed) -> SignedAction {
         self.log.act(&key(77), 5, deed)
     }
 
     /// Does something, and waits until every server knows.
-    async fn act(&mut self, deployment: &Deployment, deed: Deed) {
+    pub async fn act(&mut self, deployment: &Deployment, deed: Deed) {
         let action = self.next(deed);
         let taken = deployment.servers[0].act(self.room, action.clone()).await.expect("taken");
         assert_eq!(taken.number, self.log.length());
@@ -43,7 +43,8 @@ impl Hosted {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn members_take_part_as_soon_as_they_are_admitted_and_nobody_else_does() {
     let mut deployment = Deployment::start().await;
-    let mut hosted = Hosted::create(&deployment, Admission::Members).await;
+    let members = NewRoom { admission: Admission::Members, ..NewRoom::named("a room") };
+    let mut hosted = Hosted::create(&deployment, members).await;
     let room = hosted.room;
     deployment.until_status(1, room, |status| collects(status, 0)).await;
     assert!(matches!(deployment.present(room, 1, 10).await, Err(ServiceError::Forbidden(_))));

@@ -4,6 +4,7 @@
 mod common;
 mod deployment;
 mod engine;
+mod erasure;
 mod hosting;
 mod malice;
 mod operator;

@@ -2,6 +2,7 @@
 
 mod board;
 mod epochs;
+mod erasure;
 mod intake;
 mod logs;
 mod opening;
