@@ -20,7 +20,7 @@ const BALLOTS_KEPT: usize = 32;
 pub enum Observed {
     /// It says nothing about the message.
     Nothing,
-    /// The message is published.
+    /// The message is published, or the entry of its epoch has erased messages and it may be one of them.
     Published,
     /// The message's epoch is over without it; it enters the next one.
     Again,
@@ -191,19 +191,25 @@ impl Outbox {
 
     /// Learns from a verified board entry. Entries are shown in order, none left out.
     pub fn observe(&mut self, entry: &Entry) -> Observed {
-        self.observe_with(entry.epoch.number, |message| entry.bodies().any(|text| text == message))
+        self.observe_with(entry, |message| entry.bodies().any(|text| text == message))
     }
 
     /// Like [`Outbox::observe`], for a program with several participants, whose messages may be equal: `holds` says whether
-    /// the entry of epoch `number` holds the message, and counts every copy for one participant only.
-    pub fn observe_with(&mut self, number: u64, holds: impl Fn(&[u8]) -> bool) -> Observed {
+    /// the entry holds the message, and counts every copy for one participant only.
+    ///
+    /// What was erased cannot be told from what was said. A message that is not among those that are left, where others
+    /// were erased, is settled all the same: said again, it would undo the erasure, and show that its author was there both
+    /// times. So a server that shows bodies as erased can make a message get lost that was left out of the epoch.
+    pub fn observe_with(&mut self, entry: &Entry, holds: impl Fn(&[u8]) -> bool) -> Observed {
+        let number = entry.epoch.number;
         self.over = self.over.max(Some(number));
         self.settle_ballots(number, |epoch, body| epoch == number && holds(body));
         let Some(undecided) = self.undecided.filter(|undecided| *undecided <= number) else {
             return Observed::Nothing;
         };
         self.undecided = None;
-        if number == undecided && self.message.as_deref().is_some_and(holds) {
+        let erased = || entry.messages.iter().any(|message| message.body().is_none());
+        if number == undecided && self.message.as_deref().is_some_and(|message| holds(message) || erased()) {
             self.message = None;
             return Observed::Published;
         }
@@ -317,6 +323,25 @@ mod tests {
         assert_eq!(states, [BallotState::Missed, BallotState::Missed, BallotState::Waiting]);
         outbox.withdraw(7);
         assert_eq!(outbox.content(7), Some(Content::Cover));
+    }
+
+    #[test]
+    fn a_message_that_may_have_been_erased_is_not_said_again() {
+        let mut outbox = Outbox::default();
+        outbox.put(b"hello".to_vec()).unwrap();
+        let erased_in = |number| {
+            let mut entry = entry(number, &[b"other", b"hello"]);
+            entry.messages[1] = entry.messages[1].erased();
+            entry
+        };
+        assert!(outbox.content(2).is_some());
+        assert_eq!(outbox.observe(&erased_in(1)), Observed::Nothing, "another epoch's");
+        assert_eq!(outbox.observe(&erased_in(2)), Observed::Published);
+        assert_eq!(outbox.message(), None);
+        assert_eq!(outbox.content(3), Some(Content::Cover));
+        outbox.put(b"hello".to_vec()).unwrap();
+        assert!(matches!(outbox.content(4), Some(Content::Message(_))));
+        assert_eq!(outbox.observe(&erased_in(5)), Observed::Again, "epoch 4 was left out of the chain");
     }
 
     #[test]

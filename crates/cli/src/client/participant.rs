@@ -162,7 +162,7 @@ impl Participant {
             let entry = self.seen;
             self.seen += 1;
             let epoch = signed.entry.epoch.number;
-            match self.outbox.observe_with(epoch, |message| self.room.claim(signed, message)) {
+            match self.outbox.observe_with(&signed.entry, |message| self.room.claim(signed, message)) {
                 Observed::Published => return Some(Published { epoch, entry }),
                 Observed::Again => report(Event::Again(epoch)),
                 Observed::Nothing => {}
