@@ -184,3 +184,43 @@ pub struct SignedAction {
     /// By the author, on [`Action::digest`].
     pub signature: Signature,
 }
+
+#[cfg(test)]
+mod tests {
+    use ostrakon_crypto::SigningKey;
+
+    use super::super::poll::PollForm;
+    use super::*;
+
+    /// The forms in `docs/spec/hosting.md`.
+    #[test]
+    fn deeds_have_the_forms_that_are_specified() {
+        let target = MessageId { epoch: 3, index: 0 };
+        let key = SigningKey::from_seed(&[1; 32]).verifying_key();
+        let hexadecimal = key.to_hex();
+        let poll = |form| Deed::Poll { poll: Poll { question: "Why?".into(), form, epoch: 9 } };
+        let asked = |form: &str| format!(r#"{{"poll":{{"poll":{{"question":"Why?","form":{form},"epoch":9}}}}}}"#);
+        let at = r#""target":{"epoch":3,"index":0}"#;
+        let choice = PollForm::Choice { options: vec!["a".into(), "b".into()], several: false };
+        let forms = [
+            (Deed::Hide { target, hidden: true }, format!(r#"{{"hide":{{{at},"hidden":true}}}}"#)),
+            (Deed::Group { target, group: None }, format!(r#"{{"group":{{{at},"group":null}}}}"#)),
+            (Deed::Erase { target }, format!(r#"{{"erase":{{{at}}}}}"#)),
+            (poll(choice), asked(r#"{"choice":{"options":["a","b"],"several":false}}"#)),
+            (poll(PollForm::Rating { highest: 5 }), asked(r#"{"rating":{"highest":5}}"#)),
+            (poll(PollForm::Text), asked(r#""text""#)),
+            (Deed::Withdraw { poll: 7 }, r#"{"withdraw":{"poll":7}}"#.into()),
+            (
+                Deed::Host { key, name: "Ada".into(), active: true },
+                format!(r#"{{"host":{{"key":"{hexadecimal}","name":"Ada","active":true}}}}"#),
+            ),
+            (Deed::Admit { keys: vec![key] }, format!(r#"{{"admit":{{"keys":["{hexadecimal}"]}}}}"#)),
+            (Deed::Moderate { on: true }, r#"{"moderate":{"on":true}}"#.into()),
+            (Deed::EraseAll, r#""erase-all""#.into()),
+        ];
+        for (deed, form) in forms {
+            assert_eq!(serde_json::to_string(&deed).unwrap(), form);
+            assert_eq!(serde_json::from_str::<Deed>(&form).unwrap(), deed);
+        }
+    }
+}
