@@ -176,7 +176,6 @@ describe('meanwhile', { concurrency: true }, () => {
     const charts = [host, beamer].map(({ page }) => page.locator('[data-chart="2"]').first());
     await Promise.all(charts.map((chart) => chart.waitFor({ timeout: 60_000 })));
     for (const chart of charts) assert.match(await chart.getByRole('row', { name: 'The assembly' }).innerText(), /2\s+100 %/);
-    await beamer.page.waitForTimeout(800);
     await Promise.all([host.isAccessible(), beamer.isAccessible()]);
     await Promise.all([host.picture('host-result-desktop-light'), beamer.picture('projector-result-dark')]);
 
@@ -260,7 +259,6 @@ for (const [device, options, colorScheme] of /** @type {const} */ ([['desktop', 
     }
     await host.open(projectorOf(agora.link));
     await host.page.locator('[data-shard]').first().waitFor();
-    await host.page.waitForTimeout(700);
     await host.fits();
     await host.isAccessible();
     await host.picture(`projector-${device}-${colorScheme}`);

@@ -193,12 +193,12 @@ for (const [look, options, reading] of LOOKS) {
     await page.locator('[data-join]').waitFor();
     await page.locator('[data-entry]').first().waitFor();
     assert.equal(await page.locator('html').getAttribute('lang'), reading === 'de' ? 'de' : 'en');
+    const take = page.getByRole('button', { name: reading === 'de' ? 'Teilnehmen' : 'Take part', exact: true });
+    if (options.isMobile) assert.ok(await visitor.sees(take), 'the choice lies below what a phone shows');
     await seen('join');
-    await page.getByRole('button', { name: reading === 'de' ? 'Teilnehmen' : 'Take part', exact: true }).click();
+    await take.click();
     await page.locator('#message').waitFor();
     for (const summary of await page.locator('summary').all()) await summary.click();
-    // Shards are measured when they have come to rest.
-    await page.waitForTimeout(600);
     await seen('room');
     await visitor.leave();
   });

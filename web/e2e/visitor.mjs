@@ -100,11 +100,23 @@ export class Visitor {
     return (await entry.locator('header').innerText()).replaceAll(/\s+/g, ' ');
   }
 
+  /** Waits until what moves on the page has come to rest; what never does is left alone. */
+  async rests() {
+    await this.page.evaluate(async () => {
+      for (let rounds = 0; rounds < 5; rounds++) {
+        const moving = document.getAnimations().filter((one) => one.playState === 'running' && Number.isFinite(one.effect?.getComputedTiming().endTime));
+        if (moving.length === 0) return;
+        await Promise.allSettled(moving.map((one) => one.finished));
+      }
+    });
+  }
+
   /**
    * No findings of the accessibility checker that it calls serious or critical. Where the reader's system forces its own
    * colours, their contrast is not the page's.
    */
   async isAccessible({ contrast = true } = {}) {
+    await this.rests();
     await this.page.evaluate(axeSource);
     const { violations } = await this.page.evaluate(
       (enabled) => /** @type {any} */ (globalThis).axe.run({ rules: { 'color-contrast': { enabled } } }),
@@ -122,10 +134,17 @@ export class Visitor {
     assert.ok(content <= window, `the page is ${content} px wide, the window ${window} px`);
   }
 
+  /** Whether something lies within the window as it is scrolled now. @param {import('playwright-core').Locator} thing */
+  async sees(thing) {
+    const [box, height] = [await thing.boundingBox(), await this.page.evaluate(() => innerHeight)];
+    return box !== null && box.y >= 0 && box.y + box.height <= height;
+  }
+
   /** @param {string} name */
   async picture(name) {
     const directory = path.join(here, 'screenshots');
     await mkdir(directory, { recursive: true });
+    await this.rests();
     await this.page.screenshot({ path: path.join(directory, `${name}.png`), fullPage: true });
   }
 }
