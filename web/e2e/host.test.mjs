@@ -228,6 +228,7 @@ describe('meanwhile', { concurrency: true }, () => {
     // Both at once: one of the two is told that the other was first, and does it again by itself.
     await Promise.all([host.marks(QUESTION, 'Answered'), beate.marks(NOISE, 'Answered')]);
     await Promise.all([host, beate].map(({ page }) => page.getByRole('button', { name: 'Answered 2' }).waitFor()));
+    for (const { page } of [host, beate]) assert.equal(await page.getByText('A server showed something forged').count(), 0);
     await host.fits();
     await host.isAccessible();
     await host.picture('host-phone-dark');

@@ -48,12 +48,15 @@ export class Follower {
       if (this.source.promised(report.status) <= length) continue;
       const items = await this.source.fetch(server, length).catch(() => []);
       if (signal.aborted) return false;
-      if (items.length > 0 && this.take(party, items)) return true;
+      // Whoever acts here reads too: what came in meanwhile is not read twice, or it would look like a second history.
+      const read = this.source.length() - length;
+      if (items.length > 0 && this.take(party, items.slice(read))) return true;
     }
     return false;
   }
 
   private take(party: number, items: unknown[]): boolean {
+    if (items.length === 0) return true;
     try {
       this.source.take(items);
       return true;

@@ -55,6 +55,21 @@ test('a forged entry raises an alarm once, and the wall is read from another ser
   stop.abort();
 });
 
+test('what was read in another way meanwhile is not read again, and no forgery', async () => {
+  const world = new World();
+  const book = ledger((entries) => !entries.includes('first') || book.taken.length === 0);
+  world.servers[0]!.board = () => {
+    book.taken.push('first');
+    return Promise.resolve(['first', 'second']);
+  };
+  const { alarms, stop } = follow(world, book);
+  say(world, 0, { board_length: 2 });
+  await world.clock.advance(10_000);
+  expect(book.taken).toEqual(['first', 'second']);
+  expect(alarms).toEqual([]);
+  stop.abort();
+});
+
 test('a server that promises entries and gives none is not asked without pause', async () => {
   const world = new World();
   let asked = 0;
