@@ -111,11 +111,13 @@ async fn measure(options: Options, servers: &Servers, report: impl Fn(&str)) -> 
     report("comparing the boards with what was accepted");
     let published = board::check(&room, servers.ports, &measured.epochs, options.clients, &run).await?;
     watcher.abort();
-    let memory = Memory {
-        after_first_epoch: first.unwrap_or_default(),
-        peak: *peak.lock().expect("no panic while held"),
-        end: servers.processes.map(machine::resident),
-    };
+    let (after_first_epoch, end) = (first.unwrap_or_default(), servers.processes.map(machine::resident));
+    let mut peak = *peak.lock().expect("no panic while held");
+    // A short run may end between two looks.
+    for (server, most) in peak.iter_mut().enumerate() {
+        *most = (*most).max(after_first_epoch[server]).max(end[server]);
+    }
+    let memory = Memory { after_first_epoch, peak, end };
     Ok(measured.report(options, most, memory, published))
 }
 
