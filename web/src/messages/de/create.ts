@@ -66,7 +66,7 @@ export const de: Create = {
     intersection:
       'Wer sieht, wer wann teilnimmt und welche Nachrichten wann erscheinen, kann mit der Zeit eingrenzen, wer sie schrieb. Dagegen geben offene Seiten fortwährend leere Nachrichten ab; Sprechen und Schweigen sehen gleich aus. Es hilft, wenn alle bis zum Ende bleiben und die Epochen lang sind.',
     linksTitle: 'Links in zwei Händen',
-    links: 'Bis sie geöffnet werden, sind die Einladungslinks auch in deiner Hand. Verteile sie zufällig und behalte keine Kopien, oder nimm die Liste.',
+    links: 'Die Schlüssel der Eingeladenen stehen in den Links, die du machst: Mit Hilfe eines unehrlichen Servers könnte, wer einen Link gesehen hat, lesen, was sein Besitzer schreibt. Verteile die Links zufällig und behalte keine Kopien, oder nimm die Liste: Dann haben nur die Geräte der Leute ihre Schlüssel.',
   },
 
   submit: 'Raum eröffnen',

@@ -114,7 +114,7 @@ export const de: Host = {
     open: 'Der Raum ist offen: Wer den Link hat, nimmt teil. Niemand muss zugelassen werden.',
     count: (n: number) => `${members(n)} zugelassen`,
     invite: 'Einladungslinks machen',
-    inviteHint: 'Ein Link ist eine Person: ein Platz in einer Epoche, eine Stimme. Drucke sie, mische die Blätter und lass ziehen.',
+    inviteHint: 'Ein Link ist eine Person: ein Platz in einer Epoche, eine Stimme. Drucke sie, mische die Blätter und lass ziehen: Wer weiß, wem welcher Link gehört, und wem ein unehrlicher Server hilft, der könnte lesen, was diese Person schreibt.',
     number: 'Wie viele',
     make: 'Links machen',
     making: 'Die Links entstehen, und ihre Schlüssel werden zugelassen …',

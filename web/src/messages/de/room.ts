@@ -43,7 +43,7 @@ export const de: Room = {
       'Gezählt werden hier Schlüssel, nicht Menschen. Dieser Raum nimmt nur Schlüssel, die seine Leitung zugelassen hat; wie viele es sind, wissen alle. Lässt die Leitung eigene Schlüssel zu, kann sie der größte Teil der Menge sein. Vertraue der Zahl so weit, wie du der Leitung vertraust.',
     overTitle: 'Mit der Zeit verraten Muster etwas',
     over: 'Wer notiert, wer in jeder Epoche da ist und in welchen Epochen Nachrichten einer Art erscheinen, kann eingrenzen, wer sie schreibt: nach genügend Epochen auf eine Person. Dagegen gibt diese Seite eine leere Scherbe ab, wenn du nichts zu sagen hast; da sein heißt also nicht sprechen. Es hilft, die ganze Zeit zu bleiben statt nur zum Sprechen zu kommen, und nicht über viele Epochen an einem erkennbaren Faden zu schreiben.',
-    invited: 'Dein Link ist eine Einladung für ein Gerät. Gib ihn nicht weiter und öffne ihn nicht auf einem zweiten: Zwei Geräte mit einem Schlüssel können verderben, was beide schützt.',
+    invited: 'Dein Link ist eine Einladung für ein Gerät. Gib ihn nicht weiter und öffne ihn nicht auf einem zweiten: Zwei Geräte mit einem Schlüssel können verderben, was beide schützt. Wer den Link gemacht hat, kennt seinen Schlüssel und könnte mit Hilfe eines unehrlichen Servers lesen, was du schreibst.',
   },
 
   outside: {

@@ -67,7 +67,7 @@ export const en = {
     intersection:
       'Whoever sees who takes part when, and which messages appear when, can narrow down who wrote them over time. Against it, open pages hand in empty messages all the time, so that speaking and silence look alike. It helps if people stay until the end, and if epochs are long.',
     linksTitle: 'Links in two hands',
-    links: 'Until they are opened, the invitation links are also in your hands. Hand them out at random, keep no copies, or take the list.',
+    links: 'The keys of invited people are in the links that you make: with the help of one dishonest server, whoever has seen a link could read what its owner writes. Hand the links out at random and keep no copies, or take the list: then only people’s own devices have their keys.',
   },
 
   submit: 'Open the room',

@@ -115,7 +115,7 @@ export const en = {
     open: 'The room is open: whoever has the link takes part. There is nobody to admit.',
     count: (n: number) => `${members(n)} admitted`,
     invite: 'Make invitation links',
-    inviteHint: 'One link is one person: one place in an epoch, one vote. Print them, mix the sheets, and let people draw.',
+    inviteHint: 'One link is one person: one place in an epoch, one vote. Print them, mix the sheets, and let people draw: whoever knows whose link is whose, and has one dishonest server to help, could read what that person writes.',
     number: 'How many',
     make: 'Make links',
     making: 'Making the links and admitting their keys…',

@@ -44,7 +44,7 @@ export const en = {
       'What is counted here are keys, not people. This room takes only keys that its host has admitted; how many there are is known to all. A host who admits keys of their own could be most of the crowd. Trust the number as far as you trust the host.',
     overTitle: 'Over time, patterns tell',
     over: 'Whoever notes who is there in every epoch, and in which epochs messages of one kind appear, can narrow down their writer: after enough epochs to one. Against that, this page hands in an empty shard whenever you have nothing to say, so that being there is not speaking. It helps to stay for the whole time instead of coming to speak, and not to write one recognisable thread over many epochs.',
-    invited: 'Your link is an invitation for one device. Do not pass it on, and do not open it on a second one: two devices with one key can spoil what protects both.',
+    invited: 'Your link is an invitation for one device. Do not pass it on, and do not open it on a second one: two devices with one key can spoil what protects both. Whoever made the link knows its key, and could read what you write with the help of one dishonest server.',
   },
 
   outside: {
