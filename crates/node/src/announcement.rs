@@ -1,9 +1,9 @@
 //! What servers announce to each other.
 //!
-//! Every server has a log of announcements, numbered from 0, which the others deliver in order ([`crate::agree`]). An
+//! Every server has a log of announcements, numbered from 0, which the others deliver in order (`agree`). An
 //! announcement carries how many announcements of each log its author had delivered ([`Announcement::after`]); it is
 //! delivered after those. So whoever delivers one knows at least what its author knew. Concurrent announcements are
-//! delivered in any order; [`crate::rooms`] is written so that the order does not matter.
+//! delivered in any order; `rooms` is written so that the order does not matter.
 
 use ostrakon_broadcast::engine::Shape;
 use ostrakon_broadcast::hosting::SignedAction;
