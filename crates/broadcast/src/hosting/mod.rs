@@ -19,4 +19,6 @@ mod poll;
 
 pub use action::{Action, Deed, InvalidDeed, KEYS_AT_ONCE, LABEL_BYTES, MessageId, SignedAction};
 pub use log::{Host, HostLog, MOST_ACTIONS, MOST_BYTES, MOST_MEMBERS, Marks, MostActions, PollState, Refused};
-pub use poll::{Answer, InvalidAnswer, OPTION_BYTES, OPTIONS, Poll, PollForm, QUESTION_BYTES, Tally, is_ballot, tally};
+pub use poll::{
+    Answer, HIGHEST, InvalidAnswer, OPTION_BYTES, OPTIONS, Poll, PollForm, QUESTION_BYTES, Tally, is_ballot, tally,
+};
