@@ -13,6 +13,8 @@ use super::participant::{Participant, Requests, Room};
 
 /// How long after its presence a participant asks for its issues: until then it has been given a slot.
 const UNTIL_SLOT: Duration = Duration::from_millis(300);
+/// How many may be present before it is their turn to ask for their issues: a server forgets who is silent for half a minute.
+const AHEAD: usize = 1024;
 /// How long to wait before asking again, if it has not.
 const AGAIN: Duration = Duration::from_millis(100);
 /// How often to ask again.
@@ -63,16 +65,15 @@ fn micros(since: Instant) -> u32 {
     u32::try_from(since.elapsed().as_micros()).unwrap_or(u32::MAX)
 }
 
-/// Has everybody take part: one half of the lines says that participants are there, the other does the rest. Returns the lines again.
+/// Has everybody take part: one half of the lines says that participants are there, the other does the rest.
 ///
 /// # Errors
 /// If anything is refused.
-pub async fn take_part(epoch: Epoch, mut lines: Vec<Lines>) -> Result<(Latencies, Epoch, Vec<Lines>)> {
-    let all = lines.len();
-    let arriving = lines.split_off(all / 2);
+pub async fn take_part(epoch: Epoch, mut lines: Vec<Lines>) -> Result<Latencies> {
+    let arriving = lines.split_off(lines.len() / 2);
     let epoch = Arc::new(epoch);
     let next = Arc::new(AtomicUsize::new(0));
-    let (arrived, waiting) = mpsc::unbounded_channel();
+    let (arrived, waiting) = mpsc::channel(AHEAD);
     let waiting = Arc::new(Mutex::new(waiting));
     let mut tasks = JoinSet::new();
     for line in arriving {
@@ -83,14 +84,10 @@ pub async fn take_part(epoch: Epoch, mut lines: Vec<Lines>) -> Result<(Latencies
         tasks.spawn(speak(epoch.clone(), line, waiting.clone()));
     }
     let mut latencies = Latencies::default();
-    let mut lines = Vec::with_capacity(all);
     while let Some(done) = tasks.join_next().await {
-        let (some, line) = done.context("a participant failed")??;
-        latencies.join(some);
-        lines.push(line);
+        latencies.join(done.context("a participant failed")??);
     }
-    let epoch = Arc::into_inner(epoch).context("somebody still takes part")?;
-    Ok((latencies, epoch, lines))
+    Ok(latencies)
 }
 
 /// Says of one participant after another that it is there.
@@ -98,30 +95,30 @@ async fn arrive(
     epoch: Arc<Epoch>,
     mut line: Lines,
     next: Arc<AtomicUsize>,
-    arrived: mpsc::UnboundedSender<(usize, Instant)>,
-) -> Result<(Latencies, Lines)> {
+    arrived: mpsc::Sender<(usize, Instant)>,
+) -> Result<Latencies> {
     let mut latencies = Latencies::default();
     loop {
         let index = next.fetch_add(1, Ordering::Relaxed);
-        let Some((participant, requests)) = epoch.takes_part.get(index) else { return Ok((latencies, line)) };
+        let Some((participant, requests)) = epoch.takes_part.get(index) else { return Ok(latencies) };
         let begun = now();
         let answer = line[participant.home()].call(&requests.presence).await?;
         if answer.status != 200 {
             bail!("presence was refused: {} {}", answer.status, String::from_utf8_lossy(answer.body));
         }
         latencies.presence.push(micros(begun));
-        arrived.send((index, now())).context("nobody speaks any more")?;
+        arrived.send((index, now())).await.context("nobody speaks any more")?;
     }
 }
 
-type Arrived = Arc<Mutex<mpsc::UnboundedReceiver<(usize, Instant)>>>;
+type Arrived = Arc<Mutex<mpsc::Receiver<(usize, Instant)>>>;
 
 /// Fetches the issues of one participant after another and hands in its submission.
-async fn speak(epoch: Arc<Epoch>, mut line: Lines, arrived: Arrived) -> Result<(Latencies, Lines)> {
+async fn speak(epoch: Arc<Epoch>, mut line: Lines, arrived: Arrived) -> Result<Latencies> {
     let mut latencies = Latencies::default();
     loop {
         let next = arrived.lock().await.recv().await;
-        let Some((index, at)) = next else { return Ok((latencies, line)) };
+        let Some((index, at)) = next else { return Ok(latencies) };
         tokio::time::sleep_until((at + UNTIL_SLOT).into()).await;
         let (participant, requests) = &epoch.takes_part[index];
         let [a, b, c] = &mut line;

@@ -90,9 +90,7 @@ pub fn run(options: Options, servers: &Servers, report: impl Fn(&str)) -> Result
 async fn measure(options: Options, servers: &Servers, report: impl Fn(&str)) -> Result<Report> {
     report("measuring the machine");
     let most = Most::measure(&servers.directory, options.connections as usize).await?;
-    let mut control = Connection::open(servers.ports[0]).await?;
-    let room = Arc::new(create_room(&mut control, options, &servers.token).await?);
-    let mut lines = open_lines(servers, options.connections).await?;
+    let room = Arc::new(create_room(servers, options).await?);
     let run = Secret::new(secret()?);
     let mut measured = Measured::default();
     let peak = Arc::new(Mutex::new([0; 3]));
@@ -101,11 +99,13 @@ async fn measure(options: Options, servers: &Servers, report: impl Fn(&str)) -> 
     let mut first = None;
     while measured.epochs.is_empty() || begun.elapsed() < Duration::from_secs(options.seconds.into()) {
         report(&format!("epoch {}: preparing {} participants", measured.epochs.len() + 1, options.clients));
-        let number = next_epoch(&mut control, &room).await?;
+        let number = next_epoch(servers, &room).await?;
         let takes_part = prepare(&run, &room, number, options.clients);
         report(&format!("epoch {}: {} participants take part", measured.epochs.len() + 1, options.clients));
         let epoch = Epoch { room: room.clone(), number, takes_part };
-        lines = measured.note(epoch, lines, servers).await?;
+        // Servers close connections over which nothing is asked for a while, as there is not while requests are prepared.
+        let lines = open_lines(servers, options.connections).await?;
+        measured.note(epoch, lines, servers).await?;
         first.get_or_insert(servers.processes.map(machine::resident));
     }
     report("comparing the boards with what was accepted");
@@ -134,7 +134,7 @@ struct Measured {
 
 impl Measured {
     /// Measures one epoch.
-    async fn note(&mut self, epoch: Epoch, lines: Vec<Lines>, servers: &Servers) -> Result<Vec<Lines>> {
+    async fn note(&mut self, epoch: Epoch, lines: Vec<Lines>, servers: &Servers) -> Result<()> {
         let number = epoch.number;
         let used = || {
             let servers: f64 = servers.processes.iter().map(|process| machine::processor_time(*process)).sum();
@@ -142,14 +142,14 @@ impl Measured {
         };
         let before = used();
         let begun = now();
-        let (latencies, _, lines) = load::take_part(epoch, lines).await?;
+        let latencies = load::take_part(epoch, lines).await?;
         self.seconds += begun.elapsed().as_secs_f64();
         let after = used();
         self.servers_cpu += after.0 - before.0;
         self.generator_cpu += after.1 - before.1;
         self.latencies.join(latencies);
         self.epochs.push(number);
-        Ok(lines)
+        Ok(())
     }
 
     fn report(self, options: Options, most: Most, memory: Memory, published: usize) -> Report {
@@ -180,13 +180,14 @@ impl Measured {
     }
 }
 
-async fn create_room(control: &mut Connection, options: Options, token: &str) -> Result<Room> {
+async fn create_room(servers: &Servers, options: Options) -> Result<Room> {
+    let mut control = Connection::open(servers.ports[0]).await?;
     let info: ServersInfo = control.call(&Request::get("/api/v1/servers")).await?.json()?;
     let seconds = SHORTEST.max(options.clients / EXPECTED);
     let body = serde_json::json!({
         "name": "Intake", "payload": PAYLOAD, "capacity": options.clients, "seconds": seconds, "minimum": 1,
     });
-    let token = format!("authorization: Bearer {token}\r\n");
+    let token = format!("authorization: Bearer {}\r\n", servers.token);
     let request = Request::post("/api/v1/rooms", &token, &body.to_string());
     let room: RoomInfo = control.call(&request).await?.json()?;
     let id = room.descriptor.id();
@@ -204,7 +205,8 @@ async fn open_lines(servers: &Servers, count: u32) -> Result<Vec<Lines>> {
 }
 
 /// The epoch that collects and has nobody's submission yet, as soon as there is one.
-async fn next_epoch(control: &mut Connection, room: &Room) -> Result<u64> {
+async fn next_epoch(servers: &Servers, room: &Room) -> Result<u64> {
+    let mut control = Connection::open(servers.ports[0]).await?;
     let request = Request::get(&format!("/api/v1/rooms/{}/status", room.id.to_hex()));
     let deadline = now() + PATIENCE;
     while now() < deadline {
