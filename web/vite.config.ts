@@ -5,6 +5,8 @@ import { svelte } from '@sveltejs/vite-plugin-svelte';
 import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 
+import { hashes } from './build/hashes';
+
 const WORKER = 'service-worker.js';
 
 /** Tells the service worker the names of all files of the page, and a digest of what is in them. */
@@ -31,7 +33,7 @@ function pageFiles(): Plugin {
 
 // The servers send `default-src 'self'` and allow nothing inline: no data: addresses, no script in the document.
 export default defineConfig({
-  plugins: [svelte(), pageFiles()],
+  plugins: [svelte(), pageFiles(), hashes()],
   base: './',
   test: { include: ['src/**/*.test.ts'] },
   build: {

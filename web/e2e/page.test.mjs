@@ -1,6 +1,7 @@
 // The page in real browsers, against three real servers.
 
 import { strict as assert } from 'node:assert';
+import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 
 import { start } from './deployment.mjs';
@@ -125,6 +126,21 @@ test('one tab of a browser takes part, and another one takes over', async () => 
   await second.takesPart();
   assert.deepEqual(second.complaints, []);
   await second.leave();
+});
+
+test('what a visit loads is on the list of the build, with its digest', async () => {
+  const { origin } = new URL(spoken);
+  const { files } = await (await fetch(`${origin}/hashes.json`)).json();
+  const visitor = await Visitor.arrive(browser);
+  await visitor.open(origin);
+  await visitor.page.getByRole('heading', { level: 1 }).waitFor();
+  const loaded = visitor.requests.map((request) => new URL(request.url()).pathname.slice(1) || 'index.html');
+  assert.deepEqual(loaded.filter((path) => !path.startsWith('api/') && !(path in files)), []);
+  for (const [path, digest] of Object.entries(files)) {
+    const contents = new Uint8Array(await (await fetch(`${origin}/${path}`)).arrayBuffer());
+    assert.equal(createHash('sha256').update(contents).digest('hex'), digest, path);
+  }
+  await visitor.leave();
 });
 
 test('servers that the link does not name are refused, and told nothing', async () => {
