@@ -70,7 +70,7 @@ test('a question is answered in one epoch, and everybody sees the result; marks 
   await Promise.all([anna.leave(), ben.leave()]);
 });
 
-test('in a room for members, who is not admitted yet is told so, and begins when admitted', async () => {
+test('in a room for members, who is not admitted or was dismissed is told so, and begins when admitted', async () => {
   const { host, links } = await hosted({ name: 'Boule', admission: 'members' });
   const anna = await Visitor.arrive(browser);
   await anna.join(links[1]);
@@ -79,6 +79,11 @@ test('in a room for members, who is not admitted yet is told so, and begins when
   await anna.isAccessible();
   await anna.picture('outside');
   const key = (await outside.locator('code').innerText()).replaceAll(/\s/g, '');
+  await host.act({ admit: { keys: [key] } });
+  await anna.takesPart();
+  await host.act({ dismiss: { keys: [key] } });
+  await outside.waitFor();
+  assert.equal(await anna.page.getByLabel('Your message').count(), 0);
   await host.act({ admit: { keys: [key] } });
   await anna.takesPart();
   await anna.leave();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { Poll, PollForm, Tally } from './hostlog';
-import { answerOf, barsOf, chosenOf, epochOf, meanOf, phaseOf, sealsAt, wordsOf } from './polls';
+import { answerOf, barsOf, chosenOf, epochOf, meanOf, phaseOf, repeated, sealsAt, wordsOf } from './polls';
 import type { Report } from './statuses';
 
 const poll: Poll = { number: 4, question: 'When?', form: 'text', epoch: 9, withdrawn: false };
@@ -29,6 +29,24 @@ test('the time of the sealing is counted on from the epoch that collects', () =>
   expect(sealsAt(11, { number: 9, sealsAt: 1_000 }, 10)).toBe(21_000);
   expect(sealsAt(9, { number: 9, sealsAt: null }, 10)).toBeNull();
   expect(sealsAt(8, { number: 9, sealsAt: 1_000 }, 10)).toBeNull();
+});
+
+test('while the board is still being read, no poll is taken for lost', () => {
+  const behind = [report(12, 'published', 13), report(12, 'published', 13)].map((one) => ({ ...one, status: one.status && { ...one.status, board_length: 5 } }));
+  expect(phaseOf(poll, { collecting: 13, boards: [], reports: behind })).toBe('counting');
+  expect(phaseOf(poll, { collecting: 13, boards: [1, 2, 3, 4, 8].map((epoch) => ({ epoch })), reports: behind })).toBe('lost');
+});
+
+test('a question is repeated only if nothing came of it', () => {
+  const again = { ...poll, number: 6, epoch: 15 };
+  const counted = { collecting: 13, boards: [{ epoch: 9 }], reports: [] };
+  const lost = { collecting: 13, boards: [{ epoch: 8 }, { epoch: 10 }], reports: [] };
+  expect(repeated(again, [poll, again], lost)).toBe(poll);
+  // Asked once more after a discussion, it wants new answers.
+  expect(repeated(again, [poll, again], counted)).toBeNull();
+  expect(repeated(again, [{ ...poll, withdrawn: true }, again], lost)).toBeNull();
+  expect(repeated({ ...again, question: 'Where?' }, [poll, again], lost)).toBeNull();
+  expect(repeated(poll, [poll, again], lost)).toBeNull();
 });
 
 test('a poll goes from open over counting to counted', () => {

@@ -31,18 +31,25 @@ export function phaseOf(poll: Poll, { collecting, boards, reports }: Progress): 
   if (boards.some(({ epoch }) => epoch === poll.epoch)) return 'counted';
   const last = boards.at(-1)?.epoch ?? -1;
   // The board goes on in the order of the epochs: one that it has passed has no entry.
-  if (last > poll.epoch || endedWithoutBoard(poll.epoch, reports)) return 'lost';
+  if (last > poll.epoch || endedWithoutBoard(poll.epoch, boards.length, reports)) return 'lost';
   return collecting !== null && collecting > poll.epoch ? 'counting' : 'open';
 }
 
-/** Whether two servers say that an epoch ended otherwise than with a board: one of them is honest. */
-function endedWithoutBoard(epoch: number, reports: Report[]): boolean {
+/** Whether two servers say that an epoch ended and that there is no more board than was read: one of them is honest. */
+function endedWithoutBoard(epoch: number, read: number, reports: Report[]): boolean {
   const says = ({ status }: Report) => {
-    if (!status?.last || status.last.number < epoch) return false;
+    if (!status?.last || status.last.number < epoch || status.board_length > read) return false;
     const pending = status.mixing.some(({ number }) => number <= epoch) || (status.epoch?.number ?? Infinity) <= epoch;
     return !pending && (status.last.number > epoch || status.last.outcome !== 'published');
   };
   return reports.filter(says).length >= 2;
+}
+
+/** The poll that `poll` asks again because nothing came of it; `null` if it asks something new, or for a new result. */
+export function repeated(poll: Poll, polls: Poll[], progress: Progress): Poll | null {
+  const same = (other: Poll) => other.question === poll.question && JSON.stringify(other.form) === JSON.stringify(poll.form);
+  const before = polls.findLast((other) => other.number < poll.number && same(other));
+  return before && phaseOf(before, progress) === 'lost' ? before : null;
 }
 
 /** One line of a chart. */

@@ -4,9 +4,10 @@ import { Attention, browserSenses } from './attention';
 import { secureRandom, systemClock } from './clock';
 import type { Deployment, Pin } from './deployment';
 import { device } from './device';
-import type { Answer, Ballot, Poll } from './hostlog';
+import type { Answer, Ballot } from './hostlog';
 import { Keepsake } from './outbox';
 import { Participant, type Part } from './participant';
+import { repeated } from './polls';
 import type { Statuses } from './statuses';
 import { Viewing } from './viewing.svelte';
 import type { Reading } from './wall';
@@ -71,6 +72,7 @@ export class Session extends Viewing {
   forget(): void {
     this.close();
     this.keepsake?.forget();
+    sessionStorage.removeItem(homeName(this.pin.room));
     this.joined = false;
     void this.kept.forget(this.pin.room);
   }
@@ -110,9 +112,10 @@ export class Session extends Viewing {
 
   /** Answers a question that is asked again, since nothing came of it, as before. */
   private repeatAnswers(): void {
+    const progress = { collecting: null, boards: this.entries, reports: this.reports };
     for (const poll of this.log.polls) {
       if (poll.withdrawn || this.ballots.some((ballot) => ballot.poll === poll.number)) continue;
-      const before = this.log.polls.findLast((other) => other.number < poll.number && isSame(other, poll));
+      const before = repeated(poll, this.log.polls, progress);
       const missed = this.ballots.some((ballot) => ballot.poll === before?.number && ballot.state === 'missed');
       const answer = before && missed && this.answerTo(before.number);
       if (!answer) continue;
@@ -183,8 +186,10 @@ export class Session extends Viewing {
     const wall = this.followWall(deployment, statuses, reader, signal);
     const participant = this.participant(deployment, statuses, keepsake);
     const part = async (until: AbortSignal) => {
-      await this.admission(deployment, until);
-      if (!until.aborted) await participant.run(until);
+      while (!until.aborted) {
+        await this.admission(deployment, until);
+        await this.whileAdmitted(deployment, until, (signal) => participant.run(signal));
+      }
     };
     const attention = new Attention(browserSenses, systemClock, signal);
     const taking = deployment.closed ? Promise.resolve() : attention.during(signal, part, () => (this.part = { at: 'resting' }));
@@ -212,10 +217,23 @@ export class Session extends Viewing {
 
   /** Waits until the host has admitted this device's key, where that is needed. */
   private async admission(deployment: Deployment, signal: AbortSignal): Promise<void> {
-    const admitted = () => !deployment.members || (this.hostLog?.admits(this.key) ?? false);
-    if (admitted()) return;
+    if (this.admitted(deployment)) return;
     this.part = { at: 'outside' };
-    await this.until(admitted, signal);
+    await this.until(() => this.admitted(deployment), signal);
+  }
+
+  /** Runs `part` until the host dismisses this device's key or `signal` aborts. */
+  private async whileAdmitted(deployment: Deployment, signal: AbortSignal, part: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const over = new AbortController();
+    const until = AbortSignal.any([signal, over.signal]);
+    const running = part(until);
+    await Promise.race([running, this.until(() => !this.admitted(deployment), until)]);
+    over.abort();
+    await running;
+  }
+
+  private admitted({ members }: Deployment): boolean {
+    return !members || (this.hostLog?.admits(this.key) ?? false);
   }
 
   private until(met: () => boolean, signal: AbortSignal): Promise<void> {
@@ -261,9 +279,4 @@ export class Session extends Viewing {
     this.own = text === undefined ? null : { text, epoch: epoch === undefined ? null : Number(epoch) };
     this.ballots = JSON.parse(outbox.ballots()) as Ballot[];
   }
-}
-
-/** Whether two questions are the same one, asked twice. */
-function isSame(a: Poll, b: Poll): boolean {
-  return a.question === b.question && JSON.stringify(a.form) === JSON.stringify(b.form);
 }
