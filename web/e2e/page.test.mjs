@@ -128,6 +128,20 @@ test('one tab of a browser takes part, and another one takes over', async () => 
   await second.leave();
 });
 
+test('where a browser forbids the page to keep anything, the page says so', async () => {
+  const visitor = await Visitor.arrive(browser);
+  await visitor.page.addInitScript(() => {
+    const get = () => {
+      throw new DOMException('The operation is insecure.', 'SecurityError');
+    };
+    Object.defineProperty(globalThis, 'localStorage', { get });
+  });
+  await visitor.open(spoken);
+  await visitor.page.getByRole('alert').getByText('This browser forbids this site to keep anything').waitFor();
+  await visitor.isAccessible();
+  await visitor.leave();
+});
+
 test('what a visit loads is on the list of the build, with its digest', async () => {
   const { origin } = new URL(spoken);
   const { files } = await (await fetch(`${origin}/hashes.json`)).json();

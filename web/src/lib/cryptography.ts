@@ -5,10 +5,15 @@ import module from '../wasm/ostrakon_wasm_bg.wasm?url';
 
 let loading: Promise<unknown> | undefined;
 
-/** Loads the module; its functions may be called when this has resolved. */
+/** Loads the module; its functions may be called when this has resolved. What failed is tried anew at the next call. */
 export async function loadCryptography(): Promise<void> {
   loading ??= init({ module_or_path: module });
-  await loading;
+  try {
+    await loading;
+  } catch (error) {
+    loading = undefined;
+    throw error;
+  }
 }
 
 export {

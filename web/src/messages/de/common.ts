@@ -21,7 +21,10 @@ export const de: Common = {
   refusal: {
     pageTitle: 'Dieser Teil der Seite ließ sich nicht laden',
     page: 'Der Server antwortet nicht, oder er hat eine neuere Seite als die hier geöffnete.',
-    reload: 'Seite neu laden',
+    brokenTitle: 'Diese Seite funktioniert hier nicht',
+    broken: (reason: string) => `Was geschehen ist: ${reason}. Lade die Seite neu; hilft das nicht, sag es denen, die diesen Server betreiben.`,
+    storage:
+      'Dieser Browser verbietet dieser Website, etwas aufzubewahren; so gibt es keinen Ort für deinen Schlüssel. Erlaube für diese Adresse Cookies und Websitedaten und lade die Seite dann neu.',
     retry: 'Noch einmal versuchen',
     home: 'Zurück zum Anfang',
     spoilt: 'was dieser Browser für den Raum aufbewahrt hat, ist unlesbar; lösche die Daten dieser Website, um neu zu beginnen',

@@ -21,7 +21,10 @@ export const en = {
   refusal: {
     pageTitle: 'This part of the page could not be loaded',
     page: 'The server does not answer, or it has a newer page than the one that is open here.',
-    reload: 'Load the page anew',
+    brokenTitle: 'This page does not work here',
+    broken: (reason: string) => `What happened: ${reason}. Load the page anew; if that does not help, tell the people who run this server.`,
+    storage:
+      'This browser forbids this site to keep anything, and so there is nowhere for your key. Allow cookies and site data for this address, then load the page anew.',
     retry: 'Try again',
     home: 'Back to the start',
     spoilt: 'what this browser kept for the room cannot be read; clear this site’s data to begin anew',
