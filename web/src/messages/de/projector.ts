@@ -18,7 +18,7 @@ export const de: Projector = {
   closed: 'Dieser Raum ist geschlossen.',
   pinned: 'angeheftet',
   answered: 'beantwortet',
-  newest: 'neu',
+  newest: 'neueste',
   among: (n: number) => `unter ${n}`,
   empty: 'Noch ist nichts veröffentlicht.',
   emptyHint: 'Was ihr schreibt, erscheint hier zusammen mit dem der anderen, in einer Reihenfolge, die niemand kennt.',

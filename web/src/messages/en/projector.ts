@@ -19,7 +19,7 @@ export const en = {
   closed: 'This room is closed.',
   pinned: 'pinned',
   answered: 'answered',
-  newest: 'new',
+  newest: 'newest',
   among: (n: number) => `among ${n}`,
   empty: 'Nothing has been published yet.',
   emptyHint: 'What you write appears here, with what the others wrote, in an order nobody knows.',
