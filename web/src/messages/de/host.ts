@@ -90,7 +90,7 @@ export const de: Host = {
     withdrawPrompt: 'Diese Umfrage zurückziehen? Ihre Antworten zählen dann nicht mehr, und die Leinwand zeigt sie nicht länger.',
     withdrawNow: 'Zurückziehen',
     again: 'Noch einmal fragen',
-    againHint: 'Die Epoche endete ohne Ergebnis, und nichts daraus wurde enthüllt. Frage noch einmal: Geräte, auf denen die Seite noch offen ist, geben von selbst dieselbe Antwort, wenn sie nicht geändert wird.',
+    againHint: 'Frage noch einmal: Geräte, auf denen die Seite noch offen ist, geben von selbst dieselbe Antwort, wenn sie nicht geändert wird.',
     openVote: 'In einem offenen Raum kann jemand mit mehreren Geräten mehrmals abstimmen.',
   },
 

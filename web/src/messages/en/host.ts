@@ -91,7 +91,7 @@ export const en = {
     withdrawPrompt: 'Withdraw this poll? Its answers do not count any more, and the projector stops showing it.',
     withdrawNow: 'Withdraw it',
     again: 'Ask again',
-    againHint: 'The epoch ended without a result, and nothing of it was revealed. Ask again: devices on which the page is still open give the same answer by themselves, unless it is changed.',
+    againHint: 'Ask again: devices on which the page is still open give the same answer by themselves, unless it is changed.',
     openVote: 'In an open room somebody with several devices can vote several times.',
   },
 
