@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { join, relative, sep } from 'node:path';
+import { join, relative, resolve, sep } from 'node:path';
 import type { Plugin } from 'vite';
 
 /** The manifest: `{"files": {path: SHA-256}}`, paths sorted, so that equal pages have equal manifests. */
@@ -15,7 +15,7 @@ export function hashes(): Plugin {
     apply: 'build',
     enforce: 'post',
     configResolved(config) {
-      directory = join(config.root, config.build.outDir);
+      directory = resolve(config.root, config.build.outDir);
     },
     closeBundle() {
       const paths = readdirSync(directory, { recursive: true, withFileTypes: true })

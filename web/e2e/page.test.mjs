@@ -180,6 +180,22 @@ test('a link is followed from the start page, and what is none is named so', asy
   await visitor.leave();
 });
 
+test('without its cryptography the page says so, and goes on when it can be had', async () => {
+  const visitor = await Visitor.arrive(browser);
+  const { page } = visitor;
+  await page.route('**/*.wasm', (route) => route.abort());
+  await visitor.open(new URL(spoken).origin);
+  await page.getByLabel('Link or code of a room').fill(spoken);
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').getByText('could not be loaded').waitFor();
+  await visitor.open(spoken);
+  await page.getByRole('alert').getByText('The room cannot be opened').waitFor();
+  await page.unroute('**/*.wasm');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('heading', { name: 'The wall' }).waitFor();
+  await visitor.leave();
+});
+
 test('the counter counts bytes, and what is too long cannot be sent', async () => {
   const visitor = await Visitor.arrive(browser);
   await visitor.join(spoken);

@@ -8,6 +8,7 @@ export const de: Start = {
   linkHint: 'Du bekommst ihn von der Person, die den Raum eröffnet hat. Ein Link nennt die Schlüssel der Server selbst; ein Code wie 7F3K-Q2MA überlässt das dem Server dieser Seite.',
   open: 'Zum Raum',
   neither: 'Das ist weder ein Link zu einem Raum noch ein Code aus acht Buchstaben und Ziffern.',
+  unloaded: 'Der Teil dieser Seite, der Links liest, ließ sich nicht laden. Versuch es gleich noch einmal.',
   create: 'Selbst einen Raum eröffnen',
 
   code: {

@@ -8,6 +8,7 @@ export const en = {
   linkHint: 'You get it from whoever opened the room. A link names the servers’ keys by itself; a code like 7F3K-Q2MA leaves that to the server of this page.',
   open: 'Go to the room',
   neither: 'This is neither a link to a room, as whoever opened it has it, nor a code of eight letters and digits.',
+  unloaded: 'The part of this page that reads links could not be loaded. Try again in a moment.',
   create: 'Open a room of your own',
 
   code: {
