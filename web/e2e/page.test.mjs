@@ -189,7 +189,7 @@ test('without its cryptography the page says so, and goes on when it can be had'
   await page.keyboard.press('Enter');
   await page.getByRole('alert').getByText('could not be loaded').waitFor();
   await visitor.open(spoken);
-  await page.getByRole('alert').getByText('The room cannot be opened').waitFor();
+  await page.getByRole('alert').getByText('the server did not answer, or this device has no network').waitFor();
   await page.unroute('**/*.wasm');
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('heading', { name: 'The wall' }).waitFor();

@@ -1,5 +1,6 @@
 // The public HTTP interface of one server.
 
+import { t } from '../messages/common';
 import { at, type Answer, type Filled, type PartOf } from './address';
 import { count, flag, list, oneOf, opaque, optional, record, text, type Of } from './shape';
 
@@ -151,10 +152,19 @@ export class HttpServer implements Server {
     const limit = AbortSignal.timeout(patience);
     const signal = init.signal ? AbortSignal.any([init.signal, limit]) : limit;
     const options: RequestInit = { cache: 'no-store', credentials: 'omit', ...init, signal };
-    const response = await fetch(`${this.origin}${path}`, options);
-    const answer = await response.text();
+    const [response, answer] = await whole(`${this.origin}${path}`, options);
     if (!response.ok) throw new Problem(response.status, detailOf(answer));
     return answer;
+  }
+}
+
+/** An answer with all of its text. Browsers word a failure each in their own way, and in English. */
+async function whole(address: string, options: RequestInit): Promise<[Response, string]> {
+  try {
+    const response = await fetch(address, options);
+    return [response, await response.text()];
+  } catch {
+    throw new Error(t.refusal.away);
   }
 }
 

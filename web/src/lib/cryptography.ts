@@ -1,5 +1,6 @@
 // The WASM module, loaded once.
 
+import { t } from '../messages/common';
 import init from '../wasm/ostrakon_wasm';
 import module from '../wasm/ostrakon_wasm_bg.wasm?url';
 
@@ -10,9 +11,9 @@ export async function loadCryptography(): Promise<void> {
   loading ??= init({ module_or_path: module });
   try {
     await loading;
-  } catch (error) {
+  } catch {
     loading = undefined;
-    throw error;
+    throw new Error(t.refusal.away);
   }
 }
 

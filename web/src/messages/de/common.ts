@@ -34,6 +34,7 @@ export const de: Common = {
       'Der Link enthält einen Fingerabdruck der Schlüssel aller Server. Hier zeigt ein Server andere Schlüssel oder einen anderen Raum, als der Link nennt. Es wurde nichts gesendet. Bitte die Person, von der du den Link hast, auf einem anderen Weg als bisher um den richtigen.',
     insecureTitle: 'Diese Verbindung ist nicht geschützt',
     insecure: 'Die Seite kam über einfaches HTTP; unterwegs hätte sie jeder verändern können. Öffne den Raum über HTTPS.',
+    away: 'der Server hat nicht geantwortet, oder dieses Gerät hat kein Netz',
     failedTitle: 'Der Raum lässt sich nicht öffnen',
     failed: (reason: string) => `Was geschehen ist: ${reason}.`,
   },

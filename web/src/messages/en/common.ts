@@ -34,6 +34,7 @@ export const en = {
       'The link carries a fingerprint of the servers’ keys. A server here shows other keys, or another room than the link names. Nothing was sent. Ask whoever gave you the link for the right one, by another way than before.',
     insecureTitle: 'This connection is not protected',
     insecure: 'The page came over plain HTTP, so anybody on the way could have changed it. Open the room over HTTPS.',
+    away: 'the server did not answer, or this device has no network',
     failedTitle: 'The room cannot be opened',
     failed: (reason: string) => `What happened: ${reason}.`,
   },
