@@ -108,3 +108,6 @@ fn local_terms(party: u8, shape: Shape, c: &[u64], table: &Shares) -> Gf64 {
     };
     (0..rows.div_ceil(piece_rows)).into_par_iter().map_init(Default::default, terms).sum()
 }
+
+#[cfg(test)]
+pub mod tests;

@@ -204,7 +204,8 @@ fn assert_convicted(deployment: &Deployment, results: &[Option<Result<Stock, Sto
     }
 }
 
-/// attacks §1.3: the smallest error, one bit of one row, passes one bit test with probability 3/4. Here it never does.
+/// attacks §1.3: one bit of one row is changed on its way. What both members have signed of the message convicts; that the sums find an
+/// error which nobody's signature shows is tested in `src/set_equality/tests.rs`.
 #[test]
 fn a3_an_error_in_one_cell_is_found_every_time() {
     for seed in 0..40 {
@@ -228,8 +229,8 @@ fn a4_a_coin_chosen_late_convicts() {
     assert_convicted(&deployment, &results, 1);
 }
 
-/// attacks §1.5: P2 adds an error in the first stage and takes it away again in the third, at every place it might have moved to.
-/// An end-to-end check would miss one of these; the check of every stage finds all.
+/// attacks §1.5: P2 adds an error in the first stage and takes it away again in the third, at every place it might have moved to. As
+/// above, the signed messages convict it; `src/set_equality/tests.rs` has the sums.
 #[test]
 fn a5_an_error_cancelled_at_a_guessed_place_is_found_at_every_place() {
     const ROWS: usize = 4;
