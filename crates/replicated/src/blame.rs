@@ -130,10 +130,7 @@ impl BatchEvidence {
             let index = seeds.of(pair).permutation(spec.shape.rows);
             let permuting = Permuting { spec, seeds: &seeds, stage, index: &index, table: &before };
             let messages = pair.members().map(|member| permuting.message(member, &mut scratch));
-            let witness = pair.members()[0];
-            let place = usize::from(crate::messages::stages_of(witness)[1] == stage);
-            let signed = transcripts[usize::from(witness)].stages[place];
-            for (message, signed) in messages.iter().zip(signed) {
+            for (message, signed) in messages.iter().zip(exchanged(&transcripts, stage)?) {
                 if signed.header.digest != Header::digest_of(message) {
                     return Some(signed.header.from);
                 }
@@ -165,6 +162,17 @@ impl BatchEvidence {
             (wrong_coin || (stated[i] && right != opened)).then_some(PartyId(party))
         })
     }
+}
+
+/// The headers of a stage's two messages, if both members state the same: one of them is honest, so these were exchanged. A cheater
+/// could state others afterwards, and what the honest member computed from its message would look false.
+fn exchanged(transcripts: &[TranscriptStatement], stage: usize) -> Option<[SignedHeader; 2]> {
+    let [lower, higher] = STAGES[stage].members().map(|member| {
+        let place = usize::from(messages::stages_of(member)[1] == stage);
+        transcripts[usize::from(member)].stages[place]
+    });
+    let alike = lower.iter().zip(&higher).all(|(a, b)| a.header == b.header);
+    alike.then_some(lower)
 }
 
 /// One of the three tables of the online phase, each the permutation of the one before it (Ruffle Eq. 1).
@@ -265,7 +273,7 @@ pub struct ShuffleEvidence {
     pub agreed: Vec<Statement>,
     /// The seeds of the pair's permutation and mask, one after the other.
     pub seeds: Vec<u8>,
-    /// A pair member's statement about these seeds.
+    /// The culprit's own statement about these seeds.
     pub statement: Statement,
 }
 
@@ -280,7 +288,8 @@ impl ShuffleEvidence {
         if !genuine {
             return None;
         }
-        self.deviator(spec.batch.shape)
+        // A cheater could state other seeds afterwards, by which the honest member's word would look false: the culprit's own count.
+        self.deviator(spec.batch.shape).filter(|culprit| self.statement.signed.header.from == *culprit)
     }
 
     /// P2 makes its digest of δ_12 before it knows whether δ_01 is true, and names what it was computed from. What it made of
@@ -345,3 +354,6 @@ impl ShuffleEvidence {
         if self.conflict.table.header.digest != right { Some(PartyId(table_from)) } else { Some(PartyId(digest_from)) }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -243,15 +243,15 @@ impl Disputes<'_> {
     /// The finished evidence, once everything for it is there.
     fn assemble(&self, conflict: &Conflict, seeds: Option<&[u8]>) -> Option<Fault> {
         let (input, agreed) = self.known.input(conflict.delta, self.votes)?;
-        let member = conflict.delta.pair().members()[0];
-        let evidence = ShuffleEvidence {
-            conflict: conflict.clone(),
-            input: input.to_vec(),
-            agreed,
-            seeds: seeds?.to_vec(),
-            statement: self.stock.statements[usize::from(member)].clone(),
-        };
-        let culprit = evidence.proven(&self.run.party.roster, &self.run.subject)?;
-        Some(self.run.fault(culprit, Evidence::Shuffle(Box::new(evidence))))
+        let (input, seeds) = (input.to_vec(), seeds?.to_vec());
+        let members = conflict.delta.pair().members();
+        let statement = self.stock.statements[usize::from(members[0])].clone();
+        let mut evidence = ShuffleEvidence { conflict: conflict.clone(), input, agreed, seeds, statement };
+        // Both members have stated the same seeds; the evidence takes the culprit's statement.
+        members.into_iter().find_map(|member| {
+            evidence.statement = self.stock.statements[usize::from(member)].clone();
+            let culprit = evidence.proven(&self.run.party.roster, &self.run.subject)?;
+            Some(self.run.fault(culprit, Evidence::Shuffle(Box::new(evidence.clone()))))
+        })
     }
 }

@@ -7,11 +7,12 @@ use std::task::Poll;
 use common::*;
 use futures::FutureExt;
 use ostrakon_crypto::hash::digest;
+use ostrakon_kernels::{Prg, gather, permutation};
 use ostrakon_party::{Header, Message, PartyId, Recipient, SignedHeader, Step, Tag, wire};
 use ostrakon_replicated::Stock;
 use ostrakon_replicated::epoch::{self, Opened, Unmixed};
 use ostrakon_replicated::fault::{Evidence, Fault, Statement};
-use ostrakon_replicated::messages::{DETAILS_ENTRY, EpochSpec, Kind, LIST_ENTRY, Subject, length};
+use ostrakon_replicated::messages::{DETAILS_ENTRY, EpochSpec, Kind, LIST_ENTRY, PairStatement, Subject, length};
 use ostrakon_replicated::seal::Slot;
 use ostrakon_replicated::slots::{masked_digest, submission_digest};
 use ostrakon_testkit::{Network, Saboteur};
@@ -73,11 +74,16 @@ impl Scene {
     }
 
     fn forge(&self, party: u8, step: Step, body: Vec<u8>) -> Message {
+        let tag = Tag { instance: self.spec.instance(), step, sequence: 0 };
+        self.sign(party, Recipient::All, tag, body)
+    }
+
+    fn sign(&self, party: u8, to: Recipient, tag: Tag, body: Vec<u8>) -> Message {
         let header = Header {
             session: self.deployment.world.roster.session,
-            tag: Tag { instance: self.spec.instance(), step, sequence: 0 },
+            tag,
             from: PartyId(party),
-            to: Recipient::All,
+            to,
             length: body.len() as u64,
             digest: Header::digest_of(&body),
         };
@@ -314,6 +320,61 @@ fn a_signature_shown_to_one_server_only_splits_nobody() {
     // Shown to both after they have opened and were restarted, it makes neither of them say that there was nothing.
     let results = run(&[0, 1]);
     assert!(results[0].is_none() && results[1].is_none(), "a server that was ready has stopped");
+}
+
+/// P0 shuffles with seeds of its own invention, and proves with them that P1 lied: it states them in a second B1, and its evidence reaches P2
+/// before anything else about the dispute does. In robust mode it would be trusted for that, and read everything.
+#[test]
+fn seeds_stated_afterwards_convict_nobody() {
+    for robust in [false, true] {
+        let scene = Scene::new(48, robust);
+        let rehearsal = Network::default();
+        scene.again().run(&rehearsal);
+        let said = |from: u8, kind: Kind| posted(&rehearsal, PartyId(from), kind).unwrap();
+        let statement = |message: &Message| Statement { signed: message.signed, body: message.body.to_vec() };
+
+        let input = said(2, Kind::Delta02);
+        let invented = [[1; 32], [2; 32]];
+        let [permutation, mask] = invented.each_ref().map(Prg::new);
+        let (mut masked, mut table) = (input.body.to_vec(), input.body.to_vec());
+        mask.xor_at(0, &mut masked);
+        let index = permutation::sample(&permutation, scene.spec.batch.shape.rows as usize);
+        gather(&mut table, &masked, WIDTH as usize, &index);
+
+        let subject = Subject::Epoch(scene.spec);
+        let to_p2 = Recipient::One(PartyId(2));
+        let false_table = scene.sign(0, to_p2, subject.tag(Kind::Delta01), table.clone());
+        let stock = Stock::from_bytes(&scene.stock[0], &scene.deployment.world.roster).unwrap();
+        let mut seeds = PairStatement::decode(&stock.statements[0].body);
+        let stated = |seed: &[u8; 32]| digest("ostrakon/v1/ruffle/seed", seed);
+        (seeds[0].permutation, seeds[0].mask) = (stated(&invented[0]), stated(&invented[1]));
+        let batch_tag = Subject::Batch(scene.spec.batch).tag(Kind::SeedStatement);
+        let second = scene.sign(0, Recipient::All, batch_tag, PairStatement::encode(&seeds));
+        // As `blame::ShuffleEvidence` is laid out: the conflict about δ_01, its input with two statements about it, the seeds, B1.
+        let conflict: (u32, SignedHeader, Statement) =
+            (1, false_table.signed, statement(&said(1, Kind::Delta01Digest)));
+        let agreed = vec![statement(&input), statement(&said(0, Kind::Delta02Digest))];
+        let evidence = (conflict, input.body.to_vec(), agreed, invented.concat(), statement(&second));
+        let blamed = wire::encode(&(PartyId(1), subject, 5u32, evidence));
+        let fault = Fault::decode(&blamed).unwrap();
+        assert!(matches!(fault.evidence, Evidence::Shuffle(_)));
+        assert!(!fault.verify(&scene.deployment.world.roster), "P1 is framed");
+
+        let network = scene.corrupt(0, move |_, message| match () {
+            () if is(message, Kind::Delta01) => Some(table.clone()),
+            () if is(message, Kind::DisputeMaterial) || is(message, Kind::Accusation) => Some(vec![0xff; 3]),
+            () => None,
+        });
+        network.schedule(|to, message| {
+            let in_dispute = is(message, Kind::DisputeMaterial) || is(message, Kind::Accusation);
+            if to == PartyId(2) && in_dispute { 5 } else { 0 }
+        });
+        network.inject(PartyId(2), scene.forge(0, Kind::Accusation.step(), blamed), 1);
+        let results = scene.run(&network);
+        check(&scene, 0, &results, "invented seeds");
+        let shown = |m: &Message| is(m, Kind::TrustedSubmissions) || is(m, Kind::TrustedMasks);
+        assert!(!network.sent().iter().any(|(to, m)| *to == PartyId(0) && shown(m)), "P0 is given the inputs");
+    }
 }
 
 /// The longest evidence fits the accusation that carries it; otherwise the accuser would itself have sent something malformed.
