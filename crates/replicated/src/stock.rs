@@ -4,11 +4,11 @@ use std::sync::OnceLock;
 
 use bytes::Bytes;
 use ostrakon_crypto::Digest;
-use ostrakon_party::{Received, Roster, wire};
+use ostrakon_party::{PartyId, Received, Roster, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::fault::Statement;
-use crate::messages::{BatchSpec, PairStatement};
+use crate::messages::{self, BatchSpec, Kind, PairStatement, Subject};
 use crate::pair::Pair;
 use crate::preprocessing::stated;
 use crate::seeds::{BatchSeeds, PairSeed};
@@ -105,8 +105,11 @@ impl Stock {
         let table = &rest[length..];
         let holds_last = header.party != 0;
         let expected = if holds_last { header.spec.shape.bytes() } else { 0 };
+        let subject = Subject::Batch(header.spec);
         let genuine = header.party <= 2
-            && header.statements.iter().chain(&header.transcripts).all(|statement| statement.holds(roster));
+            && header.spec.shape.is_valid()
+            && said(&subject, Kind::SeedStatement, &header.statements, roster)
+            && said(&subject, Kind::TranscriptStatement, &header.transcripts, roster);
         if !genuine || table.len() != expected {
             return Err(wire::Malformed);
         }
@@ -125,4 +128,15 @@ impl Stock {
             permutations: Default::default(),
         })
     }
+}
+
+/// Whether these are the parties' own statements of that kind, in order. Their tags name the batch with its shape.
+fn said(batch: &Subject, kind: Kind, statements: &[Statement; 3], roster: &Roster) -> bool {
+    (0..).zip(statements).all(|(party, statement)| {
+        let header = &statement.signed.header;
+        header.from == PartyId(party)
+            && header.tag == batch.tag(kind)
+            && messages::length(batch, kind.step()).admits(header.length)
+            && statement.holds(roster)
+    })
 }

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use common::*;
 use futures::FutureExt;
-use ostrakon_party::{PartyId, Step};
+use ostrakon_crypto::Digest;
+use ostrakon_party::{PartyId, Step, wire};
 use ostrakon_replicated::Stock;
 use ostrakon_replicated::cost;
 use ostrakon_replicated::epoch::{self, Opened, Unmixed};
-use ostrakon_replicated::messages::Kind;
+use ostrakon_replicated::fault::Statement;
+use ostrakon_replicated::messages::{BatchSpec, Kind};
 use ostrakon_testkit::{Network, Wire};
 
 fn boards(opened: Vec<Option<Result<Opened, Unmixed>>>) -> Vec<Opened> {
@@ -309,4 +311,29 @@ fn a_spent_batch_is_refused() {
         assert_eq!(result.unwrap().err(), Some(Unmixed::Spent));
     }
     assert_eq!(bytes(&network, &[Kind::Delta02, Kind::Delta01, Kind::Delta12]), 0, "nothing is permuted");
+}
+
+/// A file in which statements stand where others belong is refused, though all of them are signed.
+#[test]
+fn stock_with_statements_in_wrong_places_is_refused() {
+    let deployment = Deployment::new(10);
+    let spec = batch(1, 6, 24);
+    let bytes = deployment.stock(spec)[0].clone();
+    // As `stock::Encoded` is laid out, after its length: party, batch, seeds, B1, B5, digest. P0 has no table behind it.
+    type Layout = (u8, BatchSpec, [[u8; 32]; 2], [[Statement; 3]; 2], Digest);
+    let written = |layout: &Layout| {
+        let header = wire::encode(layout);
+        [&(header.len() as u64).to_le_bytes(), &header[..]].concat()
+    };
+    let layout: Layout = wire::decode(&bytes[8..]).unwrap();
+    assert_eq!(written(&layout), bytes);
+    let mut kinds_swapped = layout.clone();
+    kinds_swapped.3.swap(0, 1);
+    let mut parties_swapped = layout.clone();
+    parties_swapped.3[0].swap(1, 2);
+    let mut another_batch = layout.clone();
+    another_batch.1.number += 1;
+    for changed in [kinds_swapped, parties_swapped, another_batch] {
+        assert!(Stock::from_bytes(&written(&changed), &deployment.world.roster).is_err());
+    }
 }
