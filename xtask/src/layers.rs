@@ -17,7 +17,7 @@ const LAYERS: [&[&str]; 11] = [
     &["ostrakon-field"],
     &["ostrakon-crypto"],
     &["ostrakon-party"],
-    &["ostrakon-net", "ostrakon-store", "ostrakon-replicated"],
+    &["ostrakon-net", "ostrakon-store", "ostrakon-replicated", "ostrakon-onepass"],
     &["ostrakon-broadcast"],
     &["ostrakon-node"],
     &["ostrakon-api"],
@@ -36,12 +36,13 @@ const WASM_MAY_USE: [&str; 5] =
     ["ostrakon-kernels", "ostrakon-field", "ostrakon-crypto", "ostrakon-party", "ostrakon-broadcast"];
 
 /// Crates that compute and nothing else, and what they must not reach, directly or through others.
-const PURE: [&str; 7] = [
+const PURE: [&str; 8] = [
     "ostrakon-kernels",
     "ostrakon-field",
     "ostrakon-crypto",
     "ostrakon-party",
     "ostrakon-replicated",
+    "ostrakon-onepass",
     "ostrakon-broadcast",
     "ostrakon-wasm",
 ];

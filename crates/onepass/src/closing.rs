@@ -1,0 +1,432 @@
+//! After the last visitor: absentees' rows are dropped, layers removed with proofs, and the result is opened (F1 to F5).
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use ostrakon_crypto::{Digest, Transcript};
+use rand_core::CryptoRng;
+use zeroize::Zeroizing;
+
+use crate::composition::rank;
+use crate::dleq::{Claim, DleqProof, Oracle};
+use crate::elgamal::Ciphertext;
+use crate::fault::{CloseError, DecodeError, OpenError, PartialError};
+use crate::group::{Group, sum};
+use crate::hashing;
+use crate::history::History;
+use crate::key::OneTimeKey;
+use crate::params::{ELEMENT_BYTES, partial_bytes};
+use crate::session::Session;
+use crate::sharing::{KeyShare, lagrange};
+
+/// A visitor or operator, as the owner of a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Layer {
+    /// By the place in the roster.
+    Visitor(usize),
+    /// By the place among the operators.
+    Operator(usize),
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Visitor(place) => write!(f, "visitor {place}"),
+            Self::Operator(place) => write!(f, "operator {place}"),
+        }
+    }
+}
+
+/// A visitor who has not come, with the value that counts for it in each ballot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Absence {
+    /// The place in the roster.
+    pub visitor: usize,
+    /// One public default value for each ballot.
+    pub choices: Vec<u16>,
+}
+
+/// A closed session: one ciphertext for each ballot, under the keys of the operators and of the absent.
+#[derive(Debug, Clone)]
+pub struct Closing<G: Group> {
+    session: Arc<Session<G>>,
+    digest: Digest,
+    /// Ascending.
+    absent: Vec<usize>,
+    finals: Vec<Ciphertext<G>>,
+}
+
+impl<G: Group> History<G> {
+    /// F1, F2: closes the session after the steps that have come. `head` is the head of the caller's chain; `absent` must
+    /// name exactly those who have not come.
+    ///
+    /// # Errors
+    /// If the absences do not fit the history and the ballots, or there are some and no helpers.
+    pub fn close(&self, head: &Digest, absent: &[Absence]) -> Result<Closing<G>, CloseError> {
+        let mut absent: Vec<&Absence> = absent.iter().collect();
+        absent.sort_by_key(|absence| absence.visitor);
+        self.check_absences(&absent)?;
+        let tables = self.tables();
+        let last = |ballot: usize| {
+            let mut counts = vec![0; usize::from(self.session().ballots()[ballot].values())];
+            for absence in &absent {
+                counts[usize::from(absence.choices[ballot])] += 1;
+            }
+            // Dropping a row for each absentee leaves the entry whose composition is that of their values.
+            tables[ballot].entries[rank(&counts)]
+        };
+        let finals: Vec<Ciphertext<G>> = (0..tables.len()).map(last).collect();
+        let mut transcript = Transcript::new("ostrakon/v1/onepass/closing");
+        transcript.field(&self.session().binding().0).field(&self.trail().0).field(&head.0);
+        transcript.number(absent.len() as u64);
+        for absence in &absent {
+            let choices: Vec<u8> = absence.choices.iter().flat_map(|choice| choice.to_le_bytes()).collect();
+            transcript.number(absence.visitor as u64).field(&choices);
+        }
+        hashing::elements::<G>(&mut transcript, finals.iter().flat_map(|last| [&last.u, &last.v]));
+        let absent = absent.iter().map(|absence| absence.visitor).collect();
+        Ok(Closing { session: self.session().clone(), digest: transcript.finish(), absent, finals })
+    }
+
+    fn check_absences(&self, absent: &[&Absence]) -> Result<(), CloseError> {
+        let remaining = self.remaining();
+        for (place, absence) in absent.iter().enumerate() {
+            let twice = place > 0 && absent[place - 1].visitor == absence.visitor;
+            if twice || !remaining.contains(&absence.visitor) {
+                return Err(CloseError::NotAbsent(absence.visitor));
+            }
+            let ballots = self.session().ballots();
+            let fits = absence.choices.len() == ballots.len()
+                && absence.choices.iter().zip(ballots).all(|(choice, ballot)| *choice < ballot.values());
+            if !fits {
+                return Err(CloseError::Defaults(absence.visitor));
+            }
+        }
+        if let Some(left) = remaining.iter().find(|left| !absent.iter().any(|absence| absence.visitor == **left)) {
+            return Err(CloseError::NotNamed(*left));
+        }
+        match absent.first() {
+            Some(first) if self.session().helpers().count() == 0 => Err(CloseError::NoHelpers(first.visitor)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A party's part of the decryption of all ballots, with the proof that it is right (F3). Nobody has verified it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PartialDecryption<G: Group> {
+    elements: Vec<G::Element>,
+    proof: DleqProof<G>,
+}
+
+impl<G: Group> PartialDecryption<G> {
+    /// One element for each ballot, then the proof.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.elements.iter().flat_map(G::encode).chain(self.proof.to_bytes()).collect()
+    }
+
+    /// Reads [`PartialDecryption::to_bytes`] for that many ballots.
+    ///
+    /// # Errors
+    /// If the length or an encoding is wrong.
+    pub fn from_bytes(bytes: &[u8], ballots: usize) -> Result<Self, DecodeError> {
+        let expected = partial_bytes(ballots);
+        if bytes.len() != expected {
+            return Err(DecodeError::Length { expected, found: bytes.len() });
+        }
+        let (elements, proof) = bytes.split_at(ELEMENT_BYTES * ballots);
+        let element = |chunk| G::decode(chunk).ok_or(DecodeError::Point);
+        let elements = elements.as_chunks().0.iter().map(element).collect::<Result<_, _>>()?;
+        Ok(Self { elements, proof: DleqProof::from_bytes(proof)? })
+    }
+}
+
+/// Who makes a partial decryption.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Party {
+    Operator(usize),
+    Helper(usize),
+}
+
+/// A partial decryption that was verified: layers of one closing that its maker has removed.
+#[derive(Debug, Clone)]
+pub struct Removed<G: Group> {
+    closing: Digest,
+    party: Party,
+    /// The operators for whom a helper stands in, ascending.
+    missing: Vec<usize>,
+    elements: Vec<G::Element>,
+}
+
+/// The hashing of partial decryptions: everything that a proof speaks of is in the context.
+struct PartialOracle(Digest);
+
+impl PartialOracle {
+    fn new<G: Group>(closing: &Digest, party: Party, layers: &[Layer], claim: &Claim<'_, G>) -> Self {
+        let mut transcript = Transcript::new("ostrakon/v1/onepass/partial decryption");
+        let (role, place) = match party {
+            Party::Operator(place) => (0, place),
+            Party::Helper(place) => (1, place),
+        };
+        transcript.field(&closing.0).number(role).number(place as u64).number(layers.len() as u64);
+        for layer in layers {
+            let (role, place) = match layer {
+                Layer::Visitor(place) => (0, place),
+                Layer::Operator(place) => (1, place),
+            };
+            transcript.number(role).number(*place as u64);
+        }
+        hashing::elements::<G>(&mut transcript, [&claim.base, &claim.public]);
+        hashing::elements::<G>(&mut transcript, claim.pairs.iter().flat_map(|(u, d)| [u, d]));
+        Self(transcript.finish())
+    }
+}
+
+impl<G: Group> Oracle<G> for PartialOracle {
+    fn weights(&self, claim: &Claim<'_, G>) -> Vec<G::Scalar> {
+        hashing::weights::<G>("ostrakon/v1/onepass/partial weights", &self.0, 0, claim.pairs.len())
+    }
+
+    fn challenge(&self, _: &Claim<'_, G>, composites: [&G::Element; 4]) -> G::Scalar {
+        let mut transcript = Transcript::new("ostrakon/v1/onepass/partial challenge");
+        transcript.field(&self.0.0);
+        hashing::elements::<G>(&mut transcript, composites);
+        hashing::scalar::<G>("ostrakon/v1/onepass/partial challenge scalar", &transcript.finish(), 0)
+    }
+}
+
+impl<G: Group> Closing<G> {
+    /// D: what operators and helpers agree on. A helper signs, and acts on, one of them in a session's life.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The session.
+    #[must_use]
+    pub fn session(&self) -> &Arc<Session<G>> {
+        &self.session
+    }
+
+    /// Who did not come, ascending.
+    #[must_use]
+    pub fn absent(&self) -> &[usize] {
+        &self.absent
+    }
+
+    /// The layers that helpers have to remove if these operators are missing: none, if everybody came.
+    ///
+    /// # Errors
+    /// If there is no such operator.
+    pub fn layers_for_helpers(&self, missing_operators: &[usize]) -> Result<Vec<Layer>, PartialError> {
+        let operators = self.session.operators().len();
+        if let Some(unknown) = missing_operators.iter().find(|operator| **operator >= operators) {
+            return Err(PartialError::UnknownOperator(*unknown));
+        }
+        let missing: BTreeSet<usize> = missing_operators.iter().copied().collect();
+        let visitors = self.absent.iter().copied().map(Layer::Visitor);
+        Ok(visitors.chain(missing.into_iter().map(Layer::Operator)).collect())
+    }
+
+    /// F3: an operator removes its layer.
+    ///
+    /// # Errors
+    /// If the key is not this operator's.
+    pub fn decrypt_as_operator(
+        &self,
+        operator: usize,
+        key: &OneTimeKey<G>,
+        rng: &mut impl CryptoRng,
+    ) -> Result<PartialDecryption<G>, PartialError> {
+        let listed = self.session.operators().get(operator).ok_or(PartialError::UnknownOperator(operator))?;
+        if G::mul_base(key.secret()) != listed.public_key() {
+            return Err(PartialError::WrongKey(operator));
+        }
+        let layers = [Layer::Operator(operator)];
+        Ok(self.decrypt(Party::Operator(operator), &layers, key.secret(), rng))
+    }
+
+    /// F3: a helper gives its part for the layers of all absent visitors and of these operators, with its shares of their
+    /// keys. The caller has made sure that this closing is the only one that the helper acts on.
+    ///
+    /// # Errors
+    /// If there is no such helper or operator, a share is missing or wrong, or there is no layer to remove.
+    pub fn decrypt_as_helper(
+        &self,
+        helper: usize,
+        missing_operators: &[usize],
+        shares: &[(Layer, &KeyShare<G>)],
+        rng: &mut impl CryptoRng,
+    ) -> Result<PartialDecryption<G>, PartialError> {
+        let layers = self.helper_layers(helper, missing_operators)?;
+        let mut sum = Zeroizing::new(G::scalar(0));
+        for layer in &layers {
+            let listed = shares.iter().find(|(of, _)| of == layer).ok_or(PartialError::MissingShare(*layer))?;
+            let commitments = self.session.layer(*layer).expect("a layer of this session");
+            if !commitments.verify_share(helper, listed.1) {
+                return Err(PartialError::WrongShare(*layer));
+            }
+            *sum = *sum + *listed.1.value();
+        }
+        Ok(self.decrypt(Party::Helper(helper), &layers, &sum, rng))
+    }
+
+    fn helper_layers(&self, helper: usize, missing_operators: &[usize]) -> Result<Vec<Layer>, PartialError> {
+        if helper >= self.session.helpers().count() {
+            return Err(PartialError::UnknownHelper(helper));
+        }
+        let layers = self.layers_for_helpers(missing_operators)?;
+        if layers.is_empty() { Err(PartialError::NothingToRemove) } else { Ok(layers) }
+    }
+
+    fn decrypt(
+        &self,
+        party: Party,
+        layers: &[Layer],
+        secret: &G::Scalar,
+        rng: &mut impl CryptoRng,
+    ) -> PartialDecryption<G> {
+        let part = |last: &Ciphertext<G>| G::multiscalar_mul(&[*secret], &[last.u]);
+        let elements: Vec<G::Element> = self.finals.iter().map(part).collect();
+        let pairs = self.pairs(&elements);
+        let claim = Claim { base: G::generator(), public: G::mul_base(secret), pairs: &pairs };
+        let oracle = PartialOracle::new(&self.digest, party, layers, &claim);
+        let nonce = Zeroizing::new(G::random_scalar(rng));
+        PartialDecryption { proof: DleqProof::prove(&claim, secret, &oracle, &nonce), elements }
+    }
+
+    fn pairs(&self, elements: &[G::Element]) -> Vec<(G::Element, G::Element)> {
+        self.finals.iter().map(|last| last.u).zip(elements.iter().copied()).collect()
+    }
+
+    /// F4: verifies what an operator gave.
+    ///
+    /// # Errors
+    /// If it is wrong, or there is no such operator.
+    pub fn verify_operator(&self, operator: usize, partial: PartialDecryption<G>) -> Result<Removed<G>, PartialError> {
+        let listed = self.session.operators().get(operator).ok_or(PartialError::UnknownOperator(operator))?;
+        let party = Party::Operator(operator);
+        if !self.holds(party, &[Layer::Operator(operator)], listed.public_key(), &partial)? {
+            return Err(PartialError::Operator(operator));
+        }
+        Ok(Removed { closing: self.digest, party, missing: Vec::new(), elements: partial.elements })
+    }
+
+    /// F4: verifies what a helper gave for the absent visitors and these operators.
+    ///
+    /// # Errors
+    /// If it is wrong, or there is no such helper or operator, or no layer to remove.
+    pub fn verify_helper(
+        &self,
+        helper: usize,
+        missing_operators: &[usize],
+        partial: PartialDecryption<G>,
+    ) -> Result<Removed<G>, PartialError> {
+        let layers = self.helper_layers(helper, missing_operators)?;
+        let commitments = layers.iter().filter_map(|layer| self.session.layer(*layer));
+        let public = sum::<G>(commitments.map(|commitments| commitments.share_commitment(helper)));
+        let party = Party::Helper(helper);
+        if !self.holds(party, &layers, public, &partial)? {
+            return Err(PartialError::Helper(helper));
+        }
+        let missing = layers.iter().filter_map(|layer| match layer {
+            Layer::Operator(operator) => Some(*operator),
+            Layer::Visitor(_) => None,
+        });
+        Ok(Removed { closing: self.digest, party, missing: missing.collect(), elements: partial.elements })
+    }
+
+    fn holds(
+        &self,
+        party: Party,
+        layers: &[Layer],
+        public: G::Element,
+        partial: &PartialDecryption<G>,
+    ) -> Result<bool, PartialError> {
+        if partial.elements.len() != self.finals.len() {
+            return Err(PartialError::Length { expected: self.finals.len(), found: partial.elements.len() });
+        }
+        let pairs = self.pairs(&partial.elements);
+        let claim = Claim { base: G::generator(), public, pairs: &pairs };
+        let oracle = PartialOracle::new(&self.digest, party, layers, &claim);
+        Ok(partial.proof.verify(&claim, &oracle))
+    }
+
+    /// F5: the output of each ballot, once all layers are removed: by the operators themselves, or by helpers who stand in for
+    /// the same ones of them.
+    ///
+    /// # Errors
+    /// If a layer is still on the result, or a contribution belongs to another closing.
+    pub fn open(&self, removed: &[Removed<G>]) -> Result<Vec<u32>, OpenError> {
+        if removed.iter().any(|removed| removed.closing != self.digest) {
+            return Err(OpenError::OtherClosing);
+        }
+        // Without helpers, and for every set of operators for whom helpers stand in.
+        let mut attempts: Vec<&[usize]> = vec![&[]];
+        attempts.extend(removed.iter().map(|removed| removed.missing.as_slice()).filter(|missing| !missing.is_empty()));
+        let mut first_error = None;
+        for missing in attempts {
+            match self.remove_all(missing, removed) {
+                Ok(left) => return self.read(&left),
+                Err(error) => first_error = first_error.or(Some(error)),
+            }
+        }
+        Err(first_error.expect("there was an attempt"))
+    }
+
+    /// The plaintexts' elements, if `removed` is enough with helpers standing in for the operators `missing`.
+    fn remove_all(&self, missing: &[usize], removed: &[Removed<G>]) -> Result<Vec<G::Element>, OpenError> {
+        let mut left: Vec<G::Element> = self.finals.iter().map(|last| last.v).collect();
+        for operator in (0..self.session.operators().len()).filter(|operator| !missing.contains(operator)) {
+            let own = removed.iter().find(|removed| removed.party == Party::Operator(operator));
+            let own = own.ok_or(OpenError::Operator(operator))?;
+            left = left.iter().zip(&own.elements).map(|(left, part)| *left - *part).collect();
+        }
+        if missing.is_empty() && self.absent.is_empty() {
+            return Ok(left);
+        }
+        let (helpers, parts) = self.helpers_for(missing, removed)?;
+        let coefficients = lagrange::<G>(&helpers);
+        let combined = |(ballot, left): (usize, &G::Element)| {
+            let elements: Vec<G::Element> = parts.iter().map(|part| part.elements[ballot]).collect();
+            *left - G::vartime_multiscalar_mul(&coefficients, &elements)
+        };
+        Ok(left.iter().enumerate().map(combined).collect())
+    }
+
+    /// As many helpers as are needed, with what they gave for the same layers.
+    fn helpers_for<'a>(
+        &self,
+        missing: &[usize],
+        removed: &'a [Removed<G>],
+    ) -> Result<(Vec<usize>, Vec<&'a Removed<G>>), OpenError> {
+        let mut helpers = Vec::new();
+        let mut parts = Vec::new();
+        for part in removed.iter().filter(|removed| removed.missing == missing) {
+            if let Party::Helper(helper) = part.party
+                && !helpers.contains(&helper)
+            {
+                helpers.push(helper);
+                parts.push(part);
+            }
+        }
+        let needed = self.session.helpers().threshold();
+        if helpers.len() < needed {
+            return Err(OpenError::Helpers { needed, found: helpers.len() });
+        }
+        helpers.truncate(needed);
+        parts.truncate(needed);
+        Ok((helpers, parts))
+    }
+
+    /// Which outputs the elements stand for.
+    fn read(&self, left: &[G::Element]) -> Result<Vec<u32>, OpenError> {
+        let output = |(ballot, x): (usize, &G::Element)| {
+            let found = self.session.encodings(ballot).iter().find(|(_, encoding)| encoding == x);
+            found.map(|(output, _)| *output).ok_or(OpenError::NoOutput(ballot))
+        };
+        left.iter().enumerate().map(output).collect()
+    }
+}

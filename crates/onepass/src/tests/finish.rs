@@ -1,0 +1,158 @@
+//! Closing, absentees, helpers and operators: who can finish, and who is named.
+
+use ostrakon_crypto::Digest;
+
+use super::world::{World, absences, binary, head};
+use crate::closing::{Absence, Layer};
+use crate::fault::{CloseError, OpenError, PartialError};
+use crate::toy::Toy;
+use crate::{Closing, Group, Helpers, Ristretto};
+
+fn tally(n: usize) -> Vec<crate::Ballot> {
+    vec![binary(n, |ones| ones as u32), binary(n, |ones| (ones % 2) as u32)]
+}
+
+fn choices(n: usize) -> Vec<Vec<u16>> {
+    (0..n).map(|place| vec![(place % 2) as u16, 1]).collect()
+}
+
+fn closed(world: &mut World<Ristretto>, order: &[usize]) -> Closing<Ristretto> {
+    let choices = choices(world.visitors());
+    let (history, _) = world.run(order, &choices);
+    history.close(&head(&history), &absences(&history, &choices)).unwrap()
+}
+
+#[test]
+fn a_missing_operator_is_replaced_by_helpers() {
+    let mut world = World::new(1, 4, Helpers::new(2, 3).unwrap(), tally(4));
+    let closing = closed(&mut world, &[2, 0, 3, 1]);
+    let key = world.key(Layer::Operator(1));
+    let partial = closing.decrypt_as_operator(1, &key, &mut world.rng).unwrap();
+    let mut removed = vec![closing.verify_operator(1, partial).unwrap()];
+    assert_eq!(closing.open(&removed), Err(OpenError::Operator(0)));
+    for helper in [2, 0] {
+        let partial = world.help(&closing, helper, &[0]);
+        removed.push(closing.verify_helper(helper, &[0], partial).unwrap());
+    }
+    assert_eq!(closing.open(&removed), Ok(vec![2, 0]));
+    assert_eq!(closing.open(&removed[..2]), Err(OpenError::Operator(0)), "one helper is not enough");
+}
+
+#[test]
+fn any_threshold_of_helpers_opens_and_fewer_do_not() {
+    let mut world = World::<Toy>::new(2, 3, Helpers::new(3, 5).unwrap(), tally(3));
+    let choices = choices(3);
+    let (history, _) = world.run(&[1], &choices);
+    let closing = history.close(&head(&history), &absences(&history, &choices)).unwrap();
+    let mut operators = Vec::new();
+    for operator in 0..2 {
+        let key = world.key(Layer::Operator(operator));
+        let partial = closing.decrypt_as_operator(operator, &key, &mut world.rng).unwrap();
+        operators.push(closing.verify_operator(operator, partial).unwrap());
+    }
+    for subset in 0_u32..32 {
+        let mut removed = operators.clone();
+        for helper in (0..5).filter(|helper| subset >> helper & 1 == 1) {
+            let partial = world.help(&closing, helper, &[]);
+            removed.push(closing.verify_helper(helper, &[], partial).unwrap());
+        }
+        let found = subset.count_ones() as usize;
+        let expected = if found >= 3 { Ok(vec![1, 1]) } else { Err(OpenError::Helpers { needed: 3, found }) };
+        assert_eq!(closing.open(&removed), expected, "helpers {subset:b}");
+    }
+}
+
+#[test]
+fn a_lying_helper_and_a_lying_operator_are_named_and_the_others_finish() {
+    let mut world = World::new(3, 3, Helpers::new(2, 3).unwrap(), tally(3));
+    let closing = closed(&mut world, &[0, 2]);
+    // A helper that uses another share, of another helper; and one that changes an element afterwards.
+    let other = world.help(&closing, 1, &[]);
+    assert_eq!(closing.verify_helper(0, &[], other).err(), Some(PartialError::Helper(0)));
+    let mut bytes = world.help(&closing, 0, &[]).to_bytes();
+    bytes[..32].copy_from_slice(&Ristretto::encode(&Ristretto::generator()));
+    let changed = crate::PartialDecryption::from_bytes(&bytes, 2).unwrap();
+    assert_eq!(closing.verify_helper(0, &[], changed).err(), Some(PartialError::Helper(0)));
+    // An operator that gives what belongs to the other one.
+    let key = world.key(Layer::Operator(0));
+    let partial = closing.decrypt_as_operator(0, &key, &mut world.rng).unwrap();
+    assert_eq!(closing.verify_operator(1, partial).err(), Some(PartialError::Operator(1)));
+    assert_eq!(closing.decrypt_as_operator(1, &key, &mut world.rng).err(), Some(PartialError::WrongKey(1)));
+    // Two honest helpers are enough.
+    let mut removed = Vec::new();
+    for operator in 0..2 {
+        let key = world.key(Layer::Operator(operator));
+        let partial = closing.decrypt_as_operator(operator, &key, &mut world.rng).unwrap();
+        removed.push(closing.verify_operator(operator, partial).unwrap());
+    }
+    for helper in 1..3 {
+        let partial = world.help(&closing, helper, &[]);
+        removed.push(closing.verify_helper(helper, &[], partial).unwrap());
+    }
+    assert_eq!(closing.open(&removed), Ok(vec![1, 1]));
+}
+
+#[test]
+fn a_partial_decryption_is_void_in_another_closing_and_for_other_layers() {
+    let mut world = World::<Ristretto>::new(4, 3, Helpers::new(1, 2).unwrap(), tally(3));
+    let choices = choices(3);
+    let (history, _) = world.run(&[0, 1], &choices);
+    let absent = absences(&history, &choices);
+    let closing = history.close(&head(&history), &absent).unwrap();
+    let other_head = history.close(&Digest([9; 32]), &absent).unwrap();
+    let other_default = history.close(&head(&history), &[Absence { visitor: 2, choices: vec![1, 0] }]).unwrap();
+    assert_ne!(closing.digest(), other_head.digest());
+    assert_ne!(closing.digest(), other_default.digest());
+    let partial = world.help(&closing, 0, &[]);
+    assert_eq!(other_head.verify_helper(0, &[], partial.clone()).err(), Some(PartialError::Helper(0)));
+    assert_eq!(other_default.verify_helper(0, &[], partial.clone()).err(), Some(PartialError::Helper(0)));
+    assert_eq!(closing.verify_helper(0, &[1], partial.clone()).err(), Some(PartialError::Helper(0)));
+    let removed = closing.verify_helper(0, &[], partial).unwrap();
+    assert_eq!(other_head.open(&[removed]), Err(OpenError::OtherClosing));
+}
+
+#[test]
+fn a_closing_names_exactly_the_absent() {
+    let mut world = World::<Toy>::new(5, 3, Helpers::new(1, 1).unwrap(), tally(3));
+    let (history, _) = world.run(&[1], &choices(3));
+    let absence = |visitor, choices: &[u16]| Absence { visitor, choices: choices.to_vec() };
+    let close = |absent: &[Absence]| history.close(&head(&history), absent).err();
+    assert_eq!(close(&[absence(0, &[0, 0])]), Some(CloseError::NotNamed(2)));
+    assert_eq!(close(&[absence(0, &[0, 0]), absence(1, &[0, 0])]), Some(CloseError::NotAbsent(1)));
+    assert_eq!(close(&[absence(0, &[0, 0]), absence(0, &[0, 0])]), Some(CloseError::NotAbsent(0)));
+    assert_eq!(close(&[absence(0, &[0, 2]), absence(2, &[0, 0])]), Some(CloseError::Defaults(0)));
+    assert_eq!(close(&[absence(0, &[0]), absence(2, &[0, 0])]), Some(CloseError::Defaults(0)));
+    assert_eq!(close(&[absence(2, &[0, 1]), absence(0, &[1, 0])]), None, "in any order");
+    let alone = World::<Toy>::new(5, 3, Helpers::none(), tally(3));
+    let nobody = alone.start().close(&Digest([0; 32]), &absences(&alone.start(), &choices(3))).err();
+    assert_eq!(nobody, Some(CloseError::NoHelpers(0)));
+}
+
+#[test]
+fn helpers_refuse_where_there_is_nothing_for_them() {
+    let mut world = World::<Toy>::new(6, 2, Helpers::new(1, 2).unwrap(), tally(2));
+    let (history, _) = world.run(&[1, 0], &choices(2));
+    let closing = history.close(&head(&history), &[]).unwrap();
+    let nothing = closing.decrypt_as_helper(0, &[], &[], &mut world.rng).err();
+    assert_eq!(nothing, Some(PartialError::NothingToRemove));
+    let missing = closing.decrypt_as_helper(0, &[1], &[], &mut world.rng).err();
+    assert_eq!(missing, Some(PartialError::MissingShare(Layer::Operator(1))));
+    let wrong = world.key(Layer::Operator(0)).share(0);
+    let wrong = closing.decrypt_as_helper(0, &[1], &[(Layer::Operator(1), &wrong)], &mut world.rng).err();
+    assert_eq!(wrong, Some(PartialError::WrongShare(Layer::Operator(1))));
+    assert_eq!(closing.decrypt_as_helper(2, &[1], &[], &mut world.rng).err(), Some(PartialError::UnknownHelper(2)));
+    let unknown = closing.decrypt_as_helper(0, &[2], &[], &mut world.rng).err();
+    assert_eq!(unknown, Some(PartialError::UnknownOperator(2)));
+}
+
+#[test]
+fn shares_are_verified_against_their_commitments() {
+    let helpers = Helpers::new(3, 4).unwrap();
+    let world = World::<Ristretto>::new(8, 1, helpers, vec![binary(1, |ones| ones as u32)]);
+    let (key, other) = (world.key(Layer::Visitor(0)), world.key(Layer::Operator(0)));
+    for helper in 0..4 {
+        assert!(key.layer_key().verify_share(helper, &key.share(helper)));
+        assert!(!key.layer_key().verify_share(helper, &key.share((helper + 1) % 4)), "another helper's");
+        assert!(!key.layer_key().verify_share(helper, &other.share(helper)), "another key's");
+    }
+}

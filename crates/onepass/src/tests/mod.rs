@@ -1,0 +1,10 @@
+//! Tests that know the inside: worlds in one process, attacks, forgeries, exact distributions, vectors, wire forms.
+
+mod attacks;
+mod exhaustive;
+mod finish;
+mod forgery;
+mod hybrid;
+mod vectors;
+mod wire;
+mod world;
