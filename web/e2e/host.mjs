@@ -59,6 +59,13 @@ export class Host {
     this.log.read(`[${signed}]`);
   }
 
+  /** Makes an invitation: the last part of its link. */
+  async invite() {
+    const key = DeviceKey.generate();
+    await this.act({ invite: { keys: [key.publicKey()] } });
+    return key.invitation();
+  }
+
   /** Asks a question, to be answered in the epoch that is sealed after `epochs` others. @param {object} poll @param {number} epochs */
   async poll(poll, epochs) {
     const { epoch } = JSON.parse(await ask(`${this.origin}/api/v1/rooms/${this.room}/status`));

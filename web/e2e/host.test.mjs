@@ -199,7 +199,7 @@ describe('meanwhile', { concurrency: true }, () => {
     await host.tab('People');
     await host.page.getByLabel('How many').fill('2');
     await host.page.getByRole('button', { name: 'Make links' }).click();
-    await host.page.locator('[data-members="2"]').waitFor();
+    await host.page.locator('[data-invited="2"]').waitFor();
     const invitations = (await host.saves('Save as a list')).trim().split(/\r\n/);
     assert.equal(new Set(invitations).size, 2);
     await host.isAccessible();
@@ -208,9 +208,12 @@ describe('meanwhile', { concurrency: true }, () => {
     assert.deepEqual(await host.page.locator('.sheets [data-qr]').evaluateAll((codes) => codes.map((code) => code.getAttribute('data-qr'))), invitations);
     await host.picture('invitations');
     const members = await twoPeople(/** @type {[string, string]} */ (invitations));
+    await host.page.emulateMedia({ media: 'screen' });
+    await host.page.locator('[data-members="2"]').waitFor();
+    await host.page.getByText('Invitation 2: used').waitFor();
     const stranger = await Visitor.arrive(browser);
     await stranger.join(link);
-    await stranger.page.locator('[data-outside]').waitFor();
+    await stranger.page.locator('[data-apart="outside"]').waitFor();
     await Promise.all([host, stranger, ...members].map((visitor) => visitor.leave()));
   });
 

@@ -74,7 +74,7 @@ test('in a room for members, who is not admitted or was dismissed is told so, an
   const { host, links } = await hosted({ name: 'Boule', admission: 'members' });
   const anna = await Visitor.arrive(browser);
   await anna.join(links[1]);
-  const outside = anna.page.locator('[data-outside]');
+  const outside = anna.page.locator('[data-apart="outside"]');
   await outside.getByText('The host has not admitted this device yet').waitFor();
   await anna.isAccessible();
   await anna.picture('outside');
@@ -87,6 +87,40 @@ test('in a room for members, who is not admitted or was dismissed is told so, an
   await host.act({ admit: { keys: [key] } });
   await anna.takesPart();
   await anna.leave();
+});
+
+test('an invitation is good for one device, and its key moves to another when the first one gives it up', async () => {
+  const { host, links } = await hosted({ name: 'Prytaneion', admission: 'members' });
+  const link = `${links[1]}/${await host.invite()}`;
+  const [anna, other] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
+  // Both have it open, and one is first.
+  for (const visitor of [anna, other]) {
+    await visitor.open(link);
+    await visitor.page.getByText('this device makes a key of its own').waitFor();
+  }
+  await anna.isAccessible();
+  await anna.page.getByRole('button', { name: 'Take part', exact: true }).click();
+  await anna.takesPart();
+  assert.ok(!anna.page.url().includes(link.split('/').at(-1) ?? ''), 'the address does not show the invitation any more');
+  const refusal = other.page.locator('[data-apart="used"]');
+  await refusal.getByText('This link has been used on another device').waitFor();
+  assert.equal(await other.page.getByRole('button', { name: 'Take part', exact: true }).count(), 0);
+  await other.isAccessible();
+  await other.picture('invitation-used');
+  await anna.page.reload();
+  await anna.takesPart();
+
+  await anna.page.getByText('Compare with others').click();
+  await anna.page.getByRole('button', { name: 'Move to another device' }).click();
+  const [file] = await Promise.all([
+    anna.page.waitForEvent('download'),
+    anna.page.getByRole('button', { name: 'Save and stop here' }).click(),
+  ]);
+  await anna.page.locator('[data-apart="moved"]').waitFor();
+  await anna.isAccessible();
+  await other.page.getByLabel('Go on here with the key of another device').setInputFiles(await file.path());
+  await other.takesPart();
+  await Promise.all([anna.leave(), other.leave()]);
 });
 
 test('a short code leads to its room, and says whom it trusts', async () => {

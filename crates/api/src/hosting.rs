@@ -4,9 +4,9 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use ostrakon_broadcast::hosting::SignedAction;
+use ostrakon_broadcast::hosting::{Claim, SignedAction};
 use ostrakon_node::Service;
-use ostrakon_node::interface::{ActionTaken, ActionsPage, CodeInfo, parse_room};
+use ostrakon_node::interface::{Accepted, ActionTaken, ActionsPage, CodeInfo, parse_room};
 use serde::Deserialize;
 
 use crate::extract::{Json, Path, Query};
@@ -62,6 +62,27 @@ pub(crate) async fn act(
     Json(action): Json<SignedAction>,
 ) -> Result<(StatusCode, axum::Json<ActionTaken>), Problem> {
     Ok((StatusCode::CREATED, axum::Json(service.act(parse_room(&id)?, action).await?)))
+}
+
+/// Takes the claim of an invitation: from now on the key that claims takes part. It is on disk when this answers. At the
+/// first server only, which puts claims and the actions of hosts into one order.
+#[utoipa::path(post, path = "/api/v1/rooms/{id}/claims", tag = "taking part", request_body = Object,
+    params(("id" = String, Path, description = "The room's id.")),
+    responses(
+        (status = 201, body = Accepted),
+        (status = 403, description = "There is no such invitation, or a signature is wrong.", body = Problem),
+        (status = 404, description = "No such room.", body = Problem),
+        (status = 409, description = "The invitation was used on another device, or the room is closed.", body = Problem),
+        (status = 421, description = "Not the first server; the problem names it.", body = Problem),
+        (status = 422, description = "The key takes part already.", body = Problem),
+        (status = 429, description = "Too many claims at once.", body = Problem),
+    ))]
+pub(crate) async fn claim(
+    State(service): State<Service>,
+    Path(id): Path<String>,
+    Json(claim): Json<Claim>,
+) -> Result<(StatusCode, axum::Json<Accepted>), Problem> {
+    Ok((StatusCode::CREATED, axum::Json(service.claim(parse_room(&id)?, claim).await?)))
 }
 
 /// Where a room's short code leads. Whoever types a code trusts this server to name the right room and the right servers.

@@ -22,6 +22,7 @@ use crate::{handlers, hosting, operator};
         handlers::archive,
         hosting::act,
         hosting::actions,
+        hosting::claim,
         hosting::code,
         handlers::healthz,
         handlers::readyz,
@@ -57,7 +58,7 @@ mod tests {
     fn the_description_covers_the_interface_and_its_errors() {
         let document: serde_json::Value = serde_json::from_str(&super::openapi()).unwrap();
         let paths = document["paths"].as_object().unwrap();
-        assert_eq!(paths.len(), 18);
+        assert_eq!(paths.len(), 19);
         let submission = &paths["/api/v1/rooms/{id}/epochs/{number}/submission"]["post"];
         for status in ["202", "404", "409", "413", "422"] {
             assert!(submission["responses"][status].is_object(), "{status}");

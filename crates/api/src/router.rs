@@ -82,6 +82,7 @@ fn api() -> Router<Service> {
         .route("/api/v1/rooms/{id}/presence", post(handlers::presence))
         .route("/api/v1/codes/{code}", get(hosting::code))
         .route("/api/v1/rooms/{id}/actions", get(hosting::actions).post(hosting::act))
+        .route("/api/v1/rooms/{id}/claims", post(hosting::claim))
         .route("/api/v1/rooms/{id}/status", get(handlers::status))
         .route("/api/v1/rooms/{id}/epochs/{number}/issue", get(handlers::issue))
         .route("/api/v1/rooms/{id}/epochs/{number}/submission", post(handlers::submit))

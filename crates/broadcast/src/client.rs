@@ -48,11 +48,12 @@ pub struct Link {
     pub room: RoomId,
     /// [`Servers::digest`].
     pub servers: Digest,
-    /// In a link for one person: the device key's seed.
+    /// In a link for one person: the seed of the key by which the invitation is claimed.
     pub invitation: Option<Invitation>,
 }
 
-/// The seed of an invited member's key. Whoever has it is that member.
+/// The seed of an invitation's key. Whoever has it first can claim the invitation for a key of its own
+/// ([`crate::hosting::Claim`]), and nothing else. In a host's link it is the seed of the host's key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Invitation(pub [u8; 32]);
 

@@ -1,23 +1,29 @@
 //! `ostrakon say`.
 
 use std::io::Read;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use indicatif::ProgressBar;
 use ostrakon_broadcast::client::Link;
+use ostrakon_broadcast::room::Admission;
 use ostrakon_node::interface::{LastEpoch, Outcome};
 use serde::Serialize;
 
-use crate::client::{Event, Participant, Room, http_client};
+use crate::client::{Event, Member, Participant, Room, http_client, member};
 use crate::output;
 
 /// Options of `say`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The room's link.
+    /// The room's link, or an invitation's, which is then taken for this device.
     link: Link,
     /// What to say; `-` takes it from standard input.
     text: String,
+    /// Where this device's keys in rooms of members are kept; $XDG_STATE_HOME/ostrakon or ~/.local/state/ostrakon unless
+    /// given.
+    #[arg(long)]
+    state_dir: Option<PathBuf>,
     /// Prints where it was published as JSON.
     #[arg(long)]
     json: bool,
@@ -40,7 +46,16 @@ pub async fn run(options: Options) -> Result<()> {
     let message = message(&options.text)?;
     ensure!(!message.is_empty(), "TEXT is empty: there is nothing to say");
     let room = Room::open(&http_client()?, options.link).await?;
-    let participant = Participant::new(room.clone(), Some(message), None)?;
+    let participant = match room.descriptor.admission {
+        Admission::Open => Participant::new(room.clone(), Some(message), None)?,
+        Admission::Members => {
+            let directory = options.state_dir.map_or_else(member::state_directory, Ok)?;
+            let member = Member::open(&directory, &room.link.room)?;
+            let participant = Participant::of_member(room.clone(), message, member)?;
+            participant.admit().await?;
+            participant
+        }
+    };
     let _watching = room.watch();
     let bar = output::spinner("looking for a place");
     let mut statuses = room.statuses();

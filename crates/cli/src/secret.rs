@@ -18,6 +18,25 @@ pub fn write_new(path: &Path, contents: &str) -> Result<()> {
     file.sync_all().with_context(|| format!("{} cannot be written", path.display()))
 }
 
+/// Writes a file that only its owner may read, in place of the one that may be there. After a crash it is the one or the
+/// other, whole.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn replace(path: &Path, contents: &str) -> Result<()> {
+    let temporary = path.with_extension("partial");
+    let write = || {
+        let mut options = OpenOptions::new();
+        let mut file = options.create(true).truncate(true).write(true).mode(0o600).open(&temporary)?;
+        file.write_all(contents.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        // Without this a crash may undo the renaming.
+        fs::File::open(path.parent().unwrap_or(path))?.sync_all()
+    };
+    write().with_context(|| format!("{} cannot be written", path.display()))
+}
+
 /// Reads a secret: the first line of a file. What follows in a file with tokens are those that count besides.
 ///
 /// # Errors

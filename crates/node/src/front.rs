@@ -200,7 +200,7 @@ impl Front {
         }
         if !self.admits(&id, &view, &said.key).await? {
             return Err(ServiceError::Forbidden(
-                "the room is for members: open your invitation's link, or ask the host to admit your key".into(),
+                "the room is for members: claim your invitation, or ask the host to admit your key".into(),
             ));
         }
         let capacity = info.descriptor.capacity;

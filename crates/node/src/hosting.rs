@@ -7,18 +7,19 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ostrakon_broadcast::hosting::{Deed, HostLog, Refused, SignedAction};
+use ostrakon_broadcast::hosting::{Claim, Deed, HostLog, Refused, SignedAction};
 use ostrakon_broadcast::room::RoomId;
 use ostrakon_party::{PartyId, wire};
 use ostrakon_store::Change;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, Semaphore};
 
+use crate::agree::AnnounceError;
 use crate::announcement::Body;
 use crate::core::Core;
 use crate::creation::Creations;
 use crate::disk::Disk;
-use crate::interface::{ActionTaken, ActionsPage, ServiceError};
+use crate::interface::{Accepted, ActionTaken, ActionsPage, ServiceError};
 use crate::requests::{NOTICE, internal, no_room};
 use crate::rooms::{Collecting, Effect, Invalid, SCHEDULER, World};
 use crate::{audit, erasure};
@@ -26,6 +27,8 @@ use crate::{audit, erasure};
 /// Actions that may be on their way at a time. Fewer than an author's window of announcements, so that hosts who act much
 /// do not keep the scheduler from opening and closing epochs.
 const AT_ONCE: usize = 8;
+/// Times that a claim is put into its place before its sender is asked to come back: each time a host was faster.
+const PLACINGS: usize = 16;
 /// Actions that the store is asked for at once, and the bytes of an answer, roughly.
 const READ_ACTIONS: u32 = 64;
 const PAGE_BYTES: usize = 1 << 20;
@@ -49,6 +52,10 @@ fn damaged() -> ostrakon_store::Error {
 pub(crate) struct Desk {
     /// One for each action that may yet be on its way.
     pub acting: Semaphore,
+    /// One for each claim that may yet be on its way.
+    pub claiming: Semaphore,
+    /// Held while a claim is put into its place, so that claims do not take it from each other.
+    pub placing: tokio::sync::Mutex<()>,
     /// Held while something is erased.
     pub erasing: tokio::sync::Mutex<()>,
     /// Told when something was.
@@ -59,8 +66,9 @@ pub(crate) struct Desk {
 
 impl Default for Desk {
     fn default() -> Self {
-        let (erasing, erased, creations) = Default::default();
-        Self { acting: Semaphore::new(AT_ONCE), erasing, erased, creations }
+        let (placing, erasing, erased, creations) = Default::default();
+        let [acting, claiming] = [AT_ONCE; 2].map(Semaphore::new);
+        Self { acting, claiming, placing, erasing, erased, creations }
     }
 }
 
@@ -89,12 +97,14 @@ impl World {
         let room = self.rooms.get_mut(id)?;
         let Sequenced { announcement, action } = wire::decode(body).expect("encoded when it was judged");
         room.log.apply(&action).expect("checked when it was judged");
-        if let (Deed::Admit { keys }, Some(collecting)) = (&action.action.deed, &mut room.collecting) {
-            collecting.admit(keys, announcement);
+        let action = action.action;
+        if let Some(collecting) = &mut room.collecting {
+            // Step 4.
+            collecting.admit(&room.log.admitted_by(&action.author, &action.deed), announcement);
         }
         // Step 7: a room is closed for good, by whomever.
         room.open &= !room.log.closed();
-        Some(Effect::Hosted(*id, action.action.number))
+        Some(Effect::Hosted(*id, action.number))
     }
 }
 
@@ -102,9 +112,11 @@ impl From<Refused> for ServiceError {
     fn from(refused: Refused) -> Self {
         let text = refused.to_string();
         match refused {
-            Refused::NotNext { .. } | Refused::Closed => ServiceError::Conflict(text),
-            Refused::NotHost | Refused::NotFirstHost | Refused::Signature => ServiceError::Forbidden(text),
-            Refused::Deed(_) | Refused::Full(_) => ServiceError::Refused(text),
+            Refused::NotNext { .. } | Refused::Closed | Refused::Claimed => ServiceError::Conflict(text),
+            Refused::NotHost | Refused::NotFirstHost | Refused::NotInvited | Refused::Signature => {
+                ServiceError::Forbidden(text)
+            }
+            Refused::Deed(_) | Refused::KeyInUse | Refused::Full(_) => ServiceError::Refused(text),
         }
     }
 }
@@ -112,10 +124,7 @@ impl From<Refused> for ServiceError {
 impl Core {
     /// Step 2: the scheduler takes an action, and announces it.
     pub(crate) async fn act(self: &Arc<Self>, id: RoomId, action: SignedAction) -> Result<ActionTaken, ServiceError> {
-        if self.me() != SCHEDULER {
-            let url = &self.config.servers[SCHEDULER.index()].url;
-            return Err(ServiceError::Elsewhere(format!("hosts act at the first server: send this to {url}")));
-        }
+        self.schedules()?;
         let busy = |_| ServiceError::Busy("too many hosts act at the same time; try again in a moment".into());
         let _turn = self.desk.acting.try_acquire().map_err(busy)?;
         let number = action.action.number;
@@ -136,6 +145,60 @@ impl Core {
                 Ok(()) => Err(error.into()),
             },
         }
+    }
+
+    /// Only the scheduler puts anything into the host log.
+    fn schedules(&self) -> Result<(), ServiceError> {
+        if self.me() == SCHEDULER {
+            return Ok(());
+        }
+        let url = &self.config.servers[SCHEDULER.index()].url;
+        Err(ServiceError::Elsewhere(format!("the first server keeps the host log in order: send this to {url}")))
+    }
+
+    /// Step 5: the scheduler puts a claim into the host log, and announces it. Answers when the others have it too, or after
+    /// a while anyway.
+    pub(crate) async fn claim(self: &Arc<Self>, id: RoomId, claim: Claim) -> Result<Accepted, ServiceError> {
+        self.schedules()?;
+        // What is refused anyway, or done, is so before it waits for others.
+        if self.placed(&id, &claim)?.is_none() {
+            return Ok(Accepted { accepted: true });
+        }
+        let busy = || ServiceError::Busy("too many invitations are claimed at the same time; try again soon".into());
+        let turn = self.platform.timeout(NOTICE, self.desk.claiming.acquire()).await.ok_or_else(busy)?;
+        let _turn = turn.map_err(|_| ServiceError::Unavailable("the server is stopping".into()))?;
+        for _ in 0..PLACINGS {
+            let placing = self.desk.placing.lock().await;
+            let Some(action) = self.placed(&id, &claim)? else { return Ok(Accepted { accepted: true }) };
+            let announced = self.platform.timeout(NOTICE, self.announce(Body::Hosted { room: id, action })).await;
+            drop(placing);
+            match announced {
+                None => {
+                    let late = "the other servers do not answer; try again when they do";
+                    return Err(ServiceError::Unavailable(late.into()));
+                }
+                Some(Ok(noticed)) => {
+                    self.platform.timeout(NOTICE, noticed).await;
+                    return Ok(Accepted { accepted: true });
+                }
+                // A host was faster.
+                Some(Err(AnnounceError::Invalid(_))) => {}
+                Some(Err(error)) => return Err(error.into()),
+            }
+        }
+        Err(busy())
+    }
+
+    /// A claim in the next place of the host log; `None` if it is there already.
+    fn placed(&self, id: &RoomId, claim: &Claim) -> Result<Option<SignedAction>, ServiceError> {
+        let world = self.world();
+        let log = &world.rooms.get(id).ok_or_else(no_room)?.log;
+        let known = log.invitations().get(&claim.invitation).filter(|invitation| invitation.active);
+        if known.is_some_and(|invitation| invitation.claimed == Some(claim.key)) {
+            return Ok(None);
+        }
+        log.check_claim(claim)?;
+        Ok(Some(log.place(claim)))
     }
 
     fn may_follow(&self, id: &RoomId, action: &SignedAction) -> Result<Result<(), Refused>, ServiceError> {
@@ -216,10 +279,13 @@ fn on_record(deed: &Deed) -> Option<(&'static str, String)> {
         Deed::Host { key, active: true, .. } => ("name a co-host", key.to_hex()),
         Deed::Host { key, active: false, .. } => ("dismiss a co-host", key.to_hex()),
         Deed::Admit { keys } => ("admit", format!("{} keys", keys.len())),
+        Deed::Invite { keys } => ("invite", format!("{} keys", keys.len())),
         Deed::Dismiss { keys } => ("dismiss", format!("{} keys", keys.len())),
         Deed::Moderate { on } => ("moderate", if *on { "on" } else { "off" }.into()),
         Deed::Close => ("close", String::new()),
         Deed::EraseAll => ("erase all", String::new()),
+        // What participants do is not on record.
+        Deed::Claim { .. } => return None,
         Deed::Pin { .. } | Deed::Answer { .. } | Deed::Group { .. } | Deed::Poll { .. } | Deed::Withdraw { .. } => {
             return None;
         }
@@ -248,8 +314,8 @@ pub(crate) async fn restore(
             let Some((actions, collecting)) = &mut epoch else { continue };
             if log.length() <= *actions {
                 collecting.members = log.roster();
-            } else if let Deed::Admit { keys } = &action.action.deed {
-                collecting.admit(keys, announcement);
+            } else {
+                collecting.admit(&log.admitted_by(&action.action.author, &action.action.deed), announcement);
             }
         }
     }

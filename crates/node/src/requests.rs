@@ -155,7 +155,7 @@ impl Core {
             }
             if !room.log.admits(&presence.key) {
                 return Err(ServiceError::Forbidden(
-                    "the room is for members: open your invitation's link, or ask the host to admit your key".into(),
+                    "the room is for members: claim your invitation, or ask the host to admit your key".into(),
                 ));
             }
             room.descriptor.capacity

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostrakon_broadcast::hosting::SignedAction;
+use ostrakon_broadcast::hosting::{Claim, SignedAction};
 use ostrakon_broadcast::room::RoomId;
 use ostrakon_net::Timing;
 use ostrakon_party::PartyId;
@@ -158,6 +158,17 @@ impl Service {
     /// limit is passed; `Elsewhere` names the first server if this is another; `Busy`; `NotFound`, `Unavailable`.
     pub async fn act(&self, room: RoomId, action: SignedAction) -> Result<ActionTaken, ServiceError> {
         self.0.core()?.act(room, action).await
+    }
+
+    /// Takes the claim of an invitation for a device's own key, at the first server. Returns when it is on disk, and the
+    /// others have it if they answer. The same claim again is accepted again.
+    ///
+    /// # Errors
+    /// `Conflict` if the invitation was claimed for another key or the room is closed; `Forbidden` if it was not made or was
+    /// taken back, or a signature is wrong; `Refused` if the key takes part already; `Elsewhere` names the first server if
+    /// this is another; `Busy`; `NotFound`, `Unavailable`.
+    pub async fn claim(&self, room: RoomId, claim: Claim) -> Result<Accepted, ServiceError> {
+        self.0.core()?.claim(room, claim).await
     }
 
     /// Returns as soon as the room's hosts have done action `from`, and after `wait` (at most [`LONGEST_WAIT`]) anyway.

@@ -47,6 +47,13 @@ struct PollView<'a> {
 }
 
 #[derive(Serialize)]
+struct InvitationView {
+    key: String,
+    number: u32,
+    claimed: Option<String>,
+}
+
+#[derive(Serialize)]
 struct LogView<'a> {
     length: u64,
     head: String,
@@ -55,8 +62,21 @@ struct LogView<'a> {
     moderated: bool,
     hosts: Vec<HostView<'a>>,
     members: Vec<String>,
+    invitations: Vec<InvitationView>,
     marks: Vec<MarksView<'a>>,
     polls: Vec<PollView<'a>>,
+}
+
+/// Signs with both keys that `key` takes the invitation: JSON, to be sent to the first server. `servers` is the answer of
+/// `GET /api/v1/servers`.
+///
+/// # Errors
+/// If `servers` is malformed, or `room` is no room's name.
+#[wasm_bindgen]
+pub fn claim(servers: &str, room: &str, invitation: &DeviceKey, key: &DeviceKey) -> Result<String, JsError> {
+    let servers = inner::servers(servers).map_err(shown)?;
+    let room = inner::room_id(room).map_err(shown)?;
+    Ok(inner::json(&hosting::Claim::sign(&servers.digest(), &room, &invitation.key, &key.key)))
 }
 
 /// What the hosts of a room did, believed only as far as they signed it in an unbroken chain.
@@ -148,6 +168,19 @@ fn poll_view<'a>((number, state): (&u64, &'a hosting::PollState)) -> PollView<'a
     PollView { number: *number, question: &poll.question, form: &poll.form, epoch: poll.epoch, withdrawn: *withdrawn }
 }
 
+/// Invitations that stand, in the order in which they were made.
+fn invitations(log: &hosting::HostLog) -> Vec<InvitationView> {
+    let standing = log.invitations().iter().filter(|(_, invitation)| invitation.active);
+    let shown = |(key, invitation): (&VerifyingKey, &hosting::Invitation)| InvitationView {
+        key: key.to_hex(),
+        number: invitation.number,
+        claimed: invitation.claimed.map(|key| key.to_hex()),
+    };
+    let mut shown: Vec<_> = standing.map(shown).collect();
+    shown.sort_unstable_by_key(|invitation| invitation.number);
+    shown
+}
+
 fn view(log: &hosting::HostLog) -> String {
     inner::json(&LogView {
         length: log.length(),
@@ -157,6 +190,7 @@ fn view(log: &hosting::HostLog) -> String {
         moderated: log.moderated(),
         hosts: log.hosts().iter().map(host_view).collect(),
         members: log.members().iter().map(|key| key.to_hex()).collect(),
+        invitations: invitations(log),
         marks: log.marks().iter().map(|(message, marks)| MarksView { message: *message, marks }).collect(),
         polls: log.polls().iter().map(poll_view).collect(),
     })
@@ -228,6 +262,24 @@ mod tests {
         assert_eq!(own.as_deref(), Some(r#"{"choice":[1]}"#));
         let board = inner::Board { reader: BoardReader::new(servers, room), ballots: Default::default() };
         assert_eq!(tally(&log, &board, 0), None, "the board has not come so far");
+    }
+
+    #[test]
+    fn an_invitation_is_shown_with_the_key_that_claimed_it() {
+        let (servers, room) = setting();
+        let (link, device) = (SigningKey::from_seed(&[8; 32]), SigningKey::from_seed(&[9; 32]));
+        let mut log = hosting::HostLog::new(&servers, &room);
+        let other = SigningKey::from_seed(&[10; 32]).verifying_key().to_hex();
+        let keys = json!({"invite": {"keys": [other, link.verifying_key().to_hex()]}}).to_string();
+        let signed = act(&log, &host(), 5, &keys).unwrap();
+        read(&mut log, &format!("[{signed}]")).unwrap();
+        let placed = log.place(&hosting::Claim::sign(&servers.digest(), &room.id(), &link, &device));
+        read(&mut log, &inner::json(&[placed])).unwrap();
+        let shown: Value = serde_json::from_str(&view(&log)).unwrap();
+        let device = device.verifying_key().to_hex();
+        assert_eq!(shown["members"], json!([device]));
+        assert_eq!(shown["invitations"][0], json!({"key": other, "number": 1, "claimed": null}));
+        assert_eq!(shown["invitations"][1]["claimed"], json!(device));
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub fn descriptor(json: &str) -> Result<RoomDescriptor, Sentence> {
     Ok(room)
 }
 
-fn room_id(hex: &str) -> Result<RoomId, Sentence> {
+pub fn room_id(hex: &str) -> Result<RoomId, Sentence> {
     RoomId::from_hex(hex).ok_or_else(|| "this is no room's name: it must have 32 hexadecimal digits".to_owned())
 }
 

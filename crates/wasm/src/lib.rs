@@ -53,7 +53,7 @@ impl DeviceKey {
         self.seed.to_vec()
     }
 
-    /// The key of whoever has an invitation: the last part of its link.
+    /// The key of an invitation or of a host: from the last part of its link.
     ///
     /// # Errors
     /// If the text is no such part.
@@ -63,7 +63,7 @@ impl DeviceKey {
         Self::from_seed(&invitation.ok_or_else(|| shown("the invitation is incomplete: copy the whole link"))?.0)
     }
 
-    /// The secret as the last part of a link. Whoever has it is this participant or host.
+    /// The secret as the last part of a link, for whom it invites or makes host.
     pub fn invitation(&self) -> String {
         client::Invitation(*self.seed).to_text()
     }

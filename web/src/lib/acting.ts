@@ -24,6 +24,7 @@ export type Deed =
   | { withdraw: { poll: number } }
   | { host: { key: string; name: string; active: boolean } }
   | { admit: { keys: string[] } }
+  | { invite: { keys: string[] } }
   | { dismiss: { keys: string[] } }
   | { moderate: { on: boolean } }
   | 'close'

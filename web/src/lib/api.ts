@@ -86,6 +86,8 @@ export interface Server {
   board(id: string, from: number): Promise<unknown[]>;
   /** What the room's hosts did, from action number `from` on. */
   actions(id: string, from: number): Promise<unknown[]>;
+  /** Hands in the claim of an invitation (JSON). */
+  claim(id: string, claim: string): Promise<void>;
   /** The room with a short code, and the digest of the servers, as this server names them. */
   code(code: string): Promise<{ room: string; servers: string }>;
 }
@@ -134,6 +136,10 @@ export class HttpServer implements Server {
 
   async actions(id: string, from: number): Promise<unknown[]> {
     return actionsShape(JSON.parse(await this.ask(at('rooms/{id}/actions', { id }, `from=${from}&wait=0`)))).actions;
+  }
+
+  async claim(id: string, claim: string): Promise<void> {
+    acceptedShape(JSON.parse(await this.post(at('rooms/{id}/claims', { id }), JSON.parse(claim))));
   }
 
   async code(code: string): Promise<{ room: string; servers: string }> {

@@ -24,6 +24,7 @@ export {
   Issues,
   Outbox,
   chooseHome,
+  claim,
   isCrowded,
   messageLimit,
   parseLink,

@@ -43,6 +43,16 @@ export interface Ballot {
   state: 'waiting' | 'sent' | 'counted' | 'missed';
 }
 
+/** A link for one person. */
+export interface Invitation {
+  /** The link's key. */
+  key: string;
+  /** From 1, in the order in which hosts made them. */
+  number: number;
+  /** The key that took it, and takes part; `null` while nobody has. */
+  claimed: string | null;
+}
+
 /** The log as a whole. */
 export interface LogView {
   length: number;
@@ -53,7 +63,10 @@ export interface LogView {
   moderated: boolean;
   /** The first host has no name. */
   hosts: { key: string; name: string; active: boolean }[];
+  /** Keys that may take part. */
   members: string[];
+  /** Invitations that stand, in the order in which they were made. */
+  invitations: Invitation[];
   marks: Marks[];
   polls: Poll[];
 }
@@ -66,6 +79,7 @@ export const EMPTY_LOG: LogView = {
   moderated: false,
   hosts: [],
   members: [],
+  invitations: [],
   marks: [],
   polls: [],
 };

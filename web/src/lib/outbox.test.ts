@@ -36,27 +36,50 @@ test('what was spoilt is not silently replaced', () => {
   }
 });
 
-test('an invitation names the key, and what waits is said under it', () => {
-  const [storage, invitation] = [memory(), DeviceKey.generate().invitation()];
+test('an invitation is kept until it is taken, and its key is never this device’s', () => {
+  const [storage, link] = [memory(), DeviceKey.generate()];
   const before = Keepsake.open(storage, 'a');
   before.outbox.put('hello');
   before.save();
-  const invited = Keepsake.open(storage, 'a', invitation);
-  expect(invited.key.publicKey()).toBe(DeviceKey.fromInvitation(invitation).publicKey());
+  const invited = Keepsake.open(storage, 'a', link.invitation());
+  expect(invited.key.publicKey()).toBe(before.key.publicKey());
+  expect(invited.key.publicKey()).not.toBe(link.publicKey());
   expect(invited.outbox.message()).toBe('hello');
-  expect(Keepsake.open(storage, 'a').key.publicKey()).toBe(invited.key.publicKey());
-  expect(() => Keepsake.open(storage, 'b', 'no invitation')).toThrow('whole link');
+  expect(Keepsake.glance(storage, 'a')).toEqual({ key: before.key.publicKey(), invitation: link.invitation() });
+  invited.settle();
+  expect(Keepsake.open(storage, 'a').invitation).toBeNull();
+  expect(Keepsake.glance(storage, 'b')).toBeNull();
 });
 
-test('while something is on its way under one key, an invitation does not replace it', () => {
-  const storage = memory();
-  const before = Keepsake.open(storage, 'a');
+test('a key moves to another device, and what it left does nothing with it any more', () => {
+  const [phone, laptop] = [memory(), memory()];
+  const before = Keepsake.open(phone, 'a');
+  before.outbox.put('hello');
   before.save();
-  const { seed, outbox } = JSON.parse(storage.getItem('ostrakon/room/a') ?? '') as { seed: number[]; outbox: string };
-  const waiting = { ...(JSON.parse(outbox) as object), message: [104, 105], undecided: 7 };
-  storage.setItem('ostrakon/room/a', JSON.stringify({ seed, outbox: JSON.stringify(waiting) }));
-  expect(() => Keepsake.open(storage, 'a', DeviceKey.generate().invitation())).toThrow('under another key');
-  expect(Keepsake.open(storage, 'a', before.key.invitation()).outbox.message()).toBe('hi');
+  const file = before.move();
+  before.outbox.takeBack();
+  before.save();
+  expect(Keepsake.open(phone, 'a').moved).toBe(true);
+  expect(Keepsake.open(phone, 'a').outbox.message()).toBe('hello');
+  Keepsake.adopt(laptop, 'a', file);
+  const after = Keepsake.open(laptop, 'a');
+  expect([after.key.publicKey(), after.outbox.message(), after.moved]).toEqual([before.key.publicKey(), 'hello', false]);
+  expect(() => Keepsake.adopt(laptop, 'a', file)).toThrow('already');
+  Keepsake.adopt(phone, 'a', file);
+  expect(Keepsake.open(phone, 'a').moved).toBe(false);
+});
+
+test('no other file is taken for a key, and no message is lost for one', () => {
+  const [storage, file] = [memory(), Keepsake.open(memory(), 'a').move()];
+  for (const wrong of ['', '{}', file.replace('"seed":[', '"seed":[1,')]) {
+    expect(() => Keepsake.adopt(storage, 'a', wrong)).toThrow('no file with a key');
+  }
+  expect(() => Keepsake.adopt(storage, 'b', file)).toThrow('no file with a key');
+  const own = Keepsake.open(storage, 'a');
+  own.outbox.put('hello');
+  own.save();
+  expect(() => Keepsake.adopt(storage, 'a', file)).toThrow('something to say');
+  expect(Keepsake.open(storage, 'a').outbox.message()).toBe('hello');
 });
 
 test('what is forgotten is not written down again', () => {

@@ -2,9 +2,30 @@
 
 import { t } from '../messages/common';
 import { DeviceKey, Outbox } from './cryptography';
+import { flag, list, count, optional, record, text } from './shape';
 
 /** The part of `localStorage` that is used. */
 export type Storage = Pick<globalThis.Storage, 'getItem' | 'setItem' | 'removeItem'>;
+
+/** What is written down. */
+const keptShape = record({
+  seed: list(count),
+  outbox: text,
+  /** The secret of an invitation that is not taken yet. */
+  invitation: optional(text),
+  /** Whether another device goes on with the key. */
+  moved: optional(flag),
+});
+
+/** What a file with a key for another device holds beside that. */
+const fileShape = record({ room: text, seed: list(count), outbox: text });
+
+interface Kept {
+  key: DeviceKey;
+  outbox: Outbox;
+  invitation: string | null;
+  moved: boolean;
+}
 
 /** What this device keeps for a room: only the tab that holds the room's lock may open it. */
 export class Keepsake {
@@ -12,42 +33,91 @@ export class Keepsake {
 
   private constructor(
     private readonly storage: Storage,
-    private readonly name: string,
-    readonly key: DeviceKey,
-    readonly outbox: Outbox,
+    private readonly room: string,
+    private readonly kept: Kept,
   ) {}
+
+  /** This device's key in the room. It never leaves the device, except to move to another one. */
+  get key(): DeviceKey {
+    return this.kept.key;
+  }
+
+  get outbox(): Outbox {
+    return this.kept.outbox;
+  }
+
+  /** The secret of an invitation that this device wants to take for its key; `null` if there is none. */
+  get invitation(): string | null {
+    return this.kept.invitation;
+  }
+
+  /** Whether another device goes on with the key. Then this one does nothing with it any more. */
+  get moved(): boolean {
+    return this.kept.moved;
+  }
 
   /** Whether this browser has taken part in the room before. */
   static known(storage: Storage, room: string): boolean {
     return storage.getItem(nameOf(room)) !== null;
   }
 
-  /**
-   * Opens what was kept, or begins anew. An `invitation` names the key to take part with; the one that was used before
-   * is given up for it, except while something is on its way under that key: it could come out twice.
-   */
+  /** The public key that is kept for a room, and the invitation for it; to look at without the room's lock. */
+  static glance(storage: Storage, room: string): { key: string; invitation: string | null } | null {
+    const kept = read(storage.getItem(nameOf(room)));
+    return kept && { key: kept.key.publicKey(), invitation: kept.invitation };
+  }
+
+  /** Opens what was kept, or begins anew, with an `invitation` to be taken if one is given. */
   static open(storage: Storage, room: string, invitation?: string): Keepsake {
-    const name = nameOf(room);
-    const kept = read(storage.getItem(name));
-    const invited = invitation === undefined ? undefined : DeviceKey.fromInvitation(invitation);
-    const outbox = kept?.outbox ?? new Outbox();
-    const same = invited?.publicKey() === kept?.key.publicKey();
-    if (kept && invited && !same && outbox.awaited() !== undefined) throw new Error(t.refusal.occupied);
-    const keepsake = new Keepsake(storage, name, invited ?? kept?.key ?? DeviceKey.generate(), outbox);
+    const fresh = (): Kept => ({ key: DeviceKey.generate(), outbox: new Outbox(), invitation: null, moved: false });
+    const kept = read(storage.getItem(nameOf(room))) ?? fresh();
+    const keepsake = new Keepsake(storage, room, invitation === undefined ? kept : { ...kept, invitation });
     keepsake.save();
     return keepsake;
+  }
+
+  /** Takes over the key that another device has given up. What was kept here must have nothing on its way. */
+  static adopt(storage: Storage, room: string, file: string): void {
+    const found = readFile(file);
+    if (found?.room !== room) throw new Error(t.refusal.otherKey);
+    const before = read(storage.getItem(nameOf(room)));
+    const same = before?.key.publicKey() === found.kept.key.publicKey();
+    if (before && !same && before.outbox.message() !== undefined) throw new Error(t.refusal.occupied);
+    if (before && same && !before.moved) throw new Error(t.refusal.sameKey);
+    new Keepsake(storage, room, found.kept).save();
+  }
+
+  /** The invitation is taken, or needless. */
+  settle(): void {
+    this.kept.invitation = null;
+    this.save();
+  }
+
+  /** Gives the key up for another device: what that one opens, to go on where this one stopped. */
+  move(): string {
+    this.kept.moved = true;
+    this.save();
+    this.forgotten = true;
+    return JSON.stringify({ room: this.room, seed: [...this.key.seed()], outbox: this.outbox.save() });
+  }
+
+  /** Writes nothing any more. */
+  release(): void {
+    this.forgotten = true;
   }
 
   /** Forgets the room for good: its key and whatever was not said. */
   forget(): void {
     this.forgotten = true;
-    this.storage.removeItem(this.name);
+    this.storage.removeItem(nameOf(this.room));
   }
 
   /** Writes everything down. To be called before anything computed from the outbox leaves the device. */
   save(): void {
     if (this.forgotten) return;
-    this.storage.setItem(this.name, JSON.stringify({ seed: [...this.key.seed()], outbox: this.outbox.save() }));
+    const { key, outbox, invitation, moved } = this.kept;
+    const kept = { seed: [...key.seed()], outbox: outbox.save(), invitation, moved };
+    this.storage.setItem(nameOf(this.room), JSON.stringify(kept));
   }
 }
 
@@ -55,13 +125,23 @@ function nameOf(room: string): string {
   return `ostrakon/room/${room}`;
 }
 
-function read(text: string | null): { key: DeviceKey; outbox: Outbox } | null {
-  if (text === null) return null;
+function read(kept: string | null): Kept | null {
+  if (kept === null) return null;
   try {
-    const { seed, outbox } = JSON.parse(text) as { seed: number[]; outbox: string };
-    return { key: DeviceKey.fromSeed(Uint8Array.from(seed)), outbox: Outbox.restore(outbox) };
+    const { seed, outbox, invitation, moved } = keptShape(JSON.parse(kept));
+    return { key: DeviceKey.fromSeed(Uint8Array.from(seed)), outbox: Outbox.restore(outbox), invitation, moved: moved ?? false };
   } catch {
     // Beginning anew on one's own would lose a message without a word.
     throw new Error(t.refusal.spoilt);
+  }
+}
+
+function readFile(file: string): { room: string; kept: Kept } | null {
+  try {
+    const { room, seed, outbox } = fileShape(JSON.parse(file));
+    const key = DeviceKey.fromSeed(Uint8Array.from(seed));
+    return { room, kept: { key, outbox: Outbox.restore(outbox), invitation: null, moved: false } };
+  } catch {
+    return null;
   }
 }

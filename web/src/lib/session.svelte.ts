@@ -1,7 +1,10 @@
 // One open room as this device takes part in it: what is its own, and what its user can do.
 
+import { t as common } from '../messages/common';
 import { Attention, browserSenses } from './attention';
+import { claimedBy, handIn } from './claiming';
 import { secureRandom, systemClock } from './clock';
+import { DeviceKey, claim } from './cryptography';
 import type { Deployment, Pin } from './deployment';
 import { device } from './device';
 import type { Answer, Ballot } from './hostlog';
@@ -14,9 +17,17 @@ import type { Reading } from './wall';
 
 /**
  * Where this page stands. `reading`: its user has not decided to take part. `elsewhere`: another tab of this browser takes
- * part. `outside`: the host has not admitted this device's key. `resting`: nobody was there for a while.
+ * part. `claiming`: this device takes its invitation; `failure` says why that has not succeeded yet. `outside`: the host
+ * has not admitted this device's key. `moved`: another device goes on with it. `resting`: nobody was there for a while.
  */
-export type Standing = Part | { at: 'reading' } | { at: 'elsewhere' } | { at: 'outside' } | { at: 'resting' };
+export type Standing =
+  | Part
+  | { at: 'reading' }
+  | { at: 'elsewhere' }
+  | { at: 'claiming'; failure: string }
+  | { at: 'outside' }
+  | { at: 'moved' }
+  | { at: 'resting' };
 
 /** The device's own message, until it is on the wall. */
 export interface OwnMessage {
@@ -30,6 +41,9 @@ export type News =
   | { kind: 'published'; epoch: number; among: number; signers: number[] }
   | { kind: 'again'; epoch: number | null }
   | null;
+
+/** Milliseconds before an invitation is claimed again. */
+const CLAIM_AGAIN = 4_000;
 
 const homeName = (room: string) => `ostrakon/home/${room}`;
 
@@ -49,6 +63,13 @@ export class Session extends Viewing {
   /** Whether its user has decided to take part. */
   joined = $state(false);
 
+  /** The public key of the invitation that this device has not taken yet; empty if there is none. */
+  private invitation = $state('');
+  /** This device's key, as it was kept before. */
+  private before = $state('');
+  /** How that invitation stands. */
+  readonly claimed = $derived(claimedBy(this.log, this.invitation, this.key || this.before));
+
   private keepsake: Keepsake | null = null;
   /** Wakes what waits for the user's decision or for the host's. */
   private changed: (() => void)[] = [];
@@ -56,10 +77,10 @@ export class Session extends Viewing {
   constructor(
     pin: Pin,
     /** The secret of an invitation link. */
-    private readonly invitation?: string,
+    private readonly seed?: string,
   ) {
     super(pin);
-    this.joined = Keepsake.known(localStorage, pin.room) && invitation === undefined;
+    this.joined = Keepsake.known(localStorage, pin.room) && seed === undefined;
   }
 
   /** The user takes part from now on. */
@@ -75,6 +96,29 @@ export class Session extends Viewing {
     sessionStorage.removeItem(homeName(this.pin.room));
     this.joined = false;
     void this.kept.forget(this.pin.room);
+  }
+
+  /** Stops here for good, so that another device can go on: returns what that one has to open. */
+  move(): string | null {
+    this.close();
+    return this.keepsake?.move() ?? null;
+  }
+
+  /** Goes on here with the key that another device gave up, in the file `text`. Throws what is wrong with it. */
+  async bring(text: string): Promise<void> {
+    const bring = () => Keepsake.adopt(localStorage, this.pin.room, text);
+    const { keepsake } = this;
+    if (keepsake) {
+      // This tab holds the room's lock.
+      bring();
+      keepsake.release();
+      return this.close();
+    }
+    await navigator.locks.request(`ostrakon/room/${this.pin.room}`, { ifAvailable: true }, (lock) => {
+      if (!lock) throw new Error(common.refusal.sameKey);
+      bring();
+    });
+    this.close();
   }
 
   protected override keeps(): boolean {
@@ -135,6 +179,10 @@ export class Session extends Viewing {
   }
 
   protected override async live(deployment: Deployment, statuses: Statuses, signal: AbortSignal): Promise<void> {
+    const glance = Keepsake.glance(localStorage, this.pin.room);
+    this.before = glance?.key ?? '';
+    const seed = this.seed ?? glance?.invitation ?? undefined;
+    if (seed !== undefined && deployment.members) this.invitation = DeviceKey.fromInvitation(seed).publicKey();
     if (!this.joined) {
       this.part = { at: 'reading' };
       await this.lookOnUntil(deployment, statuses, signal, () => this.joined);
@@ -169,9 +217,13 @@ export class Session extends Viewing {
   }
 
   private async takePart(deployment: Deployment, statuses: Statuses, signal: AbortSignal): Promise<void> {
-    const keepsake = Keepsake.open(localStorage, this.pin.room, this.invitation);
+    const keepsake = Keepsake.open(localStorage, this.pin.room, deployment.members ? this.seed : undefined);
     this.keepsake = keepsake;
     this.key = keepsake.key.publicKey();
+    if (keepsake.moved) {
+      this.part = { at: 'moved' };
+      return this.lookOn(deployment, statuses, signal);
+    }
     this.showOwn();
     const reader = {
       outbox: keepsake.outbox,
@@ -187,7 +239,7 @@ export class Session extends Viewing {
     const participant = this.participant(deployment, statuses, keepsake);
     const part = async (until: AbortSignal) => {
       while (!until.aborted) {
-        await this.admission(deployment, until);
+        await this.admission(deployment, keepsake, until);
         await this.whileAdmitted(deployment, until, (signal) => participant.run(signal));
       }
     };
@@ -215,13 +267,6 @@ export class Session extends Viewing {
     });
   }
 
-  /** Waits until the host has admitted this device's key, where that is needed. */
-  private async admission(deployment: Deployment, signal: AbortSignal): Promise<void> {
-    if (this.admitted(deployment)) return;
-    this.part = { at: 'outside' };
-    await this.until(() => this.admitted(deployment), signal);
-  }
-
   /** Runs `part` until the host dismisses this device's key or `signal` aborts. */
   private async whileAdmitted(deployment: Deployment, signal: AbortSignal, part: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const over = new AbortController();
@@ -234,6 +279,37 @@ export class Session extends Viewing {
 
   private admitted({ members }: Deployment): boolean {
     return !members || (this.hostLog?.admits(this.key) ?? false);
+  }
+
+  /** Waits until this device's key may take part, and takes its invitation for it, where that is needed. */
+  private async admission(deployment: Deployment, keepsake: Keepsake, signal: AbortSignal): Promise<void> {
+    const admitted = () => this.admitted(deployment);
+    let failure = '';
+    while (!signal.aborted && !admitted()) {
+      const again = new AbortController();
+      if (this.claimed === 'open' && keepsake.invitation !== null) {
+        this.part = { at: 'claiming', failure };
+        failure = await this.claim(deployment, keepsake.invitation);
+        this.part = { at: 'claiming', failure };
+        void systemClock.sleep(CLAIM_AGAIN, signal).then(() => again.abort());
+      } else this.part = { at: 'outside' };
+      const before = this.claimed;
+      await this.until(() => admitted() || this.claimed !== before, AbortSignal.any([signal, again.signal]));
+    }
+    if (admitted() && keepsake.invitation !== null) keepsake.settle();
+  }
+
+  /** Claims the invitation for this device's key; returns why that did not succeed. What counts is what the host log says. */
+  private async claim(deployment: Deployment, invitation: string): Promise<string> {
+    const key = this.keepsake?.key;
+    if (!key) return '';
+    const signed = claim(deployment.servers, this.pin.room, DeviceKey.fromInvitation(invitation), key);
+    try {
+      await handIn(this.servers(deployment), this.pin.room, signed);
+      return '';
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
   }
 
   private until(met: () => boolean, signal: AbortSignal): Promise<void> {

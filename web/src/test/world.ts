@@ -140,6 +140,10 @@ export class FakeServer implements Server {
     return Promise.resolve([]);
   }
 
+  claim(): Promise<void> {
+    return Promise.reject(new Problem(403, 'not asked in these tests'));
+  }
+
   code(): Promise<{ room: string; servers: string }> {
     return Promise.reject(new Problem(404, 'not asked in these tests'));
   }

@@ -84,12 +84,24 @@ pub enum Deed {
         /// May act.
         active: bool,
     },
-    /// Keys may take part, from the next epoch on.
+    /// Keys that people have shown may take part, each for itself.
     Admit {
         /// At most [`KEYS_AT_ONCE`].
         keys: Vec<VerifyingKey>,
     },
-    /// Keys may not take part any more, from the next epoch on.
+    /// Keys that are in links may each be claimed, once, for a key that then takes part. They do not take part themselves.
+    Invite {
+        /// At most [`KEYS_AT_ONCE`].
+        keys: Vec<VerifyingKey>,
+    },
+    /// The invitation that is the author takes a key in. Whose two signatures these are: see [`super::Claim`].
+    Claim {
+        /// The key that takes part from now on.
+        key: VerifyingKey,
+        /// By that key, on [`super::Claim::digest`].
+        signature: Signature,
+    },
+    /// Keys may not take part any more, from the next epoch on; an invitation takes the key that claimed it along.
     Dismiss {
         /// At most [`KEYS_AT_ONCE`].
         keys: Vec<VerifyingKey>,
@@ -123,8 +135,10 @@ impl Deed {
             {
                 complain(format!("a name must have 1 to {LABEL_BYTES} bytes"))
             }
-            Deed::Admit { keys } | Deed::Dismiss { keys } if keys.is_empty() || keys.len() > KEYS_AT_ONCE => {
-                complain(format!("one action admits or dismisses 1 to {KEYS_AT_ONCE} keys"))
+            Deed::Admit { keys } | Deed::Invite { keys } | Deed::Dismiss { keys }
+                if keys.is_empty() || keys.len() > KEYS_AT_ONCE =>
+            {
+                complain(format!("one action admits, invites or dismisses 1 to {KEYS_AT_ONCE} keys"))
             }
             Deed::Poll { poll } => poll.validate(),
             _ => Ok(()),
@@ -145,23 +159,23 @@ impl Deed {
     }
 }
 
-/// An action of a host.
+/// An action of a host, or a claim in its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Action {
     /// Its place in the room's host log, from 0.
     pub number: u64,
     /// The digest of the action before; zeros for the first.
     pub previous: Digest,
-    /// The host or co-host.
+    /// The host or co-host; of a claim, the invitation.
     pub author: VerifyingKey,
-    /// The author's clock, in seconds since 1970; shown, never relied on.
+    /// The author's clock, in seconds since 1970; shown, never relied on. A claim has zero.
     pub time: u64,
     /// What is done.
     pub deed: Deed,
 }
 
 impl Action {
-    /// The action's digest, which its author signs and the next action names.
+    /// The action's digest, which the next action names, and which its author signs; of a claim see [`super::Claim`].
     pub fn digest(&self, servers: &Digest, room: &RoomId) -> Digest {
         let mut transcript = Transcript::new("ostrakon/v1/broadcast/host action");
         transcript
@@ -181,7 +195,7 @@ impl Action {
 pub struct SignedAction {
     /// The action.
     pub action: Action,
-    /// By the author, on [`Action::digest`].
+    /// By the author, on [`Action::digest`]; of a claim on [`super::Claim::digest`].
     pub signature: Signature,
 }
 
@@ -215,6 +229,11 @@ mod tests {
                 format!(r#"{{"host":{{"key":"{hexadecimal}","name":"Ada","active":true}}}}"#),
             ),
             (Deed::Admit { keys: vec![key] }, format!(r#"{{"admit":{{"keys":["{hexadecimal}"]}}}}"#)),
+            (Deed::Invite { keys: vec![key] }, format!(r#"{{"invite":{{"keys":["{hexadecimal}"]}}}}"#)),
+            (
+                Deed::Claim { key, signature: Signature([0xab; 64]) },
+                format!(r#"{{"claim":{{"key":"{hexadecimal}","signature":"{}"}}}}"#, "ab".repeat(64)),
+            ),
             (Deed::Moderate { on: true }, r#"{"moderate":{"on":true}}"#.into()),
             (Deed::EraseAll, r#""erase-all""#.into()),
         ];

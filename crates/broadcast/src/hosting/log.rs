@@ -8,14 +8,16 @@ use ostrakon_party::wire;
 use serde::Serialize;
 
 use super::action::{Action, Deed, InvalidDeed, MessageId, SignedAction};
+use super::claim::Claim;
+use super::members::{Invitation, Members};
 use super::poll::Poll;
 use crate::room::{Admission, RoomDescriptor, RoomId, Servers};
 
-/// Actions in a room's log at most.
+/// Actions of hosts in a room's log at most. Claims come on top, [`MOST_MEMBERS`] of them.
 pub const MOST_ACTIONS: u64 = 20_000;
-/// Bytes of all actions in a room's log at most, as the servers keep them.
+/// Bytes of all actions of hosts in a room's log at most, as the servers keep them.
 pub const MOST_BYTES: usize = 8 << 20;
-/// Members of a room at most.
+/// Members of a room at most, invitations that nobody has claimed included; and claims at most.
 pub const MOST_MEMBERS: usize = 20_000;
 /// Co-hosts of a room at most, those included who may not act any more.
 pub const MOST_HOSTS: usize = 32;
@@ -76,6 +78,15 @@ pub enum Refused {
     /// See [`InvalidDeed`].
     #[error(transparent)]
     Deed(#[from] InvalidDeed),
+    /// The invitation is none, or not any more.
+    #[error("the host has not made this invitation, or has taken it back: ask the host for another link")]
+    NotInvited,
+    /// Another key has claimed the invitation.
+    #[error("this invitation was used on another device: take part there, or ask the host for another link")]
+    Claimed,
+    /// The key that claims takes part already, or is an invitation itself.
+    #[error("the key takes part already, or is in a link: claim with a key of the device's own")]
+    KeyInUse,
     /// The room is closed.
     #[error("the room is closed: it takes marks and erasures only")]
     Closed,
@@ -100,8 +111,7 @@ pub struct HostLog {
     bytes: usize,
     head: Digest,
     hosts: BTreeMap<VerifyingKey, Host>,
-    /// Shared with whoever keeps it as it was at some time.
-    members: Arc<BTreeSet<VerifyingKey>>,
+    members: Members,
     marks: BTreeMap<MessageId, Marks>,
     polls: BTreeMap<u64, PollState>,
     moderated: bool,
@@ -122,7 +132,7 @@ impl HostLog {
             bytes: 0,
             head: Digest([0; 32]),
             hosts,
-            members: Arc::default(),
+            members: Members::default(),
             marks: BTreeMap::new(),
             polls: BTreeMap::new(),
             moderated: false,
@@ -137,14 +147,18 @@ impl HostLog {
     /// [`Refused`].
     pub fn check(&self, signed: &SignedAction) -> Result<(), Refused> {
         let action = &signed.action;
-        if self.length >= MOST_ACTIONS {
+        if action.number != self.length || action.previous != self.head {
+            return Err(Refused::NotNext { next: self.length });
+        }
+        if let Some(claim) = Claim::of(signed) {
+            let timeless = InvalidDeed("a claim has no time: it must be zero".into());
+            return if action.time == 0 { self.check_claim(&claim) } else { Err(timeless.into()) };
+        }
+        if self.length - self.members.claims() as u64 >= MOST_ACTIONS {
             return Err(MostActions("actions").into());
         }
         if self.bytes + size(signed) > MOST_BYTES {
             return Err(MostActions("bytes of actions").into());
-        }
-        if action.number != self.length || action.previous != self.head {
-            return Err(Refused::NotNext { next: self.length });
         }
         if !self.hosts.get(&action.author).is_some_and(|host| host.active) {
             return Err(Refused::NotHost);
@@ -153,6 +167,26 @@ impl HostLog {
         self.check_deed(action)?;
         let digest = action.digest(&self.servers, &self.room);
         if action.author.verifies(&digest, &signed.signature) { Ok(()) } else { Err(Refused::Signature) }
+    }
+
+    /// Whether the claim may be taken now, wherever in the log that be.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn check_claim(&self, claim: &Claim) -> Result<(), Refused> {
+        if self.closed {
+            return Err(Refused::Closed);
+        }
+        self.members.check_claim(&claim.invitation, &claim.key)?;
+        if claim.verifies(&self.servers, &self.room) { Ok(()) } else { Err(Refused::Signature) }
+    }
+
+    /// The claim in the next place of the log. It is not taken yet.
+    pub fn place(&self, claim: &Claim) -> SignedAction {
+        let deed = Deed::Claim { key: claim.key, signature: claim.key_signature };
+        let (number, previous, author) = (self.length, self.head, claim.invitation);
+        let action = Action { number, previous, author, time: 0, deed };
+        SignedAction { action, signature: claim.invitation_signature }
     }
 
     fn check_deed(&self, action: &Action) -> Result<(), Refused> {
@@ -173,9 +207,8 @@ impl HostLog {
                 }
                 Ok(())
             }
-            Deed::Admit { keys } if self.members.len() + keys.len() > MOST_MEMBERS => {
-                Err(MostActions("members").into())
-            }
+            Deed::Admit { keys } => self.members.check_admit(keys),
+            Deed::Invite { keys } => self.members.check_invite(keys),
             Deed::Poll { poll } => {
                 let same = |other: &PollState| !other.withdrawn && other.poll.epoch == poll.epoch;
                 if self.polls.values().any(same) {
@@ -213,20 +246,17 @@ impl HostLog {
             Deed::Host { key, name, active } => {
                 self.hosts.insert(*key, Host { name: name.clone(), active: *active });
             }
-            Deed::Admit { keys } => Arc::make_mut(&mut self.members).extend(keys),
-            Deed::Dismiss { keys } => {
-                let members = Arc::make_mut(&mut self.members);
-                for key in keys {
-                    members.remove(key);
-                }
-            }
+            Deed::Admit { keys } => self.members.admit(keys),
+            Deed::Invite { keys } => self.members.invite(keys),
+            Deed::Claim { key, .. } => self.members.claim(&action.author, *key),
+            Deed::Dismiss { keys } => self.members.dismiss(keys),
             Deed::Moderate { on } => self.moderated = *on,
             Deed::Close => self.closed = true,
             Deed::EraseAll => (self.closed, self.erased) = (true, true),
         }
         self.head = action.digest(&self.servers, &self.room);
         self.length += 1;
-        self.bytes += size(signed);
+        self.bytes += if matches!(action.deed, Deed::Claim { .. }) { 0 } else { size(signed) };
         Ok(())
     }
 
@@ -241,7 +271,7 @@ impl HostLog {
         SignedAction { action, signature }
     }
 
-    /// Actions taken: the number of the next one.
+    /// Actions taken, claims included: the number of the next one.
     pub fn length(&self) -> u64 {
         self.length
     }
@@ -253,17 +283,31 @@ impl HostLog {
 
     /// Whether the key may take part in the room.
     pub fn admits(&self, key: &VerifyingKey) -> bool {
-        self.admission == Admission::Open || self.members.contains(key)
+        self.admission == Admission::Open || self.members.active().contains(key)
     }
 
-    /// The keys that were admitted.
+    /// The keys that may take part in a room of members: those that were admitted, and those that claimed an invitation.
     pub fn members(&self) -> &BTreeSet<VerifyingKey> {
-        &self.members
+        self.members.active()
+    }
+
+    /// Invitations by their keys, those included that were dismissed after they were claimed.
+    pub fn invitations(&self) -> &BTreeMap<VerifyingKey, Invitation> {
+        self.members.invitations()
+    }
+
+    /// The keys that may take part because of this deed of this author, which was taken last.
+    pub fn admitted_by(&self, author: &VerifyingKey, deed: &Deed) -> Vec<VerifyingKey> {
+        match deed {
+            Deed::Admit { keys } | Deed::Invite { keys } => self.members.standing_for(keys),
+            Deed::Claim { .. } => self.members.standing_for(&[*author]),
+            _ => Vec::new(),
+        }
     }
 
     /// The keys that may take part, as they are now; `None` if everybody may.
     pub fn roster(&self) -> Option<Arc<BTreeSet<VerifyingKey>>> {
-        (self.admission == Admission::Members).then(|| Arc::clone(&self.members))
+        (self.admission == Admission::Members).then(|| Arc::clone(self.members.active()))
     }
 
     /// The host and the co-hosts.
@@ -307,132 +351,4 @@ fn size(signed: &SignedAction) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use ostrakon_party::SessionId;
-
-    struct Scene {
-        servers: Servers,
-        room: RoomDescriptor,
-        host: SigningKey,
-        log: HostLog,
-    }
-
-    fn key(seed: u8) -> SigningKey {
-        SigningKey::from_seed(&[seed; 32])
-    }
-
-    fn scene(admission: Admission) -> Scene {
-        let servers = Servers { session: SessionId(Digest([9; 32])), keys: vec![key(1).verifying_key()] };
-        let host = key(7);
-        let room = RoomDescriptor { host: Some(host.verifying_key()), admission, ..RoomDescriptor::new("r") };
-        let log = HostLog::new(&servers, &room);
-        Scene { servers, room, host, log }
-    }
-
-    fn poll(epoch: u64) -> Deed {
-        let form = super::super::PollForm::Text;
-        Deed::Poll { poll: Poll { question: "What?".into(), form, epoch } }
-    }
-
-    const TARGET: MessageId = MessageId { epoch: 3, index: 0 };
-
-    #[test]
-    fn actions_amount_to_what_was_done_last() {
-        let Scene { host, mut log, .. } = scene(Admission::Open);
-        let deeds = [
-            Deed::Hide { target: TARGET, hidden: true },
-            Deed::Hide { target: TARGET, hidden: false },
-            Deed::Pin { target: TARGET, pinned: true },
-            Deed::Group { target: TARGET, group: Some("food".into()) },
-            poll(8),
-            Deed::Withdraw { poll: 4 },
-            Deed::Moderate { on: true },
-            Deed::Erase { target: TARGET },
-        ];
-        for deed in deeds {
-            log.apply(&log.act(&host, 5, deed)).unwrap();
-        }
-        let marks = Marks { pinned: true, erased: true, group: Some("food".into()), ..Marks::default() };
-        assert_eq!(log.marks()[&TARGET], marks);
-        assert!(log.polls()[&4].withdrawn && log.moderated() && log.is_erased(&TARGET));
-        assert!(!log.is_erased(&MessageId { epoch: 3, index: 1 }));
-        log.apply(&log.act(&host, 6, Deed::EraseAll)).unwrap();
-        assert!(log.closed() && log.is_erased(&MessageId { epoch: 9, index: 1 }));
-    }
-
-    #[test]
-    fn only_hosts_act_and_only_the_first_names_others() {
-        let Scene { host, mut log, .. } = scene(Admission::Open);
-        let co_host = |active| Deed::Host { key: key(8).verifying_key(), name: "Kleon".into(), active };
-        let pin = || Deed::Pin { target: TARGET, pinned: true };
-        assert_eq!(log.apply(&log.act(&key(8), 5, pin())), Err(Refused::NotHost));
-        log.apply(&log.act(&host, 5, co_host(true))).unwrap();
-        log.apply(&log.act(&key(8), 5, pin())).unwrap();
-        let another = Deed::Host { key: key(9).verifying_key(), name: "Nikias".into(), active: true };
-        assert_eq!(log.apply(&log.act(&key(8), 5, another)), Err(Refused::NotFirstHost));
-        log.apply(&log.act(&host, 5, co_host(false))).unwrap();
-        assert_eq!(log.apply(&log.act(&key(8), 5, pin())), Err(Refused::NotHost));
-        let own = Deed::Host { key: host.verifying_key(), name: "me".into(), active: false };
-        assert!(matches!(log.apply(&log.act(&host, 5, own)), Err(Refused::Deed(_))));
-    }
-
-    #[test]
-    fn no_action_is_invented_changed_reordered_or_moved_to_another_room() {
-        let Scene { servers, room, host, mut log } = scene(Admission::Open);
-        let first = log.act(&host, 5, Deed::Pin { target: TARGET, pinned: true });
-        let mut changed = first.clone();
-        changed.action.deed = Deed::Pin { target: TARGET, pinned: false };
-        assert_eq!(log.apply(&changed), Err(Refused::Signature));
-        let mut forged = first.clone();
-        forged.signature = key(8).sign(&first.action.digest(&servers.digest(), &room.id()));
-        assert_eq!(log.apply(&forged), Err(Refused::Signature));
-        let mut elsewhere = HostLog::new(&servers, &RoomDescriptor { nonce: [1; 16], ..room.clone() });
-        assert_eq!(elsewhere.apply(&first), Err(Refused::Signature));
-        let other = Servers { session: SessionId(Digest([8; 32])), ..servers };
-        assert_eq!(HostLog::new(&other, &room).apply(&first), Err(Refused::Signature));
-        log.apply(&first).unwrap();
-        assert_eq!(log.apply(&first), Err(Refused::NotNext { next: 1 }), "a replay");
-        let second = log.act(&host, 5, Deed::Moderate { on: true });
-        let mut fork = HostLog::new(&log_servers(), &room);
-        fork.apply(&fork.act(&host, 6, Deed::Pin { target: TARGET, pinned: true })).unwrap();
-        assert_eq!(fork.apply(&second), Err(Refused::NotNext { next: 1 }), "it continues another history");
-    }
-
-    fn log_servers() -> Servers {
-        scene(Admission::Open).servers
-    }
-
-    #[test]
-    fn members_are_those_that_were_admitted_and_not_dismissed() {
-        let Scene { host, mut log, .. } = scene(Admission::Members);
-        let keys = |seeds: &[u8]| seeds.iter().map(|seed| key(*seed).verifying_key()).collect();
-        assert!(!log.admits(&key(1).verifying_key()));
-        log.apply(&log.act(&host, 5, Deed::Admit { keys: keys(&[1, 2]) })).unwrap();
-        log.apply(&log.act(&host, 5, Deed::Dismiss { keys: keys(&[2]) })).unwrap();
-        assert!(log.admits(&key(1).verifying_key()) && !log.admits(&key(2).verifying_key()));
-        assert!(scene(Admission::Open).log.admits(&key(2).verifying_key()));
-        let many = Deed::Admit { keys: vec![key(1).verifying_key(); 257] };
-        assert!(matches!(log.apply(&log.act(&host, 5, many)), Err(Refused::Deed(_))));
-    }
-
-    #[test]
-    fn an_epoch_answers_one_poll_and_a_closed_room_takes_marks_only() {
-        let Scene { host, mut log, .. } = scene(Admission::Open);
-        log.apply(&log.act(&host, 5, poll(8))).unwrap();
-        assert!(matches!(log.apply(&log.act(&host, 5, poll(8))), Err(Refused::Deed(_))));
-        log.apply(&log.act(&host, 5, Deed::Withdraw { poll: 0 })).unwrap();
-        log.apply(&log.act(&host, 5, poll(8))).unwrap();
-        assert!(matches!(log.apply(&log.act(&host, 5, Deed::Withdraw { poll: 7 })), Err(Refused::Deed(_))));
-        log.apply(&log.act(&host, 5, Deed::Close)).unwrap();
-        assert_eq!(log.apply(&log.act(&host, 5, poll(9))), Err(Refused::Closed));
-        log.apply(&log.act(&host, 5, Deed::Hide { target: TARGET, hidden: true })).unwrap();
-    }
-
-    #[test]
-    fn a_room_without_a_host_takes_no_actions() {
-        let Scene { servers, room, host, .. } = scene(Admission::Open);
-        let mut log = HostLog::new(&servers, &RoomDescriptor { host: None, ..room });
-        assert_eq!(log.apply(&log.act(&host, 5, Deed::Close)), Err(Refused::NotHost));
-    }
-}
+mod tests;

@@ -10,15 +10,22 @@
 //! the actions of a room into one order (the scheduler's); an action that was made for a place that another one has
 //! taken meanwhile is refused, and its author looks again.
 //!
+//! In a room of members the log also holds *claims*: a device that opens an invitation's link enters a key of its own, and
+//! that key takes part ([`Claim`]). So the link's key, which the host knows, is good for nothing but being claimed once.
+//!
 //! What the host cannot do: learn who wrote what, change or invent a message, count a vote twice, or hide that something
 //! was hidden. Marks are shown beside the board, which they do not change; erasing leaves the digest.
 
 mod action;
+mod claim;
 mod log;
+mod members;
 mod poll;
 
 pub use action::{Action, Deed, InvalidDeed, KEYS_AT_ONCE, LABEL_BYTES, MessageId, SignedAction};
+pub use claim::Claim;
 pub use log::{Host, HostLog, MOST_ACTIONS, MOST_BYTES, MOST_MEMBERS, Marks, MostActions, PollState, Refused};
+pub use members::Invitation;
 pub use poll::{
     Answer, HIGHEST, InvalidAnswer, OPTION_BYTES, OPTIONS, Poll, PollForm, QUESTION_BYTES, Tally, is_ballot, tally,
 };

@@ -19,6 +19,7 @@ use ostrakon_party::PartyId;
 use tokio::time::Instant;
 
 use super::connection::Pauses;
+use super::member::Member;
 use super::room::Room;
 use crate::edge;
 
@@ -85,6 +86,8 @@ impl Work {
 pub struct Participant {
     room: Arc<Room>,
     key: SigningKey,
+    /// Of a member: where it is written down what the key was used for.
+    member: Option<Member>,
     outbox: Outbox,
     home: Option<PartyId>,
     /// Whether the home server knows that the participant is there.
@@ -113,7 +116,34 @@ impl Participant {
         let seen = room.entries().borrow().len();
         let key = SigningKey::from_seed(&edge::random());
         let work = Work::new(0, parties, false);
-        Ok(Self { room, key, outbox, home, present: false, displaced: false, failed: None, seen, work })
+        let member = None;
+        Ok(Self { room, key, member, outbox, home, present: false, displaced: false, failed: None, seen, work })
+    }
+
+    /// Like [`Participant::new`], for a member with a key that is kept.
+    ///
+    /// # Errors
+    /// If the message is longer than the room admits.
+    pub fn of_member(room: Arc<Room>, message: Vec<u8>, member: Member) -> Result<Self> {
+        let mut participant = Self::new(room, Some(message), None)?;
+        participant.key = member.key();
+        if let Some(spent) = member.spent() {
+            // Whatever became of it: nothing is made for that epoch again.
+            participant.outbox.ended_without_board(spent);
+        }
+        participant.member = Some(member);
+        Ok(participant)
+    }
+
+    /// Of a member: sees to it that its key may take part ([`Member::admit`]).
+    ///
+    /// # Errors
+    /// If it may not.
+    pub async fn admit(&self) -> Result<()> {
+        match &self.member {
+            Some(member) => member.admit(&self.room).await,
+            None => Ok(()),
+        }
     }
 
     /// Takes part until the message is on the board; without a message, for ever.
@@ -247,10 +277,14 @@ impl Participant {
         loop {
             self.collect_issues(epoch).await;
             match self.submission() {
-                Ok(Some(submission)) => {
-                    self.work.submission = Some(submission);
-                    return;
-                }
+                Ok(Some(submission)) => match self.member.as_mut().map_or(Ok(()), |member| member.spend(epoch)) {
+                    Ok(()) => {
+                        self.work.submission = Some(submission);
+                        return;
+                    }
+                    // It must not leave.
+                    Err(error) => tracing::error!(epoch, "{error:#}"),
+                },
                 Ok(None) => return std::future::pending().await,
                 Err(error) => tracing::warn!(epoch, "{error}"),
             }

@@ -11,9 +11,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use ostrakon_broadcast::client::{BoardReader, Link};
 use ostrakon_broadcast::engine::ClientEngine;
+use ostrakon_broadcast::hosting::HostLog;
 use ostrakon_broadcast::{EngineKind, EpochContext, RoomDescriptor, Servers, SignedEntry};
 use ostrakon_crypto::{Digest, VerifyingKey};
-use ostrakon_node::interface::{BoardPage, Outcome, RoomInfo, RoomState, ServersInfo, Status};
+use ostrakon_node::interface::{ActionsPage, BoardPage, Outcome, RoomInfo, RoomState, ServersInfo, Status};
 use ostrakon_party::{PartyId, SessionId};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -153,6 +154,40 @@ impl Room {
             status.present.get(party.index()).copied()
         };
         futures::future::join_all(self.parties().map(count)).await
+    }
+
+    /// The host log, verified, as the server has it that shows most of it.
+    ///
+    /// # Errors
+    /// If no server shows one that holds.
+    pub async fn host_log(&self) -> Result<HostLog> {
+        let logs = futures::future::join_all(self.parties().map(|party| self.host_log_of(party))).await;
+        let mut failed = None;
+        let mut longest: Option<HostLog> = None;
+        for log in logs {
+            match log {
+                Ok(log) if longest.as_ref().is_none_or(|longest| longest.length() < log.length()) => {
+                    longest = Some(log)
+                }
+                Ok(_) => {}
+                Err(error) => failed = Some(error),
+            }
+        }
+        longest.ok_or_else(|| failed.unwrap_or_else(|| failure::unreachable("no server shows what the hosts did")))
+    }
+
+    async fn host_log_of(&self, party: PartyId) -> Result<HostLog> {
+        let path = format!("rooms/{}/actions", self.link.room.to_hex());
+        let mut log = HostLog::new(&self.servers, &self.descriptor);
+        loop {
+            let page = self.connection(party).get::<ActionsPage>(&path, &[("from", log.length())]).await;
+            let page = page.map_err(failure::call)?;
+            if page.actions.is_empty() {
+                return Ok(log);
+            }
+            let taken = page.actions.iter().try_for_each(|action| log.apply(action));
+            taken.map_err(|error| failure::unproven(format!("P{} shows a forged host log: {error}", party.0)))?;
+        }
     }
 
     /// Takes one copy of a message in an entry for a participant of this program. Two participants who said the same

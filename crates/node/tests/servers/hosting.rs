@@ -1,11 +1,13 @@
 //! Hosts at three servers: one order, and members only.
 
-use ostrakon_broadcast::hosting::{Deed, HostLog, SignedAction};
+use ostrakon_broadcast::envelope::{self, IssueName};
+use ostrakon_broadcast::hosting::{Claim, Deed, HostLog, SignedAction};
 use ostrakon_broadcast::room::{Admission, RoomId};
 use ostrakon_node::ServiceError;
 use ostrakon_node::interface::NewRoom;
+use ostrakon_party::PartyId;
 
-use crate::common::{Deployment, collects, key};
+use crate::common::{Deployment, collects, issue_request, key};
 
 /// A room and its host.
 pub struct Hosted {
@@ -34,9 +36,19 @@ impl Hosted {
         assert_eq!(taken.number, self.log.length());
         deployment.servers[0].act(self.room, action.clone()).await.expect("the same again");
         self.log.apply(&action).unwrap();
+        self.heard(deployment).await;
+    }
+
+    /// Waits until every server knows what this host knows.
+    async fn heard(&self, deployment: &Deployment) {
         for server in 0..3 {
             deployment.until_status(server, self.room, |status| status.actions == self.log.length()).await;
         }
+    }
+
+    /// The claim of the invitation with the key of seed `link` for the key of seed `taker`.
+    async fn claim(&self, deployment: &Deployment, link: u8, taker: u8) -> Claim {
+        Claim::sign(&deployment.pinned().await.digest(), &self.room, &key(link), &key(taker))
     }
 }
 
@@ -64,4 +76,70 @@ async fn members_take_part_as_soon_as_they_are_admitted_and_nobody_else_does() {
         HostLog::new(&deployment.pinned().await, &deployment.servers[2].room(room).await.unwrap().descriptor);
     page.actions.iter().for_each(|action| read.apply(action).unwrap());
     assert_eq!(read, hosted.log);
+}
+
+/// Links of the seeds 30, 31, 32 are claimed by the devices of the seeds 10, 11, 12, which take part from then on. Who knows
+/// a link's key, as the host does, is given nothing by any server, and can open nothing that its taker is given.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_invitation_is_claimed_once_and_whoever_knows_its_key_is_given_nothing() {
+    let mut deployment = Deployment::start().await;
+    let members = NewRoom { admission: Admission::Members, ..NewRoom::named("a room") };
+    let mut hosted = Hosted::create(&deployment, members).await;
+    let room = hosted.room;
+    let links = [30, 31, 32].map(|seed| key(seed).verifying_key());
+    let early = hosted.claim(&deployment, 30, 10).await;
+    assert!(matches!(deployment.servers[0].claim(room, early.clone()).await, Err(ServiceError::Forbidden(_))));
+    hosted.act(&deployment, Deed::Invite { keys: links.to_vec() }).await;
+    assert!(matches!(deployment.present(room, 1, 30).await, Err(ServiceError::Forbidden(_))));
+    let elsewhere = deployment.servers[2].claim(room, early).await;
+    assert!(matches!(elsewhere, Err(ServiceError::Elsewhere(_))), "the first server keeps the order");
+
+    // All at once: nobody has to try again because somebody else was faster.
+    let claims =
+        [hosted.claim(&deployment, 30, 10), hosted.claim(&deployment, 31, 11), hosted.claim(&deployment, 32, 12)];
+    let claims = futures::future::join_all(claims).await;
+    let taken = claims.iter().map(|claim| deployment.servers[0].claim(room, claim.clone()));
+    for taken in futures::future::join_all(taken).await {
+        taken.expect("taken");
+    }
+    deployment.servers[0].claim(room, claims[0].clone()).await.expect("the same again");
+    let second = hosted.claim(&deployment, 30, 20).await;
+    let refused = deployment.servers[0].claim(room, second).await;
+    assert!(matches!(&refused, Err(ServiceError::Conflict(text)) if text.contains("another device")), "{refused:?}");
+    deployment.until_status(2, room, |status| status.actions == 4).await;
+    let page = deployment.servers[2].actions(room, 1).await.unwrap();
+    page.actions.iter().for_each(|action| hosted.log.apply(action).unwrap());
+    hosted.heard(&deployment).await;
+    assert_eq!(hosted.log.length(), 4, "one entry for each");
+
+    // Who claimed is a member also after a restart; the links' keys are not.
+    deployment.stop(1).await;
+    deployment.start_again(1).await;
+    hosted.heard(&deployment).await;
+    deployment.until_status(1, room, |status| collects(status, 0)).await;
+    for home in 0..3u8 {
+        deployment.present(room, usize::from(home), 10 + home).await.expect("present");
+        assert!(matches!(deployment.present(room, usize::from(home), 30).await, Err(ServiceError::Forbidden(_))));
+    }
+    deployment.issue(room, 0, 0, 10).await;
+    let pinned = deployment.pinned().await;
+    for server in 0..3u8 {
+        let name = IssueName { room, number: 0, party: PartyId(server) };
+        let asked = deployment.servers[usize::from(server)].issue(room, 0, issue_request(&name, &key(30))).await;
+        assert!(matches!(asked, Err(ServiceError::NotFound(_))), "the link's key has no slot: {asked:?}");
+        let mut of_taker = issue_request(&name, &key(10));
+        of_taker.signature = issue_request(&name, &key(30)).signature;
+        let forged = deployment.servers[usize::from(server)].issue(room, 0, of_taker).await;
+        assert!(matches!(forged, Err(ServiceError::Forbidden(_) | ServiceError::NotFound(_))), "{forged:?}");
+    }
+    let name = IssueName { room, number: 0, party: PartyId(0) };
+    let given = deployment.servers[0].issue(room, 0, issue_request(&name, &key(10))).await.expect("its own slot");
+    assert!(envelope::open(&pinned, &name, &key(30), &given.issue).is_err(), "closed for the taker alone");
+    deployment.speak(room, 0).await;
+    deployment.everywhere(room, 1).await;
+
+    // Dismissing the invitation takes the device's key along.
+    hosted.act(&deployment, Deed::Dismiss { keys: vec![links[0]] }).await;
+    assert!(matches!(deployment.present(room, 1, 10).await, Err(ServiceError::Forbidden(_))));
+    deployment.present(room, 1, 11).await.expect("the others stay");
 }

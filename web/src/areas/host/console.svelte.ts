@@ -12,6 +12,13 @@ import type { Statuses } from '../../lib/statuses';
 import { epochView, isClosed } from '../../lib/view';
 import { Viewing } from '../../lib/viewing.svelte';
 
+/** An invitation that was made on this page. */
+export interface Made {
+  /** As the log counts it; the host finds it again by that. */
+  number: number;
+  link: string;
+}
+
 export class Console extends Viewing {
   /** This host's public key. */
   key = $state('');
@@ -20,7 +27,7 @@ export class Console extends Viewing {
   /** Actions on their way. */
   pending = $state(0);
   /** Links that were made here, for one person each, and are nowhere else. */
-  invitations = $state.raw<string[]>([]);
+  invitations = $state.raw<Made[]>([]);
 
   readonly messages = $derived(messagesOf(this.entries, this.log));
   readonly epoch = $derived(epochView(this.reports, undefined));

@@ -28,7 +28,9 @@ export const de: Common = {
     retry: 'Noch einmal versuchen',
     home: 'Zurück zum Anfang',
     spoilt: 'was dieser Browser für den Raum aufbewahrt hat, ist unlesbar; lösche die Daten dieser Website, um neu zu beginnen',
-    occupied: 'etwas von diesem Gerät ist noch unter einem anderen Schlüssel unterwegs: Öffne den Raum ohne die Einladung, warte, bis es veröffentlicht ist, und öffne dann die Einladung',
+    occupied: 'dieses Gerät hat noch etwas unter einem eigenen Schlüssel zu sagen: Warte, bis es veröffentlicht ist, oder vergiss den Raum hier zuerst',
+    otherKey: 'das ist keine Datei mit einem Schlüssel für diesen Raum',
+    sameKey: 'dieser Browser nimmt schon an dem Raum teil',
     wrongServersTitle: 'Das sind nicht die Server, die dein Link nennt',
     wrongServers:
       'Der Link enthält einen Fingerabdruck der Schlüssel aller Server. Hier zeigt ein Server andere Schlüssel oder einen anderen Raum, als der Link nennt. Es wurde nichts gesendet. Bitte die Person, von der du den Link hast, auf einem anderen Weg als bisher um den richtigen.',

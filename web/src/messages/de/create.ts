@@ -65,8 +65,8 @@ export const de: Create = {
     intersectionTitle: 'Vergleich von Epochen',
     intersection:
       'Wer sieht, wer wann teilnimmt und welche Nachrichten wann erscheinen, kann mit der Zeit eingrenzen, wer sie schrieb. Dagegen geben offene Seiten fortwährend leere Nachrichten ab; Sprechen und Schweigen sehen gleich aus. Es hilft, wenn alle bis zum Ende bleiben und die Epochen lang sind.',
-    linksTitle: 'Links in zwei Händen',
-    links: 'Die Schlüssel der Eingeladenen stehen in den Links, die du machst: Mit Hilfe eines unehrlichen Servers könnte, wer einen Link gesehen hat, lesen, was sein Besitzer schreibt. Verteile die Links zufällig und behalte keine Kopien, oder nimm die Liste: Dann haben nur die Geräte der Leute ihre Schlüssel.',
+    linksTitle: 'Links in falschen Händen',
+    links: 'Wer einen Einladungslink zuerst benutzt, bekommt den Platz. Die Person, der er gehört, erfährt das; du kannst die Einladung entziehen und eine neue machen. Mit dem Link kann niemand lesen, was die Person schreibt: Das Gerät, das ihn benutzt, macht einen eigenen Schlüssel.',
   },
 
   submit: 'Raum eröffnen',

@@ -35,7 +35,7 @@ export const de: Room = {
     keptOpen: 'Solange die Server laufen. Wer es lesen konnte, kann es kopiert haben.',
     who: 'Wer teilnehmen darf',
     open: 'Wer den Link hat.',
-    members: (n: number) => `Schlüssel, die zugelassen wurden: bisher ${n}.`,
+    members: (n: number) => `Schlüssel, die die Leitung zugelassen hat, und Geräte, die ihre Einladungen benutzt haben: bisher ${n}.`,
     sybilTitle: 'Eine Person kann viele sein',
     sybilOpen:
       'Gezählt werden hier Geräte, nicht Menschen. Wer mit vielen kommt, kann der größte Teil der Menge sein und weiß, welche Nachrichten nicht von ihm sind. Dieser Raum ist offen: Die Server begrenzen, was eine Netzadresse belegt, mehr nicht. Vertraue der Zahl so weit, wie du denen vertraust, die den Link haben.',
@@ -43,12 +43,46 @@ export const de: Room = {
       'Gezählt werden hier Schlüssel, nicht Menschen. Dieser Raum nimmt nur Schlüssel, die seine Leitung zugelassen hat; wie viele es sind, wissen alle. Lässt die Leitung eigene Schlüssel zu, kann sie der größte Teil der Menge sein. Vertraue der Zahl so weit, wie du der Leitung vertraust.',
     overTitle: 'Mit der Zeit verraten Muster etwas',
     over: 'Wer notiert, wer in jeder Epoche da ist und in welchen Epochen Nachrichten einer Art erscheinen, kann eingrenzen, wer sie schreibt: nach genügend Epochen auf eine Person. Dagegen gibt diese Seite eine leere Scherbe ab, wenn du nichts zu sagen hast; da sein heißt also nicht sprechen. Es hilft, die ganze Zeit zu bleiben statt nur zum Sprechen zu kommen, und nicht über viele Epochen an einem erkennbaren Faden zu schreiben.',
-    invited: 'Dein Link ist eine Einladung für ein Gerät. Gib ihn nicht weiter und öffne ihn nicht auf einem zweiten: Zwei Geräte mit einem Schlüssel können verderben, was beide schützt. Wer den Link gemacht hat, kennt seinen Schlüssel und könnte mit Hilfe eines unehrlichen Servers lesen, was du schreibst.',
+    invited: 'Dein Link ist eine Einladung für ein Gerät. Nimmst du teil, macht dieses Gerät einen eigenen Schlüssel, den niemand sonst je hat, und löst die Einladung damit ein. Danach nützt der Link niemandem mehr, auch dem nicht, der ihn gemacht hat. Nimm also auf dem Gerät teil, auf dem du schreiben willst.',
   },
 
-  outside: {
-    title: 'Dieses Gerät ist noch nicht zugelassen',
-    text: 'In diesem Raum nehmen nur Schlüssel teil, die seine Leitung zugelassen hat. Gib ihr diesen Schlüssel oder bitte um einen Einladungslink. Sobald du zugelassen bist, beginnt diese Seite von selbst; bis dahin kannst du mitlesen.',
+  claiming: 'Deine Einladung wird für dieses Gerät eingelöst …',
+  claimAgain: (reason: string) => `Das ist noch nicht gelungen: ${reason}. Diese Seite versucht es von selbst noch einmal.`,
+
+  apart: {
+    outside: {
+      title: 'Dieses Gerät ist noch nicht zugelassen',
+      text: [
+        'In diesem Raum nehmen nur Schlüssel teil, die seine Leitung zugelassen hat. Gib ihr diesen Schlüssel oder bitte um einen Einladungslink. Eine Einladung, die sie zurückgenommen hat, hilft nicht mehr.',
+        'Sobald du zugelassen bist, beginnt diese Seite von selbst; bis dahin kannst du mitlesen.',
+      ],
+    },
+    used: {
+      title: 'Dieser Link wurde auf einem anderen Gerät benutzt',
+      text: [
+        'Eine Einladung gilt für ein Gerät: das erste, das mit ihr teilnimmt. Hier kannst du mitlesen.',
+        'Ist das andere Gerät deines, so nimm dort teil oder hole seinen Schlüssel hierher: „Auf ein anderes Gerät umziehen“, unter „Mit anderen vergleichen“.',
+        'War es jemand anders, so sag es der Leitung. Sie kann diese Einladung entziehen und dir eine andere geben.',
+      ],
+    },
+    moved: {
+      title: 'Ein anderes Gerät von dir macht weiter',
+      text: [
+        'Dieses Gerät hat seinen Schlüssel in einer Datei abgegeben und nimmt nicht mehr teil. Öffne die Datei auf einem einzigen anderen Gerät, in diesem Raum, und lösche sie dann.',
+      ],
+    },
+  },
+
+  move: {
+    ask: 'Auf ein anderes Gerät umziehen',
+    hint: 'Sichert deinen Schlüssel und was noch nicht veröffentlicht ist in einer Datei und hört hier auf. Öffne die Datei auf dem anderen Gerät.',
+    prompt: 'Auf diesem Gerät aufhören und seinen Schlüssel in einer Datei sichern? Wer die Datei hat, ist in diesem Raum du. Öffne sie nur auf einem Gerät: Zwei Geräte mit einem Schlüssel würden verderben, was beide schützt.',
+    now: 'Sichern und hier aufhören',
+    again: 'Die Datei noch einmal sichern',
+    file: 'schluessel',
+    bring: 'Hier mit dem Schlüssel eines anderen Geräts weitermachen',
+    bringHint: 'Wähle die Datei, die das andere Gerät gesichert hat. Dort muss es aufgehört haben.',
+    failed: (reason: string) => `Das ging nicht: ${reason}.`,
   },
 
   key: {
@@ -129,6 +163,8 @@ export const de: Room = {
       elsewhere: 'Ein anderer Tab nimmt teil',
       reading: 'Du liest mit',
       outside: 'Du liest mit, bis du zugelassen wirst',
+      claiming: 'Deine Einladung wird eingelöst',
+      moved: 'Ein anderes Gerät von dir nimmt teil',
       resting: 'Du nimmst nicht teil: Es war eine Weile niemand hier',
     },
     resume: 'Wieder teilnehmen',
@@ -159,7 +195,7 @@ export const de: Room = {
     archive: 'Archiv herunterladen',
     archiveHint: 'Eine Datei mit allen Einträgen und Unterschriften; „ostrakon verify“ prüft sie ohne jeden Server.',
     forget: 'Diesen Raum auf diesem Gerät vergessen',
-    forgetHint: 'Löscht hier deinen Schlüssel und alles Aufbewahrte. Eine nicht veröffentlichte Nachricht ist verloren, und in einem Raum für Mitglieder musst du neu zugelassen werden.',
+    forgetHint: 'Löscht hier deinen Schlüssel und alles Aufbewahrte. Eine nicht veröffentlichte Nachricht ist verloren, und in einem Raum für Mitglieder musst du neu zugelassen werden oder brauchst eine andere Einladung: Deine ist verbraucht.',
   },
 
   protection: {

@@ -28,7 +28,9 @@ export const en = {
     retry: 'Try again',
     home: 'Back to the start',
     spoilt: 'what this browser kept for the room cannot be read; clear this site’s data to begin anew',
-    occupied: 'something of this device is on its way under another key: open the room without the invitation, wait until it is published, and open the invitation then',
+    occupied: 'this device has something to say under a key of its own: wait until that is published, or forget the room here first',
+    otherKey: 'this is no file with a key for this room',
+    sameKey: 'this browser takes part in the room already',
     wrongServersTitle: 'These are not the servers that your link names',
     wrongServers:
       'The link carries a fingerprint of the servers’ keys. A server here shows other keys, or another room than the link names. Nothing was sent. Ask whoever gave you the link for the right one, by another way than before.',

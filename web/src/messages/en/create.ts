@@ -66,8 +66,8 @@ export const en = {
     intersectionTitle: 'Comparing epochs',
     intersection:
       'Whoever sees who takes part when, and which messages appear when, can narrow down who wrote them over time. Against it, open pages hand in empty messages all the time, so that speaking and silence look alike. It helps if people stay until the end, and if epochs are long.',
-    linksTitle: 'Links in two hands',
-    links: 'The keys of invited people are in the links that you make: with the help of one dishonest server, whoever has seen a link could read what its owner writes. Hand the links out at random and keep no copies, or take the list: then only people’s own devices have their keys.',
+    linksTitle: 'Links in the wrong hands',
+    links: 'Whoever uses an invitation link first takes its place. The link’s owner is told so, and you can dismiss it and make another. Nobody can read by a link what its owner writes: the device that uses it makes a key of its own.',
   },
 
   submit: 'Open the room',

@@ -36,7 +36,7 @@ export const en = {
     keptOpen: 'As long as the servers run. Whoever could read it may have copied it.',
     who: 'Who may take part',
     open: 'Whoever has the link.',
-    members: (n: number) => `Keys that the host has admitted: ${n} so far.`,
+    members: (n: number) => `Keys that the host has admitted, and devices that have used its invitations: ${n} so far.`,
     sybilTitle: 'One person can be many',
     sybilOpen:
       'What is counted here are devices, not people. Somebody who comes with many can be most of the crowd, and knows which messages are not theirs. This room is open: the servers bound what one network address takes, and that is all. Trust the number as far as you trust who has the link.',
@@ -44,12 +44,46 @@ export const en = {
       'What is counted here are keys, not people. This room takes only keys that its host has admitted; how many there are is known to all. A host who admits keys of their own could be most of the crowd. Trust the number as far as you trust the host.',
     overTitle: 'Over time, patterns tell',
     over: 'Whoever notes who is there in every epoch, and in which epochs messages of one kind appear, can narrow down their writer: after enough epochs to one. Against that, this page hands in an empty shard whenever you have nothing to say, so that being there is not speaking. It helps to stay for the whole time instead of coming to speak, and not to write one recognisable thread over many epochs.',
-    invited: 'Your link is an invitation for one device. Do not pass it on, and do not open it on a second one: two devices with one key can spoil what protects both. Whoever made the link knows its key, and could read what you write with the help of one dishonest server.',
+    invited: 'Your link is an invitation for one device. If you take part, this device makes a key of its own, which nobody else ever has, and takes the invitation with it. From then on the link is of no use to anybody, its maker included. So take part on the device on which you want to write.',
   },
 
-  outside: {
-    title: 'The host has not admitted this device yet',
-    text: 'Only keys that the host has admitted take part in this room. Give the host this key, or ask for an invitation link. This page begins by itself as soon as you are admitted; until then you can read along.',
+  claiming: 'Taking your invitation for this device…',
+  claimAgain: (reason: string) => `That has not succeeded yet: ${reason}. This page tries again by itself.`,
+
+  apart: {
+    outside: {
+      title: 'The host has not admitted this device yet',
+      text: [
+        'Only keys that the host has admitted take part in this room. Give the host this key, or ask for an invitation link. An invitation that the host has taken back does not help any more.',
+        'This page begins by itself as soon as you are admitted; until then you can read along.',
+      ],
+    },
+    used: {
+      title: 'This link has been used on another device',
+      text: [
+        'An invitation is for one device: the first one that takes part with it. Here you can read along.',
+        'If the other device is yours, take part there, or move its key here: “Move to another device”, under “Compare with others”.',
+        'If it was somebody else, tell the host. The host can dismiss this invitation and give you another one.',
+      ],
+    },
+    moved: {
+      title: 'Another device of yours goes on',
+      text: [
+        'This device has given its key away in a file, and does not take part any more. Open the file on one other device, in this room, and delete it then.',
+      ],
+    },
+  },
+
+  move: {
+    ask: 'Move to another device',
+    hint: 'Saves your key and what is not published yet to a file, and stops here. Open the file on the other device.',
+    prompt: 'Stop taking part on this device, and save its key to a file? Whoever has the file is you in this room. Open it on one device only: two devices with one key would spoil what protects both.',
+    now: 'Save and stop here',
+    again: 'Save the file again',
+    file: 'key',
+    bring: 'Go on here with the key of another device',
+    bringHint: 'Choose the file that the other device has saved. It must have stopped there.',
+    failed: (reason: string) => `That did not work: ${reason}.`,
   },
 
   key: {
@@ -130,6 +164,8 @@ export const en = {
       elsewhere: 'Another tab takes part',
       reading: 'You read along',
       outside: 'You read along until the host admits you',
+      claiming: 'Your invitation is being taken',
+      moved: 'Another device of yours takes part',
       resting: 'You are not taking part: nobody was here for a while',
     },
     resume: 'Take part again',
@@ -160,7 +196,7 @@ export const en = {
     archive: 'Download the archive',
     archiveHint: 'A file with every entry and signature; “ostrakon verify” checks it without any server.',
     forget: 'Forget this room on this device',
-    forgetHint: 'Erases your key here and what was kept. A message that was not published is lost, and in a room for members you need to be admitted again.',
+    forgetHint: 'Erases your key here and what was kept. A message that was not published is lost, and in a room for members you need to be admitted again, or another invitation: yours is used up.',
   },
 
   protection: {

@@ -1,6 +1,6 @@
 //! What hosts do, as the servers judge it. Each test is an attack that gains nothing (`docs/spec/hosting.md`).
 
-use ostrakon_broadcast::hosting::{Deed, MessageId, SignedAction};
+use ostrakon_broadcast::hosting::{Claim, Deed, MessageId, SignedAction};
 use ostrakon_broadcast::room::Admission;
 use ostrakon_crypto::SigningKey;
 
@@ -129,6 +129,41 @@ fn a_member_has_one_slot_in_an_epoch_and_so_one_vote() {
     assert_eq!(epoch.slot_of(&key(2)), Some(1));
     assert!(refused(&server, P1, assigned(0, &[(4, 2)])).contains("one slot"));
     assert!(refused(&server, P1, assigned(0, &[(4, 22)])).contains("members"), "the same person's other key");
+}
+
+fn device(n: u8) -> SigningKey {
+    SigningKey::from_seed(&[n; 32])
+}
+
+/// A claim of the invitation `link` for the key `taker`, as this server would place it.
+fn claimed(server: &Server, link: u8, taker: u8) -> Body {
+    let claim = Claim::sign(&servers().digest(), &id(), &device(link), &device(taker));
+    hosted(log(server).place(&claim))
+}
+
+/// Whoever knows an invitation's key gets nothing by it from an honest server: a corrupt home assigns slots to it in vain,
+/// before it is claimed and after. So no honest server closes a mask for it, and two servers' masks are missing.
+#[test]
+fn no_server_gives_a_slot_to_an_invitation_or_to_its_second_taker() {
+    let mut server = collecting();
+    let link = device(31).verifying_key();
+    let slot_for = |key| Body::Assigned { room: id(), epoch: 0, slots: vec![(4, key)] };
+    let invite = next(&server, Deed::Invite { keys: vec![link] });
+    server.deliver_all(P0, [hosted(invite)]);
+    assert!(refused(&server, P1, slot_for(link)).contains("members"), "before it is claimed");
+    let unheard = server.say(P1, slot_for(device(32).verifying_key()));
+    let claim = claimed(&server, 31, 32);
+    for other in [P1, P2] {
+        assert!(refused(&server, other, claim.clone()).contains("only the scheduler"));
+    }
+    server.deliver_all(P0, [claim.clone()]);
+    let not_next = "the next action of the room's host log";
+    assert!(refused(&server, P0, claim).contains(not_next), "a replay");
+    assert!(refused(&server, P0, claimed(&server, 31, 33)).contains(not_next), "somebody else who has the link");
+    assert!(refused(&server, P1, slot_for(link)).contains("members"), "after it was claimed");
+    assert!(refused(&server, P1, slot_for(device(33).verifying_key())).contains("members"));
+    assert!(server.judge(&unheard).unwrap_err().0.contains("members"), "it had not heard of the claim");
+    server.deliver_all(P1, [slot_for(device(32).verifying_key())]);
 }
 
 #[test]
