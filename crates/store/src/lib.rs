@@ -28,6 +28,7 @@ mod files;
 mod hosting;
 mod journal;
 mod rooms;
+mod scratch;
 mod secrets;
 mod sharing;
 mod submissions;
@@ -43,6 +44,7 @@ pub use epochs::{AssignmentRow, EpochRow, EpochState};
 pub use error::Error;
 pub use faults::FaultRow;
 pub use rooms::RoomRow;
+pub use scratch::Scratch;
 pub use sharing::{Offer, Seen, View};
 pub use submissions::{Intake, SubmissionRow, Taken};
 
@@ -86,7 +88,7 @@ impl Store {
     }
 
     /// Joins a PostgreSQL database as an intake process, beside the engine that owns it. Whatever writes the engine's tables
-    /// fails; what [`Store::take_in`] and [`Store::note_presence`] write, and everything that is read, is the engine's.
+    /// fails; what [`Store::take_in`] writes, and everything that is read, is the engine's.
     ///
     /// # Errors
     /// [`Error::Unsuitable`] if the database is not PostgreSQL, or no engine of this version has opened it yet;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ostrakon_store::{Database, Error, Store};
+use ostrakon_store::{Database, Error, Scratch, Store};
 use sqlx::{AnyConnection, Connection};
 use tempfile::TempDir;
 
@@ -30,13 +30,10 @@ impl Place {
     }
 
     pub async fn postgres() -> Self {
-        sqlx::any::install_default_drivers();
         let admin = server();
         let name = format!("contract_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let mut connection = AnyConnection::connect(&admin).await.expect("the tests' PostgreSQL answers");
-        let create = format!("CREATE DATABASE {name}");
-        sqlx::query(sqlx::AssertSqlSafe(create)).execute(&mut connection).await.unwrap();
-        let url = format!("{admin}&dbname={name}");
+        let made = Scratch::create(&admin, vec![name]).await.expect("the tests' PostgreSQL answers");
+        let url = made.urls().remove(0);
         Self { directory: TempDir::new().unwrap(), database: url.parse().unwrap(), url }
     }
 
