@@ -102,6 +102,11 @@ impl Disk {
         through(&*self.platform, self.store.close()).await;
     }
 
+    /// See [`Store::end_of_writing`].
+    pub fn end_of_writing(&self) -> Option<Error> {
+        self.store.end_of_writing()
+    }
+
     /// See [`Store::secret`].
     pub fn secret(&self, name: &'static str) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
         self.store.secret(name)

@@ -299,13 +299,15 @@ impl Server {
 
     pub fn readiness(&self) -> Readiness {
         let missing = self.missing();
-        let ready = missing.is_empty() && self.core.get().is_some();
-        let detail = match (ready, self.core.get()) {
-            (true, _) => String::new(),
-            (false, None) => self.waits_for(),
-            (false, Some(_)) => format!("{} cannot be reached{}", missing.join(", "), self.troubles()),
+        // That it was started is of no use to anybody once it cannot write any more.
+        let end = self.store.end_of_writing();
+        let detail = match (end, self.core.get()) {
+            (Some(end), _) => end.to_string(),
+            (None, None) => self.waits_for(),
+            (None, Some(_)) if missing.is_empty() => String::new(),
+            (None, Some(_)) => format!("{} cannot be reached{}", missing.join(", "), self.troubles()),
         };
-        Readiness { ready, missing, detail, certificate_expires: self.certificate_expires() }
+        Readiness { ready: detail.is_empty(), missing, detail, certificate_expires: self.certificate_expires() }
     }
 
     pub fn metrics(&self) -> String {

@@ -53,6 +53,15 @@ impl DerefMut for Write<'_> {
 }
 
 impl Store {
+    /// Why whatever the engine wants to write is refused until it is started again, if so: [`Error::Unknown`] or
+    /// [`Error::Superseded`].
+    pub fn end_of_writing(&self) -> Option<Error> {
+        if self.lost.load(Ordering::Relaxed) {
+            return Some(Error::Unknown);
+        }
+        self.pools.superseded.load(Ordering::Relaxed).then_some(Error::Superseded)
+    }
+
     /// Begins one of the engine's transactions. Only the beginning is retried: on SQLite it takes the write lock at once (a
     /// transaction that first reads could find it taken when it comes to write), and on PostgreSQL it is where a lost
     /// connection is replaced.
@@ -76,11 +85,10 @@ impl Store {
         };
         let mut tries = 1;
         loop {
-            if side == Side::Engine && self.lost.load(Ordering::Relaxed) {
-                return Err(Error::Unknown);
-            }
-            if side == Side::Engine && self.pools.superseded.load(Ordering::Relaxed) {
-                return Err(Error::Superseded);
+            if side == Side::Engine
+                && let Some(end) = self.end_of_writing()
+            {
+                return Err(end);
             }
             match pool.begin_with(statement).await.map_err(Error::from) {
                 Ok(transaction) => return Ok(Write { store: self, transaction, name }),

@@ -4,26 +4,19 @@ use std::time::Duration;
 
 use ostrakon_node::interface::NewRoom;
 use ostrakon_node::{Service, ServiceError};
+use ostrakon_store::{Error, Scratch, Store};
 use sqlx::{AnyConnection, Connection};
 
 use crate::common::{Deployment, collects};
 
-/// Databases in a PostgreSQL for tests.
-async fn databases() -> [String; 3] {
+/// Databases in a PostgreSQL for tests, with `name` in their names.
+async fn databases(name: &str) -> [String; 3] {
     let admin = std::env::var("OSTRAKON_TEST_POSTGRES").unwrap_or_else(|_| {
         panic!("OSTRAKON_TEST_POSTGRES is not set: run `cargo xtask test`, or `cargo xtask postgres cargo test …`")
     });
-    sqlx::any::install_default_drivers();
-    let mut connection = AnyConnection::connect(&admin).await.expect("the tests' PostgreSQL answers");
-    let mut urls = Vec::new();
-    for server in 0..3 {
-        let name = format!("servers_{}_{server}", std::process::id());
-        let create = format!("CREATE DATABASE {name}");
-        sqlx::query(sqlx::AssertSqlSafe(create)).execute(&mut connection).await.unwrap();
-        let separator = if admin.contains('?') { '&' } else { '?' };
-        urls.push(format!("{admin}{separator}dbname={name}"));
-    }
-    urls.try_into().unwrap()
+    let names = (0..3).map(|server| format!("{name}_{}_{server}", std::process::id())).collect();
+    let databases = Scratch::create(&admin, names).await.expect("the tests' PostgreSQL answers");
+    databases.urls().try_into().expect("three")
 }
 
 async fn ready(service: &Service) {
@@ -36,7 +29,7 @@ async fn ready(service: &Service) {
 /// then the engine is restarted. Whatever was acknowledged is published.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn intake_processes_come_and_go_and_nothing_is_lost() {
-    let mut deployment = Deployment::start_shared(databases().await).await;
+    let mut deployment = Deployment::start_shared(databases("servers").await).await;
     let engine = deployment.servers[0].clone();
     let [first, second] = [deployment.intake().await, deployment.intake().await];
     ready(&first).await;
@@ -96,4 +89,36 @@ async fn intake_processes_come_and_go_and_nothing_is_lost() {
     deployment.everywhere(room, 2).await;
     let messages = deployment.messages(0, room).await;
     assert!([10, 11, 12].iter().all(|seed| messages.contains(&format!("{seed} while the engine is away"))));
+}
+
+/// Takes a database over from the engine that uses it: ends its sessions, and opens it before the engine is back.
+async fn take_over(url: &str) -> Store {
+    let cut_off = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                   WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    let directory = tempfile::tempdir().unwrap();
+    let mut connection = AnyConnection::connect(url).await.unwrap();
+    loop {
+        sqlx::query(cut_off).execute(&mut connection).await.unwrap();
+        match Store::open(directory.path(), &url.parse().unwrap()).await {
+            Ok(store) => return store,
+            Err(Error::DatabaseInUse) => {}
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_engine_that_another_one_has_followed_says_that_it_is_not_ready() {
+    let databases = databases("superseded").await;
+    let deployment = Deployment::start_shared(databases.clone()).await;
+    let new = take_over(&databases[0]).await;
+    deployment.until(0, |engine| !engine.readiness().ready).await;
+    let reason =
+        "another engine has used the PostgreSQL database since this one lost its connection: restart this server";
+    deployment.until(0, |engine| engine.readiness().detail == reason).await;
+    assert!(deployment.servers[0].metrics().contains("ostrakon_ready 0"), "{}", deployment.servers[0].metrics());
+    assert!(deployment.servers[1].readiness().ready, "the others are not concerned");
+    new.close().await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(deployment.servers[0].readiness().detail, reason, "nor does it take up its work again by itself");
 }
