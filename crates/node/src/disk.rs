@@ -61,7 +61,6 @@ pass_on! {
     keep_fault(fault: &FaultRow) -> ();
     lay_out(room: &RoomKey, epoch: u64, offers: &[Offer]) -> ();
     marks() -> Vec<(String, Vec<u8>)>;
-    note_presence(seen: &Seen) -> ();
     offer(room: &RoomKey, epoch: u64, key: &VerifyingKey) -> Option<Offer>;
     put_batch(number: u64, bytes: Vec<u8>) -> ();
     record(name: &str, value: &[u8]) -> Vec<u8>;

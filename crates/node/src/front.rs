@@ -213,7 +213,7 @@ impl Front {
             let bound = Bound { all: capacity, of_origin: self.config.limits.share(capacity) };
             presence.note(id, Visitor { key: said.key, origin }, now, bound).map_err(full)?;
         }
-        self.store.note_presence(&Seen { room: id.0, key: said.key, at: now }).await.map_err(internal)?;
+        intake::take_in(&self.intake, Intake::Presence(Seen { room: id.0, key: said.key, at: now })).await?;
         Ok(PresenceAnswer { home: true })
     }
 

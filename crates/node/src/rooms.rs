@@ -125,8 +125,12 @@ pub struct Collecting {
     pub begun_at: Option<u64>,
     /// Slots that have an owner.
     pub slots: BTreeMap<u32, Owner>,
+    /// The same slots in the order in which this server learned of their owners.
+    pub order: Vec<u32>,
     /// How many of them each server gave out.
     pub assigned: [u32; SERVERS],
+    /// The lowest slot of each server's class that has no owner; beyond the room's capacity once all have one.
+    pub lowest_free: [u32; SERVERS],
     /// Slots of each key. An honest server gives a key one; with a corrupt one there may be one per server.
     pub keys: BTreeMap<VerifyingKey, BTreeSet<u32>>,
     /// Slots whose submission this server holds. Not agreed on: the engine does that.
@@ -140,8 +144,22 @@ pub struct Collecting {
 impl Collecting {
     /// An epoch without participants, to which `members` are admitted, or everybody.
     pub fn new(number: u64, batch: u64, opened_at: u64, members: Option<Arc<BTreeSet<VerifyingKey>>>) -> Self {
-        let (slots, assigned, keys, submitted, admitted) = Default::default();
-        Self { number, batch, opened_at, begun_at: None, slots, assigned, keys, submitted, members, admitted }
+        let (slots, order, assigned, keys, submitted, admitted) = Default::default();
+        let lowest_free = std::array::from_fn(|class| class as u32);
+        Self {
+            number,
+            batch,
+            opened_at,
+            begun_at: None,
+            slots,
+            order,
+            assigned,
+            lowest_free,
+            keys,
+            submitted,
+            members,
+            admitted,
+        }
     }
 
     /// Whether a server that knows so many of the scheduler's announcements may give the key a slot. What it knew is part of
@@ -162,7 +180,13 @@ impl Collecting {
     /// Gives a slot an owner.
     pub fn assign(&mut self, slot: u32, owner: Owner) {
         if self.slots.insert(slot, owner).is_none() {
-            self.assigned[slot_class(slot, SERVERS).index()] += 1;
+            let class = slot_class(slot, SERVERS).index();
+            self.order.push(slot);
+            self.assigned[class] += 1;
+            // No slot is taken back, so nobody need look at those below again.
+            while self.slots.contains_key(&self.lowest_free[class]) {
+                self.lowest_free[class] += SERVERS as u32;
+            }
         }
         self.keys.entry(owner.key).or_default().insert(slot);
     }

@@ -146,7 +146,7 @@ pub fn assign(world: &World, me: PartyId, id: &RoomId, present: &[VerifyingKey])
     if world.batches.get(&collecting.batch).is_none_or(|batch| batch.dropped != 0) {
         return None;
     }
-    let mut free = (u32::from(me.0)..room.descriptor.capacity)
+    let mut free = (collecting.lowest_free[me.index()]..room.descriptor.capacity)
         .step_by(SERVERS)
         .filter(|slot| !collecting.slots.contains_key(slot))
         .peekable();

@@ -4,7 +4,7 @@
 //! What is laid out is signed and bears its owner's key ([`ostrakon_broadcast::envelope::offer`]), so an intake process
 //! needs no key of the server's. Nothing here must survive: after a restart everything is laid out and shown again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -24,6 +24,8 @@ use crate::presence::{Bound, LASTING_MS, Visitor};
 const BEAT: Duration = Duration::from_millis(100);
 /// Intake processes note the time before they write, so what was noted earlier may appear later, by so many milliseconds.
 const OVERLAP_MS: u64 = 5_000;
+/// Of so many parts of the time, one at most is for reading who has handed something in: it takes longer the more have.
+const READING: u64 = 20;
 /// How often the engine shows that it is alive, in milliseconds.
 pub(crate) const ALIVE_MS: u64 = 1_000;
 
@@ -58,8 +60,10 @@ struct Unoffered {
 struct Sharing {
     /// Who was there until then has been read, in milliseconds since 1970.
     read_until: u64,
-    /// The collecting epoch of each room, and the slots whose offers are laid out.
-    laid_out: BTreeMap<RoomId, (u64, BTreeSet<u32>)>,
+    /// The collecting epoch of each room, and for how many of its slots, in their order, offers are laid out.
+    laid_out: BTreeMap<RoomId, (u64, usize)>,
+    /// When submissions are read again, in milliseconds since 1970.
+    submissions_due: u64,
     /// What each room's view was, but for the time that is left.
     shown: BTreeMap<RoomId, Vec<u8>>,
     shown_alive: u64,
@@ -79,7 +83,7 @@ pub(crate) async fn run(core: Arc<Core>) {
 impl Sharing {
     async fn beat(&mut self, core: &Core) -> Result<(), Error> {
         self.read_presence(core).await?;
-        read_submissions(core).await?;
+        self.read_submissions(core).await?;
         self.lay_out(core).await?;
         self.show_rooms(core).await?;
         self.show_alive(core).await
@@ -108,18 +112,29 @@ impl Sharing {
         Ok(())
     }
 
+    /// Reads what was handed in, unless that would take more than a small part of the time.
+    async fn read_submissions(&mut self, core: &Core) -> Result<(), Error> {
+        let begun = core.platform.now_ms();
+        if begun < self.submissions_due {
+            return Ok(());
+        }
+        read_submissions(core).await?;
+        let taken = core.platform.now_ms().saturating_sub(begun);
+        self.submissions_due = begun + taken * READING;
+        Ok(())
+    }
+
     async fn lay_out(&mut self, core: &Core) -> Result<(), Error> {
         for Unoffered { context, material, owners } in self.unoffered(core) {
             let EpochId { room: id, number } = context.epoch;
             let laid_out = self.laid_out.entry(id).or_default();
-            if laid_out.0 != number || laid_out.1.is_empty() {
+            if laid_out.0 != number || laid_out.1 == 0 {
                 core.store.clear_offers(&id.0, number).await?;
-                *laid_out = (number, BTreeSet::new());
+                *laid_out = (number, 0);
             }
-            let slots: Vec<_> = owners.iter().map(|(slot, _)| *slot).collect();
             let Some(offers) = offers(core, context, material, owners).await else { continue };
             core.store.lay_out(&id.0, number, &offers).await?;
-            laid_out.1.extend(slots);
+            laid_out.1 += offers.len();
         }
         Ok(())
     }
@@ -132,9 +147,8 @@ impl Sharing {
             let Some(collecting) = &room.collecting else { continue };
             let Some(material) = core.materials.get(collecting.batch) else { continue };
             let done = self.laid_out.get(id).filter(|(number, _)| *number == collecting.number);
-            let new = |slot: &u32| done.is_none_or(|(_, slots)| !slots.contains(slot));
-            let owners = collecting.slots.iter().filter(|(slot, _)| new(slot));
-            let owners: Vec<_> = owners.map(|(slot, owner)| (*slot, owner.key)).collect();
+            let new = collecting.order.iter().skip(done.map_or(0, |(_, count)| *count));
+            let owners: Vec<_> = new.map(|slot| (*slot, collecting.slots[slot].key)).collect();
             if !owners.is_empty() {
                 let context = room.context(collecting.number, collecting.batch);
                 unoffered.push(Unoffered { context, material, owners });

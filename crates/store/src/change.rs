@@ -4,6 +4,7 @@ use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::PartyId;
 use sqlx::AnyConnection;
 
+use crate::submissions::{AT_ONCE, values};
 use crate::transaction::{Write, to_sql};
 use crate::{BatchState, EpochState, Error, RoomKey};
 
@@ -201,18 +202,17 @@ async fn assign(
     slots: &[(u32, VerifyingKey)],
     at: u64,
 ) -> Result<(), Error> {
-    for (slot, key) in slots {
-        sqlx::query(
-            "INSERT INTO assignments (room, epoch, slot, key, author, announcement) VALUES ($1, $2, $3, $4, $5, $6)",
-        )
-        .bind(room.as_slice())
-        .bind(to_sql(epoch)?)
-        .bind(i64::from(*slot))
-        .bind(key.0.as_slice())
-        .bind(i64::from(author.0))
-        .bind(to_sql(announcement)?)
-        .execute(&mut *connection)
-        .await?;
+    for some in slots.chunks(AT_ONCE) {
+        let insert = format!(
+            "INSERT INTO assignments (room, epoch, slot, key, author, announcement) VALUES {}",
+            values(some.len(), 6, false)
+        );
+        let mut insert = sqlx::query(sqlx::AssertSqlSafe(insert)).persistent(false);
+        for (slot, key) in some {
+            insert = insert.bind(room.as_slice()).bind(to_sql(epoch)?).bind(i64::from(*slot));
+            insert = insert.bind(key.0.as_slice()).bind(i64::from(author.0)).bind(to_sql(announcement)?);
+        }
+        insert.execute(&mut *connection).await?;
     }
     sqlx::query("UPDATE epochs SET begun_at = $1 WHERE room = $2 AND number = $3 AND begun_at IS NULL")
         .bind(to_sql(at)?)

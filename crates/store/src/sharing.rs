@@ -3,8 +3,12 @@
 //! None of it must survive a crash of the database: the engine shows everything again when it starts, and participants
 //! say every few seconds that they are there. On PostgreSQL the tables are not logged.
 
-use ostrakon_crypto::VerifyingKey;
+use std::collections::BTreeMap;
 
+use ostrakon_crypto::VerifyingKey;
+use sqlx::AnyConnection;
+
+use crate::submissions::{AT_ONCE, values};
 use crate::transaction::{array, from_sql, to_sql};
 use crate::{Error, RoomKey, Store};
 
@@ -40,9 +44,6 @@ pub struct Seen {
     /// When it last said so, in milliseconds since 1970.
     pub at: u64,
 }
-
-/// Offers in one statement.
-const AT_ONCE: usize = 64;
 
 impl Store {
     /// Shows something in place of what was shown under its name.
@@ -80,7 +81,7 @@ impl Store {
         for some in offers.chunks(AT_ONCE) {
             let insert = format!(
                 "INSERT INTO offers (room, epoch, slot, key, offer) VALUES {} ON CONFLICT DO NOTHING",
-                crate::submissions::values(some.len(), 5, false)
+                values(some.len(), 5, false)
             );
             let mut insert = sqlx::query(sqlx::AssertSqlSafe(insert)).persistent(false);
             for Offer { slot, key, offer } in some {
@@ -113,23 +114,6 @@ impl Store {
         let delete = sqlx::query("DELETE FROM offers WHERE room = $1 AND epoch < $2");
         delete.bind(room.as_slice()).bind(to_sql(below)?).execute(&mut *transaction).await?;
         transaction.commit().await
-    }
-
-    /// Notes that somebody is there.
-    ///
-    /// # Errors
-    /// The database's.
-    pub async fn note_presence(&self, seen: &Seen) -> Result<(), Error> {
-        let mut transaction = self.begin_intake("note presence").await?;
-        let insert = "INSERT INTO presence (room, key, seen_at) VALUES ($1, $2, $3) \
-                      ON CONFLICT (room, key) DO UPDATE SET seen_at = excluded.seen_at";
-        sqlx::query(insert)
-            .bind(seen.room.as_slice())
-            .bind(seen.key.0.as_slice())
-            .bind(to_sql(seen.at)?)
-            .execute(&mut *transaction)
-            .await?;
-        transaction.commit_repeatable().await
     }
 
     /// Who has been there since `since`, oldest first.
@@ -168,4 +152,25 @@ impl Store {
         let slots: Vec<i64> = query.fetch_all(&self.pools.readers).await?;
         slots.into_iter().map(|slot| from_sql(slot, "submissions.slot")).collect()
     }
+}
+
+/// Notes that these are there.
+pub(crate) async fn note_presence(connection: &mut AnyConnection, seen: &[&Seen]) -> Result<(), Error> {
+    // One row for each: a statement may change no row twice. In one order for all processes, so that none waits for another
+    // that waits for it.
+    let latest: BTreeMap<_, _> = seen.iter().map(|seen| ((seen.room, seen.key), seen.at)).collect();
+    if latest.is_empty() {
+        return Ok(());
+    }
+    let insert = format!(
+        "INSERT INTO presence (room, key, seen_at) VALUES {} \
+         ON CONFLICT (room, key) DO UPDATE SET seen_at = excluded.seen_at",
+        values(latest.len(), 3, false)
+    );
+    let mut insert = sqlx::query(sqlx::AssertSqlSafe(insert)).persistent(false);
+    for ((room, key), at) in &latest {
+        insert = insert.bind(room.as_slice()).bind(key.0.as_slice()).bind(to_sql(*at)?);
+    }
+    insert.execute(connection).await?;
+    Ok(())
 }

@@ -174,6 +174,9 @@ fn slots_go_to_those_without_one_in_order_of_arrival() {
     };
     assert_eq!(slots, [(4, key(50)), (7, key(40))], "the class has no third one left");
     assert_eq!(assign(&world, PartyId(1), &id, &[key(1)]), None);
+    let (gap, _) = with_slots(&[7, 1]);
+    let Some(Body::Assigned { slots, .. }) = assign(&gap, PartyId(1), &id, &present) else { panic!("one is left") };
+    assert_eq!(slots, [(4, key(50))], "below slots that have owners");
     let (full, _) = with_slots(&[1, 4, 7]);
     assert_eq!(assign(&full, PartyId(1), &id, &[key(50)]), None);
 }

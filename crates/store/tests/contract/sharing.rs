@@ -1,6 +1,6 @@
 //! What processes beside each other tell each other.
 
-use ostrakon_store::{Error, Offer, Seen, Store, Taken};
+use ostrakon_store::{Error, Intake, Offer, Seen, Store, Taken};
 use sqlx::Connection;
 
 use crate::{P0, P1, Place, ROOM, assign, collecting, deliver, key, on_both, seal, submission};
@@ -38,12 +38,19 @@ async fn who_is_there_is_known_for_a_while(place: Place) {
     let store = place.open().await;
     let seen = |n: u8, at| Seen { room: ROOM, key: key(n), at };
     for (n, at) in [(1, 100), (2, 200), (1, 300)] {
-        store.note_presence(&seen(n, at)).await.unwrap();
+        assert_eq!(store.take_in(&[Intake::Presence(seen(n, at))]).await.unwrap(), [Taken::Recorded]);
     }
     assert_eq!(store.seen_since(0).await.unwrap(), [seen(2, 200), seen(1, 300)]);
     assert_eq!(store.seen_since(201).await.unwrap(), [seen(1, 300)]);
     store.forget_presence(300).await.unwrap();
     assert_eq!(store.seen_since(0).await.unwrap(), [seen(1, 300)]);
+    // Many at once, some of them twice, among what else is handed in.
+    let mut many: Vec<_> = (0..100).map(|n| Intake::Presence(seen(n, 400))).collect();
+    many.extend([submission(1, 1, b"to no epoch"), Intake::Presence(seen(7, 500)), Intake::Presence(seen(7, 600))]);
+    let taken = store.take_in(&many).await.unwrap();
+    assert!(taken.iter().enumerate().all(|(n, taken)| (*taken == Taken::Recorded) == (n != 100)), "{taken:?}");
+    assert_eq!(store.seen_since(400).await.unwrap().len(), 100);
+    assert_eq!(store.seen_since(401).await.unwrap(), [seen(7, 600)]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -87,11 +94,11 @@ async fn an_intake_process_needs_few_rights() {
     sqlx::raw_sql(sqlx::AssertSqlSafe(grants)).execute(&mut connection).await.unwrap();
     let url = format!("{}&user={user}", place.url);
     let intake = Store::join(&url.parse().unwrap()).await.unwrap();
-    let issue = ostrakon_store::Intake::Issue { room: ROOM, epoch: 0, slot: 1, key: key(1) };
+    let issue = Intake::Issue { room: ROOM, epoch: 0, slot: 1, key: key(1) };
     let taken = intake.take_in(&[issue, submission(1, 1, b"a")]).await.unwrap();
     assert_eq!(taken, [Taken::Recorded, Taken::Recorded]);
     for at in [1, 2] {
-        intake.note_presence(&Seen { room: ROOM, key: key(1), at }).await.unwrap();
+        intake.take_in(&[Intake::Presence(Seen { room: ROOM, key: key(1), at })]).await.unwrap();
     }
     assert!(intake.views(0).await.unwrap().is_empty());
     let mut limited = sqlx::AnyConnection::connect(&url).await.unwrap();
