@@ -93,10 +93,11 @@ impl Upkeep {
         let pair = pair(&config);
         let own = &config.servers[config.id().index()];
         let proxied = config.limits.behind_proxy && own.url.starts_with("https://");
+        let tokens = [Some(&config.admin_token_file), config.rooms.creation_token_file.as_ref()];
         let certificate = pair.iter().flat_map(|(certificate, key)| [certificate, key]);
         Self {
             certificate: certificate.map(|path| Watched::new(path)).collect(),
-            tokens: vec![Watched::new(&config.admin_token_file)],
+            tokens: tokens.into_iter().flatten().map(|path| Watched::new(path)).collect(),
             proxy: proxied.then(|| own.url.clone()),
             service,
             config_path,

@@ -59,7 +59,8 @@ fn client(trusted: Certificate) -> Client {
 }
 
 impl Server {
-    fn start(directory: &Path) -> Self {
+    /// With `rooms` in the place of the local site's policy.
+    fn start(directory: &Path, rooms: &str) -> Self {
         let site = directory.join("site");
         let base = free_base_port();
         assert!(run(&["init", "--local", site.to_str().unwrap(), "--base-port", &base.to_string()]).status.success());
@@ -67,6 +68,7 @@ impl Server {
         let trusted = put_certificate(&home, 2090);
         let section = "[https]\ncertificate_file = \"certificate.pem\"\nkey_file = \"key.pem\"\n\n[stock]";
         edit(&home.join("server.toml"), "[stock]", section);
+        edit(&home.join("server.toml"), "create = \"anyone\"", rooms);
         let log = std::fs::File::create(home.join("log")).unwrap();
         let config = home.join("server.toml");
         let mut command = ostrakon(&["serve", "--config", config.to_str().unwrap()]);
@@ -89,6 +91,12 @@ impl Server {
         request.send().await.ok().map(|answer| answer.status())
     }
 
+    /// What the request for a room gets: 401 with a wrong token, and 503 with one that counts.
+    async fn create_room(&self, token: &str) -> Option<StatusCode> {
+        let request = self.client.post(format!("{}/api/v1/rooms", self.origin)).bearer_auth(token);
+        request.json(&serde_json::json!({ "name": "A room" })).send().await.ok().map(|answer| answer.status())
+    }
+
     async fn readiness(&self) -> Option<Value> {
         self.client.get(format!("{}/readyz", self.origin)).send().await.ok()?.json().await.ok()
     }
@@ -106,7 +114,7 @@ async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) {
 #[tokio::test]
 async fn tokens_certificate_and_log_change_while_the_server_runs() {
     let directory = tempfile::tempdir().unwrap();
-    let mut server = Server::start(directory.path());
+    let mut server = Server::start(directory.path(), "create = \"anyone\"");
     until("the server answers", async || server.readiness().await.is_some()).await;
     let config = server.home.join("server.toml");
     let first = server.token();
@@ -144,6 +152,35 @@ async fn tokens_certificate_and_log_change_while_the_server_runs() {
         assert!(line["target"].as_str().unwrap().starts_with("ostrakon"), "{line}");
         assert!(!line.to_string().contains("127.0.0.9"), "{line}");
     }
+    stop(server).await;
+}
+
+#[tokio::test]
+async fn tokens_for_creating_rooms_change_while_the_server_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = "the-first-creation-token";
+    std::fs::create_dir(directory.path().join("tokens")).unwrap();
+    let file = common::file(&directory.path().join("tokens"), "creation.token", first);
+    let rooms = format!("create = \"token\"\ncreation_token_file = {:?}", file.display().to_string());
+    let server = Server::start(directory.path(), &rooms);
+    let may = async |token: &str| server.create_room(token).await == Some(StatusCode::SERVICE_UNAVAILABLE);
+    let may_not = async |token: &str| server.create_room(token).await == Some(StatusCode::UNAUTHORIZED);
+    until("the token counts", async || may(first).await).await;
+    // Who has tried too many wrong ones is told to wait, whatever it tries next.
+    until("another does not", async || may_not("some-other-creation-token").await).await;
+
+    assert!(run(&["token", "rotate", "--file", file.to_str().unwrap()]).status.success());
+    let text = std::fs::read_to_string(&file).unwrap();
+    let second = text.trim();
+    until("the new token counts", async || may(second).await).await;
+    until("the old one is forgotten", async || may_not(first).await).await;
+    until("the administrator's counts on", async || may(&server.token()).await).await;
+
+    // At once on the signal, and what cannot be used changes nothing.
+    std::fs::write(&file, "short").unwrap();
+    signal("HUP", server.child.id());
+    until("an unusable token is reported", async || server.log().contains("tokens cannot be read again")).await;
+    until("the last one counts on", async || may(second).await).await;
     stop(server).await;
 }
 
