@@ -56,6 +56,17 @@ impl Processes {
         Ok(Self { servers, web: web.map(Path::to_owned) })
     }
 
+    /// Starts further processes beside those that run.
+    ///
+    /// # Errors
+    /// If one cannot be started.
+    pub fn add(&mut self, servers: impl IntoIterator<Item = Server>) -> Result<()> {
+        for server in servers {
+            self.servers.push(Running::start(server, self.web.as_deref())?);
+        }
+        Ok(())
+    }
+
     /// Waits until every server says that it is ready; `report` is told what they wait for.
     ///
     /// # Errors
@@ -84,7 +95,7 @@ impl Processes {
         }
     }
 
-    /// The processes' ids, by party.
+    /// The processes' ids, in the order in which they were started.
     pub fn ids(&self) -> Vec<u32> {
         self.servers.iter().filter_map(|running| running.child.id()).collect()
     }

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use ostrakon_node::config::{Config, Create, ServerConfig};
+use ostrakon_node::config::{Config, Create, ProcessSettings, Role, ServerConfig};
 
 use crate::client::Connection;
 use crate::init::{self, CONFIG};
@@ -46,12 +46,17 @@ impl Ports {
     /// # Errors
     /// If there are none.
     pub fn free() -> Result<Self> {
-        // All are held until all are known, so that they differ.
-        let hold = |_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port is free on 127.0.0.1");
-        let held = (0..6).map(hold).collect::<Result<Vec<_>>>()?;
-        let ports = held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect::<Result<Vec<_>>>()?;
+        let ports = free_ports(6)?;
         Ok(Self { http: [ports[0], ports[1], ports[2]], mesh: [ports[3], ports[4], ports[5]] })
     }
+}
+
+/// Ports that nobody uses at the moment.
+fn free_ports(count: usize) -> Result<Vec<u16>> {
+    // All are held until all are known, so that they differ.
+    let hold = |_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port is free on 127.0.0.1");
+    let held = (0..count).map(hold).collect::<Result<Vec<_>>>()?;
+    held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
 }
 
 /// One of the servers.
@@ -89,6 +94,14 @@ impl Site {
     /// # Errors
     /// If there are some already, or they cannot be written.
     pub fn create(directory: &Path, ports: Ports) -> Result<Self> {
+        Self::create_with(directory, ports, |_, _| {})
+    }
+
+    /// Like [`Site::create`]; `change` is given each configuration and its party before it is written.
+    ///
+    /// # Errors
+    /// As [`Site::create`].
+    pub fn create_with(directory: &Path, ports: Ports, change: impl Fn(usize, &mut Config)) -> Result<Self> {
         let mut cards = Vec::new();
         for (i, name) in NAMES.iter().enumerate() {
             let home = directory.join(name);
@@ -106,6 +119,7 @@ impl Site {
             let mut config = Config::new(party, listen(ports.http[i]), listen(ports.mesh[i]), cards.clone());
             // Who can reach these servers is at this machine.
             config.rooms.create = Create::Anyone;
+            change(i, &mut config);
             init::write_config(&directory.join(name), &config)?;
         }
         Self::open(directory)
@@ -129,6 +143,32 @@ impl Site {
             Server { name: (*name).to_owned(), config: home.join(CONFIG), log: home.join("log"), url }
         };
         NAMES.iter().zip(&self.configs).map(server).collect()
+    }
+
+    /// Makes configurations of so many intake processes for each server, which is an engine on PostgreSQL. Returns them by
+    /// party, with their public ports.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn add_intakes(&self, count: usize) -> Result<Vec<Vec<(Server, u16)>>> {
+        let mut all = Vec::new();
+        for (name, config) in NAMES.iter().zip(&self.configs) {
+            let mut of_one = Vec::new();
+            for (number, port) in (1..).zip(free_ports(count)?) {
+                let home = self.directory.join(name).join(format!("intake-{number}"));
+                secret::directory(&home)?;
+                let mut config = config.clone();
+                let engine = Some(format!("http://{}", config.http));
+                config.process = ProcessSettings { role: Role::Intake, engine };
+                config.http = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+                init::write_config(&home, &config)?;
+                let url = format!("http://{}", config.http);
+                let name = format!("{name}, intake {number}");
+                of_one.push((Server { name, config: home.join(CONFIG), log: home.join("log"), url }, port));
+            }
+            all.push(of_one);
+        }
+        Ok(all)
     }
 
     /// The servers' public ports, by party.

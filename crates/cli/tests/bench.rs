@@ -50,11 +50,14 @@ fn an_epoch_is_measured_with_everybody_taking_part() {
     assert_is_a_measurement(&phases[0]);
 }
 
-#[test]
-fn an_intake_is_measured_and_nothing_is_lost() {
+fn intake(more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ostrakon"));
-    let output = command.args(["bench", "intake", "--clients", "60", "--connections", "8", "--seconds", "1", "--json"]);
-    let output = output.output().unwrap();
+    command.args(["bench", "intake", "--clients", "60", "--connections", "8", "--seconds", "1", "--json"]).args(more);
+    command
+}
+
+fn assert_is_an_intake(mut command: Command) -> Value {
+    let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let measured: Value = serde_json::from_slice(&output.stdout).unwrap();
     let number = |name: &str| measured[name].as_f64().unwrap();
@@ -70,6 +73,35 @@ fn an_intake_is_measured_and_nothing_is_lost() {
         let memory = |name: &str| measured["memory"][name][server].as_u64().unwrap();
         assert!(memory("after_first_epoch") > 0 && memory("peak") >= memory("end"));
     }
+    measured
+}
+
+#[test]
+fn an_intake_is_measured_and_nothing_is_lost() {
+    let measured = assert_is_an_intake(intake(&[]));
+    assert_eq!((measured["database"].as_str(), measured["intakes"].as_u64()), (Some("sqlite"), Some(0)));
+}
+
+#[test]
+fn an_intake_by_several_processes_for_each_server_is_measured() {
+    assert!(std::env::var_os("OSTRAKON_TEST_POSTGRES").is_some(), "run `cargo xtask postgres cargo test …`");
+    let measured = assert_is_an_intake(intake(&["--database", "postgres", "--intakes", "2"]));
+    assert_eq!((measured["database"].as_str(), measured["intakes"].as_u64()), (Some("postgres"), Some(2)));
+}
+
+#[test]
+fn processes_that_cannot_share_a_database_are_refused_with_the_remedy() {
+    let refused = |mut command: Command| {
+        let output = command.output().unwrap();
+        assert!(!output.status.success());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(refused(intake(&["--intakes", "1"])).contains("--database postgres"));
+    let mut nowhere = intake(&["--database", "postgres"]);
+    nowhere.env_remove("OSTRAKON_TEST_POSTGRES");
+    assert!(refused(nowhere).contains("--postgres-url"));
+    let elsewhere = refused(intake(&["--database", "postgres", "--postgres-url", "mysql://me:hunter2@localhost/x"]));
+    assert!(elsewhere.contains("postgres://USER@HOST/DATABASE") && !elsewhere.contains("hunter2"), "{elsewhere}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use super::http::{Connection, Request};
 use super::participant::{Participant, Requests, Room};
+use super::seconds_since_1970;
 
 /// How long after its presence a participant asks for its issues: until then it has been given a slot.
 const UNTIL_SLOT: Duration = Duration::from_millis(300);
@@ -102,7 +103,10 @@ async fn arrive(
         let index = next.fetch_add(1, Ordering::Relaxed);
         let Some((participant, requests)) = epoch.takes_part.get(index) else { return Ok(latencies) };
         let begun = now();
-        let answer = line[participant.home()].call(&requests.presence).await?;
+        let (prepared, time) = (&requests.presence, seconds_since_1970());
+        let stated = (!prepared.is_fresh(time)).then(|| participant.state_presence(&epoch.room, time));
+        let request = &stated.as_ref().unwrap_or(prepared).request;
+        let answer = line[participant.home()].call(request).await?;
         if answer.status != 200 {
             bail!("presence was refused: {} {}", answer.status, String::from_utf8_lossy(answer.body));
         }

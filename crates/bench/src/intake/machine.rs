@@ -34,6 +34,22 @@ pub fn resident(process: u32) -> u64 {
     kibibytes.unwrap_or(0u64) * 1024
 }
 
+/// The processes in which a PostgreSQL on this machine serves sessions with these databases.
+pub fn sessions(databases: &[String]) -> Vec<u32> {
+    if databases.is_empty() {
+        return Vec::new();
+    }
+    let serves = |process: &u32| {
+        // PostgreSQL writes there what each of its processes does: "postgres: USER DATABASE CLIENT ACTIVITY".
+        let title = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        let title = String::from_utf8_lossy(&title);
+        let database = title.strip_prefix("postgres: ").and_then(|rest| rest.split(' ').nth(1));
+        database.is_some_and(|name| databases.iter().any(|database| database == name))
+    };
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(serves).collect()
+}
+
 /// Seconds of processor time that a process has used; 0 where the system does not tell.
 pub fn processor_time(process: u32) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();

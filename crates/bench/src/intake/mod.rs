@@ -56,13 +56,17 @@ pub struct Options {
 /// Three servers that run on this machine.
 #[derive(Clone, Debug)]
 pub struct Servers {
-    /// Their public ports, by party.
+    /// Their public ports, by party; where a server is several processes, the engine's.
     pub ports: [u16; 3],
-    /// Their processes.
-    pub processes: [u32; 3],
+    /// Public ports of each server's intake processes; the same as above for a server of one process.
+    pub intakes: [Vec<u16>; 3],
+    /// The processes of each server.
+    pub processes: [Vec<u32>; 3],
+    /// Names of their PostgreSQL databases; none if they keep their data in SQLite.
+    pub databases: Vec<String>,
     /// The first one's administrator token.
     pub token: String,
-    /// Where their data is.
+    /// Where their data is, or would be.
     pub directory: PathBuf,
 }
 
@@ -94,7 +98,7 @@ async fn measure(options: Options, servers: &Servers, report: impl Fn(&str)) -> 
     let run = Secret::new(secret()?);
     let mut measured = Measured::default();
     let peak = Arc::new(Mutex::new([0; 3]));
-    let watcher = tokio::spawn(watch_memory(servers.processes, peak.clone()));
+    let watcher = tokio::spawn(watch_memory(servers.processes.clone(), peak.clone()));
     let begun = now();
     let mut first = None;
     while measured.epochs.is_empty() || begun.elapsed() < Duration::from_secs(options.seconds.into()) {
@@ -106,19 +110,24 @@ async fn measure(options: Options, servers: &Servers, report: impl Fn(&str)) -> 
         // Servers close connections over which nothing is asked for a while, as there is not while requests are prepared.
         let lines = open_lines(servers, options.connections).await?;
         measured.note(epoch, lines, servers).await?;
-        first.get_or_insert(servers.processes.map(machine::resident));
+        first.get_or_insert(resident(&servers.processes));
     }
     report("comparing the boards with what was accepted");
     let published = board::check(&room, servers.ports, &measured.epochs, options.clients, &run).await?;
     watcher.abort();
-    let (after_first_epoch, end) = (first.unwrap_or_default(), servers.processes.map(machine::resident));
+    let (after_first_epoch, end) = (first.unwrap_or_default(), resident(&servers.processes));
     let mut peak = *peak.lock().expect("no panic while held");
     // A short run may end between two looks.
     for (server, most) in peak.iter_mut().enumerate() {
         *most = (*most).max(after_first_epoch[server]).max(end[server]);
     }
     let memory = Memory { after_first_epoch, peak, end };
-    Ok(measured.report(options, most, memory, published))
+    Ok(measured.report(options, servers, most, memory, published))
+}
+
+/// Bytes that each server's processes have resident.
+fn resident(processes: &[Vec<u32>; 3]) -> [u64; 3] {
+    processes.each_ref().map(|of_one| of_one.iter().map(|process| machine::resident(*process)).sum())
 }
 
 /// What was measured so far.
@@ -129,6 +138,7 @@ struct Measured {
     /// Seconds in which participants were served.
     seconds: f64,
     servers_cpu: f64,
+    database_cpu: f64,
     generator_cpu: f64,
 }
 
@@ -136,9 +146,10 @@ impl Measured {
     /// Measures one epoch.
     async fn note(&mut self, epoch: Epoch, lines: Vec<Lines>, servers: &Servers) -> Result<()> {
         let number = epoch.number;
+        let time = |processes: &[u32]| -> f64 { processes.iter().map(|one| machine::processor_time(*one)).sum() };
         let used = || {
-            let servers: f64 = servers.processes.iter().map(|process| machine::processor_time(*process)).sum();
-            (servers, machine::processor_time(std::process::id()))
+            let whole: f64 = servers.processes.iter().map(|processes| time(processes)).sum();
+            (whole, time(&machine::sessions(&servers.databases)), time(&[std::process::id()]))
         };
         let before = used();
         let begun = now();
@@ -146,19 +157,22 @@ impl Measured {
         self.seconds += begun.elapsed().as_secs_f64();
         let after = used();
         self.servers_cpu += after.0 - before.0;
-        self.generator_cpu += after.1 - before.1;
+        self.database_cpu += after.1 - before.1;
+        self.generator_cpu += after.2 - before.2;
         self.latencies.join(latencies);
         self.epochs.push(number);
         Ok(())
     }
 
-    fn report(self, options: Options, most: Most, memory: Memory, published: usize) -> Report {
+    fn report(self, options: Options, servers: &Servers, most: Most, memory: Memory, published: usize) -> Report {
         let accepted = self.latencies.presence.len();
         let per_second = |count: usize| count as f64 / self.seconds;
         let requests = accepted + self.latencies.issue.len() + self.latencies.submission.len();
         Report {
             clients: options.clients,
             connections: options.connections,
+            database: if servers.databases.is_empty() { "sqlite" } else { "postgres" },
+            intakes: servers.intakes[0].iter().filter(|port| **port != servers.ports[0]).count(),
             epochs: self.epochs.len(),
             seconds: self.seconds,
             clients_per_second: per_second(accepted),
@@ -171,6 +185,7 @@ impl Measured {
             issue: Percentiles::of(self.latencies.issue),
             submission: Percentiles::of(self.latencies.submission),
             servers_cpu_us_per_client: self.servers_cpu * 1e6 / accepted as f64,
+            database_cpu_us_per_client: self.database_cpu * 1e6 / accepted as f64,
             generator_cpu_us_per_client: self.generator_cpu * 1e6 / accepted as f64,
             memory,
             limit_clients_per_second: most.participants(),
@@ -194,14 +209,17 @@ async fn create_room(servers: &Servers, options: Options) -> Result<Room> {
     Ok(Room { servers: participant::servers(&info)?, descriptor: room.descriptor, id })
 }
 
-/// Connections to all servers, so many to each.
+/// Connections to all servers, so many to each, in turn to each of its intake processes. Who says that participants are there
+/// ([`load::take_part`]) has every second one, so that both halves reach every process.
 async fn open_lines(servers: &Servers, count: u32) -> Result<Vec<Lines>> {
-    let mut lines = Vec::new();
-    for _ in 0..count {
-        let [a, b, c] = servers.ports;
-        lines.push([Connection::open(a).await?, Connection::open(b).await?, Connection::open(c).await?]);
+    let (mut speaking, mut arriving) = (Vec::new(), Vec::new());
+    for number in 0..count as usize {
+        let [a, b, c] = servers.intakes.each_ref().map(|ports| ports[number / 2 % ports.len()]);
+        let lines = [Connection::open(a).await?, Connection::open(b).await?, Connection::open(c).await?];
+        if number % 2 == 0 { speaking.push(lines) } else { arriving.push(lines) }
     }
-    Ok(lines)
+    speaking.append(&mut arriving);
+    Ok(speaking)
 }
 
 /// The epoch that collects and has nobody's submission yet, as soon as there is one.
@@ -220,10 +238,11 @@ async fn next_epoch(servers: &Servers, room: &Room) -> Result<u64> {
 }
 
 /// Notes the most memory of each server.
-async fn watch_memory(processes: [u32; 3], peak: Arc<Mutex<[u64; 3]>>) {
+async fn watch_memory(processes: [Vec<u32>; 3], peak: Arc<Mutex<[u64; 3]>>) {
     loop {
-        for (process, most) in processes.into_iter().zip(peak.lock().expect("no panic while held").iter_mut()) {
-            *most = machine::resident(process).max(*most);
+        let now = resident(&processes);
+        for (now, most) in now.into_iter().zip(peak.lock().expect("no panic while held").iter_mut()) {
+            *most = now.max(*most);
         }
         tokio::time::sleep(LOOK).await;
     }

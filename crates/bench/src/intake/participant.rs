@@ -1,7 +1,7 @@
 //! What a participant computes, and how its requests read.
 
 use anyhow::{Context, Result};
-use ostrakon_broadcast::client::presence_digest;
+use ostrakon_broadcast::client::{PRESENCE_SECONDS, presence_digest};
 use ostrakon_broadcast::engine::ClientEngine;
 use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
 use ostrakon_broadcast::ruffle::client::RuffleClient;
@@ -39,10 +39,24 @@ pub struct Participant {
     pub number: u32,
 }
 
+/// That a participant is there, at its home, at a time.
+pub struct Statement {
+    said: Presence,
+    /// As it is sent.
+    pub request: Request,
+}
+
+impl Statement {
+    /// Whether servers take it at `now`, in seconds since 1970, and for a while longer.
+    pub fn is_fresh(&self, now: u64) -> bool {
+        now.abs_diff(self.said.time) <= PRESENCE_SECONDS / 2
+    }
+}
+
 /// What it asks for before it knows anything of an epoch but the number.
 pub struct Requests {
-    /// That it is there, at its home.
-    pub presence: Request,
+    /// That it is there. To be stated again if the epoch takes longer than a statement is good for.
+    pub presence: Statement,
     /// The servers' issues.
     pub issues: [Request; 3],
 }
@@ -64,13 +78,19 @@ impl Participant {
         format!("{} of {epoch}", self.number).into_bytes()
     }
 
+    /// States that it is there, at `time` in seconds since 1970.
+    pub fn state_presence(&self, room: &Room, time: u64) -> Statement {
+        let digest = presence_digest(&room.id, time, PartyId(self.home() as u8));
+        let said = Presence { key: self.key.verifying_key(), time, signature: self.key.sign(&digest) };
+        let body = serde_json::to_string(&said).expect("plain data");
+        let request = Request::post(&format!("/api/v1/rooms/{}/presence", room.id.to_hex()), "", &body);
+        Statement { said, request }
+    }
+
     /// Its requests of an epoch, at `time` in seconds since 1970.
     pub fn requests(&self, room: &Room, epoch: u64, time: u64) -> Requests {
         let id = room.id.to_hex();
         let key = self.key.verifying_key();
-        let digest = presence_digest(&room.id, time, PartyId(self.home() as u8));
-        let presence = Presence { key, time, signature: self.key.sign(&digest) };
-        let body = serde_json::to_string(&presence).expect("plain data");
         let issue = |party: u8| {
             let name = IssueName { room: room.id, number: epoch, party: PartyId(party) };
             let exchange = Exchange::new(&self.key, &name).public();
@@ -80,10 +100,7 @@ impl Participant {
             let query = ["key", "exchange", "signature"].map(|name| format!("{name}={}", field(name))).join("&");
             Request::get(&format!("/api/v1/rooms/{id}/epochs/{epoch}/issue?{query}"))
         };
-        Requests {
-            presence: Request::post(&format!("/api/v1/rooms/{id}/presence"), "", &body),
-            issues: [0, 1, 2].map(issue),
-        }
+        Requests { presence: self.state_presence(room, time), issues: [0, 1, 2].map(issue) }
     }
 
     /// Opens what a server gave.
@@ -110,5 +127,26 @@ impl Participant {
         let request = SubmissionRequest { key: self.key.verifying_key(), slot: agreed.slot, body };
         let path = format!("/api/v1/rooms/{}/epochs/{epoch}/submission", room.id.to_hex());
         Ok(Request::post(&path, "", &serde_json::to_string(&request).expect("plain data")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_grows_old_and_the_next_one_holds_at_its_own_time() {
+        let descriptor = RoomDescriptor::new("r");
+        let servers = Servers { session: SessionId(Digest([0; 32])), keys: Vec::new() };
+        let room = Room { servers, id: descriptor.id(), descriptor };
+        let participant = Participant::new(&Secret::new([7; 32]), 4);
+        let first = participant.state_presence(&room, 1000);
+        assert!(first.is_fresh(1000) && first.is_fresh(1060));
+        // Servers refuse it after two minutes; an epoch may last longer.
+        assert!(!first.is_fresh(1061) && !first.is_fresh(1121));
+        let later = participant.state_presence(&room, 1121);
+        assert!(later.is_fresh(1121));
+        let digest = presence_digest(&room.id, 1121, PartyId(1));
+        assert!(later.said.key.verifies(&digest, &later.said.signature));
     }
 }

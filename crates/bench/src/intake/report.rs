@@ -13,6 +13,10 @@ pub struct Report {
     pub clients: u32,
     /// Connections to each server.
     pub connections: u32,
+    /// In which database the servers keep their data.
+    pub database: &'static str,
+    /// Intake processes of each server, beside its engine; 0 for servers of one process.
+    pub intakes: usize,
     /// Epochs in which all of them took part.
     pub epochs: usize,
     /// Seconds in which they were served: from the first request of an epoch until the last submission is accepted.
@@ -37,6 +41,8 @@ pub struct Report {
     pub submission: Percentiles,
     /// Processor time of all three servers for one participant in microseconds, mixing of earlier epochs included.
     pub servers_cpu_us_per_client: f64,
+    /// Processor time of PostgreSQL's sessions with the servers for one participant, in microseconds.
+    pub database_cpu_us_per_client: f64,
     /// Processor time of the load generator for one participant, in microseconds.
     pub generator_cpu_us_per_client: f64,
     /// Memory of the servers.
@@ -93,6 +99,11 @@ pub fn table(report: &Report) -> String {
         |of: &Percentiles| format!("p50 {:.1} ms, p99 {:.1} ms, longest {:.0} ms", of.p50_ms, of.p99_ms, of.max_ms);
     let mebibytes = |of: &[u64; 3]| of.map(|bytes| (bytes >> 20).to_string()).join(", ") + " MiB";
     line("participants", format!("{} over {} connections to each server", report.clients, report.connections));
+    let processes = match report.intakes {
+        0 => "one process each".to_owned(),
+        intakes => format!("an engine and {intakes} intake processes each"),
+    };
+    line("servers", format!("{}, {processes}", report.database));
     line("epochs", format!("{} in {:.1} s", report.epochs, report.seconds));
     line("participants a second", format!("{:.0}", report.clients_per_second));
     line("requests a second", format!("{:.0} ({} repeated)", report.requests_per_second, report.requests_repeated));
@@ -101,7 +112,14 @@ pub fn table(report: &Report) -> String {
     line("issue", latency(&report.issue));
     line("submission", latency(&report.submission));
     let (servers, generator) = (report.servers_cpu_us_per_client, report.generator_cpu_us_per_client);
-    line("processor time for one participant", format!("servers {servers:.0} µs, load generator {generator:.0} µs"));
+    let database = match report.database_cpu_us_per_client {
+        0.0 => String::new(),
+        database => format!("PostgreSQL {database:.0} µs, "),
+    };
+    line(
+        "processor time for one participant",
+        format!("servers {servers:.0} µs, {database}load generator {generator:.0} µs"),
+    );
     line("memory after the first epoch", mebibytes(&report.memory.after_first_epoch));
     line("memory at most", mebibytes(&report.memory.peak));
     line("memory at the end", mebibytes(&report.memory.end));

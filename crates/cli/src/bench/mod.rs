@@ -1,16 +1,13 @@
 //! `ostrakon bench`.
 
-use std::path::PathBuf;
+mod intake;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use ostrakon_bench::control::Program;
 use ostrakon_bench::measurement::table;
-use ostrakon_bench::{epoch, intake, party, shuffle};
+use ostrakon_bench::{epoch, party, shuffle};
 
-use crate::client::http_client;
 use crate::output;
-use crate::processes::Processes;
-use crate::site::{Ports, Site};
 
 /// The benchmarks. Each starts three processes on this machine.
 #[derive(clap::Subcommand)]
@@ -20,7 +17,7 @@ pub enum Command {
     /// Measures a room's epoch from its sealing to the signed board, with everybody taking part.
     Epoch(EpochOptions),
     /// Measures how many participants three whole servers take in: over HTTP, with disk and engine.
-    Intake(IntakeOptions),
+    Intake(intake::Options),
     /// One of the three processes; takes commands from its standard input.
     #[command(hide = true)]
     Party,
@@ -60,26 +57,6 @@ pub struct EpochOptions {
     json: bool,
 }
 
-/// Options of `bench intake`.
-#[derive(clap::Args)]
-pub struct IntakeOptions {
-    /// Participants, each with a key of its own; a multiple of 3.
-    #[arg(long, default_value_t = 6000)]
-    clients: u32,
-    /// Connections to each server.
-    #[arg(long, default_value_t = 128)]
-    connections: u32,
-    /// How long to measure; the epoch under way is finished.
-    #[arg(long, default_value_t = 30)]
-    seconds: u32,
-    /// Where the servers keep their data meanwhile: the disk that is measured.
-    #[arg(long, value_name = "DIR")]
-    data_dir: Option<PathBuf>,
-    /// Prints the measurement as a JSON object.
-    #[arg(long)]
-    json: bool,
-}
-
 /// Runs a benchmark.
 ///
 /// # Errors
@@ -96,7 +73,7 @@ pub fn run(command: &Command) -> Result<()> {
             let EpochOptions { clients, payload, runs, json } = *options;
             (epoch::run(epoch::Options { clients, payload, runs }, &program()?, report)?, json)
         }
-        Command::Intake(options) => return measure_intake(options),
+        Command::Intake(options) => return intake::run(options),
         Command::Party => return party::run(),
     };
     bar.finish_and_clear();
@@ -106,33 +83,4 @@ pub fn run(command: &Command) -> Result<()> {
 /// This program as a party.
 fn program() -> Result<Program> {
     Ok(Program { path: std::env::current_exe()?, arguments: vec!["bench".into(), "party".into()] })
-}
-
-/// Starts three servers, measures, and stops them.
-fn measure_intake(options: &IntakeOptions) -> Result<()> {
-    let bar = output::spinner("starting three servers");
-    let directory = match &options.data_dir {
-        Some(parent) => tempfile::tempdir_in(parent),
-        None => tempfile::tempdir(),
-    };
-    let directory = directory.context("--data-dir: no directory can be made there")?;
-    let site = Site::create(directory.path(), Ports::free()?)?;
-    let runtime = tokio::runtime::Runtime::new()?;
-    let mut processes = runtime.block_on(async { Processes::start(&site, None) })?;
-    let measured = runtime.block_on(processes.ready(&http_client()?, |text| bar.set_message(text))).and_then(|()| {
-        let three = "there are three servers";
-        let servers = intake::Servers {
-            ports: site.ports().try_into().expect(three),
-            processes: processes.ids().try_into().ok().context("a server has ended")?,
-            token: site.token()?,
-            directory: directory.path().to_owned(),
-        };
-        let IntakeOptions { clients, connections, seconds, .. } = *options;
-        let options = intake::Options { clients, connections, seconds };
-        intake::run(options, &servers, |text| bar.set_message(text.to_owned()))
-    });
-    runtime.block_on(processes.stop());
-    bar.finish_and_clear();
-    let measured = measured?;
-    if options.json { output::json(&measured) } else { output::line(intake::table(&measured).trim_end()) }
 }
