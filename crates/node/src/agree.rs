@@ -24,6 +24,7 @@ use crate::announcement::{Announcement, Body, LONGEST};
 use crate::config::SERVERS;
 use crate::core::Core;
 use crate::evidence::Evidence;
+use crate::freshness;
 use crate::rooms::Invalid;
 
 /// Announcements of one author to which an echo may be missing.
@@ -105,12 +106,16 @@ pub(crate) enum AnnounceError {
     /// The server is being stopped.
     #[error("the server is being stopped")]
     Stopping,
+    /// The data are older than what this server has said.
+    #[error("{0}")]
+    Silent(String),
 }
 
 impl Core {
     /// Announces something: when this returns it is recorded here and on its way. The receiver resolves when both others
-    /// have received it. Waits while too many are on their way.
+    /// have received it. Waits while too many are on their way, and until it is known that this server may speak.
     pub(crate) async fn announce(self: &Arc<Self>, body: Body) -> Result<oneshot::Receiver<()>, AnnounceError> {
+        freshness::allowed(&self.standing).await.map_err(AnnounceError::Silent)?;
         let permit = Arc::clone(&self.logs.window).acquire_owned().await.map_err(|_| AnnounceError::Stopping)?;
         let core = Arc::clone(self);
         // On a task of its own: if the caller goes away half-way, disk and memory must not differ.
@@ -138,8 +143,10 @@ impl Core {
         let bytes = announcement.encode();
         self.store.announce(self.me(), number, &bytes, Some(&change)).await?;
         let effects = self.apply(&change, now);
+        self.introduction.kept(self.me(), number);
         let signed = self.party.send_all(ControlStep::Announce.of(instance(self.me(), number)), bytes);
         self.logs.delivered.send_modify(|delivered| delivered[self.me().index()] += 1);
+        self.introduction.delivered(self.me(), number);
         drop(turn);
         self.dispatch(effects);
         let core = Arc::clone(&self);
@@ -252,6 +259,7 @@ async fn follow_one(core: &Arc<Core>, author: PartyId, number: u64) -> Result<()
         return Err(End::Contradiction("it announced something to one server only", evidence));
     }
     keep(core, author, number, &received).await?;
+    core.introduction.kept(author, number);
     core.party.send_all(ControlStep::Echo.of(at), wire::encode(&received.signed));
     compare(core, author, at, &received).await?;
     deliver(core, author, number, &received).await
@@ -330,6 +338,7 @@ async fn deliver(core: &Arc<Core>, author: PartyId, number: u64, received: &Rece
     core.store.deliver(author, number, change.as_ref()).await?;
     let effects = change.map(|change| core.apply(&change, now)).unwrap_or_default();
     core.logs.delivered.send_modify(|delivered| delivered[author.index()] = number + 1);
+    core.introduction.delivered(author, number);
     drop(turn);
     core.dispatch(effects);
     Ok(())

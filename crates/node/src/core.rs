@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::agree::Logs;
 use crate::config::Config;
 use crate::disk::Disk;
+use crate::freshness::{Introduction, Standing};
 use crate::history::History;
 use crate::hosting::Desk;
 use crate::intake::Pending;
@@ -33,6 +34,9 @@ pub(crate) struct Core {
     pub store: Disk,
     pub engine: Arc<dyn Engine>,
     pub logs: Logs,
+    pub introduction: Arc<Introduction>,
+    /// Whether this server may say anything to the others.
+    pub standing: watch::Sender<Standing>,
     pub presence: Mutex<Presence>,
     pub materials: Materials,
     pub desk: Desk,

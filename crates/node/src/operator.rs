@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
 use crate::core::Core;
+use crate::freshness::Progress;
 use crate::history::{PastEpoch, SAMPLE_SECONDS, StockSample};
 use crate::intake;
 use crate::interface::RoomState;
@@ -38,16 +39,22 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct About {
     version: String,
-    certificate_expires: Option<u64>,
+    pub certificate_expires: Option<u64>,
+    /// How far it is with the logs of announcements, once it knows.
+    pub progress: Option<Progress>,
 }
 
 impl About {
-    pub fn of_this(certificate_expires: Option<u64>) -> Vec<u8> {
-        wire::encode(&Self { version: VERSION.into(), certificate_expires })
+    pub fn of_this() -> Self {
+        Self { version: VERSION.into(), ..Self::default() }
+    }
+
+    pub fn encode(&self) -> Vec<u8> {
+        wire::encode(self)
     }
 
     /// What a peer said; nothing if it makes no sense.
-    fn read(bytes: &[u8]) -> Option<Self> {
+    pub fn read(bytes: &[u8]) -> Option<Self> {
         let about: Self = wire::decode(bytes).ok()?;
         let plain = about.version.bytes().all(|byte| byte.is_ascii_graphic());
         (plain && about.version.len() <= LONGEST_VERSION).then_some(about)
@@ -290,7 +297,7 @@ fn peers(config: &Config, mesh: &dyn Links) -> Vec<PeerView> {
     let view = |(id, state): (PartyId, PeerState)| {
         let server = config.servers.get(id.index())?;
         let Acquaintance { about, clock_ahead, trouble } = known.remove(&id).unwrap_or_default();
-        let About { version, certificate_expires } = About::read(&about).unwrap_or_default();
+        let About { version, certificate_expires, .. } = About::read(&about).unwrap_or_default();
         Some(PeerView {
             party: id.0,
             name: server.name.clone(),

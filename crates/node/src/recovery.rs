@@ -16,18 +16,22 @@ use crate::config::SERVERS;
 use crate::core::Core;
 use crate::disk::Disk;
 use crate::epochs::Conclusion;
+use crate::freshness::Progress;
 use crate::interface::MixingPhase;
 use crate::rooms::{BATCHES_KEPT, BatchInfo, Collecting, Computing, Held, Owner, Room, World};
 use crate::runner::{self, KEPT_VERDICTS};
 use crate::{hosting, stock};
 
-/// How many announcements of each server were delivered.
-pub(crate) async fn delivered(store: &Disk, roster: &Roster) -> Result<[u64; SERVERS], Error> {
-    let mut counts = [0; SERVERS];
-    for (author, count) in roster.parties().zip(&mut counts) {
-        *count = store.delivered(author).await?;
+/// How far this server is with the logs of announcements.
+pub(crate) async fn progress(store: &Disk, roster: &Roster) -> Result<Progress, Error> {
+    let mut progress = Progress::default();
+    for author in roster.parties() {
+        let delivered = store.delivered(author).await?;
+        let newer = store.announcements(author, delivered).await?;
+        progress.delivered[author.index()] = delivered;
+        progress.kept[author.index()] = newer.last().map_or(delivered, |row| row.number + 1);
     }
-    Ok(counts)
+    Ok(progress)
 }
 
 /// The state as the tables have it.
@@ -90,6 +94,17 @@ async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Resul
     Ok(())
 }
 
+/// Takes the batches of epochs that collect into use. It says nothing to anybody.
+pub(crate) async fn load(core: &Arc<Core>) -> Result<(), Error> {
+    for row in core.store.epochs(KEPT_VERDICTS as u32).await? {
+        if row.state == EpochState::Collecting {
+            let epoch = EpochId { room: RoomId(row.room), number: row.number };
+            core.dispatch(vec![crate::rooms::Effect::Load(epoch)]);
+        }
+    }
+    Ok(())
+}
+
 /// Repeats what was said, and takes up what was not finished.
 pub(crate) async fn take_up(core: &Arc<Core>) -> Result<(), Error> {
     core.repeat_announcements().await?;
@@ -98,7 +113,6 @@ pub(crate) async fn take_up(core: &Arc<Core>) -> Result<(), Error> {
         let conclusion = row.conclusion.as_deref().map(wire::decode::<Conclusion>);
         let conclusion = conclusion.transpose().map_err(|_| Error::Corrupt("epochs.conclusion"))?;
         match (row.state, conclusion) {
-            (EpochState::Collecting, _) => core.dispatch(vec![crate::rooms::Effect::Load(epoch)]),
             (EpochState::Sealed, None) => core.dispatch(vec![crate::rooms::Effect::Compute(epoch)]),
             (EpochState::Sealed | EpochState::Settled, Some(conclusion)) => {
                 let settled = row.state == EpochState::Settled;
@@ -107,7 +121,7 @@ pub(crate) async fn take_up(core: &Arc<Core>) -> Result<(), Error> {
             (EpochState::Finished, Some(conclusion)) => {
                 runner::speak(core, epoch, &conclusion);
             }
-            (EpochState::Settled | EpochState::Finished, None) => {}
+            (EpochState::Collecting, _) | (EpochState::Settled | EpochState::Finished, None) => {}
         }
     }
     for row in core.store.batches(BATCHES_KEPT as u32).await? {

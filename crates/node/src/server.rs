@@ -20,11 +20,12 @@ use crate::config::{Config, ConfigError, Create};
 use crate::core::{Core, Counters};
 use crate::creation::Creator;
 use crate::disk::Disk;
+use crate::freshness::{Introduction, Standing};
 use crate::interface::{Readiness, ServiceError};
 use crate::platform::{Links, Platform};
 use crate::process::Role;
 use crate::provider::EngineProvider;
-use crate::{audit, conductor, erasure, intake, metrics, operator, recovery, setup, sharing, stock};
+use crate::{audit, conductor, erasure, freshness, intake, metrics, operator, recovery, setup, sharing, stock};
 
 /// Why a server cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +62,7 @@ pub(crate) struct Server {
     tokens: RwLock<Tokens>,
     /// When the certificate of the public interface expires, in seconds since 1970; 0 if that is not known.
     certificate_expires: AtomicU64,
+    introduction: Arc<Introduction>,
     platform: Arc<dyn Platform>,
     mesh: Arc<dyn Links>,
     store: Disk,
@@ -109,10 +111,12 @@ pub(crate) async fn start(
     let roster = Arc::new(Roster { session: provider.setup_session(&keys), keys });
     let mesh = platform.connect(&config, Arc::clone(&roster), &seed).await?;
     let signing = Arc::new(SigningKey::from_seed(&seed));
+    let introduction = Arc::new(Introduction::new(Arc::clone(&mesh), Arc::clone(&platform)));
     let server = Arc::new(Server {
         config: Arc::new(config),
         tokens,
         certificate_expires: AtomicU64::new(0),
+        introduction,
         platform: Arc::clone(&platform),
         mesh,
         store,
@@ -121,7 +125,6 @@ pub(crate) async fn start(
         stop: watch::Sender::new(false),
         since: platform.now_ms() / 1000,
     });
-    server.introduce();
     server.note("server", "start", &format!("release {}", operator::VERSION)).await;
     let starting = Arc::clone(&server);
     let mut stopping = server.stop.subscribe();
@@ -157,7 +160,8 @@ impl Server {
         let engine = provider.engine(party.clone(), &result.secret)?;
         let describe = |error: ostrakon_store::Error| error.to_string();
         let world = recovery::world(&self.store, &servers).await.map_err(describe)?;
-        let delivered = recovery::delivered(&self.store, &party.roster).await.map_err(describe)?;
+        let progress = recovery::progress(&self.store, &party.roster).await.map_err(describe)?;
+        self.introduction.change(|about| about.progress = Some(progress));
         let (intake, arriving) = mpsc::channel(intake::WAITING);
         let (to_prepare, planned) = mpsc::unbounded_channel();
         let core = Arc::new(Core {
@@ -167,7 +171,9 @@ impl Server {
             mesh: Arc::clone(&self.mesh),
             store: self.store.clone(),
             engine,
-            logs: Logs::new(delivered),
+            logs: Logs::new(progress.delivered),
+            introduction: Arc::clone(&self.introduction),
+            standing: watch::Sender::new(Standing::Unknown),
             presence: Mutex::default(),
             materials: Default::default(),
             desk: Default::default(),
@@ -185,20 +191,25 @@ impl Server {
         let noting = Arc::clone(&core);
         let note = move |intakes: &[_], taken: &[_]| intake::note(&noting, intakes, taken);
         core.spawn(intake::run(self.store.clone(), arriving, note));
+        recovery::load(&core).await.map_err(describe)?;
+        core.spawn(operator::sample(Arc::clone(&core)));
+        core.spawn(erasure::run(Arc::clone(&core)));
+        if self.config.process.role == Role::Engine {
+            core.spawn(sharing::run(Arc::clone(&core)));
+        }
+        // This is the only place where it is set.
+        drop(self.core.set(Arc::clone(&core)));
+        // Who was not there before has said nothing yet.
+        let standing = if repeat { freshness::decide(&core).await } else { Standing::Fresh };
+        core.standing.send_replace(standing);
+        freshness::allowed(&core.standing).await?;
         core.spawn(stock::run(Arc::clone(&core), planned));
         recovery::take_up(&core).await.map_err(describe)?;
         for author in core.party.peers() {
             core.spawn(follow(Arc::clone(&core), author));
         }
         core.spawn(conductor::run(Arc::clone(&core)));
-        core.spawn(operator::sample(Arc::clone(&core)));
-        core.spawn(erasure::run(Arc::clone(&core)));
-        if self.config.process.role == Role::Engine {
-            core.spawn(sharing::run(Arc::clone(&core)));
-        }
         tracing::info!(party = %id, "the server is at work");
-        // This is the only place where it is set.
-        drop(self.core.set(core));
         Ok(())
     }
 
@@ -216,6 +227,9 @@ impl Server {
             return format!("the server could not begin its work: {reason}");
         }
         let missing = self.missing();
+        if missing.is_empty() && self.core.get().is_some() {
+            return "asking the other servers whether the data are the newest; try again in a moment".into();
+        }
         if missing.is_empty() {
             return "the servers are setting up their session; try again in a moment".into();
         }
@@ -234,13 +248,6 @@ impl Server {
         let known = self.mesh.acquaintances();
         let troubles: Vec<_> = known.into_values().filter_map(|peer| peer.trouble).collect();
         if troubles.is_empty() { String::new() } else { format!(" ({})", troubles.join("; ")) }
-    }
-
-    /// Tells the peers about this server.
-    fn introduce(&self) {
-        let platform = Arc::clone(&self.platform);
-        let about = operator::About::of_this(self.certificate_expires()).into();
-        self.mesh.introduce(about, Arc::new(move || platform.now_ms()));
     }
 
     /// The process as its operator sees it.
@@ -286,7 +293,7 @@ impl Server {
 
     pub fn set_certificate_expires(&self, time: u64) {
         self.certificate_expires.store(time, Ordering::Relaxed);
-        self.introduce();
+        self.introduction.change(|about| about.certificate_expires = self.certificate_expires());
     }
 
     pub fn certificate_expires(&self) -> Option<u64> {
@@ -299,13 +306,13 @@ impl Server {
 
     pub fn readiness(&self) -> Readiness {
         let missing = self.missing();
+        let speaks = self.core.get().is_some_and(|core| *core.standing.borrow() == Standing::Fresh);
         // That it was started is of no use to anybody once it cannot write any more.
-        let end = self.store.end_of_writing();
-        let detail = match (end, self.core.get()) {
+        let detail = match (self.store.end_of_writing(), speaks) {
             (Some(end), _) => end.to_string(),
-            (None, None) => self.waits_for(),
-            (None, Some(_)) if missing.is_empty() => String::new(),
-            (None, Some(_)) => format!("{} cannot be reached{}", missing.join(", "), self.troubles()),
+            (None, false) => self.waits_for(),
+            (None, true) if missing.is_empty() => String::new(),
+            (None, true) => format!("{} cannot be reached{}", missing.join(", "), self.troubles()),
         };
         Readiness { ready: detail.is_empty(), missing, detail, certificate_expires: self.certificate_expires() }
     }

@@ -66,11 +66,12 @@ fn a_calm_server_warns_of_nothing_and_each_trouble_of_itself() {
 
 #[test]
 fn what_a_peer_says_of_itself_is_plain_and_short_or_nothing() {
-    let own = About::of_this(Some(9));
-    assert_eq!(About::read(&own), Some(About { version: VERSION.into(), certificate_expires: Some(9) }));
-    assert!(own.len() < ostrakon_net::probe::MAX_ABOUT);
+    let most = Progress { kept: [u64::MAX; 3], delivered: [u64::MAX; 3] };
+    let own = About { certificate_expires: Some(u64::MAX), progress: Some(most), ..About::of_this() };
+    assert_eq!(About::read(&own.encode()), Some(own.clone()));
+    assert!(own.encode().len() + LONGEST_VERSION - VERSION.len() <= ostrakon_net::probe::MAX_ABOUT);
     for version in ["<b>", "1.0\u{202e}", "1 0", &"9".repeat(33)] {
-        let about = About { version: version.into(), certificate_expires: None };
+        let about = About { version: version.into(), ..About::default() };
         assert_eq!(About::read(&wire::encode(&about)).is_some(), version == "<b>", "{version:?}");
     }
     assert_eq!(About::read(b"\xff\xff\xff"), None);

@@ -8,6 +8,7 @@ mod erasure;
 mod hosting;
 mod malice;
 mod operator;
+mod restore;
 mod roles;
 mod ruffle;
 mod scene;

@@ -12,7 +12,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use ostrakon_net::{PeerState, Reach};
+use ostrakon_net::probe::Clock;
+use ostrakon_net::{Acquaintance, PeerState, Reach};
 use ostrakon_node::platform::Links;
 use ostrakon_party::{Channel, Instance, Message, PartyId, Tag};
 
@@ -35,6 +36,7 @@ struct Slot {
 #[derive(Default)]
 struct End {
     owner: Owner,
+    about: Bytes,
     posted: BTreeMap<(PartyId, Tag), Message>,
     slots: BTreeMap<(PartyId, Tag), Slot>,
     retired: BTreeSet<Instance>,
@@ -307,6 +309,19 @@ impl Links for Wire {
             (peer, PeerState { reach, last_seen: None, bytes_sent: 0, bytes_received: 0, links: 0 })
         };
         peers.map(describe).collect()
+    }
+
+    /// What the others say is known at once, since it is repeated for as long as there is a link.
+    fn acquaintances(&self) -> BTreeMap<PartyId, Acquaintance> {
+        let state = self.network.state();
+        let reached = |peer: &PartyId| state.reach(&self.network.executor, self.party, *peer) != Reach::No;
+        let peers = (0..3).map(PartyId).filter(|peer| *peer != self.party).filter(reached);
+        let about = |peer: PartyId| Some((peer, state.ends[peer.index()].as_ref()?.about.clone()));
+        peers.filter_map(about).map(|(peer, about)| (peer, Acquaintance { about, ..Acquaintance::default() })).collect()
+    }
+
+    fn introduce(&self, about: Bytes, _clock: Clock) {
+        self.with(|end| end.about = about);
     }
 
     fn set_blocked(&self, peer: PartyId, blocked: bool) {

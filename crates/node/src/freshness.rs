@@ -1,0 +1,160 @@
+//! Whether a server's data are as new as what it has said: it asks before it speaks.
+//!
+//! A copy of the data that is put back knows less than the server has said since. Numbered anew, its announcements would
+//! contradict the earlier ones, and epochs would be computed again without the marks that bind it. So every server tells the
+//! others, with what it tells of itself, how far it has got with each log of announcements ([`Progress`]); and after
+//! a restart it says nothing before both have told it, and nothing at all if one of them has heard more of it than its data
+//! know ([`Standing::Stale`]). Reading and taking in go on meanwhile.
+//!
+//! One of the two may be corrupt. It can claim to have heard more, and so silence the server: that is no more than not to
+//! answer. It can hide what it has heard; but of what both received, or was delivered, the honest one knows.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ostrakon_party::PartyId;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use crate::config::SERVERS;
+use crate::core::Core;
+use crate::operator::About;
+use crate::platform::{Links, Platform};
+
+/// How often it is looked whether the others have introduced themselves.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How far a server is with the logs of announcements, by author.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Progress {
+    /// Announcements written down.
+    pub kept: [u64; SERVERS],
+    /// Announcements delivered: both receivers have written them down.
+    pub delivered: [u64; SERVERS],
+}
+
+impl Progress {
+    /// What `peer` has heard, or knows `me` to have written down, and `self`, which is `me`'s, does not hold: whose log, how far
+    /// the peer says that it goes, and how far it goes here.
+    pub fn behind(&self, me: PartyId, peer: PartyId, theirs: &Self) -> Option<(PartyId, u64, u64)> {
+        // Of its own announcements the peer does not say who has them.
+        (0u8..).map(PartyId).take(SERVERS).filter(|author| *author != peer).find_map(|author| {
+            let index = author.index();
+            let said = if author == me { theirs.kept[index] } else { theirs.delivered[index] };
+            (said > self.kept[index]).then_some((author, said, self.kept[index]))
+        })
+    }
+}
+
+/// Whether this server may say anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Not both others have said how far they are.
+    Unknown,
+    /// Its data are as new as they know.
+    Fresh,
+    /// Its data are older than what it has said, in words for its operator.
+    Stale(String),
+}
+
+/// What the others are told of this server.
+pub(crate) struct Introduction {
+    links: Arc<dyn Links>,
+    platform: Arc<dyn Platform>,
+    about: Mutex<About>,
+}
+
+impl Introduction {
+    /// Introduces this server, so far without saying how far it is.
+    pub fn new(links: Arc<dyn Links>, platform: Arc<dyn Platform>) -> Self {
+        let introduction = Self { links, platform, about: Mutex::new(About::of_this()) };
+        introduction.change(|_| {});
+        introduction
+    }
+
+    /// Says something else from now on.
+    pub fn change(&self, change: impl FnOnce(&mut About)) {
+        let mut about = self.about.lock().expect("no panic while held");
+        change(&mut about);
+        let platform = Arc::clone(&self.platform);
+        self.links.introduce(about.encode().into(), Arc::new(move || platform.now_ms()));
+    }
+
+    /// Notes an announcement that is on disk.
+    pub fn kept(&self, author: PartyId, number: u64) {
+        self.progressed(|progress| progress.kept[author.index()] = progress.kept[author.index()].max(number + 1));
+    }
+
+    /// Notes an announcement that was delivered.
+    pub fn delivered(&self, author: PartyId, number: u64) {
+        self.progressed(|progress| progress.delivered[author.index()] = number + 1);
+    }
+
+    fn progressed(&self, change: impl FnOnce(&mut Progress)) {
+        self.change(|about| change(about.progress.get_or_insert_default()));
+    }
+
+    fn progress(&self) -> Progress {
+        self.about.lock().expect("no panic while held").progress.unwrap_or_default()
+    }
+}
+
+/// Waits until both others have said how far they are, and decides whether this server may speak.
+pub(crate) async fn decide(core: &Core) -> Standing {
+    loop {
+        let known = core.mesh.acquaintances();
+        let said = |peer: PartyId| Some((peer, About::read(&known.get(&peer)?.about)?.progress?));
+        let said: Option<Vec<_>> = core.party.peers().map(said).collect();
+        if let Some(said) = said {
+            let own = core.introduction.progress();
+            let behind =
+                said.into_iter().find_map(|(peer, theirs)| Some((peer, own.behind(core.me(), peer, &theirs)?)));
+            return behind.map_or(Standing::Fresh, |(peer, missing)| Standing::Stale(complaint(core, peer, missing)));
+        }
+        core.platform.sleep(LOOK).await;
+    }
+}
+
+fn complaint(core: &Core, peer: PartyId, (author, said, here): (PartyId, u64, u64)) -> String {
+    let name = |party: PartyId| core.config.servers[party.index()].name.as_str();
+    let whose = if author == core.me() { "this server".to_owned() } else { format!("{} to this server", name(author)) };
+    format!(
+        "the data are older than what this server has said: {} knows of {said} announcements of {whose}, the data of {here}. \
+         If an old copy of the data was put back, put the newest one there; this server says nothing to the others \
+         until then (docs/operating.md, Backups)",
+        name(peer)
+    )
+}
+
+/// Resolves when this server may speak.
+///
+/// # Errors
+/// Why it may not, in words; also if the server is being stopped.
+pub(crate) async fn allowed(standing: &watch::Sender<Standing>) -> Result<(), String> {
+    let mut standing = standing.subscribe();
+    let decided = standing.wait_for(|standing| *standing != Standing::Unknown).await;
+    match decided.as_deref() {
+        Ok(Standing::Stale(why)) => Err(why.clone()),
+        Ok(_) => Ok(()),
+        Err(_) => Err("the server is being stopped".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_has_heard_more_than_the_data_know_is_believed() {
+        let (me, peer, third) = (PartyId(0), PartyId(1), 2);
+        let own = Progress { kept: [5, 5, 5], delivered: [5, 5, 4] };
+        let after = |change: fn(&mut Progress)| {
+            let mut theirs = Progress { kept: [5, 7, 6], delivered: [4, 7, 5] };
+            change(&mut theirs);
+            own.behind(me, peer, &theirs)
+        };
+        assert_eq!(after(|_| {}), None, "it need not have what the others have not agreed on");
+        assert_eq!(after(|theirs| theirs.kept[0] = 6), Some((me, 6, 5)));
+        assert_eq!(after(|theirs| theirs.delivered[2] = 6), Some((PartyId(third), 6, 5)));
+    }
+}
