@@ -18,6 +18,7 @@ mod log;
 mod man;
 mod output;
 mod processes;
+mod renewal;
 mod room;
 mod say;
 mod secret;
@@ -54,6 +55,9 @@ enum Command {
     /// Replaces tokens while the server runs.
     #[command(subcommand)]
     Token(token::Command),
+    /// Goes on after one of the three servers has lost its data.
+    #[command(subcommand)]
+    Renewal(renewal::Command),
     /// Runs three servers on this machine, set up on the first start.
     Up(up::Options),
     /// Creates, lists, shows and closes rooms.
@@ -113,6 +117,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Serve(options) => runtime.block_on(serve::run(options, log)),
         Command::Config(command) => runtime.block_on(check::run(command)),
         Command::Token(command) => token::run(&command),
+        Command::Renewal(command) => runtime.block_on(renewal::run(command)),
         Command::Up(options) => runtime.block_on(up::run(options)),
         Command::Room(command) => runtime.block_on(room::run(command)),
         Command::Say(options) => runtime.block_on(say::run(options)),

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// Bytes that a peer may say of itself.
-pub const MAX_ABOUT: usize = 128;
+pub const MAX_ABOUT: usize = 192;
 /// Measurements that are remembered.
 const REMEMBERED: usize = 8;
 

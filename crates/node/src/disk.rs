@@ -6,8 +6,8 @@ use std::sync::Arc;
 use ostrakon_crypto::{Digest, Signature, VerifyingKey};
 use ostrakon_party::PartyId;
 use ostrakon_store::{
-    AnnouncementRow, AssignmentRow, AuditRow, BatchRow, Change, Database, EntryRow, EpochRow, Error, FaultRow, Intake,
-    NewAudit, NewEntry, Offer, RoomKey, RoomRow, Seen, Store, SubmissionRow, Taken, View,
+    AnnouncementRow, AssignmentRow, AuditRow, BatchRow, Change, Database, EntryRow, EpochRow, Error, FaultRow,
+    Generation, Intake, NewAudit, NewEntry, Offer, Renewed, RoomKey, RoomRow, Seen, Store, SubmissionRow, Taken, View,
 };
 use zeroize::Zeroizing;
 
@@ -40,6 +40,7 @@ pass_on! {
     batch(number: u64) -> Vec<u8>;
     batches(count: u32) -> Vec<BatchRow>;
     board_head(room: &RoomKey) -> (u64, Option<Digest>);
+    close_generation() -> ();
     clear_offers(room: &RoomKey, below: u64) -> ();
     conclude_epoch(room: &RoomKey, epoch: u64, conclusion: &[u8]) -> ();
     conclusion_of(room: &RoomKey, epoch: u64) -> Option<Vec<u8>>;
@@ -55,6 +56,7 @@ pass_on! {
     faults() -> Vec<FaultRow>;
     finish_epoch(room: &RoomKey, epoch: u64, kept: u64) -> ();
     forget_announcements(author: PartyId, below: u64) -> ();
+    generation() -> Generation;
     forget_presence(before: u64) -> ();
     host_actions(room: &RoomKey, from: u64, count: u32) -> Vec<Vec<u8>>;
     keep_announcement(author: PartyId, number: u64, signed: Option<&[u8]>, body: &[u8]) -> ();
@@ -65,6 +67,7 @@ pass_on! {
     put_batch(number: u64, bytes: Vec<u8>) -> ();
     record(name: &str, value: &[u8]) -> Vec<u8>;
     record_audit(record: &NewAudit) -> ();
+    renew(renewed: &Renewed) -> ();
     rewrite_conclusion(room: &RoomKey, epoch: u64, conclusion: &[u8]) -> ();
     rewrite_entry(room: &RoomKey, epoch: u64, body: &[u8]) -> ();
     rooms() -> Vec<RoomRow>;

@@ -12,6 +12,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use ostrakon_crypto::Digest;
 use ostrakon_party::PartyId;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
@@ -27,6 +28,10 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How far a server is with the logs of announcements, by author.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Progress {
+    /// The generation.
+    pub generation: u32,
+    /// The digest of the state with which it began; none for the first.
+    pub state: Option<Digest>,
     /// Announcements written down.
     pub kept: [u64; SERVERS],
     /// Announcements delivered: both receivers have written them down.
@@ -105,14 +110,46 @@ pub(crate) async fn decide(core: &Core) -> Standing {
         let known = core.mesh.acquaintances();
         let said = |peer: PartyId| Some((peer, About::read(&known.get(&peer)?.about)?.progress?));
         let said: Option<Vec<_>> = core.party.peers().map(said).collect();
-        if let Some(said) = said {
-            let own = core.introduction.progress();
-            let behind =
-                said.into_iter().find_map(|(peer, theirs)| Some((peer, own.behind(core.me(), peer, &theirs)?)));
-            return behind.map_or(Standing::Fresh, |(peer, missing)| Standing::Stale(complaint(core, peer, missing)));
+        if let Some(standing) = said.and_then(|said| judge(core, &said)) {
+            return standing;
         }
         core.platform.sleep(LOOK).await;
     }
+}
+
+/// The standing of a server that has written its state for a renewal.
+pub(crate) fn closed() -> Standing {
+    Standing::Stale(
+        "this server has written its state for a renewal, and says nothing before it has begun the next generation: \
+         stop it and run `ostrakon renewal begin` (docs/operating.md, A server's data are lost)"
+            .into(),
+    )
+}
+
+/// What follows from what both others say; nothing as long as one has not come to this server's generation.
+fn judge(core: &Core, said: &[(PartyId, Progress)]) -> Option<Standing> {
+    let own = core.introduction.progress();
+    for (peer, theirs) in said {
+        let name = &core.config.servers[peer.index()].name;
+        if theirs.generation > own.generation {
+            return Some(Standing::Stale(format!(
+                "{name} is in generation {}, the data of this server are of generation {}: they are an old copy, or a renewal \
+                 is not finished here (`ostrakon renewal begin`; docs/operating.md, A server's data are lost)",
+                theirs.generation, own.generation
+            )));
+        }
+        if theirs.generation == own.generation && theirs.state != own.state {
+            return Some(Standing::Stale(format!(
+                "{name} began generation {} with another state: compare the digests that `ostrakon renewal begin` printed, \
+                 and find out who used which files",
+                own.generation
+            )));
+        }
+        if let Some(missing) = own.behind(core.me(), *peer, theirs) {
+            return Some(Standing::Stale(complaint(core, *peer, missing)));
+        }
+    }
+    said.iter().all(|(_, theirs)| theirs.generation == own.generation).then_some(Standing::Fresh)
 }
 
 fn complaint(core: &Core, peer: PartyId, (author, said, here): (PartyId, u64, u64)) -> String {
@@ -120,8 +157,8 @@ fn complaint(core: &Core, peer: PartyId, (author, said, here): (PartyId, u64, u6
     let whose = if author == core.me() { "this server".to_owned() } else { format!("{} to this server", name(author)) };
     format!(
         "the data are older than what this server has said: {} knows of {said} announcements of {whose}, the data of {here}. \
-         If an old copy of the data was put back, put the newest one there; this server says nothing to the others \
-         until then (docs/operating.md, Backups)",
+         If an old copy of the data was put back, put the newest one there; if that is lost, the servers go on by a renewal \
+         (`ostrakon renewal`; docs/operating.md, A server's data are lost). Until then this server says nothing to the others",
         name(peer)
     )
 }
@@ -147,9 +184,9 @@ mod tests {
     #[test]
     fn whoever_has_heard_more_than_the_data_know_is_believed() {
         let (me, peer, third) = (PartyId(0), PartyId(1), 2);
-        let own = Progress { kept: [5, 5, 5], delivered: [5, 5, 4] };
+        let own = Progress { kept: [5, 5, 5], delivered: [5, 5, 4], ..Progress::default() };
         let after = |change: fn(&mut Progress)| {
-            let mut theirs = Progress { kept: [5, 7, 6], delivered: [4, 7, 5] };
+            let mut theirs = Progress { kept: [5, 7, 6], delivered: [4, 7, 5], ..Progress::default() };
             change(&mut theirs);
             own.behind(me, peer, &theirs)
         };

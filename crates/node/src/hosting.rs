@@ -226,6 +226,25 @@ impl Core {
     }
 }
 
+/// A room's host log.
+pub(crate) async fn all_actions(store: &Disk, id: &RoomId) -> Result<Vec<SignedAction>, ostrakon_store::Error> {
+    let mut actions = Vec::new();
+    loop {
+        let rows = store.host_actions(&id.0, actions.len() as u64, READ_ACTIONS).await?;
+        if rows.is_empty() {
+            return Ok(actions);
+        }
+        for row in rows {
+            actions.push(read(&row).ok_or_else(damaged)?.action);
+        }
+    }
+}
+
+/// An action as it is on disk, with no announcement of this generation.
+pub(crate) fn of_earlier_generation(action: &SignedAction) -> Vec<u8> {
+    wire::encode(&Sequenced { announcement: 0, action: action.clone() })
+}
+
 /// A page of a room's host log, from action `from` on.
 pub(crate) async fn read_actions(store: &Disk, id: &RoomId, from: u64) -> Result<ActionsPage, ServiceError> {
     let mut actions: Vec<SignedAction> = Vec::new();

@@ -40,6 +40,7 @@ mod presence;
 mod process;
 mod provider;
 mod recovery;
+pub mod renewal;
 mod requests;
 mod rooms;
 mod ruffle;

@@ -34,6 +34,13 @@ pub trait EngineProvider: Send + Sync + 'static {
     /// A description if `secret` is not what a set-up yielded.
     fn engine(&self, party: Party, secret: &[u8]) -> Result<Arc<dyn Engine>, String>;
 
+    /// Whether, by what the engine has marked ([`ostrakon_broadcast::engine::Journal`]; names and values of all marks), somebody
+    /// may be able to read messages of a sealed epoch. Always, unless the engine can tell.
+    fn may_have_opened(&self, session: &SessionId, context: &EpochContext, marks: &[(String, Vec<u8>)]) -> bool {
+        let _ = (session, context, marks);
+        true
+    }
+
     /// What [`ostrakon_broadcast::Batch::check`] says of a submission, without a batch: for intake processes, which hold none.
     ///
     /// # Errors

@@ -20,13 +20,15 @@ use crate::freshness::Progress;
 use crate::interface::MixingPhase;
 use crate::rooms::{BATCHES_KEPT, BatchInfo, Collecting, Computing, Held, Owner, Room, World};
 use crate::runner::{self, KEPT_VERDICTS};
-use crate::{hosting, stock};
+use crate::{hosting, renewal, stock};
 
 /// How far this server is with the logs of announcements.
 pub(crate) async fn progress(store: &Disk, roster: &Roster) -> Result<Progress, Error> {
-    let mut progress = Progress::default();
+    let generation = store.generation().await?;
+    let base = renewal::base(generation.number);
+    let mut progress = Progress { generation: generation.number, state: generation.digest, ..Progress::default() };
     for author in roster.parties() {
-        let delivered = store.delivered(author).await?;
+        let delivered = store.delivered(author).await?.max(base);
         let newer = store.announcements(author, delivered).await?;
         progress.delivered[author.index()] = delivered;
         progress.kept[author.index()] = newer.last().map_or(delivered, |row| row.number + 1);
@@ -36,19 +38,21 @@ pub(crate) async fn progress(store: &Disk, roster: &Roster) -> Result<Progress, 
 
 /// The state as the tables have it.
 pub(crate) async fn world(store: &Disk, servers: &Servers) -> Result<World, Error> {
-    let mut world = World { version: 1, ..World::new(servers.clone()) };
+    let first_batch = renewal::base(store.generation().await?.number);
+    let mut world = World { version: 1, first_batch, ..World::new(servers.clone()) };
     for row in store.rooms().await? {
         let descriptor: RoomDescriptor =
             wire::decode(&row.descriptor).map_err(|_| Error::Corrupt("rooms.descriptor"))?;
         let mut room = Room::new(descriptor, row.author, servers);
         room.log = hosting::restore(store, &RoomId(row.room), room.log, None).await?;
         room.open = row.open && !room.log.closed();
+        room.next_epoch = row.first_epoch;
         let (length, head) = store.board_head(&row.room).await?;
         room.board_length = length;
         room.head = head.unwrap_or(Digest([0; 32]));
         world.rooms.insert(RoomId(row.room), room);
     }
-    for row in store.batches(BATCHES_KEPT as u32).await? {
+    for row in store.batches(BATCHES_KEPT as u32).await?.into_iter().filter(|row| row.number >= first_batch) {
         world.batches.insert(row.number, batch(&row));
     }
     for row in store.epochs(KEPT_VERDICTS as u32).await? {

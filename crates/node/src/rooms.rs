@@ -290,6 +290,8 @@ pub struct World {
     pub rooms: BTreeMap<RoomId, Room>,
     /// Batches by number.
     pub batches: BTreeMap<u64, BatchInfo>,
+    /// Batches below this number belong to earlier generations.
+    pub first_batch: u64,
     /// Grows with every change.
     pub version: u64,
     /// Batches dropped since the last one became ready, and when the last was.
@@ -299,8 +301,8 @@ pub struct World {
 impl World {
     /// Nothing yet.
     pub fn new(servers: Servers) -> Self {
-        let (rooms, batches, version, setbacks) = Default::default();
-        Self { servers, rooms, batches, version, setbacks }
+        let (rooms, batches, first_batch, version, setbacks) = Default::default();
+        Self { servers, rooms, batches, first_batch, version, setbacks }
     }
 
     /// The version after a change to `room`.
@@ -313,7 +315,7 @@ impl World {
 
     /// The number of the next batch.
     pub fn next_batch(&self) -> u64 {
-        self.batches.last_key_value().map_or(0, |(number, _)| number + 1)
+        self.batches.last_key_value().map_or(self.first_batch, |(number, _)| number + 1)
     }
 
     /// What announcement `number` of `author` changes; `None` if it is valid and changes nothing (any more). `at` is this

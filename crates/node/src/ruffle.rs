@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use ostrakon_broadcast::engine::Rejected;
-use ostrakon_broadcast::ruffle::server::{RuffleEngine, check_submission};
+use ostrakon_broadcast::ruffle::server::{RuffleEngine, check_submission, may_have_opened};
 use ostrakon_broadcast::{Engine, EpochContext};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::{Party, SessionId};
@@ -35,6 +35,10 @@ impl EngineProvider for RuffleProvider {
             return Err("the servers' shared keys are of another session".into());
         }
         Ok(Arc::new(RuffleEngine::new(party, keys)))
+    }
+
+    fn may_have_opened(&self, session: &SessionId, context: &EpochContext, marks: &[(String, Vec<u8>)]) -> bool {
+        may_have_opened(session, context, marks)
     }
 
     fn check(

@@ -200,7 +200,14 @@ impl Server {
         // This is the only place where it is set.
         drop(self.core.set(Arc::clone(&core)));
         // Who was not there before has said nothing yet.
-        let standing = if repeat { freshness::decide(&core).await } else { Standing::Fresh };
+        let closed = self.store.generation().await.map_err(describe)?.closed;
+        let standing = if closed {
+            freshness::closed()
+        } else if repeat {
+            freshness::decide(&core).await
+        } else {
+            Standing::Fresh
+        };
         core.standing.send_replace(standing);
         freshness::allowed(&core.standing).await?;
         core.spawn(stock::run(Arc::clone(&core), planned));
@@ -228,7 +235,7 @@ impl Server {
         }
         let missing = self.missing();
         if missing.is_empty() && self.core.get().is_some() {
-            return "asking the other servers whether the data are the newest; try again in a moment".into();
+            return "asking the other servers whether the data are the newest, and of their generation; try again in a moment".into();
         }
         if missing.is_empty() {
             return "the servers are setting up their session; try again in a moment".into();

@@ -99,11 +99,26 @@ pub(crate) async fn help(
         () = heard => {}
         () = again => {}
     }
-    if let Err(error) = store.record(CONFIRMED, &session.0.0).await {
+    if let Err(error) = confirm(&store, session).await {
         tracing::warn!(%error, "the end of the set-up cannot be recorded");
         return;
     }
     party.retire(Instance { kind: InstanceKind::Setup, scope: [0; 16], number: 0 });
+}
+
+/// The session that the set-up has yielded, if it has.
+///
+/// # Errors
+/// If the result cannot be read, in words.
+pub(crate) fn session(store: &Disk) -> Result<Option<SessionId>, String> {
+    let Some(stored) = store.secret(RESULT).map_err(|error| error.to_string())? else { return Ok(None) };
+    let stored: Stored = wire::decode(&stored).map_err(|_| "the result of the set-up is damaged".to_owned())?;
+    Ok(Some(stored.session))
+}
+
+/// Records that all servers have the result.
+pub(crate) async fn confirm(store: &Disk, session: SessionId) -> Result<(), ostrakon_store::Error> {
+    store.record(CONFIRMED, &session.0.0).await.map(drop)
 }
 
 /// Whether the set-up had yielded its result before this start.

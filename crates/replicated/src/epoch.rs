@@ -9,7 +9,7 @@ use ostrakon_party::{Body, Header, Instance, Party, Received};
 use crate::dispute::{Disputes, Known};
 use crate::fault::{Evidence, Fault, Statement};
 use crate::messages::{EpochSpec, Kind, Subject};
-use crate::outcome::{Decision, Outcome, Standing};
+use crate::outcome::{self, Decision, Outcome, Standing};
 use crate::output;
 use crate::pads::{self, PadsEvidence, Show};
 use crate::pair::Pair;
@@ -80,6 +80,18 @@ pub fn spent_mark(spec: &EpochSpec) -> String {
 
 pub(crate) fn epoch_mark(instance: &Instance, what: &str) -> String {
     format!("epoch {} {} {what}", Digest(padded(&instance.scope)).to_hex().split_at(32).0, instance.number)
+}
+
+/// Whether, by its marks, this server may have let somebody read messages of the epoch: nothing is opened without its readiness,
+/// which it marks first. In robust mode a trusted server is shown masks after a fault, so there every mark counts.
+pub fn may_have_opened(spec: &EpochSpec, marks: &[(String, Vec<u8>)]) -> bool {
+    let instance = spec.instance();
+    let any = epoch_mark(&instance, "");
+    let deciding = ["outcome", "certificate"].map(|what| epoch_mark(&instance, what));
+    marks.iter().any(|(name, value)| match spec.robust {
+        true => name.starts_with(&any),
+        false => deciding.contains(name) && outcome::is_ready(value),
+    })
 }
 
 fn padded(scope: &[u8; 16]) -> [u8; 32] {

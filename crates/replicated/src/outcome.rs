@@ -30,6 +30,11 @@ pub enum Standing {
 const READY: u8 = 1;
 const STOPPED: u8 = 0;
 
+/// Whether a mark says "ready", and does not say "stopped".
+pub fn is_ready(mark: &[u8]) -> bool {
+    mark.first() != Some(&STOPPED)
+}
+
 impl<'a> Outcome<'a> {
     /// The marks of a run.
     pub fn new(run: &'a Run, marks: &'a dyn Marks) -> Self {

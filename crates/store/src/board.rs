@@ -62,20 +62,7 @@ impl Store {
             return Err(Error::State("an epoch is settled once, after it was sealed"));
         }
         if let Some(entry) = entry {
-            // The next place on the board. The primary key refuses a second entry there, UNIQUE a second one of the epoch.
-            let insert = "INSERT INTO entries (room, position, epoch, digest, body, published_on) \
-                          SELECT $1, (SELECT count(*) FROM entries WHERE room = $1), $2, $3, $4, $5";
-            sqlx::query(insert)
-                .bind(room.as_slice())
-                .bind(to_sql(epoch)?)
-                .bind(entry.digest.0.as_slice())
-                .bind(apart(&entry.body))
-                .bind(i64::from(entry.published_on))
-                .execute(&mut *transaction)
-                .await?;
-            for (party, signature) in &entry.signatures {
-                sign(&mut transaction, room, epoch, *party, signature).await?;
-            }
+            put(&mut transaction, room, epoch, entry).await?;
         }
         transaction.commit().await
     }
@@ -172,6 +159,30 @@ impl Store {
         };
         rows.into_iter().map(read).collect()
     }
+}
+
+/// Puts an entry at the end of a board.
+pub(crate) async fn put(
+    connection: &mut AnyConnection,
+    room: &RoomKey,
+    epoch: u64,
+    entry: &NewEntry,
+) -> Result<(), Error> {
+    // The next place on the board. The primary key refuses a second entry there, UNIQUE a second one of the epoch.
+    let insert = "INSERT INTO entries (room, position, epoch, digest, body, published_on) \
+                  SELECT $1, (SELECT count(*) FROM entries WHERE room = $1), $2, $3, $4, $5";
+    sqlx::query(insert)
+        .bind(room.as_slice())
+        .bind(to_sql(epoch)?)
+        .bind(entry.digest.0.as_slice())
+        .bind(apart(&entry.body))
+        .bind(i64::from(entry.published_on))
+        .execute(&mut *connection)
+        .await?;
+    for (party, signature) in &entry.signatures {
+        sign(connection, room, epoch, *party, signature).await?;
+    }
+    Ok(())
 }
 
 async fn sign(

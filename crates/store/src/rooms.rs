@@ -16,7 +16,11 @@ pub struct RoomRow {
     pub author: PartyId,
     /// Whether it is open.
     pub open: bool,
+    /// Epochs below this number belong to earlier generations.
+    pub first_epoch: u64,
 }
+
+type Columns = (Vec<u8>, Vec<u8>, i64, i64, i64);
 
 impl Store {
     /// Every room.
@@ -24,11 +28,12 @@ impl Store {
     /// # Errors
     /// The disk's.
     pub async fn rooms(&self) -> Result<Vec<RoomRow>, Error> {
-        let query = sqlx::query_as("SELECT id, descriptor, author, open FROM rooms");
-        let rows: Vec<(Vec<u8>, Vec<u8>, i64, i64)> = query.fetch_all(&self.pools.readers).await?;
-        let read = |(id, descriptor, author, open): (Vec<u8>, _, _, i64)| {
+        let query = sqlx::query_as("SELECT id, descriptor, author, open, first_epoch FROM rooms");
+        let rows: Vec<Columns> = query.fetch_all(&self.pools.readers).await?;
+        let read = |(id, descriptor, author, open, first): Columns| {
             let author = PartyId(from_sql(author, "rooms.author")?);
-            Ok(RoomRow { room: array(&id, "rooms.id")?, descriptor, author, open: open != 0 })
+            let first_epoch = from_sql(first, "rooms.first_epoch")?;
+            Ok(RoomRow { room: array(&id, "rooms.id")?, descriptor, author, open: open != 0, first_epoch })
         };
         rows.into_iter().map(read).collect()
     }

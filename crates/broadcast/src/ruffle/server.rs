@@ -52,6 +52,12 @@ fn epoch_spec(session: &SessionId, context: &EpochContext) -> EpochSpec {
     }
 }
 
+/// Whether, by its marks, this server may have let somebody read messages of an epoch
+/// ([`ostrakon_replicated::epoch::may_have_opened`]).
+pub fn may_have_opened(session: &SessionId, context: &EpochContext, marks: &[(String, Vec<u8>)]) -> bool {
+    epoch::may_have_opened(&epoch_spec(session, context), marks)
+}
+
 /// A protocol's fault as the interface shows it.
 fn fault(fault: &fault::Fault) -> Fault {
     Fault { culprit: fault.culprit, what: fault.what().to_owned(), evidence: fault.encode() }

@@ -66,7 +66,8 @@ fn a_calm_server_warns_of_nothing_and_each_trouble_of_itself() {
 
 #[test]
 fn what_a_peer_says_of_itself_is_plain_and_short_or_nothing() {
-    let most = Progress { kept: [u64::MAX; 3], delivered: [u64::MAX; 3] };
+    let state = Some(ostrakon_crypto::Digest([255; 32]));
+    let most = Progress { generation: u32::MAX, state, kept: [u64::MAX; 3], delivered: [u64::MAX; 3] };
     let own = About { certificate_expires: Some(u64::MAX), progress: Some(most), ..About::of_this() };
     assert_eq!(About::read(&own.encode()), Some(own.clone()));
     assert!(own.encode().len() + LONGEST_VERSION - VERSION.len() <= ostrakon_net::probe::MAX_ABOUT);

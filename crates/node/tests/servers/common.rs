@@ -13,6 +13,8 @@ use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_net::Timing;
 use ostrakon_node::config::{ProcessSettings, Role, ServerConfig, StockTargets};
 use ostrakon_node::interface::{CollectPhase, IssueRequest, NewRoom, Presence, Status, SubmissionRequest};
+use ostrakon_node::platform::System;
+use ostrakon_node::renewal::{self, Begun, RenewalError};
 use ostrakon_node::{Config, EngineProvider, RuffleProvider, Service, ServiceError};
 use ostrakon_party::{PartyId, SessionId};
 
@@ -172,6 +174,40 @@ impl Deployment {
     pub async fn start_again(&mut self, server: usize) {
         self.servers[server] = self.restart_without_waiting(server).await;
         self.until(server, |service| service.readiness().ready).await;
+    }
+
+    /// Starts all servers that were stopped.
+    pub async fn start_all_again(&mut self) {
+        for server in 0..3 {
+            self.servers[server] = self.restart_without_waiting(server).await;
+        }
+        for server in 0..3 {
+            self.until(server, |service| service.readiness().ready).await;
+        }
+    }
+
+    /// Lets a server that is stopped lose its data, all but the secrets of the set-up.
+    pub fn lose_data(&self, server: usize) {
+        for entry in std::fs::read_dir(self.data(server)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() {
+                std::fs::remove_file(path).unwrap();
+            } else if !path.ends_with("secrets") {
+                std::fs::remove_dir_all(path).unwrap();
+            }
+        }
+    }
+
+    /// Writes a stopped server's state for a renewal.
+    pub async fn write_state(&self, server: usize) -> Result<Vec<u8>, RenewalError> {
+        let system = Arc::new(System::new(Timing::default()));
+        renewal::write_state(&self.configs[server], Arc::clone(&self.providers[server]), system).await
+    }
+
+    /// Begins the next generation at a stopped server.
+    pub async fn renew(&self, server: usize, files: [&[u8]; 2]) -> Result<Begun, RenewalError> {
+        let system = Arc::new(System::new(Timing::default()));
+        renewal::begin(&self.configs[server], Arc::clone(&self.providers[server]), system, files).await
     }
 
     pub async fn until(&self, server: usize, mut condition: impl FnMut(&Service) -> bool) {

@@ -1,12 +1,17 @@
-//! Data that are put back: what a server does with an old copy.
+//! Data that are lost: what a server does with an old copy of them, and how the three go on without them.
 
 use std::path::Path;
 use std::time::Duration;
 
+use ostrakon_broadcast::room::RoomId;
 use ostrakon_node::ServiceError;
-use ostrakon_node::interface::NewRoom;
+use ostrakon_node::interface::{NewRoom, Outcome, RoomState};
+use sqlx::{AnyConnection, Connection};
 
-use crate::common::Deployment;
+use crate::common::{Deployment, collects};
+
+/// Batches of the second generation are numbered from here.
+const SECOND: u64 = 1 << 40;
 
 /// Puts a copy of a directory in another's place.
 fn copy(from: &Path, to: &Path) {
@@ -63,4 +68,186 @@ async fn a_server_with_an_old_copy_of_its_data_says_nothing() {
         deployment.speak(room, 3).await;
         deployment.everywhere(room, 4).await;
     }
+}
+
+/// Everybody says something in an epoch; then a server is gone, the epoch is sealed if it can be, and all are stopped.
+async fn lose_in_the_middle(deployment: &Deployment, room: RoomId, epoch: u64, lost: usize) {
+    for home in 0..3u8 {
+        deployment.present(room, usize::from(home), 10 + home).await.expect("present");
+    }
+    for home in 0..3u8 {
+        deployment.take_part(room, epoch, 10 + home, "under way").await;
+    }
+    deployment.stop(lost).await;
+    if lost != 0 {
+        deployment.until_status(0, room, |status| !collects(status, epoch)).await;
+    }
+    for server in (0..3).filter(|server| *server != lost) {
+        deployment.stop(server).await;
+    }
+    deployment.lose_data(lost);
+}
+
+/// The files of the two that have kept their data.
+async fn states(deployment: &Deployment, lost: usize) -> [Vec<u8>; 2] {
+    let mut files = Vec::new();
+    for server in (0..3).filter(|server| *server != lost) {
+        files.push(deployment.write_state(server).await.expect("it has data"));
+    }
+    files.try_into().expect("two")
+}
+
+/// What is in stock, by number.
+fn stock(deployment: &Deployment, server: usize) -> Vec<u64> {
+    let files = std::fs::read_dir(deployment.data(server).join("stock")).unwrap();
+    let number = |path: std::path::PathBuf| path.file_stem().unwrap().to_str().unwrap().parse().unwrap();
+    files.map(|file| number(file.unwrap().path())).collect()
+}
+
+/// Whichever server it is, and with an epoch under way: everything that was published remains, nothing that was prepared is used
+/// again, nobody is blamed, and the rooms go on under the same links.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn after_a_renewal_rooms_go_on_with_a_server_that_lost_its_data() {
+    for lost in [0, 2] {
+        let mut deployment = Deployment::start_ruffle().await;
+        let room = deployment.room(1, 2).await;
+        for epoch in 0..2 {
+            deployment.speak(room, epoch).await;
+        }
+        deployment.everywhere(room, 2).await;
+        let (link, said) = (deployment.pinned().await.digest(), deployment.messages(1, room).await);
+        deployment.until_status(1, room, |status| collects(status, 2)).await;
+        lose_in_the_middle(&deployment, room, 2, lost).await;
+
+        let [one, other] = states(&deployment, lost).await;
+        let mut begun = Vec::new();
+        for server in 0..3 {
+            begun.push(deployment.renew(server, [&other, &one]).await.expect("the renewal is sound"));
+            assert!(stock(&deployment, server).iter().all(|number| *number < SECOND));
+        }
+        assert!(begun.iter().all(|each| *each == begun[0]));
+        assert_eq!((begun[0].generation, begun[0].rooms, begun[0].closed.len()), (1, 1, 0));
+        assert_eq!(deployment.renew(1, [&one, &other]).await.unwrap(), begun[0], "once more does no harm");
+
+        deployment.start_all_again().await;
+        assert_eq!(deployment.pinned().await.digest(), link);
+        assert_eq!(deployment.messages(lost, room).await, said, "what was published is there again");
+        let status =
+            deployment.until_status(lost, room, |status| status.epoch.is_some_and(|epoch| epoch.batch.is_some())).await;
+        let epoch = status.epoch.unwrap();
+        assert!(epoch.number > 2 && epoch.batch >= Some(SECOND), "{epoch:?}");
+        deployment.speak(room, epoch.number).await;
+        deployment.everywhere(room, 3).await;
+        for server in 0..3 {
+            let spoken = deployment.messages(server, room).await;
+            assert!(spoken.starts_with(&said) && spoken.len() == said.len() + 3, "{spoken:?}");
+            assert!(stock(&deployment, server).iter().all(|number| *number >= SECOND));
+            assert!(deployment.servers[server].faults().await.unwrap().is_empty(), "nobody is blamed");
+        }
+        deployment.stop(lost).await;
+        deployment.start_again(lost).await;
+    }
+}
+
+/// The plain engine cannot tell whether a sealed epoch was read, so it may have been: nothing of it is said again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_room_ends_whose_messages_may_have_been_read() {
+    let mut deployment = Deployment::start().await;
+    let room = deployment.room(1, 2).await;
+    deployment.speak(room, 0).await;
+    deployment.everywhere(room, 1).await;
+    deployment.until_status(0, room, |status| collects(status, 1)).await;
+    lose_in_the_middle(&deployment, room, 1, 2).await;
+    let [one, other] = states(&deployment, 2).await;
+    for server in 0..3 {
+        assert_eq!(deployment.renew(server, [&one, &other]).await.unwrap().closed, [room]);
+    }
+    deployment.start_all_again().await;
+    for server in 0..3 {
+        assert_eq!(deployment.servers[server].room(room).await.unwrap().state, RoomState::Closed);
+        assert_eq!(deployment.messages(server, room).await.len(), 3, "its board remains");
+    }
+    let status = deployment.until_status(0, room, |status| status.last.is_some()).await;
+    assert_eq!(status.last.unwrap().outcome, Outcome::Failed);
+    let another = deployment.room(1, 2).await;
+    deployment.speak(another, 0).await;
+    deployment.everywhere(another, 1).await;
+}
+
+/// A corrupt server cannot make the two others speak to each other in different states, nor can a file be used twice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_server_speaks_in_a_generation_with_another_state() {
+    let mut deployment = Deployment::start().await;
+    let room = deployment.room(1, 2).await;
+    deployment.speak(room, 0).await;
+    deployment.everywhere(room, 1).await;
+    for server in 0..3 {
+        deployment.stop(server).await;
+    }
+    deployment.lose_data(2);
+    let silent = |why: &'static str| move |service: &ostrakon_node::Service| service.readiness().detail.contains(why);
+
+    let no_state = deployment.write_state(2).await.unwrap_err().to_string();
+    assert!(no_state.contains("no data"), "{no_state}");
+    let honest = deployment.write_state(0).await.unwrap();
+    let shown = deployment.write_state(1).await.unwrap();
+    // Server 1 shows server 2 something else.
+    let path = deployment.data(1).join("ostrakon.db");
+    let mut database = AnyConnection::connect(&format!("sqlite://{}", path.display())).await.unwrap();
+    sqlx::query("UPDATE rooms SET open = 0").execute(&mut database).await.unwrap();
+    database.close().await.unwrap();
+    let other = deployment.write_state(1).await.unwrap();
+
+    deployment.servers[0] = deployment.restart_without_waiting(0).await;
+    deployment.until(0, silent("has written its state")).await;
+    deployment.stop(0).await;
+    let mixed_up = deployment.renew(0, [&honest, &honest]).await.unwrap_err().to_string();
+    assert!(mixed_up.contains("same server"), "{mixed_up}");
+
+    let begun = deployment.renew(0, [&honest, &shown]).await.unwrap();
+    assert_ne!(deployment.renew(2, [&honest, &other]).await.unwrap().digest, begun.digest);
+    deployment.renew(1, [&honest, &shown]).await.unwrap();
+    for server in 0..3 {
+        deployment.servers[server] = deployment.restart_without_waiting(server).await;
+    }
+    deployment.until(0, silent("with another state")).await;
+    deployment.until(2, silent("with another state")).await;
+    for server in 0..3 {
+        deployment.stop(server).await;
+    }
+
+    // With the right file the server that has lost its data comes in; when it loses them again, the file is old.
+    deployment.lose_data(2);
+    assert_eq!(deployment.renew(2, [&shown, &honest]).await.unwrap(), begun);
+    deployment.start_all_again().await;
+    let number = deployment.until_status(2, room, |status| status.epoch.is_some()).await.epoch.unwrap().number;
+    deployment.speak(room, number).await;
+    deployment.everywhere(room, 2).await;
+    deployment.stop(2).await;
+    deployment.lose_data(2);
+    deployment.renew(2, [&shown, &honest]).await.unwrap();
+    deployment.servers[2] = deployment.restart_without_waiting(2).await;
+    deployment.until(2, silent("older than what this server")).await;
+    deployment.stop(2).await;
+    deployment.stop(0).await;
+    let old = deployment.renew(0, [&shown, &honest]).await.unwrap();
+    assert_eq!(old, begun, "it is in that generation already");
+}
+
+/// Good data are not thrown away by mistake.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_server_with_data_renews_with_its_own_state_only() {
+    let deployment = Deployment::start().await;
+    let room = deployment.room(1, 2).await;
+    deployment.speak(room, 0).await;
+    deployment.everywhere(room, 1).await;
+    for server in 0..3 {
+        deployment.stop(server).await;
+    }
+    let [one, other] = states(&deployment, 2).await;
+    let why = deployment.renew(2, [&one, &other]).await.unwrap_err().to_string();
+    assert!(why.contains("neither file is its state"), "{why}");
+    std::fs::remove_dir_all(deployment.data(2)).unwrap();
+    let why = deployment.renew(2, [&one, &other]).await.unwrap_err().to_string();
+    assert!(why.contains("secrets") && why.contains("backup"), "{why}");
 }

@@ -3,6 +3,7 @@
 mod board;
 mod epochs;
 mod erasure;
+mod generation;
 mod intake;
 mod logs;
 mod opening;

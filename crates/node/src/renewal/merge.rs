@@ -1,0 +1,168 @@
+//! Steps S4 to S7: the state that a generation begins with, as a function of the two states written. Pure.
+
+use std::collections::BTreeMap;
+
+use ostrakon_broadcast::board::{QUORUM, SignedEntry, verify_chain};
+use ostrakon_broadcast::hosting::{HostLog, SignedAction};
+use ostrakon_broadcast::room::{RoomDescriptor, RoomId, Servers};
+use ostrakon_crypto::{Digest, Transcript};
+use ostrakon_party::PartyId;
+
+use super::state::{Dated, RoomState, State};
+
+/// How far the next epochs of a room may differ: a server may have made so many announcements that another has not heard.
+const WINDOW: u64 = crate::agree::WINDOW as u64;
+/// A room cannot have had more epochs.
+const MOST_EPOCHS: u64 = 1 << 40;
+
+/// What a generation begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Merged {
+    /// The generation that begins.
+    pub generation: u32,
+    pub rooms: BTreeMap<RoomId, Room>,
+}
+
+/// A room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Room {
+    pub descriptor: RoomDescriptor,
+    pub author: PartyId,
+    pub open: bool,
+    /// The number of the generation's first epoch.
+    pub first_epoch: u64,
+    pub log: HostLog,
+    pub actions: Vec<SignedAction>,
+    pub entries: Vec<Dated>,
+    pub head: Digest,
+    /// Epochs in doubt that end without an entry; the room is closed if there are any.
+    pub in_doubt: Vec<u64>,
+}
+
+/// Merges two states of one deployment.
+///
+/// # Errors
+/// Why they are not of two honest servers, or not of this moment.
+pub(super) fn merge(servers: &Servers, states: &[State; 2]) -> Result<Merged, String> {
+    let [one, other] = states;
+    if one.party == other.party {
+        return Err("both files are of the same server: one of each of the two that kept their data is needed".into());
+    }
+    if one.generation != other.generation {
+        return Err("the files are of different generations: let both servers write their state again".into());
+    }
+    let mut pairs: BTreeMap<RoomId, Vec<&RoomState>> = BTreeMap::new();
+    for state in states {
+        let mut ids = std::collections::BTreeSet::new();
+        for room in &state.rooms {
+            if room.descriptor.validate().is_err() || !ids.insert(room.descriptor.id()) {
+                return Err(format!("server {} lists a room that there cannot be", state.party));
+            }
+            pairs.entry(room.descriptor.id()).or_default().push(room);
+        }
+    }
+    let merge_one = |(id, both): (RoomId, Vec<&RoomState>)| {
+        let room = merge_room(servers, &both).map_err(|why| format!("room {}: {why}", id.to_hex()))?;
+        Ok((id, room))
+    };
+    let rooms = pairs.into_iter().map(merge_one).collect::<Result<_, String>>()?;
+    Ok(Merged { generation: one.generation + 1, rooms })
+}
+
+/// Merges what the servers that know a room say of it.
+fn merge_room(servers: &Servers, both: &[&RoomState]) -> Result<Room, String> {
+    let first = both.first().ok_or("nobody knows it")?;
+    let next = both.iter().map(|room| room.next_epoch);
+    let (lowest, highest) = (next.clone().min().unwrap_or(0), next.max().unwrap_or(0));
+    if highest - lowest > WINDOW || highest > MOST_EPOCHS {
+        return Err(format!(
+            "one server says that epoch {lowest} is the next, the other {highest}: one does not tell the truth"
+        ));
+    }
+    let descriptor = first.descriptor.clone();
+    let mut boards = Vec::new();
+    let mut logs = Vec::new();
+    for room in both {
+        logs.push((host_log(servers, room)?, &room.actions));
+        let entries: Vec<SignedEntry> = room.entries.iter().map(|dated| dated.entry.clone()).collect();
+        let head = verify_chain(servers, &descriptor, Digest([0; 32]), &entries)
+            .map_err(|why| format!("a board does not hold: {why}"))?;
+        boards.push((room.entries.clone(), head));
+    }
+    let (log, actions) = longer(logs, |(_, actions)| actions.len(), |(_, a), (_, b)| a.starts_with(b))
+        .ok_or("the servers hold different host logs: one of them, or the room's host, has misbehaved")?;
+    let same = |a: &Dated, b: &Dated| a.entry.entry.digest(servers) == b.entry.entry.digest(servers);
+    let begins = |(a, _): &(Vec<Dated>, _), (b, _): &(Vec<Dated>, _)| a.iter().zip(b).all(|(a, b)| same(a, b));
+    let (mut entries, mut head) = longer(boards, |(entries, _)| entries.len(), begins)
+        .ok_or("the servers hold different boards: two servers have signed both, keep the files as evidence")?;
+    append(servers, both, &mut entries, &mut head);
+    let published = |number: &u64| entries.iter().any(|dated| dated.entry.entry.epoch.number == *number);
+    let mut in_doubt: Vec<u64> = both.iter().flat_map(|room| room.in_doubt.iter().copied()).collect();
+    in_doubt.retain(|number| !published(number));
+    in_doubt.sort_unstable();
+    in_doubt.dedup();
+    // An entry's epoch was sealed, so it is below the next; whoever claims otherwise must not make numbers run out.
+    let open = both.iter().all(|room| room.open) && in_doubt.is_empty() && !log.closed();
+    let author = both.iter().map(|room| room.author).min().unwrap_or(first.author);
+    let actions = actions.clone();
+    Ok(Room { descriptor, author, open, first_epoch: highest + 1, log, actions, entries, head, in_doubt })
+}
+
+fn host_log(servers: &Servers, room: &RoomState) -> Result<HostLog, String> {
+    let mut log = HostLog::new(servers, &room.descriptor);
+    for action in &room.actions {
+        log.apply(action).map_err(|why| format!("a host log does not hold: {why}"))?;
+    }
+    Ok(log)
+}
+
+/// The longer one, if it begins with the other.
+fn longer<T>(many: Vec<T>, length: impl Fn(&T) -> usize, begins: impl Fn(&T, &T) -> bool) -> Option<T> {
+    let mut many = many.into_iter();
+    let first = many.next()?;
+    many.try_fold(first, |longest, next| {
+        let (longest, next) = if length(&next) > length(&longest) { (next, longest) } else { (longest, next) };
+        begins(&longest, &next).then_some(longest)
+    })
+}
+
+/// Puts on the board what both would publish next.
+fn append(servers: &Servers, both: &[&RoomState], entries: &mut Vec<Dated>, head: &mut Digest) {
+    let mut candidates: BTreeMap<(u64, Digest), SignedEntry> = BTreeMap::new();
+    for signed in both.iter().flat_map(|room| &room.concluded) {
+        let key = (signed.entry.epoch.number, signed.entry.digest(servers));
+        let candidate =
+            candidates.entry(key).or_insert_with(|| SignedEntry { signatures: Vec::new(), ..signed.clone() });
+        candidate.signatures.extend(&signed.signatures);
+        candidate.signatures.sort_unstable_by_key(|(party, _)| *party);
+        candidate.signatures.dedup_by_key(|(party, _)| *party);
+    }
+    for ((number, digest), entry) in candidates {
+        let last = entries.last().map(|dated| (dated.entry.entry.epoch.number, dated.published_on));
+        let fits = last.is_none_or(|(last, _)| number > last) && entry.entry.previous == *head;
+        let room = both.first().map(|room| &room.descriptor);
+        let holds = |room| verify_chain(servers, room, *head, std::slice::from_ref(&entry)).is_ok();
+        if fits && entry.signatures.len() >= QUORUM && room.is_some_and(holds) {
+            *head = digest;
+            entries.push(Dated { published_on: last.map_or(0, |(_, day)| day), entry });
+        }
+    }
+}
+
+impl Merged {
+    /// The digest that two servers must have alike to speak to each other in the generation.
+    pub fn digest(&self, servers: &Servers) -> Digest {
+        let mut transcript = Transcript::new("ostrakon/v1/node/generation");
+        transcript.field(&servers.digest().0).number(u64::from(self.generation)).number(self.rooms.len() as u64);
+        for (id, room) in &self.rooms {
+            transcript.field(&id.0).number(u64::from(room.author.0)).number(u64::from(room.open));
+            transcript.number(room.first_epoch);
+            transcript.field(&room.log.head().0).number(room.log.length());
+            transcript.field(&room.head.0).number(room.entries.len() as u64);
+        }
+        transcript.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;
