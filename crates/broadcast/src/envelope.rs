@@ -8,19 +8,18 @@
 //! The signature is made once and lies inside: whoever serves the server's participants can close what was signed beforehand, without the
 //! server's key. It names the owner, so it is worth nothing to anybody else; and who has not seen what lies inside cannot make it.
 //!
-//! The exchange is X25519 with a fresh key of the server's, then ChaCha20-Poly1305 under a key that is used once, so the nonce is fixed.
+//! The encryption is [`ostrakon_crypto::sealed`].
 
-use chacha20poly1305::aead::{Aead, KeyInit};
-use chacha20poly1305::{ChaCha20Poly1305, Key, Nonce};
-use ostrakon_crypto::{Digest, Secret, Signature, SigningKey, Transcript, VerifyingKey};
+use ostrakon_crypto::sealed::{ExchangeKey, Sealed, seal};
+use ostrakon_crypto::{Digest, Signature, SigningKey, Transcript, VerifyingKey};
 use ostrakon_party::{PartyId, wire};
 use serde::{Deserialize, Serialize};
-use x25519_dalek::{PublicKey, StaticSecret};
 
 use crate::engine::EpochContext;
 use crate::room::{RoomId, Servers};
 
 const ENVELOPE: &str = "ostrakon/v1/broadcast/issue envelope";
+const ENVELOPE_KEY: &str = "ostrakon/v1/broadcast/issue key";
 
 /// Which issue of which server: what the owner's request is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,19 +33,19 @@ pub struct IssueName {
 }
 
 /// The owner's part of an exchange. A function of its key and the issue's name, so that asking again needs no memory.
-pub struct Exchange(StaticSecret);
+pub struct Exchange(ExchangeKey);
 
 impl Exchange {
     /// The owner's exchange key for one issue.
     pub fn new(key: &SigningKey, name: &IssueName) -> Self {
         let fields: [&[u8]; 3] = [&name.room.0, &name.number.to_le_bytes(), &[name.party.0]];
         let secret = key.derive("ostrakon/v1/broadcast/issue exchange", &fields);
-        Self(StaticSecret::from(*secret.expose()))
+        Self(ExchangeKey::new(&secret))
     }
 
     /// What the server needs of it.
     pub fn public(&self) -> [u8; 32] {
-        PublicKey::from(&self.0).to_bytes()
+        self.0.public()
     }
 }
 
@@ -74,12 +73,6 @@ struct Offer {
     signature: Signature,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Envelope {
-    exchange: [u8; 32],
-    closed: Vec<u8>,
-}
-
 /// Why an issue is not believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("what server {0} sent was not made by it for this device: another server may stand in between")]
@@ -98,13 +91,6 @@ fn about(label: &'static str, servers: &Digest, name: &IssueName, owner: &Verify
 
 fn statement(servers: &Digest, name: &IssueName, owner: &VerifyingKey, issued: &Issued) -> Digest {
     about("ostrakon/v1/broadcast/issue offer", servers, name, owner).field(&wire::encode(issued)).finish()
-}
-
-/// The cipher between `to`, the owner's exchange key, and `from`, the closer's.
-fn cipher(about: &mut Transcript, to: &[u8; 32], from: &[u8; 32], shared: &[u8; 32]) -> ChaCha20Poly1305 {
-    let context = about.field(to).field(from).finish();
-    let key = Secret::new(*shared).derive("ostrakon/v1/broadcast/issue key", &[&context.0]);
-    ChaCha20Poly1305::new(&Key::from(*key.expose()))
 }
 
 /// Signs what a slot's owner is to be given. `sign` signs with the server's identity key. The result is as secret as the issue.
@@ -128,14 +114,8 @@ pub fn close(
     offer: &[u8],
     randomness: [u8; 32],
 ) -> Vec<u8> {
-    let secret = StaticSecret::from(randomness);
-    let own = PublicKey::from(&secret).to_bytes();
-    let shared = secret.diffie_hellman(&PublicKey::from(*exchange));
     let mut about = about(ENVELOPE, &servers.digest(), name, owner);
-    let closed = cipher(&mut about, exchange, &own, shared.as_bytes())
-        .encrypt(&Nonce::default(), offer)
-        .expect("an issue is far shorter than the cipher's limit");
-    wire::encode(&Envelope { exchange: own, closed })
+    wire::encode(&seal(ENVELOPE_KEY, &mut about, exchange, offer, randomness))
 }
 
 /// Opens what a server sent.
@@ -144,13 +124,11 @@ pub fn close(
 /// [`NotGenuine`] if it was not made by the server whose key is pinned, for this owner and this epoch.
 pub fn open(servers: &Servers, name: &IssueName, key: &SigningKey, bytes: &[u8]) -> Result<Issued, NotGenuine> {
     let not_genuine = NotGenuine(name.party);
-    let envelope: Envelope = wire::decode(bytes).map_err(|_| not_genuine)?;
+    let envelope: Sealed = wire::decode(bytes).map_err(|_| not_genuine)?;
     let exchange = Exchange::new(key, name);
     let (owner, digest) = (key.verifying_key(), servers.digest());
-    let shared = exchange.0.diffie_hellman(&PublicKey::from(envelope.exchange));
     let mut about = about(ENVELOPE, &digest, name, &owner);
-    let cipher = cipher(&mut about, &exchange.public(), &envelope.exchange, shared.as_bytes());
-    let plain = cipher.decrypt(&Nonce::default(), &envelope.closed[..]).map_err(|_| not_genuine)?;
+    let plain = exchange.0.open(ENVELOPE_KEY, &mut about, &envelope).ok_or(not_genuine)?;
     let Offer { issued, signature }: Offer = wire::decode(&plain).map_err(|_| not_genuine)?;
     let server = servers.keys.get(name.party.index()).ok_or(not_genuine)?;
     if !server.verifies(&statement(&digest, name, &owner, &issued), &signature) {

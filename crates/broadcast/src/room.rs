@@ -1,7 +1,7 @@
 //! Rooms, epochs and the servers that keep them.
 
 use ostrakon_crypto::{Digest, Transcript, VerifyingKey};
-use ostrakon_party::SessionId;
+pub use ostrakon_party::Servers;
 use serde::{Deserialize, Serialize};
 
 /// Smallest and largest payload of a row in bytes (a room setting).
@@ -247,27 +247,6 @@ pub struct EpochId {
     pub room: RoomId,
     /// Counted from 0.
     pub number: u64,
-}
-
-/// The servers of a deployment, as a participant pins them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Servers {
-    /// The session they share.
-    pub session: SessionId,
-    /// Their identity keys, by party number.
-    pub keys: Vec<VerifyingKey>,
-}
-
-impl Servers {
-    /// The digest that links carry: whoever has it accepts no other servers.
-    pub fn digest(&self) -> Digest {
-        let mut transcript = Transcript::new("ostrakon/v1/broadcast/servers");
-        transcript.field(&self.session.0.0);
-        for key in &self.keys {
-            transcript.field(&key.0);
-        }
-        transcript.finish()
-    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //!
-//! Everything here is a thin, typed layer over BLAKE3 and Ed25519. The one rule that the layer adds:
+//! Everything here is a thin, typed layer over BLAKE3, Ed25519, and X25519 with ChaCha20-Poly1305. The one rule that the layer adds:
 //! no value is hashed without a context that says which protocol and which purpose it belongs to
 //! ([`hash::Transcript`]), so that a digest made for one purpose never means anything for another.
 
 pub mod hash;
 pub mod merkle;
+pub mod sealed;
 pub mod signature;
 
 pub use hash::{Digest, Secret, Transcript};

@@ -19,6 +19,7 @@ mod channel;
 mod header;
 mod meter;
 mod party;
+mod servers;
 pub mod wire;
 
 pub use body::Body;
@@ -26,6 +27,7 @@ pub use channel::{Channel, Message};
 pub use header::{Header, Instance, InstanceKind, Recipient, SessionId, SignedHeader, Step, Tag};
 pub use meter::{Meter, Traffic};
 pub use party::{Length, Party, Received, Refused, Roster};
+pub use servers::Servers;
 
 use serde::{Deserialize, Serialize};
 

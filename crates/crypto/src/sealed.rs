@@ -1,0 +1,104 @@
+//! Bytes that one receiver can read: X25519 with a fresh key of the sender's, then ChaCha20-Poly1305.
+//!
+//! The cipher's key is used once, so the nonce is fixed. Who sent the bytes is not proved: whoever needs that signs what lies inside.
+
+use chacha20poly1305::aead::{Aead, KeyInit};
+use chacha20poly1305::{ChaCha20Poly1305, Key, Nonce};
+use serde::{Deserialize, Serialize};
+use x25519_dalek::{PublicKey, StaticSecret};
+
+use crate::hash::{Secret, Transcript};
+
+/// The receiver's secret half of an exchange.
+pub struct ExchangeKey(StaticSecret);
+
+impl ExchangeKey {
+    /// The key that a secret derivation or a generator gave.
+    pub fn new(secret: &Secret) -> Self {
+        Self(StaticSecret::from(*secret.expose()))
+    }
+
+    /// The public half: 32 bytes.
+    pub fn public(&self) -> [u8; 32] {
+        PublicKey::from(&self.0).to_bytes()
+    }
+
+    /// Opens what [`seal`] made for this key, under the same purpose and about the same things. `None` for anything else.
+    pub fn open(&self, purpose: &'static str, about: &mut Transcript, sealed: &Sealed) -> Option<Vec<u8>> {
+        let shared = self.0.diffie_hellman(&PublicKey::from(sealed.exchange));
+        let cipher = cipher(purpose, about, &self.public(), &sealed.exchange, shared.as_bytes());
+        cipher.decrypt(&Nonce::default(), &sealed.closed[..]).ok()
+    }
+}
+
+/// What [`seal`] makes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sealed {
+    /// The sender's half of the exchange, fresh.
+    pub exchange: [u8; 32],
+    /// The bytes, encrypted, and 16 bytes of authentication.
+    pub closed: Vec<u8>,
+}
+
+/// Seals `plain` for the owner of the public key `to`. `about` is what both sides know of it and is authenticated; `purpose` is the
+/// context of the key's derivation; `randomness` is 32 fresh random bytes.
+pub fn seal(
+    purpose: &'static str,
+    about: &mut Transcript,
+    to: &[u8; 32],
+    plain: &[u8],
+    randomness: [u8; 32],
+) -> Sealed {
+    let secret = StaticSecret::from(randomness);
+    let exchange = PublicKey::from(&secret).to_bytes();
+    let shared = secret.diffie_hellman(&PublicKey::from(*to));
+    let closed = cipher(purpose, about, to, &exchange, shared.as_bytes())
+        .encrypt(&Nonce::default(), plain)
+        .expect("what is sealed is far shorter than the cipher's limit");
+    Sealed { exchange, closed }
+}
+
+/// The cipher between `to`, the receiver's exchange key, and `from`, the sender's.
+fn cipher(
+    purpose: &'static str,
+    about: &mut Transcript,
+    to: &[u8; 32],
+    from: &[u8; 32],
+    shared: &[u8; 32],
+) -> ChaCha20Poly1305 {
+    let context = about.field(to).field(from).finish();
+    let key = Secret::new(*shared).derive(purpose, &[&context.0]);
+    ChaCha20Poly1305::new(&Key::from(*key.expose()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn about(name: &[u8]) -> Transcript {
+        let mut transcript = Transcript::new("about");
+        transcript.field(name);
+        transcript
+    }
+
+    #[test]
+    fn the_receiver_opens_it_and_nothing_changed_opens() {
+        let key = ExchangeKey::new(&Secret::new([3; 32]));
+        let sealed = seal("purpose", &mut about(b"a"), &key.public(), b"a share", [9; 32]);
+        assert_eq!(key.open("purpose", &mut about(b"a"), &sealed).as_deref(), Some(&b"a share"[..]));
+        assert_eq!(key.open("other", &mut about(b"a"), &sealed), None, "another purpose");
+        assert_eq!(key.open("purpose", &mut about(b"b"), &sealed), None, "about something else");
+        let stranger = ExchangeKey::new(&Secret::new([4; 32]));
+        assert_eq!(stranger.open("purpose", &mut about(b"a"), &sealed), None, "another receiver");
+        for at in 0..sealed.closed.len() {
+            let mut changed = sealed.clone();
+            changed.closed[at] ^= 1;
+            assert_eq!(key.open("purpose", &mut about(b"a"), &changed), None, "byte {at}");
+        }
+        let mut changed = sealed.clone();
+        changed.exchange[0] ^= 1;
+        assert_eq!(key.open("purpose", &mut about(b"a"), &changed), None);
+        let short = Sealed { closed: vec![1; 15], ..sealed };
+        assert_eq!(key.open("purpose", &mut about(b"a"), &short), None);
+    }
+}
