@@ -14,7 +14,7 @@ use crate::session::Session;
 use crate::statement::{Place, Statement};
 use crate::step::Step;
 
-/// A verified course of a session so far. It is made by starting, or by verifying steps, and in no other way.
+/// A verified course of a session so far. It is made by starting, by verifying steps, or by [`History::resume`] where that was done before.
 #[derive(Debug, Clone)]
 pub struct History<G: Group> {
     session: Arc<Session<G>>,
@@ -30,6 +30,22 @@ impl<G: Group> History<G> {
     pub fn start(session: Arc<Session<G>>) -> Self {
         let trail = *session.binding();
         Self { session, arrived: Vec::new(), trail, tables: None }
+    }
+
+    /// The course after steps that were verified before, of which the caller has kept who came, the [`History::trail`] and the
+    /// last step: for a server that verifies each step when it comes. Nothing is verified here.
+    ///
+    /// # Errors
+    /// If the last step is malformed for its place.
+    pub fn resume(
+        session: Arc<Session<G>>,
+        arrived: Vec<usize>,
+        trail: Digest,
+        last_step: &[u8],
+    ) -> Result<Self, StepFault> {
+        let position = arrived.len().checked_sub(1).ok_or(StepFault::UnknownVisitor)?;
+        let step = Step::from_bytes(&session, position, last_step)?;
+        Ok(Self { session, arrived, trail, tables: Some(Arc::new(step.tables)) })
     }
 
     /// The session.
@@ -90,10 +106,9 @@ impl<G: Group> History<G> {
 
     /// The course with one more step, which nobody has verified.
     pub(crate) fn after(&self, visitor: usize, previous: &Digest, step: &[u8], tables: Arc<Vec<Table<G>>>) -> Self {
-        let mut transcript = Transcript::new("ostrakon/v1/onepass/trail");
-        transcript.field(&self.trail.0).number(visitor as u64).field(&previous.0).field(step);
+        let trail = trail_after(&self.trail, visitor, previous, step);
         let arrived = self.arrived.iter().copied().chain([visitor]).collect();
-        Self { session: self.session.clone(), arrived, trail: transcript.finish(), tables: Some(tables) }
+        Self { session: self.session.clone(), arrived, trail, tables: Some(tables) }
     }
 
     /// To verify further steps.
@@ -111,6 +126,13 @@ impl<G: Group> History<G> {
             None => self.session.initial_randomness(ballot).iter().map(G::mul_base).collect(),
         }
     }
+}
+
+/// T after one more step: what [`History::trail`] becomes. Before the first step it is [`Session::binding`].
+#[must_use]
+pub fn trail_after(trail: &Digest, visitor: usize, previous: &Digest, step: &[u8]) -> Digest {
+    let mut transcript = Transcript::new("ostrakon/v1/onepass/trail");
+    transcript.field(&trail.0).number(visitor as u64).field(&previous.0).field(step).finish()
 }
 
 /// The operands of a history's tables.
