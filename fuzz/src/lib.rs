@@ -3,6 +3,7 @@
 //! The fuzzer calls [`exercise`] with inputs that it evolves; a test of the workspace includes this file and calls it
 //! with pseudorandom ones.
 
+mod decisions;
 mod hosts;
 mod requests;
 
@@ -38,7 +39,7 @@ pub struct Decoder {
 }
 
 /// All decoders.
-pub const DECODERS: [Decoder; 21] = [
+pub const DECODERS: [Decoder; 26] = [
     Decoder { name: "message_header", valid: valid_header, read: read_header },
     Decoder { name: "frame", valid: valid_frame, read: read_frame },
     Decoder { name: "board_entry", valid: || encode(&VALID_ARCHIVE.entries[0]), read: read_entry },
@@ -64,6 +65,11 @@ pub const DECODERS: [Decoder; 21] = [
     },
     Decoder { name: "new_room", valid: requests::valid_new_room, read: requests::read_new_room },
     Decoder { name: "announcement", valid: requests::valid_announcement, read: requests::read_announcement },
+    Decoder { name: "decision_record", valid: decisions::valid_record, read: decisions::read_record },
+    Decoder { name: "decision_draft", valid: decisions::valid_draft, read: decisions::read_draft },
+    Decoder { name: "decision_deposit", valid: decisions::valid_deposit, read: decisions::read_deposit },
+    Decoder { name: "decision_opening", valid: decisions::valid_opening, read: decisions::read_opening },
+    Decoder { name: "decision_link", valid: decisions::valid_link, read: decisions::read_link },
 ];
 
 /// Gives `data` to the named decoder, once as it stands and once as a list of changes to an input that is valid.

@@ -18,7 +18,7 @@ const LAYERS: [&[&str]; 11] = [
     &["ostrakon-crypto"],
     &["ostrakon-party"],
     &["ostrakon-net", "ostrakon-store", "ostrakon-replicated", "ostrakon-onepass"],
-    &["ostrakon-broadcast"],
+    &["ostrakon-broadcast", "ostrakon-decide"],
     &["ostrakon-node"],
     &["ostrakon-api"],
     &["ostrakon-testkit"],
@@ -32,11 +32,17 @@ const MAY_SHIP_TESTKIT: &str = "ostrakon-bench";
 
 /// What the browser's crate may name directly.
 const WASM: &str = "ostrakon-wasm";
-const WASM_MAY_USE: [&str; 5] =
-    ["ostrakon-kernels", "ostrakon-field", "ostrakon-crypto", "ostrakon-party", "ostrakon-broadcast"];
+const WASM_MAY_USE: [&str; 6] = [
+    "ostrakon-kernels",
+    "ostrakon-field",
+    "ostrakon-crypto",
+    "ostrakon-party",
+    "ostrakon-broadcast",
+    "ostrakon-decide",
+];
 
 /// Crates that compute and nothing else, and what they must not reach, directly or through others.
-const PURE: [&str; 8] = [
+const PURE: [&str; 9] = [
     "ostrakon-kernels",
     "ostrakon-field",
     "ostrakon-crypto",
@@ -44,6 +50,7 @@ const PURE: [&str; 8] = [
     "ostrakon-replicated",
     "ostrakon-onepass",
     "ostrakon-broadcast",
+    "ostrakon-decide",
     "ostrakon-wasm",
 ];
 const IMPURE: [&str; 3] = ["ostrakon-net", "ostrakon-store", "tokio"];
@@ -101,7 +108,10 @@ fn violations_of(of: &Crate, graph: &Graph) -> Vec<Violation> {
     if PURE.contains(&of.name.as_str()) {
         for impure in IMPURE {
             if let Some(path) = graph.path(&of.name, impure) {
-                report(path.join(" → "), "kernels to broadcast and wasm know no sockets, no storage and no executor");
+                report(
+                    path.join(" → "),
+                    "kernels to broadcast and decide, and wasm, know no sockets, no storage and no executor",
+                );
             }
         }
     }
@@ -115,7 +125,7 @@ fn broken_rule(of: &str, to: &str, kind: Kind) -> Option<&'static str> {
         return (!allowed).then_some("testkit is for tests and benchmarks only");
     }
     if kind != Kind::Dev && of == WASM && !WASM_MAY_USE.contains(&to) {
-        return Some("wasm uses kernels, field, crypto, party and broadcast only");
+        return Some("wasm uses kernels, field, crypto, party, broadcast and decide only");
     }
     // A crate without a layer has been reported already.
     (layer(of)? <= layer(to)?).then_some("dependencies point to lower layers only")
@@ -204,7 +214,7 @@ mod tests {
         assert_eq!(
             complaints(&[("ostrakon-wasm", "ostrakon-replicated", Kind::Normal)]),
             ["ostrakon-wasm: dependency on ostrakon-replicated: \
-              wasm uses kernels, field, crypto, party and broadcast only"]
+              wasm uses kernels, field, crypto, party, broadcast and decide only"]
         );
     }
 

@@ -1,0 +1,196 @@
+//! An exported decision: everything that is needed to check it offline.
+
+use data_encoding::BASE64URL_NOPAD;
+use ostrakon_crypto::Digest;
+use ostrakon_party::{PartyId, Servers};
+use rand_core::CryptoRng;
+use serde::{Deserialize, Serialize};
+
+use crate::chain::{Chain, Stage};
+use crate::draft::{Ballot, DecisionId};
+use crate::opening::{Opening, Outcome, examine};
+use crate::operators::Operators;
+use crate::record::SignedRecord;
+use crate::refused::Refused;
+
+/// A server's opening in an archive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArchivedOpening {
+    /// The server.
+    pub party: PartyId,
+    /// [`Opening::encode`], in base64url without padding.
+    pub opening: String,
+}
+
+/// An exported decision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Archive {
+    /// Who kept it.
+    pub servers: Servers,
+    /// All records from the first, in base64url without padding.
+    pub records: Vec<String>,
+    /// The servers' openings, by party.
+    pub openings: Vec<ArchivedOpening>,
+}
+
+/// How somebody took part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// The creator took the person off the list.
+    Removed,
+    /// The person has not accepted.
+    Invited,
+    /// The person has accepted and not answered.
+    Accepted,
+    /// The person has answered, in the record of this number.
+    Answered(u32),
+    /// The person stayed away, and the assumed answers counted.
+    Absent,
+}
+
+/// A person in a report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportedPerson {
+    /// As the draft calls it.
+    pub name: String,
+    /// How it took part.
+    pub part: Part,
+    /// Whether it says to have checked everything.
+    pub verified: bool,
+}
+
+/// What an archive proves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// The decision.
+    pub decision: DecisionId,
+    /// The digest of the servers.
+    pub servers: Digest,
+    /// What was asked.
+    pub question: String,
+    /// What was decided.
+    pub ballots: Vec<Ballot>,
+    /// Who was asked.
+    pub people: Vec<ReportedPerson>,
+    /// How many servers stand in.
+    pub threshold: u8,
+    /// In seconds since 1970.
+    pub deadline: u64,
+    /// How far it came.
+    pub stage: Stage,
+    /// The result, if all three servers have opened it.
+    pub outcome: Option<Outcome>,
+    /// How many records there are.
+    pub records: u32,
+    /// The digest of the last record.
+    pub head: Digest,
+}
+
+impl Report {
+    /// What a verified chain and its outcome amount to.
+    pub fn new(chain: &Chain, outcome: Option<Outcome>) -> Self {
+        let draft = chain.draft();
+        let absent = chain.close().map(|(_, absent)| absent.to_vec()).unwrap_or_default();
+        let person = |(place, (person, standing)): (u16, (&crate::draft::Person, &crate::chain::Standing))| {
+            let part = match (standing.answered(), standing.key()) {
+                _ if standing.is_removed() => Part::Removed,
+                (Some(number), _) => Part::Answered(number),
+                _ if absent.contains(&place) => Part::Absent,
+                (None, Some(_)) => Part::Accepted,
+                (None, None) => Part::Invited,
+            };
+            ReportedPerson { name: person.name.clone(), part, verified: standing.has_verified() }
+        };
+        Self {
+            decision: chain.id(),
+            servers: chain.operators().digest,
+            question: draft.question.clone(),
+            ballots: draft.ballots.clone(),
+            people: (0..).zip(draft.people.iter().zip(chain.people())).map(person).collect(),
+            threshold: draft.threshold,
+            deadline: draft.deadline,
+            stage: chain.stage(),
+            outcome,
+            records: chain.length(),
+            head: chain.head(),
+        }
+    }
+}
+
+fn refuse<T>(text: impl Into<String>) -> Result<T, Refused> {
+    Err(Refused::Archive(text.into()))
+}
+
+/// Reads what [`Archive::new`] writes.
+fn bytes(text: &str) -> Result<Vec<u8>, Refused> {
+    BASE64URL_NOPAD.decode(text.as_bytes()).or_else(|_| refuse("it holds what is not base64url"))
+}
+
+impl Archive {
+    /// An archive of these records (encoded) and openings.
+    pub fn new(
+        servers: Servers,
+        records: impl IntoIterator<Item = impl AsRef<[u8]>>,
+        openings: &[(PartyId, Opening)],
+    ) -> Self {
+        let records = records.into_iter().map(|record| BASE64URL_NOPAD.encode(record.as_ref())).collect();
+        let mut openings: Vec<_> = openings
+            .iter()
+            .map(|(party, opening)| ArchivedOpening {
+                party: *party,
+                opening: BASE64URL_NOPAD.encode(&opening.encode()),
+            })
+            .collect();
+        openings.sort_by_key(|opening| opening.party);
+        Self { servers, records, openings }
+    }
+
+    /// The file's text: JSON, always written in the same way.
+    pub fn to_text(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("writing plain data into memory does not fail");
+        text.push('\n');
+        text
+    }
+
+    /// Reads and verifies an archive: every signature, every step, every opening. `pinned` is the digest of the servers from the
+    /// decision's link, if the reader has it; without it the archive is only shown to be what *some* three servers kept.
+    ///
+    /// # Errors
+    /// [`Refused`] says what does not hold. Every change of a single byte is an error.
+    pub fn verify(text: &str, pinned: Option<&Digest>, rng: &mut impl CryptoRng) -> Result<Report, Refused> {
+        let Ok(archive) = serde_json::from_str::<Archive>(text) else {
+            return refuse("it is not in the form in which archives are written");
+        };
+        if archive.to_text() != text {
+            return refuse("it is not in the form in which archives are written: it was changed after export");
+        }
+        let Some(operators) = Operators::new(&archive.servers) else { return refuse("it does not name three servers") };
+        if pinned.is_some_and(|digest| *digest != operators.digest) {
+            return refuse("it is of other servers than the given link names");
+        }
+        let records = archive.records.iter().map(|record| bytes(record)).collect::<Result<Vec<_>, _>>()?;
+        let examined = examine(operators, &records, rng)?;
+        let openings = archive.openings()?;
+        let parties: Vec<u8> = openings.iter().map(|(party, _)| party.0).collect();
+        if !parties.is_sorted_by(|a, b| a < b) {
+            return refuse("the servers' openings are not in order, or one is there twice");
+        }
+        for (party, opening) in &openings {
+            examined.check_opening(*party, opening)?;
+        }
+        let outcome = (openings.len() == archive.servers.keys.len()).then(|| examined.result(&openings)).transpose()?;
+        Ok(Report::new(examined.chain(), outcome))
+    }
+
+    fn openings(&self) -> Result<Vec<(PartyId, Opening)>, Refused> {
+        let read = |archived: &ArchivedOpening| Ok((archived.party, Opening::decode(&bytes(&archived.opening)?)?));
+        self.openings.iter().map(read).collect()
+    }
+
+    /// The decision that the archive claims to be of, unverified.
+    pub fn decision(&self) -> Option<DecisionId> {
+        let first = bytes(self.records.first()?).ok()?;
+        Some(SignedRecord::decode(&first).ok()?.record.decision)
+    }
+}

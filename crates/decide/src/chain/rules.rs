@@ -1,0 +1,211 @@
+//! What may follow what, and who may say it.
+
+use ostrakon_crypto::{Digest, Signature};
+use ostrakon_party::PartyId;
+
+use super::{Chain, Stage};
+use crate::draft::Seat;
+use crate::function::Function;
+use crate::keys::{CertifiedKey, InvalidKey};
+use crate::operators::Operators;
+use crate::record::{Content, Creation, MOST_RECORDS, RECORD_BYTES, SignedRecord, claim_digest};
+use crate::refused::Refused;
+
+/// Checks the first record of a decision.
+pub fn check_creation<'a>(operators: &Operators, first: &'a SignedRecord) -> Result<&'a Creation, Refused> {
+    let record = &first.record;
+    let rule = |reason: &str| Refused::Rule { number: record.number, reason: reason.to_owned() };
+    let Content::Create(creation) = &record.content else {
+        return Err(rule("a decision begins with the record that creates it"));
+    };
+    if record.number != 0 || record.previous != Digest([0; 32]) {
+        return Err(rule("the record that creates a decision is its first"));
+    }
+    let draft = &creation.draft;
+    draft.validate()?;
+    if draft.servers != operators.digest || record.decision != draft.id() {
+        return Err(Refused::Decision { number: 0 });
+    }
+    if record.author != draft.creator {
+        return Err(rule("only the creator that the draft names can create the decision"));
+    }
+    check_signature(operators, first)?;
+    for (party, layer) in (0..).map(PartyId).zip(&creation.layers) {
+        let error = |error| Refused::Key { number: 0, whose: format!("the layer of server {}", party.0), error };
+        if layer.party != party {
+            return Err(error(InvalidKey::Server(party.0)));
+        }
+        layer.verify(operators, draft).map_err(error)?;
+        if creation.layers[..party.index()].iter().any(|other| other.commitments[0] == layer.commitments[0]) {
+            return Err(error(InvalidKey::Form("another server has the same key".into())));
+        }
+    }
+    Ok(creation)
+}
+
+fn check_signature(operators: &Operators, signed: &SignedRecord) -> Result<(), Refused> {
+    let number = signed.record.number;
+    if signed.encode().len() > RECORD_BYTES {
+        return Err(Refused::Form);
+    }
+    if signed.record.author.verifies(&signed.digest(operators), &signed.signature) {
+        Ok(())
+    } else {
+        Err(Refused::Signature { number })
+    }
+}
+
+impl Chain {
+    /// Whether the record may follow.
+    pub(super) fn check_rules(&self, signed: &SignedRecord) -> Result<(), Refused> {
+        let record = &signed.record;
+        if record.decision != self.id {
+            return Err(Refused::Decision { number: record.number });
+        }
+        if record.number != self.length || record.previous != self.head {
+            return Err(Refused::NotNext { next: self.length });
+        }
+        if self.length >= MOST_RECORDS {
+            return Err(self.rule(format!("a decision has at most {MOST_RECORDS} records")));
+        }
+        // The signature first: what follows blames its author.
+        check_signature(&self.operators, signed)?;
+        let author = &record.author;
+        match &record.content {
+            Content::Create(_) => Err(self.rule("the decision has begun already")),
+            Content::Accept { person, key, claim } => self.check_accept(signed, *person, key, claim.as_ref()),
+            Content::Remove { person } => self.check_remove(signed, *person),
+            Content::Cancel => {
+                self.needs(&[Stage::Accepting, Stage::Answering])?;
+                self.allow(*author == self.draft.creator, "only the creator can cancel the decision")
+            }
+            Content::Step { person, .. } => {
+                self.needs(&[Stage::Answering])?;
+                let standing = self.people.get(usize::from(*person)).filter(|standing| !standing.removed);
+                let standing = standing.ok_or_else(|| self.rule("it answers for somebody who is not asked"))?;
+                let name = self.name(*person);
+                let own = standing.owner() == Some(author);
+                self.allow(own, format!("it answers for “{name}”, but somebody else signed it"))?;
+                self.allow(standing.step.is_none(), format!("“{name}” has answered before"))
+            }
+            Content::Close { absent } => self.check_close(signed, absent),
+            Content::Lapse => {
+                self.needs(&[Stage::Accepting, Stage::Answering])?;
+                self.allow(author == self.operators.sequencer(), "only server 0 lets a decision lapse")?;
+                let nobody_stands_in = self.draft.threshold == 0 && !self.missing().is_empty();
+                let may = self.stage == Stage::Accepting || nobody_stands_in;
+                self.allow(may, "it can have a result, so it does not lapse")
+            }
+            Content::Verified => {
+                self.needs(&[Stage::Closed])?;
+                let person = self.asked().find(|(_, person)| person.owner() == Some(author));
+                let (place, person) = person.ok_or_else(|| self.rule("its author is not among the people"))?;
+                self.allow(!person.verified, format!("“{}” has said so before", self.name(place)))
+            }
+        }
+    }
+
+    fn check_accept(
+        &self,
+        signed: &SignedRecord,
+        person: u16,
+        key: &CertifiedKey,
+        claim: Option<&Signature>,
+    ) -> Result<(), Refused> {
+        self.needs(&[Stage::Accepting])?;
+        let standing = self.people.get(usize::from(person)).filter(|standing| !standing.removed);
+        let standing = standing.ok_or_else(|| self.rule("it takes the place of somebody who is not asked"))?;
+        let name = self.name(person);
+        self.allow(standing.key.is_none(), format!("the place of “{name}” is taken: the link was used before"))?;
+        let (author, owner) = (&signed.record.author, &key.statement.owner);
+        match (&self.draft.people[usize::from(person)].seat, claim) {
+            (Seat::Account(account), None) => {
+                self.allow(owner == account, format!("the place of “{name}” belongs to another account"))?;
+                let by = author == owner || author == self.operators.sequencer();
+                self.allow(by, format!("only “{name}” or server 0 can say that “{name}” takes part"))?;
+            }
+            (Seat::Invitation(invitation), Some(claim)) => {
+                self.allow(
+                    author == owner,
+                    format!("only the owner of the key of “{name}” can say that it takes part"),
+                )?;
+                let digest = claim_digest(&self.operators, &self.id, person, owner);
+                let invited = invitation.verifies(&digest, claim);
+                self.allow(invited, format!("the invitation of “{name}” was not used for this account"))?;
+            }
+            _ => return Err(self.rule(format!("“{name}” takes part by an invitation or by an account, not by this"))),
+        }
+        self.check_distinct(person, key)?;
+        let whose = || format!("the key of “{name}”");
+        let error = |error| Refused::Key { number: signed.record.number, whose: whose(), error };
+        let (expected, found) = (self.draft.threshold, key.statement.threshold);
+        if expected != found {
+            return Err(error(InvalidKey::Threshold { expected, found }));
+        }
+        key.verify(&self.operators).map_err(error)
+    }
+
+    /// Nobody has two places, and no key is there twice.
+    fn check_distinct(&self, person: u16, key: &CertifiedKey) -> Result<(), Refused> {
+        let owner = &key.statement.owner;
+        for (place, standing) in self.asked().filter(|(place, _)| *place != person) {
+            let seat = self.draft.people[usize::from(place)].seat;
+            if standing.owner() == Some(owner) || seat == Seat::Account(*owner) {
+                return Err(self.rule(format!("the account that it names is that of “{}” already", self.name(place))));
+            }
+        }
+        let first = key.statement.commitments.first();
+        let people = self.people.iter().filter_map(|standing| standing.key()?.commitments.first());
+        let layers = self.layers.iter().filter_map(|layer| layer.commitments.first());
+        let new = people.chain(layers).all(|other| Some(other) != first);
+        self.allow(new, "its key is somebody else's already")
+    }
+
+    fn check_remove(&self, signed: &SignedRecord, person: u16) -> Result<(), Refused> {
+        self.needs(&[Stage::Accepting])?;
+        self.allow(signed.record.author == self.draft.creator, "only the creator can remove people")?;
+        let standing = self.people.get(usize::from(person)).filter(|standing| !standing.removed);
+        let standing = standing.ok_or_else(|| self.rule("it removes somebody who is not asked"))?;
+        let name = self.name(person);
+        self.allow(standing.key.is_none(), format!("“{name}” has accepted and cannot be removed"))?;
+        let left = self.remaining() - 1;
+        self.allow(left >= 2, "at least two people must remain")?;
+        for ballot in &self.draft.ballots {
+            if matches!(ballot.function, Function::Custom { .. }) {
+                return Err(self.rule("a table of one's own is for a fixed number of people, so nobody can be removed"));
+            }
+            if let Some(objection) = ballot.function.objection(left, ballot.options.len()) {
+                return Err(self.rule(format!("without “{name}” {objection}")));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_close(&self, signed: &SignedRecord, absent: &[u16]) -> Result<(), Refused> {
+        self.needs(&[Stage::Answering])?;
+        self.allow(signed.record.author == *self.operators.sequencer(), "only server 0 closes a decision")?;
+        let exact = absent == self.missing();
+        self.allow(exact, "it must name exactly those as absent who have not answered")?;
+        let stood_in = absent.is_empty() || self.draft.threshold != 0;
+        self.allow(stood_in, "somebody is absent, and nobody can stand in")
+    }
+
+    fn needs(&self, stages: &[Stage]) -> Result<(), Refused> {
+        let state = match self.stage {
+            Stage::Accepting => "not everybody has accepted yet",
+            Stage::Answering => "everybody has accepted, and answers are taken",
+            Stage::Closed => "the decision is closed",
+            Stage::Lapsed => "the decision has lapsed",
+            Stage::Cancelled => "the decision was cancelled",
+        };
+        self.allow(stages.contains(&self.stage), format!("it comes at the wrong time: {state}"))
+    }
+
+    fn allow(&self, condition: bool, otherwise: impl Into<String>) -> Result<(), Refused> {
+        if condition { Ok(()) } else { Err(self.rule(otherwise)) }
+    }
+
+    fn rule(&self, reason: impl Into<String>) -> Refused {
+        Refused::Rule { number: self.length, reason: reason.into() }
+    }
+}

@@ -1,0 +1,345 @@
+//! What is decided, by whom, and how: the draft, which the creator signs.
+
+use std::collections::BTreeSet;
+
+use ostrakon_crypto::{Digest, Transcript, VerifyingKey};
+use ostrakon_onepass::Helpers;
+use ostrakon_onepass::params::{CIPHERTEXT_BYTES, MAX_ENTRIES, proof_bytes, table_entries};
+use ostrakon_party::wire;
+use serde::{Deserialize, Serialize};
+
+use crate::function::Function;
+use crate::hex::hexadecimal;
+use crate::operators::SERVERS;
+use crate::record::RECORD_BYTES;
+
+/// People of a decision.
+pub const PEOPLE: std::ops::RangeInclusive<usize> = 2..=200;
+/// Ballots of a decision.
+pub const BALLOTS: std::ops::RangeInclusive<usize> = 1..=20;
+/// Options of a ballot.
+pub const OPTIONS: std::ops::RangeInclusive<usize> = 2..=8;
+/// Longest question in bytes of UTF-8.
+pub const QUESTION_BYTES: usize = 500;
+/// Longest name, option or label of a ballot in bytes of UTF-8.
+pub const LABEL_BYTES: usize = 100;
+/// The farthest deadline, in seconds from now.
+pub const MOST_SECONDS: u64 = 400 * 24 * 3600;
+
+/// Bytes of a record around a step, generously.
+const STEP_FRAME: usize = 500;
+
+hexadecimal! {
+    /// A decision's name: the first half of its draft's digest.
+    DecisionId, 16
+}
+
+/// Who may take a person's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Seat {
+    /// The owner of this account.
+    Account(VerifyingKey),
+    /// Whoever has the secret half of this key first: the invitation's link carries it.
+    Invitation(VerifyingKey),
+}
+
+impl Seat {
+    /// The account's or the invitation's key.
+    pub fn key(&self) -> &VerifyingKey {
+        match self {
+            Seat::Account(key) | Seat::Invitation(key) => key,
+        }
+    }
+}
+
+/// Somebody who is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Person {
+    /// At most [`LABEL_BYTES`] bytes; all different.
+    pub name: String,
+    /// Who may take the place.
+    pub seat: Seat,
+}
+
+/// One thing that is decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ballot {
+    /// What it is about, where there are several, for example a date; may be empty.
+    pub label: String,
+    /// As many as [`OPTIONS`] says, all different.
+    pub options: Vec<String>,
+    /// What is computed.
+    pub function: Function,
+    /// The option that counts for whoever stays away.
+    pub assumed: u8,
+}
+
+/// A decision as its creator drafts it. It never changes; its digest names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draft {
+    /// What is asked.
+    pub question: String,
+    /// What is answered, all in one visit.
+    pub ballots: Vec<Ballot>,
+    /// Who is asked.
+    pub people: Vec<Person>,
+    /// Until when, in seconds since 1970.
+    pub deadline: u64,
+    /// How many servers can stand in for whoever stays away: 2 or 3; with 0 nobody can, and there is no result if somebody does.
+    pub threshold: u8,
+    /// Who signs the record that begins the decision.
+    pub creator: VerifyingKey,
+    /// Random; makes equal drafts different.
+    pub nonce: [u8; 16],
+    /// The digest of the servers.
+    pub servers: Digest,
+}
+
+/// A draft that breaks a limit; the sentence says which.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidDraft(pub String);
+
+/// Who can stand in with this threshold; `None` if it is none of 0, 2 and 3.
+pub(crate) fn helpers(threshold: u8) -> Option<Helpers> {
+    match threshold {
+        0 => Some(Helpers::none()),
+        2 | 3 => Helpers::new(usize::from(threshold), SERVERS).ok(),
+        _ => None,
+    }
+}
+
+fn complain<T>(text: String) -> Result<T, InvalidDraft> {
+    Err(InvalidDraft(text))
+}
+
+/// Whether a text has 1 to `most` bytes and says something.
+fn says(text: &str, most: usize) -> bool {
+    !text.trim().is_empty() && text.len() <= most
+}
+
+impl Ballot {
+    fn validate(&self, place: usize, people: usize) -> Result<(), InvalidDraft> {
+        let number = place + 1;
+        if self.label.len() > LABEL_BYTES {
+            return complain(format!("the label of ballot {number} must have at most {LABEL_BYTES} bytes"));
+        }
+        if !OPTIONS.contains(&self.options.len()) {
+            let (least, most) = (OPTIONS.start(), OPTIONS.end());
+            return complain(format!(
+                "ballot {number} must have {least} to {most} options, not {}",
+                self.options.len()
+            ));
+        }
+        if !self.options.iter().all(|option| says(option, LABEL_BYTES)) {
+            return complain(format!("each option of ballot {number} must have 1 to {LABEL_BYTES} bytes"));
+        }
+        let distinct: BTreeSet<_> = self.options.iter().map(|option| option.trim()).collect();
+        if distinct.len() != self.options.len() {
+            return complain(format!("the options of ballot {number} must all be different"));
+        }
+        if usize::from(self.assumed) >= self.options.len() {
+            return complain(format!(
+                "the answer that ballot {number} assumes of who stays away is none of its options"
+            ));
+        }
+        match self.function.objection(people, self.options.len()) {
+            Some(objection) => complain(format!("ballot {number}: {objection}")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Draft {
+    /// Checks every limit but the deadline's.
+    ///
+    /// # Errors
+    /// [`InvalidDraft`] names the limit and what may be done.
+    pub fn validate(&self) -> Result<(), InvalidDraft> {
+        if !says(&self.question, QUESTION_BYTES) {
+            return complain(format!("the question must have 1 to {QUESTION_BYTES} bytes"));
+        }
+        if helpers(self.threshold).is_none() {
+            return complain(format!("0, 2 or 3 servers stand in for who stays away, not {}", self.threshold));
+        }
+        if !BALLOTS.contains(&self.ballots.len()) {
+            let (least, most) = (BALLOTS.start(), BALLOTS.end());
+            return complain(format!("a decision has {least} to {most} ballots, not {}", self.ballots.len()));
+        }
+        self.validate_people()?;
+        for (place, ballot) in self.ballots.iter().enumerate() {
+            ballot.validate(place, self.people.len())?;
+        }
+        let entries = |ballot: &Ballot| table_entries(self.people.len(), u16::try_from(ballot.options.len()).ok()?);
+        let all: Option<usize> = self.ballots.iter().map(entries).sum();
+        if all.is_none_or(|all| all > MAX_ENTRIES) {
+            return complain(format!(
+                "the tables of all ballots together have more than {MAX_ENTRIES} entries: ask fewer people, or take fewer ballots or options"
+            ));
+        }
+        if self.step_bytes() > RECORD_BYTES - STEP_FRAME {
+            return complain("an answer to all ballots would be too long to send: ask fewer people, or take fewer ballots or options".into());
+        }
+        Ok(())
+    }
+
+    /// Bytes of the longest step, the first one. The tables are within their limit.
+    fn step_bytes(&self) -> usize {
+        let values = |ballot: &Ballot| u16::try_from(ballot.options.len()).unwrap_or(u16::MAX);
+        let entries = |ballot: &Ballot| {
+            table_entries(self.people.len() - 1, values(ballot)).unwrap_or(usize::MAX / CIPHERTEXT_BYTES)
+        };
+        self.ballots.iter().map(|ballot| CIPHERTEXT_BYTES * entries(ballot) + proof_bytes(values(ballot))).sum()
+    }
+
+    fn validate_people(&self) -> Result<(), InvalidDraft> {
+        if !PEOPLE.contains(&self.people.len()) {
+            let (least, most) = (PEOPLE.start(), PEOPLE.end());
+            return complain(format!("{least} to {most} people can be asked, not {}", self.people.len()));
+        }
+        if let Some(person) = self.people.iter().find(|person| !says(&person.name, LABEL_BYTES)) {
+            return complain(format!("the name “{}” must have 1 to {LABEL_BYTES} bytes", person.name));
+        }
+        let mut names = BTreeSet::new();
+        if let Some(person) = self.people.iter().find(|person| !names.insert(person.name.trim())) {
+            return complain(format!("two people are called “{}”: give them different names", person.name.trim()));
+        }
+        let mut keys = BTreeSet::new();
+        if let Some(person) = self.people.iter().find(|person| !keys.insert(*person.seat.key())) {
+            return complain(format!("“{}” has the account or the invitation of somebody else", person.name));
+        }
+        Ok(())
+    }
+
+    /// Checks that the deadline is to come and not too far. `now` in seconds since 1970.
+    ///
+    /// # Errors
+    /// [`InvalidDraft`].
+    pub fn validate_deadline(&self, now: u64) -> Result<(), InvalidDraft> {
+        if self.deadline <= now {
+            return complain("the deadline has passed: take a later one".into());
+        }
+        if self.deadline - now > MOST_SECONDS {
+            return complain("the deadline is more than 400 days ahead: take an earlier one".into());
+        }
+        Ok(())
+    }
+
+    /// The draft's digest.
+    pub fn digest(&self) -> Digest {
+        let mut transcript = Transcript::new("ostrakon/v1/decide/draft");
+        transcript.field(&self.servers.0).field(&wire::encode(self)).finish()
+    }
+
+    /// The decision's name.
+    pub fn id(&self) -> DecisionId {
+        DecisionId(self.digest().0[..16].try_into().expect("half of 32 bytes"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ballot() -> Ballot {
+        let options = vec!["no".into(), "yes".into()];
+        Ballot { label: String::new(), options, function: Function::Majority, assumed: 0 }
+    }
+
+    fn draft(people: u8) -> Draft {
+        let person = |i: u8| Person { name: format!("p{i}"), seat: Seat::Invitation(VerifyingKey([i; 32])) };
+        Draft {
+            question: "Shall we?".into(),
+            ballots: vec![ballot()],
+            people: (0..people).map(person).collect(),
+            deadline: 1_000,
+            threshold: 2,
+            creator: VerifyingKey([7; 32]),
+            nonce: [3; 16],
+            servers: Digest([9; 32]),
+        }
+    }
+
+    fn with(change: impl FnOnce(&mut Draft)) -> Draft {
+        let mut draft = draft(3);
+        change(&mut draft);
+        draft
+    }
+
+    #[test]
+    fn every_limit_is_named() {
+        assert_eq!(draft(3).validate(), Ok(()));
+        assert_eq!(draft(200).validate(), Ok(()));
+        let bad = [
+            (with(|d| d.question = " ".into()), "question"),
+            (with(|d| d.question = "q".repeat(501)), "question"),
+            (with(|d| d.threshold = 1), "stand in"),
+            (with(|d| d.ballots.clear()), "ballots"),
+            (with(|d| d.ballots = vec![ballot(); 21]), "ballots"),
+            (with(|d| d.people.truncate(1)), "people"),
+            (draft(201), "people"),
+            (with(|d| d.people[1].name = String::new()), "name"),
+            (with(|d| d.people[1].name = " p0".into()), "called “p0”"),
+            (with(|d| d.people[1].seat = d.people[0].seat), "“p1”"),
+            (with(|d| d.ballots[0].options.truncate(1)), "options"),
+            (with(|d| d.ballots[0].options[1] = "no ".into()), "different"),
+            (with(|d| d.ballots[0].options[1] = String::new()), "option"),
+            (with(|d| d.ballots[0].assumed = 2), "assumes"),
+            (with(|d| d.ballots[0].label = "l".repeat(101)), "label"),
+            (with(|d| d.ballots[0].function = Function::AtLeast { k: 4 }), "ballot 1"),
+        ];
+        for (draft, word) in bad {
+            let error = draft.validate().unwrap_err();
+            assert!(error.0.contains(word), "{error}");
+        }
+        let mut many = draft(100);
+        many.ballots = vec![ballot(); 9];
+        assert!(many.validate().unwrap_err().0.contains("together"));
+        let mut long = draft(44);
+        long.ballots = vec![ballot(); 20];
+        assert!(long.validate().unwrap_err().0.contains("too long"));
+        long.people.truncate(40);
+        assert_eq!(long.validate(), Ok(()));
+        assert!(draft(3).validate_deadline(1_000).is_err());
+        assert_eq!(draft(3).validate_deadline(999), Ok(()));
+        assert!(with(|d| d.deadline = MOST_SECONDS + 2).validate_deadline(1).is_err());
+    }
+
+    #[test]
+    fn every_part_is_in_the_name() {
+        let changed = [
+            with(|_| ()),
+            with(|d| d.question.push('!')),
+            with(|d| d.threshold = 3),
+            with(|d| d.deadline += 1),
+            with(|d| d.nonce[0] = 1),
+            with(|d| d.servers.0[0] = 1),
+            with(|d| d.creator.0[0] = 1),
+            with(|d| d.people[0].name.push('x')),
+            with(|d| d.people[0].seat = Seat::Account(VerifyingKey([0; 32]))),
+            with(|d| d.ballots[0].assumed = 1),
+            with(|d| d.ballots[0].function = Function::Veto),
+        ];
+        let names: BTreeSet<_> = changed.iter().map(Draft::id).collect();
+        assert_eq!(names.len(), changed.len());
+    }
+
+    /// The forms in `docs/spec/decide.md`.
+    #[test]
+    fn drafts_have_the_forms_that_are_specified() {
+        let forms = [
+            (Function::Majority, r#""majority""#),
+            (Function::AtLeast { k: 3 }, r#"{"at-least":{"k":3}}"#),
+            (Function::Plurality { tie: crate::Tie::First }, r#"{"plurality":{"tie":"first"}}"#),
+            (Function::Custom { outputs: vec![1, 0] }, r#"{"custom":{"outputs":[1,0]}}"#),
+        ];
+        for (function, form) in forms {
+            assert_eq!(serde_json::to_string(&function).unwrap(), form);
+        }
+        let seat = serde_json::to_string(&Seat::Account(VerifyingKey([17; 32]))).unwrap();
+        assert_eq!(seat, format!(r#"{{"account":"{}"}}"#, "11".repeat(32)));
+        let text = serde_json::to_string(&draft(2)).unwrap();
+        assert_eq!(serde_json::from_str::<Draft>(&text).unwrap(), draft(2));
+    }
+}

@@ -1,0 +1,46 @@
+//! The job *private decisions*: a group decides, everybody answers in one visit, and nobody learns who answered what.
+//!
+//! * **Parties**: the creator; people with a device each; three servers, each of them an operator (it holds a layer over the result) and
+//!   a helper (it holds shares of people's one-time keys). P0 puts what happens into one order.
+//! * **Adversary**: any people and any servers together.
+//! * **Guarantee**: as long as one server is honest, the result of one closing is learned and nothing else. A result is right or there is
+//!   none, and whoever broke the rules is named by a signature.
+//!
+//! The steps, the forms on the wire and what all three servers together could learn: `docs/spec/decide.md`. The mathematics is
+//! `ostrakon_onepass`. Everything here is computation: no clock, no sockets, no disk; randomness is passed in. It builds for WebAssembly.
+
+pub mod archive;
+pub mod chain;
+pub mod draft;
+pub mod function;
+mod hex;
+pub mod keys;
+pub mod layers;
+pub mod link;
+pub mod memory;
+pub mod opening;
+pub mod operators;
+pub mod receipt;
+pub mod record;
+pub mod refused;
+pub mod residual;
+mod session;
+pub mod shares;
+pub mod visit;
+
+pub use archive::{Archive, Report};
+pub use chain::{Chain, Stage, Standing};
+pub use draft::{Ballot, DecisionId, Draft, InvalidDraft, Person, Seat};
+pub use function::{Function, Meaning, Tie};
+pub use keys::{CertifiedKey, InvalidKey, KeyName, KeyStatement, Serial};
+pub use layers::Layer;
+pub use link::{Invitation, Link};
+pub use memory::Memory;
+pub use opening::{Examined, NotYet, Opening, Outcome, examine};
+pub use operators::Operators;
+pub use receipt::Receipt;
+pub use record::{Content, Creation, Record, SignedRecord};
+pub use refused::Refused;
+pub use residual::{Residual, residual};
+pub use shares::{Deposit, HeldShare, HelperKey, NewKey};
+pub use visit::Visit;

@@ -1,0 +1,112 @@
+//! Links to decisions.
+
+use std::fmt;
+use std::str::FromStr;
+
+use data_encoding::BASE64URL_NOPAD;
+use ostrakon_crypto::{Digest, SigningKey};
+
+use crate::draft::DecisionId;
+
+/// A link to a decision: where a server is, which decision, and whose keys it must be kept by. What follows `#` does not leave the
+/// browser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Scheme, host and port of any one of the servers, without a slash at the end.
+    pub origin: String,
+    /// The decision.
+    pub decision: DecisionId,
+    /// The digest of the servers.
+    pub servers: Digest,
+    /// In a link for one person.
+    pub invitation: Option<Invitation>,
+}
+
+/// The seed of an invitation's key. Whoever uses it first takes the person's place.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Invitation(pub [u8; 32]);
+
+impl fmt::Debug for Invitation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Invitation")
+    }
+}
+
+impl Invitation {
+    /// The key that signs the claim; its public half stands in the draft.
+    pub fn key(&self) -> SigningKey {
+        SigningKey::from_seed(&self.0)
+    }
+
+    /// base64url without padding, 43 characters.
+    pub fn to_text(&self) -> String {
+        BASE64URL_NOPAD.encode(&self.0)
+    }
+
+    /// Reads what [`Invitation::to_text`] writes; `None` for anything else.
+    pub fn from_text(text: &str) -> Option<Self> {
+        BASE64URL_NOPAD.decode(text.as_bytes()).ok()?.try_into().ok().map(Self)
+    }
+}
+
+/// Not a link to a decision.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "not a link to a decision: it must read http(s)://HOST[:PORT]/#/decision/ID/SERVERS, as it was sent; an invitation's has one more part"
+)]
+pub struct InvalidLink;
+
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/#/decision/{}/{}", self.origin, self.decision.to_hex(), self.servers.to_hex())?;
+        self.invitation.iter().try_for_each(|invitation| write!(f, "/{}", invitation.to_text()))
+    }
+}
+
+impl FromStr for Link {
+    type Err = InvalidLink;
+
+    fn from_str(text: &str) -> Result<Self, InvalidLink> {
+        let (origin, path) = text.trim().split_once("/#/decision/").ok_or(InvalidLink)?;
+        let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://")).ok_or(InvalidLink)?;
+        if host.is_empty() || host.contains(|c: char| c == '/' || c == '#' || c.is_whitespace()) {
+            return Err(InvalidLink);
+        }
+        let mut parts = path.splitn(3, '/');
+        let decision = parts.next().and_then(DecisionId::from_hex).ok_or(InvalidLink)?;
+        let servers = parts.next().and_then(Digest::from_hex).ok_or(InvalidLink)?;
+        let invitation = parts.next().map(|seed| Invitation::from_text(seed).ok_or(InvalidLink)).transpose()?;
+        Ok(Self { origin: origin.to_owned(), decision, servers, invitation })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_read_back_and_others_are_refused() {
+        let link = Link {
+            origin: "http://127.0.0.1:7000".into(),
+            decision: DecisionId([4; 16]),
+            servers: Digest([7; 32]),
+            invitation: None,
+        };
+        assert_eq!(link.to_string().parse(), Ok(link.clone()));
+        let invited = Link { invitation: Some(Invitation([5; 32])), ..link.clone() };
+        assert_eq!(invited.to_string().parse(), Ok(invited.clone()));
+        assert!(!format!("{invited:?}").contains("BQUF"), "no secret in a log");
+        let text = link.to_string();
+        for wrong in [
+            text.replace("http://", "ftp://"),
+            text.replace("127.0.0.1:7000", "a/b"),
+            text.replace("/decision/", "/room/"),
+            text[..text.len() - 1].to_owned(),
+            format!("{text}/"),
+            format!("{invited}/x"),
+            String::new(),
+        ] {
+            assert_eq!(wrong.parse::<Link>(), Err(InvalidLink), "{wrong}");
+        }
+    }
+}

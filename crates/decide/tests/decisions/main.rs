@@ -1,0 +1,8 @@
+//! Whole decisions in memory: three servers' roles, people with their devices, and what cheats try.
+
+mod attacks;
+mod forms;
+mod histories;
+mod keys;
+mod stories;
+mod world;

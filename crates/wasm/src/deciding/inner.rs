@@ -1,0 +1,192 @@
+//! What the bindings compute, without the browser.
+
+use std::convert::Infallible;
+
+use data_encoding::BASE64URL_NOPAD;
+use ostrakon_crypto::{Digest, Signature, SigningKey};
+use ostrakon_decide::archive::ArchivedOpening;
+use ostrakon_decide::{self as decide, Archive, CertifiedKey, Chain, DecisionId, Draft, Examined, Layer, Memory};
+use ostrakon_decide::{NewKey, Opening, Operators, Report, Serial, Visit};
+use ostrakon_party::{PartyId, wire};
+use rand_core::{TryCryptoRng, TryRng};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::inner::json;
+
+/// The browser's generator. [`generator`] has asked it once; it does not fail later.
+pub struct Browser;
+
+#[expect(clippy::disallowed_methods, reason = "the browser is an edge: here randomness enters")]
+fn draw(out: &mut [u8]) -> Result<(), getrandom::Error> {
+    getrandom::fill(out)
+}
+
+fn generator() -> Result<Browser, String> {
+    draw(&mut [0; 32]).map_err(|_| "this browser offers no secure random numbers".to_owned())?;
+    Ok(Browser)
+}
+
+impl TryRng for Browser {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        let mut bytes = [0; 4];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        let mut bytes = [0; 8];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+        draw(out).expect("a generator that has given random numbers goes on");
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Browser {}
+
+fn text<T: std::fmt::Display>(error: T) -> String {
+    error.to_string()
+}
+
+fn parse<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| format!("{what} is malformed: {error}"))
+}
+
+fn base64(text: &str) -> Result<Vec<u8>, String> {
+    BASE64URL_NOPAD.decode(text.as_bytes()).map_err(|_| "the server sent what is not base64url".to_owned())
+}
+
+fn list<T: Serialize + DeserializeOwned>(what: &str, texts: &str) -> Result<Vec<T>, String> {
+    let texts: Vec<String> = parse(what, texts)?;
+    texts.iter().map(|one| wire::decode(&base64(one)?).map_err(|_| format!("{what} is malformed"))).collect()
+}
+
+pub fn decision_id(text: &str) -> Result<DecisionId, String> {
+    DecisionId::from_hex(text).ok_or_else(|| "a decision's id has 32 hexadecimal digits".to_owned())
+}
+
+pub fn draft(text: &str) -> Result<Draft, String> {
+    let draft: Draft = parse("the draft", text)?;
+    draft.validate().map_err(self::text)?;
+    Ok(draft)
+}
+
+pub fn table_rows(people: u16, options: u16) -> Result<String, String> {
+    let function = decide::Function::Tally;
+    let rows = function.table(usize::from(people), usize::from(options));
+    let meaning = |output: &u32| match function.meaning(usize::from(people), usize::from(options), *output) {
+        Some(decide::Meaning::Counts(counts)) => Some(counts),
+        _ => None,
+    };
+    match function.objection(usize::from(people), usize::from(options)) {
+        Some(objection) => Err(objection),
+        None => Ok(json(&rows.iter().filter_map(meaning).collect::<Vec<_>>())),
+    }
+}
+
+pub fn new_key(operators: &Operators, account: &SigningKey, threshold: u8, helpers: &str) -> Result<NewKey, String> {
+    let helpers: Vec<decide::HelperKey> = parse("a server's key for shares", helpers)?;
+    let mut rng = generator()?;
+    let mut serial = Serial([0; 16]);
+    rand_core::Rng::fill_bytes(&mut rng, &mut serial.0);
+    decide::shares::new_key(account, serial, threshold, operators, &helpers, &mut rng).map_err(text)
+}
+
+pub fn certify(operators: &Operators, account: &SigningKey, key: &NewKey, receipts: &str) -> Result<Vec<u8>, String> {
+    let receipts: Vec<Signature> = parse("a server's receipt", receipts)?;
+    let certified = decide::keys::certify(account, key.statement.clone(), receipts, operators).map_err(text)?;
+    Ok(wire::encode(&certified))
+}
+
+pub fn stock(keys: &str) -> Result<Vec<u8>, String> {
+    Ok(wire::encode(&list::<CertifiedKey>("a certified key", keys)?))
+}
+
+pub fn create(
+    operators: &Operators,
+    creator: &SigningKey,
+    draft: &str,
+    layers: &str,
+    time: u64,
+) -> Result<Vec<u8>, String> {
+    let layers: Vec<Layer> = list("a server's layer", layers)?;
+    let layers = layers.try_into().map_err(|_| "one layer of each of the three servers is needed")?;
+    let signed = decide::record::create(self::draft(draft)?, layers, operators, creator, time);
+    Chain::begin(*operators, &signed).map_err(text)?;
+    Ok(signed.encode())
+}
+
+pub fn read(visit: &mut Visit, record: &str) -> Result<(), String> {
+    visit.read(&base64(record)?, &mut generator()?).map_err(text)
+}
+
+pub fn verify(visit: &mut Visit) -> Result<(), String> {
+    visit.verify(&mut generator()?).map_err(text)
+}
+
+pub fn answer(
+    visit: &Visit,
+    account: &SigningKey,
+    answers: &[u8],
+    memory: &mut Memory,
+    time: u64,
+) -> Result<Vec<u8>, String> {
+    Ok(visit.answer(account, answers, memory, time, &mut generator()?).map_err(text)?.encode())
+}
+
+#[derive(Serialize)]
+struct View {
+    #[serde(flatten)]
+    report: Report,
+    missing: Vec<u16>,
+    answered: usize,
+    remaining: usize,
+    creator: String,
+    owners: Vec<Option<String>>,
+}
+
+pub fn view(chain: &Chain) -> String {
+    json(&View {
+        report: Report::new(chain, None),
+        missing: chain.missing(),
+        answered: chain.answered(),
+        remaining: chain.remaining(),
+        creator: chain.draft().creator.to_hex(),
+        owners: chain.people().iter().map(|person| person.owner().map(|owner| owner.to_hex())).collect(),
+    })
+}
+
+fn openings(text: &str) -> Result<Vec<(PartyId, Opening)>, String> {
+    let archived: Vec<ArchivedOpening> = parse("the servers' openings", text)?;
+    let read = |one: &ArchivedOpening| {
+        Ok((one.party, Opening::decode(&base64(&one.opening)?).map_err(|error| error.to_string())?))
+    };
+    archived.iter().map(read).collect()
+}
+
+pub fn result(visit: &Visit, openings: &str) -> Result<String, String> {
+    let examined = Examined::of(visit).map_err(text)?;
+    Ok(json(&examined.result(&self::openings(openings)?).map_err(text)?))
+}
+
+pub fn archive(servers: &str, records: &str, openings: &str) -> Result<String, String> {
+    let records: Vec<String> = parse("the list of records", records)?;
+    let records = records.iter().map(|record| base64(record)).collect::<Result<Vec<_>, _>>()?;
+    let servers = crate::inner::servers(servers)?;
+    Ok(Archive::new(servers, records, &self::openings(openings)?).to_text())
+}
+
+pub fn verify_archive(archive: &str, pinned: Option<&str>) -> Result<String, String> {
+    let wrong = || "the digest of the servers has 64 hexadecimal digits".to_owned();
+    let pinned = pinned.map(|digest| Digest::from_hex(digest).ok_or_else(wrong)).transpose()?;
+    Ok(json(&Archive::verify(archive, pinned.as_ref(), &mut generator()?).map_err(text)?))
+}
+
+#[cfg(test)]
+mod tests;
