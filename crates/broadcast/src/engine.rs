@@ -148,7 +148,8 @@ pub trait Batch: Send + Sync {
     -> Result<(), Rejected>;
 
     /// Seals (agrees with the other servers on the set of submissions) and mixes. `slots` holds every slot that was given
-    /// out. After a crash the same call with the same slots and journal continues.
+    /// out. An owner may have several, of different servers: it has one message, that of the lowest for which the servers
+    /// agree on a submission. A slot without one takes nothing away. After a crash the same call with the same slots and journal continues.
     fn mix(
         self: Box<Self>,
         context: EpochContext,

@@ -10,7 +10,7 @@
 //! A crash at any point repeats what comes after the last thing written. Until an epoch is finished, a server that
 //! starts again also computes it again, even if it has its own conclusion, because another may still need its messages.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -24,7 +24,7 @@ use ostrakon_broadcast::room::RoomDescriptor;
 use ostrakon_broadcast::{EpochContext, EpochId};
 use ostrakon_crypto::{Digest, Signature};
 use ostrakon_party::{Instance, InstanceKind, Length, PartyId, wire};
-use ostrakon_store::{AssignmentRow, Error, NewEntry};
+use ostrakon_store::{AssignmentRow, Error, NewEntry, SubmissionRow};
 
 use crate::agree::ControlStep;
 use crate::config::SERVERS;
@@ -136,29 +136,24 @@ async fn mix(core: &Arc<Core>, context: &EpochContext) -> Option<Result<Opened, 
 
 async fn slots(core: &Core, epoch: EpochId) -> Result<Vec<SlotState>, Error> {
     let assigned = core.store.assignments(&epoch.room.0, epoch.number).await?;
-    let mut submissions: std::collections::BTreeMap<_, _> = core
-        .store
-        .submissions(&epoch.room.0, epoch.number)
-        .await?
-        .into_iter()
-        .map(|row| (row.slot, row.body))
-        .collect();
-    let state =
-        |row: AssignmentRow| SlotState { slot: row.slot, owner: row.key, submission: submissions.remove(&row.slot) };
-    let slots: Vec<SlotState> = one_per_key(assigned).map(state).collect();
+    let submissions = core.store.submissions(&epoch.room.0, epoch.number).await?;
+    let handed_in: BTreeSet<_> = submissions.iter().map(|row| row.key).collect();
+    let slots = states(assigned, submissions);
     let now = core.platform.now_ms();
     let mut presence = core.presence.lock().expect("no panic while held");
-    for slot in slots.iter().filter(|slot| slot.submission.is_none()) {
+    for slot in slots.iter().filter(|slot| !handed_in.contains(&slot.owner)) {
         presence.missed(&epoch.room, &slot.owner, now);
     }
     Ok(slots)
 }
 
-/// The slots that count, of those that were given out: whoever was present at several servers at once may have a slot of each, and
-/// has a say in the lowest only. The slots are agreed on, so every server leaves out the same ones.
-fn one_per_key(assigned: Vec<AssignmentRow>) -> impl Iterator<Item = AssignmentRow> {
-    let mut keys = BTreeSet::new();
-    assigned.into_iter().filter(move |row| keys.insert(row.key))
+/// Every slot that was given out, with what was handed in for it. Two servers may have given one key a slot each: which of
+/// them counts is for the engine to say, by what was handed in. If the lowest counted, a server could silence whom it likes,
+/// by giving it a lower slot once it has handed in.
+fn states(assigned: Vec<AssignmentRow>, submissions: Vec<SubmissionRow>) -> Vec<SlotState> {
+    let mut bodies: BTreeMap<_, _> = submissions.into_iter().map(|row| (row.slot, row.body)).collect();
+    let state = |row: AssignmentRow| SlotState { slot: row.slot, owner: row.key, submission: bodies.remove(&row.slot) };
+    assigned.into_iter().map(state).collect()
 }
 
 async fn keep_faults(core: &Core, result: &Result<Opened, Stopped>) {
@@ -393,17 +388,15 @@ mod tests {
 
     use super::*;
 
+    /// A corrupt server gives a lower slot to somebody who has handed in for another one.
     #[test]
-    fn a_key_has_a_say_in_one_slot() {
-        let row = |slot: u32, key: u8| AssignmentRow {
-            slot,
-            key: VerifyingKey([key; 32]),
-            author: PartyId((slot % 3) as u8),
-            announcement: 7,
-            issued: true,
-        };
-        let given_out = vec![row(0, 1), row(1, 2), row(2, 1), row(4, 3), row(5, 2)];
-        let counting: Vec<_> = one_per_key(given_out).map(|row| row.slot).collect();
-        assert_eq!(counting, [0, 1, 4]);
+    fn a_second_slot_silences_nobody() {
+        let key = VerifyingKey([1; 32]);
+        let row =
+            |slot: u32| AssignmentRow { slot, key, author: PartyId((slot % 3) as u8), announcement: 7, issued: true };
+        let submitted = SubmissionRow { slot: 4, key, body: vec![9] };
+        let slots: Vec<_> = states(vec![row(2), row(4)], vec![submitted]);
+        let held: Vec<_> = slots.iter().map(|slot| (slot.slot, slot.submission.as_deref())).collect();
+        assert_eq!(held, [(2, None), (4, Some(&[9][..]))]);
     }
 }
