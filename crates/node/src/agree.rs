@@ -142,7 +142,7 @@ impl Core {
         };
         let bytes = announcement.encode();
         self.store.announce(self.me(), number, &bytes, Some(&change)).await?;
-        let effects = self.apply(&change, now);
+        let effects = self.apply(number, &change, now);
         self.introduction.kept(self.me(), number);
         let signed = self.party.send_all(ControlStep::Announce.of(instance(self.me(), number)), bytes);
         self.logs.delivered.send_modify(|delivered| delivered[self.me().index()] += 1);
@@ -336,7 +336,7 @@ async fn deliver(core: &Arc<Core>, author: PartyId, number: u64, received: &Rece
         }
     };
     core.store.deliver(author, number, change.as_ref()).await?;
-    let effects = change.map(|change| core.apply(&change, now)).unwrap_or_default();
+    let effects = change.map(|change| core.apply(number, &change, now)).unwrap_or_default();
     core.logs.delivered.send_modify(|delivered| delivered[author.index()] = number + 1);
     core.introduction.delivered(author, number);
     drop(turn);

@@ -75,12 +75,12 @@ impl Core {
         self.past.lock().expect("no panic while held")
     }
 
-    /// Carries out a change that is on disk.
-    pub fn apply(&self, change: &Change, now: u64) -> Vec<Effect> {
+    /// Carries out a change that is on disk, made by announcement `number` of its author.
+    pub fn apply(&self, number: u64, change: &Change, now: u64) -> Vec<Effect> {
         let world = self.world();
         self.history().note(&world, change, now);
         drop(world);
-        self.change(|world| world.apply(change, now))
+        self.change(|world| world.apply(number, change, now))
     }
 
     /// Changes the state, and wakes whoever waits for a change.

@@ -17,7 +17,7 @@ use crate::agree::{self, ControlStep};
 use crate::announcement::{Announcement, Body, MOST_SLOTS};
 use crate::config::SERVERS;
 use crate::interface::base64;
-use crate::rooms::SCHEDULER;
+use crate::rooms::{SCHEDULER, room_class};
 
 /// The name of the files' format.
 const FORMAT: &str = "ostrakon-fault-1";
@@ -173,7 +173,7 @@ fn is_never_valid(author: PartyId, number: u64, announcement: &Announcement) -> 
     let out_of_turn = announcement.after.get(author.index()) != Some(&number);
     out_of_turn
         || match &announcement.body {
-            Body::RoomCreated(descriptor) => descriptor.validate().is_err(),
+            Body::RoomCreated(descriptor) => descriptor.validate().is_err() || room_class(descriptor) != author,
             Body::BatchPlanned { .. }
             | Body::EpochOpened { .. }
             | Body::EpochClosed { .. }

@@ -16,6 +16,7 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::agree::AnnounceError;
 use crate::announcement::Body;
+use crate::config::SERVERS;
 use crate::core::Core;
 use crate::creation::Creations;
 use crate::disk::Disk;
@@ -77,7 +78,7 @@ impl World {
     pub(crate) fn judge_action(
         &self,
         author: PartyId,
-        announcement: u64,
+        after: &[u64; SERVERS],
         room: &RoomId,
         action: &SignedAction,
     ) -> Result<Option<Change>, Invalid> {
@@ -86,8 +87,9 @@ impl World {
         }
         // Nothing but earlier announcements of the scheduler changes the host log.
         let broken = |_| Invalid("what a host does is the next action of the room's host log, and signed by a host");
-        self.known_room(room)?.log.check(action).map_err(broken)?;
+        self.known_room(room, after)?.log.check(action).map_err(broken)?;
         let number = action.action.number;
+        let announcement = after[author.index()];
         let body = wire::encode(&Sequenced { announcement, action: action.clone() });
         Ok(Some(Change::HostAction { room: room.0, number, body }))
     }

@@ -43,7 +43,7 @@ pub(crate) async fn world(store: &Disk, servers: &Servers) -> Result<World, Erro
     for row in store.rooms().await? {
         let descriptor: RoomDescriptor =
             wire::decode(&row.descriptor).map_err(|_| Error::Corrupt("rooms.descriptor"))?;
-        let mut room = Room::new(descriptor, row.author, servers);
+        let mut room = Room { created: row.announcement, ..Room::new(descriptor, row.author, servers) };
         room.log = hosting::restore(store, &RoomId(row.room), room.log, None).await?;
         room.open = row.open && !room.log.closed();
         room.next_epoch = row.first_epoch;
@@ -64,7 +64,8 @@ pub(crate) async fn world(store: &Disk, servers: &Servers) -> Result<World, Erro
 fn batch(row: &BatchRow) -> BatchInfo {
     let held = if row.on_disk { Held::File } else { Held::Nothing };
     let shape = Shape { rows: row.rows, width: row.width };
-    BatchInfo { shape, ready: row.ready, dropped: row.dropped, interrupted: false, used: row.used, held }
+    let BatchRow { planned, ready, said, dropped, used, .. } = *row;
+    BatchInfo { shape, planned, ready, said, dropped, interrupted: false, used, held }
 }
 
 async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Result<(), Error> {
@@ -82,6 +83,7 @@ async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Resul
         EpochState::Collecting => {
             let empty = HostLog::new(&world.servers, &room.descriptor);
             let mut collecting = Collecting::new(row.number, row.batch, row.opened_at, None);
+            collecting.opened = row.announcement;
             let opened = Some((row.actions, &mut collecting));
             hosting::restore(store, &RoomId(row.room), empty, opened).await?;
             collecting.begun_at = row.begun_at;
@@ -178,7 +180,9 @@ mod tests {
             rows: 9,
             width: 48,
             state,
+            planned: 0,
             ready,
+            said: [0; SERVERS],
             dropped,
             on_disk: true,
             used: false,

@@ -30,7 +30,7 @@ use crate::interface::{
 };
 use crate::material::Material;
 use crate::presence::{Bound, Full, Visitor};
-use crate::rooms::{Collecting, Room, World};
+use crate::rooms::{Collecting, Room, World, room_nonce};
 use crate::scheduling;
 
 /// Entries of a board in one answer at most, and their bytes, roughly.
@@ -109,7 +109,7 @@ impl Core {
         room: NewRoom,
         creator: Creator,
     ) -> Result<RoomInfo, ServiceError> {
-        let descriptor = room.descriptor(self.platform.random());
+        let descriptor = room.descriptor(room_nonce(self.platform.random(), self.me()));
         descriptor.validate().map_err(|error| ServiceError::Refused(error.to_string()))?;
         if let Creator::Guest(origin) = creator {
             self.admit_guest_room(&descriptor, origin)?;

@@ -11,7 +11,8 @@
 //! * readiness of batches only grows, and an epoch may only be opened with a batch that every server had said is ready;
 //! * what hosts do comes from the scheduler's log too, so every epoch is opened after the same actions everywhere, and who
 //!   is admitted follows from what a server had heard of that log (`docs/spec/hosting.md`, step 4);
-//! * what is valid never depends on anything that a concurrent announcement changes.
+//! * what is valid never depends on anything that a concurrent announcement changes: of rooms, batches and epochs a server
+//!   may speak that it had heard of, by its announcement's `after`, whatever its receivers have heard of meanwhile.
 //!
 //! **Bounds.** A server may create [`MOST_ROOMS`] rooms; [`BATCHES_KEPT`] batches are remembered; an epoch has at most as
 //! many slots as the room's capacity.
@@ -31,6 +32,10 @@ use crate::announcement::{Announcement, Body, MOST_SLOTS};
 use crate::config::SERVERS;
 use crate::interface::{LastEpoch, MixingPhase};
 
+mod batches;
+
+pub use batches::{BatchInfo, Held};
+
 /// The server that opens and closes epochs and plans batches. It can delay, and it can close an epoch before it has delivered somebody's
 /// slot (`SECURITY.md`, limits); it learns nothing by either.
 pub const SCHEDULER: PartyId = PartyId(0);
@@ -39,8 +44,17 @@ pub const MOST_ROOMS: usize = 10_000;
 /// Batches that are remembered, counted back from the newest. Older ones can no longer be used.
 pub const BATCHES_KEPT: u64 = 1000;
 
-/// Every server's bit.
-const ALL: u8 = (1 << SERVERS) - 1;
+/// The server that may create a room, by its nonce: so no two can create the same one, and all know who did.
+pub fn room_class(descriptor: &RoomDescriptor) -> PartyId {
+    slot_class(descriptor.nonce[0].into(), SERVERS)
+}
+
+/// A nonce from random bytes, of a room of this server.
+pub fn room_nonce(mut random: [u8; 16], author: PartyId) -> [u8; 16] {
+    let servers = SERVERS as u8;
+    random[0] = random[0] % (u8::MAX / servers) * servers + author.0;
+    random
+}
 
 /// An announcement that no honest server makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -64,45 +78,6 @@ pub enum Effect {
     Hosted(RoomId, u64),
 }
 
-/// What this server has of a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
-    /// Nothing yet, or nothing any more.
-    Nothing,
-    /// Its file.
-    File,
-}
-
-/// A batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BatchInfo {
-    /// The shape of its tables.
-    pub shape: Shape,
-    /// Bit j: server j announced that it holds it.
-    pub ready: u8,
-    /// Bit j: server j announced that it does not and never will.
-    pub dropped: u8,
-    /// Whether a server that holds it has said so again: it has started again since, and its messages are gone that others may
-    /// still need to prepare it.
-    pub interrupted: bool,
-    /// Whether an epoch was opened with it.
-    pub used: bool,
-    /// What this server has of it.
-    pub held: Held,
-}
-
-impl BatchInfo {
-    /// Whether it is, or will be, of use to an epoch to come.
-    pub fn is_supply(&self) -> bool {
-        !self.used && self.dropped == 0
-    }
-
-    /// Whether an epoch can be opened with it.
-    pub fn is_usable(&self) -> bool {
-        self.is_supply() && self.ready == ALL
-    }
-}
-
 /// The owner of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
@@ -119,6 +94,8 @@ pub struct Collecting {
     pub number: u64,
     /// Its batch.
     pub batch: u64,
+    /// The number of the scheduler's announcement that opened it.
+    pub opened: u64,
     /// When it was opened, in milliseconds since 1970.
     pub opened_at: u64,
     /// When its first slot was assigned: its clock runs from then on.
@@ -149,6 +126,7 @@ impl Collecting {
         Self {
             number,
             batch,
+            opened: 0,
             opened_at,
             begun_at: None,
             slots,
@@ -222,6 +200,8 @@ pub struct Room {
     pub descriptor: RoomDescriptor,
     /// The server whose operator created it.
     pub author: PartyId,
+    /// The number of the announcement by which it did.
+    pub created: u64,
     /// Whether it is open.
     pub open: bool,
     /// The number of the next epoch to be opened.
@@ -253,6 +233,7 @@ impl Room {
             active_at: 0,
             descriptor,
             author,
+            created: 0,
             open: true,
             next_epoch: 0,
             collecting: None,
@@ -262,6 +243,11 @@ impl Room {
             head: Digest([0; 32]),
             version: 1,
         }
+    }
+
+    /// Whether a server that knows so many announcements of each knows of it.
+    fn is_known_by(&self, after: &[u64; SERVERS]) -> bool {
+        self.created < after[self.author.index()]
     }
 
     /// The context of one of its epochs.
@@ -330,47 +316,56 @@ impl World {
         announcement: &Announcement,
         at: u64,
     ) -> Result<Option<Change>, Invalid> {
-        if announcement.after[author.index()] != number {
+        let after = &announcement.after;
+        if after[author.index()] != number {
             return Err(Invalid("an announcement comes after all earlier ones of its author, and no other"));
         }
         match &announcement.body {
             Body::RoomCreated(descriptor) => self.judge_new_room(author, descriptor),
             Body::RoomClosed(room) => {
-                self.known_room(room)?;
+                self.known_room(room, after)?;
                 Ok(Some(Change::CloseRoom { room: room.0 }))
             }
-            Body::BatchPlanned { number, shape } => self.judge_plan(author, *number, *shape),
+            Body::BatchPlanned { number, shape } => self.judge_plan(author, after, *number, *shape),
             Body::BatchReady { number } => {
-                let known = self.batches.contains_key(number);
-                Ok(known.then_some(Change::BatchReady { number: *number, party: author }))
+                let change = Change::BatchReady { number: *number, party: author };
+                Ok(self.knows_batch(*number, after).then_some(change))
             }
             Body::BatchDropped { number } => {
-                let known = self.batches.contains_key(number);
-                Ok(known.then_some(Change::BatchDropped { number: *number, party: author }))
+                let change = Change::BatchDropped { number: *number, party: author };
+                Ok(self.knows_batch(*number, after).then_some(change))
             }
-            Body::EpochOpened { room, number, batch } => self.judge_opening(author, room, *number, *batch, at),
-            Body::Assigned { room, epoch, slots } => {
-                self.judge_assignment(author, &announcement.after, room, *epoch, slots, at)
-            }
+            Body::EpochOpened { room, number, batch } => self.judge_opening(author, after, room, (*number, *batch), at),
+            Body::Assigned { room, epoch, slots } => self.judge_assignment(author, after, room, *epoch, slots, at),
             Body::EpochClosed { room, number } => {
                 self.scheduled(author, room, *number)?;
-                Ok(Some(Change::SealEpoch { room: room.0, epoch: *number, cut: announcement.after.to_vec() }))
+                Ok(Some(Change::SealEpoch { room: room.0, epoch: *number, cut: after.to_vec() }))
             }
             Body::EpochVoided { room, number } => {
                 self.scheduled(author, room, *number)?;
                 let outcome = wire::encode(&crate::epochs::void(*number));
                 Ok(Some(Change::VoidEpoch { room: room.0, epoch: *number, outcome }))
             }
-            Body::Hosted { room, action } => self.judge_action(author, number, room, action),
+            Body::Hosted { room, action } => self.judge_action(author, after, room, action),
         }
     }
 
-    pub(crate) fn known_room(&self, room: &RoomId) -> Result<&Room, Invalid> {
-        self.rooms.get(room).ok_or(Invalid("no such room was created"))
+    /// A room, if a server that knows so many announcements of each knows of it.
+    pub(crate) fn known_room(&self, room: &RoomId, after: &[u64; SERVERS]) -> Result<&Room, Invalid> {
+        let room = self.rooms.get(room).filter(|room| room.is_known_by(after));
+        room.ok_or(Invalid("no such room was created"))
+    }
+
+    /// Whether a server that knows so many announcements of each knows of a batch, and it is still remembered.
+    fn knows_batch(&self, number: u64, after: &[u64; SERVERS]) -> bool {
+        self.batches.get(&number).is_some_and(|batch| batch.planned < after[SCHEDULER.index()])
     }
 
     fn judge_new_room(&self, author: PartyId, descriptor: &RoomDescriptor) -> Result<Option<Change>, Invalid> {
         descriptor.validate().map_err(|_| Invalid("a room's settings must be within the limits"))?;
+        if room_class(descriptor) != author {
+            return Err(Invalid("a server creates rooms of its own class only"));
+        }
         let id = descriptor.id();
         if self.rooms.contains_key(&id) {
             return Ok(None);
@@ -381,7 +376,13 @@ impl World {
         Ok(Some(Change::CreateRoom { room: id.0, descriptor: wire::encode(descriptor), author }))
     }
 
-    fn judge_plan(&self, author: PartyId, number: u64, shape: Shape) -> Result<Option<Change>, Invalid> {
+    fn judge_plan(
+        &self,
+        author: PartyId,
+        after: &[u64; SERVERS],
+        number: u64,
+        shape: Shape,
+    ) -> Result<Option<Change>, Invalid> {
         if author != SCHEDULER {
             return Err(Invalid("only the scheduler plans batches"));
         }
@@ -389,8 +390,8 @@ impl World {
         if number != self.next_batch() {
             return Err(Invalid("batches are numbered one after another"));
         }
-        // Rooms never vanish, so this does not depend on what is concurrent.
-        if !self.rooms.values().any(|room| Shape::of(&room.descriptor) == shape) {
+        // Rooms never vanish.
+        if !self.rooms.values().any(|room| Shape::of(&room.descriptor) == shape && room.is_known_by(after)) {
             return Err(Invalid("a batch must have the shape of a room's tables"));
         }
         Ok(Some(Change::PlanBatch { number, rows: shape.rows, width: shape.width }))
@@ -399,21 +400,21 @@ impl World {
     fn judge_opening(
         &self,
         author: PartyId,
+        after: &[u64; SERVERS],
         room: &RoomId,
-        number: u64,
-        batch: u64,
+        (number, batch): (u64, u64),
         at: u64,
     ) -> Result<Option<Change>, Invalid> {
         if author != SCHEDULER {
             return Err(Invalid("only the scheduler opens epochs"));
         }
-        let known = self.known_room(room)?;
+        let known = self.known_room(room, after)?;
         if known.collecting.is_some() || number != known.next_epoch {
             return Err(Invalid("a room's epochs collect one after another"));
         }
         let info = self.batches.get(&batch).ok_or(Invalid("the epoch's batch was never planned, or long ago"))?;
         // Whether it was dropped is not asked: that may be concurrent. The scheduler then voids the epoch.
-        if info.used || info.ready != ALL || info.shape != Shape::of(&known.descriptor) {
+        if info.used || !info.is_ready_by(after) || info.shape != Shape::of(&known.descriptor) {
             return Err(Invalid("the epoch's batch is not ready, used up, or of another shape"));
         }
         Ok(Some(Change::OpenEpoch { room: room.0, epoch: number, batch, at }))
@@ -428,8 +429,9 @@ impl World {
         slots: &[(u32, VerifyingKey)],
         at: u64,
     ) -> Result<Option<Change>, Invalid> {
-        let known = self.known_room(room)?;
-        if epoch >= known.next_epoch {
+        let known = self.known_room(room, after)?;
+        let unheard = known.collecting(epoch).is_some_and(|epoch| epoch.opened >= after[SCHEDULER.index()]);
+        if epoch >= known.next_epoch || unheard {
             return Err(Invalid("slots are given out in epochs that were opened"));
         }
         if slots.is_empty() || slots.len() > MOST_SLOTS {
@@ -464,16 +466,17 @@ impl World {
         if author != SCHEDULER {
             return Err(Invalid("only the scheduler closes epochs"));
         }
-        let room = self.known_room(room)?;
+        let room = self.rooms.get(room).ok_or(Invalid("no such room was created"))?;
         room.collecting(number).map(|_| ()).ok_or(Invalid("only the epoch that collects can be closed"))
     }
 
-    /// Carries out a change that [`World::judge`] has returned and the disk has taken.
-    pub fn apply(&mut self, change: &Change, now: u64) -> Vec<Effect> {
+    /// Carries out a change that [`World::judge`] has returned for announcement `number` of its author, and the disk has taken.
+    pub fn apply(&mut self, number: u64, change: &Change, now: u64) -> Vec<Effect> {
         match change {
             Change::CreateRoom { room, descriptor, author } => {
                 let descriptor = wire::decode(descriptor).expect("encoded when it was judged");
-                let room_state = Room { active_at: now, ..Room::new(descriptor, *author, &self.servers) };
+                let room_state =
+                    Room { created: number, active_at: now, ..Room::new(descriptor, *author, &self.servers) };
                 self.rooms.insert(RoomId(*room), room_state);
                 self.touch(&RoomId(*room));
                 Vec::new()
@@ -482,8 +485,10 @@ impl World {
                 self.change_room(room, |room| room.open = false);
                 Vec::new()
             }
-            Change::PlanBatch { number, rows, width } => self.plan(*number, Shape { rows: *rows, width: *width }),
-            Change::BatchReady { number, party } => self.batch_ready(*number, *party),
+            Change::PlanBatch { number: batch, rows, width } => {
+                self.plan(*batch, Shape { rows: *rows, width: *width }, number)
+            }
+            Change::BatchReady { number: batch, party } => self.batch_ready(*batch, *party, number),
             Change::BatchDropped { number, party } => self.batch_dropped(*number, *party, now),
             Change::OpenEpoch { room, epoch, batch, at } => {
                 if let Some(info) = self.batches.get_mut(batch) {
@@ -491,7 +496,8 @@ impl World {
                 }
                 self.change_room(room, |room| {
                     room.next_epoch = epoch + 1;
-                    room.collecting = Some(Collecting::new(*epoch, *batch, *at, room.log.roster()));
+                    let collecting = Collecting::new(*epoch, *batch, *at, room.log.roster());
+                    room.collecting = Some(Collecting { opened: number, ..collecting });
                 });
                 vec![Effect::Load(EpochId { room: RoomId(*room), number: *epoch })]
             }
@@ -537,9 +543,8 @@ impl World {
         self.touch(&RoomId(*room));
     }
 
-    fn plan(&mut self, number: u64, shape: Shape) -> Vec<Effect> {
-        let info = BatchInfo { shape, ready: 0, dropped: 0, interrupted: false, used: false, held: Held::Nothing };
-        self.batches.insert(number, info);
+    fn plan(&mut self, number: u64, shape: Shape, planned: u64) -> Vec<Effect> {
+        self.batches.insert(number, BatchInfo::planned(shape, planned));
         // Whatever is older is out of use on every server from the same announcement on.
         let mut effects = vec![Effect::Prepare(number)];
         if let Some(oldest) = number.checked_sub(BATCHES_KEPT) {
@@ -550,11 +555,15 @@ impl World {
         effects
     }
 
-    fn batch_ready(&mut self, number: u64, party: PartyId) -> Vec<Effect> {
+    fn batch_ready(&mut self, number: u64, party: PartyId, announcement: u64) -> Vec<Effect> {
         let Some(info) = self.batches.get_mut(&number) else { return Vec::new() };
-        info.interrupted |= info.ready & (1 << party.0) != 0;
+        let again = info.ready & (1 << party.0) != 0;
+        info.interrupted |= again;
         info.ready |= 1 << party.0;
-        let all = info.ready == ALL;
+        if !again {
+            info.said[party.index()] = announcement;
+        }
+        let all = info.ready == batches::ALL;
         if info.is_usable() {
             self.setbacks.0 = 0;
             let shape = info.shape;

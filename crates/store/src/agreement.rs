@@ -59,7 +59,7 @@ impl Store {
             return Err(Error::State("an announcement is delivered once"));
         }
         if let Some(change) = change {
-            change.apply(&mut transaction).await?;
+            change.apply(&mut transaction, number).await?;
         }
         transaction.commit().await
     }
@@ -83,7 +83,7 @@ impl Store {
             .execute(&mut *transaction)
             .await?;
         if let Some(change) = change {
-            change.apply(&mut transaction).await?;
+            change.apply(&mut transaction, number).await?;
         }
         transaction.commit().await
     }

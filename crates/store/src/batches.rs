@@ -42,8 +42,12 @@ pub struct BatchRow {
     pub width: u32,
     /// What has become of it here.
     pub state: BatchState,
+    /// The number of the announcement that planned it.
+    pub planned: u64,
     /// Bit j: server j holds it.
     pub ready: u8,
+    /// The number of the announcement by which each of these first said so.
+    pub said: [u64; 3],
     /// Bit j: server j does not hold it and never will.
     pub dropped: u8,
     /// Whether its file is here.
@@ -52,7 +56,7 @@ pub struct BatchRow {
     pub used: bool,
 }
 
-type Columns = (i64, i64, i64, i64, i64, i64, i64, i64);
+type Columns = (i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64);
 
 fn digest(bytes: &[u8]) -> Digest {
     hash::digest("ostrakon/v1/store/batch file", bytes)
@@ -65,18 +69,22 @@ impl Store {
     /// The disk's.
     pub async fn batches(&self, count: u32) -> Result<Vec<BatchRow>, Error> {
         let query = sqlx::query_as(
-            "SELECT number, rows, width, state, ready, dropped, CASE WHEN digest IS NULL THEN 0 ELSE 1 END, \
+            "SELECT number, rows, width, state, planned, ready, said_0, said_1, said_2, dropped, CASE WHEN digest IS NULL THEN 0 ELSE 1 END, \
              (SELECT count(*) FROM epochs WHERE batch = batches.number) FROM batches \
              WHERE digest IS NOT NULL OR number > (SELECT max(number) FROM batches) - $1 ORDER BY number",
         );
         let rows: Vec<Columns> = query.bind(i64::from(count)).fetch_all(&self.pools.readers).await?;
-        let read = |(number, rows, width, state, ready, dropped, on_disk, used): Columns| {
+        let read = |row: Columns| {
+            let (number, rows, width, state, planned, ready, said_0, said_1, said_2, dropped, on_disk, used) = row;
+            let said = |number| from_sql(number, "batches.said");
             Ok(BatchRow {
                 number: from_sql(number, "batches.number")?,
                 rows: from_sql(rows, "batches.rows")?,
                 width: from_sql(width, "batches.width")?,
                 state: BatchState::read(state)?,
+                planned: from_sql(planned, "batches.planned")?,
                 ready: from_sql(ready, "batches.ready")?,
+                said: [said(said_0)?, said(said_1)?, said(said_2)?],
                 dropped: from_sql(dropped, "batches.dropped")?,
                 on_disk: on_disk != 0,
                 used: used != 0,

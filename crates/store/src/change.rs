@@ -104,18 +104,20 @@ pub enum Change {
 }
 
 impl Change {
-    /// Applies the change. Every statement names the state it expects; if that is not so, nothing is changed.
-    pub(crate) async fn apply(&self, write: &mut Write<'_>) -> Result<(), Error> {
+    /// Applies the change that this announcement of its author makes. Every statement names the state it expects; if that is
+    /// not so, nothing is changed.
+    pub(crate) async fn apply(&self, write: &mut Write<'_>, announcement: u64) -> Result<(), Error> {
         if let Change::SealEpoch { .. } | Change::VoidEpoch { .. } = self {
             write.hold_back_intake().await?;
         }
         let connection: &mut AnyConnection = write;
         match self {
             Change::CreateRoom { room, descriptor, author } => {
-                sqlx::query("INSERT INTO rooms (id, descriptor, author) VALUES ($1, $2, $3)")
+                sqlx::query("INSERT INTO rooms (id, descriptor, author, announcement) VALUES ($1, $2, $3, $4)")
                     .bind(room.as_slice())
                     .bind(descriptor)
                     .bind(i64::from(author.0))
+                    .bind(to_sql(announcement)?)
                     .execute(connection)
                     .await?;
             }
@@ -126,30 +128,26 @@ impl Change {
                     .await?;
             }
             Change::PlanBatch { number, rows, width } => {
-                sqlx::query("INSERT INTO batches (number, rows, width) VALUES ($1, $2, $3)")
+                sqlx::query("INSERT INTO batches (number, rows, width, planned) VALUES ($1, $2, $3, $4)")
                     .bind(to_sql(*number)?)
                     .bind(i64::from(*rows))
                     .bind(i64::from(*width))
+                    .bind(to_sql(announcement)?)
                     .execute(connection)
                     .await?;
             }
-            Change::BatchReady { number, party } => {
-                sqlx::query("UPDATE batches SET ready = ready | $1 WHERE number = $2")
-                    .bind(1_i64 << party.0)
-                    .bind(to_sql(*number)?)
-                    .execute(connection)
-                    .await?;
-            }
+            Change::BatchReady { number, party } => batch_ready(connection, *number, *party, announcement).await?,
             Change::BatchDropped { number, party } => drop_batch(connection, *number, *party).await?,
             Change::OpenEpoch { room, epoch, batch, at } => {
                 reserve(connection, *batch).await?;
-                let insert = "INSERT INTO epochs (room, number, batch, opened_at, actions) \
-                              VALUES ($1, $2, $3, $4, (SELECT count(*) FROM host_actions WHERE room = $1))";
+                let insert = "INSERT INTO epochs (room, number, batch, opened_at, announcement, actions) \
+                              VALUES ($1, $2, $3, $4, $5, (SELECT count(*) FROM host_actions WHERE room = $1))";
                 sqlx::query(insert)
                     .bind(room.as_slice())
                     .bind(to_sql(*epoch)?)
                     .bind(to_sql(*batch)?)
                     .bind(to_sql(*at)?)
+                    .bind(to_sql(announcement)?)
                     .execute(connection)
                     .await?;
             }
@@ -164,6 +162,23 @@ impl Change {
         }
         Ok(())
     }
+}
+
+async fn batch_ready(
+    connection: &mut AnyConnection,
+    number: u64,
+    party: PartyId,
+    announcement: u64,
+) -> Result<(), Error> {
+    // The first time counts: by then everybody who heard of it knew.
+    let update = match party.0 {
+        0 => "UPDATE batches SET said_0 = $1, ready = ready | 1 WHERE number = $2 AND ready & 1 = 0",
+        1 => "UPDATE batches SET said_1 = $1, ready = ready | 2 WHERE number = $2 AND ready & 2 = 0",
+        2 => "UPDATE batches SET said_2 = $1, ready = ready | 4 WHERE number = $2 AND ready & 4 = 0",
+        _ => return Err(Error::State("three servers hold batches")),
+    };
+    sqlx::query(update).bind(to_sql(announcement)?).bind(to_sql(number)?).execute(connection).await?;
+    Ok(())
 }
 
 async fn drop_batch(connection: &mut AnyConnection, number: u64, party: PartyId) -> Result<(), Error> {

@@ -38,6 +38,8 @@ pub struct EpochRow {
     pub batch: u64,
     /// How far it is.
     pub state: EpochState,
+    /// The number of the announcement that opened it.
+    pub announcement: u64,
     /// When it was opened, in milliseconds since 1970 by this server's clock.
     pub opened_at: u64,
     /// When its first slot was assigned, likewise.
@@ -50,7 +52,7 @@ pub struct EpochRow {
     pub outcome: Option<Vec<u8>>,
 }
 
-type Columns = (Vec<u8>, i64, i64, i64, i64, Option<i64>, i64, Option<Vec<u8>>, Option<Vec<u8>>);
+type Columns = (Vec<u8>, i64, i64, i64, i64, i64, Option<i64>, i64, Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// An assigned slot on record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,17 +76,19 @@ impl Store {
     /// The disk's.
     pub async fn epochs(&self, count: u32) -> Result<Vec<EpochRow>, Error> {
         let query = sqlx::query_as(
-            "SELECT room, number, batch, state, opened_at, begun_at, actions, conclusion, outcome FROM epochs AS e \
-             WHERE state < 3 OR number > (SELECT max(number) FROM epochs WHERE room = e.room) - $1 ORDER BY room, number",
+            "SELECT room, number, batch, state, announcement, opened_at, begun_at, actions, conclusion, outcome \
+             FROM epochs AS e WHERE state < 3 OR number > (SELECT max(number) FROM epochs WHERE room = e.room) - $1 ORDER BY room, number",
         );
         let query = query.bind(i64::from(count));
         let rows: Vec<Columns> = query.fetch_all(&self.pools.readers).await?;
-        let read = |(room, number, batch, state, opened_at, begun_at, actions, conclusion, outcome): Columns| {
+        let read = |row: Columns| {
+            let (room, number, batch, state, announcement, opened_at, begun_at, actions, conclusion, outcome) = row;
             Ok(EpochRow {
                 room: array(&room, "epochs.room")?,
                 number: from_sql(number, "epochs.number")?,
                 batch: from_sql(batch, "epochs.batch")?,
                 state: EpochState::read(state)?,
+                announcement: from_sql(announcement, "epochs.announcement")?,
                 opened_at: from_sql(opened_at, "epochs.opened_at")?,
                 begun_at: begun_at.map(|at| from_sql(at, "epochs.begun_at")).transpose()?,
                 actions: from_sql(actions, "epochs.actions")?,

@@ -14,13 +14,15 @@ pub struct RoomRow {
     pub descriptor: Vec<u8>,
     /// The server whose operator made it.
     pub author: PartyId,
+    /// The number of the announcement by which it did.
+    pub announcement: u64,
     /// Whether it is open.
     pub open: bool,
     /// Epochs below this number belong to earlier generations.
     pub first_epoch: u64,
 }
 
-type Columns = (Vec<u8>, Vec<u8>, i64, i64, i64);
+type Columns = (Vec<u8>, Vec<u8>, i64, i64, i64, i64);
 
 impl Store {
     /// Every room.
@@ -28,12 +30,17 @@ impl Store {
     /// # Errors
     /// The disk's.
     pub async fn rooms(&self) -> Result<Vec<RoomRow>, Error> {
-        let query = sqlx::query_as("SELECT id, descriptor, author, open, first_epoch FROM rooms");
+        let query = sqlx::query_as("SELECT id, descriptor, author, announcement, open, first_epoch FROM rooms");
         let rows: Vec<Columns> = query.fetch_all(&self.pools.readers).await?;
-        let read = |(id, descriptor, author, open, first): Columns| {
-            let author = PartyId(from_sql(author, "rooms.author")?);
-            let first_epoch = from_sql(first, "rooms.first_epoch")?;
-            Ok(RoomRow { room: array(&id, "rooms.id")?, descriptor, author, open: open != 0, first_epoch })
+        let read = |(id, descriptor, author, announcement, open, first): Columns| {
+            Ok(RoomRow {
+                room: array(&id, "rooms.id")?,
+                descriptor,
+                author: PartyId(from_sql(author, "rooms.author")?),
+                announcement: from_sql(announcement, "rooms.announcement")?,
+                open: open != 0,
+                first_epoch: from_sql(first, "rooms.first_epoch")?,
+            })
         };
         rows.into_iter().map(read).collect()
     }

@@ -38,8 +38,9 @@ impl Server {
 
     fn deliver(&mut self, said: &(PartyId, Announcement)) -> Result<Vec<Effect>, Invalid> {
         let change = self.judge(said)?;
+        let number = self.delivered[said.0.index()];
         self.delivered[said.0.index()] += 1;
-        Ok(change.map(|change| self.world.apply(&change, 5)).unwrap_or_default())
+        Ok(change.map(|change| self.world.apply(number, &change, 5)).unwrap_or_default())
     }
 
     fn deliver_all(&mut self, author: PartyId, bodies: impl IntoIterator<Item = Body>) -> Vec<Effect> {
@@ -165,12 +166,13 @@ fn rooms_are_within_limits() {
     assert!(refused(&server, P2, Body::RoomCreated(bad)).contains("limits"));
     let huge = RoomDescriptor { payload: 4096, capacity: 1 << 20, ..descriptor("x") };
     assert!(refused(&server, P2, Body::RoomCreated(huge)).contains("limits"));
+    let of_p2 = |name: &str| RoomDescriptor { nonce: [2; 16], ..descriptor(name) };
     let mut many = Server::default();
     for n in 0..MOST_ROOMS {
-        let descriptor = descriptor(&n.to_string());
+        let descriptor = of_p2(&n.to_string());
         many.world.rooms.insert(descriptor.id(), Room::new(descriptor, P2, &servers()));
     }
-    assert!(refused(&many, P2, Body::RoomCreated(descriptor("one more"))).contains("limited number"));
+    assert!(refused(&many, P2, Body::RoomCreated(of_p2("one more"))).contains("limited number"));
     many.deliver_all(P1, [Body::RoomCreated(descriptor("another server's"))]);
 }
 
@@ -233,6 +235,59 @@ fn the_order_of_concurrent_announcements_does_not_matter() {
     ];
     let logs = unheard(&start, said);
     assert_eq!(all_orders(&start, &logs).len(), 560, "8! / (3! 3! 2!)");
+}
+
+/// A corrupt server speaks of what it has not heard of, so that those take it who have heard of it, and the others do not.
+#[test]
+fn what_its_author_had_not_heard_of_is_valid_nowhere() {
+    let other = descriptor("another");
+    let said = [
+        (P0, Body::BatchPlanned { number: 2, shape: shape() }),
+        (P0, Body::EpochOpened { room: room(), number: 0, batch: 0 }),
+        (P1, Body::RoomCreated(other.clone())),
+        (P2, Body::BatchReady { number: 2 }),
+        (P2, assigned(&[(2, 1)])),
+        (P2, Body::RoomClosed(other.id())),
+    ];
+    let start = stocked();
+    for end in all_orders(&start, &unheard(&start, said)) {
+        assert_eq!(end.world.batches[&2].ready, 0);
+        assert!(end.world.rooms[&room()].collecting(0).unwrap().slots.is_empty());
+        assert!(end.world.rooms[&other.id()].open);
+    }
+}
+
+/// The same of a corrupt scheduler.
+#[test]
+fn the_scheduler_opens_nothing_that_it_had_not_heard_of() {
+    let mut start = stocked();
+    start.deliver_all(P0, [Body::BatchPlanned { number: 2, shape: shape() }, Body::BatchReady { number: 2 }]);
+    start.deliver_all(P1, [Body::BatchReady { number: 2 }]);
+    let other = RoomDescriptor { payload: 64, ..descriptor("another") };
+    let said = [
+        (P0, Body::EpochOpened { room: room(), number: 0, batch: 2 }),
+        (P0, Body::EpochOpened { room: other.id(), number: 0, batch: 0 }),
+        (P0, Body::BatchPlanned { number: 3, shape: Shape::of(&other) }),
+        (P1, Body::RoomCreated(other.clone())),
+        (P2, Body::BatchReady { number: 2 }),
+    ];
+    for end in all_orders(&start, &unheard(&start, said)) {
+        assert!(end.world.rooms.values().all(|room| room.next_epoch == 0) && !end.world.batches.contains_key(&3));
+    }
+}
+
+/// Whose room it is, and how many rooms a server has, does not depend on who is heard first.
+#[test]
+fn a_room_is_of_the_server_that_its_nonce_names() {
+    let start = Server::default();
+    let said = [P0, P1, P2].map(|author| (author, Body::RoomCreated(descriptor("r"))));
+    for end in all_orders(&start, &unheard(&start, said)) {
+        assert_eq!(end.world.rooms[&room()].author, P1);
+    }
+    for (party, first) in [P0, P1, P2].into_iter().flat_map(|party| (0..=255).map(move |first| (party, first))) {
+        let nonce = room_nonce([first; 16], party);
+        assert_eq!(room_class(&RoomDescriptor { nonce, ..descriptor("r") }), party);
+    }
 }
 
 /// What servers say of whom none has heard what the others say.

@@ -18,7 +18,7 @@ fn key(n: u32) -> VerifyingKey {
 }
 
 fn batch(shape: Shape) -> BatchInfo {
-    BatchInfo { shape, ready: 7, dropped: 0, interrupted: false, used: false, held: Held::File }
+    BatchInfo { ready: 7, held: Held::File, ..BatchInfo::planned(shape, 0) }
 }
 
 fn servers() -> Servers {

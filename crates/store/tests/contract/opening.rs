@@ -27,7 +27,9 @@ async fn everything_is_there_after_reopening(place: Place) {
     assert_eq!(store.announcements(P0, 1).await.unwrap().len(), 2);
     let rooms = store.rooms().await.unwrap();
     assert_eq!((rooms[0].descriptor.as_slice(), rooms[0].author, rooms[0].open), (&b"descriptor"[..], P0, true));
+    assert_eq!((rooms[0].announcement, store.batches(1).await.unwrap()[0].planned), (0, 1));
     let epoch = store.epochs(1).await.unwrap().remove(0);
+    assert_eq!(epoch.announcement, 2);
     assert_eq!((epoch.batch, epoch.state, epoch.begun_at), (5, EpochState::Collecting, Some(2000)));
     let slots: Vec<_> = store.assignments(&crate::ROOM, 0).await.unwrap().iter().map(|a| (a.slot, a.key)).collect();
     assert_eq!(slots, [(1, key(1)), (4, key(2))]);

@@ -56,7 +56,8 @@ async fn who_holds_a_batch_is_known(place: Place) {
     store.put_batch(6, b"more".to_vec()).await.unwrap();
     deliver(&store, P1, 0, Change::BatchReady { number: 6, party: P1 }).await.unwrap();
     deliver(&store, P1, 1, Change::BatchReady { number: 6, party: P2 }).await.unwrap();
-    deliver(&store, P1, 2, Change::BatchDropped { number: 7, party: P2 }).await.unwrap();
+    deliver(&store, P1, 2, Change::BatchReady { number: 6, party: P1 }).await.unwrap();
+    deliver(&store, P1, 3, Change::BatchDropped { number: 7, party: P2 }).await.unwrap();
     store.discard_batch(8).await.unwrap();
     let dropped = store.put_batch(7, b"too late".to_vec()).await;
     assert!(matches!(dropped, Err(Error::State(_))));
@@ -70,4 +71,6 @@ async fn who_holds_a_batch_is_known(place: Place) {
         (8, Discarded, 0, 0, false, false),
     ];
     assert_eq!(found, expected);
+    let said: Vec<_> = rows.iter().map(|b| (b.planned, b.said)).collect();
+    assert_eq!(said[..2], [(1, [0; 3]), (3, [0, 0, 1])], "the first time counts");
 }

@@ -73,7 +73,7 @@ fn no_server_forges_an_action() {
     assert!(refused(&after, P0, hosted(honest.clone())).contains(not_next), "a replay");
 
     let mut rooms = server.clone();
-    let twin = RoomDescriptor { nonce: [2; 16], ..members_room() };
+    let twin = RoomDescriptor { nonce: [4; 16], ..members_room() };
     rooms.deliver_all(P1, [Body::RoomCreated(twin.clone())]);
     let first = HostLog::new(&servers(), &members_room()).act(&host(), 5, Deed::Close);
     let elsewhere = Body::Hosted { room: twin.id(), action: first };
