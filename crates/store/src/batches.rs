@@ -96,8 +96,15 @@ impl Store {
     /// Writes a planned batch to disk, file first, then the index.
     ///
     /// # Errors
-    /// [`Error::State`] if the batch is not planned (any more); the file is then deleted again. The disk's.
+    /// [`Error::State`] if the batch is not planned (any more); then nothing has changed. The disk's.
     pub async fn put_batch(&self, number: u64, bytes: Vec<u8>) -> Result<(), Error> {
+        let not_planned = Error::State("only a planned batch can be put into stock");
+        // The file of a batch that is in stock must not be overwritten.
+        let query = sqlx::query_scalar("SELECT state FROM batches WHERE number = $1").bind(to_sql(number)?);
+        let state: Option<i64> = query.fetch_optional(&self.pools.readers).await?;
+        if state != Some(BatchState::Planned as i64) {
+            return Err(not_planned);
+        }
         let path = self.stock_path(number);
         let digest = off_thread(move || {
             write_whole(&path, &bytes)?;
@@ -115,7 +122,7 @@ impl Store {
         if done.rows_affected() != 1 {
             drop(transaction);
             remove(&self.stock_path(number))?;
-            return Err(Error::State("only a planned batch can be put into stock"));
+            return Err(not_planned);
         }
         transaction.commit().await
     }

@@ -35,6 +35,7 @@ async fn a_batch_goes_one_way_only(place: Place) {
     let store = collecting(&place).await;
     let again = store.put_batch(5, b"other material".to_vec()).await;
     assert!(matches!(again, Err(Error::State(_))), "a number is used once");
+    assert_eq!(store.batch(5).await.unwrap(), b"material", "what is there stays");
     let reserved = store.delete_batch(5).await;
     assert!(matches!(reserved, Err(Error::State(_))), "what an epoch collects with is kept");
     let reuse = deliver(&store, P0, 3, Change::OpenEpoch { room: [8; 16], epoch: 0, batch: 5, at: 0 }).await;
