@@ -6,7 +6,7 @@
 //! can come about once two servers have refused. When all three have spoken, the epoch is *finished*: nobody needs
 //! anything of it any more, since each wrote its conclusion down before it spoke.
 
-use ostrakon_broadcast::board::{Entry, Published, QUORUM, salt};
+use ostrakon_broadcast::board::{Entry, Published, QUORUM, SALT, salt};
 use ostrakon_broadcast::engine::{Opened, Stopped};
 use ostrakon_broadcast::room::{EpochId, RoomDescriptor, Servers};
 use ostrakon_broadcast::row::{Content, RowFormat};
@@ -19,6 +19,13 @@ use crate::interface::{LastEpoch, Outcome};
 
 /// Bytes of an encoded verdict at most.
 pub const LONGEST_VERDICT: u64 = 128;
+
+/// Bytes of a room's longest encoded entry, or a few more.
+pub fn longest_entry(room: &RoomDescriptor) -> u64 {
+    // Besides its body a message has a salt, a mark, and its length in at most three bytes.
+    let message = u64::from(room.payload) + SALT as u64 + 4;
+    256 + u64::from(room.capacity) * message
+}
 
 /// What a server tells the others of an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -378,8 +378,7 @@ impl Ballot {
 /// Bytes of a room's longest entry.
 fn entry_limit(core: &Core, epoch: EpochId) -> Option<u64> {
     let world = core.world();
-    let descriptor = &world.rooms.get(&epoch.room)?.descriptor;
-    Some(1024 + u64::from(descriptor.capacity) * u64::from(descriptor.payload + 8))
+    Some(epochs::longest_entry(&world.rooms.get(&epoch.room)?.descriptor))
 }
 
 #[cfg(test)]

@@ -48,3 +48,21 @@ fn verdicts_fit_their_bound() {
     let longest = ostrakon_party::wire::encode(&publish(0, 255).unwrap());
     assert!(longest.len() as u64 <= LONGEST_VERDICT);
 }
+
+#[test]
+fn the_longest_entry_fits_its_bound() {
+    use ostrakon_broadcast::room::RoomId;
+
+    for (capacity, payload) in [(3, 32), (192, 256), (3000, 32), (300, 4096)] {
+        let room = RoomDescriptor { capacity, payload, ..RoomDescriptor::new("r") };
+        let body = vec![7; RowFormat::new(&room, 0).limit()];
+        let erased = Published::Erased(Digest([255; 32]));
+        for message in [Published::Kept { salt: [255; SALT], body }, erased] {
+            let epoch = EpochId { room: RoomId([255; 16]), number: u64::MAX };
+            let messages = vec![message; capacity as usize];
+            let entry = Entry { epoch, previous: Digest([255; 32]), accepted: u32::MAX, messages };
+            let length = ostrakon_party::wire::encode(&entry).len() as u64;
+            assert!(length <= longest_entry(&room), "{length} bytes of {capacity} messages in {payload}");
+        }
+    }
+}
