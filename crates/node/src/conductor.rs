@@ -42,6 +42,7 @@ fn assignments(core: &Core) -> Vec<Body> {
     let now = core.platform.now_ms();
     let world = core.world();
     let mut presence = core.presence.lock().expect("no panic while held");
+    presence.forget(now);
     let collecting = world.rooms.iter().filter(|(_, room)| room.open);
     let collecting = collecting.filter_map(|(id, room)| Some((id, room.collecting.as_ref()?)));
     let assign = |(id, collecting): (&RoomId, &Collecting)| {

@@ -16,7 +16,7 @@ use ostrakon_broadcast::hosting::HostLog;
 use ostrakon_broadcast::room::{Admission, RoomId, Servers};
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_party::SessionId;
-use ostrakon_store::{Intake, Seen, SubmissionRow, Taken};
+use ostrakon_store::{Intake, SubmissionRow, Taken, View};
 use tokio::sync::{mpsc, watch};
 
 use crate::config::Config;
@@ -62,8 +62,24 @@ pub(crate) struct Front {
 struct Shown {
     /// The highest number read.
     number: u64,
-    rooms: BTreeMap<RoomId, (RoomView, u64)>,
-    alive: Option<(Alive, u64)>,
+    rooms: BTreeMap<RoomId, Seen<RoomView>>,
+    alive: Option<Seen<Alive>>,
+}
+
+/// Something that the engine has shown, with its number, and when it was first read.
+struct Seen<T> {
+    shown: T,
+    number: u64,
+    at: u64,
+}
+
+impl<T: serde::de::DeserializeOwned> Seen<T> {
+    /// What is read now. The same once more, because everything is read again, is no news of the engine.
+    fn read(view: &View, before: Option<Self>, now: u64) -> Option<Self> {
+        let at = before.filter(|before| before.number == view.number).map_or(now, |before| before.at);
+        let shown = serde_json::from_slice(&view.value).ok()?;
+        Some(Self { shown, number: view.number, at })
+    }
 }
 
 /// Starts an intake process.
@@ -98,6 +114,7 @@ async fn look(front: Arc<Front>) {
         if let Err(error) = front.read_views().await {
             tracing::warn!(%error, "what the engine shows cannot be read; trying again");
         }
+        front.presence.lock().expect("no panic while held").forget(front.platform.now_ms());
         front.platform.sleep(LOOK).await;
     }
 }
@@ -125,7 +142,7 @@ impl Front {
         let mut shown = self.shown();
         if views.is_empty() {
             // If the database crashed, it has forgotten what was shown, and the numbers begin anew.
-            if shown.alive.as_ref().is_some_and(|(_, at)| at + MISSED_MS < now) {
+            if shown.alive.as_ref().is_some_and(|alive| alive.at + MISSED_MS < now) {
                 shown.number = 0;
             }
             return Ok(());
@@ -133,11 +150,11 @@ impl Front {
         for view in views {
             shown.number = view.number;
             if view.name == ALIVE {
-                shown.alive = serde_json::from_slice(&view.value).ok().map(|alive| (alive, now));
+                shown.alive = Seen::read(&view, shown.alive.take(), now);
             } else if let Some(room) = RoomId::from_hex(&view.name)
-                && let Ok(view) = serde_json::from_slice(&view.value)
+                && let Some(seen) = Seen::read(&view, shown.rooms.remove(&room), now)
             {
-                shown.rooms.insert(room, (view, now));
+                shown.rooms.insert(room, seen);
             }
         }
         drop(shown);
@@ -147,7 +164,7 @@ impl Front {
 
     fn alive(&self) -> Result<Alive, ServiceError> {
         let waits = || ServiceError::Unavailable("waiting for this server's engine process".into());
-        self.shown().alive.as_ref().map(|(alive, _)| alive.clone()).ok_or_else(waits)
+        self.shown().alive.as_ref().map(|alive| alive.shown.clone()).ok_or_else(waits)
     }
 
     pub fn servers_info(&self) -> Result<ServersInfo, ServiceError> {
@@ -164,7 +181,7 @@ impl Front {
     fn view(&self, id: &RoomId) -> Result<RoomView, ServiceError> {
         let now = self.platform.now_ms();
         let shown = self.shown();
-        let (view, at) = shown.rooms.get(id).ok_or_else(no_room)?;
+        let Seen { shown: view, at, .. } = shown.rooms.get(id).ok_or_else(no_room)?;
         let mut view = view.clone();
         if let Some(epoch) = &mut view.status.epoch {
             epoch.closes_in_ms = epoch.closes_in_ms.map(|left| left.saturating_sub(now.saturating_sub(*at)));
@@ -173,7 +190,7 @@ impl Front {
     }
 
     pub fn rooms(&self) -> Vec<RoomInfo> {
-        self.shown().rooms.values().map(|(view, _)| view.info.clone()).collect()
+        self.shown().rooms.values().map(|view| view.shown.info.clone()).collect()
     }
 
     pub fn room(&self, id: &RoomId) -> Result<RoomInfo, ServiceError> {
@@ -213,7 +230,8 @@ impl Front {
             let bound = Bound { all: capacity, of_origin: self.config.limits.share(capacity) };
             presence.note(id, Visitor { key: said.key, origin }, now, bound).map_err(full)?;
         }
-        intake::take_in(&self.intake, Intake::Presence(Seen { room: id.0, key: said.key, at: now })).await?;
+        intake::take_in(&self.intake, Intake::Presence(ostrakon_store::Seen { room: id.0, key: said.key, at: now }))
+            .await?;
         Ok(PresenceAnswer { home: true })
     }
 
@@ -252,7 +270,7 @@ impl Front {
     /// Waits until a room's view is as asked for, or gone, or the time is over.
     async fn wait(&self, id: &RoomId, wait: Duration, condition: impl Fn(&Status) -> bool) {
         let mut changed = self.changed.subscribe();
-        let holds = |shown: &Shown| shown.rooms.get(id).is_none_or(|(view, _)| condition(&view.status));
+        let holds = |shown: &Shown| shown.rooms.get(id).is_none_or(|view| condition(&view.shown.status));
         let waiting = async {
             loop {
                 changed.mark_unchanged();
@@ -361,11 +379,11 @@ impl Front {
         let shown = self.shown();
         let (missing, detail) = match &shown.alive {
             None => (Vec::new(), "waiting for this server's engine process".to_owned()),
-            Some((_, at)) if at + MISSED_MS < now => {
+            Some(alive) if alive.at + MISSED_MS < now => {
                 (Vec::new(), "this server's engine process is not at work; what is handed in is kept for it".to_owned())
             }
-            Some((alive, _)) if !alive.missing.is_empty() => {
-                (alive.missing.clone(), format!("{} cannot be reached", alive.missing.join(", ")))
+            Some(Seen { shown: Alive { missing, .. }, .. }) if !missing.is_empty() => {
+                (missing.clone(), format!("{} cannot be reached", missing.join(", ")))
             }
             Some(_) => (Vec::new(), String::new()),
         };
@@ -376,5 +394,21 @@ impl Front {
     pub async fn stop(&self) {
         self.stop.send_replace(true);
         self.store.close().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_again_is_no_sign_of_life() {
+        let view = |number| View { name: "x".into(), number, value: b"7".to_vec() };
+        let first = Seen::<u8>::read(&view(3), None, 1000);
+        let again = Seen::read(&view(3), first, 5000).unwrap();
+        assert_eq!((again.shown, again.at), (7, 1000));
+        let next = Seen::read(&view(4), Some(again), 6000).unwrap();
+        assert_eq!(next.at, 6000);
+        assert_eq!(Seen::read(&view(1), Some(next), 7000).unwrap().at, 7000, "the numbers began anew");
     }
 }

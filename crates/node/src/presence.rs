@@ -154,6 +154,14 @@ impl Presence {
         }
     }
 
+    /// Forgets whose time is over, in every room.
+    pub fn forget(&mut self, now: u64) {
+        self.rooms.retain(|_, visits| {
+            visits.forget(now);
+            !visits.by_key.is_empty()
+        });
+    }
+
     /// Whether somebody has said that it is there, and may be still.
     pub fn knows(&self, room: &RoomId, key: &VerifyingKey) -> bool {
         self.rooms.get(room).is_some_and(|visits| visits.by_key.contains_key(key))
@@ -266,6 +274,16 @@ mod tests {
         assert_eq!(everybody(&mut presence, LASTING_MS + SEARCH_MS), [key(1), key(3)]);
         assert!(everybody(&mut presence, 10 * LASTING_MS).is_empty());
         assert!(presence.rooms.is_empty());
+    }
+
+    #[test]
+    fn who_left_a_room_in_which_nothing_happens_any_more_is_forgotten_too() {
+        let mut presence = Presence::default();
+        presence.note(ROOM, visitor(1), 0, NINE).unwrap();
+        presence.note(RoomId([2; 16]), visitor(2), LASTING_MS, NINE).unwrap();
+        presence.forget(LASTING_MS);
+        assert!(!presence.knows(&ROOM, &key(1)) && presence.knows(&RoomId([2; 16]), &key(2)));
+        assert_eq!(presence.rooms.len(), 1);
     }
 
     #[test]
