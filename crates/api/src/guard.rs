@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::{Request, State};
+use axum::extract::{Query, Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -108,6 +108,13 @@ impl Guard {
     }
 }
 
+/// Whether a request's path names something of the interface in another spelling. Nothing there needs one, and what is
+/// counted by its path must not go by two names.
+fn is_disguised(request: &Request) -> bool {
+    let path = request.uri().path();
+    path.starts_with("/api/v1/rooms/") && path.contains('%')
+}
+
 /// The room that the request takes part in, if it is one that costs the server a signature's check or a write.
 fn taken_part_in(request: &Request) -> Option<RoomId> {
     let (room, rest) = request.uri().path().strip_prefix("/api/v1/rooms/")?.split_once('/')?;
@@ -115,13 +122,23 @@ fn taken_part_in(request: &Request) -> Option<RoomId> {
     if costs { RoomId::from_hex(room) } else { None }
 }
 
+/// The one parameter that is counted.
+#[derive(serde::Deserialize)]
+struct Wait {
+    #[serde(default)]
+    wait: u32,
+}
+
+/// Whether a request asks to wait, read as the handlers read it. What cannot be read so, they refuse.
 fn waits(request: &Request) -> bool {
-    let query = request.uri().query().unwrap_or_default();
-    query.split('&').filter_map(|pair| pair.strip_prefix("wait=")).any(|seconds| seconds != "0")
+    Query::<Wait>::try_from_uri(request.uri()).is_ok_and(|Query(Wait { wait })| wait > 0)
 }
 
 /// The layer: refuses what is too much, and counts the rest.
 pub(crate) async fn limit(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
+    if is_disguised(&request) {
+        return Problem::no_such_path().into_response();
+    }
     let client = guard.client(&request);
     if let Err(detail) = guard.admits(client, &request) {
         return too_many(detail);
@@ -190,5 +207,37 @@ impl HttpBody for Held {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(method: Method, uri: &str) -> Request {
+        Request::builder().method(method).uri(uri).body(Body::empty()).unwrap()
+    }
+
+    #[test]
+    fn whoever_waits_is_counted_however_it_is_spelt() {
+        for waiting in ["wait=25", "after=1&wait=1", "%77ait=25", "w%61it=7", "wait=%32", "wait=%2B1"] {
+            assert!(waits(&request(Method::GET, &format!("/status?{waiting}"))), "{waiting}");
+        }
+        for other in ["", "wait=0", "await=5", "wait=x", "wait=1&wait=2"] {
+            assert!(!waits(&request(Method::GET, &format!("/status?{other}"))), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_room_goes_by_one_name() {
+        let room = "0123456789abcdef0123456789abcdef";
+        let plain = format!("/api/v1/rooms/{room}/presence");
+        assert_eq!(taken_part_in(&request(Method::POST, &plain)), RoomId::from_hex(room));
+        assert!(!is_disguised(&request(Method::POST, &plain)));
+        for path in
+            [plain.replace("abc", "%61bc"), plain.replace("rooms/0", "rooms/%30"), plain.replace("pres", "%70res")]
+        {
+            assert!(is_disguised(&request(Method::POST, &path)), "{path}");
+        }
     }
 }

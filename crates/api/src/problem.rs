@@ -59,7 +59,8 @@ impl Problem {
     pub(crate) fn may_not_create() -> Self {
         Self::new(
             StatusCode::UNAUTHORIZED,
-            "rooms are created here with a token of the server's operator: send `Authorization: Bearer TOKEN`",
+            "rooms are created here with a token of the server's operator: send `Authorization: Bearer TOKEN`; a wrong \
+             token is refused also where none is needed",
         )
     }
 }

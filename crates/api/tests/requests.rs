@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use ostrakon_api::{LogControl, Options, Problem, router};
 use ostrakon_broadcast::Engine;
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
-use ostrakon_node::config::{Config, ServerConfig};
+use ostrakon_node::config::{Config, Create, ServerConfig};
 use ostrakon_node::{EngineProvider, Service, SetUp};
 use ostrakon_party::{Party, SessionId};
 use tower::ServiceExt;
@@ -212,5 +212,36 @@ async fn who_tries_tokens_is_stopped_and_nobody_else() {
     assert_eq!(ask("192.0.2.2", TOKEN).await, 200);
     tokio::time::sleep(std::time::Duration::from_millis(1200)).await;
     assert_eq!(ask("192.0.2.1", TOKEN).await, 200, "it is a matter of seconds");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_cannot_be_tried_where_anybody_may_create_rooms() {
+    let open = |config: &mut Config| {
+        config.limits.behind_proxy = true;
+        config.rooms.create = Create::Anyone;
+    };
+    let (router, service, _directory) = server_with(&Options::default(), open).await;
+    let create = async |token: Option<&str>| {
+        let mut asked = request(Method::POST, "/api/v1/rooms", token, "{\"name\":\"a\"}");
+        asked.headers_mut().insert("x-forwarded-for", "192.0.2.1".parse().unwrap());
+        router.clone().oneshot(asked).await.unwrap().status().as_u16()
+    };
+    for guess in 0..11 {
+        assert_eq!(create(Some(&format!("guess {guess}"))).await, 401);
+    }
+    assert_eq!(create(Some("one more guess")).await, 429);
+    assert_eq!(create(Some(TOKEN)).await, 429, "the right token is not told from wrong ones meanwhile");
+    assert_eq!(create(None).await, 503, "who tries none is served: the others are not there yet");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_counted_by_its_path_goes_by_one_name() {
+    let (router, service, _directory) = server().await;
+    let disguised = ROOM.replace("/0011", "/%30011");
+    for (method, path) in [(Method::POST, format!("{disguised}/presence")), (Method::GET, disguised)] {
+        assert_eq!(problem(&router, request(method, &path, None, "{}")).await.status, 404, "{path}");
+    }
     service.stop().await;
 }

@@ -282,7 +282,8 @@ impl Server {
         let may = match self.config.rooms.create {
             Create::Administrator => false,
             Create::Token => token.is_some_and(known),
-            Create::Anyone => true,
+            // A wrong token is refused here, too: otherwise the administrator's could be sought without ever failing.
+            Create::Anyone => token.is_none(),
         };
         may.then_some(Creator::Guest(origin))
     }

@@ -110,7 +110,8 @@ impl Service {
         self.0.certificate_expires()
     }
 
-    /// As whom the bearer of this token, or of none, creates rooms here; `None` if it may not.
+    /// As whom the bearer of this token, or of none, creates rooms here; `None` if it may not. A token that is not known is
+    /// refused whatever the policy.
     pub fn creator(&self, token: Option<&str>, origin: Option<u64>) -> Option<Creator> {
         self.0.server().ok()?.creator(token, origin)
     }
