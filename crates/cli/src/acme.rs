@@ -59,19 +59,39 @@ pub async fn keep(acme: Acme, tls: Tls) {
         tracing::warn!(%error, "the certificate of an earlier order cannot be used; another one is ordered");
     }
     loop {
-        if tls.expires().is_some_and(|expires| edge::unix_time() < cache.due(expires)) {
-            tokio::time::sleep(PAUSE).await;
-            continue;
+        let pause = attend(&acme, &cache, &tls).await;
+        tokio::time::sleep(pause).await;
+    }
+}
+
+fn is_due(cache: &Cache, tls: &Tls) -> bool {
+    tls.expires().is_none_or(|expires| cache.due(expires) <= edge::unix_time())
+}
+
+/// Orders a certificate if one is due. Returns how long to pause.
+async fn attend(acme: &Acme, cache: &Cache, tls: &Tls) -> Duration {
+    if !is_due(cache, tls) {
+        return PAUSE;
+    }
+    let ordered = order(acme, cache, tls).await;
+    tls.forget_challenges();
+    match ordered {
+        // Without a pause, order would follow order until the authority answers no more.
+        Ok(()) if is_due(cache, tls) => {
+            tracing::error!(
+                "the certificate just issued is over by this machine's clock: set it; trying again in half an hour"
+            );
+            AFTER_FAILURE
         }
-        match order(&acme, &cache, &tls).await {
-            Ok(()) => tracing::info!("the authority issued a certificate"),
-            Err(error) => {
-                let error = format!("{error:#}");
-                tracing::error!(error, "the authority issued no certificate; trying again in half an hour");
-                tokio::time::sleep(AFTER_FAILURE).await;
-            }
+        Ok(()) => {
+            tracing::info!("the authority issued a certificate");
+            PAUSE
         }
-        tls.forget_challenges();
+        Err(error) => {
+            let error = format!("{error:#}");
+            tracing::error!(error, "the authority issued no certificate; trying again in half an hour");
+            AFTER_FAILURE
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Orders at an authority that is small enough to be read: it believes signatures, but looks at the challenge's answer.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::extract::{Path as UrlPath, State};
@@ -38,6 +39,8 @@ struct Authority {
     /// Where the domain leads to.
     subject: SocketAddr,
     issuer: Issuer<'static, KeyPair>,
+    /// Whether what it issues is over already.
+    late: AtomicBool,
     progress: Mutex<Progress>,
 }
 
@@ -94,7 +97,11 @@ impl Authority {
             "finalize" => {
                 let request = BASE64.decode(payload["csr"].as_str().unwrap().as_bytes()).unwrap();
                 let request = CertificateSigningRequestParams::from_der(&CertificateSigningRequestDer::from(request));
-                let certificate = request.unwrap().signed_by(&self.issuer).unwrap();
+                let mut request = request.unwrap();
+                if self.late.load(Ordering::Relaxed) {
+                    request.params.not_after = rcgen::date_time_ymd(2001, 1, 1);
+                }
+                let certificate = request.signed_by(&self.issuer).unwrap();
                 self.progress.lock().unwrap().certificate = Some(certificate.pem());
                 self.order()
             }
@@ -134,7 +141,8 @@ async fn authority(subject: SocketAddr, roots: &Path) -> Arc<Authority> {
     let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("https://{}", tcp.local_addr().unwrap());
     let issuer = Issuer::new(CertificateParams::default(), KeyPair::generate().unwrap());
-    let authority = Arc::new(Authority { origin, subject, issuer, progress: Mutex::default() });
+    let authority =
+        Arc::new(Authority { origin, subject, issuer, late: AtomicBool::new(false), progress: Mutex::default() });
     let at = |path: &str| format!("{}/{path}", authority.origin);
     let directory = json!({"newNonce": at("nonce"), "newAccount": at("account"), "newOrder": at("new-order")});
     let router = Router::new()
@@ -181,6 +189,14 @@ async fn a_certificate_is_ordered_kept_and_replaced_when_it_is_due() {
     }
     keeper.abort();
     assert_eq!(authority.progress.lock().unwrap().orders, 2);
+    // Where the clock is wrong, what was just issued is over. It is not ordered again and again.
+    assert_eq!(attend(&acme, &cache, &tls).await, PAUSE, "nothing is due");
+    authority.late.store(true, Ordering::Relaxed);
+    order(&acme, &cache, &tls).await.unwrap();
+    assert_eq!(attend(&acme, &cache, &tls).await, AFTER_FAILURE);
+    assert_eq!(authority.progress.lock().unwrap().orders, 4);
+    authority.late.store(false, Ordering::Relaxed);
+    assert_eq!(attend(&acme, &cache, &tls).await, PAUSE);
     // Who does not hold the name gets nothing, and what was there remains.
     let stranger = Tls::default();
     let error = order(&acme, &cache, &stranger).await.unwrap_err();
