@@ -338,6 +338,17 @@ fn a8_an_owner_of_two_slots_has_one_message() {
     }
 }
 
+/// attacks §1.8: a slot that a corrupt server gives to an owner of another one, and for which nothing was handed in, takes
+/// nothing away from that owner.
+#[test]
+fn a8_an_empty_slot_silences_nobody() {
+    let mut scene = Scene::new(38, false);
+    scene.slots[0] = Slot { slot: 0, owner: participant(4).verifying_key(), submission: None };
+    for result in scene.run(&Network::default()) {
+        assert_eq!(slots_of(&result, &[1, 2, 4]), [1, 2, 4]);
+    }
+}
+
 /// A submission that reached only one server before sealing is not taken, and its pad is never shown.
 #[test]
 fn a_late_submission_stays_under_its_pad() {
