@@ -55,8 +55,13 @@ impl Servers {
         self.base + 100 + n as u16
     }
 
+    /// The port that participants of server `n` know.
+    pub fn public_port(&self, n: usize) -> u16 {
+        self.base + n as u16
+    }
+
     fn origin(&self, n: usize) -> String {
-        format!("http://127.0.0.1:{}", self.base + n as u16)
+        format!("http://127.0.0.1:{}", self.public_port(n))
     }
 
     /// Starts a server that is not running.
