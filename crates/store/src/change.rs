@@ -6,7 +6,7 @@ use sqlx::AnyConnection;
 
 use crate::submissions::{AT_ONCE, values};
 use crate::transaction::{Write, to_sql};
-use crate::{BatchState, EpochState, Error, RoomKey};
+use crate::{BatchState, DecisionKey, EpochState, Error, NewRecord, RoomKey};
 
 /// One change. Whoever makes it has checked that the state allows it; the schema's constraints check again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +92,17 @@ pub enum Change {
         /// The signed action, encoded.
         body: Vec<u8>,
     },
+    /// A decision's next record.
+    DecisionRecord(NewRecord),
+    /// A server opened a decision that is closed.
+    DecisionOpening {
+        /// The decision.
+        decision: DecisionKey,
+        /// The server.
+        party: PartyId,
+        /// The opening, encoded.
+        body: Vec<u8>,
+    },
     /// An epoch ends before it was sealed; its batch is thrown away.
     VoidEpoch {
         /// The room.
@@ -157,6 +168,10 @@ impl Change {
             Change::SealEpoch { room, epoch, cut } => seal(connection, room, *epoch, cut).await?,
             Change::HostAction { room, number, body } => {
                 crate::hosting::add(connection, room, *number, body).await?;
+            }
+            Change::DecisionRecord(record) => crate::decisions::add_record(connection, record).await?,
+            Change::DecisionOpening { decision, party, body } => {
+                crate::decisions::add_opening(connection, decision, *party, body).await?;
             }
             Change::VoidEpoch { room, epoch, outcome } => void(connection, room, *epoch, outcome).await?,
         }
