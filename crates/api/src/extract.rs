@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use ostrakon_node::Service;
 use ostrakon_node::creation::Creator;
 use serde::de::DeserializeOwned;
@@ -23,13 +24,31 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let body = tokio::time::timeout(BODY_TIME, axum::Json::from_request(request, state));
-        let late = |_| {
-            let detail = format!("the body did not arrive within {} seconds; send it again", BODY_TIME.as_secs());
-            Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
-        };
         let axum::Json(value) = body.await.map_err(late)??;
         Ok(Self(value))
     }
+}
+
+/// A binary body, read whole.
+pub(crate) struct Binary(pub Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Binary {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let content_type = request.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+        if content_type != Some(b"application/octet-stream") {
+            let detail = "this takes bytes: send them with `Content-Type: application/octet-stream`";
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
+        }
+        let body = tokio::time::timeout(BODY_TIME, Bytes::from_request(request, state)).await;
+        Ok(Self(body.map_err(late)??))
+    }
+}
+
+fn late(_: tokio::time::error::Elapsed) -> Problem {
+    let detail = format!("the body did not arrive within {} seconds; send it again", BODY_TIME.as_secs());
+    Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
 }
 
 /// The parameters in a path.

@@ -30,6 +30,9 @@ const LARGE_ANSWERS: (u32, u32) = (32, 8);
 /// A room admits so many requests a second, however small and slow it is.
 const LEAST_RATE: f64 = 20.0;
 
+/// Requests about decisions a second that cost the server proofs to check and a write, from one address.
+const DECIDING: f64 = 50.0;
+
 /// Wrong tokens a second that one client may try; ten times as many at once.
 const WRONG_TOKENS: f64 = 1.0;
 
@@ -40,6 +43,7 @@ pub(crate) struct Guard {
     /// Makes numbers of addresses that mean nothing outside this process.
     origins: RandomState,
     requests: Rates<Client>,
+    deciding: Rates<Client>,
     in_rooms: Rates<RoomId>,
     in_rooms_by_client: Rates<(Client, RoomId)>,
     wrong_tokens: Rates<Client>,
@@ -71,6 +75,7 @@ impl Guard {
             service,
             origins: RandomState::new(),
             requests: Rates::new(),
+            deciding: Rates::new(),
             in_rooms: Rates::new(),
             in_rooms_by_client: Rates::new(),
             wrong_tokens: Rates::new(),
@@ -92,6 +97,9 @@ impl Guard {
         let by_address = f64::from(self.limits.requests_per_address);
         if client != Client::Local && !self.requests.take(client, by_address, now) {
             return Err("too many requests from this address; wait a moment");
+        }
+        if client != Client::Local && decides(request) && !self.deciding.take(client, DECIDING, now) {
+            return Err("too many keys and records of decisions from this address; wait a moment");
         }
         let Some(room) = taken_part_in(request) else { return Ok(()) };
         let Some((capacity, seconds)) = self.service.room_size(&room) else { return Ok(()) };
@@ -120,6 +128,13 @@ fn taken_part_in(request: &Request) -> Option<RoomId> {
     let (room, rest) = request.uri().path().strip_prefix("/api/v1/rooms/")?.split_once('/')?;
     let costs = request.method() == Method::POST || rest.ends_with("/issue");
     if costs { RoomId::from_hex(room) } else { None }
+}
+
+/// Whether the request is about decisions, and costs the server proofs to check and a write.
+fn decides(request: &Request) -> bool {
+    let path = request.uri().path();
+    let costly = ["/api/v1/shares", "/api/v1/accounts/", "/api/v1/layers", "/api/v1/decisions"];
+    request.method() == Method::POST && costly.iter().any(|costly| path.starts_with(costly))
 }
 
 /// The one parameter that is counted.

@@ -9,6 +9,7 @@
 
 mod client;
 mod counts;
+mod decisions;
 mod extract;
 mod guard;
 mod handlers;

@@ -3,7 +3,7 @@
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
-use crate::{handlers, hosting, operator};
+use crate::{decisions, handlers, hosting, operator};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -24,6 +24,16 @@ use crate::{handlers, hosting, operator};
         hosting::actions,
         hosting::claim,
         hosting::code,
+        decisions::helper,
+        decisions::deposit,
+        decisions::stock,
+        decisions::add_to_stock,
+        decisions::layer,
+        decisions::create,
+        decisions::decision,
+        decisions::records,
+        decisions::append,
+        decisions::mail,
         handlers::healthz,
         handlers::readyz,
         handlers::metrics,
@@ -58,7 +68,7 @@ mod tests {
     fn the_description_covers_the_interface_and_its_errors() {
         let document: serde_json::Value = serde_json::from_str(&super::openapi()).unwrap();
         let paths = document["paths"].as_object().unwrap();
-        assert_eq!(paths.len(), 19);
+        assert_eq!(paths.len(), 28);
         let submission = &paths["/api/v1/rooms/{id}/epochs/{number}/submission"]["post"];
         for status in ["202", "404", "409", "413", "422"] {
             assert!(submission["responses"][status].is_object(), "{status}");

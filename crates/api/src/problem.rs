@@ -1,7 +1,7 @@
 //! Errors as problem documents (RFC 9457).
 
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::rejection::{BytesRejection, JsonRejection, PathRejection, QueryRejection};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ostrakon_node::ServiceError;
@@ -98,18 +98,24 @@ impl From<ServiceError> for Problem {
     }
 }
 
+/// A body that was not taken.
+fn refused_body(status: StatusCode, text: String) -> Problem {
+    if status == StatusCode::PAYLOAD_TOO_LARGE {
+        let limit = crate::router::BODY_BYTES;
+        return Problem::new(status, format!("the body is too large: at most {limit} bytes are taken"));
+    }
+    Problem::new(status, text)
+}
+
 impl From<JsonRejection> for Problem {
     fn from(rejection: JsonRejection) -> Self {
-        match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => {
-                let limit = crate::router::BODY_BYTES;
-                Self::new(
-                    StatusCode::PAYLOAD_TOO_LARGE,
-                    format!("the body is too large: at most {limit} bytes are taken"),
-                )
-            }
-            status => Self::new(status, rejection.body_text()),
-        }
+        refused_body(rejection.status(), rejection.body_text())
+    }
+}
+
+impl From<BytesRejection> for Problem {
+    fn from(rejection: BytesRejection) -> Self {
+        refused_body(rejection.status(), rejection.body_text())
     }
 }
 

@@ -17,7 +17,7 @@ use tower_http::cors::{Any, CorsLayer};
 use crate::guard::{Guard, limit};
 use crate::log::LogControl;
 use crate::problem::Problem;
-use crate::{handlers, hosting, openapi, operator, web};
+use crate::{decisions, handlers, hosting, openapi, operator, web};
 
 /// The longest body of a request that is read. The largest submission, a row of 4 KiB, needs a third of it.
 pub(crate) const BODY_BYTES: usize = 64 << 10;
@@ -83,6 +83,15 @@ fn api() -> Router<Service> {
         .route("/api/v1/codes/{code}", get(hosting::code))
         .route("/api/v1/rooms/{id}/actions", get(hosting::actions).post(hosting::act))
         .route("/api/v1/rooms/{id}/claims", post(hosting::claim))
+        .route("/api/v1/helper", get(decisions::helper))
+        .route("/api/v1/shares", post(decisions::deposit))
+        .route("/api/v1/accounts/{key}", get(decisions::stock))
+        .route("/api/v1/accounts/{key}/keys", post(decisions::add_to_stock))
+        .route("/api/v1/layers", post(decisions::layer))
+        .route("/api/v1/decisions", post(decisions::create))
+        .route("/api/v1/decisions/{id}", get(decisions::decision))
+        .route("/api/v1/decisions/{id}/records", get(decisions::records).post(decisions::append))
+        .route("/api/v1/decisions/{id}/mail", post(decisions::mail))
         .route("/api/v1/rooms/{id}/status", get(handlers::status))
         .route("/api/v1/rooms/{id}/epochs/{number}/issue", get(handlers::issue))
         .route("/api/v1/rooms/{id}/epochs/{number}/submission", post(handlers::submit))

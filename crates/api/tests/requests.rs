@@ -135,6 +135,42 @@ async fn bodies_must_be_json_and_waits_are_numbers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_signed_for_decisions_travels_as_bytes_within_limits() {
+    let (router, service, _directory) = server().await;
+    let account = format!("/api/v1/accounts/{}/keys", "ab".repeat(32));
+    let records = format!("/api/v1/decisions/{}/records", "cd".repeat(16));
+    let bytes = |path: &str, kind: &str, length: usize| {
+        let request = Request::post(path).header(header::CONTENT_TYPE, kind);
+        let request = request.header(header::AUTHORIZATION, format!("Bearer {TOKEN}"));
+        request.body(Body::from(vec![0xff; length])).unwrap()
+    };
+    for path in ["/api/v1/shares", account.as_str(), "/api/v1/layers", "/api/v1/decisions", records.as_str()] {
+        for (kind, length, status) in [
+            ("application/json", 2, 415),
+            ("application/octet-stream", 65 << 10, 413),
+            ("application/octet-stream", 300, 503),
+        ] {
+            assert_eq!(problem(&router, bytes(path, kind, length)).await.status, status, "{path} {kind} {length}");
+        }
+    }
+    for (method, path, body, status) in [
+        (Method::GET, "/api/v1/accounts/xyz", "", 404),
+        (Method::GET, "/api/v1/decisions/xyz", "", 404),
+        (Method::GET, "/api/v1/decisions/xyz/records", "", 404),
+        (Method::GET, &format!("{records}?from=-1"), "", 400),
+        (Method::GET, &records, "", 503),
+        (Method::GET, "/api/v1/helper", "", 503),
+        (Method::POST, "/api/v1/decisions/xyz/mail", "{}", 422),
+        (Method::PUT, "/api/v1/layers", "", 405),
+    ] {
+        assert_eq!(problem(&router, request(method, path, None, body)).await.status, status, "{path}");
+    }
+    let uninvited = Request::post("/api/v1/decisions").header(header::CONTENT_TYPE, "application/octet-stream");
+    assert_eq!(problem(&router, uninvited.body(Body::from("x")).unwrap()).await.status, 401);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_server_without_the_others_is_healthy_but_not_ready() {
     let (router, service, _directory) = server().await;
     let ask = async |path: &str| {

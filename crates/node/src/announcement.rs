@@ -9,6 +9,7 @@ use ostrakon_broadcast::engine::Shape;
 use ostrakon_broadcast::hosting::SignedAction;
 use ostrakon_broadcast::room::{RoomDescriptor, RoomId};
 use ostrakon_crypto::VerifyingKey;
+use ostrakon_decide::DecisionId;
 use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
 
@@ -93,6 +94,20 @@ pub enum Body {
         /// The next of the room's host log.
         action: SignedAction,
     },
+    /// The next record of a decision's chain. From the scheduler only, which puts all records into one order.
+    Decided {
+        /// The decision.
+        decision: DecisionId,
+        /// The signed record, encoded.
+        record: Vec<u8>,
+    },
+    /// The author opens a decision that is closed.
+    DecisionOpened {
+        /// The decision.
+        decision: DecisionId,
+        /// The opening, encoded.
+        opening: Vec<u8>,
+    },
 }
 
 impl Announcement {
@@ -127,6 +142,14 @@ mod tests {
         let bytes = announcement.encode();
         assert!(bytes.len() as u64 <= LONGEST, "{}", bytes.len());
         assert_eq!(Announcement::decode(&bytes), Ok(announcement));
+    }
+
+    #[test]
+    fn the_longest_record_of_a_decision_fits() {
+        let record = vec![255; ostrakon_decide::record::RECORD_BYTES];
+        let body = Body::Decided { decision: DecisionId([255; 16]), record };
+        let bytes = Announcement { after: [u64::MAX; SERVERS], body }.encode();
+        assert!(bytes.len() as u64 <= LONGEST, "{}", bytes.len());
     }
 
     #[test]

@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 
 pub use crate::creation::{CREATION_TOKEN_VARIABLE, Create, RoomPolicy};
 pub use crate::limits::Limits;
+pub use crate::mail::{MAIL_PASSWORD_VARIABLE, Mail};
 pub use crate::process::{ProcessSettings, Role};
 pub use crate::storage::{STORE_URL_VARIABLE, Storage};
 
@@ -64,6 +65,9 @@ pub struct Config {
     /// Who may create rooms here, and which.
     #[serde(default)]
     pub rooms: RoomPolicy,
+    /// The server that e-mail is handed to; without it none is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mail: Option<Mail>,
     /// All servers, this one included, by party number; the same in every server's file.
     pub servers: Vec<ServerConfig>,
 }
@@ -241,6 +245,7 @@ impl Config {
             stock: StockTargets::default(),
             limits: Limits::default(),
             rooms: RoomPolicy::default(),
+            mail: None,
             servers,
         }
     }
@@ -266,6 +271,7 @@ impl Config {
             key_file.as_mut(),
             self.store.url_file.as_mut(),
             self.rooms.creation_token_file.as_mut(),
+            self.mail.as_mut().and_then(|mail| mail.password_file.as_mut()),
         ]
         .into_iter()
         .flatten();
@@ -304,6 +310,9 @@ impl Config {
             complain(error.to_string());
         }
         self.rooms.problems(&mut complain);
+        if let Some(mail) = &self.mail {
+            mail.problems(&mut complain);
+        }
         self.https.problems(self.http, self.limits.behind_proxy, &mut complain);
         problems
     }
@@ -361,6 +370,19 @@ impl Config {
             }
             _ => Ok(Vec::new()),
         }
+    }
+
+    /// The password for the mail server.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if there is none or its file cannot be read.
+    pub(crate) fn mail_password(&self) -> Result<Zeroizing<String>, ConfigError> {
+        let file = self.mail.as_ref().and_then(|mail| mail.password_file.as_deref());
+        if file.is_none() && std::env::var_os(MAIL_PASSWORD_VARIABLE).is_none() {
+            let text = "`mail.user` needs `mail.password_file`: name a file with the password";
+            return Err(ConfigError::Setting(text.into()));
+        }
+        Ok(secret(MAIL_PASSWORD_VARIABLE, file.unwrap_or(Path::new("")))?.1)
     }
 }
 

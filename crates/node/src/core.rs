@@ -7,28 +7,33 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use futures::FutureExt;
 use ostrakon_broadcast::room::Servers;
 use ostrakon_broadcast::{Engine, EpochId};
+use ostrakon_crypto::SigningKey;
 use ostrakon_party::{Party, PartyId};
 use ostrakon_store::Change;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::agree::Logs;
 use crate::config::Config;
+use crate::deciding::Bench;
 use crate::disk::Disk;
 use crate::freshness::{Introduction, Standing};
 use crate::history::History;
 use crate::hosting::Desk;
 use crate::intake::Pending;
+use crate::mail::Mailer;
 use crate::material::Materials;
 use crate::platform::{Links, Platform};
 use crate::presence::Presence;
 use crate::rooms::{Effect, World};
-use crate::{hosting, runner, stock};
+use crate::{decision_course, hosting, runner, stock};
 
 /// A running server.
 pub(crate) struct Core {
     pub config: Arc<Config>,
     pub platform: Arc<dyn Platform>,
     pub party: Party,
+    /// The server's identity key.
+    pub identity: Arc<SigningKey>,
     pub servers: Servers,
     pub mesh: Arc<dyn Links>,
     pub store: Disk,
@@ -40,6 +45,9 @@ pub(crate) struct Core {
     pub presence: Mutex<Presence>,
     pub materials: Materials,
     pub desk: Desk,
+    pub decisions: Bench,
+    /// Hands e-mail to the configured server.
+    pub mailer: Option<Arc<Mailer>>,
     pub intake: mpsc::Sender<Pending>,
     /// Numbers of batches to prepare.
     pub to_prepare: mpsc::UnboundedSender<u64>,
@@ -104,6 +112,7 @@ impl Core {
                 Effect::Discard(number) => self.spawn(async move { stock::discard(&core, number).await }),
                 Effect::Load(epoch) => self.spawn(async move { core.load(epoch).await }),
                 Effect::Compute(epoch) => self.spawn(async move { runner::compute(core, epoch).await }),
+                Effect::Open(decision) => self.spawn(decision_course::open(core, decision)),
                 Effect::Hosted(room, number) => self.spawn(hosting::follow_up(core, room, number)),
             }
         }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use ostrakon_crypto::{Digest, Signature, VerifyingKey};
 use ostrakon_party::PartyId;
 use ostrakon_store::{
-    AnnouncementRow, AssignmentRow, AuditRow, BatchRow, Change, Database, EntryRow, EpochRow, Error, FaultRow,
-    Generation, Intake, NewAudit, NewEntry, Offer, Renewed, RoomKey, RoomRow, Seen, Store, SubmissionRow, Taken, View,
+    AnnouncementRow, AssignmentRow, AuditRow, BatchRow, Change, Database, DecisionKey, DecisionRow, EntryRow, EpochRow,
+    Error, FaultRow, Generation, Intake, NewAudit, NewEntry, Offer, OneTimeName, Renewed, RoomKey, RoomRow, Seen,
+    Store, SubmissionRow, Taken, View,
 };
 use zeroize::Zeroizing;
 
@@ -32,6 +33,7 @@ macro_rules! pass_on {
 }
 
 pass_on! {
+    add_stock_keys(owner: &[u8; 32], keys: &[([u8; 16], Vec<u8>)], most: usize) -> u64;
     add_signature(room: &RoomKey, epoch: u64, server: PartyId, signature: &Signature) -> ();
     audit(before: Option<u64>, count: u32) -> Vec<AuditRow>;
     announce(author: PartyId, number: u64, body: &[u8], change: Option<&Change>) -> ();
@@ -39,12 +41,17 @@ pass_on! {
     assignments(room: &RoomKey, epoch: u64) -> Vec<AssignmentRow>;
     batch(number: u64) -> Vec<u8>;
     batches(count: u32) -> Vec<BatchRow>;
+    bind_opening(id: &DecisionKey, close: &[u8], shares: &[OneTimeName]) -> bool;
     board_head(room: &RoomKey) -> (u64, Option<Digest>);
     close_generation() -> ();
     clear_offers(room: &RoomKey, below: u64) -> ();
     conclude_epoch(room: &RoomKey, epoch: u64, conclusion: &[u8]) -> ();
     conclusion_of(room: &RoomKey, epoch: u64) -> Option<Vec<u8>>;
     conclusions_before(room: &RoomKey, time: u64) -> Vec<(u64, Vec<u8>)>;
+    count_mail(id: &DecisionKey, person: u16, most: (u32, u32)) -> bool;
+    decision_openings(id: &DecisionKey) -> Vec<(PartyId, Vec<u8>)>;
+    decision_records(id: &DecisionKey, from: u32, count: u32) -> Vec<Vec<u8>>;
+    decisions() -> Vec<DecisionRow>;
     delete_batch(number: u64) -> ();
     deliver(author: PartyId, number: u64, change: Option<&Change>) -> ();
     delivered(author: PartyId) -> u64;
@@ -58,9 +65,13 @@ pass_on! {
     forget_announcements(author: PartyId, below: u64) -> ();
     generation() -> Generation;
     forget_presence(before: u64) -> ();
+    held_share(name: &OneTimeName) -> Option<Vec<u8>>;
+    held_shares() -> u64;
+    held_shares_of(owner: &[u8; 32]) -> u64;
     host_actions(room: &RoomKey, from: u64, count: u32) -> Vec<Vec<u8>>;
     keep_announcement(author: PartyId, number: u64, signed: Option<&[u8]>, body: &[u8]) -> ();
     keep_fault(fault: &FaultRow) -> ();
+    keep_share(name: &OneTimeName, body: &[u8]) -> Vec<u8>;
     lay_out(room: &RoomKey, epoch: u64, offers: &[Offer]) -> ();
     marks() -> Vec<(String, Vec<u8>)>;
     offer(room: &RoomKey, epoch: u64, key: &VerifyingKey) -> Option<Offer>;
@@ -76,6 +87,7 @@ pass_on! {
     settle_epoch(room: &RoomKey, epoch: u64, outcome: &[u8], entry: Option<&NewEntry>) -> ();
     show(name: &str, value: &[u8]) -> ();
     stock_bytes() -> u64;
+    stock_keys(owner: &[u8; 32]) -> Vec<Vec<u8>>;
     submissions(room: &RoomKey, epoch: u64) -> Vec<SubmissionRow>;
     submitted(room: &RoomKey, epoch: u64) -> Vec<u32>;
     take_in(many: &[Intake]) -> Vec<Taken>;

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::agree::{self, ControlStep};
 use crate::announcement::{Announcement, Body, MOST_SLOTS};
 use crate::config::SERVERS;
+use crate::decisions;
 use crate::interface::base64;
 use crate::rooms::{SCHEDULER, room_class};
 
@@ -186,6 +187,8 @@ fn is_never_valid(author: PartyId, number: u64, announcement: &Announcement) -> 
                 foreign || twice || slots.is_empty() || slots.len() > MOST_SLOTS
             }
             Body::Hosted { action, .. } => author != SCHEDULER || action.action.deed.validate().is_err(),
+            Body::Decided { decision, record } => author != SCHEDULER || !decisions::is_record_of(decision, record),
+            Body::DecisionOpened { opening, .. } => !decisions::is_opening(opening),
             Body::RoomClosed(_) | Body::BatchReady { .. } | Body::BatchDropped { .. } => false,
         }
 }

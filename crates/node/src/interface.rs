@@ -4,6 +4,8 @@
 //! without padding. Requests are checked when they are decoded, so that the service sees typed values only. With the
 //! feature `openapi` the types describe themselves.
 
+pub mod decisions;
+
 pub use crate::creation::Create;
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_broadcast::hosting::SignedAction;

@@ -20,7 +20,7 @@ use crate::freshness::Progress;
 use crate::interface::MixingPhase;
 use crate::rooms::{BATCHES_KEPT, BatchInfo, Collecting, Computing, Held, Owner, Room, World};
 use crate::runner::{self, KEPT_VERDICTS};
-use crate::{hosting, renewal, stock};
+use crate::{decision_course, hosting, renewal, stock};
 
 /// How far this server is with the logs of announcements.
 pub(crate) async fn progress(store: &Disk, roster: &Roster) -> Result<Progress, Error> {
@@ -52,6 +52,7 @@ pub(crate) async fn world(store: &Disk, servers: &Servers) -> Result<World, Erro
         room.head = head.unwrap_or(Digest([0; 32]));
         world.rooms.insert(RoomId(row.room), room);
     }
+    decision_course::restore(store, &mut world, first_batch).await?;
     for row in store.batches(BATCHES_KEPT as u32).await?.into_iter().filter(|row| row.number >= first_batch) {
         world.batches.insert(row.number, batch(&row));
     }
@@ -133,7 +134,7 @@ pub(crate) async fn take_up(core: &Arc<Core>) -> Result<(), Error> {
     for row in core.store.batches(BATCHES_KEPT as u32).await? {
         take_up_batch(core, &row).await;
     }
-    Ok(())
+    decision_course::take_up(core).await
 }
 
 /// What is to be said of a batch at a start: its preparation may have been cut short, and the messages of it are gone.

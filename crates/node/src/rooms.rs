@@ -25,11 +25,13 @@ use ostrakon_broadcast::engine::{Shape, slot_class};
 use ostrakon_broadcast::hosting::HostLog;
 use ostrakon_broadcast::room::{EpochId, RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_decide::DecisionId;
 use ostrakon_party::{PartyId, wire};
 use ostrakon_store::Change;
 
 use crate::announcement::{Announcement, Body, MOST_SLOTS};
 use crate::config::SERVERS;
+use crate::decisions::Decisions;
 use crate::interface::{LastEpoch, MixingPhase};
 
 mod batches;
@@ -74,6 +76,8 @@ pub enum Effect {
     Load(EpochId),
     /// Compute a sealed epoch.
     Compute(EpochId),
+    /// Examine a decision that was closed, and open it.
+    Open(DecisionId),
     /// Do what a host's action asks of every server: the action of this number in the room's host log.
     Hosted(RoomId, u64),
 }
@@ -278,6 +282,8 @@ pub struct World {
     pub batches: BTreeMap<u64, BatchInfo>,
     /// Batches below this number belong to earlier generations.
     pub first_batch: u64,
+    /// Private decisions.
+    pub decisions: Decisions,
     /// Grows with every change.
     pub version: u64,
     /// Batches dropped since the last one became ready, and when the last was.
@@ -287,8 +293,8 @@ pub struct World {
 impl World {
     /// Nothing yet.
     pub fn new(servers: Servers) -> Self {
-        let (rooms, batches, first_batch, version, setbacks) = Default::default();
-        Self { servers, rooms, batches, first_batch, version, setbacks }
+        let (rooms, batches, first_batch, decisions, version, setbacks) = Default::default();
+        Self { servers, rooms, batches, first_batch, decisions, version, setbacks }
     }
 
     /// The version after a change to `room`.
@@ -297,11 +303,6 @@ impl World {
         if let Some(room) = self.rooms.get_mut(room) {
             room.version = self.version;
         }
-    }
-
-    /// The number of the next batch.
-    pub fn next_batch(&self) -> u64 {
-        self.batches.last_key_value().map_or(self.first_batch, |(number, _)| number + 1)
     }
 
     /// What announcement `number` of `author` changes; `None` if it is valid and changes nothing (any more). `at` is this
@@ -347,6 +348,8 @@ impl World {
                 Ok(Some(Change::VoidEpoch { room: room.0, epoch: *number, outcome }))
             }
             Body::Hosted { room, action } => self.judge_action(author, after, room, action),
+            Body::Decided { decision, record } => self.judge_record(author, number, decision, record),
+            Body::DecisionOpened { decision, opening } => self.judge_decryption(author, after, decision, opening),
         }
     }
 
@@ -525,6 +528,8 @@ impl World {
                 self.touch(&RoomId(*room));
                 effect.into_iter().collect()
             }
+            Change::DecisionRecord(record) => self.take_record(record),
+            Change::DecisionOpening { decision, party, body } => self.take_opening(decision, *party, body),
             Change::VoidEpoch { room, epoch, .. } => {
                 let mut batch = None;
                 self.change_room(room, |room| {

@@ -22,10 +22,13 @@ use crate::creation::Creator;
 use crate::disk::Disk;
 use crate::freshness::{Introduction, Standing};
 use crate::interface::{Readiness, ServiceError};
+use crate::mail::Mailer;
 use crate::platform::{Links, Platform};
 use crate::process::Role;
 use crate::provider::EngineProvider;
-use crate::{audit, conductor, erasure, freshness, intake, metrics, operator, recovery, setup, sharing, stock};
+use crate::{
+    audit, conductor, decision_course, erasure, freshness, intake, metrics, operator, recovery, setup, sharing, stock,
+};
 
 /// Why a server cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +63,7 @@ pub(crate) struct Server {
     config: Arc<Config>,
     /// Compared instead of the tokens, so that lengths tell nothing either.
     tokens: RwLock<Tokens>,
+    mailer: Option<Arc<Mailer>>,
     /// When the certificate of the public interface expires, in seconds since 1970; 0 if that is not known.
     certificate_expires: AtomicU64,
     introduction: Arc<Introduction>,
@@ -105,6 +109,7 @@ pub(crate) async fn start(
 ) -> Result<Arc<Server>, StartError> {
     let seed = config.identity()?;
     let tokens = RwLock::new(Tokens::of(&config)?);
+    let mailer = Mailer::of(&config)?.map(Arc::new);
     let store = Disk::open(&config.data, &config.database()?, Arc::clone(&platform)).await?;
     let keys: Vec<_> = config.servers.iter().map(|server| server.key).collect();
     // The links belong to the set-up's session for ever: what they carry bears its session itself.
@@ -115,6 +120,7 @@ pub(crate) async fn start(
     let server = Arc::new(Server {
         config: Arc::new(config),
         tokens,
+        mailer,
         certificate_expires: AtomicU64::new(0),
         introduction,
         platform: Arc::clone(&platform),
@@ -156,7 +162,7 @@ impl Server {
         let keys = roster.keys.clone();
         let servers = Servers { session: result.session, keys: keys.clone() };
         let roster = Arc::new(Roster { session: result.session, keys });
-        let party = Party::new(id, roster, signing, self.channel());
+        let party = Party::new(id, roster, Arc::clone(&signing), self.channel());
         let engine = provider.engine(party.clone(), &result.secret)?;
         let describe = |error: ostrakon_store::Error| error.to_string();
         let world = recovery::world(&self.store, &servers).await.map_err(describe)?;
@@ -177,6 +183,9 @@ impl Server {
             presence: Mutex::default(),
             materials: Default::default(),
             desk: Default::default(),
+            decisions: Default::default(),
+            mailer: self.mailer.clone(),
+            identity: signing,
             intake,
             to_prepare,
             changed: watch::Sender::new(world.version),
@@ -199,25 +208,31 @@ impl Server {
         }
         // This is the only place where it is set.
         drop(self.core.set(Arc::clone(&core)));
-        // Who was not there before has said nothing yet.
-        let closed = self.store.generation().await.map_err(describe)?.closed;
-        let standing = if closed {
-            freshness::closed()
-        } else if repeat {
-            freshness::decide(&core).await
-        } else {
-            Standing::Fresh
-        };
-        core.standing.send_replace(standing);
-        freshness::allowed(&core.standing).await?;
+        self.find_standing(&core, repeat).await?;
         core.spawn(stock::run(Arc::clone(&core), planned));
         recovery::take_up(&core).await.map_err(describe)?;
         for author in core.party.peers() {
             core.spawn(follow(Arc::clone(&core), author));
         }
         core.spawn(conductor::run(Arc::clone(&core)));
+        core.spawn(decision_course::run(Arc::clone(&core)));
         tracing::info!(party = %id, "the server is at work");
         Ok(())
+    }
+
+    /// Finds out whether this server may speak, with data from before if `repeat`. An error says why it may not.
+    async fn find_standing(&self, core: &Arc<Core>, repeat: bool) -> Result<(), String> {
+        // Who was not there before has said nothing yet.
+        let closed = self.store.generation().await.map_err(|error| error.to_string())?.closed;
+        let standing = if closed {
+            freshness::closed()
+        } else if repeat {
+            freshness::decide(core).await
+        } else {
+            Standing::Fresh
+        };
+        core.standing.send_replace(standing);
+        freshness::allowed(&core.standing).await
     }
 
     fn channel(&self) -> Arc<dyn Channel> {

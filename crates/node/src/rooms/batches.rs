@@ -2,6 +2,7 @@
 
 use ostrakon_broadcast::engine::Shape;
 
+use super::World;
 use crate::config::SERVERS;
 
 /// Every server's bit.
@@ -58,5 +59,12 @@ impl BatchInfo {
     /// Whether a server that knows so many announcements of each knows that all servers hold it.
     pub(super) fn is_ready_by(&self, after: &[u64; SERVERS]) -> bool {
         self.ready == ALL && self.said.iter().zip(after).all(|(said, known)| said < known)
+    }
+}
+
+impl World {
+    /// The number of the next batch.
+    pub fn next_batch(&self) -> u64 {
+        self.batches.last_key_value().map_or(self.first_batch, |(number, _)| number + 1)
     }
 }

@@ -18,6 +18,7 @@ use ostrakon_node::renewal::{self, Begun, RenewalError};
 use ostrakon_node::{Config, EngineProvider, RuffleProvider, Service, ServiceError};
 use ostrakon_party::{PartyId, SessionId};
 
+use crate::clocked::{Ahead, Clocked};
 use crate::engine::{Controls, PlainProvider};
 
 /// Long enough for anything here.
@@ -31,6 +32,8 @@ pub struct Deployment {
     pub client: Client,
     /// What is done to the plain engines.
     pub controls: Vec<Arc<Controls>>,
+    /// By how much each server's clock is ahead.
+    pub ahead: [Ahead; 3],
 }
 
 /// How a participant makes a submission.
@@ -66,10 +69,11 @@ pub fn issue_request(name: &IssueName, key: &SigningKey) -> IssueRequest {
     IssueRequest { key: key.verifying_key(), exchange, signature }
 }
 
-async fn start(config: &Config, provider: &Arc<dyn EngineProvider>) -> Service {
+async fn start(config: &Config, provider: &Arc<dyn EngineProvider>, ahead: &Ahead) -> Service {
     let patience = Duration::from_millis(300);
     let timing = Timing { patience, retry: Duration::from_millis(200), ..Timing::default() };
-    Service::start_with(config.clone(), Arc::clone(provider), timing).await.expect("the server starts")
+    let platform = Arc::new(Clocked { system: System::new(timing), ahead: Arc::clone(ahead) });
+    Service::start_on(platform, config.clone(), Arc::clone(provider)).await.expect("the server starts")
 }
 
 /// Configurations of three servers below a directory.
@@ -107,6 +111,15 @@ impl Deployment {
         Self { controls, ..Self::start_with(providers, plain_client).await }
     }
 
+    /// Three servers with the plain engine and changed configurations.
+    pub async fn start_changed(change: impl Fn(&mut Config)) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut configs = configs(directory.path());
+        configs.iter_mut().for_each(change);
+        let provider: Arc<dyn EngineProvider> = Arc::new(PlainProvider(Arc::default()));
+        Self::start_in(directory, configs, vec![provider; 3], plain_client).await
+    }
+
     /// Three servers with the Ruffle engine.
     pub async fn start_ruffle() -> Self {
         let provider: Arc<dyn EngineProvider> = Arc::new(RuffleProvider);
@@ -139,7 +152,7 @@ impl Deployment {
         config.identity_file = "nowhere".into();
         config.admin_token_file = "nowhere".into();
         config.data = "nowhere".into();
-        start(&config, &self.providers[0]).await
+        start(&config, &self.providers[0], &self.ahead[0]).await
     }
 
     async fn start_in(
@@ -149,10 +162,11 @@ impl Deployment {
         client: Client,
     ) -> Self {
         let mut servers = Vec::new();
-        for (config, provider) in configs.iter().zip(&providers) {
-            servers.push(start(config, provider).await);
+        let ahead: [Ahead; 3] = Default::default();
+        for ((config, provider), ahead) in configs.iter().zip(&providers).zip(&ahead) {
+            servers.push(start(config, provider, ahead).await);
         }
-        let deployment = Self { directory, configs, servers, providers, client, controls: Vec::new() };
+        let deployment = Self { directory, configs, servers, providers, client, controls: Vec::new(), ahead };
         for server in 0..3 {
             deployment.until(server, |service| service.readiness().ready).await;
         }
@@ -168,7 +182,7 @@ impl Deployment {
     }
 
     pub async fn restart_without_waiting(&self, server: usize) -> Service {
-        start(&self.configs[server], &self.providers[server]).await
+        start(&self.configs[server], &self.providers[server], &self.ahead[server]).await
     }
 
     pub async fn start_again(&mut self, server: usize) {

@@ -1,11 +1,15 @@
 //! Servers over real links on loopback: how they work together, with the plain engine and the real one, and what a
 //! malicious one can do to the others.
 
+mod clocked;
 mod common;
+mod decisions;
 mod deployment;
 mod engine;
 mod erasure;
+mod group;
 mod hosting;
+mod mail;
 mod malice;
 mod operator;
 mod restore;

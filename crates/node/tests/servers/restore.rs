@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use ostrakon_broadcast::room::RoomId;
 use ostrakon_node::ServiceError;
+use ostrakon_node::creation::Creator;
 use ostrakon_node::interface::{NewRoom, Outcome, RoomState};
 use sqlx::{AnyConnection, Connection};
 
 use crate::common::{Deployment, collects};
+use crate::group::{Group, records};
 
 /// Batches of the second generation are numbered from here.
 const SECOND: u64 = 1 << 40;
@@ -250,4 +252,35 @@ async fn a_server_with_data_renews_with_its_own_state_only() {
     std::fs::remove_dir_all(deployment.data(2)).unwrap();
     let why = deployment.renew(2, [&one, &other]).await.unwrap_err().to_string();
     assert!(why.contains("secrets") && why.contains("backup"), "{why}");
+}
+
+/// The server that lost its data does not know the decisions of the generation before. So they end at all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_renewal_ends_decisions_and_blames_nobody() {
+    let mut deployment = Deployment::start_ruffle().await;
+    let group = Group::create(&deployment, 2, 1).await;
+    for server in 0..3 {
+        group.until(&deployment, server, |info| info.records == 1).await;
+    }
+    let first = records(&deployment.servers[0], group.id).await.remove(0);
+    for server in 0..3 {
+        deployment.stop(server).await;
+    }
+    deployment.lose_data(0);
+    let [one, other] = states(&deployment, 0).await;
+    for server in 0..3 {
+        deployment.renew(server, [&one, &other]).await.expect("the renewal is sound");
+    }
+    deployment.start_all_again().await;
+    for server in &deployment.servers {
+        assert!(matches!(server.decision(group.id), Err(ServiceError::NotFound(_))));
+    }
+    // The first server does not know that there was this one. The others do, and take nothing of it.
+    deployment.servers[0].create_decision(Creator::Administrator, &first).await.expect("as if it were new");
+    let next = Group::create(&deployment, 2, 2).await;
+    for server in 1..3 {
+        next.until(&deployment, server, |info| info.records == 1).await;
+        assert!(matches!(deployment.servers[server].decision(group.id), Err(ServiceError::NotFound(_))));
+        assert!(deployment.servers[server].faults().await.unwrap().is_empty(), "nobody is blamed");
+    }
 }

@@ -1,4 +1,4 @@
-//! Two servers, and a third party in the hands of the test.
+//! Two servers, and a third one in the hands of the test.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub const P0: PartyId = PartyId(0);
 pub const P1: PartyId = PartyId(1);
 pub const P2: PartyId = PartyId(2);
 
-/// The seed of P2's set-up.
+/// The seed of the third one's set-up.
 pub const SEED: [u8; 32] = [9; 32];
 
 /// Two honest servers and the means of the third.
@@ -28,7 +28,8 @@ pub struct Scene {
     pub configs: Vec<Config>,
     pub honest: [Service; 2],
     pub mesh: Arc<Mesh>,
-    signing: SigningKey,
+    /// The key of the third one.
+    pub signing: SigningKey,
     pub party: Party,
 }
 
@@ -40,30 +41,37 @@ pub fn tag(author: PartyId, number: u64, step: u16) -> Tag {
 }
 
 impl Scene {
+    /// With P2 in the hands of the test.
     pub async fn start() -> Self {
+        Self::without(P2).await
+    }
+
+    /// With this server in the hands of the test.
+    pub async fn without(third: PartyId) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let configs = configs(directory.path());
         let provider = Arc::new(PlainProvider(Arc::default()));
-        let listener = tokio::net::TcpListener::bind(configs[2].mesh).await.unwrap();
+        let listener = tokio::net::TcpListener::bind(configs[third.index()].mesh).await.unwrap();
         let start = async |n: usize| Service::start(configs[n].clone(), provider.clone()).await.unwrap();
-        let honest = [start(0).await, start(1).await];
-        let keys: Vec<_> = configs[2].servers.iter().map(|server| server.key).collect();
+        let [one, other] = [(third.index() + 1) % 3, (third.index() + 2) % 3];
+        let honest = [start(one.min(other)).await, start(one.max(other)).await];
+        let keys: Vec<_> = configs[0].servers.iter().map(|server| server.key).collect();
         let roster = Arc::new(Roster { session: provider.setup_session(&keys), keys: keys.clone() });
         let mesh = Mesh::start(ostrakon_net::Config {
-            id: P2,
+            id: third,
             roster: roster.clone(),
-            identity: Identity::from_seed(&[2; 32]),
+            identity: Identity::from_seed(&[third.0; 32]),
             listener,
-            addresses: Default::default(),
+            addresses: roster.parties().zip(configs[0].servers.iter().map(|server| server.address.clone())).collect(),
             timing: Timing::default(),
             quota: Quota::default(),
         })
         .unwrap();
-        let early = Party::new(P2, roster, Arc::new(key(2)), mesh.channel());
+        let early = Party::new(third, roster, Arc::new(key(third.0)), mesh.channel());
         let session = provider.set_up(early, SEED).await.unwrap().session;
         let roster = Arc::new(Roster { session, keys });
-        let party = Party::new(P2, roster, Arc::new(key(2)), mesh.channel());
-        let scene = Self { _directory: directory, configs, honest, mesh, signing: key(2), party };
+        let party = Party::new(third, roster, Arc::new(key(third.0)), mesh.channel());
+        let scene = Self { _directory: directory, configs, honest, mesh, signing: key(third.0), party };
         for server in &scene.honest {
             while server.servers().await.is_err() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -76,7 +84,7 @@ impl Scene {
     pub fn say(&self, to: PartyId, recipient: Recipient, tag: Tag, body: &[u8]) -> SignedHeader {
         let (length, digest) = (body.len() as u64, Header::digest_of(body));
         let session = self.party.roster.session;
-        let signed = Header { session, tag, from: P2, to: recipient, length, digest }.sign(&self.signing);
+        let signed = Header { session, tag, from: self.party.id, to: recipient, length, digest }.sign(&self.signing);
         self.mesh.post(to, Message { signed, body: Bytes::copy_from_slice(body), depth: 0 });
         signed
     }

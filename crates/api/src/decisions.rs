@@ -1,0 +1,184 @@
+//! Private decisions. Bodies that are signed travel in their binary form.
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use ostrakon_crypto::VerifyingKey;
+use ostrakon_node::Service;
+use ostrakon_node::interface::decisions::{
+    DecisionInfo, DecisionMade, DepositReceipt, LayerInfo, MailRequest, RecordTaken, RecordsPage, StockLevel,
+    parse_decision,
+};
+use serde::Deserialize;
+
+use crate::extract::{Binary, Json, MayCreate, Path, Query};
+use crate::guard::Turn;
+use crate::handlers::{Answer, seconds};
+use crate::problem::Problem;
+
+/// Parameters of a request for a decision's records.
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct RecordsQuery {
+    /// The number of the first record asked for; 0 unless given.
+    #[serde(default)]
+    from: u32,
+    /// How many servers' openings are known already; none unless given.
+    #[serde(default)]
+    opened: usize,
+    /// Seconds to wait for a record or an opening more, at most 25; 0 unless given.
+    #[serde(default)]
+    wait: u32,
+}
+
+fn account(text: &str) -> Result<VerifyingKey, Problem> {
+    let malformed = || Problem::new(StatusCode::NOT_FOUND, "an account is a key of 64 hexadecimal digits");
+    VerifyingKey::from_hex(text).ok_or_else(malformed)
+}
+
+/// The key to which shares of one-time keys are sealed for this server.
+#[utoipa::path(get, path = "/api/v1/helper", tag = "decisions",
+    responses((status = 200, body = Object, description = "Party number, exchange key, signature of the server.")))]
+pub(crate) async fn helper(State(service): State<Service>) -> Answer<ostrakon_node::interface::decisions::HelperKey> {
+    Ok(axum::Json(service.helper_key()?))
+}
+
+/// Takes a sealed share of a one-time key; it is on disk when this answers. To be sent to each server, its own share.
+#[utoipa::path(post, path = "/api/v1/shares", tag = "decisions",
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses(
+        (status = 201, body = DepositReceipt),
+        (status = 409, description = "Another key was deposited under this serial.", body = Problem),
+        (status = 422, description = "The key or the share is wrong; the problem says how.", body = Problem),
+    ))]
+pub(crate) async fn deposit(
+    State(service): State<Service>,
+    Binary(body): Binary,
+) -> Result<(StatusCode, axum::Json<DepositReceipt>), Problem> {
+    Ok((StatusCode::CREATED, axum::Json(service.deposit(&body).await?)))
+}
+
+/// Adds certified one-time keys to an account's stock. At the first server only.
+#[utoipa::path(post, path = "/api/v1/accounts/{key}/keys", tag = "decisions",
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    params(("key" = String, Path, description = "The account's key: 64 hexadecimal digits.")),
+    responses(
+        (status = 200, body = StockLevel),
+        (status = 421, description = "Not the first server; the problem names it.", body = Problem),
+        (status = 422, description = "A key is wrong; the problem says how.", body = Problem),
+    ))]
+pub(crate) async fn add_to_stock(
+    State(service): State<Service>,
+    Path(key): Path<String>,
+    Binary(body): Binary,
+) -> Answer<StockLevel> {
+    Ok(axum::Json(service.add_to_stock(account(&key)?, &body).await?))
+}
+
+/// How many one-time keys an account has in stock. At the first server only.
+#[utoipa::path(get, path = "/api/v1/accounts/{key}", tag = "decisions",
+    params(("key" = String, Path, description = "The account's key: 64 hexadecimal digits.")),
+    responses(
+        (status = 200, body = StockLevel),
+        (status = 421, description = "Not the first server; the problem names it.", body = Problem),
+    ))]
+pub(crate) async fn stock(State(service): State<Service>, Path(key): Path<String>) -> Answer<StockLevel> {
+    Ok(axum::Json(service.stock_level(account(&key)?).await?))
+}
+
+/// This operator's layer key for a draft. The same draft has the same key.
+#[utoipa::path(post, path = "/api/v1/layers", tag = "decisions",
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses(
+        (status = 200, body = LayerInfo),
+        (status = 422, description = "The draft breaks a limit; the problem names it.", body = Problem),
+    ))]
+pub(crate) async fn layer(State(service): State<Service>, Binary(body): Binary) -> Answer<LayerInfo> {
+    Ok(axum::Json(service.layer(&body)?))
+}
+
+/// Begins a decision with its first record. At the first server only. Who may create rooms there may create decisions.
+#[utoipa::path(post, path = "/api/v1/decisions", tag = "decisions",
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    security(("administrator" = []), ("creation" = []), ()),
+    responses(
+        (status = 201, body = DecisionMade),
+        (status = 401, description = "The token that this server asks for is missing or wrong.", body = Problem),
+        (status = 421, description = "Not the first server; the problem names it.", body = Problem),
+        (status = 422, description = "The record is refused; the problem says why.", body = Problem),
+        (status = 429, description = "Too many were created of late.", body = Problem),
+    ))]
+pub(crate) async fn create(
+    State(service): State<Service>,
+    MayCreate(creator): MayCreate,
+    Binary(body): Binary,
+) -> Result<(StatusCode, axum::Json<DecisionMade>), Problem> {
+    Ok((StatusCode::CREATED, axum::Json(service.create_decision(creator, &body).await?)))
+}
+
+/// How a decision stands at this server.
+#[utoipa::path(get, path = "/api/v1/decisions/{id}", tag = "decisions",
+    params(("id" = String, Path, description = "The decision's id: 32 hexadecimal digits.")),
+    responses((status = 200, body = DecisionInfo), (status = 404, description = "No such decision.", body = Problem)))]
+pub(crate) async fn decision(State(service): State<Service>, Path(id): Path<String>) -> Answer<DecisionInfo> {
+    Ok(axum::Json(service.decision(parse_decision(&id)?)?))
+}
+
+/// A decision's records from number `from` on and what the servers have opened, as soon as there is more than is known, or after
+/// `wait` seconds.
+#[utoipa::path(get, path = "/api/v1/decisions/{id}/records", tag = "decisions",
+    params(("id" = String, Path, description = "The decision's id."), RecordsQuery),
+    responses((status = 200, body = RecordsPage), (status = 404, description = "No such decision.", body = Problem)))]
+pub(crate) async fn records(
+    State(service): State<Service>,
+    Extension(turn): Extension<Turn>,
+    Path(id): Path<String>,
+    Query(query): Query<RecordsQuery>,
+) -> Result<Response, Problem> {
+    let id = parse_decision(&id)?;
+    service.records_reach(id, (query.from, query.opened), seconds(query.wait)).await?;
+    // Who only waits does not keep others from having their answers made.
+    let page = async { Ok(axum::Json(service.records(id, query.from).await?).into_response()) };
+    turn.make(page).await
+}
+
+/// Takes the next record of a decision; it is on disk when this answers. At the first server only, which puts all records into one
+/// order.
+#[utoipa::path(post, path = "/api/v1/decisions/{id}/records", tag = "decisions",
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    params(("id" = String, Path, description = "The decision's id.")),
+    responses(
+        (status = 201, body = RecordTaken),
+        (status = 404, description = "No such decision.", body = Problem),
+        (status = 409, description = "Another record came first, or the deadline has passed: read on.", body = Problem),
+        (status = 421, description = "Not the first server; the problem names it.", body = Problem),
+        (status = 422, description = "The record is refused; the problem says why.", body = Problem),
+        (status = 429, description = "Too many records are being looked at.", body = Problem),
+    ))]
+pub(crate) async fn append(
+    State(service): State<Service>,
+    Path(id): Path<String>,
+    Binary(body): Binary,
+) -> Result<(StatusCode, axum::Json<RecordTaken>), Problem> {
+    Ok((StatusCode::CREATED, axum::Json(service.append_record(parse_decision(&id)?, &body).await?)))
+}
+
+/// Sends somebody who is asked the link by e-mail, at the signed request of who created the decision. The address is not kept.
+#[utoipa::path(post, path = "/api/v1/decisions/{id}/mail", tag = "decisions", request_body = MailRequest,
+    params(("id" = String, Path, description = "The decision's id.")),
+    responses(
+        (status = 202, description = "The mail server has taken the message."),
+        (status = 403, description = "Not signed by who created the decision.", body = Problem),
+        (status = 404, description = "No such decision, or this server sends no e-mail.", body = Problem),
+        (status = 422, description = "The link is not this person's, or too many were sent.", body = Problem),
+        (status = 503, description = "The mail server has not taken the message.", body = Problem),
+    ))]
+pub(crate) async fn mail(
+    State(service): State<Service>,
+    Path(id): Path<String>,
+    Json(request): Json<MailRequest>,
+) -> Result<StatusCode, Problem> {
+    service.mail(parse_decision(&id)?, request).await?;
+    Ok(StatusCode::ACCEPTED)
+}

@@ -1,0 +1,402 @@
+//! What a running server answers about private decisions. `docs/spec/decide.md` is the specification; its steps are named here.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use data_encoding::BASE64URL_NOPAD;
+use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_decide::keys::{MOST_STOCK, STOCK, receipt_digest};
+use ostrakon_decide::{
+    CertifiedKey, Chain, Content, DecisionId, Deposit, Draft, HeldShare, HelperKey, InvalidKey, KeyName, Layer,
+    Refused, SignedRecord,
+};
+use ostrakon_party::wire;
+use rand_core::{TryCryptoRng, TryRng};
+use tokio::sync::Semaphore;
+
+use crate::agree::AnnounceError;
+use crate::announcement::Body;
+use crate::core::Core;
+use crate::creation::Creator;
+use crate::decisions::MOST_DECISIONS;
+use crate::interface::ServiceError;
+use crate::interface::decisions::{
+    DecisionInfo, DecisionMade, DecisionStage, DepositReceipt, LayerInfo, OpeningInfo, RecordTaken, RecordsPage,
+    StockLevel,
+};
+use crate::platform::Platform;
+use crate::requests::{NOTICE, internal};
+use crate::rooms::{SCHEDULER, World};
+use crate::{audit, decision_course, freshness};
+
+/// Steps that are verified at a time; each takes a core for up to a second.
+const VERIFYING: usize = 2;
+/// Records that may wait for that, or be on their way.
+const AT_ONCE: usize = 64;
+/// Records that are being announced at a time. Fewer than an author's window of announcements, so that decisions do not keep
+/// the scheduler from opening and closing epochs.
+const ANNOUNCING: usize = 4;
+/// Closed decisions that are examined at a time; each takes a core for some seconds and up to some ten megabytes.
+const EXAMINING: usize = 1;
+/// Records that the store is asked for at once, and the bytes of an answer, roughly.
+const READ_RECORDS: u32 = 16;
+const PAGE_BYTES: usize = 1 << 20;
+/// Shares that a server holds of one account's keys at most.
+const MOST_SHARES: u64 = 4096;
+/// Shares that a server holds at most, of some 400 bytes each.
+const MOST_SHARES_IN_ALL: u64 = 2_000_000;
+
+/// What the requests about decisions share at a running server.
+pub(crate) struct Bench {
+    verifying: Semaphore,
+    appending: Semaphore,
+    announcing: Semaphore,
+    /// Shares that this server holds.
+    pub shares: AtomicU64,
+    /// One for each closed decision that may be examined now.
+    pub examining: Semaphore,
+    /// Why this server does not open a decision that is closed.
+    pub refusals: Mutex<BTreeMap<DecisionId, String>>,
+}
+
+impl Default for Bench {
+    fn default() -> Self {
+        Self {
+            verifying: Semaphore::new(VERIFYING),
+            appending: Semaphore::new(AT_ONCE),
+            announcing: Semaphore::new(ANNOUNCING),
+            shares: AtomicU64::default(),
+            examining: Semaphore::new(EXAMINING),
+            refusals: Mutex::default(),
+        }
+    }
+}
+
+/// A platform's randomness, as generators of random numbers offer it.
+pub(crate) struct Randomness(pub Arc<dyn Platform>);
+
+impl TryRng for Randomness {
+    type Error = std::convert::Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        Ok(u32::from_le_bytes(self.0.random()))
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        Ok(u64::from_le_bytes(self.0.random()))
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        self.0.fill(bytes);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Randomness {}
+
+pub(crate) fn no_decision() -> ServiceError {
+    ServiceError::NotFound("there is no such decision here; if it was just created, try again in a moment".into())
+}
+
+fn invalid(error: InvalidKey) -> ServiceError {
+    ServiceError::Refused(error.to_string())
+}
+
+impl From<Refused> for ServiceError {
+    fn from(refused: Refused) -> Self {
+        let text = refused.to_string();
+        if refused.is_conflict() { ServiceError::Conflict(text) } else { ServiceError::Refused(text) }
+    }
+}
+
+fn busy() -> ServiceError {
+    ServiceError::Busy("too many records of decisions are being looked at; try again in a moment".into())
+}
+
+impl Core {
+    fn sequencer_only(&self) -> Result<(), ServiceError> {
+        if self.me() == SCHEDULER {
+            return Ok(());
+        }
+        let url = &self.config.servers[SCHEDULER.index()].url;
+        Err(ServiceError::Elsewhere(format!("decisions are put into order by the first server: send this to {url}")))
+    }
+
+    /// Step 1.
+    pub(crate) fn helper_key(&self) -> HelperKey {
+        HelperKey::of(&self.identity, self.me(), &self.world().operators())
+    }
+
+    /// Step 2: the share is on disk before the receipt leaves.
+    pub(crate) async fn deposit(&self, bytes: &[u8]) -> Result<DepositReceipt, ServiceError> {
+        // What goes into an old copy of the data is lost when the newest is put back.
+        freshness::allowed(&self.standing).await.map_err(AnnounceError::Silent)?;
+        let operators = self.world().operators();
+        let deposit = Deposit::decode(bytes).map_err(invalid)?;
+        let held = deposit.open(&self.identity, self.me(), &operators).map_err(invalid)?;
+        let name = held.statement().name();
+        let name = (name.owner.0, name.serial.0);
+        if self.store.held_share(&name).await.map_err(internal)?.is_none() {
+            self.make_room_for_share(&name.0).await?;
+        }
+        let kept = self.store.keep_share(&name, &held.to_bytes()).await.map_err(internal)?;
+        // Sharings are a function of owner and serial; so the same deposit again gives the same share.
+        if HeldShare::from_bytes(&kept).is_none_or(|kept| kept.statement() != held.statement()) {
+            return Err(ServiceError::Conflict("another key was deposited under this serial: take a fresh one".into()));
+        }
+        let digest = receipt_digest(&operators, self.me(), held.statement());
+        Ok(DepositReceipt { receipt: self.identity.sign(&digest) })
+    }
+
+    /// Counts one more share, unless there are too many.
+    async fn make_room_for_share(&self, owner: &[u8; 32]) -> Result<(), ServiceError> {
+        if self.store.held_shares_of(owner).await.map_err(internal)? >= MOST_SHARES {
+            return Err(ServiceError::Busy(
+                "this account has deposited as many keys as it may: make another one".into(),
+            ));
+        }
+        if self.decisions.shares.fetch_add(1, Ordering::Relaxed) >= MOST_SHARES_IN_ALL {
+            return Err(ServiceError::Busy(
+                "this server holds as many shares as it can: use another deployment".into(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Step 3.
+    pub(crate) async fn add_to_stock(
+        self: &Arc<Self>,
+        owner: VerifyingKey,
+        bytes: &[u8],
+    ) -> Result<StockLevel, ServiceError> {
+        self.sequencer_only()?;
+        let malformed = |_| ServiceError::Refused("this is no list of certified keys".into());
+        let keys: Vec<CertifiedKey> = wire::decode(bytes).map_err(malformed)?;
+        if keys.is_empty() || keys.len() > MOST_STOCK {
+            return Err(ServiceError::Refused(format!("a stock takes 1 to {MOST_STOCK} keys at once")));
+        }
+        let operators = self.world().operators();
+        let verify = move || {
+            let row = |key: &CertifiedKey| {
+                if key.statement.owner != owner {
+                    return Err(ServiceError::Refused("a key in the list belongs to another account".into()));
+                }
+                key.verify(&operators).map_err(invalid)?;
+                Ok((key.statement.serial.0, wire::encode(key)))
+            };
+            keys.iter().map(row).collect::<Result<Vec<_>, _>>()
+        };
+        let rows = self.platform.blocking(verify).await.ok_or(ServiceError::Internal)??;
+        let stock = self.store.add_stock_keys(&owner.0, &rows, MOST_STOCK).await.map_err(internal)?;
+        self.spawn(decision_course::serve_account(Arc::clone(self), owner));
+        Ok(StockLevel { stock, wanted: STOCK as u64 })
+    }
+
+    pub(crate) async fn stock_level(&self, owner: VerifyingKey) -> Result<StockLevel, ServiceError> {
+        self.sequencer_only()?;
+        let stock = self.store.stock_keys(&owner.0).await.map_err(internal)?.len() as u64;
+        Ok(StockLevel { stock, wanted: STOCK as u64 })
+    }
+
+    /// Step 5.
+    pub(crate) fn layer(&self, bytes: &[u8]) -> Result<LayerInfo, ServiceError> {
+        let operators = self.world().operators();
+        let draft: Draft = wire::decode(bytes).map_err(|_| ServiceError::Refused("this is no draft".into()))?;
+        draft.validate().map_err(|error| ServiceError::Refused(error.to_string()))?;
+        if draft.servers != operators.digest {
+            return Err(ServiceError::Refused("the draft is for other servers".into()));
+        }
+        let mut randomness = Randomness(Arc::clone(&self.platform));
+        let layer = Layer::of(&self.identity, self.me(), &operators, &draft, &mut randomness).map_err(invalid)?;
+        Ok(LayerInfo { party: self.me().0, layer: BASE64URL_NOPAD.encode(&wire::encode(&layer)) })
+    }
+
+    /// Step 6.
+    pub(crate) async fn create_decision(
+        self: &Arc<Self>,
+        creator: Creator,
+        bytes: &[u8],
+    ) -> Result<DecisionMade, ServiceError> {
+        self.sequencer_only()?;
+        let signed = SignedRecord::decode(bytes)?;
+        let id = signed.record.decision;
+        let made = Ok(DecisionMade { id: id.to_hex() });
+        let chain = Chain::begin(self.world().operators(), &signed)?;
+        if self.world().decisions.ended.contains(&id) {
+            let text =
+                "this decision ended when the servers began again after one had lost its data: create another one";
+            return Err(ServiceError::Conflict(text.into()));
+        }
+        if self.holds_record(&id, 0, bytes).await? {
+            return made;
+        }
+        let now = self.platform.now_ms();
+        chain.draft().validate_deadline(now / 1000).map_err(|error| ServiceError::Refused(error.to_string()))?;
+        if self.world().decisions.kept.len() >= MOST_DECISIONS {
+            return Err(ServiceError::Busy(format!(
+                "this deployment keeps {MOST_DECISIONS} decisions and takes no more: use another deployment"
+            )));
+        }
+        if let Creator::Guest(origin) = creator {
+            let mut creations = self.desk.creations.lock().expect("no panic while held");
+            creations.note(&self.config.rooms, origin, now)?;
+        }
+        self.announce_record(id, bytes.to_vec()).await?;
+        audit::note(&self.store, now, "creator", "create decision", &id.to_hex()).await;
+        self.spawn(decision_course::fill_from_stock(Arc::clone(self), id));
+        made
+    }
+
+    /// Steps 8, 9, 13 and 17: takes the next record of a decision.
+    pub(crate) async fn append_record(
+        self: &Arc<Self>,
+        id: DecisionId,
+        bytes: &[u8],
+    ) -> Result<RecordTaken, ServiceError> {
+        self.sequencer_only()?;
+        let _place = self.decisions.appending.try_acquire().map_err(|_| busy())?;
+        let signed = SignedRecord::decode(bytes)?;
+        let taken = RecordTaken { number: signed.record.number };
+        let chain = self.chain(&id)?;
+        match chain.check(&signed) {
+            Ok(()) => {}
+            // The answer to the first attempt was lost.
+            Err(Refused::NotNext { .. }) if self.holds_record(&id, taken.number, bytes).await? => return Ok(taken),
+            Err(refused) => return Err(refused.into()),
+        }
+        if let Some(name) = signed.record.spends() {
+            self.is_fresh(&name)?;
+        }
+        let previous = signed.record.previous;
+        if matches!(signed.record.content, Content::Step { .. }) {
+            self.verify_step(chain, signed).await?;
+        }
+        let announced = self.announce_record(id, bytes.to_vec()).await;
+        if announced.is_err() {
+            // Another record may have come in between.
+            self.ends_with(&id, &previous)?;
+        }
+        announced.map(|()| taken)
+    }
+
+    /// That the chain still ends with this record.
+    fn ends_with(&self, id: &DecisionId, head: &Digest) -> Result<(), ServiceError> {
+        let world = self.world();
+        let chain = &world.decisions.kept.get(id).ok_or_else(no_decision)?.chain;
+        if chain.head() == *head { Ok(()) } else { Err(Refused::NotNext { next: chain.length() }.into()) }
+    }
+
+    fn is_fresh(&self, name: &KeyName) -> Result<(), ServiceError> {
+        if self.world().decisions.spent.contains(name) {
+            return Err(ServiceError::Refused("this one-time key stands in another decision: take a fresh one".into()));
+        }
+        Ok(())
+    }
+
+    /// Step 13: verifies a step against the tables before it, on a thread of its own.
+    async fn verify_step(&self, chain: Chain, signed: SignedRecord) -> Result<(), ServiceError> {
+        if self.platform.now_ms() / 1000 >= chain.draft().deadline {
+            return Err(ServiceError::Conflict("the deadline has passed: no more answers are taken".into()));
+        }
+        let before = match chain.last_step() {
+            Some(number) => Some(self.record(&chain.id(), number).await?),
+            None => None,
+        };
+        let _turn = self.decisions.verifying.acquire().await.map_err(|_| busy())?;
+        // Who waited for the turn may have been overtaken.
+        self.ends_with(&chain.id(), &signed.record.previous)?;
+        let mut randomness = Randomness(Arc::clone(&self.platform));
+        let verify = move || chain.verify_step(before.as_ref(), &signed, &mut randomness);
+        Ok(self.platform.blocking(verify).await.ok_or(ServiceError::Internal)??)
+    }
+
+    /// Puts a record, which was checked, at the end of its chain.
+    pub(crate) async fn announce_record(self: &Arc<Self>, id: DecisionId, record: Vec<u8>) -> Result<(), ServiceError> {
+        let late = || ServiceError::Unavailable("the other servers do not answer; try again when they do".into());
+        let announce = async {
+            let _turn = self.decisions.announcing.acquire().await.map_err(|_| busy())?;
+            self.announce(Body::Decided { decision: id, record }).await.map_err(ServiceError::from)
+        };
+        self.platform.timeout(NOTICE, announce).await.ok_or_else(late)??;
+        Ok(())
+    }
+
+    pub(crate) fn chain(&self, id: &DecisionId) -> Result<Chain, ServiceError> {
+        Ok(self.world().decisions.kept.get(id).ok_or_else(no_decision)?.chain.clone())
+    }
+
+    async fn record(&self, id: &DecisionId, number: u32) -> Result<SignedRecord, ServiceError> {
+        let rows = self.store.decision_records(&id.0, number, 1).await.map_err(internal)?;
+        let row = rows.first().ok_or(ServiceError::Internal)?;
+        SignedRecord::decode(row).map_err(|_| internal(ostrakon_store::Error::Corrupt("decision_records.body")))
+    }
+
+    /// Whether exactly this record is in the chain already.
+    async fn holds_record(&self, id: &DecisionId, number: u32, bytes: &[u8]) -> Result<bool, ServiceError> {
+        let rows = self.store.decision_records(&id.0, number, 1).await.map_err(internal)?;
+        Ok(rows.first().is_some_and(|row| row == bytes))
+    }
+
+    pub(crate) fn decision(&self, id: &DecisionId) -> Result<DecisionInfo, ServiceError> {
+        let world = self.world();
+        let decision = world.decisions.kept.get(id).ok_or_else(no_decision)?;
+        let chain = &decision.chain;
+        Ok(DecisionInfo {
+            id: id.to_hex(),
+            records: chain.length(),
+            head: chain.head().to_hex(),
+            stage: DecisionStage::of(chain.stage(), decision.is_opened()),
+            people: chain.remaining(),
+            answered: chain.answered(),
+            verified: chain.verified(),
+            deadline: chain.draft().deadline,
+            openings: decision.openings.keys().map(|party| party.0).collect(),
+            refusal: self.decisions.refusals.lock().expect("no panic while held").get(id).cloned(),
+        })
+    }
+
+    /// Returns as soon as the chain has record `from` or more than `opened` servers have opened it, and after `wait` anyway.
+    pub(crate) async fn records_reach(
+        &self,
+        id: DecisionId,
+        (from, opened): (u32, usize),
+        wait: Duration,
+    ) -> Result<(), ServiceError> {
+        self.chain(&id)?;
+        let more = |world: &World| {
+            let decision = world.decisions.kept.get(&id);
+            decision.is_none_or(|decision| decision.chain.length() > from || decision.openings.len() > opened)
+        };
+        self.platform.timeout(wait, self.wait_until(more)).await;
+        Ok(())
+    }
+
+    pub(crate) async fn records(&self, id: DecisionId, from: u32) -> Result<RecordsPage, ServiceError> {
+        let openings = {
+            let world = self.world();
+            let decision = world.decisions.kept.get(&id).ok_or_else(no_decision)?;
+            let shown = |(party, opening): (&ostrakon_party::PartyId, &Vec<u8>)| OpeningInfo {
+                party: party.0,
+                opening: BASE64URL_NOPAD.encode(opening),
+            };
+            decision.openings.iter().map(shown).collect()
+        };
+        let mut records = Vec::new();
+        let (mut next, mut bytes) = (from, 0);
+        while bytes < PAGE_BYTES {
+            let rows = self.store.decision_records(&id.0, next, READ_RECORDS).await.map_err(internal)?;
+            let complete = rows.len() < READ_RECORDS as usize;
+            for row in rows {
+                next += 1;
+                bytes += row.len();
+                records.push(BASE64URL_NOPAD.encode(&row));
+            }
+            if complete {
+                break;
+            }
+        }
+        Ok(RecordsPage { records, openings })
+    }
+}

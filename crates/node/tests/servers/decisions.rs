@@ -1,0 +1,315 @@
+//! Private decisions at three servers, with visits at the same time, restarts, people who stay away, and cheats.
+
+use std::time::Duration;
+
+use ostrakon_crypto::SigningKey;
+use ostrakon_decide::shares::new_key;
+use ostrakon_decide::*;
+use ostrakon_node::announcement::{Announcement, Body};
+use ostrakon_node::creation::Creator;
+use ostrakon_node::interface::decisions::DecisionStage;
+use ostrakon_node::{Service, ServiceError};
+use ostrakon_party::{Recipient, wire};
+
+use crate::common::{Deployment, key};
+use crate::group::{
+    Group, SeededRng, account, certified, creator, draft, first_record, now, put_forward, records, refused,
+};
+use crate::scene::{P0, P1, P2, Scene, tag};
+
+/// Hands a key for a stock in at P0.
+async fn stock(deployment: &Deployment, operators: &Operators, rng: &mut SeededRng) -> CertifiedKey {
+    let key = certified(deployment, operators, &account(0), 2, rng).await;
+    let handed_in = wire::encode(&vec![&key]);
+    let level = deployment.servers[0].add_to_stock(account(0).verifying_key(), &handed_in).await.expect("in stock");
+    assert_eq!((level.stock, level.wanted), (1, 8));
+    let elsewhere = deployment.servers[1].add_to_stock(account(0).verifying_key(), &handed_in).await;
+    assert!(matches!(elsewhere, Err(ServiceError::Elsewhere(_))));
+    refused(deployment.servers[0].add_to_stock(account(1).verifying_key(), &handed_in).await, "another account");
+    key
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn everybody_answers_once_while_servers_are_killed() {
+    let mut deployment = Deployment::start().await;
+    let operators = Operators::new(&deployment.pinned().await).unwrap();
+    let stocked = stock(&deployment, &operators, &mut SeededRng::new(9)).await;
+    let mut group = Group::create(&deployment, 2, 1).await;
+    // The first person is away and was asked all the same: the key came from the stock, and is used up.
+    group.until(&deployment, 0, |info| info.records == 2).await;
+    let level = deployment.servers[0].stock_level(account(0).verifying_key()).await.unwrap();
+    assert_eq!(level.stock, 0);
+    refused(deployment.servers[0].add_to_stock(account(0).verifying_key(), b"junk").await, "no list");
+    let again = deployment.servers[0].add_to_stock(account(0).verifying_key(), &wire::encode(&vec![stocked])).await;
+    assert_eq!(again.unwrap().stock, 0, "a key that stands in a decision does not come back");
+    group.accept(&deployment, 2).await;
+    group.accept(&deployment, 1).await;
+    group.until(&deployment, 0, |info| info.stage == DecisionStage::Answering).await;
+
+    // Two people visit at the same time: one of them reads on and comes again, and none is lost.
+    let steps = [group.step(&deployment, 2, 0).await, group.step(&deployment, 0, 0).await];
+    let [one, other] = steps.clone().map(|step| step.encode());
+    let p0 = deployment.servers[0].clone();
+    let answers = tokio::join!(p0.append_record(group.id, &one), p0.append_record(group.id, &other));
+    let (winner, loser) = if answers.0.is_ok() { (&one, answers.1) } else { (&other, answers.0) };
+    assert!(matches!(loser, Err(ServiceError::Conflict(_))), "{loser:?}");
+    p0.append_record(group.id, winner).await.expect("the same again");
+    let late = if winner == &one { 0 } else { 2 };
+    deployment.stop(1).await;
+    group.answer(&deployment, late, 0).await;
+    deployment.start_again(1).await;
+    deployment.stop(0).await;
+    deployment.start_again(0).await;
+    group.answer(&deployment, 1, 1).await;
+    group.everywhere(&deployment, DecisionStage::Done).await;
+
+    let heads: Vec<_> = deployment.servers.iter().map(|server| server.decision(group.id).unwrap().head).collect();
+    assert!(heads.iter().all(|head| head == &heads[0]), "one history");
+    for server in deployment.servers.clone() {
+        assert_eq!(group.result(&server).await, [Meaning::Counts(vec![2, 1])]);
+    }
+    let visit = group.visit(&deployment.servers[2].clone()).await;
+    let verified = visit.chain().unwrap().next(&account(1), now(), Content::Verified);
+    deployment.servers[0].append_record(group.id, &verified.encode()).await.expect("taken");
+    group.until(&deployment, 1, |info| info.verified == 1).await;
+    let audit = deployment.servers[0].audit(None, 100).await.unwrap();
+    let of_it = audit.iter().filter(|record| record.detail.contains(&group.id.to_hex()));
+    let actions: Vec<_> = of_it.map(|record| record.action.as_str()).collect();
+    assert_eq!(actions, ["close decision", "create decision"], "and nothing of who answered");
+    for server in 0..3 {
+        assert!(deployment.servers[server].faults().await.unwrap().is_empty());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn servers_stand_in_for_the_absent_after_the_deadline_of_their_own_clocks() {
+    let mut deployment = Deployment::start().await;
+    let mut group = Group::answering(&deployment, 2, 2).await;
+    group.answer(&deployment, 1, 0).await;
+    let late = group.step(&deployment, 2, 0).await;
+    put_forward(&deployment, 0);
+    let answer = deployment.servers[0].append_record(group.id, &late.encode()).await;
+    assert!(matches!(answer, Err(ServiceError::Conflict(_))), "no answers after the deadline: {answer:?}");
+    // P0 closes and opens; the others know of that, and wait: by their clocks somebody may still come.
+    group.until(&deployment, 1, |info| info.openings.contains(&0)).await;
+    group.until(&deployment, 2, |info| info.openings.contains(&0)).await;
+    assert_eq!(deployment.servers[1].decision(group.id).unwrap().openings, [0]);
+    // One is killed meanwhile, and opens when it is back.
+    deployment.stop(2).await;
+    put_forward(&deployment, 1);
+    put_forward(&deployment, 2);
+    deployment.start_again(2).await;
+    group.everywhere(&deployment, DecisionStage::Done).await;
+    let p2 = deployment.servers[2].clone();
+    assert_eq!(group.result(&p2).await, [Meaning::Counts(vec![1, 2])], "the assumed answers count");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn decisions_that_cannot_have_a_result_lapse_or_are_cancelled() {
+    let deployment = Deployment::start().await;
+    let mut without_helpers = Group::answering(&deployment, 0, 3).await;
+    without_helpers.answer(&deployment, 0, 1).await;
+    let not_begun = Group::create(&deployment, 2, 4).await;
+    let mut cancelled = Group::create(&deployment, 2, 5).await;
+    let p0 = deployment.servers[0].clone();
+    let chain = cancelled.visit(&p0).await.chain().unwrap().clone();
+    let strangers = chain.next(&account(1), now(), Content::Cancel);
+    refused(p0.append_record(cancelled.id, &strangers.encode()).await, "only the creator");
+    let cancel = chain.next(&creator(), now(), Content::Cancel).encode();
+    let elsewhere = deployment.servers[2].append_record(cancelled.id, &cancel).await;
+    assert!(matches!(elsewhere, Err(ServiceError::Elsewhere(_))));
+    p0.append_record(cancelled.id, &cancel).await.expect("cancelled");
+    put_forward(&deployment, 0);
+    without_helpers.everywhere(&deployment, DecisionStage::Lapsed).await;
+    not_begun.everywhere(&deployment, DecisionStage::Lapsed).await;
+    cancelled.everywhere(&deployment, DecisionStage::Cancelled).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_wrong_is_refused_with_its_reason() {
+    let deployment = Deployment::start().await;
+    let operators = Operators::new(&deployment.pinned().await).unwrap();
+    let mut group = Group::create(&deployment, 2, 6).await;
+    let p0 = deployment.servers[0].clone();
+    let junk = [0xff; 300];
+    refused(p0.deposit(&junk).await, "no deposit");
+    refused(p0.layer(&junk), "no draft");
+    refused(p0.create_decision(Creator::Administrator, &junk).await, "malformed");
+    refused(p0.append_record(group.id, &junk).await, "malformed");
+    let unknown = p0.append_record(DecisionId([7; 16]), &records(&p0, group.id).await[0]).await;
+    assert!(matches!(unknown, Err(ServiceError::NotFound(_))), "{unknown:?}");
+
+    let mut past = draft(&operators, 2, 7);
+    past.deadline = now() - 1;
+    let record = first_record(&deployment, &operators, &past).encode();
+    assert!(matches!(p0.create_decision(Creator::Administrator, &record).await, Err(ServiceError::Refused(_))));
+    let mut foreign = draft(&operators, 2, 7);
+    foreign.servers.0[0] ^= 1;
+    refused(p0.layer(&wire::encode(&foreign)), "other servers");
+
+    // One serial, two keys.
+    let helpers: Vec<_> = deployment.servers.iter().map(|server| server.helper_key().unwrap()).collect();
+    let serial = Serial([5; 16]);
+    let mut deposit = |threshold, helper: usize| {
+        let new = new_key(&account(0), serial, threshold, &operators, &helpers, &mut group.rng).unwrap();
+        wire::encode(&new.deposits[helper])
+    };
+    let (first, second, misdirected) = (deposit(2, 0), deposit(3, 0), deposit(2, 1));
+    let receipt = p0.deposit(&first).await.unwrap();
+    assert_eq!(p0.deposit(&first).await.unwrap(), receipt, "the same again");
+    assert!(matches!(p0.deposit(&second).await, Err(ServiceError::Conflict(_))));
+    refused(p0.deposit(&misdirected).await, "server 1");
+
+    // One key, two decisions.
+    let key = group.certified(&deployment, 0).await;
+    let mut other = Group::create(&deployment, 2, 8).await;
+    let accept = group.visit(&p0).await.accept(&account(0), key.clone(), None, now()).unwrap();
+    p0.append_record(group.id, &accept.encode()).await.expect("accepted");
+    let accept = other.visit(&p0).await.accept(&account(0), key, None, now()).unwrap();
+    refused(p0.append_record(other.id, &accept.encode()).await, "another decision");
+}
+
+/// P0 in the hands of the test, with a decision of two people whom nobody stands in for.
+struct CorruptP0 {
+    scene: Scene,
+    operators: Operators,
+    announced: u64,
+    rng: SeededRng,
+    chain: Chain,
+    records: Vec<Vec<u8>>,
+}
+
+impl CorruptP0 {
+    async fn start() -> Self {
+        let scene = Scene::without(P0).await;
+        let info = scene.honest[0].servers().await.unwrap();
+        let servers =
+            ostrakon_party::Servers { session: scene.party.roster.session, keys: scene.party.roster.keys.clone() };
+        let operators = Operators::new(&servers).unwrap();
+        assert_eq!(operators.digest.to_hex(), info.digest);
+        let mut draft = draft(&operators, 0, 1);
+        draft.people.truncate(2);
+        draft.people[1].seat = Seat::Account(account(1).verifying_key());
+        let mut rng = SeededRng::new(1);
+        let mut layers = vec![Layer::of(&key(0), P0, &operators, &draft, &mut rng).unwrap()];
+        for server in &scene.honest {
+            let info = server.layer(&wire::encode(&draft)).unwrap();
+            let layer = data_encoding::BASE64URL_NOPAD.decode(info.layer.as_bytes()).unwrap();
+            layers.push(wire::decode(&layer).unwrap());
+        }
+        let first = record::create(draft, layers.try_into().unwrap(), &operators, &creator(), now());
+        let chain = Chain::begin(operators, &first).unwrap();
+        let mut world = Self { scene, operators, announced: 0, rng, chain, records: Vec::new() };
+        world.announce(&first);
+        world
+    }
+
+    /// Says a record to both others.
+    fn announce(&mut self, record: &SignedRecord) {
+        self.records.push(record.encode());
+        self.say(Body::Decided { decision: self.chain.id(), record: record.encode() });
+    }
+
+    fn say(&mut self, body: Body) {
+        let bytes = Announcement { after: [self.announced, 0, 0], body }.encode();
+        for to in [P1, P2] {
+            self.scene.say(to, Recipient::All, tag(P0, self.announced, 1), &bytes);
+        }
+        self.announced += 1;
+    }
+
+    fn next(&mut self, key: &SigningKey, content: Content) {
+        let record = self.chain.next(key, now(), content);
+        self.chain.apply(&record).expect("the rules allow it");
+        self.announce(&record);
+    }
+
+    fn accept_all(&mut self) {
+        for person in 0..2 {
+            let serial = Serial(self.rng.bytes());
+            let new = new_key(&account(person), serial, 0, &self.operators, &[], &mut self.rng).unwrap();
+            let key = keys::certify(&account(person), new.statement, Vec::new(), &self.operators).unwrap();
+            self.next(&account(person), Content::Accept { person: person.into(), key, claim: None });
+        }
+    }
+
+    fn step(&mut self, person: u8) -> Vec<u8> {
+        let mut visit = Visit::new(self.operators, self.chain.id());
+        for record in &self.records {
+            visit.read(record, &mut self.rng).unwrap();
+        }
+        visit.verify(&mut self.rng).unwrap();
+        let signed = visit.answer(&account(person), &[1], &mut Memory::default(), now(), &mut self.rng).unwrap();
+        match signed.record.content {
+            Content::Step { step, .. } => step,
+            _ => unreachable!("an answer is a step"),
+        }
+    }
+
+    async fn until(&self, what: &str, condition: impl AsyncFn(&Service) -> bool) {
+        for server in &self.scene.honest {
+            let wait = async {
+                while !condition(server).await {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(60), wait).await.expect(what);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_step_that_p0_let_pass_is_not_opened_and_its_author_is_named() {
+    let mut world = CorruptP0::start().await;
+    world.accept_all();
+    let step = world.step(0);
+    world.next(&account(0), Content::Step { person: 0, step });
+    let mut step = world.step(1);
+    let middle = step.len() - 40;
+    step[middle] ^= 1;
+    world.next(&account(1), Content::Step { person: 1, step });
+    world.next(&key(0), Content::Close { absent: Vec::new() });
+    let id = world.chain.id();
+    world.until("a refusal", async |server| server.decision(id).is_ok_and(|info| info.refusal.is_some())).await;
+    for server in &world.scene.honest {
+        let info = server.decision(id).unwrap();
+        assert!(info.refusal.unwrap().contains("“person 1”"));
+        assert_eq!((info.stage, info.openings), (DecisionStage::Closed, Vec::new()));
+        let audit = server.audit(None, 10).await.unwrap();
+        assert!(audit.iter().any(|record| record.action == "refuse to open decision"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_p0_puts_against_the_rules_into_the_chain_is_refused_by_both_others() {
+    let mut world = CorruptP0::start().await;
+    let id = world.chain.id();
+    // A record that is left out, one of a stranger, an opening before the close, a close before the session, and junk.
+    let serial = Serial([1; 16]);
+    let new = new_key(&account(0), serial, 0, &world.operators, &[], &mut world.rng).unwrap();
+    let key_of_0 = keys::certify(&account(0), new.statement, Vec::new(), &world.operators).unwrap();
+    let accept = world.chain.next(&account(0), now(), Content::Accept { person: 0, key: key_of_0, claim: None });
+    let mut ahead = world.chain.clone();
+    ahead.apply(&accept).unwrap();
+    let gap = ahead.next(&creator(), now(), Content::Cancel);
+    let stranger = world.chain.next(&account(1), now(), Content::Cancel);
+    let early = world.chain.next(&key(0), now(), Content::Close { absent: vec![0, 1] });
+    for record in [&gap, &stranger, &early] {
+        world.say(Body::Decided { decision: id, record: record.encode() });
+    }
+    let opening = Opening { close: world.chain.head(), layer: vec![1; 64], absent: None }.encode();
+    world.say(Body::DecisionOpened { decision: id, opening });
+    world.say(Body::Decided { decision: id, record: vec![0xff; 500] });
+    world.say(Body::Decided { decision: DecisionId([9; 16]), record: accept.encode() });
+    world.until("six faults", async |server| server.faults().await.unwrap().len() == 6).await;
+    for server in &world.scene.honest {
+        assert!(server.faults().await.unwrap().iter().all(|fault| fault.culprit == 0));
+        let info = server.decision(id).unwrap();
+        assert_eq!((info.records, info.head), (1, world.chain.head().to_hex()));
+    }
+    // The log goes on.
+    world.accept_all();
+    world
+        .until("answering", async |server| server.decision(id).is_ok_and(|info| info.stage == DecisionStage::Answering))
+        .await;
+}
