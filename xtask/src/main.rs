@@ -46,6 +46,8 @@ enum Command {
     },
     /// Builds the browser's cryptography from `crates/wasm` into `web/src/wasm`.
     Wasm,
+    /// Measures a visit of the one-pass protocol in Chromium, with numbers of 32 and of 64 bits; prints JSON.
+    BenchWasm,
 }
 
 fn main() -> ExitCode {
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::check(),
         Command::Postgres { command } => postgres::beside(&command),
         Command::Wasm => web::build_wasm(),
+        Command::BenchWasm => web::bench_wasm(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

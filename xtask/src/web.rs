@@ -9,6 +9,12 @@ use wasm_bindgen_cli_support::Bindgen;
 
 use crate::{shell, tools};
 
+const WASM_TARGET: &str = "wasm32-unknown-unknown";
+
+/// The width of the limbs of curve25519-dalek's arithmetic in the browser. WebAssembly has no multiplication of 64 bits to 128: wide
+/// limbs take more than twice as long, which `cargo xtask bench-wasm` measures (docs/benchmarks.md, "In a browser").
+const DALEK_BITS: &str = "32";
+
 /// Builds `crates/wasm` and its JavaScript bindings into `web/src/wasm`.
 ///
 /// The bindings' generator is a library of this program, pinned by `Cargo.lock` to the version of the crate
@@ -19,22 +25,57 @@ use crate::{shell, tools};
 pub fn build_wasm() -> Result<()> {
     tools::wasm_target()?;
     shell::progress("building the browser's cryptography");
-    let target = "wasm32-unknown-unknown";
     shell::run(
-        shell::cargo(&["build", "--release", "--package", "ostrakon-wasm", "--target", target])
-            .env("CARGO_ENCODED_RUSTFLAGS", without_local_paths()?),
+        shell::cargo(&["build", "--release", "--package", "ostrakon-wasm", "--target", WASM_TARGET])
+            .env("CARGO_ENCODED_RUSTFLAGS", flags(DALEK_BITS)?),
     )?;
-    let module = shell::root().join("target").join(target).join("release/ostrakon_wasm.wasm");
-    let out = directory().join("src/wasm");
-    fs::create_dir_all(&out).with_context(|| format!("{} cannot be made", out.display()))?;
+    let module = shell::root().join("target").join(WASM_TARGET).join("release/ostrakon_wasm.wasm");
+    bind(&module, &directory().join("src/wasm"))
+}
+
+/// Measures a visit of the one-pass protocol in Chromium, with both of curve25519-dalek's arithmetics, and prints JSON.
+///
+/// # Errors
+/// If the target or the browser is missing, or the measurement fails.
+pub fn bench_wasm() -> Result<()> {
+    tools::wasm_target()?;
+    install()?;
+    let mut command = shell::program("node");
+    command.arg("bench/visits.mjs").current_dir(directory());
+    for bits in ["32", "64"] {
+        shell::progress(&format!("building the protocol with numbers of {bits} bits"));
+        // A folder of its own: other flags would compile everything that the page uses again.
+        let target = shell::root().join(format!("target/bench-wasm/{bits}"));
+        let arguments =
+            ["build", "--release", "--package", "ostrakon-wasm", "--example", "visits", "--target", WASM_TARGET];
+        shell::run(
+            shell::cargo(&arguments).env("CARGO_ENCODED_RUSTFLAGS", flags(bits)?).env("CARGO_TARGET_DIR", &target),
+        )?;
+        let out = target.join("bindings");
+        bind(&target.join(WASM_TARGET).join("release/examples/visits.wasm"), &out)?;
+        command.arg(format!("{bits}={}", out.display()));
+    }
+    shell::progress("measuring in Chromium");
+    shell::run(&mut command)
+}
+
+/// Makes a module's JavaScript bindings.
+fn bind(module: &Path, out: &Path) -> Result<()> {
+    fs::create_dir_all(out).with_context(|| format!("{} cannot be made", out.display()))?;
     Bindgen::new()
-        .input_path(&module)
+        .input_path(module)
         .web(true)?
         .typescript(true)
         .remove_name_section(true)
         .remove_producers_section(true)
-        .generate(&out)
+        .generate(out)
         .with_context(|| format!("no bindings could be made from {}", module.display()))
+}
+
+/// Compiler flags of the browser's cryptography.
+fn flags(dalek_bits: &str) -> Result<String> {
+    let paths = without_local_paths()?;
+    Ok(format!("{paths}\u{1f}--cfg\u{1f}curve25519_dalek_bits=\"{dalek_bits}\""))
 }
 
 /// Compiler flags that keep the builder's folders out of panic messages: everybody who builds the page gets the same one.

@@ -1,9 +1,11 @@
-//! Benchmarks of whole protocols: three processes on this machine, connected by TLS as in production.
+//! Benchmarks of whole protocols: three processes on this machine, connected by TLS as in production; and of a device's visit
+//! to a decision.
 //!
 //! Each phase is reported with the time that its unavoidable work takes on the same machine ([`limit`]), so that figures of different
 //! machines can be compared.
 
 pub mod control;
+pub mod decide;
 pub mod epoch;
 pub mod intake;
 pub mod limit;

@@ -64,7 +64,7 @@ struct SlotUnits {
 }
 
 #[expect(clippy::disallowed_methods, reason = "measuring is what this program is for")]
-fn time(work: impl FnOnce()) -> f64 {
+pub(crate) fn time(work: impl FnOnce()) -> f64 {
     let begun = Instant::now();
     work();
     begun.elapsed().as_secs_f64()

@@ -50,6 +50,23 @@ fn an_epoch_is_measured_with_everybody_taking_part() {
     assert_is_a_measurement(&phases[0]);
 }
 
+#[test]
+fn a_visit_to_a_decision_is_measured_beside_its_limit_and_its_sizes() {
+    let visits = measure(&["decide"]);
+    assert_eq!(visits.len(), 5);
+    for visit in &visits {
+        let number = |name: &str| visit[name].as_f64().unwrap();
+        let parts: f64 = visit["limit_parts"].as_object().unwrap().values().map(|part| part.as_f64().unwrap()).sum();
+        assert!(parts > 0.0 && (parts - number("limit_ms")).abs() < 1e-9);
+        assert!((number("ratio") - number("total_ms") / number("limit_ms")).abs() < 1e-9);
+        assert_eq!(number("step_bytes"), number("table_bytes") + number("proof_bytes"));
+    }
+    let sizes = |name: &str| visits.iter().map(|visit| visit[name].as_u64().unwrap()).collect::<Vec<_>>();
+    assert_eq!(sizes("step_bytes"), [64 + 352, 6_400 + 352, 64 + 352, 64 + 544, 640 + 3_520]);
+    assert_eq!(sizes("history_bytes")[1], 0);
+    assert_eq!(sizes("history_bytes")[2], (2..=100).sum::<u64>() * 64 + 99 * 352);
+}
+
 fn intake(more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ostrakon"));
     command.args(["bench", "intake", "--clients", "60", "--connections", "8", "--seconds", "1", "--json"]).args(more);

@@ -5,11 +5,11 @@ mod intake;
 use anyhow::Result;
 use ostrakon_bench::control::Program;
 use ostrakon_bench::measurement::table;
-use ostrakon_bench::{epoch, party, shuffle};
+use ostrakon_bench::{decide, epoch, party, shuffle};
 
 use crate::output;
 
-/// The benchmarks. Each starts three processes on this machine.
+/// The benchmarks. All but `decide` start three processes on this machine.
 #[derive(clap::Subcommand)]
 pub enum Command {
     /// Measures the shuffle of a table that the servers share: preprocessing, online phase, opening.
@@ -18,6 +18,8 @@ pub enum Command {
     Epoch(EpochOptions),
     /// Measures how many participants three whole servers take in: over HTTP, with disk and engine.
     Intake(intake::Options),
+    /// Measures what one device computes when somebody answers a decision: checking everybody's steps, and the own one.
+    Decide(DecideOptions),
     /// One of the three processes; takes commands from its standard input.
     #[command(hide = true)]
     Party,
@@ -57,6 +59,17 @@ pub struct EpochOptions {
     json: bool,
 }
 
+/// Options of `bench decide`.
+#[derive(clap::Args)]
+pub struct DecideOptions {
+    /// How often to measure; medians are reported.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Prints the measurements as a JSON list.
+    #[arg(long)]
+    json: bool,
+}
+
 /// Runs a benchmark.
 ///
 /// # Errors
@@ -74,6 +87,15 @@ pub fn run(command: &Command) -> Result<()> {
             (epoch::run(epoch::Options { clients, payload, runs }, &program()?, report)?, json)
         }
         Command::Intake(options) => return intake::run(options),
+        Command::Decide(options) => {
+            let measured = decide::run(&decide::SHAPES, options.runs, report)?;
+            bar.finish_and_clear();
+            return if options.json {
+                output::json(&measured)
+            } else {
+                output::line(decide::table(&measured).trim_end())
+            };
+        }
         Command::Party => return party::run(),
     };
     bar.finish_and_clear();
