@@ -218,8 +218,8 @@ impl DecisionVisit {
         self.0.digest(number).map(|digest| digest.to_hex())
     }
 
-    /// What was read, as JSON: the report of an archive, with `missing`, `answered`, `remaining`, `creator` and `owners` (by person, key or
-    /// null) besides. `undefined` before the first record. Show it after [`DecisionVisit::verify`] only.
+    /// What was read, as JSON: the report of an archive, with `missing`, `answered`, `remaining`, `creator`, `owners` (by person, key or
+    /// null) and `seats` (by person, as in the draft) besides. `undefined` before the first record. Show it after [`DecisionVisit::verify`] only.
     pub fn view(&self) -> Option<String> {
         self.0.chain().map(inner::view)
     }

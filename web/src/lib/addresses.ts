@@ -12,5 +12,9 @@ export const hostLink = (origin: string, pin: Pin, seed: string) => `${origin}/#
 
 export const projectorLink = (origin: string, pin: Pin) => `${origin}/#/projector/${path(pin)}`;
 
+/** Where people decide; with the secret of an invitation, one person. */
+export const decisionLink = (origin: string, decision: string, servers: string, invitation?: string | null) =>
+  `${origin}/#/decision/${decision}/${servers}${invitation ? `/${invitation}` : ''}`;
+
 /** An address as it is read aloud: without the scheme. */
 export const spokenOrigin = (origin: string) => origin.replace(/^https?:\/\//, '');

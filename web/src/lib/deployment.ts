@@ -12,11 +12,11 @@ export interface Pin {
 }
 
 /** One server of a deployment. */
-export interface Operator {
+export interface Operator<S extends Server = Server> {
   party: number;
   name: string;
   origin: string;
-  api: Server;
+  api: S;
 }
 
 /** A room whose servers and settings are the ones that the link names. */
@@ -85,17 +85,7 @@ export async function connect(
   kept: Documents | null = null,
   at = (url: string): Server => new HttpServer(url),
 ): Promise<Deployment> {
-  const entrance = at(origin);
-  const list = await entrance.servers().catch((error: unknown) => {
-    if (!kept) throw error;
-    return readServers(kept.servers);
-  });
-  if (serversDigest(list.raw) !== pin.servers) throw new WrongServers(origin);
-  const operators = list.servers.map(({ party, name, url }): Operator => {
-    const home = party === list.you;
-    return { party, name, origin: home ? origin : url, api: home ? entrance : at(url) };
-  });
-  await Promise.all(operators.map((operator) => confirm(operator, pin)));
+  const { raw, operators } = await operatorsOf(pin.servers, origin, at, kept?.servers);
   const info = await firstAnswer(operators, (server) => server.room(pin.room)).catch((error: unknown): RoomInfo => {
     if (!kept) throw error;
     return { descriptor: kept.descriptor, state: 'open' };
@@ -106,7 +96,7 @@ export async function connect(
   return {
     pin,
     operators,
-    servers: list.raw,
+    servers: raw,
     descriptor,
     ...settings,
     hosted: host !== null && host !== undefined,
@@ -118,11 +108,36 @@ export async function connect(
   };
 }
 
+/**
+ * The servers with the given digest, asked as {@link connect} does; `kept` is their list as it was seen before.
+ *
+ * Throws {@link WrongServers} if a server that answers is not one of them.
+ */
+export async function operatorsOf<S extends Server>(
+  digest: string,
+  origin: string,
+  at: (url: string) => S,
+  kept?: string,
+): Promise<{ raw: string; operators: Operator<S>[] }> {
+  const entrance = at(origin);
+  const list = await entrance.servers().catch((error: unknown) => {
+    if (kept === undefined) throw error;
+    return readServers(kept);
+  });
+  if (serversDigest(list.raw) !== digest) throw new WrongServers(origin);
+  const operators = list.servers.map(({ party, name, url }): Operator<S> => {
+    const home = party === list.you;
+    return { party, name, origin: home ? origin : url, api: home ? entrance : at(url) };
+  });
+  await Promise.all(operators.map((operator) => confirm(operator, digest)));
+  return { raw: list.raw, operators };
+}
+
 /** A server that does not answer is merely away; one that names other servers is not one of ours. */
-async function confirm(operator: Operator, pin: Pin): Promise<void> {
+async function confirm(operator: Operator, digest: string): Promise<void> {
   const list = await operator.api.servers().catch(() => null);
   if (list === null) return;
-  const same = list.you === operator.party && serversDigest(list.raw) === pin.servers;
+  const same = list.you === operator.party && serversDigest(list.raw) === digest;
   if (!same) throw new WrongServers(operator.origin);
 }
 

@@ -16,6 +16,13 @@ test('an address names a code', () => {
   expect(placeOf('#/code/7F3K/Q2MA').params).toEqual({ broken: '#/code/7F3K/Q2MA' });
 });
 
+test('an address names a decision, with an invitation or without', () => {
+  const decision = room;
+  expect(placeOf(`#/decision/${decision}/${servers}`).params).toEqual({ decision, servers });
+  expect(placeOf(`#/decision/${decision}/${servers}/${seed}`).params).toEqual({ decision, servers, seed });
+  expect(placeOf(`#/decision/${decision}`).params).toEqual({ broken: `#/decision/${decision}` });
+});
+
 test('an empty address is the start page', () => {
   for (const hash of ['', '#', '#/']) expect(placeOf(hash)).toEqual({ route: ROUTES[0], params: {} });
 });

@@ -16,6 +16,7 @@ export interface Route {
   bare?: true;
 }
 
+const DECISION = '(?<decision>[0-9a-f]{32})/(?<servers>[0-9a-f]{64})';
 const ROOM = '(?<room>[0-9a-f]{32})/(?<servers>[0-9a-f]{64})';
 /** 32 bytes as base64url. */
 const SEED = '(?<seed>[A-Za-z0-9_-]{43})';
@@ -28,6 +29,8 @@ export const ROUTES: readonly [...Route[], Route] = [
   { pattern: new RegExp(`^#/host/${ROOM}/${SEED}$`), load: () => import('../areas/host/Page.svelte'), leave: true },
   { pattern: new RegExp(`^#/projector/${ROOM}$`), load: () => import('../areas/projector/Page.svelte'), bare: true },
   { pattern: /^#\/code\/(?<code>[0-9A-Za-z-]{1,20})$/, load: () => import('../areas/code/Page.svelte') },
+  { pattern: /^#\/decide$/, load: () => import('../areas/decide/Page.svelte') },
+  { pattern: new RegExp(`^#/decision/${DECISION}(/${SEED})?$`), load: () => import('../areas/decision/Page.svelte') },
   { pattern: /^#\/operator$/, load: () => import('../areas/operator/Page.svelte') },
   { pattern: /^(?<broken>.*)$/s, load: () => import('../areas/start/Page.svelte') },
 ];

@@ -149,6 +149,7 @@ struct View {
     remaining: usize,
     creator: String,
     owners: Vec<Option<String>>,
+    seats: Vec<decide::Seat>,
 }
 
 pub fn view(chain: &Chain) -> String {
@@ -159,6 +160,7 @@ pub fn view(chain: &Chain) -> String {
         remaining: chain.remaining(),
         creator: chain.draft().creator.to_hex(),
         owners: chain.people().iter().map(|person| person.owner().map(|owner| owner.to_hex())).collect(),
+        seats: chain.draft().people.iter().map(|person| person.seat).collect(),
     })
 }
 

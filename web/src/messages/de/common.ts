@@ -5,6 +5,7 @@ export const de: Common = {
   skip: 'Zum Inhalt springen',
   language: 'Sprache',
   leave: 'Raum verlassen',
+  decide: 'Entscheiden',
   loading: 'Wird geladen …',
 
   key: {

@@ -10,6 +10,7 @@ export const de: Start = {
   neither: 'Das ist weder ein Link zu einem Raum noch ein Code aus acht Buchstaben und Ziffern.',
   unloaded: 'Der Teil dieser Seite, der Links liest, ließ sich nicht laden. Versuch es gleich noch einmal.',
   create: 'Selbst einen Raum eröffnen',
+  decide: 'Gemeinsam etwas entscheiden',
 
   code: {
     title: (code: string) => `Raum ${code}`,

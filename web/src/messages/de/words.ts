@@ -14,3 +14,6 @@ export const spoken = (words: string[]) => new Intl.ListFormat('de').format(word
 
 /** Die Uhrzeit auf die Sekunde. */
 export const clock = (at: number) => new Date(at).toLocaleTimeString('de');
+
+/** Ein Tag und eine Uhrzeit, in der Zeitzone der Lesenden. */
+export const moment = (at: number) => new Date(at).toLocaleString('de', { dateStyle: 'full', timeStyle: 'short' });

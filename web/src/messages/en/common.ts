@@ -5,6 +5,7 @@ export const en = {
   skip: 'Skip to the content',
   language: 'Language',
   leave: 'Leave the room',
+  decide: 'Decide',
   loading: 'Loading…',
 
   key: {

@@ -10,6 +10,7 @@ export const en = {
   neither: 'This is neither a link to a room, as whoever opened it has it, nor a code of eight letters and digits.',
   unloaded: 'The part of this page that reads links could not be loaded. Try again in a moment.',
   create: 'Open a room of your own',
+  decide: 'Decide something together',
 
   code: {
     title: (code: string) => `Room ${code}`,

@@ -14,3 +14,6 @@ export const spoken = (words: string[]) => new Intl.ListFormat('en-GB').format(w
 
 /** The time of day, to the second. */
 export const clock = (at: number) => new Date(at).toLocaleTimeString('en-GB');
+
+/** A day and a time of day, in the reader's own zone. */
+export const moment = (at: number) => new Date(at).toLocaleString('en-GB', { dateStyle: 'full', timeStyle: 'short' });

@@ -1,0 +1,68 @@
+// Makes a decision: the operators' layers, the first record, and the invitations, which stay on this device until they are handed out.
+
+import { Account } from '../../lib/account';
+import { decisionLink } from '../../lib/addresses';
+import { Problem } from '../../lib/api';
+import { Deployment, DeviceKey, createDecision, decisionId, draftBytes, serversDigest } from '../../lib/cryptography';
+import { DecisionServer } from '../../lib/decisions';
+import { operatorsOf } from '../../lib/deployment';
+import { draftOf, type Seated, type Wish } from '../../lib/draft';
+import type { Guest } from '../../lib/guests';
+import { refill } from '../../lib/onetime';
+import { t } from '../../messages/decide';
+
+/** Milliseconds between two looks for the decision, and how many. */
+const PAUSE = 500;
+const LOOKS = 40;
+
+/** Who is asked, with the secrets of the invitations that were made; `null` for accounts. */
+function seats(guests: Guest[]): { people: Seated[]; secrets: (string | null)[] } {
+  const made = guests.map(({ name, account }) => {
+    if (account !== null) return { person: { name, seat: { account } }, secret: null };
+    const key = DeviceKey.generate();
+    const found = { person: { name, seat: { invitation: key.publicKey() } }, secret: key.invitation() };
+    key.free();
+    return found;
+  });
+  return { people: made.map(({ person }) => person), secrets: made.map(({ secret }) => secret) };
+}
+
+/** Makes the decision and returns where it is: an address within this page. */
+export async function begin(wish: Wish, guests: Guest[], account: Account, code: string, origin: string): Promise<string> {
+  const entrance = new DecisionServer(origin);
+  const digest = serversDigest((await entrance.servers()).raw);
+  const { raw, operators } = await operatorsOf(digest, origin, (url) => new DecisionServer(url));
+  const servers = operators.map(({ api }) => api);
+  const deployment = new Deployment(raw);
+  const { people, secrets } = seats(guests);
+  const nonce = [...crypto.getRandomValues(new Uint8Array(16))];
+  const dateOptions: [string, string] = [t.dates.impossible, t.dates.possible];
+  const draft = draftOf(wish, { people, creator: account.key.publicKey(), servers: digest, nonce, dateOptions });
+  const id = decisionId(draft);
+  // Whoever decides, too, is taken on with a key from the stock.
+  await refill(deployment, servers, account).catch(() => undefined);
+  const bytes = draftBytes(draft);
+  const layers = await Promise.all(servers.map((server) => server.layer(bytes)));
+  const time = BigInt(Math.floor(Date.now() / 1000));
+  const first = createDecision(deployment, account.key, draft, JSON.stringify(layers), time);
+  // Kept before it exists: an answer that is lost on the way must not take the invitations with it.
+  await account.know({ id, servers: digest, question: wish.question.trim(), invitations: secrets });
+  try {
+    await servers[0]?.begin(first, code);
+  } catch (error) {
+    if (error instanceof Problem) await account.drop(id);
+    throw error;
+  }
+  await shown(servers, id);
+  return decisionLink('', id, digest).slice(1);
+}
+
+/** Waits until two servers show the decision. */
+async function shown(servers: DecisionServer[], id: string): Promise<void> {
+  for (let look = 0; look < LOOKS; look++) {
+    const answers = await Promise.allSettled(servers.map((server) => server.decision(id)));
+    if (answers.filter(({ status }) => status === 'fulfilled').length >= 2) return;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  }
+  throw new Error(t.unreachable);
+}

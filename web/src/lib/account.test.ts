@@ -1,0 +1,76 @@
+import { beforeAll, expect, test } from 'vitest';
+
+import { loadForTest } from '../test/world';
+import { Account, type Alone } from './account';
+
+beforeAll(loadForTest);
+
+class Cupboard {
+  readonly items = new Map<string, string>();
+  full = false;
+
+  getItem(name: string): string | null {
+    return this.items.get(name) ?? null;
+  }
+
+  setItem(name: string, value: string): void {
+    if (this.full) throw new DOMException('full', 'QuotaExceededError');
+    this.items.set(name, value);
+  }
+}
+
+/** One after the other, as browsers' locks do. */
+function queue(): Alone {
+  let turn: Promise<unknown> = Promise.resolve();
+  return (act) => {
+    const next = turn.then(() => act());
+    turn = next.catch(() => undefined);
+    return next;
+  };
+}
+
+const decision = { id: 'ab', servers: 'cd', question: 'Shall we?', invitations: ['s', null] };
+
+test('two tabs have one account', async () => {
+  const [cupboard, only] = [new Cupboard(), queue()];
+  const [one, other] = await Promise.all([Account.open(cupboard, only), Account.open(cupboard, only)]);
+  expect(one.key.publicKey()).toBe(other.key.publicKey());
+});
+
+test('nothing that was computed with the memory is returned before it is written down', async () => {
+  const cupboard = new Cupboard();
+  const account = await Account.open(cupboard, queue());
+  cupboard.full = true;
+  await expect(account.withMemory(() => 'a step')).rejects.toThrow('full');
+});
+
+test('a decision that is seen again keeps its invitations', async () => {
+  const account = await Account.open(new Cupboard(), queue());
+  await account.know(decision);
+  await account.know({ ...decision, id: 'ef' });
+  await account.know({ ...decision, invitations: null });
+  expect(account.known()[0]).toEqual(decision);
+  await account.drop('ab');
+  expect(account.known().map(({ id }) => id)).toEqual(['ef']);
+});
+
+test('people are known by their latest account, and the own one is not among them', async () => {
+  const account = await Account.open(new Cupboard(), queue());
+  await account.meet([{ name: 'Ben', account: 'b1' }, { name: 'Me', account: account.key.publicKey() }]);
+  await account.meet([{ name: 'Anna', account: 'a1' }, { name: 'Ben', account: 'b2' }]);
+  expect(account.people()).toEqual([{ name: 'Anna', account: 'a1' }, { name: 'Ben', account: 'b2' }]);
+});
+
+test('an account moves to another browser whole; other files are refused and change nothing', async () => {
+  const account = await Account.open(new Cupboard(), queue());
+  await account.know(decision);
+  const cupboard = new Cupboard();
+  const before = await Account.open(cupboard, queue());
+  for (const file of ['', '{}', '{"format":"ostrakon account 1","seed":"AA","memory":"{}","decisions":[],"people":[]}']) {
+    await expect(Account.import(file, cupboard, queue())).rejects.toThrow();
+  }
+  expect((await Account.open(cupboard, queue())).key.publicKey()).toBe(before.key.publicKey());
+  const moved = await Account.import(account.export(), cupboard, queue());
+  expect(moved.key.publicKey()).toBe(account.key.publicKey());
+  expect(moved.known()).toEqual([decision]);
+});

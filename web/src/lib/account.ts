@@ -1,0 +1,155 @@
+// The account of this browser: its key, what it remembers of decisions, and which ones it knows. Whatever is computed with the memory
+// leaves the device only after the memory has been written down.
+
+import { t } from '../messages/decision';
+import { fromBase64, toBase64 } from './api';
+import { DecisionMemory, DeviceKey } from './cryptography';
+import { list, optional, record, text, type Of, type Shape } from './shape';
+
+/** The part of `localStorage` that is used. */
+export type Storage = Pick<globalThis.Storage, 'getItem' | 'setItem'>;
+
+/** Lets one of all open tabs at a time do something. */
+export type Alone = <T>(act: () => T) => Promise<T>;
+
+const KEY = 'ostrakon/account';
+const MEMORY = 'ostrakon/account/memory';
+const KNOWN = 'ostrakon/account/decisions';
+const PEOPLE = 'ostrakon/account/people';
+const FORMAT = 'ostrakon account 1';
+
+const alone: Alone = async (act) => await navigator.locks.request('ostrakon/account', async () => act());
+
+const knownShape = record({
+  id: text,
+  servers: text,
+  question: text,
+  /** The secrets of the invitations by person, where this browser made the decision. */
+  invitations: optional(list(optional(text))),
+});
+const acquaintanceShape = record({ name: text, account: text });
+const fileShape = record({ format: text, seed: text, memory: text, decisions: list(knownShape), people: list(acquaintanceShape) });
+
+/** A decision that this browser has made or seen. */
+export type Known = Of<typeof knownShape>;
+/** Somebody who took part in a decision that this browser has seen. */
+export type Acquaintance = Of<typeof acquaintanceShape>;
+
+export class Account {
+  private constructor(
+    readonly key: DeviceKey,
+    private readonly storage: Storage,
+    private readonly alone: Alone,
+  ) {}
+
+  /** The account that is kept here, or a new one. */
+  static open(storage: Storage, only: Alone = alone): Promise<Account> {
+    return only(() => {
+      const kept = storage.getItem(KEY);
+      const key = kept === null ? DeviceKey.generate() : keyOf(kept);
+      if (kept === null) storage.setItem(KEY, toBase64(key.seed()));
+      return new Account(key, storage, only);
+    });
+  }
+
+  /** Does something with the memory, which is written down before anything of it is returned. */
+  withMemory<T>(act: (memory: DecisionMemory) => T): Promise<T> {
+    return this.alone(() => {
+      const kept = this.storage.getItem(MEMORY);
+      const memory = kept === null ? new DecisionMemory() : DecisionMemory.restore(kept);
+      try {
+        const done = act(memory);
+        this.storage.setItem(MEMORY, memory.save());
+        return done;
+      } finally {
+        memory.free();
+      }
+    });
+  }
+
+  /** The decisions that were made or seen here, the newest first. */
+  known(): Known[] {
+    return listed(this.storage.getItem(KNOWN), list(knownShape));
+  }
+
+  /** Takes note of a decision; its invitations stay if they were there. */
+  know(decision: Known): Promise<void> {
+    return this.alone(() => {
+      const all = this.known();
+      const before = all.find(({ id }) => id === decision.id);
+      const whole = { ...decision, invitations: decision.invitations ?? before?.invitations ?? null };
+      const others = all.filter(({ id }) => id !== decision.id);
+      this.storage.setItem(KNOWN, JSON.stringify([whole, ...others]));
+    });
+  }
+
+  /** Takes a decision off the list; what was answered in it stays fixed. */
+  drop(id: string): Promise<void> {
+    return this.alone(() => this.storage.setItem(KNOWN, JSON.stringify(this.known().filter((known) => known.id !== id))));
+  }
+
+  /** People of earlier decisions, by name. */
+  people(): Acquaintance[] {
+    return listed(this.storage.getItem(PEOPLE), list(acquaintanceShape));
+  }
+
+  /** Takes note of people's accounts; who has another one by now is known by that. */
+  meet(met: Acquaintance[]): Promise<void> {
+    return this.alone(() => {
+      const own = this.key.publicKey();
+      const fresh = met.filter(({ account }) => account !== own);
+      const names = new Set(fresh.map(({ name }) => name));
+      const all = [...this.people().filter(({ name }) => !names.has(name)), ...fresh];
+      all.sort((a, b) => a.name.localeCompare(b.name));
+      this.storage.setItem(PEOPLE, JSON.stringify(all));
+    });
+  }
+
+  /** Everything as a text, to be moved to another browser. */
+  export(): string {
+    const memory = this.storage.getItem(MEMORY) ?? new DecisionMemory().save();
+    const file = { format: FORMAT, seed: toBase64(this.key.seed()), memory, decisions: this.known(), people: this.people() };
+    return `${JSON.stringify(file, null, 2)}\n`;
+  }
+
+  /** Takes the place of what is kept here. Throws if the text is no account. */
+  static import(text: string, storage: Storage, only: Alone = alone): Promise<Account> {
+    return only(() => {
+      const file = readFile(text);
+      const key = keyOf(file.seed);
+      DecisionMemory.restore(file.memory).free();
+      storage.setItem(MEMORY, file.memory);
+      storage.setItem(KNOWN, JSON.stringify(file.decisions));
+      storage.setItem(PEOPLE, JSON.stringify(file.people));
+      storage.setItem(KEY, toBase64(key.seed()));
+      return new Account(key, storage, only);
+    });
+  }
+}
+
+function keyOf(kept: string): DeviceKey {
+  try {
+    return DeviceKey.fromSeed(fromBase64(kept));
+  } catch {
+    throw new Error(t.account.spoilt);
+  }
+}
+
+function readFile(content: string): Of<typeof fileShape> {
+  try {
+    const file = fileShape(JSON.parse(content));
+    if (file.format === FORMAT) return file;
+  } catch {
+    // It is refused below.
+  }
+  throw new Error(t.account.noFile);
+}
+
+/** A list that cannot be read is empty: it is only a convenience. */
+function listed<T>(kept: string | null, shape: Shape<T[]>): T[] {
+  try {
+    return kept === null ? [] : shape(JSON.parse(kept));
+  } catch {
+    return [];
+  }
+}

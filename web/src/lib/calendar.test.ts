@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+
+import { calendar } from './calendar';
+import { bytesOf } from './text';
+
+const entry = { id: 'ab', title: 'Wann; wo, und\nwer\\was', at: Date.UTC(2027, 0, 2, 18, 30), minutes: 90, link: 'https://a.example/#/decision/ab/cd' };
+
+test('a date is written in UTC, with its end', () => {
+  const text = calendar(entry, Date.UTC(2026, 10, 22, 4, 5, 6));
+  expect(text.split('\r\n')).toEqual([
+    'BEGIN:VCALENDAR',
+    'VERSION:2.0',
+    'PRODID:-//Ostrakon//Decisions//EN',
+    'BEGIN:VEVENT',
+    'UID:ab@ostrakon',
+    'DTSTAMP:20261122T040506Z',
+    'DTSTART:20270102T183000Z',
+    'DTEND:20270102T200000Z',
+    'SUMMARY:Wann\\; wo\\, und\\nwer\\\\was',
+    'URL:https://a.example/#/decision/ab/cd',
+    'END:VEVENT',
+    'END:VCALENDAR',
+    '',
+  ]);
+});
+
+test('long lines are folded between characters, and unfolding gives them back', () => {
+  const title = 'ä🗳'.repeat(60);
+  const text = calendar({ ...entry, title }, 0);
+  for (const line of text.split('\r\n')) expect(bytesOf(line)).toBeLessThanOrEqual(75);
+  expect(text.replaceAll('\r\n ', '')).toContain(`SUMMARY:${title}\r\n`);
+});

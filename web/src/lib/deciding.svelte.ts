@@ -1,0 +1,329 @@
+// A visit to a decision: what is verified of it, and what this browser's account does in it.
+
+import { t } from '../messages/decision';
+import { Account } from './account';
+import { Problem } from './api';
+import { secureRandom, systemClock, type Clock } from './clock';
+import { DecisionVisit, Deployment, DeviceKey, decisionArchive, loadCryptography } from './cryptography';
+import { hasAnswered, placeOf, readReceipt, readResidual, type Outcome, type Receipt, type Residual, type View } from './decision';
+import { DecisionServer } from './decisions';
+import { WrongServers, operatorsOf, type Operator } from './deployment';
+import { freshKey, refill } from './onetime';
+import { Reading, Refused } from './reading';
+
+export type Stage =
+  | { at: 'connecting' }
+  | { at: 'verifying'; done: number; all: number }
+  /** One server shows it, and none else does so yet. */
+  | { at: 'alone' }
+  | { at: 'open' }
+  | { at: 'insecure' }
+  | { at: 'wrong-servers' }
+  | { at: 'unknown' }
+  | { at: 'refused'; reason: string }
+  | { at: 'failed'; reason: string };
+
+/** What this browser does right now. */
+export type Doing = null | 'accepting' | 'answering' | 'rechecking' | 'removing' | 'cancelling';
+
+/** What a route has matched. */
+export interface Place {
+  decision: string;
+  servers: string;
+  invitation: string | undefined;
+}
+
+/** Seconds that a server is asked to wait for news; less than it may take to answer. */
+const WAIT = 20;
+/** Milliseconds between two looks where something is awaited. */
+const PAUSE = 1_500;
+/** How often somebody else's record may come first. */
+const ATTEMPTS = 60;
+
+const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error)).replace(/[.\s]+$/, '');
+
+export class Deciding {
+  stage = $state.raw<Stage>({ at: 'connecting' });
+  view = $state.raw<View | null>(null);
+  outcome = $state.raw<Outcome | null>(null);
+  receipt = $state.raw<Receipt | null>(null);
+  /** What could be learned of the own answers, if they were given now. */
+  residual = $state.raw<Residual | null>(null);
+  alarms = $state.raw<{ server: string; reason: string }[]>([]);
+  doing = $state.raw<Doing>(null);
+  /** How far a recheck is. */
+  checked = $state.raw<{ done: number; all: number } | null>(null);
+  /** The answers that are on their way. */
+  pending = $state.raw<number[] | null>(null);
+  complaint = $state.raw('');
+  account = $state.raw<Account | null>(null);
+
+  /** The public key of the link's invitation. */
+  private guest = $state.raw<string | null>(null);
+
+  /** The own place among the people; `null` if there is none, or none yet. */
+  readonly person = $derived(this.view && this.account ? this.own(this.view) : null);
+  /** The place that the link's invitation is for. */
+  readonly invitedAs = $derived(this.view && this.guest ? placeOf(this.view, this.guest) : null);
+
+  private readonly stopped = new AbortController();
+  private operators: Operator<DecisionServer>[] = [];
+  /** The servers' list as JSON, for the cryptography. */
+  private raw = '';
+  private deployment: Deployment | null = null;
+  private reading: Reading | null = null;
+  /** One thing after the other: what is read and what is written is about one state. */
+  private turn: Promise<unknown> = Promise.resolve();
+  private looks = 0;
+
+  constructor(
+    readonly place: Place,
+    private readonly origin = globalThis.location?.origin ?? '',
+    private readonly storage = globalThis.localStorage,
+    private readonly clock: Clock = systemClock,
+  ) {}
+
+  /** Reads and follows the decision until {@link Deciding.close}. */
+  async open(): Promise<void> {
+    if (!globalThis.isSecureContext) return void (this.stage = { at: 'insecure' });
+    try {
+      await loadCryptography();
+      const { decision, servers, invitation } = this.place;
+      const { raw, operators } = await operatorsOf(servers, this.origin, (url) => new DecisionServer(url));
+      this.guest = invitation === undefined ? null : DeviceKey.fromInvitation(invitation).publicKey();
+      [this.raw, this.operators, this.deployment] = [raw, operators, new Deployment(raw)];
+      this.account = await Account.open(this.storage);
+      this.reading = new Reading(new DecisionVisit(this.deployment, decision), decision, this.servers());
+      await this.follow();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  close(): void {
+    this.stopped.abort();
+  }
+
+  /** The servers by party. */
+  private servers(): DecisionServer[] {
+    return this.operators.map(({ api }) => api);
+  }
+
+  /** The operators' names by party. */
+  names(): string[] {
+    return this.operators.map(({ name }) => name);
+  }
+
+  private fail(error: unknown): void {
+    if (this.stopped.signal.aborted) return;
+    if (error instanceof WrongServers) this.stage = { at: 'wrong-servers' };
+    else if (error instanceof Refused) this.stage = { at: 'refused', reason: reasonOf(error) };
+    else if (error instanceof Problem && error.status === 404) this.stage = { at: 'unknown' };
+    else this.stage = { at: 'failed', reason: reasonOf(error) };
+    // What was refused once is not gone on with because a later look is better.
+    this.stopped.abort();
+  }
+
+  private async follow(): Promise<void> {
+    let refilled = false;
+    while (!this.stopped.signal.aborted) {
+      try {
+        await this.exclusively(() => this.readOn());
+      } catch (error) {
+        // Servers that are away for a while take nothing away from what has been verified.
+        if (error instanceof Refused || !this.view) throw error;
+      }
+      if (this.stopped.signal.aborted) return;
+      if (this.stage.at === 'open') {
+        if (!refilled) void this.refill();
+        refilled = true;
+        this.resume();
+      }
+      await this.news();
+    }
+  }
+
+  private exclusively<T>(act: () => Promise<T>): Promise<T> {
+    const next = this.turn.then(act);
+    this.turn = next.catch(() => undefined);
+    return next;
+  }
+
+  /** Reads on; what a second server shows as well is taken note of and shown. */
+  private async readOn(): Promise<void> {
+    const { reading, account } = this;
+    if (!reading || !account) return;
+    const before = reading.records.length;
+    await reading.on((done, all) => {
+      if (!this.view) this.stage = { at: 'verifying', done, all };
+    });
+    if (this.stopped.signal.aborted) return;
+    this.alarms = [...reading.distrusted].map(([party, reason]) => ({ server: this.names()[party] ?? `${party}`, reason }));
+    const view = reading.view();
+    if (!view) {
+      if (!this.view) this.stage = { at: 'alone' };
+      return;
+    }
+    if (reading.records.length !== before || view.head !== this.view?.head) await this.remember(reading, account, view);
+    if (view.stage === 'closed') this.outcome ??= reading.outcome();
+    this.view = view;
+    this.stage = { at: 'open' };
+  }
+
+  private async remember(reading: Reading, account: Account, view: View): Promise<void> {
+    const { visit } = reading;
+    const { decision, servers } = this.place;
+    try {
+      await account.withMemory((memory) => {
+        visit.remember(account.key, memory);
+        const receipt = visit.confirmed(account.key, memory);
+        this.receipt = receipt === undefined ? null : readReceipt(receipt);
+        const pending = memory.pending(decision);
+        this.pending = pending ? [...pending] : null;
+      });
+    } catch (error) {
+      throw new Refused(reasonOf(error));
+    }
+    const person = this.own(view);
+    const residual = person === null ? undefined : visit.residual(person);
+    this.residual = residual === undefined ? null : readResidual(residual);
+    await account.know({ id: decision, servers, question: view.question, invitations: null });
+    await account.meet(view.owners.flatMap((owner, place) => (owner === null ? [] : [{ name: view.people[place]?.name ?? '', account: owner }])));
+  }
+
+  /** The own place: as who has accepted, or as the draft names this account. */
+  private own(view: View): number | null {
+    const key = this.account?.key.publicKey() ?? '';
+    const place = view.owners.indexOf(key);
+    return place === -1 ? placeOf(view, key) : place;
+  }
+
+  /** Waits until a server has something new, each in turn. */
+  private async news(): Promise<void> {
+    const { reading } = this;
+    const signal = this.stopped.signal;
+    const trusted = this.servers().filter((_, party) => !reading?.distrusted.has(party));
+    const server = trusted[this.looks++ % Math.max(1, trusted.length)];
+    if (!reading?.isAgreed() || !server) return this.clock.sleep(PAUSE, signal);
+    const awaiting = server.records(this.place.decision, reading.records.length, reading.opened(), WAIT, signal);
+    const answered = await awaiting.then(() => true, () => false);
+    // A server that answers at once and has nothing is not asked without a pause.
+    await this.clock.sleep(answered ? PAUSE / 3 : PAUSE, signal);
+  }
+
+  private async refill(): Promise<void> {
+    const { deployment, account } = this;
+    // Who cannot be given keys now is given them at the next visit.
+    if (deployment && account) await refill(deployment, this.servers(), account).catch(() => undefined);
+  }
+
+  /** What was on its way when this page was closed goes on. */
+  private resume(): void {
+    if (this.pending && this.doing === null && this.view?.stage === 'answering') void this.answer(this.pending);
+  }
+
+  private now(): bigint {
+    return BigInt(Math.floor(this.clock.now() / 1000));
+  }
+
+  /** Does something that ends with a record in the chain; what goes wrong is said on the page. */
+  private async act(doing: Exclude<Doing, null>, make: Make, done: (view: View) => boolean): Promise<void> {
+    if (this.doing !== null) return;
+    [this.doing, this.complaint] = [doing, ''];
+    try {
+      await this.exclusively(() => this.post(make, done));
+    } catch (error) {
+      if (error instanceof Refused) this.fail(error);
+      else this.complaint = reasonOf(error);
+    } finally {
+      this.doing = null;
+    }
+  }
+
+  /** Hands in a record, again after whatever comes first, until two servers show it. */
+  private async post(make: Make, done: (view: View) => boolean): Promise<void> {
+    const signal = this.stopped.signal;
+    for (let attempt = 0; attempt < ATTEMPTS && !signal.aborted; attempt++) {
+      await this.readOn();
+      if (this.view && done(this.view)) return;
+      const { reading, account } = this;
+      if (reading?.isAgreed() && account) {
+        const signed = await make(reading, account);
+        await this.servers()[0]?.append(this.place.decision, signed).catch(passing);
+      }
+      // Who met somebody else comes back at another time than the other one.
+      await this.clock.sleep(PAUSE / 5 + secureRandom() * PAUSE, signal);
+    }
+    if (!signal.aborted) throw new Error(t.busy);
+  }
+
+  /** Takes the place of the invitation, or the one that names this account. */
+  async accept(): Promise<void> {
+    const { deployment, invitedAs } = this;
+    let key: Uint8Array | null = null;
+    const make: Make = async ({ visit }, account) => {
+      key ??= await freshKey(deployment as Deployment, this.servers(), account, this.view?.threshold ?? 0);
+      return visit.accept(account.key, key, invitedAs === null ? undefined : this.place.invitation, this.now());
+    };
+    const own = (view: View) => view.owners.includes(this.account?.key.publicKey() ?? '');
+    await this.act('accepting', make, own);
+  }
+
+  /** Gives one answer for each ballot. They cannot be changed from here on. */
+  async answer(answers: number[]): Promise<void> {
+    const make: Make = ({ visit }, account) =>
+      account.withMemory((memory) => visit.answer(account.key, Uint8Array.from(answers), memory, this.now()));
+    const arrived = (view: View) => hasAnswered(view.people[this.own(view) ?? -1]?.part ?? 'invited');
+    await this.act('answering', make, arrived);
+    this.pending = (await this.account?.withMemory((memory) => memory.pending(this.place.decision)?.slice())) ? answers : null;
+  }
+
+  async remove(person: number): Promise<void> {
+    const make: Make = ({ visit }, account) => visit.remove(account.key, person, this.now());
+    await this.act('removing', make, (view) => view.people[person]?.part === 'removed');
+  }
+
+  async cancel(): Promise<void> {
+    const make: Make = ({ visit }, account) => visit.cancel(account.key, this.now());
+    await this.act('cancelling', make, ({ stage }) => stage === 'cancelled');
+  }
+
+  /** Reads and verifies everything anew, and says so to the others where this account takes part. */
+  async recheck(): Promise<boolean> {
+    if (this.doing !== null || !this.deployment) return false;
+    [this.doing, this.complaint] = ['rechecking', ''];
+    const anew = new Reading(new DecisionVisit(this.deployment, this.place.decision), this.place.decision, this.servers());
+    try {
+      await anew.on((done, all) => (this.checked = { done, all }));
+      const head = this.reading?.visit.digest(this.reading.records.length - 1);
+      const same = anew.visit.digest((this.reading?.records.length ?? 0) - 1) === head;
+      if (!same || JSON.stringify(anew.outcome()) !== JSON.stringify(this.outcome)) throw new Refused(t.different);
+    } catch (error) {
+      if (error instanceof Refused) this.fail(error);
+      else this.complaint = reasonOf(error);
+      return false;
+    } finally {
+      anew.free();
+      [this.doing, this.checked] = [null, null];
+    }
+    const person = this.view?.people[this.person ?? -1];
+    if (person && !person.verified && person.part !== 'removed' && this.view?.owners[this.person ?? -1]) {
+      const make: Make = ({ visit }, account) => visit.sayVerified(account.key, this.now());
+      await this.act('rechecking', make, (view) => view.people[this.own(view) ?? -1]?.verified ?? false);
+    }
+    return true;
+  }
+
+  /** Everything that is needed to check the decision without any server. */
+  archive(): string {
+    return decisionArchive(this.raw, JSON.stringify(this.reading?.records ?? []), this.reading?.proof() ?? '[]');
+  }
+}
+
+type Make = (reading: Reading, account: Account) => Promise<Uint8Array> | Uint8Array;
+
+/** What passes by itself: another record came first, too much at once, a server that is away or restarts. */
+function passing(error: unknown): void {
+  const lasting = error instanceof Problem && error.status < 500 && ![408, 409, 429].includes(error.status);
+  if (lasting) throw error;
+}

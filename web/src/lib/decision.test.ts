@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+
+import { chosenDate, dateLabel, dateOf, isDatePoll, orderOf, placeOf, ruleName, type Meaning, type View } from './decision';
+
+const [early, late] = [Date.UTC(2027, 0, 2, 18), Date.UTC(2027, 0, 3, 18)];
+
+function view(labels: string[]): View {
+  const ballots = labels.map((label) => ({ label, options: ['no', 'yes'], function: 'tally' as const, assumed: 0 }));
+  return { ballots, seats: [{ account: 'aa' }, { invitation: 'bb' }] } as unknown as View;
+}
+
+const outcome = (...meanings: Meaning[]) => ({ outputs: meanings.map(() => 0), meanings });
+
+test('a point of time in a label is read back, and other labels are left alone', () => {
+  expect(dateOf(dateLabel(early))).toBe(early);
+  for (const label of ['', 'Monday', '2027-01-02', '2027-01-02T18:00']) expect(dateOf(label)).toBe(null);
+  expect(isDatePoll(view([dateLabel(early), dateLabel(late)]))).toBe(true);
+  expect(isDatePoll(view([dateLabel(early), 'Monday']))).toBe(false);
+});
+
+test('the date that suits most people is chosen, the earliest of equals, and none that suits nobody', () => {
+  const poll = view([late, early].map(dateLabel));
+  const counts = (yes: number): Meaning => ({ counts: [3 - yes, yes] });
+  expect(chosenDate(poll, outcome(counts(2), counts(1)))).toBe(late);
+  expect(chosenDate(poll, outcome(counts(2), counts(2)))).toBe(early);
+  expect(chosenDate(poll, outcome(counts(0), counts(0)))).toBe(null);
+  expect(chosenDate(poll, outcome({ passed: true }, { passed: false }))).toBe(late);
+});
+
+test('a seat is found by the key of an account or of an invitation', () => {
+  expect(placeOf(view(['']), 'bb')).toBe(1);
+  expect(placeOf(view(['']), 'aa')).toBe(0);
+  expect(placeOf(view(['']), 'cc')).toBe(null);
+});
+
+test('yes is shown before no, and more than two options as they are', () => {
+  expect(orderOf({ label: '', options: ['no', 'yes'], function: 'majority', assumed: 0 })).toEqual([1, 0]);
+  expect(orderOf({ label: '', options: ['a', 'b', 'c'], function: 'tally', assumed: 0 })).toEqual([0, 1, 2]);
+  expect(ruleName({ 'at-least': { k: 2 } })).toBe('at-least');
+});

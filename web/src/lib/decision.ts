@@ -1,0 +1,110 @@
+// A decision as the cryptography describes it, and what is said of it.
+
+import { count, flag, list, oneOf, optional, record, text, type Of, type Shape } from './shape';
+
+/** What is computed of the answers. Where there are two options, the second one is the one that counts. */
+export type Rule =
+  | 'majority'
+  | 'unanimous'
+  | { 'at-least': { k: number } }
+  | 'veto'
+  | 'parity'
+  | { plurality: { tie: 'first' | 'none' } }
+  | 'tally'
+  | { custom: { outputs: number[] } };
+
+export type RuleName = 'majority' | 'unanimous' | 'at-least' | 'veto' | 'parity' | 'plurality' | 'tally' | 'custom';
+
+export function ruleName(rule: Rule): RuleName {
+  return typeof rule === 'string' ? rule : (Object.keys(rule)[0] as RuleName);
+}
+
+export type Meaning = { passed: boolean } | { odd: boolean } | { option: number } | 'tie' | { counts: number[] } | { value: number };
+export type Part = 'removed' | 'invited' | 'accepted' | 'absent' | { answered: number };
+
+// These come from the cryptography of this page, which has checked them; servers have no say in their form.
+const trusted = <T>(): Shape<T> => (value) => value as T;
+
+const ballotShape = record({ label: text, options: list(text), function: trusted<Rule>(), assumed: count });
+const personShape = record({ name: text, part: trusted<Part>(), verified: flag });
+const viewShape = record({
+  decision: text,
+  servers: text,
+  question: text,
+  ballots: list(ballotShape),
+  people: list(personShape),
+  threshold: count,
+  deadline: count,
+  stage: oneOf('accepting', 'answering', 'closed', 'lapsed', 'cancelled'),
+  records: count,
+  head: text,
+  missing: list(count),
+  answered: count,
+  remaining: count,
+  creator: text,
+  owners: list(optional(text)),
+  seats: list(trusted<Seat>()),
+});
+const outcomeShape = record({ outputs: list(count), meanings: list(trusted<Meaning>()) });
+const receiptShape = record({ decision: text, servers: text, person: count, number: count, digest: text });
+const residualShape = record({ before: count, after: list(count), results: list(count), everything: flag });
+
+export type Seat = { account: string } | { invitation: string };
+export type Ballot = Of<typeof ballotShape>;
+export type Person = Of<typeof personShape>;
+export type View = Of<typeof viewShape>;
+export type Outcome = Of<typeof outcomeShape>;
+export type Receipt = Of<typeof receiptShape>;
+export type Residual = Of<typeof residualShape>;
+
+export const readView = (json: string): View => viewShape(JSON.parse(json));
+export const readOutcome = (json: string): Outcome => outcomeShape(JSON.parse(json));
+export const readReceipt = (json: string): Receipt => receiptShape(JSON.parse(json));
+export const readResidual = (json: string): Residual => residualShape(JSON.parse(json));
+
+/** The place that a seat has among the people; `null` if it has none. `key` is an account's or an invitation's. */
+export function placeOf({ seats }: View, key: string): number | null {
+  const place = seats.findIndex((seat) => key === ('account' in seat ? seat.account : seat.invitation));
+  return place === -1 ? null : place;
+}
+
+export const hasAnswered = (part: Part): boolean => typeof part === 'object';
+
+/** The options in the order in which people expect them: of two, yes comes before no. */
+export function orderOf({ options }: Ballot): number[] {
+  const order = options.map((_, option) => option);
+  return order.length === 2 ? order.reverse() : order;
+}
+
+/** How often each option was given, each as `2 × yes`. */
+export const countsOf = (options: string[], counts: number[]): string[] => counts.map((n, option) => `${n}\u202f×\u202f${options[option] ?? ''}`);
+
+/** A point of time in a ballot's label, in milliseconds since 1970; `null` if the label is something else. */
+export function dateOf(label: string): number | null {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\dZ$/.test(label) ? Date.parse(label) : null;
+}
+
+/** The label of a ballot about a point of time: readers everywhere see it in their own. */
+export const dateLabel = (at: number): string => `${new Date(at).toISOString().slice(0, 16)}Z`;
+
+/** Whether the ballots are about dates: each is one. */
+export const isDatePoll = ({ ballots }: View): boolean => ballots.every(({ label }) => dateOf(label) !== null);
+
+/** How good a date came out: more is better; `null` if it did not pass. */
+function merit(meaning: Meaning | undefined): number | null {
+  if (typeof meaning !== 'object') return null;
+  if ('passed' in meaning) return meaning.passed ? 1 : null;
+  const yes = 'counts' in meaning ? (meaning.counts[1] ?? 0) : 0;
+  return yes > 0 ? yes : null;
+}
+
+/** The date that suits best, the earliest of equals; `null` if none does. */
+export function chosenDate(view: View, { meanings }: Outcome): number | null {
+  let best: { at: number; merit: number } | null = null;
+  for (const [index, { label }] of view.ballots.entries()) {
+    const [at, good] = [dateOf(label), merit(meanings[index])];
+    if (at === null || good === null) continue;
+    if (best === null || good > best.merit || (good === best.merit && at < best.at)) best = { at, merit: good };
+  }
+  return best?.at ?? null;
+}

@@ -1,0 +1,83 @@
+// What private decisions ask of a server: one-time keys, the chain of records, openings.
+
+import { at, type Filled } from './address';
+import { HttpServer } from './api';
+import { count, list, oneOf, optional, record, text, type Of } from './shape';
+
+const receiptShape = record({ receipt: text });
+const stockShape = record({ stock: count, wanted: count });
+const layerShape = record({ party: count, layer: text });
+const madeShape = record({ id: text });
+const takenShape = record({ number: count });
+const infoShape = record({
+  records: count,
+  head: text,
+  stage: oneOf('accepting', 'answering', 'closed', 'done', 'lapsed', 'cancelled'),
+  refusal: optional(text),
+});
+const pageShape = record({
+  records: list(text),
+  openings: list(record({ party: count, opening: text })),
+});
+
+export type StockLevel = Of<typeof stockShape>;
+/** How a decision stands at a server, as that server says. */
+export type DecisionInfo = Of<typeof infoShape>;
+/** Records in base64url, and what the servers have opened. */
+export type RecordsPage = Of<typeof pageShape>;
+export type Opening = RecordsPage['openings'][number];
+
+/** Milliseconds that a server may take to verify what it is given. */
+const WORK = 60_000;
+
+/** Where decisions are kept. Only server 0 takes records and stock. */
+export class DecisionServer extends HttpServer {
+  /** The server's signed key for shares, as JSON for the cryptography. */
+  helper(): Promise<string> {
+    return this.ask(at('helper', {}));
+  }
+
+  /** Hands in a share of a one-time key and returns the receipt. */
+  async deposit(deposit: Uint8Array): Promise<string> {
+    return receiptShape(JSON.parse(await this.give(at('shares', {}), deposit))).receipt;
+  }
+
+  async stock(account: string): Promise<StockLevel> {
+    return stockShape(JSON.parse(await this.ask(at('accounts/{key}', { key: account }))));
+  }
+
+  async addToStock(account: string, keys: Uint8Array): Promise<StockLevel> {
+    return stockShape(JSON.parse(await this.give(at('accounts/{key}/keys', { key: account }), keys)));
+  }
+
+  /** The operator's layer for a draft, in base64url. */
+  async layer(draft: Uint8Array): Promise<string> {
+    return layerShape(JSON.parse(await this.give(at('layers', {}), draft))).layer;
+  }
+
+  /** Begins a decision; `code` is what the server's policy asks for. */
+  async begin(first: Uint8Array, code: string): Promise<string> {
+    const authorization: Record<string, string> = code === '' ? {} : { authorization: `Bearer ${code}` };
+    return madeShape(JSON.parse(await this.give(at('decisions', {}), first, authorization))).id;
+  }
+
+  async decision(id: string): Promise<DecisionInfo> {
+    return infoShape(JSON.parse(await this.ask(at('decisions/{id}', { id }))));
+  }
+
+  /** Records from number `from` on: at once, or within `wait` seconds as soon as there is more than that and `opened` openings. */
+  async records(id: string, from: number, opened = 0, wait = 0, signal?: AbortSignal): Promise<RecordsPage> {
+    const path = at('decisions/{id}/records', { id }, `from=${from}&opened=${opened}&wait=${wait}`);
+    return pageShape(JSON.parse(await this.ask(path, signal ? { signal } : {}, WORK)));
+  }
+
+  /** Hands in the next record and returns its number. */
+  async append(id: string, signed: Uint8Array): Promise<number> {
+    return takenShape(JSON.parse(await this.give(at('decisions/{id}/records', { id }), signed))).number;
+  }
+
+  private give(path: Filled, bytes: Uint8Array, headers: Record<string, string> = {}): Promise<string> {
+    const body = new Blob([bytes.slice()]);
+    return this.ask(path, { method: 'POST', headers: { 'content-type': 'application/octet-stream', ...headers }, body }, WORK);
+  }
+}

@@ -1,0 +1,68 @@
+import { beforeAll, expect, test } from 'vitest';
+
+import { loadForTest } from '../test/world';
+import { DeviceKey, decisionId, tableRows } from './cryptography';
+import { complaintOf, draftOf, entriesOf, rulesFor, type Wish } from './draft';
+
+beforeAll(loadForTest);
+
+const NOW = Date.UTC(2026, 10, 22);
+const wish: Wish = {
+  topic: 'question',
+  question: ' Shall we? ',
+  options: ['No', 'Yes'],
+  dates: [''],
+  rule: 'majority',
+  enough: 1,
+  tie: 'none',
+  outputs: [],
+  assumed: 0,
+  deadline: '2026-11-29T12:00',
+  threshold: 2,
+};
+
+function around(people: number) {
+  const key = () => DeviceKey.generate().publicKey();
+  const seated = Array.from({ length: people }, (_, place) => ({ name: `p${place}`, seat: { invitation: key() } }));
+  return { people: seated, creator: key(), servers: 'ab'.repeat(32), nonce: Array.from({ length: 16 }, () => 1), dateOptions: ['no', 'yes'] as [string, string] };
+}
+
+test('every rule makes a draft that the cryptography takes', () => {
+  for (const rule of rulesFor(wish, 3)) {
+    const outputs = rule === 'custom' ? [0, 1, 0, 1] : [];
+    expect(decisionId(draftOf({ ...wish, rule, outputs }, around(3)))).toMatch(/^[0-9a-f]{32}$/);
+  }
+});
+
+test('a poll has one ballot for each date, in order and in UTC', () => {
+  const draft = draftOf({ ...wish, topic: 'dates', rule: 'tally', dates: ['2027-01-03T18:00', '2027-01-02T18:00', '2027-01-03T18:00', ''] }, around(2));
+  const { ballots, question } = JSON.parse(draft) as { ballots: { label: string }[]; question: string };
+  const label = (date: string) => `${new Date(date).toISOString().slice(0, 16)}Z`;
+  expect(ballots.map((ballot) => ballot.label)).toEqual([label('2027-01-02T18:00'), label('2027-01-03T18:00')]);
+  expect(question).toBe('Shall we?');
+  expect(decisionId(draft)).toMatch(/^[0-9a-f]{32}$/);
+});
+
+test('a table has as many rows as the cryptography says', () => {
+  for (const [people, options] of [[2, 2], [6, 3], [5, 4]] as const) {
+    expect(entriesOf(people, options)).toBe((JSON.parse(tableRows(people, options)) as unknown[]).length);
+  }
+});
+
+test('what cannot be a draft is said before anything is sent', () => {
+  expect(complaintOf(wish, 3, NOW)).toBe(null);
+  expect(complaintOf({ ...wish, question: ' ' }, 3, NOW)).toBe('question');
+  expect(complaintOf({ ...wish, options: ['Yes', 'Yes '] }, 3, NOW)).toBe('options');
+  expect(complaintOf(wish, 1, NOW)).toBe('people');
+  expect(complaintOf({ ...wish, topic: 'dates' }, 3, NOW)).toBe('dates');
+  expect(complaintOf({ ...wish, rule: 'at-least', enough: 4 }, 3, NOW)).toBe('enough');
+  expect(complaintOf({ ...wish, rule: 'custom', outputs: [1] }, 3, NOW)).toBe('table');
+  expect(complaintOf({ ...wish, rule: 'tally', options: ['a', 'b', 'c', 'd', 'e', 'f'] }, 20, NOW)).toBe('large');
+  expect(complaintOf({ ...wish, deadline: '2026-11-01T12:00' }, 3, NOW)).toBe('deadline');
+  expect(complaintOf({ ...wish, deadline: '2028-11-01T12:00' }, 3, NOW)).toBe('deadline');
+});
+
+test('rules that count one of two answers are there for two answers only, and tables for few people', () => {
+  expect(rulesFor({ ...wish, options: ['a', 'b', 'c'] }, 3)).toEqual(['plurality', 'tally', 'custom']);
+  expect(rulesFor(wish, 7)).not.toContain('custom');
+});

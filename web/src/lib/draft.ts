@@ -1,0 +1,117 @@
+// From what a creator fills in to the draft of a decision.
+
+import type { Rule, RuleName } from './decision';
+import { dateLabel } from './decision';
+import { normalised } from './text';
+
+export type Topic = 'question' | 'dates';
+
+/** What a creator fills in. */
+export interface Wish {
+  topic: Topic;
+  question: string;
+  /** Answers; where a rule counts one of two, it is the second one. */
+  options: string[];
+  /** Local points of time, as the browser's fields give them. */
+  dates: string[];
+  rule: RuleName;
+  /** How many are enough, for `at-least`. */
+  enough: number;
+  tie: 'first' | 'none';
+  /** One output for each row of the table, for `custom`. */
+  outputs: number[];
+  /** The option that counts for whoever stays away. */
+  assumed: number;
+  /** Local. */
+  deadline: string;
+  /** How many operators can stand in for whoever stays away; with 0 none can. */
+  threshold: 0 | 2 | 3;
+}
+
+/** As the servers and all devices hold drafts to it. */
+export const LIMITS = { people: [2, 200], options: 8, ballots: 20, question: 500, label: 100, table: 6, entries: 900, days: 400 } as const;
+
+const BINARY: readonly RuleName[] = ['majority', 'unanimous', 'at-least', 'veto', 'parity'];
+const MANY: readonly RuleName[] = ['plurality', 'tally'];
+
+/** The rules that a wish can have. A table is filled in row by row, so only few people can have one. */
+export function rulesFor({ topic, options }: Wish, people: number): RuleName[] {
+  if (topic === 'dates') return ['tally', 'unanimous', 'majority', 'at-least'];
+  const custom: RuleName[] = people >= 2 && people <= LIMITS.table && options.length <= 3 ? ['custom'] : [];
+  return [...(options.length === 2 ? BINARY : []), ...MANY, ...custom];
+}
+
+/** How many answers can come together, C(people + options − 1, options − 1): the size of a table. */
+export function entriesOf(people: number, options: number): number {
+  let entries = 1;
+  for (let i = 1; i < options; i++) entries = (entries * (people + i)) / i;
+  return Math.round(entries);
+}
+
+/** What is wrong with a wish; the sentence is in the catalogue. */
+export type Complaint = 'question' | 'options' | 'dates' | 'people' | 'deadline' | 'enough' | 'large' | 'table';
+
+const filled = (texts: string[]) => texts.map(normalised).filter((text) => text !== '');
+
+/** The points of time, each once and in order, in milliseconds since 1970. */
+export function datesOf({ dates }: Wish): number[] {
+  const points = dates.map((date) => new Date(date).getTime()).filter((at) => !Number.isNaN(at));
+  return [...new Set(points)].sort((a, b) => a - b);
+}
+
+/** The first thing that keeps a wish from being a draft; `now` in milliseconds since 1970. */
+export function complaintOf(wish: Wish, people: number, now: number): Complaint | null {
+  const dates = wish.topic === 'dates';
+  const ballots = dates ? datesOf(wish).length : 1;
+  const options = dates ? 2 : wish.options.length;
+  if (normalised(wish.question) === '') return 'question';
+  if (dates && (ballots < 1 || ballots > LIMITS.ballots)) return 'dates';
+  if (!dates && new Set(filled(wish.options)).size !== options) return 'options';
+  if (people < LIMITS.people[0] || people > LIMITS.people[1]) return 'people';
+  if (ballots * entriesOf(people, options) > LIMITS.entries) return 'large';
+  if (wish.rule === 'at-least' && !(wish.enough >= 1 && wish.enough <= people)) return 'enough';
+  if (wish.rule === 'custom' && wish.outputs.length !== entriesOf(people, options)) return 'table';
+  const ahead = new Date(wish.deadline).getTime() - now;
+  if (!(ahead > 0 && ahead <= LIMITS.days * 86_400_000)) return 'deadline';
+  return null;
+}
+
+function ruleOf({ rule, enough, tie, outputs }: Wish): Rule {
+  switch (rule) {
+    case 'at-least':
+      return { 'at-least': { k: enough } };
+    case 'plurality':
+      return { plurality: { tie } };
+    case 'custom':
+      return { custom: { outputs } };
+    default:
+      return rule;
+  }
+}
+
+/** A person's place: an account's, or that of whoever has the invitation. */
+export interface Seated {
+  name: string;
+  seat: { account: string } | { invitation: string };
+}
+
+export interface Around {
+  people: Seated[];
+  creator: string;
+  servers: string;
+  nonce: number[];
+  /** The answers about a date: no and yes. */
+  dateOptions: [string, string];
+}
+
+/** The draft as JSON, for the cryptography. */
+export function draftOf(wish: Wish, { people, creator, servers, nonce, dateOptions }: Around): string {
+  const rule = ruleOf(wish);
+  const { assumed } = wish;
+  const ballots =
+    wish.topic === 'dates'
+      ? datesOf(wish).map((at) => ({ label: dateLabel(at), options: dateOptions, function: rule, assumed }))
+      : [{ label: '', options: wish.options.map(normalised), function: rule, assumed }];
+  const deadline = Math.floor(new Date(wish.deadline).getTime() / 1000);
+  return JSON.stringify({ question: normalised(wish.question), ballots, people, deadline, threshold: wish.threshold, creator, nonce, servers });
+}

@@ -1,0 +1,121 @@
+import type { Decide } from '../en/decide';
+import { several } from './words';
+
+const people = (n: number) => several(n, 'Person', 'Personen');
+
+export const de: Decide = {
+  title: 'Gemeinsam entscheiden',
+  lead: 'Jede und jeder antwortet einmal, in einem einzigen Besuch. Heraus kommt das Ergebnis und sonst nichts: Kein Server und auch sonst niemand erfährt, wer was gesagt hat.',
+  loading: 'Der Server wird gefragt, was er erlaubt …',
+
+  topic: {
+    title: 'Worum geht es?',
+    question: ['Eine Frage', 'Ja oder nein, oder bis zu acht Antworten.'],
+    dates: ['Ein Termin', 'Mehrere Termine, und alle sagen, welche möglich sind.'],
+  },
+  question: 'Deine Frage',
+  questionHint: 'Alle, die einen Link haben, sehen sie.',
+  example: { question: 'Stellen wir Ada ein?', dates: 'Wann treffen wir uns?' },
+
+  options: {
+    title: 'Antworten',
+    label: (n: number) => `Antwort ${n}`,
+    yes: 'Ja',
+    no: 'Nein',
+    veto: 'Veto',
+    noVeto: 'Kein Einwand',
+    add: 'Noch eine Antwort',
+    remove: (n: number) => `Antwort ${n} entfernen`,
+    binary: 'Regeln wie „Mehrheit“ zählen die erste der beiden Antworten.',
+  },
+  dates: {
+    title: 'Termine',
+    label: (n: number) => `Termin ${n}`,
+    hint: 'In deiner eigenen Zeitzone; andere sehen sie in ihrer.',
+    add: 'Noch ein Termin',
+    remove: (n: number) => `Termin ${n} entfernen`,
+    possible: 'Möglich',
+    impossible: 'Nicht möglich',
+  },
+
+  rule: {
+    title: 'Was kommt heraus?',
+    majority: { name: 'Eine Mehrheit', says: (option: string) => `Nur, ob mehr als die Hälfte „${option}“ sagt.` },
+    unanimous: { name: 'Alle sind einig', says: (option: string) => `Nur, ob alle „${option}“ sagen.` },
+    'at-least': { name: 'Mindestens so viele', says: (option: string) => `Nur, ob genug „${option}“ sagen; wie viele genug sind, sagst du.` },
+    veto: { name: 'Kein Veto', says: (option: string) => `Nur, ob niemand „${option}“ sagt, nicht, wie viele es sind.` },
+    parity: { name: 'Gerade oder ungerade', says: (option: string) => `Nur, ob eine ungerade Zahl „${option}“ sagt: für ein faires Los.` },
+    plurality: { name: 'Die häufigste Antwort', says: () => 'Nur, welche Antwort am häufigsten gegeben wurde, nicht, wie oft.' },
+    tally: { name: 'Die volle Auszählung', says: () => 'Wie oft jede Antwort gegeben wurde.' },
+    custom: { name: 'Eine eigene Tabelle', says: () => 'Für jede Anzahl von Antworten sagst du, was herauskommt.' },
+    enough: 'Wie viele sind genug?',
+    tie: 'Bei Gleichstand',
+    ties: { first: 'gewinnt, was zuerst steht', none: 'gewinnt keine' },
+    table: 'Was herauskommt',
+    tableHint: 'Ein Wert von 0 bis 255 für jede Art, wie die Antworten zusammenkommen können. Sag in der Frage, was die Werte bedeuten.',
+    answers: 'Antworten',
+    value: 'Wert',
+    tableOf: (n: number) => `Die Tabelle hat eine Zeile für jede Anzahl von Antworten: Sie gilt für ${people(n)}, die du unten nennst.`,
+  },
+
+  people: {
+    title: 'Wer entscheidet?',
+    list: 'Namen, einer in jeder Zeile',
+    hint: 'Hinter dem Namen darf, nach einem Komma, der Kontocode von jemandem stehen, den du kennst. E-Mail-Adressen bleiben unbeachtet. Alle Gefragten sehen die Namen.',
+    file: 'Aus einer Tabelle (CSV) …',
+    me: 'Ich entscheide mit, als',
+    known: 'Menschen, mit denen du schon entschieden hast',
+    knownHint: 'Sie brauchen keine Einladung: Ihre Geräte haben bei den Servern Schlüssel hinterlegt.',
+    count: (n: number) => `${people(n)} ${n === 1 ? 'wird' : 'werden'} entscheiden.`,
+    wrong: (lines: number[]) => `Ohne eigenen Namen: Zeile ${lines.join(', ')}.`,
+  },
+
+  absence: {
+    title: 'Wenn jemand wegbleibt',
+    2: ['Zwei beliebige der drei Betreiber können einspringen', 'Nach der Frist geben sie die angenommene Antwort. Die Antworten bleiben geheim, solange höchstens ein Betreiber unehrlich ist.'],
+    3: ['Nur alle drei Betreiber zusammen', 'Nach der Frist geben sie die angenommene Antwort. Ein einziger Betreiber, der für immer ausfällt, verhindert das Ergebnis; doch die Antworten bleiben geheim, solange einer ehrlich ist.'],
+    0: ['Niemand', 'Dann gibt es kein Ergebnis. Dafür hat nie ein Betreiber etwas von irgendjemandes Schlüssel.'],
+    assumed: 'Wer wegbleibt, zählt als',
+  },
+  deadline: 'Frist',
+  deadlineHint: 'Bis dahin müssen alle annehmen und antworten. Haben alle geantwortet, endet es früher.',
+
+  code: 'Eröffnungscode',
+  codeHint: 'Du bekommst ihn von denen, die die Server betreiben. Er wird beim Anlegen gesendet und nicht aufbewahrt.',
+  adminHint: 'Hier dürfen nur die Betreiber der Server Entscheidungen anlegen; gefragt ist ihr Token. Er wird einmal gesendet und nicht aufbewahrt.',
+
+  complaint: {
+    question: 'Schreib die Frage auf.',
+    options: 'Jede Antwort braucht eigene Worte.',
+    dates: 'Gib mindestens einen Termin an, höchstens zwanzig.',
+    people: 'Mindestens zwei Personen müssen entscheiden, höchstens 200.',
+    deadline: 'Die Frist muss in der Zukunft liegen, höchstens 400 Tage voraus.',
+    enough: 'Wie viele genug sind, muss zwischen eins und der Zahl der Personen liegen.',
+    large: 'Das ist zu viel für einen Besuch: Frag weniger Personen, oder gib weniger Antworten oder Termine an.',
+    table: 'Füll die Tabelle neu aus: Die Zahl der Personen oder der Antworten hat sich geändert.',
+    names: 'Jede Person braucht einen eigenen Namen.',
+  },
+  submit: 'Entscheidung anlegen',
+  making: 'Die drei Betreiber werden um ihre Schlüssel gebeten, und es wird unterschrieben …',
+  failed: (reason: string) => `Die Entscheidung wurde nicht angelegt: ${reason}.`,
+  unreachable: 'die Entscheidung wurde angelegt, doch die Server zeigen sie noch nicht',
+
+  mine: {
+    title: 'Deine Entscheidungen',
+    forget: (question: string) => `„${question}“ von dieser Liste nehmen`,
+    forgotten: 'Von der Liste genommen. Der Link öffnet sie weiterhin.',
+  },
+
+  account: {
+    title: 'Dein Konto',
+    text: 'Es lebt nur in diesem Browser: ein Schlüssel, kein Passwort, keine E-Mail-Adresse. Mit seinem Code können andere dich ohne Link fragen.',
+    code: 'Dein Kontocode',
+    save: 'Als Datei speichern …',
+    load: 'Aus einer Datei laden …',
+    warning: 'Wer diese Datei hat, ist in jeder Entscheidung du. Bewahre sie auf, wo nur du hinkommst, und benutze das Konto immer nur in einem Browser.',
+    warningYes: 'Datei speichern',
+    replace: 'An die Stelle des Kontos in diesem Browser tritt das aus der Datei. Hast du es nicht gespeichert, ist es verloren und mit ihm dein Platz in seinen Entscheidungen.',
+    replaceYes: 'Ersetzen',
+    loaded: 'Das Konto wurde geladen.',
+  },
+};

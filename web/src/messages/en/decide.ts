@@ -1,0 +1,124 @@
+// Making a decision.
+
+import { several } from './words';
+
+const people = (n: number) => several(n, 'person', 'people');
+
+export const en = {
+  title: 'Decide together',
+  lead: 'Each of you answers once, in a single visit. What comes out is the result and nothing else: no server and nobody else learns who said what.',
+  loading: 'Asking the server what it allows…',
+
+  topic: {
+    title: 'What is it about?',
+    question: ['A question', 'Yes or no, or up to eight answers.'],
+    dates: ['A date', 'Several dates, and each of you says which are possible.'],
+  },
+  question: 'Your question',
+  questionHint: 'Everybody with a link sees it.',
+  example: { question: 'Shall we hire Ada?', dates: 'When shall we meet?' },
+
+  options: {
+    title: 'Answers',
+    label: (n: number) => `Answer ${n}`,
+    yes: 'Yes',
+    no: 'No',
+    veto: 'Veto',
+    noVeto: 'No objection',
+    add: 'Add an answer',
+    remove: (n: number) => `Remove answer ${n}`,
+    binary: 'Rules like “majority” count the first of the two answers.',
+  },
+  dates: {
+    title: 'Dates',
+    label: (n: number) => `Date ${n}`,
+    hint: 'In your own time zone; others see them in theirs.',
+    add: 'Add a date',
+    remove: (n: number) => `Remove date ${n}`,
+    possible: 'Possible',
+    impossible: 'Not possible',
+  },
+
+  rule: {
+    title: 'What comes out?',
+    majority: { name: 'A majority', says: (option: string) => `Only whether more than half say “${option}”.` },
+    unanimous: { name: 'Everybody agrees', says: (option: string) => `Only whether everybody says “${option}”.` },
+    'at-least': { name: 'At least so many', says: (option: string) => `Only whether enough people say “${option}”; you say how many.` },
+    veto: { name: 'No veto', says: (option: string) => `Only whether nobody says “${option}”, not how many do.` },
+    parity: { name: 'Odd or even', says: (option: string) => `Only whether an odd number says “${option}”: for a fair draw.` },
+    plurality: { name: 'The most frequent answer', says: () => 'Only which answer was given most often, not how often.' },
+    tally: { name: 'The full count', says: () => 'How often each answer was given.' },
+    custom: { name: 'A table of your own', says: () => 'For every number of answers, you say what comes out.' },
+    enough: 'How many are enough?',
+    tie: 'If several are equally frequent',
+    ties: { first: 'the one that stands first wins', none: 'none wins' },
+    table: 'What comes out',
+    tableHint: 'One value from 0 to 255 for each way in which the answers can come together. Say in the question what the values mean.',
+    answers: 'Answers',
+    value: 'Value',
+    tableOf: (n: number) => `A table has one row for each number of answers: it is made for ${people(n)}, whom you name below.`,
+  },
+
+  people: {
+    title: 'Who decides?',
+    list: 'Names, one on each line',
+    hint: 'The account code of somebody you know may stand behind the name, after a comma. E-mail addresses are left out. Everybody who is asked sees the names.',
+    file: 'From a table (CSV)…',
+    me: 'I decide, too, as',
+    known: 'People you have decided with',
+    knownHint: 'They need no invitation: their devices have left keys at the servers.',
+    count: (n: number) => `${people(n)} will decide.`,
+    wrong: (lines: number[]) => `Without a name of its own: line ${lines.join(', ')}.`,
+  },
+
+  absence: {
+    title: 'If somebody stays away',
+    2: ['Any two of the three operators can stand in', 'After the deadline they give the assumed answer. Answers stay secret as long as at most one operator is dishonest.'],
+    3: ['Only all three operators together', 'After the deadline they give the assumed answer. One operator who is away for good prevents the result, but answers stay secret as long as one is honest.'],
+    0: ['Nobody', 'Then there is no result. In return no operator ever holds anything of anybody’s key.'],
+    assumed: 'Whoever stays away counts as',
+  },
+  deadline: 'Deadline',
+  deadlineHint: 'Until then everybody has to accept and to answer. It ends earlier when all have answered.',
+
+  code: 'Creation code',
+  codeHint: 'You get it from those who run the servers. It is sent when the decision is made, and is not kept.',
+  adminHint: 'Here only those who run the servers may begin decisions: this is their token. It is sent once, and is not kept.',
+
+  complaint: {
+    question: 'Write down the question.',
+    options: 'Every answer needs words of its own.',
+    dates: 'Give at least one date, and at most twenty.',
+    people: 'At least two people have to decide, and at most 200.',
+    deadline: 'The deadline has to be in the future, at most 400 days ahead.',
+    enough: 'How many are enough has to be between one and the number of people.',
+    large: 'That is too much for one visit: ask fewer people, or give fewer answers or dates.',
+    table: 'Fill in the table anew: the number of people or answers has changed.',
+    names: 'Every person needs a name of its own.',
+  },
+  submit: 'Make the decision',
+  making: 'Asking the three operators for their keys, and signing…',
+  failed: (reason: string) => `The decision was not made: ${reason}.`,
+  unreachable: 'the decision was made, but the servers do not show it yet',
+
+  mine: {
+    title: 'Your decisions',
+    forget: (question: string) => `Take “${question}” off this list`,
+    forgotten: 'Taken off. The link still opens it.',
+  },
+
+  account: {
+    title: 'Your account',
+    text: 'It lives in this browser only: a key, no password, no e-mail address. With its code, others can ask you without a link.',
+    code: 'Your account code',
+    save: 'Save as a file…',
+    load: 'Load from a file…',
+    warning: 'Whoever has this file is you in every decision. Keep it where only you can reach it, and use the account in one browser at a time.',
+    warningYes: 'Save the file',
+    replace: 'The account in this browser is replaced by the one in the file. If you have not saved it, it is lost, and so is your place in its decisions.',
+    replaceYes: 'Replace it',
+    loaded: 'The account was loaded.',
+  },
+};
+
+export type Decide = typeof en;

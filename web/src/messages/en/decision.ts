@@ -1,0 +1,162 @@
+// Taking part in a decision, and its result.
+
+import { moment, several, spoken } from './words';
+
+const people = (n: number) => several(n, 'person', 'people');
+
+export const en = {
+  title: 'Decision',
+  connecting: 'Comparing the servers’ keys with your link…',
+  alone: 'Only one server shows this decision so far. As soon as a second one shows the same, it goes on here.',
+  busy: 'other records kept coming first; load the page again, and it goes on',
+  different: 'a server shows another history of this decision than the others do',
+
+  verifying: {
+    title: 'Checking everything that has happened so far',
+    text: 'This device believes no server. It checks every signature and every proof itself.',
+    progress: (done: number, all: number) => `${done} of ${several(all, 'record', 'records')}`,
+  },
+
+  refused: {
+    title: 'Do not answer: something here is not right',
+    text: (reason: string) =>
+      `What was found: ${reason}. Nothing of yours was sent. Tell the other people, by another way than this page, and ask whoever made the decision. The people who run the servers can see from the records who signed what.`,
+    unknownTitle: 'No such decision',
+    unknown: 'The servers know no decision of this name. Check that the whole link was copied.',
+    failedTitle: 'The decision cannot be opened',
+  },
+
+  rules: {
+    majority: (option: string) => `It passes if more than half say “${option}”. Only whether it passes comes out.`,
+    unanimous: (option: string) => `It passes if everybody says “${option}”. Only whether it passes comes out.`,
+    'at-least': (option: string, k: number) => `It passes if at least ${k} say “${option}”. Only whether it passes comes out.`,
+    veto: (option: string) => `It passes if nobody says “${option}”. Only whether it passes comes out, not how many said it.`,
+    parity: (option: string) => `Only whether an odd or an even number say “${option}” comes out.`,
+    plurality: { first: 'The answer that most gave wins; of equals, the one that stands first. Only the winner comes out.', none: 'The answer that most gave wins; of equals, none. Only the winner comes out.' },
+    tally: 'How often each answer was given comes out. Who gave it does not.',
+    custom: 'A table says what comes out for every number of answers. Only that one value comes out.',
+  },
+  row: (parts: string[]) => spoken(parts),
+  moment,
+  value: 'Value',
+  table: 'The table',
+
+  accept: {
+    title: (name: string) => `${name}, you are asked to decide`,
+    text: 'If you accept, this device makes a key for this one decision. It stays here. When everybody has accepted, all of you can answer, each in a single visit, whenever you like until the deadline.',
+    button: 'Accept',
+    doing: 'Making the key and handing out its shares…',
+    spent: 'This invitation was used before, on another device or in another browser. If that was not you, tell whoever made the decision.',
+    reader: 'You are not one of those who decide. You see what everybody with this link can see.',
+    otherwise: 'You take part already. The place of this invitation is free for somebody else.',
+  },
+  waiting: {
+    title: 'You have accepted',
+    text: (names: string[]) => `${spoken(names)} ${names.length === 1 ? 'has' : 'have'} not accepted yet. When everybody has, you can answer here. You may close this page and come back with the same link.`,
+    anybody: (names: string[]) => `${spoken(names)} ${names.length === 1 ? 'has' : 'have'} not accepted yet. Answers can be given when everybody has.`,
+  },
+
+  deadline: (at: number) => `Until ${moment(at)}`,
+  ended: (at: number) => `The deadline was ${moment(at)}`,
+  people: {
+    title: (n: number) => `${people(n)} decide`,
+    you: 'you',
+    invited: 'has not accepted yet',
+    accepted: 'has accepted',
+    answered: 'has answered',
+    absent: 'stayed away',
+    removed: 'was taken off the list',
+    verified: 'has checked everything',
+  },
+
+  answer: {
+    title: 'Your answer',
+    rule: 'How it is decided',
+    learns: 'What others can learn',
+    assumed: (option: string) => `Whoever stays away counts as “${option}”.`,
+    stands: {
+      0: 'Nobody can stand in for whoever stays away: then there is no result. In return, no server holds anything of your key.',
+      2: 'If somebody stays away, any two of the three operators give the assumed answer after the deadline. Your answer stays secret as long as at most one operator is dishonest.',
+      3: 'If somebody stays away, all three operators together give the assumed answer after the deadline. Your answer stays secret as long as one operator is honest.',
+    },
+    residual: (after: number, results: number) =>
+      after === 0
+        ? 'You are the last one: nothing can be learned from your answer but the result.'
+        : `${people(after)} come${after === 1 ? 's' : ''} after you. If all of them and all three operators conspired, they could look at what the result would be for each of their own possible answers: ${several(results, 'result', 'results')} instead of one. If any one of them is honest, they cannot.`,
+    everything: 'Since operators can stand in for whoever stays away, all three of them together could open every single answer, yours, too.',
+    sorry: 'Where everybody comes only once, nothing can prevent that.',
+    choose: 'Choose an answer',
+    missing: (n: number) => `${several(n, 'answer is', 'answers are')} missing.`,
+    go: 'Answer…',
+    confirm: 'After this the answer cannot be changed any more, on this device or any other.',
+    yes: 'Give this answer',
+    doing: 'Your answer is being sealed and sent. If somebody else was faster, it is made again by itself.',
+    pending: 'Your answer is on its way. It goes on by itself, also when you come back later.',
+    closed: 'Nobody can answer any more.',
+  },
+  answered: {
+    title: 'You have answered',
+    text: (missing: string[]) => (missing.length === 0 ? 'Everybody has answered. The operators open the result.' : `Still to come: ${spoken(missing)}. The result will be here, under the same link.`),
+    receipt: 'Your receipt',
+    receiptHint: 'It says that your answer is in the records, and where, but not what it is. Keep it if you want to be able to prove later that the servers had it.',
+    number: (n: number) => `Record ${n}`,
+    digest: 'Digest of the record',
+    save: 'Save the receipt',
+  },
+
+  progress: (answered: number, all: number) => `${answered} of ${people(all)} have answered.`,
+  opening: 'All answers are in, or the deadline has passed. The three operators check everything and open the result.',
+  lapsed: 'There is no result: not everybody accepted in time, or somebody stayed away and nobody can stand in. Nothing of the answers was revealed.',
+  cancelled: 'Whoever made this decision has called it off. Nothing of the answers was revealed.',
+
+  result: {
+    title: 'The result',
+    passed: 'Passed',
+    failed: 'Not passed',
+    odd: (option: string) => `An odd number said “${option}”`,
+    even: (option: string) => `An even number said “${option}”`,
+    option: (option: string) => `“${option}” wins`,
+    tie: 'No answer wins: several were given equally often',
+    value: (value: number) => `The table says ${value}`,
+    counts: 'How often each answer was given',
+    answer: 'Answer',
+    votes: 'Votes',
+    chosen: (at: number) => `${moment(at)} suits best`,
+    none: 'No date suits',
+    absent: (names: string[]) => `${spoken(names)} stayed away. The assumed answer counted instead.`,
+    nobody: 'Nobody stayed away.',
+    verified: (n: number) => (n === 0 ? 'Nobody has rechecked it yet.' : `${people(n)} ${n === 1 ? 'has' : 'have'} rechecked everything.`),
+    recheck: 'Check everything again',
+    rechecking: 'Checking everything again…',
+    fine: 'Everything holds: every signature, every proof, and the result.',
+    archive: 'Save the records',
+    archiveHint: 'Whoever has the file can check the result without any server: ostrakon decide verify FILE.',
+    calendar: 'Put it into the calendar',
+    minutes: 'Length in minutes',
+  },
+
+  creator: {
+    title: 'You made this decision',
+    text: 'Give everybody their own link. It is spent as soon as it is used once.',
+    link: (name: string) => `Link for ${name}`,
+    qr: (name: string) => `Code for ${name}`,
+    showQr: 'Picture code',
+    all: 'Copy all links',
+    copied: 'Copied',
+    remove: 'Take off the list…',
+    removeText: (name: string) => `Take ${name} off the list? The others decide without ${name}.`,
+    removeYes: 'Take off the list',
+    cancel: 'Call the decision off…',
+    cancelText: 'Call the decision off? There will be no result, and what was answered stays secret for ever.',
+    cancelYes: 'Call it off',
+    working: 'Signing and sending…',
+  },
+  failed: (reason: string) => `That was not done: ${reason}.`,
+
+  account: {
+    spoilt: 'this browser’s account cannot be read; import the file that you saved of it',
+    noFile: 'this is no file with an account',
+  },
+};
+
+export type Decision = typeof en;
