@@ -1,5 +1,7 @@
 //! `ostrakon demo`: real servers, real clients, and a file to say.
 
+mod decide;
+
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,6 +32,8 @@ const FEWEST: usize = 6;
 pub enum Command {
     /// Says every line of a file, each by a participant of its own, and prints the board.
     Broadcast(Broadcast),
+    /// Lets people decide, each with an account of its own and in a random order, and checks the result.
+    Decide(decide::Options),
 }
 
 /// Options of `demo broadcast`.
@@ -76,7 +80,10 @@ struct Epoch {
 /// # Errors
 /// If the servers do not come to work, or what they publish is not what was said.
 pub async fn run(command: Command) -> Result<()> {
-    let Command::Broadcast(options) = command;
+    let options = match command {
+        Command::Broadcast(options) => options,
+        Command::Decide(options) => return decide::run(options).await,
+    };
     let lines = read_lines(&options.messages).context("--messages")?;
     let directory = tempfile::Builder::new().prefix("ostrakon-demo-").tempdir()?;
     let site = Site::create(directory.path(), Ports::free()?)?;

@@ -31,6 +31,11 @@ pub fn call(error: CallError) -> anyhow::Error {
     if error.passes() { unreachable(error.to_string()) } else { error.into() }
 }
 
+/// Whether an error says that a server does not answer or cannot work yet.
+pub fn is_unreachable(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Coded>().is_some_and(|coded| coded.code == 4)
+}
+
 /// The exit code for an error.
 pub fn exit_code(error: &anyhow::Error) -> ExitCode {
     error.downcast_ref::<Coded>().map_or(ExitCode::FAILURE, |coded| ExitCode::from(coded.code))

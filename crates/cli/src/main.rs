@@ -8,6 +8,7 @@ mod bench;
 mod check;
 mod client;
 mod completions;
+mod decide;
 mod demo;
 mod edge;
 mod export;
@@ -71,6 +72,9 @@ enum Command {
     Verify(verify::Options),
     /// Writes a room's whole board to a file that `verify` checks.
     Export(export::Options),
+    /// Lets a group decide without anybody learning who answered what.
+    #[command(subcommand)]
+    Decide(decide::Command),
     /// Judges what misbehaving servers left behind.
     #[command(subcommand)]
     Fault(fault::Command),
@@ -119,6 +123,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Token(command) => token::run(&command),
         Command::Renewal(command) => runtime.block_on(renewal::run(command)),
         Command::Up(options) => runtime.block_on(up::run(options)),
+        Command::Decide(command) => runtime.block_on(decide::run(command)),
         Command::Room(command) => runtime.block_on(room::run(command)),
         Command::Say(options) => runtime.block_on(say::run(options)),
         Command::Watch(options) => runtime.block_on(watch::run(options)),

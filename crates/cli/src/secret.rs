@@ -1,6 +1,6 @@
 //! Files that only their owner may read.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -64,6 +64,20 @@ pub fn read_all(path: &Path) -> Result<String> {
 pub fn directory(path: &Path) -> Result<()> {
     let created = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
     created.with_context(|| format!("{} cannot be created", path.display()))
+}
+
+/// Locks a file until it is dropped; `None` if another program holds it.
+///
+/// # Errors
+/// If the file cannot be opened or locked.
+pub fn lock(path: &Path) -> Result<Option<File>> {
+    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
+    let file = file.with_context(|| format!("{} cannot be opened", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("{} cannot be locked", path.display())),
+    }
 }
 
 #[cfg(test)]

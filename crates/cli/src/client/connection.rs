@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -139,6 +140,35 @@ impl Connection {
     pub async fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, CallError> {
         let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
         self.json(self.request(Method::POST, path).json(body).timeout(ANSWER_TIME)).await
+    }
+
+    /// Sends `body` to `path`, where the answer says nothing.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn post_silently(&self, path: &str, body: &impl Serialize) -> Result<(), CallError> {
+        let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
+        self.bytes(self.request(Method::POST, path).json(body).timeout(ANSWER_TIME)).await.map(drop)
+    }
+
+    /// Sends bytes to `path`, with a token if the server asks for one.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn post_bytes<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        token: Option<&str>,
+        body: Vec<u8>,
+    ) -> Result<T, CallError> {
+        let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
+        let mut request = self.request(Method::POST, path).timeout(ANSWER_TIME).body(body);
+        request = request.header(CONTENT_TYPE, "application/octet-stream");
+        self.json(match token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        })
+        .await
     }
 
     /// A request as the administrator, without body unless `body` is given.

@@ -4,8 +4,7 @@
 //! last epoch for which something was made under it. A mask must not meet two rows, so nothing is ever made for that epoch
 //! or an earlier one again, also if the program was killed in the middle; and one program at a time uses the key.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -59,7 +58,9 @@ impl Member {
     pub fn open(directory: &Path, room: &RoomId) -> Result<Self> {
         secret::directory(directory)?;
         let name = room.to_hex();
-        let lock = lock(&directory.join(format!("{name}.lock")))?;
+        let lock = secret::lock(&directory.join(format!("{name}.lock")))?;
+        let lock =
+            lock.context("this device's key in the room is in use by another `ostrakon say`: wait until that is done")?;
         let path = directory.join(format!("{name}.json"));
         let kept = if path.exists() {
             let text = Zeroizing::new(secret::read_all(&path)?);
@@ -136,18 +137,6 @@ async fn hand_in(room: &Room, claim: &Claim) -> Result<()> {
         }
     }
     Err(silent.map_or_else(|| failure::unreachable("no server takes the invitation; try again"), failure::call))
-}
-
-fn lock(path: &Path) -> Result<File> {
-    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
-    let file = file.with_context(|| format!("{} cannot be opened", path.display()))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => {
-            bail!("this device's key in the room is in use by another `ostrakon say`: wait until that is done")
-        }
-        Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("{} cannot be locked", path.display())),
-    }
 }
 
 #[cfg(test)]

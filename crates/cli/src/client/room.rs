@@ -213,7 +213,7 @@ fn engine(kind: EngineKind) -> Box<dyn ClientEngine + Send + Sync> {
 }
 
 /// Asks a few times before giving up.
-async fn patiently<T: serde::de::DeserializeOwned>(connection: &Connection, path: &str) -> Result<T> {
+pub(super) async fn patiently<T: serde::de::DeserializeOwned>(connection: &Connection, path: &str) -> Result<T> {
     let mut pauses = Pauses::new(Duration::from_millis(200), Duration::from_secs(2));
     for _ in 0..4 {
         match connection.get(path, &()).await {
@@ -224,7 +224,7 @@ async fn patiently<T: serde::de::DeserializeOwned>(connection: &Connection, path
     connection.get(path, &()).await.map_err(failure::call)
 }
 
-fn servers_of(info: &ServersInfo) -> Result<Servers> {
+pub(super) fn servers_of(info: &ServersInfo) -> Result<Servers> {
     let session = Digest::from_hex(&info.session).context("the session is no digest")?;
     let keys: Option<Vec<_>> = info.servers.iter().map(|server| VerifyingKey::from_hex(&server.key)).collect();
     let keys = keys.context("a server's key is no key")?;

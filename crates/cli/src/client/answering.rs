@@ -1,0 +1,167 @@
+//! Taking part in a decision: accepting an invitation, answering, and making sure that the answer has arrived.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use ostrakon_decide::keys::certify;
+use ostrakon_decide::shares::new_key;
+use ostrakon_decide::{CertifiedKey, Chain, HelperKey, Receipt, Refused, Serial, Stage, Visit};
+use ostrakon_node::interface::decisions::{DepositReceipt, StockLevel};
+use ostrakon_party::wire;
+
+use super::account::Account;
+use super::connection::Pauses;
+use super::decision::{Decision, Deployment, Handed, refused, verify};
+use crate::edge::{self, Entropy};
+use crate::failure;
+
+/// How long a server may wait for news before it answers that there is none.
+const WAIT: Duration = Duration::from_secs(20);
+/// How often the other servers are asked whether they have an answer.
+const CONFIRMATIONS: u32 = 12;
+/// How often somebody else may be faster.
+const ATTEMPTS: u32 = 1000;
+
+/// A fresh one-time key of the account, shared among the servers and certified.
+///
+/// # Errors
+/// If one of the three servers does not answer, or its answer is not genuine.
+pub async fn fresh_key(deployment: &Deployment, account: &Account, threshold: u8) -> Result<CertifiedKey> {
+    let mut helpers = Vec::new();
+    if threshold > 0 {
+        for connection in &deployment.connections {
+            helpers.push(connection.get::<HelperKey>("helper", &()).await.map_err(failure::call)?);
+        }
+    }
+    let (key, operators) = (account.key(), &deployment.operators);
+    let new = new_key(&key, Serial(edge::random()), threshold, operators, &helpers, &mut Entropy);
+    let new = new.map_err(|error| failure::unproven(error.to_string()))?;
+    let mut receipts = Vec::new();
+    for (connection, deposit) in deployment.connections.iter().zip(&new.deposits) {
+        let answer = connection.post_bytes::<DepositReceipt>("shares", None, wire::encode(deposit)).await;
+        receipts.push(answer.map_err(failure::call)?.receipt);
+    }
+    certify(&key, new.statement, receipts, operators).map_err(|error| failure::unproven(error.to_string()))
+}
+
+/// Fills the stock of one-time keys with which the account can be asked while it is away.
+///
+/// # Errors
+/// If a server does not answer or refuses.
+pub async fn refill(deployment: &Deployment, account: &Account) -> Result<()> {
+    let path = format!("accounts/{}", account.key().verifying_key().to_hex());
+    let connection = &deployment.connections[super::decision::SEQUENCER];
+    let level: StockLevel = connection.get(&path, &()).await.map_err(failure::call)?;
+    let mut keys = Vec::new();
+    for _ in level.stock..level.wanted.min(ostrakon_decide::keys::STOCK as u64) {
+        keys.push(fresh_key(deployment, account, ostrakon_decide::keys::STOCK_THRESHOLD).await?);
+    }
+    if !keys.is_empty() {
+        let taken = deployment.post::<StockLevel>(&format!("{path}/keys"), None, wire::encode(&keys)).await;
+        taken.map_err(failure::call)?;
+    }
+    Ok(())
+}
+
+/// What was read, which is something.
+pub fn chain(visit: &Visit) -> Result<&Chain> {
+    visit.chain().context("the servers show no record of this decision")
+}
+
+/// Sees to it that the account takes part, after everything was read; by the link's invitation if there is one.
+///
+/// # Errors
+/// If there is no place for the account, or a server does not answer.
+pub async fn accept(decision: &Decision, account: &Account, visit: &mut Visit) -> Result<()> {
+    let key = account.key();
+    if chain(visit)?.person(&key.verifying_key()).is_some() {
+        return Ok(());
+    }
+    ensure!(chain(visit)?.stage() == Stage::Accepting, "nobody can join this decision any more");
+    // Asked first, so that no key is made for somebody who has no place.
+    let certified = fresh_key(&decision.deployment, account, chain(visit)?.draft().threshold).await?;
+    for _ in 0..ATTEMPTS {
+        let invitation = decision.link.invitation.as_ref();
+        let record = visit.accept(&key, certified.clone(), invitation, edge::unix_time()).map_err(refused)?;
+        let handed = decision.hand_in(&record).await?;
+        decision.read(super::decision::SEQUENCER, visit, Duration::ZERO, 0, |_| {}).await?;
+        if matches!(handed, Handed::Taken) || chain(visit)?.person(&key.verifying_key()).is_some() {
+            return Ok(());
+        }
+    }
+    bail!("others are always faster; try again")
+}
+
+/// Waits until answers are taken.
+///
+/// # Errors
+/// If the decision ends before, or a server shows what cannot be.
+pub async fn until_answers_are_taken(decision: &Decision, visit: &mut Visit) -> Result<()> {
+    let mut pauses = Pauses::new(Duration::from_millis(200), Duration::from_secs(5));
+    while chain(visit)?.stage() == Stage::Accepting {
+        match decision.read(super::decision::SEQUENCER, visit, WAIT, 0, |_| {}).await {
+            Ok(_) => {}
+            Err(error) if failure::is_unreachable(&error) => pauses.pause().await,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Answers, after what was read and verified. The answers are on disk before the first byte leaves, and are the only ones that this
+/// device will ever give.
+///
+/// # Errors
+/// If answers are not taken, the device has answered otherwise, or the sequencer does not answer: then the same command answers again.
+pub async fn answer(decision: &Decision, account: &mut Account, visit: &mut Visit, answers: &[u8]) -> Result<()> {
+    let key = account.key();
+    for _ in 0..ATTEMPTS {
+        verify(visit)?;
+        if chain(visit)?.person(&key.verifying_key()).is_some_and(|place| has_answered(visit, place)) {
+            return Ok(());
+        }
+        let made = account.remember(|memory| {
+            tokio::task::block_in_place(|| visit.answer(&key, answers, memory, edge::unix_time(), &mut Entropy))
+        })?;
+        match decision.hand_in(&made.map_err(refused)?).await? {
+            Handed::Taken => return Ok(()),
+            Handed::Overtaken => {
+                decision.read(super::decision::SEQUENCER, visit, Duration::ZERO, 0, |_| {}).await?;
+            }
+        }
+    }
+    bail!("others are always faster; try again, with the same answers")
+}
+
+fn has_answered(visit: &Visit, place: u16) -> bool {
+    visit.chain().is_some_and(|chain| chain.people()[usize::from(place)].answered().is_some())
+}
+
+/// Reads on at the other servers until one of them has the account's answers, too.
+///
+/// # Errors
+/// If none of them has them after a while: the same command asks again.
+pub async fn confirm(decision: &Decision, account: &mut Account, visit: &mut Visit) -> Result<Receipt> {
+    let key = account.key().verifying_key();
+    for attempt in 0..CONFIRMATIONS {
+        let other = 1 + (attempt as usize) % (decision.deployment.connections.len() - 1);
+        match decision.read(other, visit, Duration::from_secs(2), 0, |_| {}).await {
+            Ok(_) => {}
+            Err(error) if failure::is_unreachable(&error) => continue,
+            Err(error) => return Err(error),
+        }
+        verify(visit)?;
+        let receipt = account.remember(|memory| {
+            visit.remember(&key, memory)?;
+            Ok::<_, Refused>(visit.confirmed(&key, memory))
+        })?;
+        if let Some(receipt) = receipt.map_err(refused)?
+            && decision.holds(other, visit, receipt.number).await.unwrap_or(false)
+        {
+            return Ok(receipt);
+        }
+    }
+    Err(failure::unreachable(
+        "the answer was sent, but no second server has it yet: give the same command again to be sure of it",
+    ))
+}

@@ -1,0 +1,91 @@
+//! `ostrakon decide answer`.
+
+use anyhow::{Result, bail, ensure};
+use ostrakon_decide::{Ballot, Link, Receipt, Stage, Visit};
+
+use super::State;
+use super::plan;
+use crate::client::answering::{self, chain};
+use crate::client::{Account, Decision};
+use crate::output;
+
+/// Options of `decide answer`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The link that you were given.
+    link: Link,
+    /// The answer, an option's words or its number from 1; once for each ballot, in their order. Without it, what this device has
+    /// answered before and does not know to have arrived is sent again; or the invitation is accepted and nothing else.
+    #[arg(long, value_name = "OPTION")]
+    answer: Vec<String>,
+    /// Waits until everybody has accepted, if need be.
+    #[arg(long)]
+    wait: bool,
+    #[command(flatten)]
+    state: State,
+    /// Prints the receipt as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// If something does not hold, the answer fits no ballot, answers are not taken now, or a server does not answer.
+pub async fn run(options: Options) -> Result<()> {
+    let mut account = options.state.account()?;
+    let (decision, mut visit, _) = super::read(options.link).await?;
+    let key = account.key().verifying_key();
+    account.remember(|memory| visit.remember(&key, memory))?.map_err(crate::client::decision::refused)?;
+    let answers = answers(&chain(&visit)?.draft().ballots, &options.answer)?;
+    let (memory, id) = (account.memory(), &decision.link.decision);
+    if answers.is_some() && memory.has_answered(id) && memory.pending(id) != answers.as_deref() {
+        bail!(
+            "this device has answered, which cannot be changed any more; without --answer the receipt is shown again"
+        );
+    }
+    answering::accept(&decision, &account, &mut visit).await?;
+    if let Err(error) = answering::refill(&decision.deployment, &account).await {
+        tracing::warn!("no keys were left with which this account could be asked while it is away: {error:#}");
+    }
+    if options.wait {
+        answering::until_answers_are_taken(&decision, &mut visit).await?;
+    }
+    let pending = account.memory().pending(&decision.link.decision).map(<[u8]>::to_vec);
+    let Some(answers) = answers.or(pending) else {
+        if account.memory().has_answered(&decision.link.decision) {
+            return finish(&decision, &mut account, &mut visit, options.json).await;
+        }
+        eprintln!("Accepted. Answer with --answer.");
+        return Ok(());
+    };
+    if chain(&visit)?.stage() == Stage::Accepting {
+        bail!("accepted; answers are taken once everybody has accepted: come again with the same link, or give --wait");
+    }
+    answering::answer(&decision, &mut account, &mut visit, &answers).await?;
+    finish(&decision, &mut account, &mut visit, options.json).await
+}
+
+/// The answers that were given; `None` if none was.
+fn answers(ballots: &[Ballot], given: &[String]) -> Result<Option<Vec<u8>>> {
+    if given.is_empty() {
+        return Ok(None);
+    }
+    ensure!(
+        given.len() == ballots.len(),
+        "--answer is needed once for each of {} ballots, not {} times",
+        ballots.len(),
+        given.len()
+    );
+    let read = |(ballot, text): (&Ballot, &String)| plan::option(&ballot.options, text);
+    ballots.iter().zip(given).map(read).collect::<Result<_>>().map(Some)
+}
+
+/// Makes sure that the answer has arrived, and prints the receipt.
+async fn finish(decision: &Decision, account: &mut Account, visit: &mut Visit, json: bool) -> Result<()> {
+    let receipt: Receipt = answering::confirm(decision, account, visit).await?;
+    if json {
+        return output::json(&receipt);
+    }
+    output::line(&format!("answered: record {}, digest {}", receipt.number, receipt.digest.to_hex()))
+}

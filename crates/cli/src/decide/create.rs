@@ -1,0 +1,183 @@
+//! `ostrakon decide create`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use data_encoding::BASE64URL_NOPAD;
+use ostrakon_crypto::Digest;
+use ostrakon_decide::record::create;
+use ostrakon_decide::{Draft, Invitation, Layer, Link};
+use ostrakon_node::interface::decisions::{DecisionMade, LayerInfo};
+use ostrakon_party::wire;
+use serde::Serialize;
+
+use super::State;
+use super::plan::{self, Asked, Plan, PlannedBallot};
+use crate::client::{Account, Deployment, http_client};
+use crate::{edge, failure, output, secret};
+
+/// Options of `decide create`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Any one of the servers: scheme, host and port.
+    #[arg(long, value_name = "ORIGIN")]
+    server: String,
+    /// The digest of the servers, if you know it from elsewhere; otherwise what the server says of itself and the others is believed.
+    #[arg(long, value_name = "DIGEST", value_parser = digest)]
+    servers: Option<Digest>,
+    /// A file with a token, where the server asks for one.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Everything in one file, TOML or JSON: `question`, `people`, `seconds`, `threshold`, and a list `ballots` of `label`, `options`,
+    /// `function`, `assumed`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["question", "option", "function", "person", "people", "assumed", "seconds", "threshold"])]
+    file: Option<PathBuf>,
+    /// What is asked.
+    #[arg(long, required_unless_present = "file")]
+    question: Option<String>,
+    /// An option; once for each [default: no, yes]
+    #[arg(long, value_name = "TEXT")]
+    option: Vec<String>,
+    /// What is computed of the answers.
+    #[arg(long, default_value = "majority", long_help = plan::FUNCTIONS)]
+    function: String,
+    /// The option that counts for whoever stays away [default: the first]
+    #[arg(long, value_name = "OPTION")]
+    assumed: Option<String>,
+    /// Somebody who is asked; once for each. With an account: `NAME,KEY`.
+    #[arg(long, value_name = "NAME")]
+    person: Vec<String>,
+    /// A list of people, one on each line: `NAME` or `NAME,KEY`.
+    #[arg(long, value_name = "FILE")]
+    people: Option<PathBuf>,
+    /// Seconds until the deadline: a week unless given.
+    #[arg(long, default_value_t = 7 * 24 * 3600)]
+    seconds: u64,
+    /// How many of the three servers together can stand in for whoever stays away: 2 or 3; with 0 there is no result if somebody does.
+    #[arg(long, default_value_t = 2)]
+    threshold: u8,
+    #[command(flatten)]
+    state: State,
+    /// Prints one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+fn digest(text: &str) -> Result<Digest, String> {
+    Digest::from_hex(text).ok_or_else(|| "a digest has 64 lower-case hexadecimal digits".to_owned())
+}
+
+/// A decision that has begun.
+pub struct Created {
+    /// The link without an invitation.
+    pub link: Link,
+    /// The links by person.
+    pub links: Vec<(String, Link)>,
+}
+
+#[derive(Serialize)]
+struct CreatedJson {
+    id: String,
+    link: String,
+    people: Vec<PersonJson>,
+}
+
+/// Somebody who is asked, with the link.
+#[derive(Serialize)]
+pub struct PersonJson {
+    /// The name.
+    pub name: String,
+    /// The link for this person.
+    pub link: String,
+}
+
+impl Options {
+    fn plan(&self) -> Result<Plan> {
+        if let Some(file) = &self.file {
+            return plan::read(file).context("--file");
+        }
+        let mut people: Vec<Asked> = self.person.iter().map(|person| plan::asked(person)).collect();
+        if let Some(file) = &self.people {
+            people.extend(plan::people(file).context("--people")?);
+        }
+        let given = self.option.clone();
+        let options = if given.is_empty() { vec!["no".to_owned(), "yes".to_owned()] } else { given };
+        let ballot = PlannedBallot {
+            label: String::new(),
+            options,
+            function: self.function.clone(),
+            assumed: self.assumed.clone(),
+        };
+        let question = self.question.clone().unwrap_or_default();
+        Ok(Plan { question, ballots: vec![ballot], people, seconds: self.seconds, threshold: self.threshold })
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// If the plan cannot be, or a server does not answer or refuses.
+pub async fn run(options: Options) -> Result<()> {
+    let plan = options.plan()?;
+    let token = options.token_file.as_deref().map(secret::read).transpose().context("--token-file")?;
+    let mut account = options.state.account()?;
+    let deployment = Deployment::open(&http_client()?, &options.server, options.servers.as_ref()).await?;
+    let created = begin(&deployment, &mut account, &plan, token.as_deref()).await?;
+    let people = created.links.iter().map(|(name, link)| PersonJson { name: name.clone(), link: link.to_string() });
+    let people: Vec<_> = people.collect();
+    if options.json {
+        let (id, link) = (created.link.decision.to_hex(), created.link.to_string());
+        return output::json(&CreatedJson { id, link, people });
+    }
+    for person in &people {
+        output::message(format!("{}: {}", person.name, person.link).as_bytes())?;
+    }
+    eprintln!("Each link lets one person take part: give it to nobody else. `decide invite` shows them again.");
+    Ok(())
+}
+
+/// Begins a decision.
+///
+/// # Errors
+/// As [`run`].
+pub async fn begin(
+    deployment: &Deployment,
+    account: &mut Account,
+    plan: &Plan,
+    token: Option<&str>,
+) -> Result<Created> {
+    let (key, digest) = (account.key(), deployment.operators.digest);
+    let (draft, invitations) = plan.draft(key.verifying_key(), digest)?;
+    account.keep_invitations(draft.id(), &invitations)?;
+    let layers = layers(deployment, &draft).await?;
+    let layers = layers.try_into().ok().context("decisions need three servers")?;
+    let record = create(draft.clone(), layers, &deployment.operators, &key, edge::unix_time());
+    let made = deployment.post::<DecisionMade>("decisions", token, record.encode()).await.map_err(failure::call)?;
+    ensure!(made.id == draft.id().to_hex(), "the server has made another decision than was asked for");
+    let origin = deployment.connections[0].origin().to_owned();
+    let link = Link { origin, decision: draft.id(), servers: digest, invitation: None };
+    Ok(Created { links: links(&link, &draft, &invitations), link })
+}
+
+/// Everybody's link, by person.
+pub fn links(link: &Link, draft: &Draft, invitations: &[Option<Invitation>]) -> Vec<(String, Link)> {
+    let of = |(person, invitation): (&ostrakon_decide::Person, &Option<Invitation>)| {
+        (person.name.clone(), Link { invitation: invitation.clone(), ..link.clone() })
+    };
+    draft.people.iter().zip(invitations).map(of).collect()
+}
+
+async fn layers(deployment: &Deployment, draft: &Draft) -> Result<Vec<Layer>> {
+    let mut layers = Vec::new();
+    for connection in &deployment.connections {
+        let info: LayerInfo =
+            connection.post_bytes("layers", None, wire::encode(draft)).await.map_err(failure::call)?;
+        let bytes = BASE64URL_NOPAD.decode(info.layer.as_bytes()).ok();
+        let layer: Option<Layer> = bytes.and_then(|bytes| wire::decode(&bytes).ok());
+        let layer = layer.filter(|layer| layer.verify(&deployment.operators, draft).is_ok());
+        let layer = layer.filter(|layer| usize::from(layer.party.0) == layers.len());
+        let wrong = || failure::unproven(format!("{} gave a layer key that is not its own", connection.origin()));
+        layers.push(layer.ok_or_else(wrong)?);
+    }
+    Ok(layers)
+}

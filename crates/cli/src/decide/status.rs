@@ -1,0 +1,32 @@
+//! `ostrakon decide status`.
+
+use anyhow::Result;
+use ostrakon_decide::Link;
+
+use super::{State, report};
+use crate::client::answering::chain;
+use crate::client::decision::refused;
+
+/// Options of `decide status`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The decision's link.
+    link: Link,
+    #[command(flatten)]
+    state: State,
+    /// Prints one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// If something does not hold, or the servers do not answer.
+pub async fn run(options: Options) -> Result<()> {
+    let mut account = options.state.account()?;
+    let (decision, visit, openings) = super::read(options.link).await?;
+    let key = account.key().verifying_key();
+    account.remember(|memory| visit.remember(&key, memory))?.map_err(refused)?;
+    report::print(chain(&visit)?, decision.outcome(&visit, &openings)?, &openings, options.json)
+}
