@@ -24,6 +24,8 @@ after(async () => {
 const origin = (party = 0) => deployment.origins[party] ?? '';
 /** @param {string} link @param {number} party */
 const elsewhere = (link, party) => link.replace(origin(), origin(party));
+/** @param {number} minutes */
+const soon = (minutes) => new Date(Math.ceil(Date.now() / 60_000 + minutes) * 60_000);
 
 test('three people decide: two visits at once, a reload in between, and everybody sees and rechecks the result', async () => {
   const [anna, ben, carla] = [await Decider.come(browser), await Decider.come(browser, PHONE), await Decider.come(browser, { colorScheme: 'dark' })];
@@ -75,6 +77,27 @@ test('three people decide: two visits at once, a reload in between, and everybod
   await ben.picture('decide-result-phone');
   await carla.picture('decide-result-dark');
   for (const person of [anna, ben, carla]) await person.leave();
+});
+
+test('a date is found although somebody stays away, and goes into the calendar', async () => {
+  const [anna, ben, carla] = [await Decider.come(browser), await Decider.come(browser), await Decider.come(browser)];
+  const dates = [new Date(Date.UTC(2027, 4, 3, 16)), new Date(Date.UTC(2027, 4, 4, 16))];
+  const wish = { question: 'When shall we meet?', me: 'Anna', others: ['Ben', 'Carla'], token: deployment.token, dates, rule: 'The full count', deadline: soon(1.5) };
+  const links = await anna.makes(origin(), wish);
+  await ben.accepts(links['Ben'] ?? '');
+  await carla.accepts(links['Carla'] ?? '');
+  await carla.leave();
+  await anna.answers('Possible', 'Possible');
+  await anna.hasAnswered();
+  await ben.answers('Not possible', 'Possible');
+  const result = await ben.result();
+  assert.match(result, /4 May 2027.*suits best/);
+  assert.match(result, /Carla stayed away/);
+  const file = await ben.saves('Put it into the calendar');
+  assert.match(file, /DTSTART:20270504T160000Z\r\n/);
+  await ben.isAccessible();
+  await ben.picture('decide-dates');
+  for (const person of [anna, ben]) await person.leave();
 });
 
 /** Changes what some servers say of the records. @param {Decider} visitor @param {number[]} parties */
