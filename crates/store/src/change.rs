@@ -4,7 +4,7 @@ use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::PartyId;
 use sqlx::AnyConnection;
 
-use crate::submissions::{AT_ONCE, values};
+use crate::rows::{pieces, values};
 use crate::transaction::{Write, to_sql};
 use crate::{BatchState, DecisionKey, EpochState, Error, NewRecord, RoomKey};
 
@@ -232,12 +232,12 @@ async fn assign(
     slots: &[(u32, VerifyingKey)],
     at: u64,
 ) -> Result<(), Error> {
-    for some in slots.chunks(AT_ONCE) {
+    for some in pieces(slots) {
         let insert = format!(
             "INSERT INTO assignments (room, epoch, slot, key, author, announcement) VALUES {}",
             values(some.len(), 6, false)
         );
-        let mut insert = sqlx::query(sqlx::AssertSqlSafe(insert)).persistent(false);
+        let mut insert = sqlx::query(sqlx::AssertSqlSafe(insert));
         for (slot, key) in some {
             insert = insert.bind(room.as_slice()).bind(to_sql(epoch)?).bind(i64::from(*slot));
             insert = insert.bind(key.0.as_slice()).bind(i64::from(author.0)).bind(to_sql(announcement)?);

@@ -168,7 +168,7 @@ async fn open_postgres(url: &str) -> Result<Pools, Error> {
         .after_connect(move |connection, _| {
             let flag = Arc::clone(&flag);
             Box::pin(async move {
-                make_durable(connection).await?;
+                configure(connection).await?;
                 take_over(connection, generation, &flag).await
             })
         })
@@ -236,7 +236,7 @@ async fn check_version(connection: &mut AnyConnection) -> Result<(), Error> {
 async fn shared_pools(options: AnyConnectOptions) -> Result<(AnyPool, AnyPool), Error> {
     let many = |count| AnyPoolOptions::new().max_connections(count).acquire_timeout(BUSY);
     let intake = many(INTAKES)
-        .after_connect(|connection, _| Box::pin(make_durable(connection)))
+        .after_connect(|connection, _| Box::pin(configure(connection)))
         .connect_with(options.clone())
         .await?;
     Ok((intake, many(READERS).connect_with(options).await?))
@@ -262,11 +262,16 @@ async fn setting(connection: &mut AnyConnection, name: &str) -> Result<String, E
     Ok(sqlx::query_scalar("SELECT current_setting($1)").bind(name).fetch_one(connection).await?)
 }
 
-/// A commit has reached the disk when it returns, whatever the database's default. Stronger settings stay.
-async fn make_durable(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
-    let query = "SELECT set_config('synchronous_commit', 'on', false) \
-                 WHERE current_setting('synchronous_commit') = 'off'";
-    sqlx::query(query).execute(connection).await?;
+/// Sets what a connection needs that writes, whatever the database's defaults.
+async fn configure(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
+    for query in [
+        // A commit has reached the disk when it returns. Stronger settings stay.
+        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
+        // A prepared statement keeps no plan: one made while a table was empty would read all of it when it is large.
+        "SELECT set_config('plan_cache_mode', 'force_custom_plan', false)",
+    ] {
+        sqlx::query(query).persistent(false).execute(&mut *connection).await?;
+    }
     Ok(())
 }
 

@@ -30,6 +30,7 @@ mod generation;
 mod hosting;
 mod journal;
 mod rooms;
+mod rows;
 mod scratch;
 mod secrets;
 mod sharing;

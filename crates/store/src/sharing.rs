@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use ostrakon_crypto::VerifyingKey;
 use sqlx::AnyConnection;
 
-use crate::submissions::{AT_ONCE, values};
+use crate::rows::{pieces, values};
 use crate::transaction::{array, from_sql, to_sql};
 use crate::{Error, RoomKey, Store};
 
@@ -78,12 +78,12 @@ impl Store {
     /// The database's.
     pub async fn lay_out(&self, room: &RoomKey, epoch: u64, offers: &[Offer]) -> Result<(), Error> {
         let mut transaction = self.begin("lay out offers").await?;
-        for some in offers.chunks(AT_ONCE) {
+        for some in pieces(offers) {
             let insert = format!(
                 "INSERT INTO offers (room, epoch, slot, key, offer) VALUES {} ON CONFLICT DO NOTHING",
                 values(some.len(), 5, false)
             );
-            let mut insert = sqlx::query(sqlx::AssertSqlSafe(insert)).persistent(false);
+            let mut insert = sqlx::query(sqlx::AssertSqlSafe(insert));
             for Offer { slot, key, offer } in some {
                 insert = insert.bind(room.as_slice()).bind(to_sql(epoch)?).bind(i64::from(*slot));
                 insert = insert.bind(key.0.as_slice()).bind(offer.as_slice());
@@ -159,18 +159,18 @@ pub(crate) async fn note_presence(connection: &mut AnyConnection, seen: &[&Seen]
     // One row for each: a statement may change no row twice. In one order for all processes, so that none waits for another
     // that waits for it.
     let latest: BTreeMap<_, _> = seen.iter().map(|seen| ((seen.room, seen.key), seen.at)).collect();
-    if latest.is_empty() {
-        return Ok(());
+    let latest: Vec<_> = latest.into_iter().collect();
+    for some in pieces(&latest) {
+        let insert = format!(
+            "INSERT INTO presence (room, key, seen_at) VALUES {} \
+             ON CONFLICT (room, key) DO UPDATE SET seen_at = excluded.seen_at",
+            values(some.len(), 3, false)
+        );
+        let mut insert = sqlx::query(sqlx::AssertSqlSafe(insert));
+        for ((room, key), at) in some {
+            insert = insert.bind(room.as_slice()).bind(key.0.as_slice()).bind(to_sql(*at)?);
+        }
+        insert.execute(&mut *connection).await?;
     }
-    let insert = format!(
-        "INSERT INTO presence (room, key, seen_at) VALUES {} \
-         ON CONFLICT (room, key) DO UPDATE SET seen_at = excluded.seen_at",
-        values(latest.len(), 3, false)
-    );
-    let mut insert = sqlx::query(sqlx::AssertSqlSafe(insert)).persistent(false);
-    for ((room, key), at) in &latest {
-        insert = insert.bind(room.as_slice()).bind(key.0.as_slice()).bind(to_sql(*at)?);
-    }
-    insert.execute(connection).await?;
     Ok(())
 }

@@ -8,11 +8,11 @@
 //! ([`Write::hold_back_intake`]). So whatever was acknowledged is there when the epoch is sealed, and nothing comes later.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use ostrakon_crypto::VerifyingKey;
 use sqlx::AnyConnection;
 
+use crate::rows::{pieces, values};
 use crate::transaction::{array, from_sql, to_sql};
 use crate::{EpochState, Error, RoomKey, Seen, Store};
 
@@ -67,8 +67,6 @@ pub struct SubmissionRow {
 
 /// How often a batch is tried that PostgreSQL gave up in favour of another process's.
 const TRIES: u32 = 5;
-/// How many go into one statement.
-pub(crate) const AT_ONCE: usize = 64;
 
 impl Store {
     /// Records many in one transaction; the results are in the order given. It can be repeated: what is on record is
@@ -92,10 +90,7 @@ impl Store {
     async fn try_take_in(&self, many: &[Intake]) -> Result<Vec<Taken>, Error> {
         let mut transaction = self.begin_intake("take in").await?;
         transaction.join_intake().await?;
-        let mut results = Vec::with_capacity(many.len());
-        for some in many.chunks(AT_ONCE) {
-            results.extend(take_in_some(&mut transaction, some).await?);
-        }
+        let results = take_in_all(&mut transaction, many).await?;
         transaction.commit_repeatable().await?;
         Ok(results)
     }
@@ -137,12 +132,12 @@ impl Intake {
     }
 }
 
-async fn take_in_some(connection: &mut AnyConnection, some: &[Intake]) -> Result<Vec<Taken>, Error> {
+async fn take_in_all(connection: &mut AnyConnection, many: &[Intake]) -> Result<Vec<Taken>, Error> {
     let of = |intake: &Intake| if intake.presence().is_some() { Taken::Recorded } else { Taken::TooLate };
-    let mut results: Vec<_> = some.iter().map(of).collect();
+    let mut results: Vec<_> = many.iter().map(of).collect();
     let (mut issues, mut submissions) = (Vec::new(), Vec::new());
-    for place in owned(connection, some).await? {
-        match some.get(place).ok_or(Error::Corrupt("a place that was not asked for"))? {
+    for place in owned(connection, many).await? {
+        match many.get(place).ok_or(Error::Corrupt("a place that was not asked for"))? {
             Intake::Issue { room, epoch, slot, .. } => {
                 results[place] = Taken::Recorded;
                 issues.push((room, *epoch, *slot));
@@ -151,30 +146,13 @@ async fn take_in_some(connection: &mut AnyConnection, some: &[Intake]) -> Result
             Intake::Presence(_) => {}
         }
     }
-    let seen: Vec<_> = some.iter().filter_map(Intake::presence).collect();
+    let seen: Vec<_> = many.iter().filter_map(Intake::presence).collect();
     crate::sharing::note_presence(connection, &seen).await?;
     mark_issued(connection, &issues).await?;
     // The first of a slot or key stands, in the order given.
     submissions.sort_unstable_by_key(|(place, ..)| *place);
     submit(connection, &submissions, &mut results).await?;
     Ok(results)
-}
-
-/// `($1, $2), ($3, $4)`, and so on; each row begins with its number, from 0, if `numbered`.
-pub(crate) fn values(rows: usize, columns: usize, numbered: bool) -> String {
-    let mut text = String::new();
-    for row in 0..rows {
-        text.push_str(if row == 0 { "(" } else { ", (" });
-        if numbered {
-            write!(text, "{row}, ").expect("a string takes everything");
-        }
-        for column in 1..=columns {
-            let comma = if column == 1 { "" } else { ", " };
-            write!(text, "{comma}${}", row * columns + column).expect("a string takes everything");
-        }
-        text.push(')');
-    }
-    text
 }
 
 fn owned_query(rows: usize) -> String {
@@ -189,21 +167,21 @@ fn owned_query(rows: usize) -> String {
 }
 
 /// The places of those whose slot is their key's, in an epoch that collects.
-async fn owned(connection: &mut AnyConnection, some: &[Intake]) -> Result<Vec<usize>, Error> {
-    let asked: Vec<_> = (0..).zip(some).filter_map(|(place, intake)| Some((place, intake.slot()?))).collect();
-    if asked.is_empty() {
-        return Ok(Vec::new());
+async fn owned(connection: &mut AnyConnection, many: &[Intake]) -> Result<Vec<usize>, Error> {
+    let asked: Vec<_> = (0..).zip(many).filter_map(|(place, intake)| Some((place, intake.slot()?))).collect();
+    let mut places = Vec::with_capacity(asked.len());
+    for some in pieces(&asked) {
+        let mut query = sqlx::query_scalar(sqlx::AssertSqlSafe(owned_query(some.len())));
+        for (_, (room, epoch, slot, key)) in some {
+            query = query.bind(room.as_slice()).bind(to_sql(*epoch)?).bind(i64::from(*slot)).bind(key.0.as_slice());
+        }
+        let found: Vec<i64> = query.fetch_all(&mut *connection).await?;
+        for row in found {
+            let (place, _) = some.get(from_sql::<usize>(row, "a place")?).ok_or(Error::Corrupt("a place"))?;
+            places.push(*place);
+        }
     }
-    let mut query = sqlx::query_scalar(sqlx::AssertSqlSafe(owned_query(asked.len()))).persistent(false);
-    for (_, (room, epoch, slot, key)) in &asked {
-        query = query.bind(room.as_slice()).bind(to_sql(*epoch)?).bind(i64::from(*slot)).bind(key.0.as_slice());
-    }
-    let found: Vec<i64> = query.fetch_all(connection).await?;
-    let place = |row: i64| {
-        let (place, _) = asked.get(from_sql::<usize>(row, "a place")?).ok_or(Error::Corrupt("a place"))?;
-        Ok(*place)
-    };
-    found.into_iter().map(place).collect()
+    Ok(places)
 }
 
 /// SQLite looks each row of a joined list up by its key; for `(room, epoch, slot) IN (VALUES …)` it would read the whole table.
@@ -217,14 +195,13 @@ fn issued_query(rows: usize) -> String {
 }
 
 async fn mark_issued(connection: &mut AnyConnection, issues: &[(&RoomKey, u64, u32)]) -> Result<(), Error> {
-    if issues.is_empty() {
-        return Ok(());
+    for some in pieces(issues) {
+        let mut query = sqlx::query(sqlx::AssertSqlSafe(issued_query(some.len())));
+        for (room, epoch, slot) in some {
+            query = query.bind(room.as_slice()).bind(to_sql(*epoch)?).bind(i64::from(*slot));
+        }
+        query.execute(&mut *connection).await?;
     }
-    let mut query = sqlx::query(sqlx::AssertSqlSafe(issued_query(issues.len()))).persistent(false);
-    for (room, epoch, slot) in issues {
-        query = query.bind(room.as_slice()).bind(to_sql(*epoch)?).bind(i64::from(*slot));
-    }
-    query.execute(connection).await?;
     Ok(())
 }
 
@@ -236,25 +213,23 @@ async fn submit(
     submissions: &[Submission<'_>],
     results: &mut [Taken],
 ) -> Result<(), Error> {
-    if submissions.is_empty() {
-        return Ok(());
-    }
-    // One per slot and one per key: whichever of the two is taken, the first submission stands.
-    let insert = format!(
-        "INSERT INTO submissions (room, epoch, slot, key, body) VALUES {} ON CONFLICT DO NOTHING",
-        values(submissions.len(), 5, false)
-    );
-    let mut insert = sqlx::query(sqlx::AssertSqlSafe(insert)).persistent(false);
-    for (_, room, epoch, row) in submissions {
-        insert = insert.bind(room.as_slice()).bind(to_sql(*epoch)?).bind(i64::from(row.slot));
-        insert = insert.bind(row.key.0.as_slice()).bind(row.body.as_slice());
-    }
-    let inserted = insert.execute(&mut *connection).await?.rows_affected();
-    let recorded =
-        if inserted == submissions.len() as u64 { None } else { Some(on_record(connection, submissions).await?) };
-    for (i, (place, ..)) in submissions.iter().enumerate() {
-        let same = recorded.as_ref().is_none_or(|recorded| recorded.contains(&i));
-        results[*place] = if same { Taken::Recorded } else { Taken::Different };
+    for some in pieces(submissions) {
+        // One per slot and one per key: whichever of the two is taken, the first submission stands.
+        let insert = format!(
+            "INSERT INTO submissions (room, epoch, slot, key, body) VALUES {} ON CONFLICT DO NOTHING",
+            values(some.len(), 5, false)
+        );
+        let mut insert = sqlx::query(sqlx::AssertSqlSafe(insert));
+        for (_, room, epoch, row) in some {
+            insert = insert.bind(room.as_slice()).bind(to_sql(*epoch)?).bind(i64::from(row.slot));
+            insert = insert.bind(row.key.0.as_slice()).bind(row.body.as_slice());
+        }
+        let inserted = insert.execute(&mut *connection).await?.rows_affected();
+        let recorded = if inserted == some.len() as u64 { None } else { Some(on_record(connection, some).await?) };
+        for (i, (place, ..)) in some.iter().enumerate() {
+            let same = recorded.as_ref().is_none_or(|recorded| recorded.contains(&i));
+            results[*place] = if same { Taken::Recorded } else { Taken::Different };
+        }
     }
     Ok(())
 }
@@ -268,10 +243,9 @@ fn recorded_query(rows: usize) -> String {
     )
 }
 
-/// Which of the submissions are on record as they are.
+/// Which of the submissions, a piece of a list, are on record as they are.
 async fn on_record(connection: &mut AnyConnection, submissions: &[Submission<'_>]) -> Result<BTreeSet<usize>, Error> {
-    let query = recorded_query(submissions.len());
-    let mut query = sqlx::query_scalar(sqlx::AssertSqlSafe(query)).persistent(false);
+    let mut query = sqlx::query_scalar(sqlx::AssertSqlSafe(recorded_query(submissions.len())));
     for (_, room, epoch, row) in submissions {
         query = query.bind(room.as_slice()).bind(to_sql(*epoch)?).bind(i64::from(row.slot));
         query = query.bind(row.key.0.as_slice()).bind(row.body.as_slice());
