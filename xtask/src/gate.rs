@@ -174,7 +174,7 @@ fn test(options: &Options) -> Result<()> {
 /// Runs the page in real browsers against real servers.
 fn browser_test(options: &Options) -> Result<()> {
     let chromium = tools::chromium()?;
-    shell::run(&mut shell::cargo(&["build", "--package", "ostrakon"]))?;
+    shell::run(&mut shell::cargo(&["build", "--workspace", "--bins"]))?;
     let mut test = web::npm(&["run", "e2e"]);
     test.env("CHROMIUM", chromium).env("OSTRAKON", shell::root().join("target/debug/ostrakon"));
     shell::run(options.mark(&mut test))

@@ -117,10 +117,13 @@ pub fn install() -> Result<()> {
 pub fn build_schema() -> Result<()> {
     shell::progress("writing the types of the servers' interface");
     let document = shell::root().join("target/openapi.json");
-    let text = shell::cargo(&["run", "--quiet", "--package", "ostrakon-api", "--example", "openapi"])
+    // Built as the tests build it, with the whole workspace's choice of features: with those of one package alone, nearly every
+    // dependency would be compiled once more.
+    shell::run(&mut shell::cargo(&["build", "--quiet", "--workspace", "--example", "openapi"]))?;
+    let text = shell::program(shell::root().join("target/debug/examples/openapi"))
         .stderr(Stdio::inherit())
         .output()
-        .context("cargo cannot be run")?;
+        .context("the servers' description of themselves cannot be run")?;
     if !text.status.success() {
         bail!("the servers' OpenAPI document cannot be made");
     }
