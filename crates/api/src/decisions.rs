@@ -171,7 +171,9 @@ pub(crate) async fn append(
         (status = 202, description = "The mail server has taken the message."),
         (status = 403, description = "Not signed by who created the decision.", body = Problem),
         (status = 404, description = "No such decision, or this server sends no e-mail.", body = Problem),
-        (status = 422, description = "The link is not this person's, or too many were sent.", body = Problem),
+        (status = 409, description = "The person is not awaited any more, or was sent as many as may be.", body = Problem),
+        (status = 422, description = "The link is not this person's, or the address is none.", body = Problem),
+        (status = 429, description = "Too much e-mail is being sent; try again in a moment.", body = Problem),
         (status = 503, description = "The mail server has not taken the message.", body = Problem),
     ))]
 pub(crate) async fn mail(

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use ostrakon_broadcast::client::Link;
+use ostrakon_node::config::Mail;
 use ostrakon_node::interface::{NewRoom, RoomInfo, RoomState};
 
 use crate::client::http_client;
@@ -24,6 +25,9 @@ pub struct Options {
     /// On the first start: the first server's public port; the others have the next two.
     #[arg(long, default_value_t = 7000)]
     base_port: u16,
+    /// On the first start: a mail server on this machine, as in smtp://127.0.0.1:1025, which the first server hands e-mail to.
+    #[arg(long, value_name = "URL")]
+    smtp: Option<String>,
 }
 
 /// Runs the servers until Ctrl-C.
@@ -36,7 +40,7 @@ pub async fn run(options: Options) -> Result<()> {
     }
     let site = match Site::open(&options.data_dir) {
         Ok(site) => site,
-        Err(_) if !options.data_dir.exists() => Site::create(&options.data_dir, Ports::from_base(options.base_port)?)?,
+        Err(_) if !options.data_dir.exists() => first_site(&options)?,
         Err(error) => return Err(error.context("--data-dir")),
     };
     let mut processes = Processes::start(&site, options.web.as_deref())?;
@@ -49,6 +53,20 @@ pub async fn run(options: Options) -> Result<()> {
     };
     processes.stop().await;
     result
+}
+
+fn first_site(options: &Options) -> Result<Site> {
+    let mail = options.smtp.as_ref().map(|smtp| Mail {
+        smtp: smtp.clone(),
+        from: "Ostrakon <ostrakon@localhost.localdomain>".to_owned(),
+        user: None,
+        password_file: None,
+    });
+    Site::create_with(&options.data_dir, Ports::from_base(options.base_port)?, |party, config| {
+        if party == 0 {
+            config.mail.clone_from(&mail);
+        }
+    })
 }
 
 async fn work(site: &Site, processes: &mut Processes) -> Result<()> {

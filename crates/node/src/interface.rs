@@ -67,6 +67,9 @@ pub struct ServersInfo {
     pub create: Create,
     /// What rooms others than the administrator may create there.
     pub limits: RoomLimits,
+    /// Whether it sends invitations to decisions by e-mail.
+    #[serde(default)]
+    pub mail: bool,
 }
 
 /// The rooms that a server lets others than its administrator create. Pairs are the least and the most.

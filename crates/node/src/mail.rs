@@ -16,7 +16,7 @@ use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::extension::ClientId;
 use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use ostrakon_decide::record::mail_digest;
-use ostrakon_decide::{Chain, DecisionId, Link, Seat};
+use ostrakon_decide::{Chain, DecisionId, Link, Person, Seat};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
@@ -27,6 +27,7 @@ use crate::deciding::no_decision;
 use crate::interface::ServiceError;
 use crate::interface::decisions::MailRequest;
 use crate::requests::internal;
+use texts::About;
 
 /// The environment variable that holds the password for the mail server, if it is not to be in a file.
 pub const MAIL_PASSWORD_VARIABLE: &str = "OSTRAKON_MAIL_PASSWORD";
@@ -127,7 +128,7 @@ impl Core {
             let text = format!(
                 "a person gets at most {MOST_TO_A_PERSON} e-mails from here, and a decision {MOST_FOR_A_DECISION}"
             );
-            return Err(ServiceError::Refused(format!("{text}: send the link yourself")));
+            return Err(ServiceError::Conflict(format!("{text}: send the link yourself")));
         }
         let message = self.message(mailer, &chain, &request, address).ok_or(ServiceError::Internal)?;
         mailer.transport.send(message).await.map_err(|error| {
@@ -153,7 +154,7 @@ impl Core {
             return refused("nobody with this number is asked");
         };
         if standing.is_removed() || standing.answered().is_some() || chain.close().is_some() {
-            return refused("this person is not awaited any more");
+            return Err(ServiceError::Conflict("this person is not awaited any more".into()));
         }
         let Some(read) = link.parse::<Link>().ok().filter(|read| read.to_string() == *link) else {
             return refused("this is no link to a decision");
@@ -175,7 +176,15 @@ impl Core {
         let person = &draft.people[usize::from(request.person)];
         let invited = matches!(person.seat, Seat::Invitation(_));
         let texts = texts::of(&request.locale);
-        let body = texts.body(&person.name, &draft.question, (&request.link, invited), draft.deadline);
+        let is_creator = |other: &&Person| other.seat == Seat::Account(draft.creator);
+        let body = texts.body(&About {
+            name: &person.name,
+            asks: draft.people.iter().find(is_creator).map(|creator| creator.name.as_str()),
+            question: &draft.question,
+            link: &request.link,
+            invited,
+            deadline: draft.deadline,
+        });
         let id = format!("<{}@{}>", HEXLOWER.encode(&self.platform.random::<16>()), mailer.from.email.domain());
         let message = Message::builder()
             .message_id(Some(id))

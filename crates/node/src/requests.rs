@@ -78,6 +78,7 @@ impl Core {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             create: self.config.rooms.create,
             limits: self.config.rooms.limits(),
+            mail: self.mailer.is_some(),
         }
     }
 

@@ -10,6 +10,8 @@ const END_OF_9999: u64 = 253_402_300_799;
 pub(super) struct Texts {
     pub subject: &'static str,
     greeting: &'static str,
+    /// After the name of who asks.
+    asks: &'static str,
     asked: &'static str,
     invited: &'static str,
     named: &'static str,
@@ -21,23 +23,29 @@ pub(super) struct Texts {
 const EN: Texts = Texts {
     subject: "You are asked for your answer",
     greeting: "Hello",
-    asked: "you are asked to help decide:",
-    invited: "Open this link to answer. It is for you alone: whoever opens it first takes your place.",
+    asks: "asks for your answer to this question:",
+    asked: "You are asked for your answer to this question:",
+    invited: "Open this link to answer. It is for you alone: whoever uses it first takes your place.",
     named: "Open this link to answer, on the device that you have answered with before.",
     deadline: "Answers are taken until",
-    private: "Nobody learns how you answer, not even the servers. Only the result comes out.",
-    unexpected: "If you did not expect this message, you need not do anything.",
+    private: "Your answer stays secret, from the servers, too; before you give it, the page says against whom. Only the \
+              result comes out.",
+    unexpected: "This message was sent at the wish of whoever asks, and your address was not kept. If you did not expect \
+                 it, you need not do anything.",
 };
 
 const DE: Texts = Texts {
-    subject: "Ihre Antwort wird erbeten",
-    greeting: "Guten Tag",
-    asked: "Sie werden gebeten, mit zu entscheiden:",
-    invited: "Öffnen Sie diesen Link, um zu antworten. Er ist nur für Sie: Wer ihn zuerst öffnet, nimmt Ihren Platz ein.",
-    named: "Öffnen Sie diesen Link, um zu antworten, auf dem Gerät, mit dem Sie schon geantwortet haben.",
+    subject: "Deine Antwort wird erbeten",
+    greeting: "Hallo",
+    asks: "bittet dich um deine Antwort auf diese Frage:",
+    asked: "Du wirst um deine Antwort auf diese Frage gebeten:",
+    invited: "Öffne diesen Link, um zu antworten. Er ist nur für dich: Wer ihn zuerst benutzt, nimmt deinen Platz ein.",
+    named: "Öffne diesen Link, um zu antworten, auf dem Gerät, mit dem du schon geantwortet hast.",
     deadline: "Antworten sind möglich bis",
-    private: "Niemand erfährt, wie Sie antworten, auch die Server nicht. Nur das Ergebnis kommt heraus.",
-    unexpected: "Wenn Sie diese Nachricht nicht erwartet haben, müssen Sie nichts tun.",
+    private: "Deine Antwort bleibt geheim, auch vor den Servern; vor wem noch, sagt die Seite, bevor du sie gibst. Heraus \
+              kommt nur das Ergebnis.",
+    unexpected: "Diese Nachricht wurde auf Wunsch der fragenden Person gesendet, deine Adresse wurde nicht aufbewahrt. \
+                 Wenn du sie nicht erwartet hast, musst du nichts tun.",
 };
 
 /// The texts of a language; English for one that there is none for.
@@ -45,19 +53,40 @@ pub(super) fn of(locale: &str) -> &'static Texts {
     if locale == "de" || locale.starts_with("de-") { &DE } else { &EN }
 }
 
+/// What an invitation is about.
+pub(super) struct About<'a> {
+    /// Who is asked.
+    pub name: &'a str,
+    /// The name of who asks, if it is one of those who decide.
+    pub asks: Option<&'a str>,
+    pub question: &'a str,
+    pub link: &'a str,
+    /// The link is an invitation; otherwise the person is named by an account.
+    pub invited: bool,
+    /// In seconds since 1970.
+    pub deadline: u64,
+}
+
 impl Texts {
-    /// A message's text; `invited` by a link for one person, or else named by an account. `deadline` in seconds since 1970.
-    pub fn body(&self, name: &str, question: &str, (link, invited): (&str, bool), deadline: u64) -> String {
-        let Self { greeting, asked, deadline: until, private, unexpected, .. } = self;
-        let answer = if invited { self.invited } else { self.named };
+    /// A message's text.
+    pub fn body(&self, about: &About<'_>) -> String {
+        let Self { greeting, deadline: until, private, unexpected, .. } = self;
+        let asked = match about.asks {
+            Some(name) => format!("{} {}", in_one_line(name), self.asks),
+            None => self.asked.to_owned(),
+        };
+        let answer = if about.invited { self.invited } else { self.named };
         // The sender's words stand on lines of their own, marked as a quotation.
-        let quoted: String = question.lines().map(|line| format!("> {line}\n")).collect();
-        let name: String = name.chars().filter(|c| !c.is_control()).collect();
-        let time = time(deadline);
+        let quoted: String = about.question.lines().map(|line| format!("> {line}\n")).collect();
+        let (name, link, time) = (in_one_line(about.name), about.link, time(about.deadline));
         format!(
             "{greeting} {name},\n\n{asked}\n\n{quoted}\n{answer}\n\n{link}\n\n{until} {time}.\n\n{private}\n\n{unexpected}\n"
         )
     }
+}
+
+fn in_one_line(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).collect()
 }
 
 /// A time in seconds since 1970 as in `2026-11-22 05:40 UTC`.
@@ -88,8 +117,18 @@ mod tests {
 
     #[test]
     fn what_the_creator_writes_is_quoted_and_breaks_no_lines() {
-        let body = of("de-CH").body("Ada\r\nBcc: x@example.org", "One?\nTwo?", ("LINK", true), 0);
-        assert!(body.contains("> One?\n> Two?\n") && body.contains("Guten Tag AdaBcc: x@example.org,\n"), "{body}");
-        assert!(of("fr").body("Ada", "?", ("LINK", true), 0).starts_with("Hello Ada,"));
+        let about = About {
+            name: "Ada\r\nBcc: x@example.org",
+            asks: Some("Ben\nTo: y"),
+            question: "One?\nTwo?",
+            link: "LINK",
+            invited: true,
+            deadline: 0,
+        };
+        let body = of("de-CH").body(&about);
+        assert!(body.contains("> One?\n> Two?\n") && body.contains("Hallo AdaBcc: x@example.org,\n"), "{body}");
+        assert!(body.contains("\nBenTo: y bittet dich"), "{body}");
+        let english = of("fr").body(&About { name: "Ada", asks: None, invited: false, ..about });
+        assert!(english.starts_with("Hello Ada,\n\nYou are asked") && english.contains("on the device"), "{english}");
     }
 }
