@@ -178,7 +178,10 @@ impl DecisionMemory {
 
 /// A visit to a decision: everything is read and verified here before anything is believed or answered.
 #[wasm_bindgen]
-pub struct DecisionVisit(decide::Visit);
+pub struct DecisionVisit {
+    visit: decide::Visit,
+    finding: Option<inner::Finding>,
+}
 
 #[wasm_bindgen]
 impl DecisionVisit {
@@ -189,7 +192,7 @@ impl DecisionVisit {
     #[wasm_bindgen(constructor)]
     pub fn new(deployment: &Deployment, decision: &str) -> Result<DecisionVisit, JsError> {
         let id = inner::decision_id(decision).map_err(shown)?;
-        Ok(Self(decide::Visit::new(deployment.0, id)))
+        Ok(Self { visit: decide::Visit::new(deployment.0, id), finding: None })
     }
 
     /// Reads the next record (base64url). To be called record by record, so that the page can show progress.
@@ -197,7 +200,8 @@ impl DecisionVisit {
     /// # Errors
     /// The sentence names the record and the person. It was not taken in.
     pub fn read(&mut self, record: &str) -> Result<(), JsError> {
-        inner::read(&mut self.0, record).map_err(shown)
+        let read = inner::read(&mut self.visit, record);
+        self.note(read)
     }
 
     /// Verifies the proofs of all steps that were read since, together. Called every few records, it leaves time to repaint in between.
@@ -205,36 +209,45 @@ impl DecisionVisit {
     /// # Errors
     /// The sentence names the first step that does not hold, and who signed it.
     pub fn verify(&mut self) -> Result<(), JsError> {
-        inner::verify(&mut self.0).map_err(shown)
+        let verified = inner::verify(&mut self.visit);
+        self.note(verified)
+    }
+
+    /// What the last error of [`DecisionVisit::read`], `verify`, `remember` or `result` found, as JSON `{kind, …}` with `kind` one of
+    /// `decision`, `signature`, `rule`, `forked` (with `number`), `key` (`number`, `whose`), `step` (`number`, `name`), `shorter`
+    /// (`shown`, `seen`), `opening` (`party`), `other`; `undefined` before.
+    pub fn finding(&self) -> Option<String> {
+        self.finding.as_ref().map(crate::inner::json)
     }
 
     /// Records read so far.
     pub fn length(&self) -> u32 {
-        self.0.chain().map_or(0, decide::Chain::length)
+        self.visit.chain().map_or(0, decide::Chain::length)
     }
 
     /// The digest of record `number`, 64 hexadecimal digits, to be compared with another server's.
     pub fn digest(&self, number: u32) -> Option<String> {
-        self.0.digest(number).map(|digest| digest.to_hex())
+        self.visit.digest(number).map(|digest| digest.to_hex())
     }
 
     /// What was read, as JSON: the report of an archive, with `missing`, `answered`, `remaining`, `creator`, `owners` (by person, key or
     /// null) and `seats` (by person, as in the draft) besides. `undefined` before the first record. Show it after [`DecisionVisit::verify`] only.
     pub fn view(&self) -> Option<String> {
-        self.0.chain().map(inner::view)
+        self.visit.chain().map(inner::view)
     }
 
     /// The account's place among the people; `undefined` if it has none yet.
     pub fn person(&self, account: &DeviceKey) -> Option<u16> {
-        self.0.chain()?.person(&account.key.verifying_key())
+        self.visit.chain()?.person(&account.key.verifying_key())
     }
 
     /// Checks that the history continues what this device has seen, and takes note of it.
     ///
     /// # Errors
     /// If the servers show an older or another history than before.
-    pub fn remember(&self, account: &DeviceKey, memory: &mut DecisionMemory) -> Result<(), JsError> {
-        self.0.remember(&account.key.verifying_key(), &mut memory.0).map_err(shown)
+    pub fn remember(&mut self, account: &DeviceKey, memory: &mut DecisionMemory) -> Result<(), JsError> {
+        let remembered = self.visit.remember(&account.key.verifying_key(), &mut memory.0);
+        self.note(remembered.map_err(Into::into))
     }
 
     /// The record by which the account takes part, with a certified key, and the invitation of the link if it has one.
@@ -251,7 +264,7 @@ impl DecisionVisit {
         let key = ostrakon_party::wire::decode(key).map_err(shown)?;
         let incomplete = || shown("the invitation is incomplete: copy the whole link");
         let invitation = invitation.map(|text| Invitation::from_text(&text).ok_or_else(incomplete)).transpose()?;
-        Ok(self.0.accept(&account.key, key, invitation.as_ref(), time).map_err(shown)?.encode())
+        Ok(self.visit.accept(&account.key, key, invitation.as_ref(), time).map_err(shown)?.encode())
     }
 
     /// The record with the answers, one option for each ballot. `memory` must be kept before it leaves the device. If another record came
@@ -266,19 +279,19 @@ impl DecisionVisit {
         memory: &mut DecisionMemory,
         time: u64,
     ) -> Result<Vec<u8>, JsError> {
-        inner::answer(&self.0, &account.key, answers, &mut memory.0, time).map_err(shown)
+        inner::answer(&self.visit, &account.key, answers, &mut memory.0, time).map_err(shown)
     }
 
     /// The receipt as JSON `{decision, servers, person, number, digest}`, once the answers are in what was read (from another server than the
     /// one that took them) and verified; `undefined` before.
     pub fn confirmed(&self, account: &DeviceKey, memory: &mut DecisionMemory) -> Option<String> {
-        let receipt = self.0.confirmed(&account.key.verifying_key(), &mut memory.0)?;
+        let receipt = self.visit.confirmed(&account.key.verifying_key(), &mut memory.0)?;
         Some(crate::inner::json(&receipt))
     }
 
     /// What could be learned of a person's answers by those who come later, as JSON `{before, after, results, everything}`.
     pub fn residual(&self, person: u16) -> Option<String> {
-        self.0.chain().map(|chain| crate::inner::json(&decide::residual(chain, person)))
+        self.visit.chain().map(|chain| crate::inner::json(&decide::residual(chain, person)))
     }
 
     /// The creator's record that removes a person.
@@ -310,14 +323,22 @@ impl DecisionVisit {
     ///
     /// # Errors
     /// If one is missing or wrong; the sentence names the server.
-    pub fn result(&self, openings: &str) -> Result<String, JsError> {
-        inner::result(&self.0, openings).map_err(shown)
+    pub fn result(&mut self, openings: &str) -> Result<String, JsError> {
+        let result = inner::result(&self.visit, openings);
+        self.note(result)
     }
 }
 
 impl DecisionVisit {
+    fn note<T>(&mut self, done: Result<T, inner::Doubt>) -> Result<T, JsError> {
+        done.map_err(|doubt| {
+            self.finding = Some(doubt.finding);
+            shown(doubt.sentence)
+        })
+    }
+
     fn say(&self, key: &DeviceKey, content: Content, time: u64) -> Result<Vec<u8>, JsError> {
-        let chain = self.0.chain().ok_or_else(|| shown("nothing was read of the decision yet"))?;
+        let chain = self.visit.chain().ok_or_else(|| shown("nothing was read of the decision yet"))?;
         let signed = chain.next(&key.key, time, content);
         chain.check(&signed).map_err(shown)?;
         Ok(signed.encode())

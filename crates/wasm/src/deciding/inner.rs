@@ -6,7 +6,7 @@ use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::{Digest, Signature, SigningKey};
 use ostrakon_decide::archive::ArchivedOpening;
 use ostrakon_decide::{self as decide, Archive, CertifiedKey, Chain, DecisionId, Draft, Examined, Layer, Memory};
-use ostrakon_decide::{NewKey, Opening, Operators, Report, Serial, Visit};
+use ostrakon_decide::{NewKey, Opening, Operators, Refused, Report, Serial, Visit};
 use ostrakon_party::{PartyId, wire};
 use rand_core::{TryCryptoRng, TryRng};
 use serde::Serialize;
@@ -67,6 +67,61 @@ fn list<T: Serialize + DeserializeOwned>(what: &str, texts: &str) -> Result<Vec<
     texts.iter().map(|one| wire::decode(&base64(one)?).map_err(|_| format!("{what} is malformed"))).collect()
 }
 
+/// What was found in a history that does not hold, for a page that has its own sentence for each kind. Records are counted from 0.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Finding {
+    /// A record belongs to another decision.
+    Decision { number: u32 },
+    /// A record was changed by whoever shows it.
+    Signature { number: u32 },
+    /// A record is not allowed at its place.
+    Rule { number: u32 },
+    /// A key in a record does not hold.
+    Key { number: u32, whose: String },
+    /// An answer in a record does not hold; a person signed it.
+    Step { number: u32, name: String },
+    /// Less is shown than before.
+    Shorter { shown: u32, seen: u32 },
+    /// Something else is shown than before.
+    Forked { number: u32 },
+    /// What a server has opened does not hold.
+    Opening { party: u8 },
+    /// Only the sentence says it.
+    Other,
+}
+
+/// Why a history is not believed.
+#[derive(Debug)]
+pub struct Doubt {
+    pub finding: Finding,
+    pub sentence: String,
+}
+
+impl From<Refused> for Doubt {
+    fn from(refused: Refused) -> Self {
+        let sentence = refused.to_string();
+        let finding = match refused {
+            Refused::Decision { number } => Finding::Decision { number },
+            Refused::Signature { number } => Finding::Signature { number },
+            Refused::Rule { number, .. } => Finding::Rule { number },
+            Refused::Key { number, whose, .. } => Finding::Key { number, whose },
+            Refused::Step { number, name, .. } => Finding::Step { number, name },
+            Refused::Shorter { shown, seen } => Finding::Shorter { shown, seen },
+            Refused::Forked { number } => Finding::Forked { number },
+            Refused::Opening { party, .. } => Finding::Opening { party },
+            _ => Finding::Other,
+        };
+        Self { finding, sentence }
+    }
+}
+
+impl From<String> for Doubt {
+    fn from(sentence: String) -> Self {
+        Self { finding: Finding::Other, sentence }
+    }
+}
+
 pub fn decision_id(text: &str) -> Result<DecisionId, String> {
     DecisionId::from_hex(text).ok_or_else(|| "a decision's id has 32 hexadecimal digits".to_owned())
 }
@@ -122,12 +177,12 @@ pub fn create(
     Ok(signed.encode())
 }
 
-pub fn read(visit: &mut Visit, record: &str) -> Result<(), String> {
-    visit.read(&base64(record)?, &mut generator()?).map_err(text)
+pub fn read(visit: &mut Visit, record: &str) -> Result<(), Doubt> {
+    Ok(visit.read(&base64(record)?, &mut generator()?)?)
 }
 
-pub fn verify(visit: &mut Visit) -> Result<(), String> {
-    visit.verify(&mut generator()?).map_err(text)
+pub fn verify(visit: &mut Visit) -> Result<(), Doubt> {
+    Ok(visit.verify(&mut generator()?)?)
 }
 
 pub fn answer(
@@ -172,9 +227,8 @@ fn openings(text: &str) -> Result<Vec<(PartyId, Opening)>, String> {
     archived.iter().map(read).collect()
 }
 
-pub fn result(visit: &Visit, openings: &str) -> Result<String, String> {
-    let examined = Examined::of(visit).map_err(text)?;
-    Ok(json(&examined.result(&self::openings(openings)?).map_err(text)?))
+pub fn result(visit: &Visit, openings: &str) -> Result<String, Doubt> {
+    Ok(json(&Examined::of(visit)?.result(&self::openings(openings)?)?))
 }
 
 pub fn archive(servers: &str, records: &str, openings: &str) -> Result<String, String> {

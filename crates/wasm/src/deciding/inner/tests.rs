@@ -77,6 +77,10 @@ fn a_decision_is_created_answered_and_opened_from_texts() {
         let receipt = visit(&records).confirmed(&account(person).verifying_key(), &mut memory).unwrap();
         assert_eq!(receipt.number, records.len() as u32 - 1);
     }
+    let mut changed = BASE64URL_NOPAD.decode(records[4].as_bytes()).unwrap();
+    *changed.last_mut().unwrap() ^= 1;
+    let doubt = read(&mut visit(&records[..4]), &BASE64URL_NOPAD.encode(&changed)).unwrap_err();
+    assert_eq!(doubt.finding, Finding::Signature { number: 4 }, "{}", doubt.sentence);
     let close = visit(&records).chain().unwrap().next(&identity(0), 7, Content::Close { absent: Vec::new() });
     records.push(BASE64URL_NOPAD.encode(&close.encode()));
     let closed = visit(&records);
@@ -104,6 +108,6 @@ fn malformed_texts_are_refused_with_a_sentence() {
     assert!(stock(r#"["!"]"#).is_err());
     assert!(decision_id("00").is_err());
     let mut visit = Visit::new(operators(), draft(&draft_text()).unwrap().id());
-    assert!(read(&mut visit, "AAAA").unwrap_err().contains("no record"));
+    assert!(read(&mut visit, "AAAA").unwrap_err().sentence.contains("no record"));
     assert!(new_key(&operators(), &account(0), 2, "[]").is_err(), "the servers' keys are needed");
 }
