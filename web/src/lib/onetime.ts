@@ -2,36 +2,87 @@
 
 import type { Account } from './account';
 import { toBase64 } from './api';
+import { systemClock, type Clock } from './clock';
 import { NewDecisionKey, stockOfKeys, type Deployment } from './cryptography';
-import type { DecisionServer } from './decisions';
+import type { DecisionServer, StockLevel } from './decisions';
+import { patiently } from './patience';
 
 /** The threshold of keys that are handed in beforehand. */
 const STOCK_THRESHOLD = 2;
-/** Keys made in one go: a server takes only so many at a time. */
+/** Keys that are made at one visit at most. */
 const MOST = 8;
+/** Keys that are handed in together; what comes after them does not take them back. */
+const BATCH = 2;
+/** Milliseconds between two keys: many devices behind one address fill their stocks at the same time. */
+const PACE = 300;
+
+const never = new AbortController().signal;
 
 /** A key that `threshold` of the servers can stand in for; with 0 none holds anything of it. `servers` by party. */
-export async function freshKey(deployment: Deployment, servers: DecisionServer[], account: Account, threshold: number): Promise<Uint8Array> {
+export async function freshKey(
+  deployment: Deployment,
+  servers: DecisionServer[],
+  account: Account,
+  threshold: number,
+  clock: Clock = systemClock,
+  signal: AbortSignal = never,
+): Promise<Uint8Array> {
   const holders = threshold === 0 ? [] : servers;
-  const helpers = await Promise.all(holders.map((server) => server.helper()));
+  const helpers = await Promise.all(holders.map((server) => patiently(() => server.helper(), clock, signal)));
   const key = new NewDecisionKey(deployment, account.key, threshold, `[${helpers.join(',')}]`);
   try {
-    const receipts = await Promise.all(holders.map((server, party) => server.deposit(key.deposit(party) ?? new Uint8Array())));
-    return key.certify(account.key, JSON.stringify(receipts));
+    // The same deposit once more has the same receipt.
+    const deposit = (server: DecisionServer, party: number) => patiently(() => server.deposit(key.deposit(party) ?? new Uint8Array()), clock, signal);
+    return key.certify(account.key, JSON.stringify(await Promise.all(holders.map(deposit))));
   } finally {
     key.free();
   }
 }
 
-/** Brings the stock at server 0 up to what it wants, so that this account can be asked while it is away. */
-export async function refill(deployment: Deployment, servers: DecisionServer[], account: Account): Promise<void> {
+/** A stock of keys at a server, and how one more is made. */
+export interface Stock {
+  level(): Promise<StockLevel>;
+  make(): Promise<Uint8Array>;
+  add(keys: Uint8Array[]): Promise<StockLevel>;
+}
+
+/** Fills a stock up to what the server wants and to `most` keys, a few at a time and not too fast. Returns what was added. */
+export async function fill(stock: Stock, most: number, clock: Clock, signal: AbortSignal): Promise<number> {
+  const level = await stock.level();
+  const missing = Math.min(Math.min(level.wanted, most) - level.stock, MOST);
+  let added = 0;
+  while (added < missing && !signal.aborted) {
+    const keys: Uint8Array[] = [];
+    while (keys.length < BATCH && added + keys.length < missing) {
+      if (added + keys.length > 0) await clock.sleep(PACE, signal);
+      if (signal.aborted) break;
+      keys.push(await stock.make());
+    }
+    if (keys.length > 0) await stock.add(keys);
+    added += keys.length;
+  }
+  return added;
+}
+
+/**
+ * Fills the account's stock at server 0, so that it can be asked while it is away; with `most`, only up to so many keys. One tab at a
+ * time does it.
+ */
+export async function refill(
+  deployment: Deployment,
+  servers: DecisionServer[],
+  account: Account,
+  signal: AbortSignal = never,
+  most = Infinity,
+  clock: Clock = systemClock,
+): Promise<void> {
   const [first] = servers;
   if (!first) return;
   const name = account.key.publicKey();
-  const { stock, wanted } = await first.stock(name);
-  const keys: string[] = [];
-  for (let made = stock; made < Math.min(wanted, stock + MOST); made++) {
-    keys.push(toBase64(await freshKey(deployment, servers, account, STOCK_THRESHOLD)));
-  }
-  if (keys.length > 0) await first.addToStock(name, stockOfKeys(JSON.stringify(keys)));
+  const stock: Stock = {
+    level: () => patiently(() => first.stock(name), clock, signal),
+    make: () => freshKey(deployment, servers, account, STOCK_THRESHOLD, clock, signal),
+    add: (keys) => patiently(() => first.addToStock(name, stockOfKeys(JSON.stringify(keys.map(toBase64)))), clock, signal),
+  };
+  await navigator.locks.request('ostrakon/stock', () => fill(stock, most, clock, signal));
 }
