@@ -5,6 +5,22 @@ import { Visitor } from './visitor.mjs';
 /** How long proofs, agreement among the servers and openings may take on a busy machine. */
 const PATIENCE = 120_000;
 
+/**
+ * What a decision is to be.
+ *
+ * @typedef {object} Wish
+ * @property {string} question
+ * @property {string} me
+ * @property {string[]} [others] names of people who are given a link
+ * @property {string} [table] a table of people instead, as a file
+ * @property {string[]} [known] names of people whose accounts are known
+ * @property {Date} [deadline]
+ * @property {Date[]} [dates]
+ * @property {string} [rule]
+ * @property {number[]} [outputs] of a table of one's own
+ * @property {string} [stand] who stands in for who stays away
+ */
+
 export class Decider extends Visitor {
   /**
    * @param {import('playwright-core').Browser} browser
@@ -19,28 +35,54 @@ export class Decider extends Visitor {
    * Fills in the form and makes the decision.
    *
    * @param {string} origin
-   * @param {{ question: string, me: string, others: string[], token: string, deadline?: Date, dates?: Date[], rule?: string }} wish
+   * @param {Wish} wish
    * @returns {Promise<Record<string, string>>} a link for each of the others
    */
-  async makes(origin, { question, me, others, token, deadline, dates = [], rule }) {
+  async makes(origin, wish) {
     const { page } = this;
+    const { others = [] } = wish;
     await this.open(`${origin}/#/decide`);
+    await this.fills(wish);
+    await page.getByRole('button', { name: 'Make the decision' }).click();
+    await page.getByRole('heading', { name: 'You made this decision' }).waitFor({ timeout: PATIENCE });
+    const link = (/** @type {string} */ name) => page.getByRole('textbox', { name: `Link for ${name}` }).inputValue();
+    return Object.fromEntries(await Promise.all(others.map(async (name) => [name, await link(name)])));
+  }
+
+  /** Fills in the form. @param {Wish} wish */
+  async fills({ question, me, others = [], known = [], table, deadline, dates = [], rule, outputs = [], stand }) {
+    const { page } = this;
     if (dates.length > 0) await page.getByText('A date', { exact: true }).click();
     await page.getByLabel('Your question').fill(question);
     for (const [index, date] of dates.entries()) {
       if (index > 0) await page.getByRole('button', { name: 'Add a date' }).click();
       await page.getByLabel(`Date ${index + 1}`, { exact: true }).fill(local(date));
     }
-    if (rule) await page.getByRole('radio', { name: rule }).check();
     await page.getByRole('textbox', { name: 'I decide, too, as' }).fill(me);
-    await page.getByLabel('Names, one on each line').fill(others.join('\n'));
-    if (deadline) await page.getByRole('textbox', { name: 'Deadline' }).fill(local(deadline));
-    const code = page.locator('input[type=password]');
-    if (await code.count()) await code.fill(token);
-    await page.getByRole('button', { name: 'Make the decision' }).click();
-    await page.getByRole('heading', { name: 'You made this decision' }).waitFor({ timeout: PATIENCE });
-    const link = (/** @type {string} */ name) => page.getByRole('textbox', { name: `Link for ${name}` }).inputValue();
-    return Object.fromEntries(await Promise.all(others.map(async (name) => [name, await link(name)])));
+    if (table) await page.locator('input[type=file][accept*=csv]').setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(table) });
+    else await page.getByLabel('Names, one on each line').fill(others.join('\n'));
+    for (const name of known) await page.getByRole('checkbox', { name, exact: true }).check();
+    if (rule) await page.getByRole('radio', { name: rule }).check();
+    for (const [row, output] of outputs.entries()) await page.locator('table input').nth(row).fill(`${output}`);
+    if (stand) await page.getByRole('group', { name: 'If somebody stays away' }).getByRole('radio', { name: stand }).check();
+    if (deadline) await this.setsDeadline(deadline);
+  }
+
+  /** To the second: people have minutes, but tests have not. @param {Date} deadline */
+  async setsDeadline(deadline) {
+    const field = this.page.getByRole('textbox', { name: 'Deadline' });
+    await field.evaluate((input) => input.setAttribute('step', '1'));
+    await field.fill(local(deadline, 19));
+  }
+
+  /** What the creator sees of somebody who has not accepted yet. @param {string} name */
+  guest(name) {
+    return this.page.locator(`[data-guest="${name}"]`);
+  }
+
+  /** Confirms what the open dialog asks. @param {string} yes */
+  async confirms(yes) {
+    await this.page.getByRole('dialog').getByRole('button', { name: yes, exact: true }).click();
   }
 
   /** Opens an invitation and accepts. @param {string} link */
@@ -52,7 +94,11 @@ export class Decider extends Visitor {
 
   /** Waits until the page is in one of these states. @param {string[]} states */
   async at(...states) {
-    await this.page.locator(states.map((state) => `[data-decision="${state}"]`).join(', ')).waitFor({ timeout: PATIENCE });
+    try {
+      await this.page.locator(states.map((state) => `[data-decision="${state}"]`).join(', ')).waitFor({ timeout: PATIENCE });
+    } catch (error) {
+      throw new Error(`${error}; the page says: ${await this.page.locator('main').innerText()}`);
+    }
   }
 
   /** Picks one answer for each ballot and confirms. @param {string[]} answers */
@@ -85,7 +131,7 @@ export class Decider extends Visitor {
   }
 }
 
-/** As the browser's field for a local point of time wants it. @param {Date} date */
-function local(date) {
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+/** As the browser's field for a local point of time wants it: to the minute, or with 19 letters to the second. @param {Date} date */
+function local(date, letters = 16) {
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, letters);
 }

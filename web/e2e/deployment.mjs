@@ -3,11 +3,12 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -25,6 +26,9 @@ function program() {
   if (!found) throw new Error('there is no server to test with: run `cargo build --package ostrakon`');
   return found;
 }
+
+/** The servers as `ostrakon up` names them, by party. */
+const NAMES = ['alpha', 'beta', 'gamma'];
 
 /** Beside the base port: where `ostrakon up` puts the public and the internal ports. */
 const OFFSETS = [0, 1, 2, 100, 101, 102];
@@ -55,6 +59,8 @@ function isFree(port) {
  * @property {string[]} origins where they are
  * @property {string} files the page's files, which the servers give out
  * @property {string} token with which the first server opens rooms
+ * @property {(party: number) => Promise<void>} kill ends a server at once, as a power cut does; it is started again a second later
+ * @property {(party: number) => Promise<void>} back waits until a server answers again
  * @property {(name: string) => Promise<string[]>} room opens a room and returns its link at every server
  * @property {() => Promise<void>} stop
  */
@@ -62,15 +68,16 @@ function isFree(port) {
 /**
  * Starts three servers.
  *
+ * @param {{ smtp?: string }} [wishes] the mail server that the first one hands e-mail to
  * @returns {Promise<Deployment>}
  */
-export async function start() {
+export async function start({ smtp } = {}) {
   const directory = await mkdtemp(path.join(tmpdir(), 'ostrakon-e2e-'));
   const base = await freePorts();
   const data = path.join(directory, 'data');
   const files = path.join(directory, 'web');
   await cp(path.join(web, 'dist'), files, { recursive: true });
-  const options = ['up', '--data-dir', data, '--web', files, '--base-port', `${base}`];
+  const options = ['up', '--data-dir', data, '--web', files, '--base-port', `${base}`, ...(smtp ? ['--smtp', smtp] : [])];
   const servers = spawn(program(), options, { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(servers, 'exit');
   let said = '';
@@ -86,11 +93,32 @@ export async function start() {
   try {
     const origins = (await linksOf(servers, ended)).map((link) => new URL(link).origin);
     const token = (await readFile(path.join(data, 'alpha/admin.token'), 'utf8')).trim();
-    return { origins, files, token, room: (name) => createRoom(data, origins, name), stop };
+    const kill = (/** @type {number} */ party) => killServer(path.join(data, NAMES[party] ?? '', 'server.toml'));
+    const back = (/** @type {number} */ party) => answers(origins[party] ?? '');
+    return { origins, files, token, kill, back, room: (name) => createRoom(data, origins, name), stop };
   } catch (error) {
     await stop();
     throw new Error(`${error}; the servers said:\n${said}`);
   }
+}
+
+/** Ends the process that serves this configuration, without a warning. @param {string} config */
+async function killServer(config) {
+  for (const entry of await readdir('/proc')) {
+    const command = /^\d+$/.test(entry) ? await readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => '') : '';
+    if (command.split('\0').includes(config)) return void process.kill(Number(entry), 'SIGKILL');
+  }
+  throw new Error(`no process serves ${config}`);
+}
+
+/** Waits until a server says that it is ready. @param {string} origin */
+async function answers(origin) {
+  for (let look = 0; look < 600; look++) {
+    const ready = await fetch(`${origin}/readyz`).then(({ ok }) => ok, () => false);
+    if (ready) return;
+    await pause(100);
+  }
+  throw new Error(`${origin} did not come back`);
 }
 
 /**

@@ -29,7 +29,7 @@ function queue(): Alone {
   };
 }
 
-const decision = { id: 'ab', servers: 'cd', question: 'Shall we?', invitations: ['s', null] };
+const decision = { id: 'ab', servers: 'cd', question: 'Shall we?', invitations: ['s', null], letters: [{ address: 'a@b', sent: 0 }, null] };
 
 test('two tabs have one account', async () => {
   const [cupboard, only] = [new Cupboard(), queue()];
@@ -48,10 +48,18 @@ test('a decision that is seen again keeps its invitations', async () => {
   const account = await Account.open(new Cupboard(), queue());
   await account.know(decision);
   await account.know({ ...decision, id: 'ef' });
-  await account.know({ ...decision, invitations: null });
+  await account.know({ ...decision, invitations: null, letters: null });
   expect(account.known()[0]).toEqual(decision);
   await account.drop('ab');
   expect(account.known().map(({ id }) => id)).toEqual(['ef']);
+});
+
+test('where a link was sent, and how often, is written down', async () => {
+  const account = await Account.open(new Cupboard(), queue());
+  await account.know({ ...decision, letters: null });
+  await account.write('ab', 1, { address: 'c@d', sent: 1 });
+  await account.write('other', 0, { address: 'x@y', sent: 1 });
+  expect(account.known().map(({ letters }) => letters)).toEqual([[null, { address: 'c@d', sent: 1 }]]);
 });
 
 test('people are known by their latest account, and the own one is not among them', async () => {

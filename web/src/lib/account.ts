@@ -4,7 +4,7 @@
 import { t } from '../messages/decision';
 import { fromBase64, toBase64 } from './api';
 import { DecisionMemory, DeviceKey } from './cryptography';
-import { list, optional, record, text, type Of, type Shape } from './shape';
+import { count, list, optional, record, text, type Of, type Shape } from './shape';
 
 /** The part of `localStorage` that is used. */
 export type Storage = Pick<globalThis.Storage, 'getItem' | 'setItem'>;
@@ -20,18 +20,23 @@ const FORMAT = 'ostrakon account 1';
 
 const alone: Alone = async (act) => await navigator.locks.request('ostrakon/account', async () => act());
 
+const letterShape = record({ address: text, sent: count });
 const knownShape = record({
   id: text,
   servers: text,
   question: text,
   /** The secrets of the invitations by person, where this browser made the decision. */
   invitations: optional(list(optional(text))),
+  /** Where each person's link is to be sent, and how often it was, where this browser made the decision. */
+  letters: optional(list(optional(letterShape))),
 });
 const acquaintanceShape = record({ name: text, account: text });
 const fileShape = record({ format: text, seed: text, memory: text, decisions: list(knownShape), people: list(acquaintanceShape) });
 
 /** A decision that this browser has made or seen. */
 export type Known = Of<typeof knownShape>;
+/** An e-mail with a link: its address, and how often it was sent. */
+export type Letter = Of<typeof letterShape>;
 /** Somebody who took part in a decision that this browser has seen. */
 export type Acquaintance = Of<typeof acquaintanceShape>;
 
@@ -72,14 +77,28 @@ export class Account {
     return listed(this.storage.getItem(KNOWN), list(knownShape));
   }
 
-  /** Takes note of a decision; its invitations stay if they were there. */
+  /** Takes note of a decision; its invitations and letters stay if they were there. */
   know(decision: Known): Promise<void> {
     return this.alone(() => {
       const all = this.known();
       const before = all.find(({ id }) => id === decision.id);
-      const whole = { ...decision, invitations: decision.invitations ?? before?.invitations ?? null };
+      const invitations = decision.invitations ?? before?.invitations ?? null;
+      const whole = { ...decision, invitations, letters: decision.letters ?? before?.letters ?? null };
       const others = all.filter(({ id }) => id !== decision.id);
       this.storage.setItem(KNOWN, JSON.stringify([whole, ...others]));
+    });
+  }
+
+  /** Takes note of where a person's link is sent to, and how often it was. */
+  write(id: string, person: number, letter: Letter): Promise<void> {
+    return this.alone(() => {
+      const all = this.known().map((known) => {
+        if (known.id !== id) return known;
+        const letters = Array.from({ length: Math.max(person + 1, known.letters?.length ?? 0) }, (_, place) => known.letters?.[place] ?? null);
+        letters[person] = letter;
+        return { ...known, letters };
+      });
+      this.storage.setItem(KNOWN, JSON.stringify(all));
     });
   }
 

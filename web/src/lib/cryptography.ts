@@ -39,8 +39,10 @@ export {
   roomCode,
   roomId,
   serversDigest,
+  signMail,
   stockOfKeys,
   submit,
   tableRows,
   tidyCode,
+  verifyDecisionArchive,
 } from '../wasm/ostrakon_wasm';

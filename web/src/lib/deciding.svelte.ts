@@ -2,13 +2,16 @@
 
 import { t } from '../messages/decision';
 import { Account } from './account';
-import { Problem } from './api';
+import { decisionLink } from './addresses';
+import { Problem, readServers } from './api';
 import { secureRandom, systemClock, type Clock } from './clock';
-import { DecisionVisit, Deployment, DeviceKey, decisionArchive, loadCryptography } from './cryptography';
+import { DecisionVisit, Deployment, DeviceKey, decisionArchive, loadCryptography, signMail } from './cryptography';
 import { hasAnswered, placeOf, readReceipt, readResidual, type Outcome, type Receipt, type Residual, type View } from './decision';
-import { DecisionServer } from './decisions';
+import { DecisionServer, type MailRequest } from './decisions';
 import { WrongServers, operatorsOf, type Operator } from './deployment';
+import { post, senderOf, type Failure } from './mailing';
 import { freshKey, refill } from './onetime';
+import { isPassing } from './patience';
 import { Reading, Refused } from './reading';
 
 export type Stage =
@@ -70,6 +73,8 @@ export class Deciding {
   private operators: Operator<DecisionServer>[] = [];
   /** The servers' list as JSON, for the cryptography. */
   private raw = '';
+  /** Where links lead to: this page's origin, if it is one by which the servers know themselves. */
+  private entrance = '';
   private deployment: Deployment | null = null;
   private reading: Reading | null = null;
   /** One thing after the other: what is read and what is written is about one state. */
@@ -92,6 +97,8 @@ export class Deciding {
       const { raw, operators } = await operatorsOf(servers, this.origin, (url) => new DecisionServer(url));
       this.guest = invitation === undefined ? null : DeviceKey.fromInvitation(invitation).publicKey();
       [this.raw, this.operators, this.deployment] = [raw, operators, new Deployment(raw)];
+      const urls = readServers(raw).servers.map(({ url }) => url.replace(/\/+$/, ''));
+      this.entrance = urls.includes(this.origin) ? this.origin : (urls[0] ?? this.origin);
       this.account = await Account.open(this.storage);
       this.reading = new Reading(new DecisionVisit(this.deployment, decision), decision, this.servers());
       await this.follow();
@@ -187,7 +194,7 @@ export class Deciding {
     const person = this.own(view);
     const residual = person === null ? undefined : visit.residual(person);
     this.residual = residual === undefined ? null : readResidual(residual);
-    await account.know({ id: decision, servers, question: view.question, invitations: null });
+    await account.know({ id: decision, servers, question: view.question, invitations: null, letters: null });
     await account.meet(view.owners.flatMap((owner, place) => (owner === null ? [] : [{ name: view.people[place]?.name ?? '', account: owner }])));
   }
 
@@ -214,7 +221,7 @@ export class Deciding {
   private async refill(): Promise<void> {
     const { deployment, account } = this;
     // Who cannot be given keys now is given them at the next visit.
-    if (deployment && account) await refill(deployment, this.servers(), account).catch(() => undefined);
+    if (deployment && account) await refill(deployment, this.servers(), account, this.stopped.signal).catch(() => undefined);
   }
 
   /** What was on its way when this page was closed goes on. */
@@ -262,7 +269,7 @@ export class Deciding {
     const { deployment, invitedAs } = this;
     let key: Uint8Array | null = null;
     const make: Make = async ({ visit }, account) => {
-      key ??= await freshKey(deployment as Deployment, this.servers(), account, this.view?.threshold ?? 0);
+      key ??= await freshKey(deployment as Deployment, this.servers(), account, this.view?.threshold ?? 0, this.clock, this.stopped.signal);
       return visit.accept(account.key, key, invitedAs === null ? undefined : this.place.invitation, this.now());
     };
     const own = (view: View) => view.owners.includes(this.account?.key.publicKey() ?? '');
@@ -286,6 +293,28 @@ export class Deciding {
   async cancel(): Promise<void> {
     const make: Make = ({ visit }, account) => visit.cancel(account.key, this.now());
     await this.act('cancelling', make, ({ stage }) => stage === 'cancelled');
+  }
+
+  /** Somebody's link. */
+  link(invitation: string | null): string {
+    return decisionLink(this.entrance, this.place.decision, this.place.servers, invitation);
+  }
+
+  /** The server that sends e-mail; `null` if none does. */
+  sender(): Promise<DecisionServer | null> {
+    return senderOf(this.servers());
+  }
+
+  /** Has somebody sent their link by e-mail, and takes note of it. Why it was not sent; `null` if it was. */
+  async send(server: DecisionServer, { person, address, link, locale }: Omit<MailRequest, 'signature'>): Promise<Failure | null> {
+    const { account, deployment } = this;
+    const { decision } = this.place;
+    if (!account || !deployment) return 'away';
+    const signature = signMail(deployment, account.key, decision, person, address, link, locale);
+    const failure = await post(server, decision, { person, address, link, locale, signature }, this.clock, this.stopped.signal);
+    const before = account.known().find(({ id }) => id === decision)?.letters?.[person]?.sent ?? 0;
+    await account.write(decision, person, { address, sent: failure === null ? before + 1 : before });
+    return failure;
   }
 
   /** Reads and verifies everything anew, and says so to the others where this account takes part. */
@@ -324,6 +353,5 @@ type Make = (reading: Reading, account: Account) => Promise<Uint8Array> | Uint8A
 
 /** What passes by itself: another record came first, too much at once, a server that is away or restarts. */
 function passing(error: unknown): void {
-  const lasting = error instanceof Problem && error.status < 500 && ![408, 409, 429].includes(error.status);
-  if (lasting) throw error;
+  if (!isPassing(error) && !(error instanceof Problem && error.status === 409)) throw error;
 }

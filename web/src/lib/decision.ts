@@ -46,6 +46,7 @@ const viewShape = record({
   seats: list(trusted<Seat>()),
 });
 const outcomeShape = record({ outputs: list(count), meanings: list(trusted<Meaning>()) });
+const reportShape = record({ question: text, ballots: list(ballotShape), servers: text, records: count, outcome: optional(outcomeShape) });
 const receiptShape = record({ decision: text, servers: text, person: count, number: count, digest: text });
 const residualShape = record({ before: count, after: list(count), results: list(count), everything: flag });
 
@@ -54,11 +55,14 @@ export type Ballot = Of<typeof ballotShape>;
 export type Person = Of<typeof personShape>;
 export type View = Of<typeof viewShape>;
 export type Outcome = Of<typeof outcomeShape>;
+/** What saved records prove. */
+export type Report = Of<typeof reportShape>;
 export type Receipt = Of<typeof receiptShape>;
 export type Residual = Of<typeof residualShape>;
 
 export const readView = (json: string): View => viewShape(JSON.parse(json));
 export const readOutcome = (json: string): Outcome => outcomeShape(JSON.parse(json));
+export const readReport = (json: string): Report => reportShape(JSON.parse(json));
 export const readReceipt = (json: string): Receipt => receiptShape(JSON.parse(json));
 export const readResidual = (json: string): Residual => residualShape(JSON.parse(json));
 
@@ -88,7 +92,7 @@ export function dateOf(label: string): number | null {
 export const dateLabel = (at: number): string => `${new Date(at).toISOString().slice(0, 16)}Z`;
 
 /** Whether the ballots are about dates: each is one. */
-export const isDatePoll = ({ ballots }: View): boolean => ballots.every(({ label }) => dateOf(label) !== null);
+export const isDatePoll = ({ ballots }: Pick<View, 'ballots'>): boolean => ballots.every(({ label }) => dateOf(label) !== null);
 
 /** How good a date came out: more is better; `null` if it did not pass. */
 function merit(meaning: Meaning | undefined): number | null {
@@ -99,9 +103,9 @@ function merit(meaning: Meaning | undefined): number | null {
 }
 
 /** The date that suits best, the earliest of equals; `null` if none does. */
-export function chosenDate(view: View, { meanings }: Outcome): number | null {
+export function chosenDate({ ballots }: Pick<View, 'ballots'>, { meanings }: Outcome): number | null {
   let best: { at: number; merit: number } | null = null;
-  for (const [index, { label }] of view.ballots.entries()) {
+  for (const [index, { label }] of ballots.entries()) {
     const [at, good] = [dateOf(label), merit(meanings[index])];
     if (at === null || good === null) continue;
     if (best === null || good > best.merit || (good === best.merit && at < best.at)) best = { at, merit: good };

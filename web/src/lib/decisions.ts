@@ -2,7 +2,7 @@
 
 import { at, type Filled } from './address';
 import { HttpServer } from './api';
-import { count, list, oneOf, optional, record, text, type Of } from './shape';
+import { count, flag, list, oneOf, optional, record, text, type Of } from './shape';
 
 const receiptShape = record({ receipt: text });
 const stockShape = record({ stock: count, wanted: count });
@@ -15,10 +15,20 @@ const infoShape = record({
   stage: oneOf('accepting', 'answering', 'closed', 'done', 'lapsed', 'cancelled'),
   refusal: optional(text),
 });
+const mailShape = record({ mail: optional(flag) });
 const pageShape = record({
   records: list(text),
   openings: list(record({ party: count, opening: text })),
 });
+
+/** What a server is asked to send: a person's link, at the creator's signed wish. */
+export interface MailRequest {
+  person: number;
+  address: string;
+  link: string;
+  locale: string;
+  signature: string;
+}
 
 export type StockLevel = Of<typeof stockShape>;
 /** How a decision stands at a server, as that server says. */
@@ -74,6 +84,17 @@ export class DecisionServer extends HttpServer {
   /** Hands in the next record and returns its number. */
   async append(id: string, signed: Uint8Array): Promise<number> {
     return takenShape(JSON.parse(await this.give(at('decisions/{id}/records', { id }), signed))).number;
+  }
+
+  /** Whether this server sends e-mail. */
+  async sendsMail(): Promise<boolean> {
+    return mailShape(JSON.parse(await this.ask(at('servers', {})))).mail ?? false;
+  }
+
+  /** Has a person's link sent. Resolves when the mail server has taken the message. */
+  async mail(id: string, request: MailRequest): Promise<void> {
+    const headers = { 'content-type': 'application/json' };
+    await this.ask(at('decisions/{id}/mail', { id }), { method: 'POST', headers, body: JSON.stringify(request) }, WORK);
   }
 
   private give(path: Filled, bytes: Uint8Array, headers: Record<string, string> = {}): Promise<string> {

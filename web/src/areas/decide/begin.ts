@@ -39,14 +39,15 @@ export async function begin(wish: Wish, guests: Guest[], account: Account, code:
   const dateOptions: [string, string] = [t.dates.impossible, t.dates.possible];
   const draft = draftOf(wish, { people, creator: account.key.publicKey(), servers: digest, nonce, dateOptions });
   const id = decisionId(draft);
-  // Whoever decides, too, is taken on with a key from the stock.
-  await refill(deployment, servers, account).catch(() => undefined);
+  const letters = guests.map(({ address }) => (address === null ? null : { address, sent: 0 }));
+  // Whoever decides, too, is taken on with a key from the stock; the rest of it can wait.
+  await refill(deployment, servers, account, undefined, 1).catch(() => undefined);
   const bytes = draftBytes(draft);
   const layers = await Promise.all(servers.map((server) => server.layer(bytes)));
   const time = BigInt(Math.floor(Date.now() / 1000));
   const first = createDecision(deployment, account.key, draft, JSON.stringify(layers), time);
   // Kept before it exists: an answer that is lost on the way must not take the invitations with it.
-  await account.know({ id, servers: digest, question: wish.question.trim(), invitations: secrets });
+  await account.know({ id, servers: digest, question: wish.question.trim(), invitations: secrets, letters });
   try {
     await servers[0]?.begin(first, code);
   } catch (error) {

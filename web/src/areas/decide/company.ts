@@ -16,8 +16,8 @@ export interface Company {
 
 /** Everybody who is asked. `own` is the creator's account. */
 export function guestsOf({ me, myName, accounts, list }: Company, known: Acquaintance[], own: string): Guest[] {
-  const self = me ? [{ name: normalised(myName), account: own }] : [];
-  const met = known.filter(({ account }) => accounts.includes(account)).map(({ name, account }) => ({ name, account }));
+  const self = me ? [{ name: normalised(myName), account: own, address: null }] : [];
+  const met = known.filter(({ account }) => accounts.includes(account)).map(({ name, account }) => ({ name, account, address: null }));
   return [...self, ...met, ...guestsIn(list).guests];
 }
 

@@ -5,7 +5,7 @@ const people = (n: number) => several(n, 'Person', 'Personen');
 
 export const de: Decide = {
   title: 'Gemeinsam entscheiden',
-  lead: 'Jede und jeder antwortet einmal, in einem einzigen Besuch. Heraus kommt das Ergebnis und sonst nichts: Kein Server und auch sonst niemand erfährt, wer was gesagt hat.',
+  lead: 'Jede und jeder antwortet einmal, in einem einzigen Besuch. Heraus kommt das Ergebnis und sonst nichts: Kein Server allein und niemand von euch erfährt, wer was gesagt hat.',
   loading: 'Der Server wird gefragt, was er erlaubt …',
 
   topic: {
@@ -61,7 +61,9 @@ export const de: Decide = {
   people: {
     title: 'Wer entscheidet?',
     list: 'Namen, einer in jeder Zeile',
-    hint: 'Hinter dem Namen darf, nach einem Komma, der Kontocode von jemandem stehen, den du kennst. E-Mail-Adressen bleiben unbeachtet. Alle Gefragten sehen die Namen.',
+    hint: 'Hinter dem Namen darf, nach einem Komma, eine E-Mail-Adresse stehen oder der Kontocode von jemandem, den du kennst. Alle Gefragten sehen die Namen, niemand die Adressen.',
+    mail: 'Ist die Entscheidung angelegt, kannst du die Links per E-Mail verschicken lassen.',
+    noMail: 'Kein Server hier verschickt E-Mails: Du bekommst für jede Person einen Link, den du selbst verschickst.',
     file: 'Aus einer Tabelle (CSV) …',
     me: 'Ich entscheide mit, als',
     known: 'Menschen, mit denen du schon entschieden hast',
@@ -104,6 +106,8 @@ export const de: Decide = {
     title: 'Deine Entscheidungen',
     forget: (question: string) => `„${question}“ von dieser Liste nehmen`,
     forgotten: 'Von der Liste genommen. Der Link öffnet sie weiterhin.',
+    warning: (question: string) => `Du hast „${question}“ angelegt. Die noch nicht benutzten Einladungen sind nur in diesem Browser; sie sind verloren, wenn du die Entscheidung von der Liste nimmst.`,
+    warningYes: 'Von der Liste nehmen',
   },
 
   account: {

@@ -6,7 +6,7 @@ const people = (n: number) => several(n, 'person', 'people');
 
 export const en = {
   title: 'Decide together',
-  lead: 'Each of you answers once, in a single visit. What comes out is the result and nothing else: no server and nobody else learns who said what.',
+  lead: 'Each of you answers once, in a single visit. What comes out is the result and nothing else: no server on its own, and none of you, learns who said what.',
   loading: 'Asking the server what it allows…',
 
   topic: {
@@ -62,7 +62,9 @@ export const en = {
   people: {
     title: 'Who decides?',
     list: 'Names, one on each line',
-    hint: 'The account code of somebody you know may stand behind the name, after a comma. E-mail addresses are left out. Everybody who is asked sees the names.',
+    hint: 'Behind the name, after a comma, there may be an e-mail address, or the account code of somebody you know. Everybody who is asked sees the names, nobody the addresses.',
+    mail: 'Once the decision is made, you can have the links sent by e-mail.',
+    noMail: 'No server here sends e-mail: you will get a link for each person, to send yourself.',
     file: 'From a table (CSV)…',
     me: 'I decide, too, as',
     known: 'People you have decided with',
@@ -105,6 +107,8 @@ export const en = {
     title: 'Your decisions',
     forget: (question: string) => `Take “${question}” off this list`,
     forgotten: 'Taken off. The link still opens it.',
+    warning: (question: string) => `You made “${question}”. The invitations that were not used yet are in this browser only, and are lost when you take it off this list.`,
+    warningYes: 'Take it off',
   },
 
   account: {
