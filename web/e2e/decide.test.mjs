@@ -29,10 +29,11 @@ after(async () => {
 const origin = (party = 0) => deployment.origins[party] ?? '';
 /** @param {string} link @param {number} party */
 const elsewhere = (link, party) => link.replace(origin(), origin(party));
-/** Milliseconds in which everybody who does not stay away comes, also on a busy machine. */
-const TIME = 45_000;
+/** Milliseconds in which everybody comes who does not stay away; shorter where the machine was seen to be fast. */
+let time = 60_000;
 
 test('three people decide: two visits at once, a reload in between, and everybody sees and rechecks the result', async () => {
+  const began = performance.now();
   const [anna, ben, carla] = [await Decider.come(browser), await Decider.come(browser, PHONE), await Decider.come(browser, { colorScheme: 'dark' })];
   await anna.open(`${origin()}/#/decide`);
   await anna.page.getByRole('heading', { name: 'Decide together' }).waitFor();
@@ -72,6 +73,9 @@ test('three people decide: two visits at once, a reload in between, and everybod
   await Promise.all([ben.hasAnswered(), carla.hasAnswered()]);
   for (const person of [anna, ben, carla]) assert.match(await person.result(), /Passed.*Nobody stayed away/);
 
+  // As much as the next three do, and pictures on top of it.
+  time = Math.min(time, Math.max(15_000, performance.now() - began));
+
   await carla.page.getByRole('button', { name: 'Check everything again' }).click();
   await carla.page.getByText('Everything holds').waitFor({ timeout: 120_000 });
   await anna.page.getByText('1 person has rechecked everything').waitFor({ timeout: 120_000 });
@@ -88,7 +92,7 @@ test('by e-mail: a date is found although somebody stays away, everybody recheck
   const [anna, ben, carla] = [await Decider.come(browser), await Decider.come(browser, PHONE), await Decider.come(browser)];
   const dates = [new Date(Date.UTC(2027, 4, 3, 16)), new Date(Date.UTC(2027, 4, 4, 16))];
   const table = 'Name;E-mail\r\nBen;ben@example.org\r\nCarla;nobody@example.org\r\n';
-  await anna.makes(origin(), { question: 'When shall we meet?', me: 'Anna', table, dates, rule: 'The full count', deadline: new Date(Date.now() + TIME) });
+  await anna.makes(origin(), { question: 'When shall we meet?', me: 'Anna', table, dates, rule: 'The full count', deadline: new Date(Date.now() + time) });
   await anna.page.getByRole('button', { name: 'Send 2 links by e-mail' }).click();
   const [guestBen, guestCarla] = [anna.guest('Ben'), anna.guest('Carla')];
   await guestBen.getByText('Sent: the mail server has taken it.').waitFor();

@@ -9,6 +9,7 @@ import { DecisionVisit, Deployment, DeviceKey, decisionArchive, loadCryptography
 import { hasAnswered, placeOf, readReceipt, readResidual, type Outcome, type Receipt, type Residual, type View } from './decision';
 import { DecisionServer, type MailRequest } from './decisions';
 import { WrongServers, operatorsOf, type Operator } from './deployment';
+import { doubtOf, sentenceOf } from './doubt';
 import { post, senderOf, type Failure } from './mailing';
 import { freshKey, refill } from './onetime';
 import { isPassing } from './patience';
@@ -189,7 +190,7 @@ export class Deciding {
         this.pending = pending ? [...pending] : null;
       });
     } catch (error) {
-      throw new Refused(reasonOf(error));
+      throw new Refused(sentenceOf(doubtOf(error, visit)));
     }
     const person = this.own(view);
     const residual = person === null ? undefined : visit.residual(person);

@@ -66,6 +66,16 @@ export const readReport = (json: string): Report => reportShape(JSON.parse(json)
 export const readReceipt = (json: string): Receipt => receiptShape(JSON.parse(json));
 export const readResidual = (json: string): Residual => residualShape(JSON.parse(json));
 
+/** What was found in a history that does not hold. */
+export type Finding =
+  | { kind: 'decision' | 'signature' | 'rule' | 'key' | 'forked'; number: number }
+  | { kind: 'step'; number: number; name: string }
+  | { kind: 'shorter'; shown: number; seen: number }
+  | { kind: 'opening'; party: number }
+  | { kind: 'other' };
+
+export const readFinding = (json: string | undefined): Finding => (json === undefined ? { kind: 'other' } : trusted<Finding>()(JSON.parse(json)));
+
 /** The place that a seat has among the people; `null` if it has none. `key` is an account's or an invitation's. */
 export function placeOf({ seats }: View, key: string): number | null {
   const place = seats.findIndex((seat) => key === ('account' in seat ? seat.account : seat.invitation));

@@ -31,6 +31,10 @@ class Visit {
     return '{"outputs":[1],"meanings":[{"passed":true}]}';
   }
 
+  finding(): string | undefined {
+    return undefined;
+  }
+
   free(): void {}
 }
 

@@ -7,6 +7,7 @@ import type { DecisionVisit } from './cryptography';
 import { Problem } from './api';
 import type { DecisionInfo, DecisionServer, Opening } from './decisions';
 import { readOutcome, readView, type Outcome, type View } from './decision';
+import { doubtOf, sentenceOf } from './doubt';
 
 /** Called as the work goes on. */
 export type Progress = (done: number, all: number) => void;
@@ -22,11 +23,9 @@ const CHUNK = 8;
 const MOST = 1_000;
 
 /** What verifies the records. */
-type Verifier = Pick<DecisionVisit, 'read' | 'verify' | 'view' | 'digest' | 'result' | 'free'>;
+type Verifier = Pick<DecisionVisit, 'read' | 'verify' | 'view' | 'digest' | 'result' | 'finding' | 'free'>;
 /** What is asked of a server. */
 type Source = Pick<DecisionServer, 'decision' | 'records'>;
-
-const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 export class Reading<V extends Verifier = DecisionVisit> {
   /** The records that were read, in base64url. */
@@ -99,7 +98,7 @@ export class Reading<V extends Verifier = DecisionVisit> {
         try {
           this.visit.read(record);
         } catch (error) {
-          this.distrusted.set(party, reasonOf(error));
+          this.distrusted.set(party, this.doubt(error));
           return;
         }
         this.records.push(record);
@@ -115,8 +114,12 @@ export class Reading<V extends Verifier = DecisionVisit> {
     try {
       this.visit.verify();
     } catch (error) {
-      throw new Refused(reasonOf(error));
+      throw new Refused(this.doubt(error));
     }
+  }
+
+  private doubt(error: unknown): string {
+    return sentenceOf(doubtOf(error, this.visit));
   }
 
   private compare(infos: [number, DecisionInfo][]): void {
@@ -141,7 +144,7 @@ export class Reading<V extends Verifier = DecisionVisit> {
       try {
         return readOutcome(this.visit.result(JSON.stringify(openings)));
       } catch (error) {
-        this.distrusted.set(party, reasonOf(error));
+        this.distrusted.set(party, this.doubt(error));
         this.openings.delete(party);
       }
     }

@@ -40,6 +40,7 @@ export const de: Decide = {
 
   rule: {
     title: 'Was kommt heraus?',
+    each: 'Das kommt für jeden Termin heraus und nicht mehr.',
     majority: { name: 'Eine Mehrheit', says: (option: string) => `Nur, ob mehr als die Hälfte „${option}“ sagt.` },
     unanimous: { name: 'Alle sind einig', says: (option: string) => `Nur, ob alle „${option}“ sagen.` },
     'at-least': { name: 'Mindestens so viele', says: (option: string) => `Nur, ob genug „${option}“ sagen; wie viele genug sind, sagst du.` },

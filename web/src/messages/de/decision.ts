@@ -25,6 +25,17 @@ export const de: Decision = {
     failedTitle: 'Die Entscheidung lässt sich nicht öffnen',
   },
 
+  found: {
+    decision: (n: number) => `Eintrag ${n} gehört zu einer anderen Entscheidung oder zu anderen Servern`,
+    signature: (n: number) => `Eintrag ${n} ist nicht von der Person unterschrieben, die darin steht: Wer ihn gezeigt hat, hat ihn verändert`,
+    rule: (n: number) => `Eintrag ${n} verstößt gegen die Regeln`,
+    key: (n: number) => `ein Schlüssel in Eintrag ${n} ist nicht, wie er sein muss: Er könnte aus den Schlüsseln anderer zusammengesetzt sein`,
+    forked: (n: number) => `Eintrag ${n} ist ein anderer, als dieses Gerät früher gesehen hat: Verschiedenen Menschen wird Verschiedenes gezeigt`,
+    step: (n: number, name: string) => `die Antwort in Eintrag ${n}, die „${name}“ unterschrieben hat, ist falsch`,
+    shorter: (shown: number, seen: number) => `gezeigt ${shown === 1 ? 'wird' : 'werden'} ${several(shown, 'Eintrag', 'Einträge')}, doch dieses Gerät hat früher ${seen} gesehen`,
+    opening: (n: number) => `was Server ${n} geöffnet hat, ist falsch`,
+  },
+
   rules: {
     majority: (option: string) => `Angenommen ist, was mehr als die Hälfte mit „${option}“ beantwortet. Heraus kommt nur, ob es angenommen ist.`,
     unanimous: (option: string) => `Angenommen ist, was alle mit „${option}“ beantworten. Heraus kommt nur, ob es angenommen ist.`,
@@ -71,6 +82,7 @@ export const de: Decision = {
 
   answer: {
     title: 'Deine Antwort',
+    asked: (ballots: number): string => (ballots > 1 ? 'Was gefragt wird' : 'Die Antworten'),
     rule: 'Wie entschieden wird',
     learns: 'Was andere erfahren können',
     assumed: (option: string) => `Wer wegbleibt, zählt als „${option}“.`,

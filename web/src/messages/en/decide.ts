@@ -41,6 +41,7 @@ export const en = {
 
   rule: {
     title: 'What comes out?',
+    each: 'It comes out for each date, and no more than that.',
     majority: { name: 'A majority', says: (option: string) => `Only whether more than half say “${option}”.` },
     unanimous: { name: 'Everybody agrees', says: (option: string) => `Only whether everybody says “${option}”.` },
     'at-least': { name: 'At least so many', says: (option: string) => `Only whether enough people say “${option}”; you say how many.` },

@@ -26,6 +26,17 @@ export const en = {
     failedTitle: 'The decision cannot be opened',
   },
 
+  found: {
+    decision: (n: number) => `record ${n} belongs to another decision, or to other servers`,
+    signature: (n: number) => `record ${n} is not signed by the author that it names: whoever showed it has changed it`,
+    rule: (n: number) => `record ${n} is against the rules`,
+    key: (n: number) => `a key in record ${n} is not as it has to be: it could have been put together out of other people’s keys`,
+    forked: (n: number) => `record ${n} is another one than this device has seen before: different people are shown different histories`,
+    step: (n: number, name: string) => `the answer in record ${n}, which “${name}” signed, is wrong`,
+    shorter: (shown: number, seen: number) => `${several(shown, 'record is', 'records are')} shown, but this device has seen ${seen} before`,
+    opening: (n: number) => `what server ${n} has opened is wrong`,
+  },
+
   rules: {
     majority: (option: string) => `It passes if more than half say “${option}”. Only whether it passes comes out.`,
     unanimous: (option: string) => `It passes if everybody says “${option}”. Only whether it passes comes out.`,
@@ -72,6 +83,7 @@ export const en = {
 
   answer: {
     title: 'Your answer',
+    asked: (ballots: number): string => (ballots > 1 ? 'What is asked' : 'The answers'),
     rule: 'How it is decided',
     learns: 'What others can learn',
     assumed: (option: string) => `Whoever stays away counts as “${option}”.`,
