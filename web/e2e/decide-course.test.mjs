@@ -153,7 +153,7 @@ async function known(person, question) {
 test('where nobody stands in there is no result; where all three operators do, there is one', async () => {
   await anna.open(waiting['Nobody'] ?? '');
   await anna.at('lapsed');
-  await anna.page.getByText('There is no result: ').waitFor();
+  await anna.page.getByText('There is no result: Ben stayed away').waitFor();
   await anna.isAccessible();
   await anna.picture('decide-lapsed');
   await ben.open(waiting['Only all three operators together'] ?? '');

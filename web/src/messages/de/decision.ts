@@ -58,7 +58,6 @@ export const de: Decision = {
     doing: 'Der Schlüssel wird gemacht, und seine Anteile werden verteilt …',
     spent: 'Diese Einladung wurde schon benutzt, auf einem anderen Gerät oder in einem anderen Browser. Warst du das nicht, sag es der Person, die die Entscheidung angelegt hat.',
     reader: 'Du gehörst nicht zu denen, die entscheiden. Du siehst, was alle mit diesem Link sehen können.',
-    otherwise: 'Du nimmst schon teil. Der Platz dieser Einladung ist für jemand anderen frei.',
   },
   waiting: {
     title: 'Du hast angenommen',
@@ -67,7 +66,7 @@ export const de: Decision = {
   },
 
   deadline: (at: number) => `Bis ${moment(at)}`,
-  ended: (at: number) => `Die Frist war ${moment(at)}`,
+  ended: (at: number) => `Die Frist war am ${moment(at)}`,
   people: {
     title: (n: number) => `${people(n)} ${n === 1 ? 'entscheidet' : 'entscheiden'}`,
     you: 'du',
@@ -91,20 +90,19 @@ export const de: Decision = {
       2: 'Bleibt jemand weg, geben nach der Frist zwei beliebige der drei Betreiber die angenommene Antwort. Deine Antwort bleibt geheim, solange höchstens ein Betreiber unehrlich ist.',
       3: 'Bleibt jemand weg, geben nach der Frist alle drei Betreiber zusammen die angenommene Antwort. Deine Antwort bleibt geheim, solange ein Betreiber ehrlich ist.',
     },
+    always: 'Alle sehen das Ergebnis, wer geantwortet hat und in welcher Reihenfolge. Das Ergebnis selbst kann Antworten verraten: Waren alle einig, weiß jede und jeder, was alle gesagt haben.',
+    after: (names: string[]) => (names.length === 0 ? 'Nach dir kommt niemand mehr.' : `Nach dir ${names.length === 1 ? 'kommt' : 'kommen'} ${spoken(names)}.`),
     residual: (after: number, results: number) =>
       after === 0
-        ? 'Du kommst zuletzt: Aus deiner Antwort lässt sich nichts erfahren als das Ergebnis.'
-        : `Nach dir ${after === 1 ? 'kommt' : 'kommen'} ${people(after)}. Verschwören sich alle davon und alle drei Betreiber, könnten sie sehen, was für jede ihrer eigenen möglichen Antworten herauskäme: ${several(results, 'Ergebnis', 'Ergebnisse')} statt eines einzigen. Ist nur einer davon ehrlich, können sie es nicht.`,
-    everything: 'Weil Betreiber für Weggebliebene einspringen können, könnten alle drei zusammen jede einzelne Antwort öffnen, auch deine.',
-    sorry: 'Wo alle nur einmal kommen, lässt sich das durch nichts verhindern.',
-    choose: 'Wähle eine Antwort',
+        ? 'Darum lässt sich aus deiner Antwort nicht mehr erfahren, selbst wenn sich alle anderen und alle drei Betreiber verschwören.'
+        : `${after === 1 ? 'Verschwört sich diese Person mit allen drei Betreibern' : 'Verschwören sich alle diese mit allen drei Betreibern'}, können sie sehen, was für jede ihrer eigenen möglichen Antworten herauskäme: ${several(results, 'Ergebnis', 'Ergebnisse')} statt eines einzigen. Ist auch nur einer von ihnen ehrlich, können sie es nicht. Wo alle nur einmal kommen, lässt sich das durch nichts verhindern.`,
+    everything: 'Von den Beteiligten kann niemand mehr als das über deine Antwort erfahren. Alle drei Betreiber zusammen könnten es: Weil sie für Weggebliebene einspringen können, könnten sie jede einzelne Antwort öffnen, auch deine. Einer allein kann es nicht.',
     missing: (n: number) => `Es ${n === 1 ? 'fehlt' : 'fehlen'} noch ${several(n, 'Antwort', 'Antworten')}.`,
     go: 'Antworten …',
     confirm: 'Danach lässt sich die Antwort nicht mehr ändern, auf keinem Gerät.',
     yes: 'Diese Antwort geben',
     doing: 'Deine Antwort wird versiegelt und gesendet. War jemand schneller, wird sie von selbst neu gemacht.',
     pending: 'Deine Antwort ist unterwegs. Es geht von selbst weiter, auch wenn du später wiederkommst.',
-    closed: 'Niemand kann mehr antworten.',
   },
   answered: {
     title: 'Du hast geantwortet',
@@ -118,7 +116,10 @@ export const de: Decision = {
 
   progress: (answered: number, all: number) => `${answered} von ${people(all)} ${answered === 1 ? 'hat' : 'haben'} geantwortet.`,
   opening: 'Alle Antworten sind da, oder die Frist ist vorbei. Die drei Betreiber prüfen alles und öffnen das Ergebnis.',
-  lapsed: 'Es gibt kein Ergebnis: Nicht alle haben rechtzeitig angenommen, oder jemand ist weggeblieben, und niemand kann einspringen. Von den Antworten wurde nichts enthüllt.',
+  lapsed: {
+    invited: (names: string[]) => `Es gibt kein Ergebnis: ${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} nicht rechtzeitig angenommen. Von den Antworten wurde nichts enthüllt.`,
+    absent: (names: string[]) => `Es gibt kein Ergebnis: ${spoken(names)} ${names.length === 1 ? 'ist' : 'sind'} weggeblieben, und niemand kann einspringen. Von den Antworten wurde nichts enthüllt.`,
+  },
   cancelled: 'Die Person, die diese Entscheidung angelegt hat, hat sie abgesagt. Von den Antworten wurde nichts enthüllt.',
 
   result: {
@@ -142,7 +143,7 @@ export const de: Decision = {
     rechecking: 'Alles wird noch einmal geprüft …',
     fine: 'Alles stimmt: jede Unterschrift, jeder Beweis und das Ergebnis.',
     archive: 'Die Einträge speichern',
-    archiveHint: 'Wer die Datei hat, kann das Ergebnis ohne jeden Server prüfen: ostrakon decide verify DATEI.',
+    archiveHint: 'Wer die Datei hat, kann das Ergebnis ohne jeden Server prüfen: auf der Seite „Entscheiden“ oder mit ostrakon decide verify DATEI.',
     calendar: 'In den Kalender',
     minutes: 'Länge in Minuten',
   },
@@ -150,6 +151,8 @@ export const de: Decision = {
   creator: {
     title: 'Du hast diese Entscheidung angelegt',
     text: 'Gib allen ihren eigenen Link. Er ist verbraucht, sobald er einmal benutzt wurde.',
+    silent: 'Noch ohne Antwort',
+    remind: 'Du kannst sie erinnern. Derselbe Link führt sie zurück, in dem Browser, in dem sie angenommen haben.',
     elsewhere: 'Die Einladungen sind nicht in diesem Browser: Nur der, in dem die Entscheidung angelegt wurde, kann sie zeigen oder verschicken.',
     link: (name: string) => `Link für ${name}`,
     qr: (name: string) => `Code für ${name}`,

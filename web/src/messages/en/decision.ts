@@ -59,7 +59,6 @@ export const en = {
     doing: 'Making the key and handing out its shares…',
     spent: 'This invitation was used before, on another device or in another browser. If that was not you, tell whoever made the decision.',
     reader: 'You are not one of those who decide. You see what everybody with this link can see.',
-    otherwise: 'You take part already. The place of this invitation is free for somebody else.',
   },
   waiting: {
     title: 'You have accepted',
@@ -92,20 +91,19 @@ export const en = {
       2: 'If somebody stays away, any two of the three operators give the assumed answer after the deadline. Your answer stays secret as long as at most one operator is dishonest.',
       3: 'If somebody stays away, all three operators together give the assumed answer after the deadline. Your answer stays secret as long as one operator is honest.',
     },
+    always: 'Everybody sees the result, who has answered, and in which order. The result itself can tell answers: if everybody agreed, everybody knows what everybody said.',
+    after: (names: string[]) => (names.length === 0 ? 'Nobody comes after you.' : `After you ${names.length === 1 ? 'comes' : 'come'} ${spoken(names)}.`),
     residual: (after: number, results: number) =>
       after === 0
-        ? 'You are the last one: nothing can be learned from your answer but the result.'
-        : `${people(after)} come${after === 1 ? 's' : ''} after you. If all of them and all three operators conspired, they could look at what the result would be for each of their own possible answers: ${several(results, 'result', 'results')} instead of one. If any one of them is honest, they cannot.`,
-    everything: 'Since operators can stand in for whoever stays away, all three of them together could open every single answer, yours, too.',
-    sorry: 'Where everybody comes only once, nothing can prevent that.',
-    choose: 'Choose an answer',
+        ? 'So nothing more can be learned of your answer, not even if all others and all three operators conspire.'
+        : `If ${after === 1 ? 'that person' : 'all of them'} and all three operators conspired, they could look at what the result would be for each of their own possible answers: ${several(results, 'result', 'results')} instead of one. If any one of them is honest, they cannot. Where everybody comes only once, nothing can prevent that.`,
+    everything: 'None of the people can learn more than that of your answer. All three operators together could: as they can stand in for whoever stays away, they could open every single answer, yours, too. One of them alone cannot.',
     missing: (n: number) => `${several(n, 'answer is', 'answers are')} missing.`,
     go: 'Answer…',
     confirm: 'After this the answer cannot be changed any more, on this device or any other.',
     yes: 'Give this answer',
     doing: 'Your answer is being sealed and sent. If somebody else was faster, it is made again by itself.',
     pending: 'Your answer is on its way. It goes on by itself, also when you come back later.',
-    closed: 'Nobody can answer any more.',
   },
   answered: {
     title: 'You have answered',
@@ -119,7 +117,10 @@ export const en = {
 
   progress: (answered: number, all: number) => `${answered} of ${people(all)} have answered.`,
   opening: 'All answers are in, or the deadline has passed. The three operators check everything and open the result.',
-  lapsed: 'There is no result: not everybody accepted in time, or somebody stayed away and nobody can stand in. Nothing of the answers was revealed.',
+  lapsed: {
+    invited: (names: string[]) => `There is no result: ${spoken(names)} did not accept in time. Nothing of the answers was revealed.`,
+    absent: (names: string[]) => `There is no result: ${spoken(names)} stayed away, and nobody can stand in. Nothing of the answers was revealed.`,
+  },
   cancelled: 'Whoever made this decision has called it off. Nothing of the answers was revealed.',
 
   result: {
@@ -143,7 +144,7 @@ export const en = {
     rechecking: 'Checking everything again…',
     fine: 'Everything holds: every signature, every proof, and the result.',
     archive: 'Save the records',
-    archiveHint: 'Whoever has the file can check the result without any server: ostrakon decide verify FILE.',
+    archiveHint: 'Whoever has the file can check the result without any server: on the page “Decide”, or with ostrakon decide verify FILE.',
     calendar: 'Put it into the calendar',
     minutes: 'Length in minutes',
   },
@@ -151,6 +152,8 @@ export const en = {
   creator: {
     title: 'You made this decision',
     text: 'Give everybody their own link. It is spent as soon as it is used once.',
+    silent: 'Not answered yet',
+    remind: 'You can remind them. The same link leads each of them back, in the browser in which it was accepted.',
     elsewhere: 'The invitations are not in this browser: only the one that made the decision can show or send them.',
     link: (name: string) => `Link for ${name}`,
     qr: (name: string) => `Code for ${name}`,
