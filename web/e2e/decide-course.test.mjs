@@ -43,6 +43,10 @@ test('two decisions wait for somebody who does not come', async () => {
     await anna.page.getByRole('button', { name: 'Accept', exact: true }).click();
     await anna.at('waiting');
     await ben.accepts(links['Ben'] ?? '');
+    await anna.at('answer');
+    await anna.page.getByText('After you comes Ben.').waitFor();
+    const learned = stand === 'Nobody' ? 'could look at what the result would be' : 'could open every single answer';
+    await anna.page.getByText(learned).waitFor();
     await anna.answers('Yes');
     await anna.hasAnswered();
   }

@@ -43,7 +43,7 @@ export const de: Decide = {
     each: 'Das kommt für jeden Termin heraus und nicht mehr.',
     majority: { name: 'Eine Mehrheit', says: (option: string) => `Nur, ob mehr als die Hälfte „${option}“ sagt.` },
     unanimous: { name: 'Alle sind einig', says: (option: string) => `Nur, ob alle „${option}“ sagen.` },
-    'at-least': { name: 'Mindestens so viele', says: (option: string) => `Nur, ob genug „${option}“ sagen; wie viele genug sind, sagst du.` },
+    'at-least': { name: 'Eine Mindestzahl', says: (option: string) => `Nur, ob genug „${option}“ sagen; wie viele genug sind, sagst du.` },
     veto: { name: 'Kein Veto', says: (option: string) => `Nur, ob niemand „${option}“ sagt, nicht, wie viele es sind.` },
     parity: { name: 'Gerade oder ungerade', says: (option: string) => `Nur, ob eine ungerade Zahl „${option}“ sagt: für ein faires Los.` },
     plurality: { name: 'Die häufigste Antwort', says: () => 'Nur, welche Antwort am häufigsten gegeben wurde, nicht, wie oft.' },
@@ -113,7 +113,7 @@ export const de: Decide = {
 
   account: {
     title: 'Dein Konto',
-    text: 'Es lebt nur in diesem Browser: ein Schlüssel, kein Passwort, keine E-Mail-Adresse. Mit seinem Code können andere dich ohne Link fragen.',
+    text: 'Es lebt nur in diesem Browser und unter dieser Adresse: ein Schlüssel, kein Passwort, keine E-Mail-Adresse. Unter der Adresse eines anderen Servers hast du ein anderes. Mit seinem Code können andere dich ohne Link fragen.',
     code: 'Dein Kontocode',
     save: 'Als Datei speichern …',
     load: 'Aus einer Datei laden …',

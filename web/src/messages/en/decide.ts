@@ -44,7 +44,7 @@ export const en = {
     each: 'It comes out for each date, and no more than that.',
     majority: { name: 'A majority', says: (option: string) => `Only whether more than half say “${option}”.` },
     unanimous: { name: 'Everybody agrees', says: (option: string) => `Only whether everybody says “${option}”.` },
-    'at-least': { name: 'At least so many', says: (option: string) => `Only whether enough people say “${option}”; you say how many.` },
+    'at-least': { name: 'At least a certain number', says: (option: string) => `Only whether enough people say “${option}”; you say how many.` },
     veto: { name: 'No veto', says: (option: string) => `Only whether nobody says “${option}”, not how many do.` },
     parity: { name: 'Odd or even', says: (option: string) => `Only whether an odd number says “${option}”: for a fair draw.` },
     plurality: { name: 'The most frequent answer', says: () => 'Only which answer was given most often, not how often.' },
@@ -114,7 +114,7 @@ export const en = {
 
   account: {
     title: 'Your account',
-    text: 'It lives in this browser only: a key, no password, no e-mail address. With its code, others can ask you without a link.',
+    text: 'It lives in this browser only, and at this address: a key, no password, no e-mail address. Under another server’s address you have another one. With its code, others can ask you without a link.',
     code: 'Your account code',
     save: 'Save as a file…',
     load: 'Load from a file…',
