@@ -65,8 +65,7 @@ test('a table of one’s own is computed, and servers that are killed between th
   await ben.open(link);
   await ben.at('answer');
   await ben.page.getByRole('rowheader', { name: '1 × No and 1 × Yes' }).waitFor();
-  await ben.isAccessible();
-  await ben.picture('decide-table-phone');
+  await ben.isPresentable('table-phone');
   // The first server, which takes the answers, falls over again while one is on its way.
   await deployment.kill(0);
   await ben.answers('No');
@@ -81,8 +80,7 @@ test('a link that was used opens nothing for anybody else', async () => {
   await zoe.accepts(links['Zoe'] ?? '');
   await stranger.open(links['Zoe'] ?? '');
   await stranger.page.getByText('This invitation was used before').waitFor();
-  await stranger.isAccessible();
-  await stranger.picture('decide-spent');
+  await stranger.isPresentable('spent');
   assert.equal(await stranger.page.getByRole('button', { name: 'Accept', exact: true }).count(), 0);
   waiting['Zoe'] = anna.page.url();
   await Promise.all([zoe.leave(), stranger.leave()]);
@@ -99,8 +97,7 @@ test('who has not accepted is taken off the list, and the others go on; then it 
   await anna.at('cancelled');
   await ben.open(waiting['Zoe'] ?? '');
   await ben.page.getByText('has called it off').waitFor();
-  await ben.isAccessible();
-  await ben.picture('decide-cancelled-phone');
+  await ben.isPresentable('cancelled-phone');
 });
 
 test('an account moves to another device whole, and no other file takes its place', async () => {
@@ -138,9 +135,7 @@ test('saved records are checked without a server, and a changed letter is found'
   const check = (/** @type {string} */ text) => file.setInputFiles({ name: 'records.json', mimeType: 'application/json', buffer: Buffer.from(text) });
   await check(records);
   await ben.page.locator('[data-archive=holds]').getByText('The table says 9').waitFor();
-  await ben.isAccessible();
-  await ben.fits();
-  await ben.picture('decide-archive-phone');
+  await ben.isPresentable('archive-phone');
   const middle = Math.floor(records.length / 2);
   await check(`${records.slice(0, middle)}${records[middle] === 'A' ? 'B' : 'A'}${records.slice(middle + 1)}`);
   await ben.page.locator('[data-archive=refused]').getByText('Do not believe this file').waitFor();
@@ -158,8 +153,7 @@ test('where nobody stands in there is no result; where all three operators do, t
   await anna.open(waiting['Nobody'] ?? '');
   await anna.at('lapsed');
   await anna.page.getByText('There is no result: Ben stayed away').waitFor();
-  await anna.isAccessible();
-  await anna.picture('decide-lapsed');
+  await anna.isPresentable('lapsed');
   await ben.open(waiting['Only all three operators together'] ?? '');
   assert.match(await ben.result(), /Not passed.*Ben stayed away/);
 });

@@ -22,6 +22,9 @@ const PATIENCE = 120_000;
  */
 
 export class Decider extends Visitor {
+  /** Milliseconds that were spent on looking at pages, not on deciding. */
+  static looking = 0;
+
   /**
    * @param {import('playwright-core').Browser} browser
    * @param {import('playwright-core').BrowserContextOptions} [options]
@@ -109,6 +112,24 @@ export class Decider extends Visitor {
     }
     await this.page.getByRole('button', { name: 'Answer…' }).click();
     await this.page.getByRole('button', { name: 'Give this answer' }).click();
+  }
+
+  /**
+   * What the page shows now can be read by everybody, in English by day and in German by night, and lies within the window. Leaves
+   * pictures of both.
+   *
+   * @param {string} name
+   */
+  async isPresentable(name) {
+    const began = performance.now();
+    for (const [language, colorScheme] of /** @type {const} */ ([['de', 'dark'], ['en', 'light']])) {
+      await this.page.emulateMedia({ colorScheme });
+      await this.page.locator('header select').selectOption(language);
+      await this.isAccessible();
+      await this.fits();
+      await this.picture(`decide-${name}-${language}`);
+    }
+    Decider.looking += performance.now() - began;
   }
 
   /** Waits until the receipt is shown or the decision is over. */

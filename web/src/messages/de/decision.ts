@@ -36,6 +36,11 @@ export const de: Decision = {
     opening: (n: number) => `was Server ${n} geöffnet hat, ist falsch`,
   },
 
+  distrusted: {
+    title: (server: string) => `Der Server „${server}“ hat etwas Gefälschtes gezeigt`,
+    text: (reason: string) => `Was gefunden wurde: ${reason}. Geglaubt wurde es nicht, und dieser Server wird nicht mehr gefragt. Was du hier siehst, zeigen die beiden anderen übereinstimmend. Sag es den anderen Beteiligten und denen, die die Server betreiben.`,
+  },
+
   rules: {
     majority: (option: string) => `Angenommen ist, was mehr als die Hälfte mit „${option}“ beantwortet. Heraus kommt nur, ob es angenommen ist.`,
     unanimous: (option: string) => `Angenommen ist, was alle mit „${option}“ beantworten. Heraus kommt nur, ob es angenommen ist.`,

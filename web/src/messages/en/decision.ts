@@ -37,6 +37,11 @@ export const en = {
     opening: (n: number) => `what server ${n} has opened is wrong`,
   },
 
+  distrusted: {
+    title: (server: string) => `The server “${server}” showed something forged`,
+    text: (reason: string) => `What was found: ${reason}. It was not believed, and that server is not asked any more. What you see here, two others show alike. Tell the other people, and those who run the servers.`,
+  },
+
   rules: {
     majority: (option: string) => `It passes if more than half say “${option}”. Only whether it passes comes out.`,
     unanimous: (option: string) => `It passes if everybody says “${option}”. Only whether it passes comes out.`,
