@@ -9,7 +9,7 @@ import { DecisionVisit, Deployment, DeviceKey, decisionArchive, loadCryptography
 import { hasAnswered, placeOf, readReceipt, readResidual, type Outcome, type Receipt, type Residual, type View } from './decision';
 import { DecisionServer, type MailRequest } from './decisions';
 import { WrongServers, operatorsOf, type Operator } from './deployment';
-import { doubtOf, sentenceOf } from './doubt';
+import { different, doubtOf, type Doubt } from './doubt';
 import { post, senderOf, type Failure } from './mailing';
 import { freshKey, refill } from './onetime';
 import { isPassing } from './patience';
@@ -24,7 +24,7 @@ export type Stage =
   | { at: 'insecure' }
   | { at: 'wrong-servers' }
   | { at: 'unknown' }
-  | { at: 'refused'; reason: string }
+  | { at: 'refused'; doubt: Doubt }
   | { at: 'failed'; reason: string };
 
 /** What this browser does right now. */
@@ -53,7 +53,7 @@ export class Deciding {
   receipt = $state.raw<Receipt | null>(null);
   /** What could be learned of the own answers, if they were given now. */
   residual = $state.raw<Residual | null>(null);
-  alarms = $state.raw<{ server: string; reason: string }[]>([]);
+  alarms = $state.raw<{ server: string; doubt: Doubt }[]>([]);
   doing = $state.raw<Doing>(null);
   /** How far a recheck is. */
   checked = $state.raw<{ done: number; all: number } | null>(null);
@@ -125,7 +125,7 @@ export class Deciding {
   private fail(error: unknown): void {
     if (this.stopped.signal.aborted) return;
     if (error instanceof WrongServers) this.stage = { at: 'wrong-servers' };
-    else if (error instanceof Refused) this.stage = { at: 'refused', reason: reasonOf(error) };
+    else if (error instanceof Refused) this.stage = { at: 'refused', doubt: error.doubt };
     else if (error instanceof Problem && error.status === 404) this.stage = { at: 'unknown' };
     else this.stage = { at: 'failed', reason: reasonOf(error) };
     // What was refused once is not gone on with because a later look is better.
@@ -166,7 +166,7 @@ export class Deciding {
       if (!this.view) this.stage = { at: 'verifying', done, all };
     });
     if (this.stopped.signal.aborted) return;
-    this.alarms = [...reading.distrusted].map(([party, reason]) => ({ server: this.names()[party] ?? `${party}`, reason }));
+    this.alarms = [...reading.distrusted].map(([party, doubt]) => ({ server: this.names()[party] ?? `${party}`, doubt }));
     const view = reading.view();
     if (!view) {
       if (!this.view) this.stage = { at: 'alone' };
@@ -190,7 +190,7 @@ export class Deciding {
         this.pending = pending ? [...pending] : null;
       });
     } catch (error) {
-      throw new Refused(sentenceOf(doubtOf(error, visit)));
+      throw new Refused(doubtOf(error, visit));
     }
     const person = this.own(view);
     const residual = person === null ? undefined : visit.residual(person);
@@ -327,7 +327,7 @@ export class Deciding {
       await anew.on((done, all) => (this.checked = { done, all }));
       const head = this.reading?.visit.digest(this.reading.records.length - 1);
       const same = anew.visit.digest((this.reading?.records.length ?? 0) - 1) === head;
-      if (!same || JSON.stringify(anew.outcome()) !== JSON.stringify(this.outcome)) throw new Refused(t.different);
+      if (!same || JSON.stringify(anew.outcome()) !== JSON.stringify(this.outcome)) throw new Refused(different);
     } catch (error) {
       if (error instanceof Refused) this.fail(error);
       else this.complaint = reasonOf(error);

@@ -72,6 +72,8 @@ export type Finding =
   | { kind: 'step'; number: number; name: string }
   | { kind: 'shorter'; shown: number; seen: number }
   | { kind: 'opening'; party: number }
+  /** A server shows another history than the others do. */
+  | { kind: 'different' }
   | { kind: 'other' };
 
 export const readFinding = (json: string | undefined): Finding => (json === undefined ? { kind: 'other' } : trusted<Finding>()(JSON.parse(json)));

@@ -9,6 +9,9 @@ export interface Doubt {
   detail: string;
 }
 
+/** Two servers show different histories. */
+export const different: Doubt = { finding: { kind: 'different' }, detail: 'the servers show different histories' };
+
 /** What is the matter, from an error of whoever verifies. */
 export function doubtOf(error: unknown, verifier: { finding(): string | undefined }): Doubt {
   return { finding: readFinding(verifier.finding()), detail: error instanceof Error ? error.message : String(error) };
@@ -19,6 +22,8 @@ export function sentenceOf({ finding, detail }: Doubt): string {
   switch (finding.kind) {
     case 'other':
       return detail.replace(/[.\s]+$/, '');
+    case 'different':
+      return t.different;
     case 'step':
       return t.found.step(finding.number, finding.name);
     case 'shorter':

@@ -78,7 +78,7 @@ test('what one server shows alone is not believed yet', async () => {
 test('a server that shows a record which does not verify is named, and the others are read', async () => {
   const found = reading(server(['!', 'b']), server(['a', 'b']), server(['a', 'b']));
   await found.on(() => undefined);
-  expect([...found.distrusted]).toEqual([[0, '! is not signed']]);
+  expect([...found.distrusted]).toEqual([[0, { finding: { kind: 'other' }, detail: '! is not signed' }]]);
   expect(found.isAgreed()).toBe(true);
 });
 
@@ -90,6 +90,13 @@ test('if no two servers are left that show the same, nothing goes on', async () 
 test('a proof that does not hold refuses everything, whichever servers show it', async () => {
   const shown = ['a', '?'];
   await expect(reading(server(shown), server(shown), server(shown)).on(() => undefined)).rejects.toThrow('“Ben” signed');
+});
+
+test('servers that break off before the first record have shown nothing wrong', async () => {
+  const broken = { ...server(['a']), records: () => Promise.reject(away) };
+  const read = reading(broken, broken, broken).on(() => undefined);
+  await expect(read).rejects.toThrow('did not answer');
+  await expect(read).rejects.not.toThrow(Refused);
 });
 
 test('a decision that nobody knows is told from servers that are away', async () => {

@@ -1,19 +1,23 @@
 // Reads a decision's chain from whichever server has more of it, verifies every record, and sees to it that a second server shows the
 // same. Nothing is shown or answered before.
 
-import { t } from '../messages/decision';
+import { t } from '../messages/common';
 import { systemClock } from './clock';
 import type { DecisionVisit } from './cryptography';
 import { Problem } from './api';
 import type { DecisionInfo, DecisionServer, Opening } from './decisions';
 import { readOutcome, readView, type Outcome, type View } from './decision';
-import { doubtOf, sentenceOf } from './doubt';
+import { different, doubtOf, type Doubt } from './doubt';
 
 /** Called as the work goes on. */
 export type Progress = (done: number, all: number) => void;
 
 /** What was found is not what honest servers show: nothing may be answered. */
-export class Refused extends Error {}
+export class Refused extends Error {
+  constructor(readonly doubt: Doubt) {
+    super(doubt.detail);
+  }
+}
 
 /** Two servers have to show the same. */
 const AGREEING = 2;
@@ -33,7 +37,7 @@ export class Reading<V extends Verifier = DecisionVisit> {
   /** What each server says that the servers have opened. */
   private readonly openings = new Map<number, Opening[]>();
   /** Servers that have shown something that does not verify, with the reason. They are not asked again. */
-  readonly distrusted = new Map<number, string>();
+  readonly distrusted = new Map<number, Doubt>();
   /** Records that a second server has shown, too. */
   private agreed = 0;
 
@@ -118,23 +122,24 @@ export class Reading<V extends Verifier = DecisionVisit> {
     }
   }
 
-  private doubt(error: unknown): string {
-    return sentenceOf(doubtOf(error, this.visit));
+  private doubt(error: unknown): Doubt {
+    return doubtOf(error, this.visit);
   }
 
   private compare(infos: [number, DecisionInfo][]): void {
-    if (this.records.length === 0) throw new Refused([...this.distrusted.values()][0] ?? '');
+    const [doubt] = this.distrusted.values();
+    if (this.records.length === 0) throw doubt ? new Refused(doubt) : new Error(t.refusal.away);
     const here = (info: DecisionInfo) => info.records >= 1 && info.records <= this.records.length;
     for (const [party, info] of infos) {
       if (this.distrusted.has(party) || !here(info)) continue;
       const same = this.visit.digest(info.records - 1) === info.head;
-      if (!same) this.distrusted.set(party, t.different);
+      if (!same) this.distrusted.set(party, different);
     }
     const honest = infos.filter(([party, info]) => here(info) && !this.distrusted.has(party));
     const lengths = honest.map(([, { records }]) => records).sort((a, b) => b - a);
     this.agreed = Math.max(this.agreed, lengths[AGREEING - 1] ?? 0);
     const alone = this.servers.length - this.distrusted.size < AGREEING;
-    if (alone) throw new Refused([...this.distrusted.values()][0] ?? '');
+    if (alone) throw new Refused([...this.distrusted.values()][0] ?? different);
   }
 
   /** The result, as soon as the servers have opened it; `null` before. */
