@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use axum::Extension;
+use axum::body::Body;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use ostrakon_node::Service;
 use ostrakon_node::creation::Creator;
 use ostrakon_node::interface::{
     Accepted, BoardPage, Issue, IssueRequest, NewRoom, Presence, PresenceAnswer, Readiness, RoomInfo, ServersInfo,
     Status, SubmissionRequest, parse_room,
 };
+use ostrakon_node::{Service, ServiceError};
 use serde::Deserialize;
 
 use crate::extract::{Administrator, Json, MayCreate, Path, Query};
@@ -223,13 +224,16 @@ pub(crate) async fn archive(
     Extension(turn): Extension<Turn>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let text = async {
-        let text = service.archive(parse_room(&id)?).await?;
+    let answer = async {
+        let archive = service.archive(parse_room(&id)?)?;
+        let pieces = futures::stream::try_unfold(archive, |mut archive| async {
+            Ok::<_, ServiceError>(archive.next().await?.map(|piece| (piece, archive)))
+        });
         let disposition = "attachment; filename=\"board.json\"";
         let headers = [(header::CONTENT_TYPE, "application/json"), (header::CONTENT_DISPOSITION, disposition)];
-        Ok((headers, text).into_response())
+        Ok((headers, Body::from_stream(pieces)).into_response())
     };
-    turn.make(text).await
+    turn.make(answer).await
 }
 
 /// The process runs.

@@ -206,6 +206,15 @@ impl Archive {
         text
     }
 
+    /// The text's beginning, up to where the entries come, and its end.
+    fn frame(servers: &Servers, room: &RoomDescriptor, head: Digest) -> (String, String) {
+        const ENTRIES: &str = "\"entries\": [";
+        let whole = Archive { servers: servers.clone(), room: room.clone(), entries: Vec::new(), head }.to_text();
+        // Within a text, quotes are escaped, so this stands in one place only.
+        let at = whole.rfind(ENTRIES).expect("an archive has entries") + ENTRIES.len();
+        (whole[..at].to_owned(), whole[at..].to_owned())
+    }
+
     /// Reads and checks an archive. `pinned` is the digest of the servers from the room's link, if the reader has it;
     /// without it the archive is only shown to be what *some* three servers signed.
     ///
@@ -224,5 +233,80 @@ impl Archive {
             return Err(Unproven::Chain(archive.entries.len()));
         }
         Ok(archive)
+    }
+}
+
+/// Writes an archive's text piece by piece, as [`Archive::to_text`] would write it whole. So nobody holds a whole board in
+/// memory who has it on disk.
+#[derive(Debug)]
+pub struct ArchiveWriter {
+    servers: Servers,
+    room: RoomDescriptor,
+    /// The digest of the last entry written; zeros before the first.
+    head: Digest,
+    written: bool,
+}
+
+impl ArchiveWriter {
+    /// Begins an archive; the text is its first piece.
+    pub fn begin(servers: Servers, room: RoomDescriptor) -> (Self, String) {
+        let head = Digest([0; 32]);
+        let (beginning, _) = Archive::frame(&servers, &room, head);
+        (Self { servers, room, head, written: false }, beginning)
+    }
+
+    /// The piece with the next entry of the board.
+    pub fn entry(&mut self, signed: &SignedEntry) -> String {
+        let text = serde_json::to_string_pretty(signed).expect("writing plain data into memory does not fail");
+        let comma = if self.written { "," } else { "" };
+        self.head = signed.entry.digest(&self.servers);
+        self.written = true;
+        // Line ends within a text are escaped, so those that there are belong to the form.
+        format!("{comma}\n    {}", text.replace('\n', "\n    "))
+    }
+
+    /// The last piece.
+    pub fn end(self) -> String {
+        let (_, end) = Archive::frame(&self.servers, &self.room, self.head);
+        if self.written { format!("\n  {end}") } else { end }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ostrakon_party::SessionId;
+
+    use super::*;
+
+    /// A board with texts that could be taken for parts of the form.
+    fn archive(count: u64) -> Archive {
+        let keys: Vec<_> = (1..4).map(|seed| SigningKey::from_seed(&[seed; 32])).collect();
+        let servers =
+            Servers { session: SessionId(Digest([9; 32])), keys: keys.iter().map(SigningKey::verifying_key).collect() };
+        let room = RoomDescriptor::new("\"entries\": [],\n  \"head\"");
+        let mut archive = Archive { servers, room, entries: Vec::new(), head: Digest([0; 32]) };
+        for number in 0..count {
+            let kept = |body: &[u8]| Published::Kept { salt: [7; SALT], body: body.to_vec() };
+            let messages = [kept(b""), kept(b"a\n  \"b\"]"), kept(b"c").erased()];
+            let messages = messages[..(number as usize).min(3)].to_vec();
+            let epoch = EpochId { room: archive.room.id(), number };
+            let entry = Entry { epoch, previous: archive.head, accepted: 3, messages };
+            archive.head = entry.digest(&archive.servers);
+            let sign = |party: u8| (PartyId(party), entry.sign(&archive.servers, &keys[usize::from(party)]));
+            archive.entries.push(SignedEntry { signatures: vec![sign(0), sign(2)], entry });
+        }
+        archive
+    }
+
+    #[test]
+    fn an_archive_written_piece_by_piece_is_the_one_written_whole() {
+        for count in [0, 1, 2, 5] {
+            let whole = archive(count);
+            let (mut writer, mut text) = ArchiveWriter::begin(whole.servers.clone(), whole.room.clone());
+            whole.entries.iter().for_each(|entry| text.push_str(&writer.entry(entry)));
+            text.push_str(&writer.end());
+            assert_eq!(text, whole.to_text());
+            assert_eq!(Archive::verify(&text, Some(&whole.servers.digest())), Ok(whole));
+        }
     }
 }

@@ -19,6 +19,7 @@ use ostrakon_party::SessionId;
 use ostrakon_store::{Intake, SubmissionRow, Taken, View};
 use tokio::sync::{mpsc, watch};
 
+use crate::archive::BoardArchive;
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::hosting::read_actions;
@@ -30,7 +31,7 @@ use crate::interface::{
 use crate::platform::Platform;
 use crate::presence::{self, Bound, Full, Visitor};
 use crate::provider::EngineProvider;
-use crate::requests::{SUBMISSION_OVERHEAD, epoch_over, full, internal, no_room, read_archive, read_board};
+use crate::requests::{SUBMISSION_OVERHEAD, epoch_over, full, internal, no_room, read_board};
 use crate::server::StartError;
 use crate::sharing::{ALIVE, ALIVE_MS, Alive, RoomView};
 
@@ -351,8 +352,8 @@ impl Front {
         read_board(&self.store, &id, from).await
     }
 
-    pub async fn archive(&self, id: RoomId) -> Result<String, ServiceError> {
-        read_archive(&self.store, &self.servers()?, self.room(&id)?.descriptor).await
+    pub fn archive(&self, id: RoomId) -> Result<BoardArchive, ServiceError> {
+        Ok(BoardArchive::new(self.store.clone(), self.servers()?, self.room(&id)?.descriptor))
     }
 
     /// What this process does not do.

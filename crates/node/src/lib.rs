@@ -15,6 +15,7 @@
 
 mod agree;
 pub mod announcement;
+pub mod archive;
 pub mod audit;
 mod conductor;
 pub mod config;

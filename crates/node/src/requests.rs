@@ -9,8 +9,8 @@ use std::time::Duration;
 use ostrakon_broadcast::client::{PRESENCE_SECONDS, presence_digest};
 use ostrakon_broadcast::engine::Rejected;
 use ostrakon_broadcast::envelope::{self, IssueName, Issued};
-use ostrakon_broadcast::room::{RoomDescriptor, RoomId, Servers};
-use ostrakon_broadcast::{Archive, Batch, Entry, EpochContext, SignedEntry};
+use ostrakon_broadcast::room::RoomId;
+use ostrakon_broadcast::{Batch, Entry, EpochContext, SignedEntry};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_net::Reach;
 use ostrakon_party::wire;
@@ -18,6 +18,7 @@ use ostrakon_store::{EntryRow, FaultRow, Intake, SubmissionRow, Taken};
 
 use crate::agree::AnnounceError;
 use crate::announcement::Body;
+use crate::archive::BoardArchive;
 use crate::config::SERVERS;
 use crate::core::Core;
 use crate::creation::Creator;
@@ -37,7 +38,7 @@ use crate::scheduling;
 const PAGE_ENTRIES: u32 = 64;
 const PAGE_BYTES: usize = 4 << 20;
 /// Entries that the store is asked for at once.
-const READ_ENTRIES: u32 = 16;
+pub(crate) const READ_ENTRIES: u32 = 16;
 /// How long to wait for the other servers to take notice of what an operator does, before answering all the same.
 pub(crate) const NOTICE: Duration = Duration::from_secs(10);
 /// Bytes that a submission may have beyond the row.
@@ -290,12 +291,9 @@ impl Core {
         read_board(&self.store, &id, from).await
     }
 
-    pub(crate) async fn archive(&self, id: RoomId) -> Result<String, ServiceError> {
-        let room = {
-            let world = self.world();
-            world.rooms.get(&id).ok_or_else(no_room)?.descriptor.clone()
-        };
-        read_archive(&self.store, &self.servers, room).await
+    pub(crate) fn archive(&self, id: RoomId) -> Result<BoardArchive, ServiceError> {
+        let room = self.room_info(&id)?.descriptor;
+        Ok(BoardArchive::new(self.store.clone(), self.servers.clone(), room))
     }
 
     pub(crate) async fn fault_files(&self) -> Result<Vec<FaultFile>, ServiceError> {
@@ -337,32 +335,10 @@ pub(crate) async fn read_board(store: &Disk, id: &RoomId, from: u64) -> Result<B
         }
         bytes += rows.iter().map(|row| row.body.len()).sum::<usize>();
         for row in rows {
-            entries.push(entry(row)?);
+            entries.push(read_entry(row)?);
         }
     }
     Ok(BoardPage { entries })
-}
-
-/// A room's whole board.
-pub(crate) async fn read_archive(
-    store: &Disk,
-    servers: &Servers,
-    room: RoomDescriptor,
-) -> Result<String, ServiceError> {
-    let id = room.id();
-    let mut entries = Vec::new();
-    loop {
-        let rows = store.entries(&id.0, entries.len() as u64, READ_ENTRIES).await.map_err(internal)?;
-        if rows.is_empty() {
-            break;
-        }
-        for row in rows {
-            entries.push(entry(row)?);
-        }
-    }
-    let none = ostrakon_crypto::Digest([0; 32]);
-    let head = entries.last().map_or(none, |last: &SignedEntry| last.entry.digest(servers));
-    Ok(Archive { servers: servers.clone(), room, entries, head }.to_text())
 }
 
 /// Why somebody is not counted as present.
@@ -404,7 +380,8 @@ fn epoch_status(room: &Room, now: u64) -> Option<EpochStatus> {
     })
 }
 
-fn entry(row: EntryRow) -> Result<SignedEntry, ServiceError> {
+/// An entry as it is on disk.
+pub(crate) fn read_entry(row: EntryRow) -> Result<SignedEntry, ServiceError> {
     let entry: Entry = wire::decode(&row.body).map_err(|_| {
         tracing::error!("the database holds an entry that cannot be read");
         ServiceError::Internal

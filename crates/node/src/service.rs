@@ -12,6 +12,7 @@ use ostrakon_decide::{DecisionId, HelperKey};
 use ostrakon_net::Timing;
 use ostrakon_party::PartyId;
 
+use crate::archive::BoardArchive;
 use crate::audit::AuditInfo;
 use crate::config::Config;
 use crate::creation::Creator;
@@ -318,15 +319,15 @@ impl Service {
         self.0.core()?.board(room, from, wait.min(LONGEST_WAIT)).await
     }
 
-    /// The whole board as the text of an archive ([`ostrakon_broadcast::Archive`]).
+    /// The whole board as an archive ([`ostrakon_broadcast::Archive`]), to be read piece by piece.
     ///
     /// # Errors
     /// `NotFound`, `Unavailable`.
-    pub async fn archive(&self, room: RoomId) -> Result<String, ServiceError> {
+    pub fn archive(&self, room: RoomId) -> Result<BoardArchive, ServiceError> {
         if let Some(front) = self.0.front() {
-            return front.archive(room).await;
+            return front.archive(room);
         }
-        self.0.core()?.archive(room).await
+        self.0.core()?.archive(room)
     }
 
     /// The key to which shares of one-time keys are sealed for this server.

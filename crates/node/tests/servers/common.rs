@@ -280,7 +280,7 @@ impl Deployment {
     }
 
     pub async fn messages(&self, server: usize, room: RoomId) -> Vec<String> {
-        let archive = self.servers[server].archive(room).await.unwrap();
+        let archive = self.servers[server].archive(room).unwrap().text().await.unwrap();
         let archive = Archive::verify(&archive, None).expect("the archive holds");
         let messages = archive.entries.iter().flat_map(|signed| signed.entry.bodies());
         messages.map(|message| String::from_utf8(message.to_vec()).unwrap()).collect()

@@ -92,7 +92,8 @@ impl Participant {
             if !over {
                 continue;
             }
-            let Ok(archive) = self.server(self.home).archive(self.room).await else { continue };
+            let Ok(archive) = self.server(self.home).archive(self.room) else { continue };
+            let Ok(archive) = archive.text().await else { continue };
             let archive = Archive::verify(&archive, None).expect("the archive holds");
             let entry = archive.entries.iter().find(|signed| signed.entry.epoch.number == epoch);
             return entry.is_some_and(|signed| signed.entry.bodies().any(|message| message == text.as_bytes()));

@@ -1,0 +1,64 @@
+//! A room's whole board as a file, made piece by piece: what is in memory at a time does not grow with the board.
+
+use std::collections::VecDeque;
+
+use ostrakon_broadcast::SignedEntry;
+use ostrakon_broadcast::board::ArchiveWriter;
+use ostrakon_broadcast::room::{RoomDescriptor, RoomId, Servers};
+
+use crate::disk::Disk;
+use crate::interface::ServiceError;
+use crate::requests::{READ_ENTRIES, internal, read_entry};
+
+/// An archive ([`ostrakon_broadcast::Archive`]) that is being written: the board as it was when this was made, or a little more.
+pub struct BoardArchive {
+    store: Disk,
+    room: RoomId,
+    beginning: Option<String>,
+    /// `None` once the end was handed out.
+    writer: Option<ArchiveWriter>,
+    /// Entries that were read and not written yet.
+    ready: VecDeque<SignedEntry>,
+    read: u64,
+}
+
+impl BoardArchive {
+    pub(crate) fn new(store: Disk, servers: Servers, room: RoomDescriptor) -> Self {
+        let id = room.id();
+        let (writer, beginning) = ArchiveWriter::begin(servers, room);
+        let (beginning, writer) = (Some(beginning), Some(writer));
+        Self { store, room: id, beginning, writer, ready: VecDeque::new(), read: 0 }
+    }
+
+    /// The next piece of the text; `None` after the last.
+    ///
+    /// # Errors
+    /// `Internal` if the disk does not work. What was handed out so far is then no archive.
+    pub async fn next(&mut self) -> Result<Option<String>, ServiceError> {
+        if let Some(beginning) = self.beginning.take() {
+            return Ok(Some(beginning));
+        }
+        if self.writer.is_some() && self.ready.is_empty() {
+            let rows = self.store.entries(&self.room.0, self.read, READ_ENTRIES).await.map_err(internal)?;
+            self.read += rows.len() as u64;
+            self.ready = rows.into_iter().map(read_entry).collect::<Result<_, _>>()?;
+        }
+        let Some(writer) = &mut self.writer else { return Ok(None) };
+        match self.ready.pop_front() {
+            Some(entry) => Ok(Some(writer.entry(&entry))),
+            None => Ok(self.writer.take().map(ArchiveWriter::end)),
+        }
+    }
+
+    /// All pieces that are left, together. For boards that are known to be small.
+    ///
+    /// # Errors
+    /// As [`BoardArchive::next`].
+    pub async fn text(mut self) -> Result<String, ServiceError> {
+        let mut text = String::new();
+        while let Some(piece) = self.next().await? {
+            text.push_str(&piece);
+        }
+        Ok(text)
+    }
+}
