@@ -63,7 +63,8 @@ pub enum Computed {
 
 /// How an epoch ended that was given up before it was sealed.
 pub fn void(number: u64) -> LastEpoch {
-    let detail = "a server lost the epoch's preprocessed material before it was sealed; messages enter the next epoch";
+    let detail = "the epoch was given up before it was sealed, because a server lost its preprocessed material or the room was \
+                  closed; messages enter the next epoch, if there is one";
     LastEpoch { number, outcome: Outcome::Failed, detail: detail.into() }
 }
 

@@ -14,8 +14,8 @@
 //! * what is valid never depends on anything that a concurrent announcement changes: of rooms, batches and epochs a server
 //!   may speak that it had heard of, by its announcement's `after`, whatever its receivers have heard of meanwhile.
 //!
-//! **Bounds.** A server may create [`MOST_ROOMS`] rooms; [`BATCHES_KEPT`] batches are remembered; an epoch has at most as
-//! many slots as the room's capacity.
+//! **Bounds.** A server may create [`MOST_ROOMS`] rooms; [`BATCHES_KEPT`] batches are remembered, and those that
+//! epochs collect with; an epoch has at most as many slots as the room's capacity.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -43,7 +43,8 @@ pub use batches::{BatchInfo, Held};
 pub const SCHEDULER: PartyId = PartyId(0);
 /// Rooms that one server may create.
 pub const MOST_ROOMS: usize = 10_000;
-/// Batches that are remembered, counted back from the newest. Older ones can no longer be used.
+/// Batches that are remembered, counted back from the newest. No epoch is opened with an older one; one that an epoch collects with is
+/// remembered until that is sealed or given up.
 pub const BATCHES_KEPT: u64 = 1000;
 
 /// The server that may create a room, by its nonce: so no two can create the same one, and all know who did.
@@ -489,7 +490,7 @@ impl World {
                 Vec::new()
             }
             Change::PlanBatch { number: batch, rows, width } => {
-                self.plan(*batch, Shape { rows: *rows, width: *width }, number)
+                self.plan_batch(*batch, Shape { rows: *rows, width: *width }, number)
             }
             Change::BatchReady { number: batch, party } => self.batch_ready(*batch, *party, number),
             Change::BatchDropped { number, party } => self.batch_dropped(*number, *party, now),
@@ -546,47 +547,6 @@ impl World {
             change(room);
         }
         self.touch(&RoomId(*room));
-    }
-
-    fn plan(&mut self, number: u64, shape: Shape, planned: u64) -> Vec<Effect> {
-        self.batches.insert(number, BatchInfo::planned(shape, planned));
-        // Whatever is older is out of use on every server from the same announcement on.
-        let mut effects = vec![Effect::Prepare(number)];
-        if let Some(oldest) = number.checked_sub(BATCHES_KEPT) {
-            let newer = self.batches.split_off(&(oldest + 1));
-            let older = std::mem::replace(&mut self.batches, newer);
-            effects.extend(older.iter().filter(|(_, info)| !info.used).map(|(number, _)| Effect::Discard(*number)));
-        }
-        effects
-    }
-
-    fn batch_ready(&mut self, number: u64, party: PartyId, announcement: u64) -> Vec<Effect> {
-        let Some(info) = self.batches.get_mut(&number) else { return Vec::new() };
-        let again = info.ready & (1 << party.0) != 0;
-        info.interrupted |= again;
-        info.ready |= 1 << party.0;
-        if !again {
-            info.said[party.index()] = announcement;
-        }
-        let all = info.ready == batches::ALL;
-        if info.is_usable() {
-            self.setbacks.0 = 0;
-            let shape = info.shape;
-            let rooms: Vec<_> = self.rooms_of(shape).collect();
-            rooms.iter().for_each(|room| self.touch(room));
-        }
-        if all { vec![Effect::Retire(number)] } else { Vec::new() }
-    }
-
-    fn batch_dropped(&mut self, number: u64, party: PartyId, now: u64) -> Vec<Effect> {
-        self.version += 1;
-        let Some(info) = self.batches.get_mut(&number) else { return Vec::new() };
-        let first = info.dropped == 0;
-        info.dropped |= 1 << party.0;
-        if first {
-            self.setbacks = (self.setbacks.0.saturating_add(1), now);
-        }
-        if info.used { Vec::new() } else { vec![Effect::Discard(number)] }
     }
 
     /// Rooms whose tables have a shape.

@@ -1,8 +1,11 @@
 //! Batches of preprocessed material, as the servers agree on them.
 
-use ostrakon_broadcast::engine::Shape;
+use std::collections::BTreeSet;
 
-use super::World;
+use ostrakon_broadcast::engine::Shape;
+use ostrakon_party::PartyId;
+
+use super::{BATCHES_KEPT, Effect, World};
 use crate::config::SERVERS;
 
 /// Every server's bit.
@@ -66,5 +69,58 @@ impl World {
     /// The number of the next batch.
     pub fn next_batch(&self) -> u64 {
         self.batches.last_key_value().map_or(self.first_batch, |(number, _)| number + 1)
+    }
+
+    /// Takes a planned batch into memory, and old ones out of it.
+    pub(super) fn plan_batch(&mut self, number: u64, shape: Shape, planned: u64) -> Vec<Effect> {
+        self.batches.insert(number, BatchInfo::planned(shape, planned));
+        let mut effects = vec![Effect::Prepare(number)];
+        if let Some(oldest) = number.checked_sub(BATCHES_KEPT) {
+            // Whatever is older is out of use on every server from the same announcement on, unless an epoch has waited with it
+            // all the while.
+            let newer = self.batches.split_off(&(oldest + 1));
+            let older = std::mem::replace(&mut self.batches, newer);
+            let collecting: BTreeSet<_> =
+                self.rooms.values().filter_map(|room| Some(room.collecting.as_ref()?.batch)).collect();
+            for (number, info) in older {
+                if collecting.contains(&number) {
+                    self.batches.insert(number, info);
+                } else if !info.used {
+                    effects.push(Effect::Discard(number));
+                }
+            }
+        }
+        effects
+    }
+
+    /// A server holds a batch, or says so again.
+    pub(super) fn batch_ready(&mut self, number: u64, party: PartyId, announcement: u64) -> Vec<Effect> {
+        let Some(info) = self.batches.get_mut(&number) else { return Vec::new() };
+        let again = info.ready & (1 << party.0) != 0;
+        info.interrupted |= again;
+        info.ready |= 1 << party.0;
+        if !again {
+            info.said[party.index()] = announcement;
+        }
+        let all = info.ready == ALL;
+        if info.is_usable() {
+            self.setbacks.0 = 0;
+            let shape = info.shape;
+            let rooms: Vec<_> = self.rooms_of(shape).collect();
+            rooms.iter().for_each(|room| self.touch(room));
+        }
+        if all { vec![Effect::Retire(number)] } else { Vec::new() }
+    }
+
+    /// A server does not hold a batch and never will.
+    pub(super) fn batch_dropped(&mut self, number: u64, party: PartyId, now: u64) -> Vec<Effect> {
+        self.version += 1;
+        let Some(info) = self.batches.get_mut(&number) else { return Vec::new() };
+        let first = info.dropped == 0;
+        info.dropped |= 1 << party.0;
+        if first {
+            self.setbacks = (self.setbacks.0.saturating_add(1), now);
+        }
+        if info.used { Vec::new() } else { vec![Effect::Discard(number)] }
     }
 }

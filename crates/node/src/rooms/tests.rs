@@ -194,6 +194,22 @@ fn old_batches_fall_out_of_memory() {
 }
 
 #[test]
+fn the_batch_that_an_idle_epoch_waits_with_is_remembered_however_many_come_after_it() {
+    let mut server = collecting();
+    let plans = |from: u64| (from..from + BATCHES_KEPT + 1).map(|number| Body::BatchPlanned { number, shape: shape() });
+    let effects = server.deliver_all(P0, plans(2));
+    assert!(effects.contains(&Effect::Discard(1)) && !effects.contains(&Effect::Discard(0)));
+    assert!(server.world.batches[&0].used && server.world.batches[&0].dropped == 0);
+    let idle = server.world.rooms[&room()].collecting.clone().unwrap();
+    assert_eq!((idle.number, idle.batch), (0, 0));
+    assert_eq!(crate::scheduling::decide(&server.world, 10, 1), None, "nobody voids the epoch");
+    // Once it is sealed, it is forgotten as the others are.
+    server.deliver_all(P0, [assigned(&[(0, 9)]), Body::EpochClosed { room: room(), number: 0 }]);
+    server.deliver_all(P0, plans(BATCHES_KEPT + 3));
+    assert_eq!(server.world.batches.first_key_value().map(|(number, _)| *number), Some(BATCHES_KEPT + 4));
+}
+
+#[test]
 fn a_batch_that_a_server_lost_voids_its_epoch_when_the_scheduler_says_so() {
     let mut server = collecting();
     let effects = server.deliver_all(P2, [Body::BatchDropped { number: 0 }]);
