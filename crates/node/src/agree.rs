@@ -317,8 +317,12 @@ async fn deliver(core: &Arc<Core>, author: PartyId, number: u64, received: &Rece
         let known = |delivered: &[u64; SERVERS]| {
             (0..SERVERS).all(|j| j == author.index() || delivered[j] >= announcement.after[j])
         };
-        // The sender lives in `core`, so this does not fail.
-        drop(delivered.wait_for(known).await);
+        tokio::select! {
+            biased;
+            // The sender lives in `core`, so this does not fail.
+            _ = delivered.wait_for(known) => {}
+            () = accuse(core, author, received, &announcement.after) => {}
+        }
     }
     let turn = core.logs.turn.lock().await;
     let now = core.platform.now_ms();
@@ -342,6 +346,26 @@ async fn deliver(core: &Arc<Core>, author: PartyId, number: u64, received: &Rece
     drop(turn);
     core.dispatch(effects);
     Ok(())
+}
+
+/// Keeps it as a fault if an announcement comes after others that there cannot have been when it was made. Never resolves: the log
+/// stands still here as it does at the third server, until there are as many.
+///
+/// An author delivers another's announcement only with this server's echo of it, and this server writes down before it echoes. So
+/// an honest author has delivered no more than is written down here. (Logs are not followed with an old copy of the data.)
+async fn accuse(core: &Core, author: PartyId, received: &Received, after: &[u64; SERVERS]) {
+    let kept = core.introduction.progress().kept;
+    let impossible = |other: &PartyId| *other != author && after[other.index()] > kept[other.index()];
+    if let Some(other) = core.party.roster.parties().find(impossible) {
+        let (named, kept) = (after[other.index()], kept[other.index()]);
+        tracing::error!(
+            %author, %other, named, kept,
+            "a server claims to have heard announcements that were never made; its log stands still"
+        );
+        let evidence = Evidence::Announcement(received.signed, received.body.to_vec());
+        core.keep_fault(author, "it claims to have heard announcements that were never made", evidence).await;
+    }
+    std::future::pending().await
 }
 
 impl Core {

@@ -99,7 +99,8 @@ impl Introduction {
         self.change(|about| change(about.progress.get_or_insert_default()));
     }
 
-    fn progress(&self) -> Progress {
+    /// How far this server is.
+    pub fn progress(&self) -> Progress {
         self.about.lock().expect("no panic while held").progress.unwrap_or_default()
     }
 }

@@ -80,6 +80,23 @@ async fn what_breaks_the_rules_changes_nothing_and_the_log_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn who_claims_to_have_heard_what_was_never_said_is_on_record_and_waited_for() {
+    let scene = Scene::start().await;
+    for to in [P0, P1] {
+        // After one announcement of P1, which has made none; and an honest one after it.
+        scene.say(to, Recipient::All, tag(P2, 0, 1), &[0, 1, 0, 3, 5]);
+        scene.say(to, Recipient::All, tag(P2, 1, 1), &announcement(1, 2, &[1, 9, 48]));
+    }
+    for server in 0..2 {
+        let faults = scene.faults(server).await;
+        assert_eq!((faults.len(), faults[0].culprit), (1, 2), "the log stands still");
+        assert!(faults[0].what.contains("never made"), "{}", faults[0].what);
+        let file = scene.honest[server].fault_files().await.unwrap().remove(0);
+        assert_eq!(file.finding, Finding::Signed, "it takes P1's log to see it");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_false_echo_and_an_endless_announcement_are_recorded() {
     let scene = Scene::start().await;
     scene.say(P0, Recipient::All, tag(P1, 0, 2), b"an echo of nothing");
