@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::map_response;
+use axum::response::Response;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -26,6 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const HEADER_BYTES: usize = 32 << 10;
 /// How long requests under way may take to finish after the order to stop.
 const GRACE: Duration = Duration::from_secs(2);
+/// Browsers that have been here once come back by HTTPS only, for a year.
+const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 /// The pause after the operating system refused a connection, for want of descriptors perhaps.
 const AFTER_FAILURE: Duration = Duration::from_millis(50);
 
@@ -33,6 +37,7 @@ const AFTER_FAILURE: Duration = Duration::from_millis(50);
 /// when there are as many connections as the limits admit is told so and left.
 pub async fn serve(listener: impl Into<Listener>, router: Router, limits: &Limits, stop: impl Future<Output = ()>) {
     let Listener { tcp: listener, tls } = listener.into();
+    let router = if tls.is_some() { router.layer(map_response(strictly)) } else { router };
     let graceful = GracefulShutdown::new();
     let connections = Tally::new(limits.connections, limits.connections_per_address);
     let count = |peer: SocketAddr| {
@@ -63,6 +68,12 @@ pub async fn serve(listener: impl Into<Listener>, router: Router, limits: &Limit
     drop(listener);
     // Long waits are cut off: their clients ask again, another server or this one after its restart.
     let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
+}
+
+/// Says on an answer that was asked for by HTTPS that this is how to ask.
+async fn strictly(mut response: Response) -> Response {
+    response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT);
+    response
 }
 
 fn spawn(

@@ -72,7 +72,9 @@ async fn a_new_certificate_counts_without_a_restart_and_ends_no_connection() {
     assert_eq!(tls.expires(), Some(3_786_912_000));
     assert_eq!(certificate_expires(old.cert.der()), tls.expires());
     let mut standing = connect(address, &old).await.unwrap();
-    assert!(ask(&mut standing).await.ends_with("hello"));
+    let answer = ask(&mut standing).await;
+    assert!(answer.ends_with("hello"));
+    assert!(answer.contains("strict-transport-security: max-age=31536000\r\n"), "{answer}");
 
     put(&new);
     std::fs::write(&paths[1], old.signing_key.serialize_pem()).unwrap();
