@@ -2,13 +2,15 @@
 
 use axum::Extension;
 use axum::extract::State;
+use axum::http::StatusCode;
 use ostrakon_node::Service;
 use ostrakon_node::audit::AuditInfo;
 use ostrakon_node::evidence::FaultFile;
+use ostrakon_node::interface::parse_room;
 use ostrakon_node::operator::Overview;
 use serde::{Deserialize, Serialize};
 
-use crate::extract::{Administrator, Json, Query};
+use crate::extract::{Administrator, Json, Path, Query};
 use crate::handlers::Answer;
 use crate::log::LogControl;
 use crate::problem::Problem;
@@ -42,6 +44,27 @@ pub(crate) async fn overview(State(service): State<Service>, _: Administrator) -
 ))]
 pub(crate) async fn faults(State(service): State<Service>, _: Administrator) -> Answer<Vec<FaultFile>> {
     Ok(axum::Json(service.fault_files().await?))
+}
+
+/// Deletes a room at this server, for good: it is closed at all servers, and this one shows it no more and erases its messages. What the
+/// other servers have is up to their operators.
+#[utoipa::path(delete, path = "/api/v1/operator/rooms/{id}", tag = "operation", security(("administrator" = [])),
+    params(("id" = String, Path, description = "The room's id.")),
+    responses(
+        (status = 204, description = "It is deleted."),
+        (status = 401, description = "The administrator token is missing or wrong.", body = Problem),
+        (status = 404, description = "No such room.", body = Problem),
+        (status = 503, description = "The room is open, and cannot be closed now.", body = Problem),
+    ))]
+pub(crate) async fn delete_room(
+    State(service): State<Service>,
+    _: Administrator,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let room = parse_room(&id)?;
+    service.delete_room(room).await?;
+    service.note("delete room", &room.to_hex()).await;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Parameters of a request for the audit log.
@@ -84,7 +107,6 @@ pub(crate) async fn set_log(
     _: Administrator,
     Json(wanted): Json<LogFilter>,
 ) -> Answer<LogFilter> {
-    use axum::http::StatusCode;
     let refuse = |status, why: &str| Err(Problem::new(status, why));
     if wanted.filter.len() > LONGEST_FILTER {
         return refuse(StatusCode::UNPROCESSABLE_ENTITY, "the filter is too long: at most 500 characters are taken");

@@ -7,7 +7,7 @@ use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post, put};
+use axum::routing::{delete, get, post, put};
 use axum::{Extension, Router, middleware};
 use ostrakon_node::{LONGEST_WAIT, Service};
 use tower_http::compression::CompressionLayer;
@@ -77,6 +77,7 @@ fn api() -> Router<Service> {
         .route("/api/v1/operator/audit", get(operator::audit))
         .route("/api/v1/operator/faults", get(operator::faults))
         .route("/api/v1/operator/log", put(operator::set_log))
+        .route("/api/v1/operator/rooms/{id}", delete(operator::delete_room))
         .route("/api/v1/rooms", get(handlers::rooms).post(handlers::create_room))
         .route("/api/v1/rooms/{id}", get(handlers::room).delete(handlers::close_room))
         .route("/api/v1/rooms/{id}/presence", post(handlers::presence))

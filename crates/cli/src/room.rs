@@ -30,6 +30,8 @@ pub enum Command {
     Show(One),
     /// Closes a room for good. Its board remains.
     Close(One),
+    /// Deletes a room at one server for good: it is closed at all, and this one erases its messages and shows it no more.
+    Delete(One),
 }
 
 /// Whom to ask, and as whom.
@@ -131,7 +133,27 @@ pub async fn run(command: Command) -> Result<()> {
             let room = administrator.call(Method::DELETE, &path, None).await?;
             administrator.print(&[room], one.target.json).await
         }
+        Command::Delete(one) => delete(&one).await,
     }
+}
+
+/// What was deleted.
+#[derive(Serialize)]
+struct Deleted {
+    deleted: String,
+}
+
+async fn delete(one: &One) -> Result<()> {
+    let administrator = Administrator::of(&one.target)?;
+    let room = one.room.to_hex();
+    administrator.delete(&room).await?;
+    if one.target.json {
+        return output::json(&Deleted { deleted: room });
+    }
+    output::line(&format!(
+        "{room} is closed, and deleted at {}; the other servers keep its board until their operators delete it, too",
+        administrator.server.origin()
+    ))
 }
 
 impl Create {
@@ -201,6 +223,12 @@ impl Administrator {
             }
         }
         Ok(room)
+    }
+
+    /// Deletes a room at this server.
+    async fn delete(&self, room: &str) -> Result<()> {
+        let path = format!("operator/rooms/{room}");
+        self.server.administer_silently(Method::DELETE, &path, &self.token).await.map_err(failure::call)
     }
 
     /// Every room.

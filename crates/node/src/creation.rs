@@ -186,7 +186,7 @@ impl Core {
         let not_found = |text: &str| ServiceError::NotFound(text.into());
         let code = RoomId::tidy_code(code).ok_or_else(|| not_found("a room's code has eight letters and digits"))?;
         let world = self.world();
-        let of_code = world.rooms.iter().filter(|(id, _)| id.code() == code);
+        let of_code = world.rooms.iter().filter(|(id, room)| !room.deleted && id.code() == code);
         let (open, closed): (Vec<_>, Vec<_>) = of_code.partition(|(_, room)| room.open);
         match (&open[..], &closed[..]) {
             ([(room, _)], _) | ([], [(room, _)]) => {

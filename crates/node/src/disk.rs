@@ -53,6 +53,7 @@ pass_on! {
     decision_records(id: &DecisionKey, from: u32, count: u32) -> Vec<Vec<u8>>;
     decisions() -> Vec<DecisionRow>;
     delete_batch(number: u64) -> ();
+    delete_room(room: &RoomKey) -> ();
     deliver(author: PartyId, number: u64, change: Option<&Change>) -> ();
     delivered(author: PartyId) -> u64;
     discard_batch(number: u64) -> ();

@@ -1,4 +1,5 @@
-//! Erasing bodies: what a host asks for, and what is over by the room's retention (`docs/spec/hosting.md`, steps 8 to 11).
+//! Erasing bodies: what a host asks for, what is over by the room's retention, and rooms that this server's operator has deleted
+//! (`docs/spec/hosting.md`, steps 8 to 11 and 14).
 //!
 //! A body is on a server's disk in at most two places: the board's entry, and what the server found when it computed the
 //! epoch ([`Conclusion`]), which it keeps for a while for servers that lag behind. Both are written anew without the body
@@ -17,6 +18,7 @@ use ostrakon_store::{EntryRow, Error};
 
 use crate::core::Core;
 use crate::epochs::Conclusion;
+use crate::rooms::Room;
 
 /// A day, in milliseconds.
 const DAY_MS: u64 = 24 * 3600 * 1000;
@@ -74,15 +76,21 @@ fn strip(entry: &mut Entry, which: Which<'_>) -> bool {
 /// Step 9: an entry as it is put on the board: without what the hosts have erased already.
 pub(crate) fn as_published(core: &Core, mut entry: Entry) -> Entry {
     if let Some(room) = core.world().rooms.get(&entry.epoch.room) {
-        strip(&mut entry, Which::Marked(&room.log));
+        strip(&mut entry, if room.deleted { Which::All } else { Which::Marked(&room.log) });
     }
     entry
 }
 
 /// Step 9: after a conclusion or an entry was written, since an action may have come just then.
 pub(crate) async fn after_writing(core: &Arc<Core>, epoch: EpochId) {
-    let asked_for = core.world().rooms.get(&epoch.room).is_some_and(|room| asks(&room.log, epoch.number));
-    if asked_for {
+    let (deleted, asked_for) = {
+        let world = core.world();
+        let room = world.rooms.get(&epoch.room);
+        (room.is_some_and(|room| room.deleted), room.is_some_and(|room| asks(&room.log, epoch.number)))
+    };
+    if deleted {
+        erase_room(core, epoch.room).await;
+    } else if asked_for {
         erase_epoch(core, epoch.room, epoch.number).await;
     }
 }
@@ -98,7 +106,7 @@ pub(crate) async fn erase_epoch(core: &Arc<Core>, room: RoomId, epoch: u64) {
     persist(core, || rewrite(core, room, epoch, Which::Marked(&log))).await;
 }
 
-/// Step 8: erases all messages of a room.
+/// Steps 8 and 14: erases all messages of a room.
 pub(crate) async fn erase_room(core: &Arc<Core>, room: RoomId) {
     persist(core, || async { erase_before(core, room, u32::MAX, &mut 0).await }).await;
 }
@@ -177,7 +185,8 @@ async fn catch_up(core: &Arc<Core>) {
         let world = core.world();
         let asked =
             |log: &HostLog| log.marks().iter().filter(|(_, marks)| marks.erased).map(|(id, _)| id.epoch).collect();
-        world.rooms.iter().map(|(id, room)| (*id, room.log.all_erased(), asked(&room.log))).collect()
+        let all = |room: &Room| room.deleted || room.log.all_erased();
+        world.rooms.iter().map(|(id, room)| (*id, all(room), asked(&room.log))).collect()
     };
     for (room, all, epochs) in rooms {
         if all {
@@ -193,7 +202,7 @@ async fn catch_up(core: &Arc<Core>) {
 /// Step 10: erases what is older than the rooms keep it. `done` remembers how far each board is erased.
 async fn sweep(core: &Arc<Core>, done: &mut BTreeMap<RoomId, u64>) {
     let now = core.platform.now_ms();
-    let kept = |(id, room): (&RoomId, &crate::rooms::Room)| Some((*id, room.descriptor.retention_days?));
+    let kept = |(id, room): (&RoomId, &Room)| Some((*id, room.descriptor.retention_days?));
     let rooms: Vec<_> = core.world().rooms.iter().filter_map(kept).collect();
     for (room, days) in rooms {
         let from = done.entry(room).or_default();

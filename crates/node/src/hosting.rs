@@ -215,7 +215,7 @@ impl Core {
     }
 
     pub(crate) async fn actions_reach(&self, id: RoomId, from: u64, wait: Duration) -> Result<(), ServiceError> {
-        self.room_size(&id).ok_or_else(no_room)?;
+        drop(self.room(id)?);
         let longer = |world: &World| world.rooms.get(&id).is_none_or(|room| room.log.length() > from);
         self.platform.timeout(wait, self.wait_until(longer)).await;
         Ok(())
@@ -223,7 +223,7 @@ impl Core {
 
     /// The host log from action `from` on.
     pub(crate) async fn actions(&self, id: RoomId, from: u64) -> Result<ActionsPage, ServiceError> {
-        self.room_size(&id).ok_or_else(no_room)?;
+        drop(self.room(id)?);
         read_actions(&self.store, &id, from).await
     }
 }

@@ -337,7 +337,8 @@ fn rooms(core: &Core, now: u64) -> Vec<RoomView> {
     let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
     let world = core.world();
     let mut presence = core.presence.lock().expect("no panic while held");
-    let views = world.rooms.iter().map(|(id, room)| RoomView {
+    let there = world.rooms.iter().filter(|(_, room)| !room.deleted);
+    let views = there.map(|(id, room)| RoomView {
         id: id.to_hex(),
         name: room.descriptor.name.clone(),
         state: if room.open { RoomState::Open } else { RoomState::Closed },

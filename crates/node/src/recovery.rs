@@ -46,6 +46,7 @@ pub(crate) async fn world(store: &Disk, servers: &Servers) -> Result<World, Erro
         let mut room = Room { created: row.announcement, ..Room::new(descriptor, row.author, servers) };
         room.log = hosting::restore(store, &RoomId(row.room), room.log, None).await?;
         room.open = row.open && !room.log.closed();
+        room.deleted = row.deleted;
         room.next_epoch = row.first_epoch;
         let (length, head) = store.board_head(&row.room).await?;
         room.board_length = length;

@@ -24,7 +24,6 @@ use crate::core::Core;
 use crate::creation::Creator;
 use crate::disk::Disk;
 use crate::evidence::FaultFile;
-use crate::intake;
 use crate::interface::{
     Accepted, BoardPage, CollectPhase, EpochStatus, FaultInfo, Issue, IssueRequest, MixingStatus, NewRoom, PeerStatus,
     Presence, PresenceAnswer, RoomInfo, RoomState, ServerInfo, ServersInfo, ServiceError, Status, SubmissionRequest,
@@ -32,7 +31,7 @@ use crate::interface::{
 use crate::material::Material;
 use crate::presence::{Bound, Full, Visitor};
 use crate::rooms::{Collecting, Room, World, room_nonce};
-use crate::scheduling;
+use crate::{erasure, intake, scheduling};
 
 /// Entries of a board in one answer at most, and their bytes, roughly.
 const PAGE_ENTRIES: u32 = 64;
@@ -46,6 +45,15 @@ pub(crate) const SUBMISSION_OVERHEAD: usize = 1024;
 
 pub(crate) fn no_room() -> ServiceError {
     ServiceError::NotFound("there is no such room here; if it was just created, try again in a moment".into())
+}
+
+/// A room that this server shows.
+pub(crate) fn shown<'a>(world: &'a World, id: &RoomId) -> Result<&'a Room, ServiceError> {
+    let room = world.rooms.get(id).ok_or_else(no_room)?;
+    if room.deleted {
+        return Err(ServiceError::NotFound("the operator of this server has deleted this room".into()));
+    }
+    Ok(room)
 }
 
 impl From<AnnounceError> for ServiceError {
@@ -85,12 +93,14 @@ impl Core {
 
     fn room_info(&self, id: &RoomId) -> Result<RoomInfo, ServiceError> {
         let world = self.world();
-        let room = world.rooms.get(id).ok_or_else(no_room)?;
+        let room = shown(&world, id)?;
         Ok(RoomInfo::of(&room.descriptor, room.open))
     }
 
     pub(crate) fn rooms(&self) -> Vec<RoomInfo> {
-        self.world().rooms.values().map(|room| RoomInfo::of(&room.descriptor, room.open)).collect()
+        let world = self.world();
+        let there = world.rooms.values().filter(|room| !room.deleted);
+        there.map(|room| RoomInfo::of(&room.descriptor, room.open)).collect()
     }
 
     pub(crate) fn room(&self, id: RoomId) -> Result<RoomInfo, ServiceError> {
@@ -128,6 +138,32 @@ impl Core {
         self.room_info(&id)
     }
 
+    /// Deletes a room at this server, for good (`docs/spec/hosting.md`, step 14). The same once more changes nothing.
+    pub(crate) async fn delete_room(self: &Arc<Self>, id: RoomId) -> Result<(), ServiceError> {
+        let (open, deleted) = {
+            let world = self.world();
+            let room = world.rooms.get(&id).ok_or_else(no_room)?;
+            (room.open, room.deleted)
+        };
+        if deleted {
+            return Ok(());
+        }
+        if open {
+            self.announce_and_wait(Body::RoomClosed(id)).await?;
+        }
+        self.store.delete_room(&id.0).await.map_err(internal)?;
+        self.change(|world| {
+            if let Some(room) = world.rooms.get_mut(&id) {
+                room.deleted = true;
+            }
+            world.touch(&id);
+        });
+        // It goes on after the answer, and at the next start if it has to.
+        let core = Arc::clone(self);
+        self.spawn(async move { erasure::erase_room(&core, id).await });
+        Ok(())
+    }
+
     /// Announces something and gives the others a while to take notice. Without them it holds here all the same, and they
     /// will learn of it.
     async fn announce_and_wait(self: &Arc<Self>, body: Body) -> Result<(), ServiceError> {
@@ -139,7 +175,7 @@ impl Core {
 
     pub(crate) fn room_size(&self, id: &RoomId) -> Option<(u32, u32)> {
         let world = self.world();
-        let descriptor = &world.rooms.get(id)?.descriptor;
+        let descriptor = &shown(&world, id).ok()?.descriptor;
         Some((descriptor.capacity, descriptor.seconds))
     }
 
@@ -151,7 +187,7 @@ impl Core {
     ) -> Result<PresenceAnswer, ServiceError> {
         let capacity = {
             let world = self.world();
-            let room = world.rooms.get(&id).ok_or_else(no_room)?;
+            let room = shown(&world, &id)?;
             if !room.open {
                 return Err(ServiceError::Conflict("the room is closed".into()));
             }
@@ -186,7 +222,7 @@ impl Core {
         let now = self.platform.now_ms();
         let own = self.presence.lock().expect("no panic while held").count(id, now);
         let world = self.world();
-        let room = world.rooms.get(id).ok_or_else(no_room)?;
+        let room = shown(&world, id)?;
         let shape = ostrakon_broadcast::engine::Shape::of(&room.descriptor);
         let mut present = room.collecting.as_ref().map_or([0; SERVERS], |collecting| collecting.assigned);
         present[self.me().index()] = own;
@@ -221,7 +257,7 @@ impl Core {
         wanted: Option<u32>,
     ) -> Result<(u32, EpochContext, Material), ServiceError> {
         let world = self.world();
-        let room = world.rooms.get(id).ok_or_else(no_room)?;
+        let room = shown(&world, id)?;
         let collecting = in_epoch(room, epoch)?;
         let own = collecting.slot_of(key).ok_or_else(|| ServiceError::NotFound("no slot yet".into()))?;
         let slot = wanted.unwrap_or(own);
@@ -280,7 +316,7 @@ impl Core {
     }
 
     pub(crate) async fn board_reaches(&self, id: RoomId, from: u64, wait: Duration) -> Result<(), ServiceError> {
-        self.room_size(&id).ok_or_else(no_room)?;
+        drop(self.room_info(&id)?);
         let longer = |world: &World| world.rooms.get(&id).is_none_or(|room| room.board_length > from);
         self.platform.timeout(wait, self.wait_until(longer)).await;
         Ok(())

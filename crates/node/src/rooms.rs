@@ -209,6 +209,8 @@ pub struct Room {
     pub created: u64,
     /// Whether it is open.
     pub open: bool,
+    /// Whether this server's operator has deleted it. Not agreed on.
+    pub deleted: bool,
     /// The number of the next epoch to be opened.
     pub next_epoch: u64,
     /// The epoch that collects.
@@ -240,6 +242,7 @@ impl Room {
             author,
             created: 0,
             open: true,
+            deleted: false,
             next_epoch: 0,
             collecting: None,
             computing: BTreeMap::new(),

@@ -208,6 +208,15 @@ impl Service {
         self.0.core()?.close_room(room).await
     }
 
+    /// Deletes a room at this server, for good: it is closed at all servers, and this one shows it no more and erases its messages. The
+    /// others keep what they have. For administrators.
+    ///
+    /// # Errors
+    /// `NotFound`; `Unavailable` if the room is open and cannot be closed now.
+    pub async fn delete_room(&self, room: RoomId) -> Result<(), ServiceError> {
+        self.0.core()?.delete_room(room).await
+    }
+
     /// Every room. For administrators.
     ///
     /// # Errors

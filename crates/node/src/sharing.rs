@@ -158,8 +158,12 @@ impl Sharing {
     }
 
     async fn show_rooms(&mut self, core: &Core) -> Result<(), Error> {
-        let rooms: Vec<_> = core.world().rooms.keys().copied().collect();
-        for id in rooms {
+        let rooms: Vec<_> = core.world().rooms.iter().map(|(id, room)| (*id, room.deleted)).collect();
+        for (id, deleted) in rooms {
+            if deleted {
+                self.hide_room(core, id).await?;
+                continue;
+            }
             let (Ok(info), Ok(status)) = (core.room(id), core.status_now(&id)) else { continue };
             let mut view = RoomView { info, status };
             let value = encode(&view);
@@ -171,6 +175,16 @@ impl Sharing {
                 core.store.show(&id.to_hex(), &value).await?;
                 self.shown.insert(id, timeless);
             }
+        }
+        Ok(())
+    }
+
+    /// What cannot be read as a room's view takes the one before away.
+    async fn hide_room(&mut self, core: &Core, id: RoomId) -> Result<(), Error> {
+        const NOTHING: &[u8] = b"null";
+        if self.shown.get(&id).is_none_or(|shown| shown != NOTHING) {
+            core.store.show(&id.to_hex(), NOTHING).await?;
+            self.shown.insert(id, NOTHING.to_vec());
         }
         Ok(())
     }

@@ -20,9 +20,11 @@ pub struct RoomRow {
     pub open: bool,
     /// Epochs below this number belong to earlier generations.
     pub first_epoch: u64,
+    /// Whether this server's operator has deleted it.
+    pub deleted: bool,
 }
 
-type Columns = (Vec<u8>, Vec<u8>, i64, i64, i64, i64);
+type Columns = (Vec<u8>, Vec<u8>, i64, i64, i64, i64, i64);
 
 impl Store {
     /// Every room.
@@ -30,9 +32,10 @@ impl Store {
     /// # Errors
     /// The disk's.
     pub async fn rooms(&self) -> Result<Vec<RoomRow>, Error> {
-        let query = sqlx::query_as("SELECT id, descriptor, author, announcement, open, first_epoch FROM rooms");
+        let query =
+            sqlx::query_as("SELECT id, descriptor, author, announcement, open, first_epoch, deleted FROM rooms");
         let rows: Vec<Columns> = query.fetch_all(&self.pools.readers).await?;
-        let read = |(id, descriptor, author, announcement, open, first): Columns| {
+        let read = |(id, descriptor, author, announcement, open, first, deleted): Columns| {
             Ok(RoomRow {
                 room: array(&id, "rooms.id")?,
                 descriptor,
@@ -40,8 +43,22 @@ impl Store {
                 announcement: from_sql(announcement, "rooms.announcement")?,
                 open: open != 0,
                 first_epoch: from_sql(first, "rooms.first_epoch")?,
+                deleted: deleted != 0,
             })
         };
         rows.into_iter().map(read).collect()
+    }
+
+    /// Marks a room as deleted by this server's operator. On disk on return.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn delete_room(&self, room: &RoomKey) -> Result<(), Error> {
+        let mut transaction = self.begin("delete a room").await?;
+        sqlx::query("UPDATE rooms SET deleted = 1 WHERE id = $1")
+            .bind(room.as_slice())
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit().await
     }
 }

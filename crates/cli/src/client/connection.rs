@@ -190,6 +190,14 @@ impl Connection {
         .await
     }
 
+    /// A request as the administrator, where the answer says nothing.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn administer_silently(&self, method: Method, path: &str, token: &str) -> Result<(), CallError> {
+        self.bytes(self.request(method, path).bearer_auth(token).timeout(ANSWER_TIME)).await.map(drop)
+    }
+
     /// Whether the server is ready to work; if not, what it waits for.
     ///
     /// # Errors

@@ -208,3 +208,43 @@ async fn what_is_older_than_the_room_keeps_it_is_gone() {
         assert!(deployment.messages(server, room).await.is_empty(), "the archive verifies");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_room_that_one_operator_deletes_is_closed_everywhere_and_gone_there() {
+    let mut deployment = Deployment::start_ruffle().await;
+    let hosted = Hosted::create(&deployment, NewRoom::named("a room")).await;
+    let room = hosted.room;
+    deployment.speak(room, 0).await;
+    deployment.everywhere(room, 1).await;
+    assert!(on_disk(&deployment, 1, "0 in 0"));
+
+    deployment.servers[1].delete_room(room).await.expect("deleted");
+    deployment.servers[1].delete_room(room).await.expect("the same once more");
+    let hidden = async |service: &Service| {
+        let refused = service.status(room, 0, Duration::ZERO).await.expect_err("it is not shown");
+        assert!(matches!(&refused, ServiceError::NotFound(text) if text.contains("deleted")), "{refused}");
+        assert!(service.board(room, 0, Duration::ZERO).await.is_err() && service.archive(room).is_err());
+        assert!(service.actions(room, 0).await.is_err() && service.rooms().await.unwrap().is_empty());
+        assert!(service.code(&room.code()).is_err());
+    };
+    hidden(&deployment.servers[1]).await;
+    let said = ["0 in 0", "1 in 0", "2 in 0"];
+    for text in said {
+        gone(&deployment, 1, text).await;
+    }
+    // The others keep what they have, and take nothing more.
+    for server in [0, 2] {
+        deployment.until_status(server, room, |status| status.epoch.is_none()).await;
+        assert_eq!(sorted(&deployment, server, room).await, said);
+        assert!(matches!(deployment.present(room, server, 20).await, Err(ServiceError::Conflict(_))));
+    }
+    // It stays so, and a host still erases what the others have.
+    deployment.stop(1).await;
+    deployment.start_again(1).await;
+    hidden(&deployment.servers[1]).await;
+    let erase = hosted.next(Deed::EraseAll);
+    deployment.servers[0].act(room, erase).await.expect("taken");
+    for text in said {
+        gone(&deployment, 2, text).await;
+    }
+}
