@@ -25,6 +25,7 @@ use crate::config::SERVERS;
 use crate::core::Core;
 use crate::evidence::Evidence;
 use crate::freshness;
+use crate::operator::About;
 use crate::rooms::Invalid;
 
 /// Announcements of one author to which an echo may be missing.
@@ -109,6 +110,11 @@ pub(crate) enum AnnounceError {
     /// The data are older than what this server has said.
     #[error("{0}")]
     Silent(String),
+    /// Another server's release does not know what is to be said.
+    #[error(
+        "the release that {0} runs does not know this yet: it can be done once that server's operator has upgraded it"
+    )]
+    NotUnderstood(String),
 }
 
 impl Core {
@@ -116,12 +122,30 @@ impl Core {
     /// have received it. Waits while too many are on their way, and until it is known that this server may speak.
     pub(crate) async fn announce(self: &Arc<Self>, body: Body) -> Result<oneshot::Receiver<()>, AnnounceError> {
         freshness::allowed(&self.standing).await.map_err(AnnounceError::Silent)?;
+        self.is_understood(body.language())?;
         let permit = Arc::clone(&self.logs.window).acquire_owned().await.map_err(|_| AnnounceError::Stopping)?;
         let core = Arc::clone(self);
         // On a task of its own: if the caller goes away half-way, disk and memory must not differ.
         let (done, result) = oneshot::channel();
         self.platform.spawn(Box::pin(async move { drop(done.send(core.announce_now(body, permit).await)) }));
         result.await.map_err(|_| AnnounceError::Stopping)?
+    }
+
+    /// Checks that both others understand what can be said since this language. Of who has not introduced itself since this server
+    /// started nothing is known; the first language is everybody's.
+    fn is_understood(&self, language: u32) -> Result<(), AnnounceError> {
+        if language == 1 {
+            return Ok(());
+        }
+        let known = self.mesh.acquaintances();
+        let speaks = |peer: &PartyId| {
+            let about = known.get(peer).and_then(|peer| About::read(&peer.about));
+            about.map_or(1, |about| about.language())
+        };
+        match self.party.peers().find(|peer| speaks(peer) < language) {
+            Some(peer) => Err(AnnounceError::NotUnderstood(self.config.servers[peer.index()].name.clone())),
+            None => Ok(()),
+        }
     }
 
     async fn announce_now(

@@ -6,7 +6,7 @@
 //! delivered in any order; `rooms` is written so that the order does not matter.
 
 use ostrakon_broadcast::engine::Shape;
-use ostrakon_broadcast::hosting::SignedAction;
+use ostrakon_broadcast::hosting::{Deed, PollForm, SignedAction};
 use ostrakon_broadcast::room::{RoomDescriptor, RoomId};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_decide::DecisionId;
@@ -17,6 +17,10 @@ use crate::config::SERVERS;
 
 /// Bytes of the longest announcement.
 pub const LONGEST: u64 = 64 << 10;
+/// What a release can say and understand in announcements. It grows by one with each release that can say more; what was said
+/// before keeps its form. A server says nothing that one of the others does not understand yet ([`Body::language`]), so operators
+/// upgrade one after another. Where a form changes, `ostrakon_net`'s version grows instead.
+pub const LANGUAGE: u32 = 1;
 /// Slots that one announcement assigns at most. A slot takes at most 37 bytes.
 pub const MOST_SLOTS: usize = 1024;
 
@@ -110,6 +114,50 @@ pub enum Body {
     },
 }
 
+impl Body {
+    /// The first language in which it can be said.
+    pub fn language(&self) -> u32 {
+        match self {
+            Body::RoomCreated(_)
+            | Body::RoomClosed(_)
+            | Body::BatchPlanned { .. }
+            | Body::BatchReady { .. }
+            | Body::BatchDropped { .. }
+            | Body::EpochOpened { .. }
+            | Body::Assigned { .. }
+            | Body::EpochClosed { .. }
+            | Body::EpochVoided { .. }
+            | Body::Decided { .. }
+            | Body::DecisionOpened { .. } => 1,
+            Body::Hosted { action, .. } => language_of(&action.action.deed),
+        }
+    }
+}
+
+/// The first language in which a deed can be said. New deeds, and new forms of polls, come with a new [`LANGUAGE`].
+fn language_of(deed: &Deed) -> u32 {
+    match deed {
+        Deed::Poll { poll } => match poll.form {
+            PollForm::Choice { .. } | PollForm::Rating { .. } | PollForm::Text => 1,
+        },
+        Deed::Hide { .. }
+        | Deed::Approve { .. }
+        | Deed::Pin { .. }
+        | Deed::Answer { .. }
+        | Deed::Group { .. }
+        | Deed::Erase { .. }
+        | Deed::Withdraw { .. }
+        | Deed::Host { .. }
+        | Deed::Admit { .. }
+        | Deed::Invite { .. }
+        | Deed::Claim { .. }
+        | Deed::Dismiss { .. }
+        | Deed::Moderate { .. }
+        | Deed::Close
+        | Deed::EraseAll => 1,
+    }
+}
+
 impl Announcement {
     /// Its bytes.
     pub fn encode(&self) -> Vec<u8> {
@@ -128,11 +176,75 @@ impl Announcement {
 #[cfg(test)]
 mod tests {
     use ostrakon_broadcast::hosting::{
-        Action, Deed, KEYS_AT_ONCE, OPTION_BYTES, OPTIONS, Poll, PollForm, QUESTION_BYTES,
+        Action, Deed, KEYS_AT_ONCE, MessageId, OPTION_BYTES, OPTIONS, Poll, PollForm, QUESTION_BYTES,
     };
     use ostrakon_crypto::{Digest, Signature};
 
     use super::*;
+
+    /// One of each kind of the first language, deeds of hosts included.
+    fn first_language() -> Vec<Body> {
+        let (room, key) = (RoomId([1; 16]), VerifyingKey([2; 32]));
+        let target = MessageId { epoch: 3, index: 4 };
+        let poll = |form| Deed::Poll { poll: Poll { question: "?".into(), form, epoch: 5 } };
+        let choice = PollForm::Choice { options: vec!["a".into(), "b".into()], several: true };
+        let deeds = vec![
+            Deed::Hide { target, hidden: true },
+            Deed::Approve { target, approved: true },
+            Deed::Pin { target, pinned: true },
+            Deed::Answer { target, answered: true },
+            Deed::Group { target, group: Some("g".into()) },
+            Deed::Erase { target },
+            poll(choice),
+            poll(PollForm::Rating { highest: 5 }),
+            poll(PollForm::Text),
+            Deed::Withdraw { poll: 6 },
+            Deed::Host { key, name: "n".into(), active: true },
+            Deed::Admit { keys: vec![key] },
+            Deed::Invite { keys: vec![key] },
+            Deed::Claim { key, signature: Signature([7; 64]) },
+            Deed::Dismiss { keys: vec![key] },
+            Deed::Moderate { on: true },
+            Deed::Close,
+            Deed::EraseAll,
+        ];
+        let hosted = |deed| {
+            let action = Action { number: 8, previous: Digest([9; 32]), author: key, time: 10, deed };
+            Body::Hosted { room, action: SignedAction { action, signature: Signature([11; 64]) } }
+        };
+        let decision = DecisionId([12; 16]);
+        let descriptor = RoomDescriptor { host: Some(key), retention_days: Some(13), ..RoomDescriptor::new("r") };
+        let mut bodies = vec![
+            Body::RoomCreated(descriptor),
+            Body::RoomClosed(room),
+            Body::BatchPlanned { number: 14, shape: Shape { rows: 15, width: 16 } },
+            Body::BatchReady { number: 17 },
+            Body::BatchDropped { number: 18 },
+            Body::EpochOpened { room, number: 19, batch: 20 },
+            Body::Assigned { room, epoch: 21, slots: vec![(22, key)] },
+            Body::EpochClosed { room, number: 23 },
+            Body::EpochVoided { room, number: 24 },
+            Body::Decided { decision, record: vec![25] },
+            Body::DecisionOpened { decision, opening: vec![26] },
+        ];
+        bodies.extend(deeds.into_iter().map(hosted));
+        bodies
+    }
+
+    /// A release that changes how something is said that others say already cannot work beside them: then it is not this digest that is to
+    /// be changed, but first the version of `ostrakon_net`, and the changelog is to say so.
+    #[test]
+    fn what_was_said_in_the_first_language_keeps_its_form() {
+        let mut transcript = ostrakon_crypto::Transcript::new("test/first language");
+        for body in first_language() {
+            assert_eq!(body.language(), 1);
+            let announcement = Announcement { after: [1, 2, 3], body };
+            let bytes = announcement.encode();
+            assert_eq!(Announcement::decode(&bytes), Ok(announcement));
+            transcript.field(&bytes);
+        }
+        assert_eq!(transcript.finish().to_hex(), "be6d1abbd23f83d7a2df8f37129b2e3f909e9417e4b30d723cdd3cf2784748d6");
+    }
 
     #[test]
     fn the_longest_assignment_fits() {

@@ -13,6 +13,7 @@ use ostrakon_net::{Acquaintance, PeerState, Reach};
 use ostrakon_party::{PartyId, wire};
 use serde::{Deserialize, Serialize};
 
+use crate::announcement::LANGUAGE;
 use crate::config::Config;
 use crate::core::Core;
 use crate::freshness::Progress;
@@ -35,9 +36,10 @@ const LONGEST_VERSION: usize = 32;
 /// The release that runs.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What a server tells its peers of itself.
+/// What a server tells its peers of itself. A later release may say more after it: that is not read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct About {
+    /// The release, and after a plus the [`LANGUAGE`] of its announcements; without that it is the first.
     version: String,
     pub certificate_expires: Option<u64>,
     /// How far it is with the logs of announcements, once it knows.
@@ -46,7 +48,22 @@ pub(crate) struct About {
 
 impl About {
     pub fn of_this() -> Self {
-        Self { version: VERSION.into(), ..Self::default() }
+        Self::of_release(VERSION, LANGUAGE)
+    }
+
+    fn of_release(release: &str, language: u32) -> Self {
+        Self { version: format!("{release}+{language}"), ..Self::default() }
+    }
+
+    /// The release.
+    fn release(&self) -> &str {
+        self.version.split_once('+').map_or(&self.version, |(release, _)| release)
+    }
+
+    /// The language of its announcements.
+    pub fn language(&self) -> u32 {
+        let after_plus = self.version.rsplit_once('+').map(|(_, language)| language.parse());
+        after_plus.and_then(Result::ok).unwrap_or(1)
     }
 
     pub fn encode(&self) -> Vec<u8> {
@@ -55,7 +72,7 @@ impl About {
 
     /// What a peer said; nothing if it makes no sense.
     pub fn read(bytes: &[u8]) -> Option<Self> {
-        let about: Self = wire::decode(bytes).ok()?;
+        let about: Self = wire::decode_beginning(bytes).ok()?;
         let plain = about.version.bytes().all(|byte| byte.is_ascii_graphic());
         (plain && about.version.len() <= LONGEST_VERSION).then_some(about)
     }
@@ -297,7 +314,7 @@ fn peers(config: &Config, mesh: &dyn Links) -> Vec<PeerView> {
     let view = |(id, state): (PartyId, PeerState)| {
         let server = config.servers.get(id.index())?;
         let Acquaintance { about, clock_ahead, trouble } = known.remove(&id).unwrap_or_default();
-        let About { version, certificate_expires, .. } = About::read(&about).unwrap_or_default();
+        let about = About::read(&about).unwrap_or_default();
         Some(PeerView {
             party: id.0,
             name: server.name.clone(),
@@ -309,8 +326,8 @@ fn peers(config: &Config, mesh: &dyn Links) -> Vec<PeerView> {
                 Reach::No => PeerReach::None,
             },
             silent_for: state.last_seen.map(|silence| silence.as_secs()),
-            version: Some(version).filter(|version| !version.is_empty()),
-            certificate_expires,
+            version: Some(about.release().to_owned()).filter(|version| !version.is_empty()),
+            certificate_expires: about.certificate_expires,
             clock_ahead_ms: clock_ahead,
             trouble,
         })

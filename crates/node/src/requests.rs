@@ -60,7 +60,9 @@ impl From<AnnounceError> for ServiceError {
     fn from(error: AnnounceError) -> Self {
         match error {
             AnnounceError::Invalid(invalid) => ServiceError::Refused(invalid.to_string()),
-            AnnounceError::Stopping | AnnounceError::Silent(_) => ServiceError::Unavailable(error.to_string()),
+            AnnounceError::Stopping | AnnounceError::Silent(_) | AnnounceError::NotUnderstood(_) => {
+                ServiceError::Unavailable(error.to_string())
+            }
             AnnounceError::Store(error) => internal(error),
         }
     }

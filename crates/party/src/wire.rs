@@ -26,6 +26,15 @@ pub fn decode<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<T, Malfor
     Ok(value)
 }
 
+/// Decodes a value that later releases may write more after, which is not read; otherwise like [`decode`].
+///
+/// # Errors
+/// [`Malformed`].
+pub fn decode_beginning<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
+    let (_, rest) = postcard::take_from_bytes::<T>(bytes).map_err(|_| Malformed)?;
+    decode(&bytes[..bytes.len() - rest.len()])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,10 +43,12 @@ mod tests {
     fn only_the_canonical_encoding_is_read() {
         let value = (300u64, vec![1u8, 2, 3]);
         let bytes = encode(&value);
-        assert_eq!(decode::<(u64, Vec<u8>)>(&bytes), Ok(value));
+        assert_eq!(decode::<(u64, Vec<u8>)>(&bytes), Ok(value.clone()));
         let mut longer = bytes.clone();
         longer.push(0);
         assert_eq!(decode::<(u64, Vec<u8>)>(&longer), Err(Malformed));
+        assert_eq!(decode_beginning(&longer), Ok(value));
+        assert_eq!(decode_beginning::<u64>(&[0x81, 0x00, 7]), Err(Malformed));
         assert_eq!(decode::<(u64, Vec<u8>)>(&bytes[..bytes.len() - 1]), Err(Malformed));
         // 1 as a two-byte varint is not how 1 is written.
         assert_eq!(decode::<u64>(&[0x81, 0x00]), Err(Malformed));

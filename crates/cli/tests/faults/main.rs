@@ -1,4 +1,4 @@
-//! Real server processes that are killed at every step of an epoch, cut off from each other, and denied their disk.
+//! Real server processes that are killed at every step of an epoch, cut off from each other, denied their disk, and upgraded.
 //!
 //! In every test participants are `ostrakon say` processes that know nothing of it, and in the end every message that
 //! was said is on the board once, on the same board everywhere.
@@ -15,6 +15,7 @@ mod proxy;
 mod records;
 mod servers;
 mod speakers;
+mod upgrade;
 
 /// A stream of choices (Marsaglia's xorshift): spread is all that is needed.
 struct Choices(u64);

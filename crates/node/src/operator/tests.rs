@@ -70,12 +70,18 @@ fn what_a_peer_says_of_itself_is_plain_and_short_or_nothing() {
     let most = Progress { generation: u32::MAX, state, kept: [u64::MAX; 3], delivered: [u64::MAX; 3] };
     let own = About { certificate_expires: Some(u64::MAX), progress: Some(most), ..About::of_this() };
     assert_eq!(About::read(&own.encode()), Some(own.clone()));
-    assert!(own.encode().len() + LONGEST_VERSION - VERSION.len() <= ostrakon_net::probe::MAX_ABOUT);
+    assert!(own.encode().len() + LONGEST_VERSION - own.version.len() <= ostrakon_net::probe::MAX_ABOUT);
     for version in ["<b>", "1.0\u{202e}", "1 0", &"9".repeat(33)] {
         let about = About { version: version.into(), ..About::default() };
         assert_eq!(About::read(&wire::encode(&about)).is_some(), version == "<b>", "{version:?}");
     }
     assert_eq!(About::read(b"\xff\xff\xff"), None);
+    let later = [&own.encode()[..], b"what a later release says besides"].concat();
+    assert_eq!(About::read(&later), Some(own.clone()));
+    assert_eq!(own.language(), LANGUAGE);
+    for (version, language) in [("0.1.0", 1), ("0.1.0+1", 1), ("1.2.3-rc.1+17", 17), ("0.1.0+x", 1), ("+", 1)] {
+        assert_eq!(About { version: version.into(), ..About::default() }.language(), language, "{version}");
+    }
 }
 
 #[test]
