@@ -14,6 +14,7 @@ mod edge;
 mod export;
 mod failure;
 mod fault;
+mod host;
 mod init;
 mod log;
 mod man;
@@ -64,6 +65,9 @@ enum Command {
     /// Creates, lists, shows and closes rooms.
     #[command(subcommand)]
     Room(room::Command),
+    /// Hosts a room: marks, polls, members, closing.
+    #[command(subcommand)]
+    Host(host::Command),
     /// Says something in a room, and waits until it is on the board.
     Say(say::Options),
     /// Prints a room's board as it grows, checking every entry.
@@ -125,6 +129,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Up(options) => runtime.block_on(up::run(options)),
         Command::Decide(command) => runtime.block_on(decide::run(command)),
         Command::Room(command) => runtime.block_on(room::run(command)),
+        Command::Host(command) => runtime.block_on(host::run(command)),
         Command::Say(options) => runtime.block_on(say::run(options)),
         Command::Watch(options) => runtime.block_on(watch::run(options)),
         Command::Export(options) => runtime.block_on(export::run(options)),

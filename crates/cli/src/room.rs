@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use ostrakon_broadcast::client::Link;
+use ostrakon_broadcast::room::Admission;
 use ostrakon_broadcast::{Mode, RoomId};
 use ostrakon_crypto::Digest;
 use ostrakon_node::interface::{NewRoom, RoomInfo, RoomState, ServersInfo};
@@ -81,6 +82,18 @@ pub struct Create {
     /// What happens when a server cheats.
     #[arg(long, value_enum, default_value_t = ModeArg::Fair)]
     mode: ModeArg,
+    /// What the room is for.
+    #[arg(long, default_value = "")]
+    purpose: String,
+    /// The file with the key of the room's host, for `ostrakon host`. If there is none, a key is made.
+    #[arg(long)]
+    host_key: Option<PathBuf>,
+    /// Only those take part whom the host admits or invites.
+    #[arg(long, requires = "host_key")]
+    members: bool,
+    /// Days after which messages are erased; never unless given.
+    #[arg(long)]
+    retention_days: Option<u32>,
     #[command(flatten)]
     target: Target,
 }
@@ -114,7 +127,7 @@ pub async fn run(command: Command) -> Result<()> {
     match command {
         Command::Create(create) => {
             let administrator = Administrator::of(&create.target)?;
-            let room = administrator.create(create.new_room()).await?;
+            let room = administrator.create(create.new_room()?).await?;
             administrator.print(&[room], create.target.json).await
         }
         Command::List(target) => {
@@ -157,8 +170,13 @@ async fn delete(one: &One) -> Result<()> {
 }
 
 impl Create {
-    fn new_room(&self) -> NewRoom {
-        NewRoom {
+    fn new_room(&self) -> Result<NewRoom> {
+        let host = self.host_key.as_deref().map(crate::host::key_in).transpose().context("--host-key")?;
+        Ok(NewRoom {
+            purpose: self.purpose.clone(),
+            host: host.map(|key| key.verifying_key()),
+            admission: if self.members { Admission::Members } else { Admission::Open },
+            retention_days: self.retention_days,
             payload: self.payload,
             capacity: self.capacity,
             seconds: self.seconds,
@@ -168,7 +186,7 @@ impl Create {
                 ModeArg::Robust => Mode::Robust,
             },
             ..NewRoom::named(&self.name)
-        }
+        })
     }
 }
 

@@ -49,6 +49,7 @@ fn rooms_live_through_speech_administration_crashes_and_restarts() {
     assert_eq!(before.len(), 7);
 
     administer(&site);
+    host(&site);
     let links = up.links.clone();
     up.stop();
     let up = Up::start(&site, base, &[]);
@@ -80,6 +81,51 @@ fn administer(site: &Path) {
     assert!(complaint(&["say", link, "too late"], 1).contains("closed"));
     let text = "x".repeat(63);
     assert!(complaint(&["say", link, &text], 1).contains("at most 62"));
+}
+
+/// A host makes a room for members from the command line, asks, invites and closes; then the operator deletes it.
+fn host(site: &Path) {
+    let key = site.join("host.key");
+    let (site, key) = (site.to_str().unwrap(), key.to_str().unwrap());
+    let create = ["room", "create", "Hosted", "--host-key", key, "--members", "--retention-days", "9"];
+    let room = json(&[&create[..], &["--data-dir", site, "--json"]].concat()).remove(0);
+    assert_eq!(
+        (&room["descriptor"]["admission"], &room["descriptor"]["retention_days"]),
+        (&json!("members"), &json!(9))
+    );
+    let (id, link) = (room["id"].as_str().unwrap(), room["links"][1].as_str().unwrap());
+    let act = |arguments: &[&str]| {
+        let (command, rest) = arguments.split_first().unwrap();
+        json(&[&["host", *command, link], rest, &["--key", key, "--json"]].concat()).remove(0)
+    };
+    let invited = act(&["invite", "2"]);
+    assert_eq!((&invited["action"], invited["links"].as_array().unwrap().len()), (&json!(0), 2));
+    assert!(invited["links"][0].as_str().unwrap().starts_with(link));
+    assert_eq!(act(&["poll", "Tea?", "--option", "yes", "--option", "no"])["action"], 1);
+    assert_eq!(act(&["poll", "How good?", "--rating", "5"])["action"], 2);
+    assert_eq!(act(&["hide", "3", "0"])["action"], 3);
+    assert_eq!(act(&["admit", &"ab".repeat(32)])["action"], 4);
+    let shown = act(&["show"]);
+    assert_eq!(
+        (&shown["actions"], &shown["invitations"], shown["polls"].as_array().unwrap().len()),
+        (&json!(5), &json!(2), 2)
+    );
+    let epochs: Vec<_> = (0..2).map(|n| shown["polls"][n][1]["poll"]["epoch"].as_u64().unwrap()).collect();
+    assert!(epochs[0] < epochs[1], "one poll in an epoch");
+    assert!(complaint(&["host", "close", link, "--key", "/nowhere/key"], 1).contains("no file"));
+    let other = format!("{key}.other");
+    std::fs::copy(key, &other).unwrap();
+    std::fs::write(&other, format!("{}\n", "A".repeat(43))).unwrap();
+    assert!(complaint(&["host", "close", link, "--key", &other], 1).contains("not a host"));
+    assert_eq!(act(&["close"])["action"], 5);
+    assert!(complaint(&["host", "poll", link, "Late?", "--text", "--epoch", "99", "--key", key], 1).contains("closed"));
+
+    let delete = ["room", "delete", id, "--data-dir", site, "--json"];
+    assert_eq!(json(&delete)[0]["deleted"], id);
+    assert_eq!(json(&delete)[0]["deleted"], id, "the same once more");
+    assert!(complaint(&["room", "show", id, "--data-dir", site], 1).contains("deleted"));
+    let elsewhere = room["links"][2].as_str().unwrap();
+    assert!(board(elsewhere).is_empty(), "the other servers still show it");
 }
 
 /// One request and the answer that it must have.
