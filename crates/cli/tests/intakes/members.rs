@@ -1,7 +1,7 @@
 //! A room for members, at processes that know of its host's actions by the database only.
 
 use ostrakon_broadcast::client::Link;
-use ostrakon_broadcast::hosting::{Deed, HostLog};
+use ostrakon_broadcast::hosting::{Claim, Deed, HostLog};
 use ostrakon_broadcast::room::Admission;
 use ostrakon_crypto::SigningKey;
 use ostrakon_node::interface::{NewRoom, RoomInfo, parse_room};
@@ -10,9 +10,12 @@ use crate::fleet::{Fleet, INTAKES};
 use crate::rogue::{Rogue, answer, now};
 use crate::servers::PAUSE;
 
-/// Seeds of the members' keys, one for each server that they are at home at, and of somebody else's.
+/// Seeds of the members' keys, one for each server that they are at home at, and of somebody else's. The last member has a link.
 const MEMBERS: [u8; 3] = [41, 42, 43];
+const INVITED: usize = 2;
 const STRANGER: u8 = 44;
+/// The seed of the key in the link.
+const LINK: u8 = 45;
 
 pub async fn take_part_at_the_intakes_and_nobody_else_does(fleet: &Fleet) {
     let host = SigningKey::from_seed(&[40; 32]);
@@ -26,6 +29,7 @@ pub async fn take_part_at_the_intakes_and_nobody_else_does(fleet: &Fleet) {
         assert_eq!(presence(member, n).await, 403, "nobody is admitted yet");
     }
     admit(fleet, &members[0], &host).await;
+    claim(fleet, &members[INVITED], &links).await;
     for (n, member) in members.iter().enumerate() {
         let admitted = async {
             while presence(member, n).await != 200 {
@@ -35,10 +39,10 @@ pub async fn take_part_at_the_intakes_and_nobody_else_does(fleet: &Fleet) {
         fleet.servers.in_time("an intake process learns of the admission", admitted).await;
     }
     say(&members).await;
-    for which in 0..INTAKES {
-        let stranger = Rogue::new(&at_intakes(fleet, &links, which), STRANGER).await;
+    for (which, seed) in (0..INTAKES).flat_map(|which| [(which, STRANGER), (which, LINK)]) {
+        let stranger = Rogue::new(&at_intakes(fleet, &links, which), seed).await;
         for n in 0..3 {
-            assert_eq!(presence(&stranger, n).await, 403, "a stranger at intake {which} of server {n}");
+            assert_eq!(presence(&stranger, n).await, 403, "key {seed} at intake {which} of server {n}");
         }
     }
     for (n, link) in links.iter().enumerate() {
@@ -94,15 +98,39 @@ async fn presence(participant: &Rogue, n: usize) -> u16 {
     status.as_u16()
 }
 
-/// The host admits the members, at the first server's engine: an intake process sends it there.
+/// The host admits the members but one, whom it makes a link, at the first server's engine: an intake process sends it there.
 async fn admit(fleet: &Fleet, anybody: &Rogue, host: &SigningKey) {
-    let keys = MEMBERS.map(|seed| SigningKey::from_seed(&[seed; 32]).verifying_key()).to_vec();
-    let action = HostLog::new(&anybody.servers, &anybody.room.descriptor).act(host, now(), Deed::Admit { keys });
-    let (status, text) = answer(anybody.http.post(anybody.path(0, "actions")).json(&action)).await;
+    let key = |seed: u8| SigningKey::from_seed(&[seed; 32]).verifying_key();
+    let keys = MEMBERS[..INVITED].iter().map(|seed| key(*seed)).collect();
+    let mut log = HostLog::new(&anybody.servers, &anybody.room.descriptor);
+    for deed in [Deed::Admit { keys }, Deed::Invite { keys: vec![key(LINK)] }] {
+        let action = log.act(host, now(), deed);
+        assert_eq!(at_the_engine(fleet, anybody, "actions", &action).await, 201);
+        log.apply(&action).expect("as the server says");
+    }
+}
+
+/// Sends something to the first server's intake process, which names the engine, and then there. What the engine answers.
+async fn at_the_engine(fleet: &Fleet, from: &Rogue, what: &str, body: &impl serde::Serialize) -> u16 {
+    let (status, text) = answer(from.http.post(from.path(0, what)).json(body)).await;
     assert!(status == 421 && text.contains(&fleet.engine(0)), "{status} {text}");
-    let path = anybody.path(0, "actions").replace(&anybody.links[0].origin, &fleet.engine(0));
-    let (status, text) = answer(anybody.http.post(path).json(&action)).await;
-    assert_eq!(status, 201, "{text}");
+    let path = from.path(0, what).replace(&from.links[0].origin, &fleet.engine(0));
+    let (status, text) = answer(from.http.post(path).json(body)).await;
+    assert!(status == 201 || text.contains("another device"), "{text}");
+    status.as_u16()
+}
+
+/// The device that opens the link takes the invitation, and the next one does not.
+async fn claim(fleet: &Fleet, device: &Rogue, links: &[Link]) {
+    let link = SigningKey::from_seed(&[LINK; 32]);
+    let sign = |seed: u8| {
+        let key = SigningKey::from_seed(&[seed; 32]);
+        Claim::sign(&links[0].servers, &links[0].room, &link, &key)
+    };
+    let first = sign(MEMBERS[INVITED]);
+    assert_eq!(at_the_engine(fleet, device, "claims", &first).await, 201);
+    assert_eq!(at_the_engine(fleet, device, "claims", &first).await, 201, "the same again");
+    assert_eq!(at_the_engine(fleet, device, "claims", &sign(STRANGER)).await, 409);
 }
 
 /// Everybody says something in one epoch; in the next one, if it is over before everybody has a slot.
