@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use clap::builder::PossibleValuesParser;
 
 use crate::postgres::{self, Postgres};
-use crate::{fuzz, layers, shell, tidy, tools, web};
+use crate::{fuzz, layers, mutants, shell, tidy, tools, web};
 
 /// What `cargo xtask test` is asked to run.
 #[derive(clap::Args)]
@@ -38,7 +38,7 @@ const fn nightly(name: &'static str, run: fn(&Options) -> Result<()>) -> Step {
 }
 
 /// The steps: the quick ones first, and each after what it needs (the page needs the WASM).
-const STEPS: [Step; 17] = [
+const STEPS: [Step; 18] = [
     step("fmt", |_| shell::run(&mut shell::cargo(&["fmt", "--all", "--check"]))),
     step("layers", |_| layers::check()),
     step("tidy", |_| tidy::check()),
@@ -61,6 +61,7 @@ const STEPS: [Step; 17] = [
     nightly("web-same", |_| web::build_again()),
     nightly("advisories", |_| advisories()),
     nightly("fuzz", |_| fuzz::run()),
+    nightly("mutants", |_| mutants::run()),
 ];
 
 enum Outcome {

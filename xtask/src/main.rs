@@ -6,6 +6,7 @@
 mod fuzz;
 mod gate;
 mod layers;
+mod mutants;
 mod postgres;
 mod shell;
 mod tidy;
@@ -44,6 +45,8 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         command: Vec<String>,
     },
+    /// Plants deliberate defects in a copy of the sources, and sees to it that the simulation finds each.
+    Mutants,
     /// Builds the browser's cryptography from `crates/wasm` into `web/src/wasm`.
     Wasm,
     /// Measures a visit of the one-pass protocol in Chromium, with numbers of 32 and of 64 bits; prints JSON.
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Command::Layers => layers::check(),
         Command::Tidy => tidy::check(),
         Command::Postgres { command } => postgres::beside(&command),
+        Command::Mutants => mutants::run(),
         Command::Wasm => web::build_wasm(),
         Command::BenchWasm => web::bench_wasm(),
     };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use ostrakon_broadcast::Servers;
+use ostrakon_broadcast::{RoomId, Servers};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_node::{Config, EngineProvider, Service, ServiceError};
 use ostrakon_party::{PartyId, SessionId};
@@ -205,6 +205,13 @@ impl Deployment {
         let over = || answer.lock().unwrap().is_some() || self.executor.is_dead(server.owner);
         self.executor.run_until(PATIENCE, Duration::from_millis(1), over);
         answer.lock().unwrap().take()
+    }
+
+    /// How many entries a room's board has and how many actions its host log, as a server says.
+    pub fn lengths(&self, party: PartyId, room: RoomId) -> Option<(u64, u64)> {
+        let status = self.call(party, |server| async move { server.status(room, 0, Duration::ZERO).await }.boxed());
+        let status = status?.ok()?;
+        Some((status.board_length, status.actions))
     }
 
     /// The servers as one of them names them, once there is a session.

@@ -45,6 +45,7 @@ struct State {
     trace: Transcript,
     shape: Transcript,
     polls: u64,
+    disk: u64,
 }
 
 /// Clones share it.
@@ -66,6 +67,7 @@ impl Executor {
             trace: Transcript::new("test/trace"),
             shape: Transcript::new("test/shape"),
             polls: 0,
+            disk: 0,
         };
         Self { state: Arc::new(Mutex::new(state)), ready: Ready::default() }
     }
@@ -90,6 +92,16 @@ impl Executor {
 
     pub fn polls(&self) -> u64 {
         self.state().polls
+    }
+
+    /// Calls to the servers' disks so far.
+    pub fn disk_calls(&self) -> u64 {
+        self.state().disk
+    }
+
+    /// Counts a call to a disk.
+    pub fn count_disk_call(&self) {
+        self.state().disk += 1;
     }
 
     /// Adds something to the trace that two runs of a seed are compared by.

@@ -24,6 +24,14 @@ struct Pages {
     opened: BTreeMap<u64, Digest>,
     /// What was put under a slot's masks.
     submitted: BTreeMap<(u64, u32), Digest>,
+    /// What hosts have signed.
+    signed: BTreeSet<Digest>,
+    /// What hosts were told that it was taken, by its place.
+    actions: BTreeMap<u64, Digest>,
+    /// Devices that were told that an invitation is theirs.
+    claims: BTreeMap<VerifyingKey, VerifyingKey>,
+    /// The options that were chosen, by poll.
+    votes: BTreeMap<u64, Vec<u8>>,
 }
 
 /// The record of what was done.
@@ -43,6 +51,47 @@ impl Ledger {
     pub fn submits(&self, batch: u64, slot: u32, body: &[u8]) {
         let digest = hash::digest("test/submission", body);
         once(&mut self.pages().submitted, (batch, slot), digest, "two rows under the masks of one slot");
+    }
+
+    /// A host signs an action.
+    pub fn signs(&self, digest: Digest) {
+        self.pages().signed.insert(digest);
+    }
+
+    /// Whether a host has signed an action.
+    pub fn was_signed(&self, digest: &Digest) -> bool {
+        self.pages().signed.contains(digest)
+    }
+
+    /// A host is told that an action was taken.
+    pub fn takes_action(&self, number: u64, digest: Digest) {
+        once(&mut self.pages().actions, number, digest, "two actions were taken for one place");
+    }
+
+    /// A device is told that an invitation is its own.
+    pub fn takes_claim(&self, invitation: VerifyingKey, key: VerifyingKey) {
+        let known = *self.pages().claims.entry(invitation).or_insert(key);
+        assert_eq!(known, key, "two devices were given one invitation");
+    }
+
+    /// A participant answers a poll.
+    pub fn answers(&self, poll: u64, option: u8) {
+        self.pages().votes.entry(poll).or_default().push(option);
+    }
+
+    /// The options that were chosen, by poll.
+    pub fn votes(&self) -> BTreeMap<u64, Vec<u8>> {
+        self.pages().votes.clone()
+    }
+
+    /// What hosts were told that it was taken, by its place.
+    pub fn actions(&self) -> BTreeMap<u64, Digest> {
+        self.pages().actions.clone()
+    }
+
+    /// Devices that were told that an invitation is theirs.
+    pub fn claims(&self) -> BTreeMap<VerifyingKey, VerifyingKey> {
+        self.pages().claims.clone()
     }
 
     fn prepares(&self, party: PartyId, batch: u64) {

@@ -8,7 +8,10 @@ mod engine;
 mod checks;
 mod deployment;
 mod executor;
+mod host;
 mod ledger;
+mod line;
+mod logs;
 mod machine;
 mod malice;
 mod network;
@@ -27,8 +30,8 @@ use scenario::{Report, Setting};
 const SHORT: Duration = Duration::from_secs(15);
 /// Seeds of a nightly run.
 const NIGHTLY: u64 = 4000;
-/// After so many failures it is enough.
-const MOST_FAILURES: usize = 8;
+/// After so many failures it is enough, unless told otherwise.
+const MOST_FAILURES: u64 = 8;
 
 /// Runs one seed; says which it was if it fails.
 fn run(seed: u64, swapped: bool) -> Report {
@@ -53,10 +56,13 @@ fn number(name: &str) -> Option<u64> {
 /// If one fails, with the seeds that did.
 #[expect(clippy::disallowed_methods, reason = "how many seeds are run depends on the time there is")]
 fn run_many(count: u64, limit: Option<Duration>) {
-    let (begun, next, done) = (Instant::now(), AtomicU64::new(0), AtomicU64::new(0));
+    let first = number("OSTRAKON_FROM").unwrap_or(0);
+    let count = count.saturating_add(first);
+    let (begun, next, done) = (Instant::now(), AtomicU64::new(first), AtomicU64::new(0));
     let failed = Mutex::new(Vec::new());
+    let most = number("OSTRAKON_FAILURES").unwrap_or(MOST_FAILURES);
     let work = || {
-        while limit.is_none_or(|limit| begun.elapsed() < limit) && failed.lock().unwrap().len() < MOST_FAILURES {
+        while limit.is_none_or(|limit| begun.elapsed() < limit) && (failed.lock().unwrap().len() as u64) < most {
             let seed = next.fetch_add(1, Ordering::SeqCst);
             if seed >= count {
                 return;
@@ -71,7 +77,9 @@ fn run_many(count: u64, limit: Option<Duration>) {
         }
     };
     std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+        // Each often waits for its database's thread.
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        for _ in 0..processors.div_ceil(2) * 3 {
             scope.spawn(work);
         }
     });

@@ -1,27 +1,27 @@
 //! A participant: what its device keeps, and what it does with it, by the code that real participants run.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use ostrakon_broadcast::client::{BoardReader, choose_home, is_crowded, presence_digest};
 use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued, agreed};
-use ostrakon_broadcast::outbox::Outbox;
+use ostrakon_broadcast::hosting::{Answer, Claim, HostLog};
+use ostrakon_broadcast::outbox::{Observed, Outbox};
 use ostrakon_broadcast::submission::{Author, Submission};
-use ostrakon_broadcast::{ClientEngine, RoomDescriptor, RoomId, Servers, SignedEntry};
+use ostrakon_broadcast::{ClientEngine, Content, Entry, RoomDescriptor, RoomId, Servers, SignedEntry};
 use ostrakon_crypto::SigningKey;
+use ostrakon_node::ServiceError;
 use ostrakon_node::interface::{IssueRequest, Outcome, Presence, Status, SubmissionRequest};
-use ostrakon_node::{Service, ServiceError};
 use ostrakon_party::PartyId;
-use tokio::sync::oneshot;
 
 use crate::deployment::Deployment;
 use crate::executor::Executor;
+use crate::host::{SCHEDULER, spoil_actions};
+use crate::line::Line;
 use crate::random::Random;
 
-/// How long an answer may take.
-const ANSWER: Duration = Duration::from_secs(4);
 /// How long the third server may keep the others' material waiting.
 const THIRD_SERVER_US: u64 = 1_500_000;
 const PRESENCE_EVERY_US: u64 = 10_000_000;
@@ -40,17 +40,33 @@ pub struct Device {
     pub said: Vec<(RoomId, u64, SubmissionRequest)>,
     /// Whether it hands in two different things for each of its slots.
     pub cheats: bool,
+    /// The key of the invitation in its link.
+    pub invitation: Option<SigningKey>,
+    /// Polls that it was asked.
+    asked: BTreeSet<u64>,
+    /// What all three servers took, by epoch.
+    taken: BTreeMap<u64, Vec<u8>>,
+    /// What it will not say again, since it may be among the erased.
+    pub given_up: BTreeSet<String>,
+}
+
+impl Device {
+    pub fn new(key: SigningKey, cheats: bool, invitation: Option<SigningKey>) -> Self {
+        let (outbox, wishes, said, asked, taken, given_up) = Default::default();
+        Self { key, outbox, wishes, open: true, loads: 0, said, cheats, invitation, asked, taken, given_up }
+    }
 }
 
 /// A participant of one room.
 #[derive(Clone)]
 pub struct Participant {
-    pub number: u64,
+    pub line: Line,
     pub device: Arc<Mutex<Device>>,
     pub room: Arc<RoomDescriptor>,
     pub servers: Arc<Servers>,
     pub engine: Arc<dyn ClientEngine + Send + Sync>,
-    pub deployment: Arc<Deployment>,
+    /// Whether no server turns hostile in this run.
+    pub honest: bool,
 }
 
 struct Work {
@@ -66,6 +82,7 @@ struct Work {
 /// What a page knows, from its loading on.
 struct Page {
     board: BoardReader,
+    log: HostLog,
     statuses: [Option<Status>; 3],
     home: Option<PartyId>,
     present_until: u64,
@@ -76,37 +93,11 @@ struct Page {
 
 impl Participant {
     fn executor(&self) -> &Executor {
-        &self.deployment.executor
+        self.line.executor()
     }
 
-    async fn pause(&self, low: u64, high: u64) {
-        let millis = self.executor().draw(|random| random.within(low, high));
-        self.executor().sleep(Duration::from_millis(millis)).await;
-    }
-
-    /// Asks a server; `None` if there is no answer.
-    async fn ask<T: Send + 'static>(
-        &self,
-        party: PartyId,
-        what: &str,
-        length: u64,
-        call: impl FnOnce(Service) -> BoxFuture<'static, Result<T, ServiceError>>,
-    ) -> Option<Result<T, ServiceError>> {
-        self.pause(1, 30).await;
-        self.executor().observe(what, &[self.number, party.0.into(), length]);
-        let server = self.deployment.service(party)?;
-        let (reply, answer) = oneshot::channel();
-        let work = call(server.service);
-        self.executor().spawn(server.owner, async move { drop(reply.send(work.await)) }.boxed());
-        let executor = self.executor();
-        let answer = tokio::select! {
-            biased;
-            answer = answer => answer.ok(),
-            () = executor.sleep(ANSWER) => None,
-        };
-        self.pause(1, 30).await;
-        // Now and then an answer is lost on its way.
-        answer.filter(|_| !executor.draw(|random| random.chance(2)))
+    fn deployment(&self) -> &Deployment {
+        &self.line.deployment
     }
 
     /// Takes part for ever, whenever the page is open.
@@ -124,25 +115,33 @@ impl Participant {
             if open {
                 self.turn(&mut page).await;
             }
-            self.pause(100, 400).await;
+            self.line.pause(100, 400).await;
         }
     }
 
     fn load(&self) -> Page {
         let board = BoardReader::new((*self.servers).clone(), (*self.room).clone());
-        let statuses = [None, None, None];
-        Page { board, statuses, home: None, present_until: 0, displaced: false, failed: None, work: None }
+        let (log, statuses) = (HostLog::new(&self.servers, &self.room), [None, None, None]);
+        Page { board, log, statuses, home: None, present_until: 0, displaced: false, failed: None, work: None }
     }
 
     async fn turn(&self, page: &mut Page) {
         for party in (0..3).map(PartyId) {
             let room = self.room.id();
             let status = self
+                .line
                 .ask(party, "status", 0, |server| async move { server.status(room, 0, Duration::ZERO).await }.boxed());
             let status = status.await.and_then(Result::ok);
-            page.statuses[party.index()] = status.map(|status| self.deployment.spoil(party, status, spoil_status));
+            page.statuses[party.index()] = status.map(|status| self.deployment().spoil(party, status, spoil_status));
         }
         self.read_board(page).await;
+        self.read_log(page).await;
+        let admitted = page.log.admits(&self.device.lock().unwrap().key.verifying_key());
+        if !admitted {
+            self.claim(page).await;
+            return;
+        }
+        self.answer(page);
         self.wish();
         self.make_room(page);
         if page.displaced || page.present_until <= self.executor().now() {
@@ -170,19 +169,38 @@ impl Participant {
         if status.board_length <= from as u64 {
             return;
         }
-        let answer = self.ask(PartyId(party as u8), "board", from as u64, |server| {
+        let answer = self.line.ask(PartyId(party as u8), "board", from as u64, |server| {
             async move { server.board(room, from as u64, Duration::ZERO).await }.boxed()
         });
         let Some(Ok(answer)) = answer.await else { return };
-        let entries = self.deployment.spoil(PartyId(party as u8), answer.entries, spoil_entries);
+        let entries = self.deployment().spoil(PartyId(party as u8), answer.entries, spoil_entries);
         let read = page.board.read(&entries);
-        assert!(read.is_ok() || self.deployment.is_hostile(PartyId(party as u8)), "an honest server's board is proven");
+        assert!(
+            read.is_ok() || self.deployment().is_hostile(PartyId(party as u8)),
+            "an honest server's board is proven"
+        );
         if read.is_err() {
             return;
         }
-        let mut device = self.device.lock().unwrap();
         for signed in &entries {
-            device.outbox.observe(&signed.entry);
+            self.observe(&signed.entry);
+        }
+    }
+
+    /// Learns from an entry. What all three servers took is in it, or was erased.
+    fn observe(&self, entry: &Entry) {
+        let mut device = self.device.lock().unwrap();
+        let holds = |body: &[u8]| entry.bodies().any(|text| text == body);
+        let erased = entry.messages.iter().any(|message| message.body().is_none());
+        let taken = device.taken.remove(&entry.epoch.number);
+        let there = taken.is_none_or(|body| holds(&body));
+        assert!(there || erased || !self.honest, "what all three servers took for an epoch is not published");
+        let message = device.outbox.message().map(<[u8]>::to_vec);
+        if device.outbox.observe(entry) == Observed::Published {
+            let text = message.expect("it was published");
+            if !holds(&text) {
+                device.given_up.insert(String::from_utf8(text).expect("a text"));
+            }
         }
     }
 
@@ -212,7 +230,7 @@ impl Participant {
             self.be_present_elsewhere(home, time).await;
         }
         let answer =
-            self.ask(home, "presence", 0, |server| async move { server.presence(room, presence).await }.boxed());
+            self.line.ask(home, "presence", 0, |server| async move { server.presence(room, presence).await }.boxed());
         let welcome = matches!(answer.await, Some(Ok(_)));
         page.home = Some(home);
         page.displaced = !welcome;
@@ -228,8 +246,9 @@ impl Participant {
                 let signature = key.sign(&presence_digest(&room, time, party));
                 Presence { key: key.verifying_key(), time, signature }
             };
-            let answer =
-                self.ask(party, "presence", 0, |server| async move { server.presence(room, presence).await }.boxed());
+            let answer = self
+                .line
+                .ask(party, "presence", 0, |server| async move { server.presence(room, presence).await }.boxed());
             drop(answer.await);
         }
     }
@@ -263,14 +282,14 @@ impl Participant {
                 let signature = key.sign(&envelope::request_digest(&name, &exchange));
                 IssueRequest { key: key.verifying_key(), exchange, signature }
             };
-            let answer = self.ask(party, "issue", number, |server| {
+            let answer = self.line.ask(party, "issue", number, |server| {
                 async move { server.issue(name.room, number, request).await }.boxed()
             });
             if let Some(Ok(issue)) = answer.await {
                 let key = &self.device.lock().unwrap().key;
                 let opened = envelope::open(&self.servers, &name, key, &issue.issue);
                 let issued = opened.expect("a server makes what it gives itself");
-                work.issues[party.index()] = Some(self.deployment.spoil(party, issued, spoil_issued));
+                work.issues[party.index()] = Some(self.deployment().spoil(party, issued, spoil_issued));
             }
         }
     }
@@ -292,7 +311,7 @@ impl Participant {
                     work.second = Some(other_submission(&author, work, "b"));
                     return;
                 }
-                self.deployment.ledger.submits(context.batch, submission.slot, &submission.body);
+                self.deployment().ledger.submits(context.batch, submission.slot, &submission.body);
                 let Submission { slot, body, .. } = submission.clone();
                 said.push((self.room.id(), work.epoch, SubmissionRequest { key: key.verifying_key(), slot, body }));
                 work.submission = Some(submission);
@@ -313,13 +332,13 @@ impl Participant {
         let key = self.device.lock().unwrap().key.verifying_key();
         let (room, epoch) = (self.room.id(), work.epoch);
         for party in (0..3).map(PartyId).filter(|party| !work.accepted[party.index()]).collect::<Vec<_>>() {
-            if self.deployment.forgets(party) {
+            if self.deployment().forgets(party) {
                 work.accepted[party.index()] = true;
                 continue;
             }
             let request = SubmissionRequest { key, slot, body: body.clone() };
             let length = body.len() as u64;
-            let answer = self.ask(party, "submit", length, |server| {
+            let answer = self.line.ask(party, "submit", length, |server| {
                 async move { server.submit(room, epoch, request).await }.boxed()
             });
             match answer.await {
@@ -327,6 +346,12 @@ impl Participant {
                 Some(Err(ServiceError::Refused(reason))) => panic!("an honest submission is refused: {reason}"),
                 // The epoch is over, or it cannot be taken now.
                 _ => {}
+            }
+        }
+        if work.accepted == [true; 3] {
+            let mut device = self.device.lock().unwrap();
+            if let Some(Content::Message(body)) = device.outbox.content(epoch) {
+                device.taken.insert(epoch, body);
             }
         }
     }
@@ -340,13 +365,74 @@ impl Participant {
             }
             let asks = both.clone().map(|Submission { slot, body, .. }| {
                 let (request, length) = (SubmissionRequest { key, slot, body: body.clone() }, body.len() as u64);
-                self.ask(party, "submit", length, |server| {
+                self.line.ask(party, "submit", length, |server| {
                     async move { server.submit(room, epoch, request).await }.boxed()
                 })
             });
             let answers = futures::future::join_all(asks).await;
             let taken = answers.iter().filter(|answer| matches!(answer, Some(Ok(_)))).count();
             assert!(taken <= 1, "{party} takes two submissions for one slot");
+        }
+    }
+}
+
+impl Participant {
+    /// Reads what the hosts did, from the server that says it has most of it.
+    async fn read_log(&self, page: &mut Page) {
+        let (room, from) = (self.room.id(), page.log.length());
+        let most = page.statuses.iter().enumerate().max_by_key(|(_, status)| status.as_ref().map(|s| s.actions));
+        let Some((party, Some(status))) = most else { return };
+        if status.actions <= from {
+            return;
+        }
+        let party = PartyId(party as u8);
+        let answer =
+            self.line.ask(party, "actions", from, |server| async move { server.actions(room, from).await }.boxed());
+        let Some(Ok(answer)) = answer.await else { return };
+        for action in self.deployment().spoil(party, answer.actions, spoil_actions) {
+            let applied = page.log.apply(&action);
+            assert!(applied.is_ok() || self.deployment().is_hostile(party), "an honest server's host log is proven");
+            if applied.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Takes the invitation of its link, once the host has made it and while nobody has taken it.
+    async fn claim(&self, page: &Page) {
+        let claim = {
+            let device = self.device.lock().unwrap();
+            let Some(invitation) = &device.invitation else { return };
+            let known = page.log.invitations().get(&invitation.verifying_key());
+            if known.is_none_or(|known| known.claimed.is_some()) {
+                return;
+            }
+            Claim::sign(&self.servers.digest(), &self.room.id(), invitation, &device.key)
+        };
+        let (room, sent) = (self.room.id(), claim.clone());
+        let answer =
+            self.line.ask(SCHEDULER, "claim", 0, |server| async move { server.claim(room, sent).await }.boxed());
+        if let Some(Ok(_)) = answer.await {
+            self.deployment().ledger.takes_claim(claim.invitation, claim.key);
+        }
+    }
+
+    /// Answers polls, most of them, each with the option that is this participant's.
+    fn answer(&self, page: &Page) {
+        let mut device = self.device.lock().unwrap();
+        if device.cheats {
+            return;
+        }
+        let option = u8::try_from(self.line.number).expect("there are few participants");
+        for (id, state) in page.log.polls() {
+            if state.withdrawn {
+                device.outbox.withdraw(*id);
+            } else if device.asked.insert(*id) && self.executor().draw(|random| random.chance(80)) {
+                let body = Answer::Choice([option].into()).encode(*id, &state.poll).expect("there is such an option");
+                if device.outbox.answer(*id, state.poll.epoch, body).is_ok() {
+                    self.deployment().ledger.answers(*id, option);
+                }
+            }
         }
     }
 }

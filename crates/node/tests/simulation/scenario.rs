@@ -1,24 +1,30 @@
 //! A run: what happens in which order, and what is checked.
 
+mod hosting;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
 use ostrakon_broadcast::client::presence_digest;
 use ostrakon_broadcast::engine::IssueError;
-use ostrakon_broadcast::outbox::Outbox;
+use ostrakon_broadcast::hosting::is_ballot;
 use ostrakon_broadcast::ruffle::client::RuffleClient;
 use ostrakon_broadcast::{ClientEngine, EpochContext, RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::{Digest, SigningKey};
 use ostrakon_node::interface::Presence;
-use ostrakon_node::{EngineProvider, RuffleProvider};
+use ostrakon_node::{EngineProvider, RuffleProvider, ServiceError};
 use ostrakon_party::PartyId;
 
 use crate::checks::{Boards, parties};
 use crate::deployment::Deployment;
 use crate::engine::PlainProvider;
 use crate::executor::{Executor, OUTSIDE};
+use crate::host::Host;
 use crate::ledger::{Ledger, Watched};
+use crate::line::Line;
+use crate::logs::Logs;
 use crate::malice::{Malice, Vice};
 use crate::participant::{Device, Participant};
 use crate::random::Random;
@@ -37,6 +43,8 @@ pub struct Setting {
     pub capacity: u32,
     pub seconds: u32,
     pub steps: u64,
+    /// Whether only those take part whom the host has admitted, or who have claimed an invitation.
+    pub members: bool,
     /// The server that falls into hostile hands for a while, and what it then does.
     pub hostile: Option<(PartyId, Vice)>,
 }
@@ -54,6 +62,7 @@ impl Setting {
             capacity: random.within(15, 21) as u32,
             seconds: random.within(1, 3) as u32,
             steps: if ruffle { random.within(6, 12) } else { random.within(10, 30) },
+            members: random.chance(40),
             hostile: (seed % 3 == 2).then(|| (PartyId(random.below(3) as u8), vice(&mut random))),
         }
     }
@@ -67,6 +76,7 @@ pub struct Report {
     pub published: usize,
     pub virtual_ms: u64,
     pub polls: u64,
+    pub disk_calls: u64,
 }
 
 /// Hands the row in as it is.
@@ -98,7 +108,12 @@ struct Run {
     participants: Vec<Participant>,
     /// Rooms beside the one in which something is said.
     others: Vec<RoomId>,
-    said: Vec<String>,
+    hosts: Vec<Host>,
+    logs: Logs,
+    /// The seeds of the invitations in links.
+    links: Vec<[u8; 32]>,
+    /// What was said, and by whom.
+    said: BTreeMap<String, usize>,
     hostile_now: bool,
 }
 
@@ -118,19 +133,24 @@ pub fn run(setting: Setting, swapped: bool) -> Report {
         servers.is_some()
     });
     let servers = servers.expect("the servers set up their session");
+    let room = create_room(&deployment, &setting, PartyId(1)).expect("a room is created");
     let mut run = Run {
         setting,
         swapped,
         random: Random::new(setting.seed ^ 0x0005_ce9a),
         boards: Boards::new(&deployment, servers.clone()),
-        room: Arc::new(create_room(&deployment, &setting, PartyId(1)).expect("a room is created")),
+        logs: Logs::new(&deployment, servers.digest(), &room),
+        room: Arc::new(room),
         deployment,
         servers: Arc::new(servers),
         participants: Vec::new(),
         others: Vec::new(),
-        said: Vec::new(),
+        hosts: Vec::new(),
+        links: Vec::new(),
+        said: BTreeMap::new(),
         hostile_now: false,
     };
+    run.seat_host();
     for _ in 0..setting.participants {
         run.join(false);
     }
@@ -148,8 +168,11 @@ pub fn run(setting: Setting, swapped: bool) -> Report {
 
 fn create_room(deployment: &Deployment, setting: &Setting, party: PartyId) -> Option<RoomDescriptor> {
     let mode = if setting.robust { "robust" } else { "fair" };
+    let admission = if setting.members { "members" } else { "open" };
+    let host = hosting::host_key(setting.seed, 0).verifying_key().to_hex();
     let room = serde_json::json!({
         "name": "a room", "payload": 64, "capacity": setting.capacity, "seconds": setting.seconds, "minimum": 1, "mode": mode,
+        "host": host, "admission": admission,
     });
     let room = serde_json::from_value(room).expect("a room's settings");
     let info = deployment.call(party, |server| async move { server.create_room(room).await }.boxed())?;
@@ -167,7 +190,7 @@ impl Run {
 
     /// One thing happens.
     fn step(&mut self) {
-        let deed = self.random.below(100);
+        let deed = self.random.below(125);
         tracing::info!(deed, at = self.deployment.executor.now() / 1000, "a step");
         match deed {
             0..35 => self.say(),
@@ -192,7 +215,8 @@ impl Run {
                 let long = self.random.within(5, 40);
                 self.deployment.executor.run_for(Duration::from_secs(long));
             }
-            _ => self.turn_coat(),
+            94..100 => self.turn_coat(),
+            _ => self.host_step(),
         }
     }
 
@@ -203,24 +227,17 @@ impl Run {
         }
         let mut seed = [0; 32];
         Random::new(self.setting.seed ^ (number << 32)).fill(&mut seed);
-        let device = Device {
-            key: SigningKey::from_seed(&seed),
-            outbox: Outbox::default(),
-            wishes: Vec::new(),
-            open: true,
-            loads: 0,
-            said: Vec::new(),
-            cheats,
-        };
+        let key = SigningKey::from_seed(&seed);
+        let invitation = self.let_in(key.verifying_key(), number, cheats);
         let engine: Arc<dyn ClientEngine + Send + Sync> =
             if self.setting.ruffle { Arc::new(RuffleClient) } else { Arc::new(PlainClient) };
         let participant = Participant {
-            number,
-            device: Arc::new(Mutex::new(device)),
+            line: Line { number, deployment: Arc::clone(&self.deployment) },
+            device: Arc::new(Mutex::new(Device::new(key, cheats, invitation))),
             room: Arc::clone(&self.room),
             servers: Arc::clone(&self.servers),
             engine,
-            deployment: Arc::clone(&self.deployment),
+            honest: self.setting.hostile.is_none(),
         };
         self.deployment.executor.spawn(OUTSIDE, participant.clone().take_part().boxed());
         self.participants.push(participant);
@@ -238,10 +255,10 @@ impl Run {
             _ => who,
         };
         let mut device = self.participants[who].device.lock().unwrap();
-        let count = self.said.iter().filter(|text| text.starts_with(&format!("{words} "))).count();
+        let count = self.said.keys().filter(|text| text.starts_with(&format!("{words} "))).count();
         let text = format!("{words} says {count:03}");
         device.wishes.push(text.clone());
-        self.said.push(text);
+        self.said.insert(text, who);
     }
 
     fn kill(&mut self) {
@@ -342,22 +359,41 @@ impl Run {
     }
 
     /// What holds at any time.
-    fn check(&mut self) -> usize {
-        let mut fewest = usize::MAX;
+    fn check(&mut self) {
+        let room = self.room.id();
         for party in parties() {
-            let Some(messages) = self.boards.read(self.room.id(), party) else {
-                fewest = 0;
-                continue;
-            };
-            for text in &messages {
-                assert!(self.said.contains(text), "{text:?} is published, but nobody said it");
+            for room in self.others.iter().chain([&room]) {
+                if let Some((entries, _)) = self.deployment.lengths(party, *room) {
+                    self.boards.read(*room, party, entries);
+                }
             }
-            fewest = fewest.min(messages.len());
-            for room in self.others.clone() {
-                self.boards.read(room, party);
+            // Whose messages are there now, the log says that is read after them.
+            let Some((_, actions)) = self.deployment.lengths(party, room) else { continue };
+            if !self.logs.read(party, actions) {
+                continue;
+            }
+            for (_, body) in self.boards.shown(room, party).filter(|(_, body)| is_text(body)) {
+                let text = String::from_utf8(body).expect("only texts are said");
+                let Some(who) = self.said.get(&text) else { panic!("{text:?} is published, but nobody said it") };
+                let key = self.participants[*who].device.lock().unwrap().key.verifying_key();
+                assert!(self.logs.was_member(&key), "{text:?} is published, but its author was never a member");
             }
         }
-        fewest
+        self.boards.check_polls(room, &self.logs, &self.deployment.ledger.votes());
+    }
+
+    /// What is still to be published at some server.
+    fn missing(&self) -> Vec<String> {
+        let due = |(text, who): (&String, &usize)| {
+            let device = self.participants[*who].device.lock().unwrap();
+            let due = self.logs.is_member(&device.key.verifying_key()) && !device.given_up.contains(text);
+            due.then(|| text.clone())
+        };
+        let mut due: Vec<_> = self.said.iter().filter_map(due).collect();
+        let published: Vec<BTreeSet<_>> =
+            parties().map(|party| self.boards.shown(self.room.id(), party).map(|(_, body)| body).collect()).collect();
+        due.retain(|text| published.iter().any(|published| !published.contains(text.as_bytes())));
+        due
     }
 
     fn make_all_well(&mut self) {
@@ -388,7 +424,10 @@ impl Run {
         }
         for participant in &self.participants {
             let device = participant.device.lock().unwrap();
-            eprintln!("participant {}: {:?}, wants to say {:?}", participant.number, device.outbox, device.wishes);
+            eprintln!("participant {}: {:?}, wants to say {:?}", participant.line.number, device.outbox, device.wishes);
+        }
+        for host in &self.hosts {
+            eprintln!("host {}: wants {:?}", host.line.number, host.desk.lock().unwrap().wishes);
         }
     }
 
@@ -397,20 +436,23 @@ impl Run {
         let heals = self.setting.hostile.is_none_or(|(_, vice)| vice.heals());
         let executor = self.deployment.executor.clone();
         let limit = executor.now_ms() + LONGEST_END.as_millis() as u64;
-        let mut published = self.check();
-        while published < self.said.len() && executor.now_ms() < limit {
-            executor.run_for(Duration::from_secs(if heals { 2 } else { 20 }));
-            published = self.check();
-            if !heals {
-                break;
+        self.check();
+        if !heals {
+            executor.run_for(Duration::from_secs(20));
+            self.check();
+        }
+        while heals && !(self.missing().is_empty() && self.is_hosted()) {
+            if executor.now_ms() >= limit {
+                self.describe();
+                panic!("all is well again, and not everything is published or done everywhere: {:?}", self.missing());
             }
+            executor.run_for(Duration::from_secs(2));
+            self.check();
         }
-        if heals && published != self.said.len() {
-            self.describe();
+        for party in parties() {
+            self.boards.read_whole(self.room.id(), party);
         }
-        if heals {
-            assert_eq!(published, self.said.len(), "all is well again, and not everything is published everywhere");
-        }
+        self.check_promises();
         for by in parties() {
             for (culprit, what) in self.boards.blamed(by) {
                 let guilty = self.setting.hostile.is_some_and(|(party, _)| party == culprit);
@@ -420,6 +462,13 @@ impl Run {
         }
         self.deployment.end();
         let (trace, shape) = executor.digests();
-        Report { trace, shape, published, virtual_ms: executor.now() / 1000, polls: executor.polls() }
+        let published = self.boards.all(self.room.id()).count();
+        let (virtual_ms, polls, disk_calls) = (executor.now() / 1000, executor.polls(), executor.disk_calls());
+        Report { trace, shape, published, virtual_ms, polls, disk_calls }
     }
+}
+
+/// Whether it was said as a text by somebody who does not cheat.
+fn is_text(body: &[u8]) -> bool {
+    !is_ballot(body) && !body.starts_with(b"cheat ")
 }

@@ -1,0 +1,238 @@
+//! Deliberate defects that the simulation must find: each is planted in a copy of the sources, and the simulation is run on it.
+//!
+//! A rule that no run can break is no test of anything. Each defect here breaks a promise of ARCHITECTURE.md or of the specifications in a
+//! way that somebody could break it by accident, and names the number of seeds within which a run must fail. The copy is built beside
+//! the sources' own objects, so that of the dependencies nothing is built anew. Whether each defect still fits the sources is a
+//! unit test; whether it is found is a step of the nightly run (`docs/simulation.md`).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::shell;
+
+/// A defect.
+struct Mutant {
+    name: &'static str,
+    /// The simulation must find it within so many seeds, from 0 on.
+    seeds: u32,
+    edits: &'static [Edit],
+}
+
+/// What is written in place of what. It stands once in the file.
+struct Edit {
+    file: &'static str,
+    from: &'static str,
+    to: &'static str,
+}
+
+const MUTANTS: &[Mutant] = &[
+    Mutant {
+        name: "announce before it is written down",
+        seeds: 100,
+        edits: &[Edit {
+            file: "crates/node/src/agree.rs",
+            from: "        self.store.announce(self.me(), number, &bytes, Some(&change)).await?;
+        let effects = self.apply(number, &change, now);
+        self.introduction.kept(self.me(), number);
+        let signed = self.party.send_all(ControlStep::Announce.of(instance(self.me(), number)), bytes);",
+            to: "        let signed = self.party.send_all(ControlStep::Announce.of(instance(self.me(), number)), bytes.clone());
+        self.store.announce(self.me(), number, &bytes, Some(&change)).await?;
+        let effects = self.apply(number, &change, now);
+        self.introduction.kept(self.me(), number);",
+        }],
+    },
+    Mutant {
+        name: "acknowledge before it is written down",
+        seeds: 100,
+        edits: &[Edit {
+            file: "crates/node/src/intake.rs",
+            from: "        match store.take_in(&intakes).await {
+            Ok(taken) => {
+                note(&intakes, &taken);
+                for (reply, taken) in replies.into_iter().zip(taken) {
+                    drop(reply.send(Ok(taken)));
+                }
+            }",
+            to: "        let replies: Vec<oneshot::Sender<Result<Taken, ServiceError>>> = {
+            replies.into_iter().for_each(|reply| drop(reply.send(Ok(Taken::Recorded))));
+            Vec::new()
+        };
+        match store.take_in(&intakes).await {
+            Ok(taken) => note(&intakes, &taken),",
+        }],
+    },
+    Mutant {
+        name: "the outbox forgets what it put under a mask",
+        seeds: 100,
+        edits: &[Edit {
+            file: "crates/broadcast/src/outbox.rs",
+            from: "            Some((latest, put)) if number == latest => return Some(self.as_put(number, put)),\n",
+            to: "",
+        }],
+    },
+    Mutant {
+        name: "one batch serves two epochs",
+        seeds: 20,
+        edits: &[
+            Edit {
+                file: "crates/node/src/rooms/batches.rs",
+                from: "        !self.used && self.dropped == 0",
+                to: "        self.dropped == 0",
+            },
+            Edit {
+                file: "crates/node/src/rooms.rs",
+                from: "        if info.used || !info.is_ready_by(after)",
+                to: "        if !info.is_ready_by(after)",
+            },
+        ],
+    },
+    Mutant {
+        name: "a batch is prepared again after a restart",
+        seeds: 100,
+        edits: &[Edit {
+            file: "crates/node/src/recovery.rs",
+            from: "    if let Some(body) = unfinished(row, core.me()) {",
+            to: "    if row.state == BatchState::Planned {
+        core.dispatch(vec![crate::rooms::Effect::Prepare(row.number)]);
+    } else if let Some(body) = unfinished(row, core.me()) {",
+        }],
+    },
+    Mutant {
+        name: "an entry needs one signature only",
+        seeds: 20,
+        edits: &[Edit {
+            file: "crates/node/src/epochs.rs",
+            from: "signatures.len() >= QUORUM)",
+            to: "!signatures.is_empty())",
+        }],
+    },
+    Mutant {
+        name: "slots count that the scheduler had not heard of",
+        seeds: 200,
+        edits: &[Edit {
+            file: "crates/node/src/rooms.rs",
+            from: "epoch: *number, cut: after.to_vec() }",
+            to: "epoch: *number, cut: vec![u64::MAX >> 1; SERVERS] }",
+        }],
+    },
+    Mutant {
+        name: "an invitation is claimed twice",
+        seeds: 200,
+        edits: &[Edit {
+            file: "crates/broadcast/src/hosting/members.rs",
+            from: "        if known.claimed.is_some() {",
+            to: "        if known.claimed.is_some() && false {",
+        }],
+    },
+    Mutant {
+        name: "anybody acts in a host's name",
+        seeds: 200,
+        edits: &[Edit {
+            file: "crates/broadcast/src/hosting/log.rs",
+            from: "        if action.author.verifies(&digest, &signed.signature) { Ok(()) }",
+            to: "        if action.author.verifies(&digest, &signed.signature) || true { Ok(()) }",
+        }],
+    },
+    Mutant {
+        name: "a vote counts twice",
+        seeds: 50,
+        edits: &[Edit {
+            file: "crates/broadcast/src/hosting/poll.rs",
+            from: "tally.votes[usize::from(*index)] += 1",
+            to: "tally.votes[usize::from(*index)] += 2",
+        }],
+    },
+    Mutant {
+        name: "what a host erases stays",
+        seeds: 100,
+        edits: &[Edit {
+            file: "crates/node/src/hosting.rs",
+            from: "        Deed::Erase { target } => erasure::erase_epoch(&core, id, target.epoch).await,\n",
+            to: "        Deed::Erase { .. } => {}\n",
+        }],
+    },
+];
+
+/// Plants one defect after the other and sees to it that each is found.
+///
+/// # Errors
+/// If one is not found within its seeds, or cannot be planted or built.
+pub fn run() -> Result<()> {
+    let copy = shell::root().join("target/mutants");
+    let mut unfound = Vec::new();
+    for mutant in MUTANTS {
+        refresh(&copy)?;
+        plant(&copy, mutant)?;
+        shell::progress(&format!("{}: building", mutant.name));
+        shell::run(simulation(&copy).arg("--no-run"))?;
+        let mut run = simulation(&copy);
+        run.args(["--", "whatever"]).env("OSTRAKON_SEEDS", mutant.seeds.to_string()).env("OSTRAKON_FAILURES", "1");
+        let output = run.output().context("cargo cannot be started")?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let found = text.lines().find(|line| line.contains("these seeds fail"));
+        match found.filter(|_| !output.status.success()) {
+            Some(line) => println!("{}: found; {}", mutant.name, line.trim()),
+            None => unfound.push(mutant.name),
+        }
+    }
+    ensure!(unfound.is_empty(), "the simulation finds nothing wrong with: {}", unfound.join("; "));
+    Ok(())
+}
+
+/// Cargo, to test the simulation of the copy. Of what is built beside it, only the workspace's own crates differ.
+fn simulation(copy: &Path) -> std::process::Command {
+    let mut command = shell::cargo(&["test", "--workspace", "--test", "simulation"]);
+    command.current_dir(copy).env("CARGO_TARGET_DIR", shell::root().join("target"));
+    command
+}
+
+/// Makes the copy what the sources are, without touching what is the same already.
+fn refresh(copy: &Path) -> Result<()> {
+    let listed = shell::output(shell::program("git").args(["ls-files", "-z"]))?;
+    let listed = String::from_utf8(listed).context("file names are text")?;
+    for name in listed.split_terminator('\0') {
+        let (from, to) = (shell::root().join(name), copy.join(name));
+        let Ok(bytes) = fs::read(&from) else { continue };
+        if fs::read(&to).is_ok_and(|before| before == bytes) {
+            continue;
+        }
+        let folder = to.parent().context("a file is in a folder")?;
+        fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+        fs::write(&to, bytes).with_context(|| format!("{} cannot be written", to.display()))?;
+    }
+    Ok(())
+}
+
+fn plant(root: &Path, mutant: &Mutant) -> Result<()> {
+    for (path, text) in planted(root, mutant)? {
+        fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
+    }
+    Ok(())
+}
+
+/// The files that a defect changes, with what they then hold.
+fn planted(root: &Path, mutant: &Mutant) -> Result<Vec<(PathBuf, String)>> {
+    let change = |edit: &Edit| {
+        let path = root.join(edit.file);
+        let text = fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        if text.matches(edit.from).count() != 1 {
+            bail!("{}: {} does not hold once what is to be replaced:\n{}", mutant.name, edit.file, edit.from);
+        }
+        Ok((path, text.replacen(edit.from, edit.to, 1)))
+    };
+    mutant.edits.iter().map(change).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_defect_fits_the_sources() {
+        for mutant in MUTANTS {
+            planted(shell::root(), mutant).unwrap();
+        }
+    }
+}
