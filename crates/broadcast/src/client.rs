@@ -5,9 +5,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::{Digest, Transcript};
-use ostrakon_party::PartyId;
+pub use ostrakon_party::Invitation;
+use ostrakon_party::{PartyId, split_link};
 
 use crate::board::{SignedEntry, Unproven, verify_chain};
 use crate::room::{RoomDescriptor, RoomId, Servers};
@@ -48,31 +48,9 @@ pub struct Link {
     pub room: RoomId,
     /// [`Servers::digest`].
     pub servers: Digest,
-    /// In a link for one person: the seed of the key by which the invitation is claimed.
+    /// In a link for one person: the key by which the invitation is claimed. Whoever has it first can claim the invitation for a key
+    /// of its own ([`crate::hosting::Claim`]), and nothing else. In a host's link it is the host's key.
     pub invitation: Option<Invitation>,
-}
-
-/// The seed of an invitation's key. Whoever has it first can claim the invitation for a key of its own
-/// ([`crate::hosting::Claim`]), and nothing else. In a host's link it is the seed of the host's key.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Invitation(pub [u8; 32]);
-
-impl fmt::Debug for Invitation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Invitation")
-    }
-}
-
-impl Invitation {
-    /// base64url without padding, 43 characters.
-    pub fn to_text(&self) -> String {
-        BASE64URL_NOPAD.encode(&self.0)
-    }
-
-    /// Reads what [`Invitation::to_text`] writes; `None` for anything else.
-    pub fn from_text(text: &str) -> Option<Self> {
-        BASE64URL_NOPAD.decode(text.as_bytes()).ok()?.try_into().ok().map(Self)
-    }
 }
 
 /// Not a link to a room.
@@ -93,16 +71,12 @@ impl FromStr for Link {
     type Err = InvalidLink;
 
     fn from_str(text: &str) -> Result<Self, InvalidLink> {
-        let (origin, path) = text.trim().split_once("/#/room/").ok_or(InvalidLink)?;
-        let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://")).ok_or(InvalidLink)?;
+        let (origin, path) = split_link(text, "/#/room/").ok_or(InvalidLink)?;
         let (room, rest) = path.split_once('/').ok_or(InvalidLink)?;
         let (servers, invitation) = rest.split_once('/').map_or((rest, None), |(servers, seed)| (servers, Some(seed)));
         let invitation = invitation.map(|seed| Invitation::from_text(seed).ok_or(InvalidLink)).transpose()?;
         let room = RoomId::from_hex(room).ok_or(InvalidLink)?;
         let servers = Digest::from_hex(servers).ok_or(InvalidLink)?;
-        if host.is_empty() || host.contains(|c: char| c == '/' || c == '#' || c.is_whitespace()) {
-            return Err(InvalidLink);
-        }
         Ok(Self { origin: origin.to_owned(), room, servers, invitation })
     }
 }

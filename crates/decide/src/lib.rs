@@ -34,7 +34,7 @@ pub use draft::{Ballot, DecisionId, Draft, InvalidDraft, Person, Seat};
 pub use function::{Function, Meaning, Tie};
 pub use keys::{CertifiedKey, InvalidKey, KeyName, KeyStatement, Serial};
 pub use layers::Layer;
-pub use link::{Invitation, Link};
+pub use link::Link;
 pub use memory::Memory;
 pub use opening::{Examined, NotYet, Opening, Outcome, examine};
 pub use operators::Operators;
@@ -44,3 +44,5 @@ pub use refused::Refused;
 pub use residual::{Residual, residual};
 pub use shares::{Deposit, HeldShare, HelperKey, NewKey};
 pub use visit::Visit;
+
+pub use ostrakon_party::Invitation;

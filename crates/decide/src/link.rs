@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use data_encoding::BASE64URL_NOPAD;
-use ostrakon_crypto::{Digest, SigningKey};
+use ostrakon_crypto::Digest;
+use ostrakon_party::{Invitation, split_link};
 
 use crate::draft::DecisionId;
 
@@ -18,35 +18,9 @@ pub struct Link {
     pub decision: DecisionId,
     /// The digest of the servers.
     pub servers: Digest,
-    /// In a link for one person.
+    /// In a link for one person: the key that signs the claim; its public half stands in the draft. Whoever uses it first takes the
+    /// person's place.
     pub invitation: Option<Invitation>,
-}
-
-/// The seed of an invitation's key. Whoever uses it first takes the person's place.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Invitation(pub [u8; 32]);
-
-impl fmt::Debug for Invitation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Invitation")
-    }
-}
-
-impl Invitation {
-    /// The key that signs the claim; its public half stands in the draft.
-    pub fn key(&self) -> SigningKey {
-        SigningKey::from_seed(&self.0)
-    }
-
-    /// base64url without padding, 43 characters.
-    pub fn to_text(&self) -> String {
-        BASE64URL_NOPAD.encode(&self.0)
-    }
-
-    /// Reads what [`Invitation::to_text`] writes; `None` for anything else.
-    pub fn from_text(text: &str) -> Option<Self> {
-        BASE64URL_NOPAD.decode(text.as_bytes()).ok()?.try_into().ok().map(Self)
-    }
 }
 
 /// Not a link to a decision.
@@ -67,11 +41,7 @@ impl FromStr for Link {
     type Err = InvalidLink;
 
     fn from_str(text: &str) -> Result<Self, InvalidLink> {
-        let (origin, path) = text.trim().split_once("/#/decision/").ok_or(InvalidLink)?;
-        let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://")).ok_or(InvalidLink)?;
-        if host.is_empty() || host.contains(|c: char| c == '/' || c == '#' || c.is_whitespace()) {
-            return Err(InvalidLink);
-        }
+        let (origin, path) = split_link(text, "/#/decision/").ok_or(InvalidLink)?;
         let mut parts = path.splitn(3, '/');
         let decision = parts.next().and_then(DecisionId::from_hex).ok_or(InvalidLink)?;
         let servers = parts.next().and_then(Digest::from_hex).ok_or(InvalidLink)?;

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_onepass::{History, HistoryVerifier, Ristretto, Visitor};
+use ostrakon_party::Invitation;
 use rand_core::CryptoRng;
 
 use crate::chain::{Chain, Stage};
 use crate::draft::{DecisionId, Seat};
 use crate::keys::{CertifiedKey, one_time_key};
-use crate::link::Invitation;
 use crate::memory::Memory;
 use crate::operators::Operators;
 use crate::receipt::Receipt;

@@ -17,6 +17,7 @@
 mod body;
 mod channel;
 mod header;
+mod link;
 mod meter;
 mod party;
 mod servers;
@@ -25,6 +26,7 @@ pub mod wire;
 pub use body::Body;
 pub use channel::{Channel, Message};
 pub use header::{Header, Instance, InstanceKind, Recipient, SessionId, SignedHeader, Step, Tag};
+pub use link::{Invitation, split_link};
 pub use meter::{Meter, Traffic};
 pub use party::{Length, Party, Received, Refused, Roster};
 pub use servers::Servers;

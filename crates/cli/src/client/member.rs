@@ -118,8 +118,7 @@ impl Member {
                 key.to_hex()
             );
         };
-        let invitation = SigningKey::from_seed(&invitation.0);
-        let claim = Claim::sign(&room.servers.digest(), &room.link.room, &invitation, &own);
+        let claim = Claim::sign(&room.servers.digest(), &room.link.room, &invitation.key(), &own);
         hand_in(room, &claim).await
     }
 }
