@@ -26,9 +26,8 @@ const LAYERS: [&[&str]; 11] = [
     &["ostrakon", "xtask"],
 ];
 
-/// The harness for tests: a dev-dependency of any crate, an ordinary dependency of the benchmarks only.
+/// The harness for tests: a dev-dependency of any crate, and nothing else, so that no program contains it.
 const TESTKIT: &str = "ostrakon-testkit";
-const MAY_SHIP_TESTKIT: &str = "ostrakon-bench";
 
 /// What the browser's crate may name directly.
 const WASM: &str = "ostrakon-wasm";
@@ -121,8 +120,7 @@ fn violations_of(of: &Crate, graph: &Graph) -> Vec<Violation> {
 /// The rule that a dependency between two crates of the workspace breaks, if any.
 fn broken_rule(of: &str, to: &str, kind: Kind) -> Option<&'static str> {
     if to == TESTKIT {
-        let allowed = kind == Kind::Dev || of == MAY_SHIP_TESTKIT;
-        return (!allowed).then_some("testkit is for tests and benchmarks only");
+        return (kind != Kind::Dev).then_some("testkit is a dev-dependency only");
     }
     if kind != Kind::Dev && of == WASM && !WASM_MAY_USE.contains(&to) {
         return Some("wasm uses kernels, field, crypto, party, broadcast and decide only");
@@ -169,7 +167,6 @@ mod tests {
                 ("ostrakon-field", "ostrakon-kernels", Kind::Normal),
                 ("ostrakon-replicated", "ostrakon-party", Kind::Normal),
                 ("ostrakon-replicated", "ostrakon-testkit", Kind::Dev),
-                ("ostrakon-bench", "ostrakon-testkit", Kind::Normal),
                 ("ostrakon-api", "ostrakon-node", Kind::Normal),
                 ("ostrakon-net", "tokio", Kind::Normal),
                 ("ostrakon-broadcast", "tokio", Kind::Dev),
@@ -196,10 +193,12 @@ mod tests {
 
     #[test]
     fn testkit_in_a_program_is_found() {
-        assert_eq!(
-            complaints(&[("ostrakon", "ostrakon-testkit", Kind::Normal)]),
-            ["ostrakon: dependency on ostrakon-testkit: testkit is for tests and benchmarks only"]
-        );
+        for program in ["ostrakon", "ostrakon-bench"] {
+            assert_eq!(
+                complaints(&[(program, "ostrakon-testkit", Kind::Normal)]),
+                [format!("{program}: dependency on ostrakon-testkit: testkit is a dev-dependency only")]
+            );
+        }
     }
 
     #[test]

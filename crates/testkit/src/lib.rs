@@ -3,7 +3,6 @@
 //! * [`World`]: all parties, deterministic from a printed seed, single-threaded, without a clock. A run ends when everybody is
 //!   done or when nothing moves any more; a party that has no result then is *waiting*.
 //! * [`Network`]: the parties' channels in memory. It keeps every message that was posted; its links may have latency and bandwidth.
-//! * [`Visits`]: a one-pass session in the middle of its course.
 //! * [`Saboteur`]: changes, drops, repeats, delays or replaces the corrupt party's messages, and signs them again.
 //!
 //! A *sabotage sweep* runs a protocol once to count the corrupt party's messages, then once for each message and each
@@ -11,11 +10,9 @@
 
 mod network;
 mod saboteur;
-mod visits;
 mod wake;
 mod world;
 
 pub use network::{Network, Wire};
 pub use saboteur::{Mutation, Saboteur, Target};
-pub use visits::{Form, Visits};
 pub use world::World;

@@ -1,13 +1,16 @@
 //! A visit of the one-pass protocol, for `cargo xtask bench-wasm` to measure in a browser. It is no part of the page.
 
+/// The sessions that the benchmark measures natively, too.
+#[path = "../../bench/src/decide/visits.rs"]
+pub mod sessions;
+
 use ostrakon_onepass::{History, HistoryVerifier, Ristretto};
-use ostrakon_testkit::Form;
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
 /// A session in which some visitors have come. The three parts of the next visit are called one after the other.
 #[wasm_bindgen]
 pub struct Visits {
-    visits: ostrakon_testkit::Visits,
+    visits: sessions::Visits,
     verifier: Option<HistoryVerifier<Ristretto>>,
     history: Option<History<Ristretto>>,
 }
@@ -20,7 +23,7 @@ impl Visits {
     /// If that is beyond the protocol's limits.
     #[wasm_bindgen(constructor)]
     pub fn new(visitors: usize, values: u16, ballots: usize, before: usize) -> Result<Visits, JsError> {
-        let visits = ostrakon_testkit::Visits::new(Form { visitors, values, ballots }, before, 1)?;
+        let visits = sessions::Visits::new(sessions::Form { visitors, values, ballots }, before, 1)?;
         Ok(Self { visits, verifier: None, history: None })
     }
 

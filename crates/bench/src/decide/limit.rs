@@ -41,8 +41,7 @@ impl Counts {
         let shared = 2 + shape.form.visitors + ballots * values;
         let first = shape.before == 0;
         // Before the first visitor a table has the entries that it would have after one visitor fewer.
-        let larger =
-            Shape { form: ostrakon_testkit::Form { visitors: shape.form.visitors + 1, ..shape.form }, ..*shape };
+        let larger = Shape { form: super::Form { visitors: shape.form.visitors + 1, ..shape.form }, ..*shape };
         Self {
             decompressions,
             combination: if first { 0 } else { decompressions + shared },

@@ -1,15 +1,16 @@
 //! The benchmark of a visit to a decision: what one device computes, alone and on one core, without HTTP and storage.
 
 mod limit;
+pub mod visits;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anyhow::{Result, ensure};
-use ostrakon_testkit::{Form, Visits};
 use serde::Serialize;
 
 use self::limit::Work;
+use self::visits::{Form, Visits};
 use crate::limit::time;
 use crate::measurement::median;
 

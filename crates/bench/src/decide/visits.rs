@@ -47,7 +47,7 @@ impl TryRng for SeededRng {
 
     fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
         self.block += 1;
-        self.seed.fill("ostrakon/v1/testkit/visits stream", &[&self.block.to_le_bytes()], out);
+        self.seed.fill("ostrakon/v1/bench/visits stream", &[&self.block.to_le_bytes()], out);
         Ok(())
     }
 }
@@ -72,17 +72,17 @@ impl Visits {
     /// If `before` leaves nobody to come.
     pub fn new(form: Form, before: usize, seed: u64) -> Result<Self, SessionError> {
         assert!(before < form.visitors, "somebody has to be left");
-        let secret = Secret::new(digest("ostrakon/v1/testkit/visits", &seed.to_le_bytes()).0);
-        let seed_of = |place: usize| secret.derive("ostrakon/v1/testkit/visits key", &[&place.to_le_bytes()]);
+        let secret = Secret::new(digest("ostrakon/v1/bench/visits", &seed.to_le_bytes()).0);
+        let seed_of = |place: usize| secret.derive("ostrakon/v1/bench/visits key", &[&place.to_le_bytes()]);
         let seeds: Vec<Secret> = (0..form.visitors + OPERATORS).map(seed_of).collect();
         let key = |seed| OneTimeKey::<Ristretto>::from_seed(seed, Helpers::none()).layer_key();
         let mut keys: Vec<_> = seeds.iter().map(key).collect();
         let operators = keys.split_off(form.visitors);
         let ballot = |_| Ballot::from_function(form.values, form.visitors, most);
         let ballots = (0..form.ballots).map(ballot).collect::<Result<_, _>>()?;
-        let id = SessionId(digest("ostrakon/v1/testkit/visits session", &seed.to_le_bytes()));
+        let id = SessionId(digest("ostrakon/v1/bench/visits session", &seed.to_le_bytes()));
         let session = Arc::new(Session::new(id, keys, operators, Helpers::none(), ballots)?);
-        let rng = SeededRng { seed: secret.derive("ostrakon/v1/testkit/visits randomness", &[]), block: 0 };
+        let rng = SeededRng { seed: secret.derive("ostrakon/v1/bench/visits randomness", &[]), block: 0 };
         let mut visits = Self { session: session.clone(), seeds, steps: Vec::new(), rng };
         let mut history = History::start(session);
         for visitor in 0..before {
@@ -136,7 +136,7 @@ impl Visits {
 
 /// The head of a chain that consists of steps only.
 fn head(history: &History<Ristretto>) -> Digest {
-    digest("ostrakon/v1/testkit/visits head", &history.trail().0)
+    digest("ostrakon/v1/bench/visits head", &history.trail().0)
 }
 
 /// The option that was picked most often; of several the first.
