@@ -10,6 +10,8 @@
 //!
 //! The encryption is [`ostrakon_crypto::sealed`].
 
+use std::fmt;
+
 use ostrakon_crypto::sealed::{ExchangeKey, Sealed, seal};
 use ostrakon_crypto::{Digest, Signature, SigningKey, Transcript, VerifyingKey};
 use ostrakon_party::{PartyId, wire};
@@ -55,8 +57,8 @@ pub fn request_digest(name: &IssueName, exchange: &[u8; 32]) -> Digest {
     transcript.field(&name.room.0).number(name.number).number(u64::from(name.party.0)).field(exchange).finish()
 }
 
-/// What a server says to the owner of a slot.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What a server says to the owner of a slot. It is secret, so it is not printed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issued {
     /// The epoch, as the server knows it.
     pub context: EpochContext,
@@ -64,6 +66,12 @@ pub struct Issued {
     pub slot: u32,
     /// The engine's material.
     pub issue: Vec<u8>,
+}
+
+impl fmt::Debug for Issued {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Issued").field("context", &self.context).field("slot", &self.slot).finish_non_exhaustive()
+    }
 }
 
 /// What a server has signed for a slot's owner.
@@ -138,8 +146,8 @@ pub fn open(servers: &Servers, name: &IssueName, key: &SigningKey, bytes: &[u8])
     if about != (name.room, name.number) { Err(not_genuine) } else { Ok(issued) }
 }
 
-/// A slot of an epoch, as two servers describe it alike.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A slot of an epoch, as two servers describe it alike. The material is secret, so it is not printed.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Agreed {
     /// The epoch.
     pub context: EpochContext,
@@ -147,6 +155,12 @@ pub struct Agreed {
     pub slot: u32,
     /// The engine's material from the servers that say so, by party.
     pub material: Vec<Option<Vec<u8>>>,
+}
+
+impl fmt::Debug for Agreed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agreed").field("context", &self.context).field("slot", &self.slot).finish_non_exhaustive()
+    }
 }
 
 /// What two servers say alike. `None` until two do.
@@ -195,6 +209,15 @@ mod tests {
         let sign = |digest: &Digest| scene.keys[signer].sign(digest);
         let offer = offer(&scene.servers, &scene.name, &owner, scene.issued.clone(), sign);
         close(&scene.servers, &scene.name, &owner, exchange, &offer, [5; 32])
+    }
+
+    #[test]
+    fn what_is_issued_is_not_printed() {
+        let issued = Issued { issue: vec![213; 4], ..scene().issued };
+        let agreed = agreed(&[Some(issued.clone()), Some(issued.clone())]).unwrap();
+        for text in [format!("{issued:?}"), format!("{agreed:#?}")] {
+            assert!(text.contains("slot: 4") && !text.contains("213"), "{text}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! once: asked again, [`Outbox`] gives the same answer, so no two different rows ever meet the same masks.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -40,8 +41,8 @@ pub enum BallotState {
     Missed,
 }
 
-/// The answer to a poll.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The answer to a poll. What it says is not printed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ballot {
     /// The poll: the number of the host's action that asks.
     pub poll: u64,
@@ -49,6 +50,12 @@ pub struct Ballot {
     pub body: Vec<u8>,
     /// Where it stands.
     pub state: BallotState,
+}
+
+impl fmt::Debug for Ballot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ballot").field("poll", &self.poll).field("state", &self.state).finish_non_exhaustive()
+    }
 }
 
 /// What was put into an epoch.
@@ -59,8 +66,9 @@ enum Put {
     Ballot,
 }
 
-/// The message that a participant has to say and its answers to polls, until they are on the board.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The message that a participant has to say and its answers to polls, until they are on the board. Nothing of it is printed: which
+/// epochs have a message of the participant's is as secret as what it says.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outbox {
     message: Option<Vec<u8>>,
     /// The epoch that the message was put into, while its outcome is unknown.
@@ -71,6 +79,12 @@ pub struct Outbox {
     over: Option<u64>,
     /// Answers to polls by the polls' epochs.
     ballots: BTreeMap<u64, Ballot>,
+}
+
+impl fmt::Debug for Outbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outbox").finish_non_exhaustive()
+    }
 }
 
 /// Why the outbox does not take something.
@@ -254,6 +268,17 @@ mod tests {
     fn entry(number: u64, messages: &[&[u8]]) -> Entry {
         let messages = messages.iter().map(|m| Published::Kept { salt: [0; 16], body: m.to_vec() }).collect();
         Entry { epoch: EpochId { room: RoomId([1; 16]), number }, previous: Digest([0; 32]), accepted: 3, messages }
+    }
+
+    #[test]
+    fn what_waits_to_be_said_is_not_printed() {
+        let mut outbox = Outbox::default();
+        let silent = format!("{outbox:#?}");
+        outbox.put(vec![213; 3]).unwrap();
+        outbox.content(4);
+        assert_eq!(format!("{outbox:#?}"), silent);
+        let ballot = Ballot { poll: 2, body: vec![213; 3], state: BallotState::Waiting };
+        assert!(!format!("{ballot:?}").contains("213"));
     }
 
     #[test]

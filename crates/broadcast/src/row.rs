@@ -5,6 +5,8 @@
 //! has that nobody outside the servers can guess, so that the salts of the board's digests can be made of it. Whatever comes out of the mix without it was no submission
 //! (an absent slot is noise and passes with probability 2^-128) or a spoilt one, and is dropped.
 
+use std::fmt;
+
 use ostrakon_crypto::{Secret, SigningKey, Transcript};
 
 use crate::room::{EpochId, RoomDescriptor};
@@ -14,13 +16,19 @@ pub const REDUNDANCY: usize = 16;
 /// Bytes of the length field.
 const LENGTH: usize = 2;
 
-/// What a row says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a row says. It is not printed, not even whether it is a message: before it is published, both are secret.
+#[derive(Clone, PartialEq, Eq)]
 pub enum Content {
     /// A participant took part and said nothing.
     Cover,
     /// A message: any bytes, at least one.
     Message(Vec<u8>),
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Content")
+    }
 }
 
 /// Text too long for the room.
@@ -110,6 +118,12 @@ mod tests {
     fn format(number: u64) -> RowFormat {
         let room = RoomDescriptor { payload: 64, capacity: 8, ..RoomDescriptor::new("r") };
         RowFormat::new(&room, number)
+    }
+
+    #[test]
+    fn what_a_row_says_is_not_printed() {
+        let printed = [Content::Cover, Content::Message(vec![213; 3])].map(|content| format!("{content:?}"));
+        assert_eq!(printed, ["Content", "Content"]);
     }
 
     fn padding(seed: u8) -> Secret {

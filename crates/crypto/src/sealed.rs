@@ -6,6 +6,7 @@ use chacha20poly1305::aead::{Aead, KeyInit};
 use chacha20poly1305::{ChaCha20Poly1305, Key, Nonce};
 use serde::{Deserialize, Serialize};
 use x25519_dalek::{PublicKey, StaticSecret};
+use zeroize::Zeroizing;
 
 use crate::hash::{Secret, Transcript};
 
@@ -23,11 +24,12 @@ impl ExchangeKey {
         PublicKey::from(&self.0).to_bytes()
     }
 
-    /// Opens what [`seal`] made for this key, under the same purpose and about the same things. `None` for anything else.
-    pub fn open(&self, purpose: &'static str, about: &mut Transcript, sealed: &Sealed) -> Option<Vec<u8>> {
+    /// Opens what [`seal`] made for this key, under the same purpose and about the same things. `None` for anything else. What is
+    /// returned is wiped when dropped.
+    pub fn open(&self, purpose: &'static str, about: &mut Transcript, sealed: &Sealed) -> Option<Zeroizing<Vec<u8>>> {
         let shared = self.0.diffie_hellman(&PublicKey::from(sealed.exchange));
         let cipher = cipher(purpose, about, &self.public(), &sealed.exchange, shared.as_bytes());
-        cipher.decrypt(&Nonce::default(), &sealed.closed[..]).ok()
+        cipher.decrypt(&Nonce::default(), &sealed.closed[..]).ok().map(Zeroizing::new)
     }
 }
 
@@ -85,7 +87,8 @@ mod tests {
     fn the_receiver_opens_it_and_nothing_changed_opens() {
         let key = ExchangeKey::new(&Secret::new([3; 32]));
         let sealed = seal("purpose", &mut about(b"a"), &key.public(), b"a share", [9; 32]);
-        assert_eq!(key.open("purpose", &mut about(b"a"), &sealed).as_deref(), Some(&b"a share"[..]));
+        let opened = key.open("purpose", &mut about(b"a"), &sealed).unwrap();
+        assert_eq!(opened[..], b"a share"[..]);
         assert_eq!(key.open("other", &mut about(b"a"), &sealed), None, "another purpose");
         assert_eq!(key.open("purpose", &mut about(b"b"), &sealed), None, "about something else");
         let stranger = ExchangeKey::new(&Secret::new([4; 32]));

@@ -1,6 +1,7 @@
 //! What a device remembers of decisions: what it has seen, which one-time key it used where, and what it answered.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use ostrakon_crypto::Digest;
 use serde::{Deserialize, Serialize};
@@ -9,11 +10,17 @@ use crate::draft::DecisionId;
 use crate::keys::Serial;
 use crate::refused::Refused;
 
-/// That a device has answered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// That a device has answered. The answers are not printed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Answered {
     /// The answers, until they are known to be in the chain. A step that is made again has the same ones.
     answers: Option<Vec<u8>>,
+}
+
+impl fmt::Debug for Answered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Answered")
+    }
 }
 
 /// What a device remembers of one decision.
@@ -157,6 +164,8 @@ mod tests {
         let mut kept: Memory = serde_json::from_str(&text).unwrap();
         assert_eq!(kept, memory);
         assert_eq!(kept.pending(&A), Some(&[1][..]));
+        kept.fix(&B, &[213]).unwrap();
+        assert!(!format!("{kept:#?}").contains("213"), "answers are not printed");
         kept.settle(&A);
         assert_eq!((kept.has_answered(&A), kept.pending(&A)), (true, None), "what was answered is not kept");
         assert!(kept.fix(&A, &[1]).is_err(), "it has come");

@@ -92,7 +92,7 @@ impl Deposit {
         }
         self.statement.verify(operators)?;
         let mut about = about(operators, party, &self.statement);
-        let plain = exchange(identity, operators).open(SHARE_KEY, &mut about, &self.sealed).map(Zeroizing::new);
+        let plain = exchange(identity, operators).open(SHARE_KEY, &mut about, &self.sealed);
         let share = plain.and_then(|plain| KeyShare::<Ristretto>::from_bytes(&plain).ok());
         let share =
             share.filter(|share| self.statement.layer_key().is_ok_and(|key| key.verify_share(party.index(), share)));
