@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chain::{Chain, Stage};
 use crate::draft::{Ballot, DecisionId};
-use crate::opening::{Opening, Outcome, examine};
+use crate::opening::{Opening, Outcome, examine, shortage};
 use crate::operators::Operators;
 use crate::record::SignedRecord;
 use crate::refused::Refused;
@@ -81,6 +81,9 @@ pub struct Report {
     pub stage: Stage,
     /// The result, if all three servers have opened it.
     pub outcome: Option<Outcome>,
+    /// Why there will be none although it was closed: for whom too few servers stand in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortage: Option<String>,
     /// How many records there are.
     pub records: u32,
     /// The digest of the last record.
@@ -88,8 +91,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// What a verified chain and its outcome amount to.
-    pub fn new(chain: &Chain, outcome: Option<Outcome>) -> Self {
+    /// What a verified chain, its outcome and the openings amount to.
+    pub fn new(chain: &Chain, outcome: Option<Outcome>, openings: &[(PartyId, Opening)]) -> Self {
         let draft = chain.draft();
         let absent = chain.close().map(|(_, absent)| absent.to_vec()).unwrap_or_default();
         let person = |(place, (person, standing)): (u16, (&crate::draft::Person, &crate::chain::Standing))| {
@@ -112,6 +115,7 @@ impl Report {
             deadline: draft.deadline,
             stage: chain.stage(),
             outcome,
+            shortage: shortage(chain, openings),
             records: chain.length(),
             head: chain.head(),
         }
@@ -176,11 +180,8 @@ impl Archive {
         if !parties.is_sorted_by(|a, b| a < b) {
             return refuse("the servers' openings are not in order, or one is there twice");
         }
-        for (party, opening) in &openings {
-            examined.check_opening(*party, opening)?;
-        }
-        let outcome = (openings.len() == archive.servers.keys.len()).then(|| examined.result(&openings)).transpose()?;
-        Ok(Report::new(examined.chain(), outcome))
+        let outcome = examined.outcome(&openings)?;
+        Ok(Report::new(examined.chain(), outcome, &openings))
     }
 
     fn openings(&self) -> Result<Vec<(PartyId, Opening)>, Refused> {

@@ -3,10 +3,12 @@
 //! The state is light: who takes part and with which key, who answered, the head. It holds no tables. That a step's proof holds is not
 //! looked at here but by [`Chain::verify_step`], [`crate::visit`] and [`crate::opening`].
 
+mod ended;
 mod rules;
 
 use std::sync::Arc;
 
+pub use ended::Ended;
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_onepass::{self as onepass, History, Ristretto};
 use rand_core::CryptoRng;
@@ -19,6 +21,7 @@ use crate::operators::{Operators, SERVERS};
 use crate::record::{Content, Record, SignedRecord};
 use crate::refused::Refused;
 use crate::session::Roster;
+use rules::Signatures;
 
 /// How far a decision has come. Whether a closed one has its result is told by the servers' openings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,7 +108,20 @@ impl Chain {
     /// # Errors
     /// [`Refused`].
     pub fn begin(operators: Operators, first: &SignedRecord) -> Result<Self, Refused> {
-        let creation = rules::check_creation(&operators, first)?;
+        Self::begin_with(operators, first, Signatures::Verify)
+    }
+
+    /// The same for a record whose signatures and proofs this process, or an earlier one that kept it, has verified: those are not
+    /// looked at again.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn begin_checked(operators: Operators, first: &SignedRecord) -> Result<Self, Refused> {
+        Self::begin_with(operators, first, Signatures::Trust)
+    }
+
+    fn begin_with(operators: Operators, first: &SignedRecord, signatures: Signatures) -> Result<Self, Refused> {
+        let creation = rules::check_creation(&operators, first, signatures)?;
         Ok(Self {
             operators,
             id: first.record.decision,
@@ -126,7 +142,7 @@ impl Chain {
     /// # Errors
     /// [`Refused`].
     pub fn check(&self, signed: &SignedRecord) -> Result<(), Refused> {
-        self.clone().apply(signed)
+        self.check_rules(signed, Signatures::Verify)
     }
 
     /// Takes the next record.
@@ -134,7 +150,24 @@ impl Chain {
     /// # Errors
     /// [`Refused`]; then nothing is changed.
     pub fn apply(&mut self, signed: &SignedRecord) -> Result<(), Refused> {
-        self.check_rules(signed)?;
+        self.check_rules(signed, Signatures::Verify)?;
+        self.take(signed);
+        Ok(())
+    }
+
+    /// Takes the next record, whose signatures and proofs were verified before: it has passed [`Chain::check`] here, or was kept by a
+    /// server to which it had. Signatures and proofs are not looked at again, the rules are.
+    ///
+    /// # Errors
+    /// [`Refused`]; then nothing is changed.
+    pub fn apply_checked(&mut self, signed: &SignedRecord) -> Result<(), Refused> {
+        self.check_rules(signed, Signatures::Trust)?;
+        self.take(signed);
+        Ok(())
+    }
+
+    /// Takes a record that the rules allow.
+    fn take(&mut self, signed: &SignedRecord) {
         let digest = signed.digest(&self.operators);
         let people = &mut self.people;
         match &signed.record.content {
@@ -160,7 +193,6 @@ impl Chain {
         if self.stage == Stage::Accepting && self.asked().all(|(_, person)| person.key.is_some()) {
             self.begin_session();
         }
-        Ok(())
     }
 
     /// The session begins with the record that was just taken.

@@ -29,14 +29,14 @@ pub mod shares;
 pub mod visit;
 
 pub use archive::{Archive, Report};
-pub use chain::{Chain, Stage, Standing};
+pub use chain::{Chain, Ended, Stage, Standing};
 pub use draft::{Ballot, DecisionId, Draft, InvalidDraft, Person, Seat};
 pub use function::{Function, Meaning, Tie};
 pub use keys::{CertifiedKey, InvalidKey, KeyName, KeyStatement, Serial};
 pub use layers::Layer;
 pub use link::Link;
 pub use memory::Memory;
-pub use opening::{Examined, NotYet, Opening, Outcome, examine};
+pub use opening::{Examined, NotYet, Opening, Outcome, StandIn, examine, shortage};
 pub use operators::Operators;
 pub use receipt::Receipt;
 pub use record::{Content, Creation, Record, SignedRecord};

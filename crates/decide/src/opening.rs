@@ -2,22 +2,29 @@
 //! and 16).
 
 use ostrakon_crypto::{Digest, SigningKey};
-use ostrakon_onepass::{
-    Absence, Closing, KeyShare, Layer as EngineLayer, PartialDecryption, PartialError, Removed, Ristretto,
-};
+use ostrakon_onepass::{Absence, Closing, Layer as EngineLayer, PartialDecryption, Removed, Ristretto};
 use ostrakon_party::{PartyId, wire};
 use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::{Chain, Stage};
 use crate::function::Meaning;
-use crate::keys::KeyName;
+use crate::keys::{KeyName, KeyStatement};
 use crate::layers;
 use crate::operators::{Operators, SERVERS};
 use crate::record::SignedRecord;
 use crate::refused::Refused;
 use crate::shares::HeldShare;
 use crate::visit::Visit;
+
+/// A server's part as a helper for one absent person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StandIn {
+    /// The person's place in the draft.
+    pub person: u16,
+    /// The partial decryption under the server's share of the person's one-time key.
+    pub partial: Vec<u8>,
+}
 
 /// What a server announces after the close.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,8 +33,9 @@ pub struct Opening {
     pub close: Digest,
     /// Its partial decryption as an operator.
     pub layer: Vec<u8>,
-    /// If somebody was absent, its partial decryption as a helper; as many as the draft's threshold are needed.
-    pub absent: Option<Vec<u8>>,
+    /// Its parts as a helper, for those of the absent whose shares it holds, ascending by person. For each of the absent as many
+    /// servers' are needed as the draft's threshold says.
+    pub absent: Vec<StandIn>,
 }
 
 impl Opening {
@@ -135,9 +143,18 @@ impl Examined {
 
     /// The one-time keys of the absent, whose shares a helper needs, in the order of [`Chain::close`].
     pub fn absent_keys(&self) -> Vec<KeyName> {
+        self.absentees().map(|(_, key)| key.name()).collect()
+    }
+
+    /// The absent by their places in the draft, ascending, with their keys.
+    fn absentees(&self) -> impl Iterator<Item = (u16, &KeyStatement)> {
         let absent = self.chain.close().map(|(_, absent)| absent).unwrap_or_default();
-        let name = |person: &u16| Some(self.chain.people()[usize::from(*person)].key()?.name());
-        absent.iter().filter_map(name).collect()
+        absent.iter().filter_map(|person| Some((*person, self.chain.people()[usize::from(*person)].key()?)))
+    }
+
+    /// The layer of an absent person.
+    fn layer_of(&self, person: u16) -> EngineLayer {
+        EngineLayer::Visitor(self.chain.visitor(person).expect("the rules name people only"))
     }
 
     fn closing(&self) -> Result<(&Closing<Ristretto>, Digest), Refused> {
@@ -150,12 +167,12 @@ impl Examined {
         self.closing.as_ref().zip(close).ok_or_else(|| Refused::NoResult(ended.into()))
     }
 
-    /// The opening of the server with this identity. `shares` are those that it holds of [`Examined::absent_keys`]; if one is missing,
-    /// it opens as an operator only, and enough others must stand in. The caller has
-    /// made sure by [`Examined::may_open`], and by writing it down, that the server opens this close and no other.
+    /// The opening of the server with this identity. `shares` are those that it holds of [`Examined::absent_keys`]; for whom it has
+    /// none, or one that does not fit, it leaves its part out, and enough others must stand in. The caller has made sure by
+    /// [`Examined::may_open`], and by writing it down, that the server opens this close and no other.
     ///
     /// # Errors
-    /// [`Refused`] if it is not closed, or a share is wrong.
+    /// [`Refused`] if it is not closed.
     pub fn open(
         &self,
         identity: &SigningKey,
@@ -165,29 +182,16 @@ impl Examined {
     ) -> Result<Opening, Refused> {
         let (closing, close) = self.closing()?;
         let failed = |reason: String| Refused::Opening { party: party.0, reason };
-        let partial = |error: PartialError| failed(error.to_string());
         let key = layers::secret(identity, self.chain.draft()).map_err(|error| failed(error.to_string()))?;
-        let layer = closing.decrypt_as_operator(party.index(), &key, rng).map_err(partial)?.to_bytes();
-        let names = self.absent_keys();
-        if names.is_empty() {
-            return Ok(Opening { close, layer, absent: None });
+        let layer = closing.decrypt_as_operator(party.index(), &key, rng).map_err(|error| failed(error.to_string()))?;
+        let mut absent = Vec::new();
+        for (person, key) in self.absentees() {
+            let held = shares.iter().find(|held| held.statement() == key).and_then(HeldShare::share);
+            let layer = self.layer_of(person);
+            let partial = held.and_then(|held| closing.decrypt_as_helper(party.index(), layer, &held, rng).ok());
+            absent.extend(partial.map(|partial| StandIn { person, partial: partial.to_bytes() }));
         }
-        let mut own: Vec<(EngineLayer, KeyShare<Ristretto>)> = Vec::new();
-        for (visitor, name) in closing.absent().iter().zip(self.names_by_visitor(closing)) {
-            let held = shares.iter().find(|held| held.statement().name() == name).and_then(HeldShare::share);
-            let Some(held) = held else { return Ok(Opening { close, layer, absent: None }) };
-            own.push((EngineLayer::Visitor(*visitor), held));
-        }
-        let shares: Vec<_> = own.iter().map(|(layer, share)| (*layer, share)).collect();
-        let absent = closing.decrypt_as_helper(party.index(), &[], &shares, rng).map_err(partial)?.to_bytes();
-        Ok(Opening { close, layer, absent: Some(absent) })
-    }
-
-    /// The names of the absentees' keys in the engine's order.
-    fn names_by_visitor(&self, closing: &Closing<Ristretto>) -> Vec<KeyName> {
-        let people: Vec<_> = self.chain.asked().collect();
-        let name = |visitor: &usize| Some(people.get(*visitor)?.1.key()?.name());
-        closing.absent().iter().filter_map(name).collect()
+        Ok(Opening { close, layer: layer.to_bytes(), absent })
     }
 
     /// Verifies the opening of a server.
@@ -201,31 +205,42 @@ impl Examined {
     fn removed(&self, party: PartyId, opening: &Opening) -> Result<Vec<Removed<Ristretto>>, Refused> {
         let (closing, close) = self.closing()?;
         let failed = |reason: String| Refused::Opening { party: party.0, reason };
-        let partial = |error: PartialError| failed(error.to_string());
         if opening.close != close {
             return Err(failed("it opens another close".into()));
+        }
+        if !opening.absent.is_sorted_by(|a, b| a.person < b.person) {
+            return Err(failed("its parts for the absent are not in order, or one is there twice".into()));
         }
         let ballots = self.chain.draft().ballots.len();
         let read =
             |bytes: &[u8]| PartialDecryption::from_bytes(bytes, ballots).map_err(|error| failed(error.to_string()));
-        let mut removed = vec![closing.verify_operator(party.index(), read(&opening.layer)?).map_err(partial)?];
-        if let Some(absent) = &opening.absent {
-            removed.push(closing.verify_helper(party.index(), &[], read(absent)?).map_err(partial)?);
+        let operator = closing.verify_operator(party.index(), read(&opening.layer)?);
+        let mut removed = vec![operator.map_err(|error| failed(error.to_string()))?];
+        for part in &opening.absent {
+            if self.absentees().all(|(person, _)| person != part.person) {
+                return Err(failed("it stands in for somebody who was not absent".into()));
+            }
+            let helper = closing.verify_helper(party.index(), self.layer_of(part.person), read(&part.partial)?);
+            let name = self.chain.name(part.person);
+            removed.push(helper.map_err(|_| failed(format!("its part for “{name}” does not hold")))?);
         }
         Ok(removed)
     }
 
-    /// The result, from the openings of all three servers, of whom enough stand in if somebody was absent.
+    /// The result, from the openings of all three servers, of whom enough stand in for each of the absent.
     ///
     /// # Errors
-    /// [`Refused`] if one is missing or does not hold.
+    /// [`Refused`] if one is missing or does not hold, or says for whom too few stand in.
     pub fn result(&self, openings: &[(PartyId, Opening)]) -> Result<Outcome, Refused> {
         let (closing, _) = self.closing()?;
         let mut removed = Vec::new();
         for party in (0u8..).map(PartyId).take(SERVERS) {
             let own = openings.iter().find(|(of, _)| *of == party);
-            let (_, own) = own.ok_or_else(|| Refused::NoResult(format!("server {} has not opened it yet", party.0)))?;
-            removed.extend(self.removed(party, own)?);
+            let missing = || Refused::NoResult(format!("server {} has not opened it yet", party.0));
+            removed.extend(self.removed(party, &own.ok_or_else(missing)?.1)?);
+        }
+        if let Some(shortage) = shortage(&self.chain, openings) {
+            return Err(Refused::NoResult(shortage));
         }
         let outputs = closing.open(&removed).map_err(|error| Refused::NoResult(error.to_string()))?;
         let people = self.chain.remaining();
@@ -236,4 +251,47 @@ impl Examined {
         let meanings = meanings.ok_or_else(|| Refused::NoResult("it is none of the function's outputs".into()))?;
         Ok(Outcome { outputs, meanings })
     }
+
+    /// The same for whoever may come too early: `None` if a server has not opened yet, or if it is certain that there will be no
+    /// result ([`shortage`]).
+    ///
+    /// # Errors
+    /// [`Refused`] if an opening does not hold.
+    pub fn outcome(&self, openings: &[(PartyId, Opening)]) -> Result<Option<Outcome>, Refused> {
+        if openings.len() == SERVERS && shortage(&self.chain, openings).is_none() {
+            return self.result(openings).map(Some);
+        }
+        openings.iter().try_for_each(|(party, opening)| self.check_opening(*party, opening))?;
+        Ok(None)
+    }
+}
+
+/// For whom too few servers stand in, and which do, if it is certain by these openings, which need not be verified, that there will
+/// be no result: a sentence.
+pub fn shortage(chain: &Chain, openings: &[(PartyId, Opening)]) -> Option<String> {
+    let (_, absent) = chain.close()?;
+    let needed = usize::from(chain.draft().threshold);
+    let awaited = SERVERS.saturating_sub(openings.len());
+    let standing_in = |person: u16| {
+        let parts = |opening: &Opening| opening.absent.iter().any(|part| part.person == person);
+        let servers = openings.iter().filter(move |(_, opening)| parts(opening));
+        servers.map(|(party, _)| party.0.to_string()).collect::<Vec<_>>()
+    };
+    let standing = absent.iter().map(|person| (*person, standing_in(*person)));
+    let mut short = standing.filter(|(_, servers)| servers.len() + awaited < needed);
+    let (person, servers) = short.next()?;
+    let name = chain.name(person);
+    let who = match servers.as_slice() {
+        [] => "no server".to_owned(),
+        [one] => format!("only server {one}"),
+        several => format!("only the servers {}", several.join(" and ")),
+    };
+    let others = match short.count() {
+        0 => String::new(),
+        others => format!("; so it is for {others} more of the absent"),
+    };
+    Some(format!(
+        "{needed} servers have to stand in for “{name}”, who stayed away, but {who} could, because the others hold no share of \
+         that person's key{others}"
+    ))
 }

@@ -20,7 +20,7 @@ use crate::agree::AnnounceError;
 use crate::announcement::Body;
 use crate::core::Core;
 use crate::creation::Creator;
-use crate::decisions::MOST_DECISIONS;
+use crate::decisions::{Course, MOST_DECISIONS};
 use crate::interface::ServiceError;
 use crate::interface::decisions::{
     DecisionInfo, DecisionMade, DecisionStage, DepositReceipt, LayerInfo, OpeningInfo, RecordTaken, RecordsPage,
@@ -259,8 +259,12 @@ impl Core {
         let _place = self.decisions.appending.try_acquire().map_err(|_| busy())?;
         let signed = SignedRecord::decode(bytes)?;
         let taken = RecordTaken { number: signed.record.number };
-        let chain = self.chain(&id)?;
-        match chain.check(&signed) {
+        let (checked, chain) = {
+            let world = self.world();
+            let decision = world.decisions.kept.get(&id).ok_or_else(no_decision)?;
+            (decision.check(&signed), decision.chain().cloned())
+        };
+        match checked {
             Ok(()) => {}
             // The answer to the first attempt was lost.
             Err(Refused::NotNext { .. }) if self.holds_record(&id, taken.number, bytes).await? => return Ok(taken),
@@ -270,7 +274,7 @@ impl Core {
             self.is_fresh(&name)?;
         }
         let previous = signed.record.previous;
-        if matches!(signed.record.content, Content::Step { .. }) {
+        if let (Some(chain), Content::Step { .. }) = (chain, &signed.record.content) {
             self.verify_step(chain, signed).await?;
         }
         let announced = self.announce_record(id, bytes.to_vec()).await;
@@ -284,8 +288,8 @@ impl Core {
     /// That the chain still ends with this record.
     fn ends_with(&self, id: &DecisionId, head: &Digest) -> Result<(), ServiceError> {
         let world = self.world();
-        let chain = &world.decisions.kept.get(id).ok_or_else(no_decision)?.chain;
-        if chain.head() == *head { Ok(()) } else { Err(Refused::NotNext { next: chain.length() }.into()) }
+        let decision = world.decisions.kept.get(id).ok_or_else(no_decision)?;
+        if decision.head() == *head { Ok(()) } else { Err(Refused::NotNext { next: decision.length() }.into()) }
     }
 
     fn is_fresh(&self, name: &KeyName) -> Result<(), ServiceError> {
@@ -323,8 +327,9 @@ impl Core {
         Ok(())
     }
 
-    pub(crate) fn chain(&self, id: &DecisionId) -> Result<Chain, ServiceError> {
-        Ok(self.world().decisions.kept.get(id).ok_or_else(no_decision)?.chain.clone())
+    /// The chain of a decision, unless it is over.
+    pub(crate) fn chain(&self, id: &DecisionId) -> Result<Option<Chain>, ServiceError> {
+        Ok(self.world().decisions.kept.get(id).ok_or_else(no_decision)?.chain().cloned())
     }
 
     async fn record(&self, id: &DecisionId, number: u32) -> Result<SignedRecord, ServiceError> {
@@ -342,18 +347,22 @@ impl Core {
     pub(crate) fn decision(&self, id: &DecisionId) -> Result<DecisionInfo, ServiceError> {
         let world = self.world();
         let decision = world.decisions.kept.get(id).ok_or_else(no_decision)?;
-        let chain = &decision.chain;
+        let (people, answered, verified, deadline) = match &decision.course {
+            Course::UnderWay(chain) => (chain.remaining(), chain.answered(), chain.verified(), chain.draft().deadline),
+            Course::Ended(ended) => (ended.remaining(), ended.answered(), ended.verified(), ended.deadline()),
+        };
+        let refusal = self.decisions.refusals.lock().expect("no panic while held").get(id).cloned();
         Ok(DecisionInfo {
             id: id.to_hex(),
-            records: chain.length(),
-            head: chain.head().to_hex(),
-            stage: DecisionStage::of(chain.stage(), decision.is_opened()),
-            people: chain.remaining(),
-            answered: chain.answered(),
-            verified: chain.verified(),
-            deadline: chain.draft().deadline,
-            openings: decision.openings.keys().map(|party| party.0).collect(),
-            refusal: self.decisions.refusals.lock().expect("no panic while held").get(id).cloned(),
+            records: decision.length(),
+            head: decision.head().to_hex(),
+            stage: DecisionStage::of(decision.stage(), decision.is_opened()),
+            people,
+            answered,
+            verified,
+            deadline,
+            openings: decision.opened.iter().map(|party| party.0).collect(),
+            refusal: refusal.or_else(|| decision.shortage.clone()),
         })
     }
 
@@ -364,25 +373,23 @@ impl Core {
         (from, opened): (u32, usize),
         wait: Duration,
     ) -> Result<(), ServiceError> {
-        self.chain(&id)?;
+        self.world().decisions.kept.get(&id).ok_or_else(no_decision)?;
         let more = |world: &World| {
             let decision = world.decisions.kept.get(&id);
-            decision.is_none_or(|decision| decision.chain.length() > from || decision.openings.len() > opened)
+            decision.is_none_or(|decision| decision.length() > from || decision.opened.len() > opened)
         };
         self.platform.timeout(wait, self.wait_until(more)).await;
         Ok(())
     }
 
     pub(crate) async fn records(&self, id: DecisionId, from: u32) -> Result<RecordsPage, ServiceError> {
-        let openings = {
-            let world = self.world();
-            let decision = world.decisions.kept.get(&id).ok_or_else(no_decision)?;
-            let shown = |(party, opening): (&ostrakon_party::PartyId, &Vec<u8>)| OpeningInfo {
-                party: party.0,
-                opening: BASE64URL_NOPAD.encode(opening),
-            };
-            decision.openings.iter().map(shown).collect()
+        self.world().decisions.kept.get(&id).ok_or_else(no_decision)?;
+        let openings = self.store.decision_openings(&id.0).await.map_err(internal)?;
+        let shown = |(party, opening): &(ostrakon_party::PartyId, Vec<u8>)| OpeningInfo {
+            party: party.0,
+            opening: BASE64URL_NOPAD.encode(opening),
         };
+        let openings = openings.iter().map(shown).collect();
         let mut records = Vec::new();
         let (mut next, mut bytes) = (from, 0);
         while bytes < PAGE_BYTES {

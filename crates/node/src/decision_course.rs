@@ -51,16 +51,16 @@ pub(crate) async fn run(core: Arc<Core>) {
 fn waiting_for_stock(core: &Core, whose: impl Fn(&VerifyingKey) -> bool) -> Vec<DecisionId> {
     let world = core.world();
     let for_it = |chain: &Chain| chain.waits_for_stock().iter().any(|(_, account)| whose(account));
-    world.decisions.kept.iter().filter(|(_, decision)| for_it(&decision.chain)).map(|(id, _)| *id).collect()
+    let waiting = world.decisions.kept.iter().filter(|(_, decision)| decision.chain().is_some_and(for_it));
+    waiting.map(|(id, _)| *id).collect()
 }
 
 /// Step 14: what is to be appended by now.
 fn due(core: &Core) -> Vec<(DecisionId, Chain, Content)> {
     let now = core.platform.now_ms() / 1000;
     let world = core.world();
-    let under_way = world.decisions.kept.iter().filter(|(_, decision)| decision.is_under_way());
-    let with_due = under_way.filter_map(|(id, decision)| Some((id, decision, decision.chain.due(now)?)));
-    with_due.map(|(id, decision, content)| (*id, decision.chain.clone(), content)).collect()
+    let chains = world.decisions.kept.iter().filter_map(|(id, decision)| Some((id, decision.chain()?)));
+    chains.filter_map(|(id, chain)| Some((*id, chain.clone(), chain.due(now)?))).collect()
 }
 
 /// Appends a record of the scheduler's own, if it can.
@@ -90,7 +90,7 @@ pub(crate) async fn serve_account(core: Arc<Core>, owner: VerifyingKey) {
 
 /// Step 7: accepts for the people of a decision who have a key in stock.
 pub(crate) async fn fill_from_stock(core: Arc<Core>, id: DecisionId) {
-    let Ok(chain) = core.chain(&id) else { return };
+    let Ok(Some(chain)) = core.chain(&id) else { return };
     for (person, account) in chain.waits_for_stock() {
         let stock = match core.store.stock_keys(&account.0).await {
             Ok(stock) => stock,
@@ -101,7 +101,7 @@ pub(crate) async fn fill_from_stock(core: Arc<Core>, id: DecisionId) {
             continue;
         };
         // Somebody else's record may have come in between: then the chain is another one.
-        let Ok(chain) = core.chain(&id) else { return };
+        let Ok(Some(chain)) = core.chain(&id) else { return };
         append(&core, id, &chain, Content::Accept { person, key, claim: None }).await;
     }
 }
@@ -125,7 +125,7 @@ pub(crate) async fn open(core: Arc<Core>, id: DecisionId) {
 
 /// Says to whoever asks, and to the operator, why it is not opened.
 async fn refuse(core: &Core, id: DecisionId, refused: Refused) {
-    tracing::error!(decision = id.to_hex(), %refused, "a decision is not opened: its history does not hold");
+    tracing::error!(decision = id.to_hex(), %refused, "a decision is not opened");
     let detail = format!("{}: {refused}", id.to_hex());
     audit::note(&core.store, core.platform.now_ms(), "server", "refuse to open decision", &detail).await;
     core.decisions.refusals.lock().expect("no panic while held").insert(id, refused.to_string());
@@ -140,8 +140,7 @@ enum Attempt {
 
 async fn try_to_open(core: &Arc<Core>, id: &DecisionId) -> Result<Attempt, Error> {
     let me = core.me();
-    let opened =
-        |world: &World| world.decisions.kept.get(id).is_none_or(|decision| decision.openings.contains_key(&me));
+    let opened = |world: &World| world.decisions.kept.get(id).is_none_or(|decision| decision.opened.contains(&me));
     if opened(&core.world()) {
         return Ok(Attempt::Done);
     }
@@ -167,17 +166,30 @@ async fn try_to_open(core: &Arc<Core>, id: &DecisionId) -> Result<Attempt, Error
     }
     let (close, _) = examined.chain().close().ok_or(Error::State("a decision is opened after its close"))?;
     let names: Vec<OneTimeName> = examined.absent_keys().iter().map(|name| (name.owner.0, name.serial.0)).collect();
-    if !core.store.bind_opening(&id.0, &close.0, &names).await? {
-        return Err(Error::State("a server opens one close of a decision, and uses a share for one decision"));
-    }
-    let shares = shares(core, &names).await?;
+    let Some(bound) = core.store.bind_opening(&id.0, &close.0, &names).await? else {
+        let reason = "this server has opened another close of it before";
+        return Ok(Attempt::Refused(Refused::Opening { party: me.0, reason: reason.into() }));
+    };
+    let shares = shares(core, &bound).await?;
     let (identity, mut randomness) = (Arc::clone(&core.identity), Randomness(Arc::clone(&core.platform)));
     let opening = core.platform.blocking(move || examined.open(&identity, me, &shares, &mut randomness)).await;
     match opening {
-        Some(Ok(opening)) => announce_opening(core, *id, me, &opening).await,
+        Some(Ok(opening)) => {
+            if opening.absent.len() < names.len() {
+                note_lack(core, id, opening.absent.len(), names.len()).await;
+            }
+            announce_opening(core, *id, me, &opening).await
+        }
         Some(Err(refused)) => Ok(Attempt::Refused(refused)),
         None => Err(Error::State("the process is shutting down")),
     }
+}
+
+/// Tells the operator that the server stands in for fewer people than were absent.
+async fn note_lack(core: &Core, id: &DecisionId, given: usize, wanted: usize) {
+    let detail = format!("{}: for {given} of {wanted} who stayed away", id.to_hex());
+    tracing::warn!(detail, "a decision is opened without all shares of one-time keys");
+    audit::note(&core.store, core.platform.now_ms(), "server", "open decision without all shares", &detail).await;
 }
 
 async fn announce_opening(core: &Arc<Core>, id: DecisionId, me: PartyId, opening: &Opening) -> Result<Attempt, Error> {
@@ -190,19 +202,23 @@ async fn announce_opening(core: &Arc<Core>, id: DecisionId, me: PartyId, opening
     }
 }
 
+/// The shares of these names. One that cannot be read is as good as none: the others stand in.
 async fn shares(core: &Core, names: &[OneTimeName]) -> Result<Vec<HeldShare>, Error> {
     let mut shares = Vec::new();
     for name in names {
-        if let Some(row) = core.store.held_share(name).await? {
-            shares.push(HeldShare::from_bytes(&row).ok_or(Error::Corrupt("held_shares.body"))?);
+        let row = core.store.held_share(name).await?;
+        let read = row.as_deref().map(HeldShare::from_bytes);
+        if matches!(read, Some(None)) {
+            tracing::error!("a share of a one-time key is damaged on the disk");
         }
+        shares.extend(read.flatten());
     }
     Ok(shares)
 }
 
 /// The deadline of a decision that somebody was absent from.
 fn stands_in_until(world: &World, id: &DecisionId) -> Option<u64> {
-    let chain = &world.decisions.kept.get(id)?.chain;
+    let chain = world.decisions.kept.get(id)?.chain()?;
     let (_, absent) = chain.close()?;
     (!absent.is_empty()).then_some(chain.draft().deadline)
 }
@@ -233,7 +249,9 @@ pub(crate) async fn restore(store: &Disk, world: &mut World, base: u64) -> Resul
         }
         let decision = world.decisions.kept.get_mut(&id).ok_or_else(damaged)?;
         decision.closed = row.closed;
-        decision.openings = store.decision_openings(&row.id).await?.into_iter().collect();
+        for (party, opening) in store.decision_openings(&row.id).await? {
+            decision.take_opening(party, &opening);
+        }
     }
     Ok(())
 }

@@ -6,27 +6,45 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ostrakon_decide::{Chain, Content, DecisionId, KeyName, Opening, Operators, Refused, SignedRecord, Stage};
+use ostrakon_crypto::Digest;
+use ostrakon_decide::{
+    Chain, Content, DecisionId, Ended, KeyName, Opening, Operators, Refused, SignedRecord, Stage, shortage,
+};
 use ostrakon_party::PartyId;
 use ostrakon_store::{Change, DecisionKey, NewRecord};
 
 use crate::config::SERVERS;
 use crate::rooms::{Effect, Invalid, SCHEDULER, World};
 
-/// Decisions that a deployment keeps at most: of 200 people each they take some hundred megabytes of memory.
+/// Decisions that a deployment keeps at most: of 200 people each they take some hundred megabytes of memory while they are under way,
+/// and a tenth of that when they are over.
 pub const MOST_DECISIONS: usize = 2_000;
-/// Bytes of an encoded opening at most: two partial decryptions of twenty ballots, and some more.
-const OPENING_BYTES: usize = 4096;
+/// Bytes of an encoded opening at most. The tables' limit of 900 entries bounds people times ballots, so the elements for all who
+/// are absent take 28,800 bytes, and proofs and names of 200 people 14,000.
+pub(crate) const OPENING_BYTES: usize = 48_000;
+
+/// How far a decision has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Course {
+    /// What its records amount to, all of it.
+    UnderWay(Chain),
+    /// What is left to know once it has lapsed, was cancelled, or is opened by all servers.
+    Ended(Ended),
+}
 
 /// A decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// What its records amount to.
-    pub chain: Chain,
+    /// How far it has come.
+    pub course: Course,
     /// The number of the scheduler's announcement that closed it.
     pub closed: Option<u64>,
-    /// What each server opened. That it holds was not verified.
-    pub openings: BTreeMap<PartyId, Vec<u8>>,
+    /// The servers that have opened it.
+    pub opened: BTreeSet<PartyId>,
+    /// What they opened, unverified, until all have. The disk keeps it.
+    openings: Vec<(PartyId, Opening)>,
+    /// Why it will have no result although it was closed, if that is certain by the openings.
+    pub shortage: Option<String>,
 }
 
 /// The decisions of a deployment.
@@ -42,14 +60,88 @@ pub struct Decisions {
 }
 
 impl Decision {
-    /// Whether everything is there that the result is computed from.
-    pub fn is_opened(&self) -> bool {
-        self.openings.len() == SERVERS
+    fn new(chain: Chain) -> Self {
+        let course = Course::UnderWay(chain);
+        Self { course, closed: None, opened: BTreeSet::new(), openings: Vec::new(), shortage: None }
     }
 
-    /// Whether the scheduler may have to add something.
-    pub fn is_under_way(&self) -> bool {
-        matches!(self.chain.stage(), Stage::Accepting | Stage::Answering)
+    /// What its records amount to, unless it is over.
+    pub fn chain(&self) -> Option<&Chain> {
+        match &self.course {
+            Course::UnderWay(chain) => Some(chain),
+            Course::Ended(_) => None,
+        }
+    }
+
+    /// Whether the record may follow.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn check(&self, signed: &SignedRecord) -> Result<(), Refused> {
+        match &self.course {
+            Course::UnderWay(chain) => chain.check(signed),
+            Course::Ended(ended) => ended.check(signed),
+        }
+    }
+
+    /// How far it has come.
+    pub fn stage(&self) -> Stage {
+        match &self.course {
+            Course::UnderWay(chain) => chain.stage(),
+            Course::Ended(ended) => ended.stage(),
+        }
+    }
+
+    /// The number of the next record.
+    pub fn length(&self) -> u32 {
+        match &self.course {
+            Course::UnderWay(chain) => chain.length(),
+            Course::Ended(ended) => ended.length(),
+        }
+    }
+
+    /// The digest of the last record.
+    pub fn head(&self) -> Digest {
+        match &self.course {
+            Course::UnderWay(chain) => chain.head(),
+            Course::Ended(ended) => ended.head(),
+        }
+    }
+
+    /// Whether everything is there that the result is computed from.
+    pub fn is_opened(&self) -> bool {
+        self.opened.len() == SERVERS
+    }
+
+    /// Takes a record that was checked.
+    fn apply_checked(&mut self, signed: &SignedRecord) -> Result<(), Refused> {
+        match &mut self.course {
+            Course::UnderWay(chain) => chain.apply_checked(signed)?,
+            Course::Ended(ended) => ended.apply_checked(signed)?,
+        }
+        self.forget_what_is_over();
+        Ok(())
+    }
+
+    /// Takes what a server opened, once, which is well formed.
+    pub(crate) fn take_opening(&mut self, party: PartyId, opening: &[u8]) {
+        let (Some(chain), Ok(opening)) = (self.chain(), Opening::decode(opening)) else { return };
+        let mut openings = self.openings.clone();
+        openings.push((party, opening));
+        let shortage = shortage(chain, &openings);
+        if self.opened.insert(party) {
+            (self.openings, self.shortage) = (openings, shortage);
+        }
+        self.forget_what_is_over();
+    }
+
+    /// Keeps of a decision that is over what is still asked for.
+    fn forget_what_is_over(&mut self) {
+        let over = matches!(self.stage(), Stage::Lapsed | Stage::Cancelled) || self.is_opened();
+        if let Some(ended) = self.chain().filter(|_| over).and_then(Chain::ended) {
+            self.course = Course::Ended(ended);
+            self.openings = Vec::new();
+        }
     }
 }
 
@@ -91,7 +183,7 @@ impl World {
         }
         let refused = |_| Invalid("a record is the next of its decision's chain, and follows the rules of decisions");
         match self.decisions.kept.get(id) {
-            Some(decision) => decision.chain.check(&signed).map_err(refused)?,
+            Some(decision) => decision.check(&signed).map_err(refused)?,
             None if self.decisions.kept.len() >= MOST_DECISIONS => {
                 return Err(Invalid("a deployment keeps a limited number of decisions"));
             }
@@ -127,7 +219,7 @@ impl World {
         if !is_opening(opening) {
             return Err(Invalid("an opening must be well formed"));
         }
-        if decision.openings.contains_key(&author) {
+        if decision.opened.contains(&author) {
             return Ok(None);
         }
         Ok(Some(Change::DecisionOpening { decision: id.0, party: author, body: opening.to_vec() }))
@@ -145,14 +237,15 @@ impl World {
         if new.closes { vec![Effect::Open(id)] } else { Vec::new() }
     }
 
-    /// Puts a record at the end of its decision's chain, or begins the decision.
+    /// Puts a record at the end of its decision's chain, or begins the decision. It was judged here, or before a restart: its signatures
+    /// and proofs are not verified again.
     pub(crate) fn extend_decision(&mut self, signed: &SignedRecord) -> Result<(), Refused> {
         let id = signed.record.decision;
         match self.decisions.kept.get_mut(&id) {
-            Some(decision) => decision.chain.apply(signed)?,
+            Some(decision) => decision.apply_checked(signed)?,
             None => {
-                let chain = Chain::begin(self.operators(), signed)?;
-                self.decisions.kept.insert(id, Decision { chain, closed: None, openings: BTreeMap::new() });
+                let chain = Chain::begin_checked(self.operators(), signed)?;
+                self.decisions.kept.insert(id, Decision::new(chain));
             }
         }
         self.decisions.spent.extend(signed.record.spends());
@@ -162,7 +255,7 @@ impl World {
     /// Takes an opening that was judged.
     pub(crate) fn take_opening(&mut self, id: &DecisionKey, party: PartyId, opening: &[u8]) -> Vec<Effect> {
         if let Some(decision) = self.decisions.kept.get_mut(&DecisionId(*id)) {
-            decision.openings.entry(party).or_insert_with(|| opening.to_vec());
+            decision.take_opening(party, opening);
         }
         self.version += 1;
         Vec::new()

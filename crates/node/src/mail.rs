@@ -23,7 +23,6 @@ use zeroize::Zeroizing;
 
 use crate::config::{Config, ConfigError};
 use crate::core::Core;
-use crate::deciding::no_decision;
 use crate::interface::ServiceError;
 use crate::interface::decisions::MailRequest;
 use crate::requests::internal;
@@ -115,7 +114,8 @@ impl Core {
     pub(crate) async fn mail(&self, id: DecisionId, request: MailRequest) -> Result<(), ServiceError> {
         let none = || ServiceError::NotFound("this server sends no e-mail: copy the link and send it yourself".into());
         let mailer = self.mailer.as_ref().ok_or_else(none)?;
-        let chain = self.world().decisions.kept.get(&id).ok_or_else(no_decision)?.chain.clone();
+        let over = || ServiceError::Refused("the decision is over: nobody is awaited any more".into());
+        let chain = self.chain(&id)?.ok_or_else(over)?;
         self.check_mail(&chain, &request)?;
         let wrong = || ServiceError::Refused("this is no e-mail address".into());
         let address = Some(&request.address).filter(|address| address.len() <= ADDRESS_BYTES);

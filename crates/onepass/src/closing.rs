@@ -1,6 +1,6 @@
 //! After the last visitor: absentees' rows are dropped, layers removed with proofs, and the result is opened (F1 to F5).
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::composition::rank;
 use crate::dleq::{Claim, DleqProof, Oracle};
 use crate::elgamal::Ciphertext;
 use crate::fault::{CloseError, DecodeError, OpenError, PartialError};
-use crate::group::{Group, sum};
+use crate::group::Group;
 use crate::hashing;
 use crate::history::History;
 use crate::key::OneTimeKey;
 use crate::params::{ELEMENT_BYTES, partial_bytes};
 use crate::session::Session;
-use crate::sharing::{KeyShare, lagrange};
+use crate::sharing::{KeyShare, LayerKey, lagrange};
 
 /// A visitor or operator, as the owner of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -150,13 +150,12 @@ enum Party {
     Helper(usize),
 }
 
-/// A partial decryption that was verified: layers of one closing that its maker has removed.
+/// A partial decryption that was verified: its maker's part in the removal of one layer of one closing.
 #[derive(Debug, Clone)]
 pub struct Removed<G: Group> {
     closing: Digest,
     party: Party,
-    /// The operators for whom a helper stands in, ascending.
-    missing: Vec<usize>,
+    layer: Layer,
     elements: Vec<G::Element>,
 }
 
@@ -164,20 +163,18 @@ pub struct Removed<G: Group> {
 struct PartialOracle(Digest);
 
 impl PartialOracle {
-    fn new<G: Group>(closing: &Digest, party: Party, layers: &[Layer], claim: &Claim<'_, G>) -> Self {
+    fn new<G: Group>(closing: &Digest, party: Party, layer: Layer, claim: &Claim<'_, G>) -> Self {
         let mut transcript = Transcript::new("ostrakon/v1/onepass/partial decryption");
         let (role, place) = match party {
             Party::Operator(place) => (0, place),
             Party::Helper(place) => (1, place),
         };
-        transcript.field(&closing.0).number(role).number(place as u64).number(layers.len() as u64);
-        for layer in layers {
-            let (role, place) = match layer {
-                Layer::Visitor(place) => (0, place),
-                Layer::Operator(place) => (1, place),
-            };
-            transcript.number(role).number(*place as u64);
-        }
+        transcript.field(&closing.0).number(role).number(place as u64);
+        let (role, place) = match layer {
+            Layer::Visitor(place) => (0, place),
+            Layer::Operator(place) => (1, place),
+        };
+        transcript.number(role).number(place as u64);
         hashing::elements::<G>(&mut transcript, [&claim.base, &claim.public]);
         hashing::elements::<G>(&mut transcript, claim.pairs.iter().flat_map(|(u, d)| [u, d]));
         Self(transcript.finish())
@@ -216,18 +213,10 @@ impl<G: Group> Closing<G> {
         &self.absent
     }
 
-    /// The layers that helpers have to remove if these operators are missing: none, if everybody came.
-    ///
-    /// # Errors
-    /// If there is no such operator.
-    pub fn layers_for_helpers(&self, missing_operators: &[usize]) -> Result<Vec<Layer>, PartialError> {
-        let operators = self.session.operators().len();
-        if let Some(unknown) = missing_operators.iter().find(|operator| **operator >= operators) {
-            return Err(PartialError::UnknownOperator(*unknown));
-        }
-        let missing: BTreeSet<usize> = missing_operators.iter().copied().collect();
-        let visitors = self.absent.iter().copied().map(Layer::Visitor);
-        Ok(visitors.chain(missing.into_iter().map(Layer::Operator)).collect())
+    /// The final ciphertexts, one for each ballot.
+    #[cfg(test)]
+    pub(crate) fn finals(&self) -> &[Ciphertext<G>] {
+        &self.finals
     }
 
     /// F3: an operator removes its layer.
@@ -244,47 +233,44 @@ impl<G: Group> Closing<G> {
         if G::mul_base(key.secret()) != listed.public_key() {
             return Err(PartialError::WrongKey(operator));
         }
-        let layers = [Layer::Operator(operator)];
-        Ok(self.decrypt(Party::Operator(operator), &layers, key.secret(), rng))
+        Ok(self.decrypt(Party::Operator(operator), Layer::Operator(operator), key.secret(), rng))
     }
 
-    /// F3: a helper gives its part for the layers of all absent visitors and of these operators, with its shares of their
-    /// keys. The caller has made sure that this closing is the only one that the helper acts on.
+    /// F3: a helper gives its part for one layer, an absent visitor's or a missing operator's, with its share of that key. The
+    /// caller has made sure that this closing is the only one that the helper acts on.
     ///
     /// # Errors
-    /// If there is no such helper or operator, a share is missing or wrong, or there is no layer to remove.
+    /// If there is no such helper or operator, the visitor has come, or the share is another one.
     pub fn decrypt_as_helper(
         &self,
         helper: usize,
-        missing_operators: &[usize],
-        shares: &[(Layer, &KeyShare<G>)],
+        layer: Layer,
+        share: &KeyShare<G>,
         rng: &mut impl CryptoRng,
     ) -> Result<PartialDecryption<G>, PartialError> {
-        let layers = self.helper_layers(helper, missing_operators)?;
-        let mut sum = Zeroizing::new(G::scalar(0));
-        for layer in &layers {
-            let listed = shares.iter().find(|(of, _)| of == layer).ok_or(PartialError::MissingShare(*layer))?;
-            let commitments = self.session.layer(*layer).expect("a layer of this session");
-            if !commitments.verify_share(helper, listed.1) {
-                return Err(PartialError::WrongShare(*layer));
-            }
-            *sum = *sum + *listed.1.value();
+        let commitments = self.layer_for_helpers(helper, layer)?;
+        if !commitments.verify_share(helper, share) {
+            return Err(PartialError::WrongShare(layer));
         }
-        Ok(self.decrypt(Party::Helper(helper), &layers, &sum, rng))
+        Ok(self.decrypt(Party::Helper(helper), layer, share.value(), rng))
     }
 
-    fn helper_layers(&self, helper: usize, missing_operators: &[usize]) -> Result<Vec<Layer>, PartialError> {
+    /// The key of a layer that the helper may remove.
+    fn layer_for_helpers(&self, helper: usize, layer: Layer) -> Result<&LayerKey<G>, PartialError> {
         if helper >= self.session.helpers().count() {
             return Err(PartialError::UnknownHelper(helper));
         }
-        let layers = self.layers_for_helpers(missing_operators)?;
-        if layers.is_empty() { Err(PartialError::NothingToRemove) } else { Ok(layers) }
+        match layer {
+            Layer::Visitor(visitor) if !self.absent.contains(&visitor) => Err(PartialError::NotAbsent(visitor)),
+            Layer::Operator(operator) => self.session.layer(layer).ok_or(PartialError::UnknownOperator(operator)),
+            Layer::Visitor(_) => Ok(self.session.layer(layer).expect("who is absent is in the session")),
+        }
     }
 
     fn decrypt(
         &self,
         party: Party,
-        layers: &[Layer],
+        layer: Layer,
         secret: &G::Scalar,
         rng: &mut impl CryptoRng,
     ) -> PartialDecryption<G> {
@@ -292,7 +278,7 @@ impl<G: Group> Closing<G> {
         let elements: Vec<G::Element> = self.finals.iter().map(part).collect();
         let pairs = self.pairs(&elements);
         let claim = Claim { base: G::generator(), public: G::mul_base(secret), pairs: &pairs };
-        let oracle = PartialOracle::new(&self.digest, party, layers, &claim);
+        let oracle = PartialOracle::new(&self.digest, party, layer, &claim);
         let nonce = Zeroizing::new(G::random_scalar(rng));
         PartialDecryption { proof: DleqProof::prove(&claim, secret, &oracle, &nonce), elements }
     }
@@ -307,41 +293,35 @@ impl<G: Group> Closing<G> {
     /// If it is wrong, or there is no such operator.
     pub fn verify_operator(&self, operator: usize, partial: PartialDecryption<G>) -> Result<Removed<G>, PartialError> {
         let listed = self.session.operators().get(operator).ok_or(PartialError::UnknownOperator(operator))?;
-        let party = Party::Operator(operator);
-        if !self.holds(party, &[Layer::Operator(operator)], listed.public_key(), &partial)? {
+        let (party, layer) = (Party::Operator(operator), Layer::Operator(operator));
+        if !self.holds(party, layer, listed.public_key(), &partial)? {
             return Err(PartialError::Operator(operator));
         }
-        Ok(Removed { closing: self.digest, party, missing: Vec::new(), elements: partial.elements })
+        Ok(Removed { closing: self.digest, party, layer, elements: partial.elements })
     }
 
-    /// F4: verifies what a helper gave for the absent visitors and these operators.
+    /// F4: verifies what a helper gave for a layer.
     ///
     /// # Errors
-    /// If it is wrong, or there is no such helper or operator, or no layer to remove.
+    /// If it is wrong, or there is no such helper or operator, or the visitor has come.
     pub fn verify_helper(
         &self,
         helper: usize,
-        missing_operators: &[usize],
+        layer: Layer,
         partial: PartialDecryption<G>,
     ) -> Result<Removed<G>, PartialError> {
-        let layers = self.helper_layers(helper, missing_operators)?;
-        let commitments = layers.iter().filter_map(|layer| self.session.layer(*layer));
-        let public = sum::<G>(commitments.map(|commitments| commitments.share_commitment(helper)));
+        let public = self.layer_for_helpers(helper, layer)?.share_commitment(helper);
         let party = Party::Helper(helper);
-        if !self.holds(party, &layers, public, &partial)? {
-            return Err(PartialError::Helper(helper));
+        if !self.holds(party, layer, public, &partial)? {
+            return Err(PartialError::Helper(helper, layer));
         }
-        let missing = layers.iter().filter_map(|layer| match layer {
-            Layer::Operator(operator) => Some(*operator),
-            Layer::Visitor(_) => None,
-        });
-        Ok(Removed { closing: self.digest, party, missing: missing.collect(), elements: partial.elements })
+        Ok(Removed { closing: self.digest, party, layer, elements: partial.elements })
     }
 
     fn holds(
         &self,
         party: Party,
-        layers: &[Layer],
+        layer: Layer,
         public: G::Element,
         partial: &PartialDecryption<G>,
     ) -> Result<bool, PartialError> {
@@ -350,12 +330,12 @@ impl<G: Group> Closing<G> {
         }
         let pairs = self.pairs(&partial.elements);
         let claim = Claim { base: G::generator(), public, pairs: &pairs };
-        let oracle = PartialOracle::new(&self.digest, party, layers, &claim);
+        let oracle = PartialOracle::new(&self.digest, party, layer, &claim);
         Ok(partial.proof.verify(&claim, &oracle))
     }
 
-    /// F5: the output of each ballot, once all layers are removed: by the operators themselves, or by helpers who stand in for
-    /// the same ones of them.
+    /// F5: the output of each ballot, once every layer is removed: an operator's by itself or by enough helpers, an absent
+    /// visitor's by enough helpers, who need not be the same for all layers.
     ///
     /// # Errors
     /// If a layer is still on the result, or a contribution belongs to another closing.
@@ -363,62 +343,42 @@ impl<G: Group> Closing<G> {
         if removed.iter().any(|removed| removed.closing != self.digest) {
             return Err(OpenError::OtherClosing);
         }
-        // Without helpers, and for every set of operators for whom helpers stand in.
-        let mut attempts: Vec<&[usize]> = vec![&[]];
-        attempts.extend(removed.iter().map(|removed| removed.missing.as_slice()).filter(|missing| !missing.is_empty()));
-        let mut first_error = None;
-        for missing in attempts {
-            match self.remove_all(missing, removed) {
-                Ok(left) => return self.read(&left),
-                Err(error) => first_error = first_error.or(Some(error)),
-            }
-        }
-        Err(first_error.expect("there was an attempt"))
-    }
-
-    /// The plaintexts' elements, if `removed` is enough with helpers standing in for the operators `missing`.
-    fn remove_all(&self, missing: &[usize], removed: &[Removed<G>]) -> Result<Vec<G::Element>, OpenError> {
+        let operators = (0..self.session.operators().len()).map(Layer::Operator);
+        let absent = self.absent.iter().copied().map(Layer::Visitor);
         let mut left: Vec<G::Element> = self.finals.iter().map(|last| last.v).collect();
-        for operator in (0..self.session.operators().len()).filter(|operator| !missing.contains(operator)) {
-            let own = removed.iter().find(|removed| removed.party == Party::Operator(operator));
-            let own = own.ok_or(OpenError::Operator(operator))?;
-            left = left.iter().zip(&own.elements).map(|(left, part)| *left - *part).collect();
+        for layer in operators.chain(absent) {
+            let parts: Vec<&Removed<G>> = removed.iter().filter(|part| part.layer == layer).collect();
+            let part = self.part_of_layer(layer, &parts)?;
+            left = left.iter().zip(&part).map(|(left, part)| *left - *part).collect();
         }
-        if missing.is_empty() && self.absent.is_empty() {
-            return Ok(left);
-        }
-        let (helpers, parts) = self.helpers_for(missing, removed)?;
-        let coefficients = lagrange::<G>(&helpers);
-        let combined = |(ballot, left): (usize, &G::Element)| {
-            let elements: Vec<G::Element> = parts.iter().map(|part| part.elements[ballot]).collect();
-            *left - G::vartime_multiscalar_mul(&coefficients, &elements)
-        };
-        Ok(left.iter().enumerate().map(combined).collect())
+        self.read(&left)
     }
 
-    /// As many helpers as are needed, with what they gave for the same layers.
-    fn helpers_for<'a>(
-        &self,
-        missing: &[usize],
-        removed: &'a [Removed<G>],
-    ) -> Result<(Vec<usize>, Vec<&'a Removed<G>>), OpenError> {
-        let mut helpers = Vec::new();
-        let mut parts = Vec::new();
-        for part in removed.iter().filter(|removed| removed.missing == missing) {
-            if let Party::Helper(helper) = part.party
-                && !helpers.contains(&helper)
-            {
-                helpers.push(helper);
-                parts.push(part);
+    /// What a layer adds to each final ciphertext, from the verified parts for it.
+    fn part_of_layer(&self, layer: Layer, parts: &[&Removed<G>]) -> Result<Vec<G::Element>, OpenError> {
+        if let Some(own) = parts.iter().find(|part| matches!(part.party, Party::Operator(_))) {
+            return Ok(own.elements.clone());
+        }
+        // By helper: a part that comes twice counts once.
+        let mut given: BTreeMap<usize, &Removed<G>> = BTreeMap::new();
+        for part in parts {
+            if let Party::Helper(helper) = part.party {
+                given.entry(helper).or_insert(part);
             }
         }
-        let needed = self.session.helpers().threshold();
-        if helpers.len() < needed {
-            return Err(OpenError::Helpers { needed, found: helpers.len() });
+        let (needed, found) = (self.session.helpers().threshold(), given.len());
+        match layer {
+            Layer::Operator(operator) if found == 0 => return Err(OpenError::Operator(operator)),
+            _ if found < needed => return Err(OpenError::Helpers { layer, needed, found }),
+            _ => {}
         }
-        helpers.truncate(needed);
-        parts.truncate(needed);
-        Ok((helpers, parts))
+        let (helpers, parts): (Vec<usize>, Vec<&Removed<G>>) = given.into_iter().take(needed).unzip();
+        let coefficients = lagrange::<G>(&helpers);
+        let combined = |ballot: usize| {
+            let elements: Vec<G::Element> = parts.iter().map(|part| part.elements[ballot]).collect();
+            G::vartime_multiscalar_mul(&coefficients, &elements)
+        };
+        Ok((0..self.finals.len()).map(combined).collect())
     }
 
     /// Which outputs the elements stand for.

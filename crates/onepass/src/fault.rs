@@ -193,15 +193,12 @@ pub enum PartialError {
     /// The key is another one than the session's.
     #[error("the key is not the one that this session has for operator {0}")]
     WrongKey(usize),
-    /// The helper's share is needed for this layer.
-    #[error("the share of the key of {0} is needed")]
-    MissingShare(Layer),
     /// A share that does not belong to its commitments.
     #[error("the share of the key of {0} does not fit its commitments")]
     WrongShare(Layer),
-    /// Everybody came and every operator is there.
-    #[error("no layer is left to the helpers in this closing")]
-    NothingToRemove,
+    /// The visitor came and removed its layer, or is not in the session.
+    #[error("visitor {0} is not absent in this closing: no layer of it is left to the helpers")]
+    NotAbsent(usize),
     /// Not one element for each ballot.
     #[error("a partial decryption for {expected} ballots is needed, not for {found}")]
     Length {
@@ -214,8 +211,8 @@ pub enum PartialError {
     #[error("the partial decryption of operator {0} is wrong")]
     Operator(usize),
     /// The helper's proof does not hold.
-    #[error("the partial decryption of helper {0} is wrong")]
-    Helper(usize),
+    #[error("the partial decryption of helper {0} for {1} is wrong")]
+    Helper(usize, Layer),
 }
 
 /// Why a closing cannot be opened yet, or at all.
@@ -227,9 +224,11 @@ pub enum OpenError {
     /// Nobody has removed the operator's layer.
     #[error("the layer of operator {0} is still on the result: it or enough helpers must remove it")]
     Operator(usize),
-    /// Too few helpers.
-    #[error("{needed} helpers are needed for the same layers, {found} are there")]
+    /// Too few helpers gave their part for a layer.
+    #[error("{needed} helpers have to remove the layer of {layer}, but only {found} did")]
     Helpers {
+        /// The layer that is still on the result.
+        layer: Layer,
         /// The threshold.
         needed: usize,
         /// How many contributed.

@@ -83,30 +83,34 @@ impl Store {
     }
 
     /// Binds this server to open one close of a decision, for good, and its shares of these one-time keys to be used for it and
-    /// for no other decision: whether that is so now. If it is not, nothing has changed.
+    /// for no other decision. Returns those of the keys whose shares it holds and may use for it now; `None`, and nothing has
+    /// changed, if there is no such decision or the server is bound to another close of it.
     ///
     /// # Errors
     /// The disk's.
-    pub async fn bind_opening(&self, id: &DecisionKey, close: &[u8], shares: &[OneTimeName]) -> Result<bool, Error> {
+    pub async fn bind_opening(
+        &self,
+        id: &DecisionKey,
+        close: &[u8],
+        shares: &[OneTimeName],
+    ) -> Result<Option<Vec<OneTimeName>>, Error> {
         let mut transaction = self.begin("bind an opening").await?;
         let update = "UPDATE decisions SET opens = $1 WHERE id = $2 AND (opens IS NULL OR opens = $1)";
         let done = sqlx::query(update).bind(close).bind(id.as_slice()).execute(&mut *transaction).await?;
         if done.rows_affected() != 1 {
-            return Ok(false);
+            return Ok(None);
         }
-        for (owner, serial) in shares {
-            let elsewhere = "SELECT count(*) FROM held_shares WHERE owner = $1 AND serial = $2 AND used_for <> $3";
-            let query = sqlx::query_scalar(elsewhere).bind(owner.as_slice()).bind(serial.as_slice());
-            let elsewhere: i64 = query.bind(id.as_slice()).fetch_one(&mut *transaction).await?;
-            if elsewhere != 0 {
-                return Ok(false);
+        let mut bound = Vec::new();
+        for name in shares {
+            let update = "UPDATE held_shares SET used_for = $3 WHERE owner = $1 AND serial = $2 \
+                          AND (used_for IS NULL OR used_for = $3)";
+            let query = sqlx::query(update).bind(name.0.as_slice()).bind(name.1.as_slice()).bind(id.as_slice());
+            if query.execute(&mut *transaction).await?.rows_affected() == 1 {
+                bound.push(*name);
             }
-            let update = "UPDATE held_shares SET used_for = $3 WHERE owner = $1 AND serial = $2";
-            let query = sqlx::query(update).bind(owner.as_slice()).bind(serial.as_slice()).bind(id.as_slice());
-            query.execute(&mut *transaction).await?;
         }
         transaction.commit().await?;
-        Ok(true)
+        Ok(Some(bound))
     }
 
     /// Counts one more e-mail to a person of a decision, unless as many were sent to it, or for the whole decision, as may be:

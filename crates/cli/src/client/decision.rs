@@ -212,15 +212,15 @@ impl Decision {
         }
     }
 
-    /// The result, from the openings of all three servers; `None` if there is none yet.
+    /// The result, from the openings of all three servers; `None` if there is none yet, or will be none.
     ///
     /// # Errors
     /// If an opening does not hold.
     pub fn outcome(&self, visit: &Visit, openings: &[(PartyId, Opening)]) -> Result<Option<Outcome>> {
-        if openings.len() < self.deployment.connections.len() {
+        if openings.is_empty() {
             return Ok(None);
         }
-        Examined::of(visit).and_then(|examined| examined.result(openings)).map(Some).map_err(refused)
+        Examined::of(visit).and_then(|examined| examined.outcome(openings)).map_err(refused)
     }
 
     /// The archive of the whole decision.

@@ -59,7 +59,7 @@ fn waiting(report: &Report, openings: &Openings) -> Option<String> {
         Stage::Answering => {
             Some(format!("these have not answered: {}", names(report, |part| matches!(part, Part::Accepted))))
         }
-        Stage::Closed if report.outcome.is_none() => {
+        Stage::Closed if report.outcome.is_none() && report.shortage.is_none() => {
             let missing = (0..3).filter(|party| !openings.iter().any(|(opened, _)| opened.0 == *party));
             let missing: Vec<_> = missing.map(|party| party.to_string()).collect();
             Some(format!("these servers have not opened the result: {}", missing.join(", ")))
@@ -73,7 +73,7 @@ fn waiting(report: &Report, openings: &Openings) -> Option<String> {
 /// # Errors
 /// If it cannot be printed.
 pub fn print(chain: &Chain, outcome: Option<Outcome>, openings: &Openings, json: bool) -> Result<()> {
-    show(&Report::new(chain, outcome), openings, json)
+    show(&Report::new(chain, outcome, openings), openings, json)
 }
 
 /// Prints a report.
@@ -108,6 +108,7 @@ pub fn show(report: &Report, openings: &Openings, json: bool) -> Result<()> {
         Stage::Cancelled => line("its creator has called it off")?,
         _ => {}
     }
+    report.shortage.iter().try_for_each(|text| line(&format!("there is no result: {text}")))?;
     waiting.iter().try_for_each(|text| line(text))?;
     line(&format!("{} records, head {}", report.records, report.head.to_hex()))
 }

@@ -52,7 +52,7 @@ fn hostile_bytes_are_refused_or_read_as_one_thing() {
     let mut decision = Decision::answering(2, 2, vec![ballot(Function::Majority, 2)]);
     let step = decision.step(1, &[1]).unwrap().encode();
     let deposit = wire::encode(&decision.world.new_key(&account(0), 2).deposits[0]);
-    let opening = Opening { close: decision.chain.head(), layer: vec![1; 96], absent: None }.encode();
+    let opening = Opening { close: decision.chain.head(), layer: vec![1; 96], absent: Vec::new() }.encode();
     let (party, identity) = decision.world.parties().remove(0);
     for number in 0..3_000u64 {
         let noise = digest("ostrakon/v1/decide/test noise", &number.to_le_bytes()).0;
@@ -99,7 +99,7 @@ fn a_hostile_archive_is_refused() {
     let mut two = good.clone();
     two.servers.keys.pop();
     assert!(verify(&two, &mut rng).is_err());
-    let opening = Opening { close: decision.chain.head(), layer: Vec::new(), absent: None };
+    let opening = Opening { close: decision.chain.head(), layer: Vec::new(), absent: Vec::new() };
     let early = Archive::new(servers, &decision.records, &[(PartyId(1), opening)]);
     assert!(verify(&early, &mut rng).unwrap_err().to_string().contains("not closed"));
     let text = vec![ArchivedOpening { party: PartyId(0), opening: "AAAA".into() }];

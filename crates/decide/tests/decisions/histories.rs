@@ -1,9 +1,10 @@
 //! What a device that remembers notices: forks, hidden answers, keys that are used twice, openings of something else.
 
+use ostrakon_crypto::Signature;
 use ostrakon_decide::*;
 use ostrakon_party::PartyId;
 
-use crate::world::{BEFORE, DEADLINE, Decision, World, account, ballot, draft};
+use crate::world::{BEFORE, DEADLINE, Decision, World, account, ballot, creator, draft};
 
 /// Two decisions that are the same until answers are given.
 fn twins() -> (Decision, Decision) {
@@ -117,4 +118,68 @@ fn answers_are_taken_after_everything_was_verified_only() {
     assert!(answer(&visit, &[2]).unwrap_err().to_string().contains("none of its options"));
     assert!(answer(&visit, &[1, 1]).unwrap_err().to_string().contains("one answer to each"));
     assert_eq!(answer(&visit, &[1]), Ok(()));
+}
+
+/// What a server has verified and kept it takes again by the rules alone, and comes to the same.
+#[test]
+fn records_that_were_kept_are_not_verified_again_but_keep_to_the_rules() {
+    let mut decision = Decision::answering(3, 2, vec![ballot(Function::Tally, 2)]);
+    decision.answer(1, &[1]);
+    decision.beat(DEADLINE);
+    let verified = decision.chain.next(&account(2), 9, Content::Verified);
+    decision.take(&verified).unwrap();
+    let records: Vec<_> = decision.records.iter().map(|record| SignedRecord::decode(record).unwrap()).collect();
+    let operators = decision.world.operators;
+    let mut chain = Chain::begin_checked(operators, &records[0]).unwrap();
+    assert_eq!(chain.apply_checked(&records[2]), Err(Refused::NotNext { next: 1 }), "a gap");
+    for record in &records[1..] {
+        let mut unsigned = record.clone();
+        unsigned.signature = Signature([0; 64]);
+        assert!(matches!(chain.check(&unsigned), Err(Refused::Signature { .. })));
+        let mut trusting = chain.clone();
+        trusting.apply_checked(&unsigned).expect("signatures are not looked at");
+        chain.apply_checked(record).unwrap();
+        assert_eq!(trusting, chain);
+        assert!(chain.apply_checked(record).unwrap_err().is_conflict(), "twice");
+    }
+    assert_eq!(chain, decision.chain);
+    let strangers = chain.next(&account(7), 9, Content::Verified);
+    assert!(chain.apply_checked(&strangers).unwrap_err().to_string().contains("not among the people"));
+}
+
+/// A decision that is over is remembered by little, and judges what comes as the whole chain does.
+#[test]
+fn what_is_over_takes_who_has_checked_it_and_nothing_else() {
+    let mut decision = Decision::answering(3, 2, vec![ballot(Function::Tally, 2)]);
+    assert_eq!(decision.chain.ended(), None, "it is under way");
+    decision.answer(1, &[1]);
+    decision.beat(DEADLINE);
+    let mut ended = decision.chain.ended().unwrap();
+    let says = |chain: &Chain, person: usize| chain.next(&account(person), 9, Content::Verified);
+    let first = says(&decision.chain, 1);
+    for signed in [
+        first.clone(),
+        says(&decision.chain, 7),
+        decision.chain.next(&creator(), 9, Content::Cancel),
+        decision.chain.next(&decision.world.identities[0], 9, Content::Lapse),
+        SignedRecord { signature: Signature([0; 64]), ..first.clone() },
+    ] {
+        let (whole, little) = (decision.chain.check(&signed), ended.check(&signed));
+        assert_eq!(whole.is_ok(), little.is_ok(), "{whole:?} {little:?}");
+        assert_eq!(little.is_ok(), signed == first);
+    }
+    decision.take(&first).unwrap();
+    ended.apply_checked(&first).unwrap();
+    assert_eq!(Some(&ended), decision.chain.ended().as_ref());
+    assert_eq!((ended.verified(), ended.answered(), ended.remaining()), (1, 1, 3));
+    let again = says(&decision.chain, 1);
+    assert!(ended.check(&again).unwrap_err().to_string().contains("said so before"));
+    let world = World::new(9);
+    let draft = draft(&world, 2, 0, vec![ballot(Function::Majority, 2)]);
+    let mut lapsed = Decision::new(world, &draft);
+    lapsed.beat(DEADLINE);
+    let ended = lapsed.chain.ended().unwrap();
+    assert_eq!((ended.stage(), ended.deadline()), (Stage::Lapsed, DEADLINE));
+    let late = says(&lapsed.chain, 1);
+    assert!(ended.check(&late).unwrap_err().to_string().contains("has lapsed"));
 }

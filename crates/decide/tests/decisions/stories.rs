@@ -204,14 +204,87 @@ fn one_server_alone_cannot_open_and_a_lying_one_is_named() {
     lying[1].1.layer = lying[2].1.layer.clone();
     let error = examined.result(&lying).unwrap_err();
     assert!(matches!(error, Refused::Opening { party: 1, .. }), "{error}");
-    let mut fewer = openings.clone();
-    fewer[2].1.absent = None;
-    let outcome = examined.result(&fewer).unwrap();
-    assert_eq!(outcome.meanings, [Meaning::Passed(false)], "two stand in");
-    fewer[0].1.absent = None;
-    assert!(examined.result(&fewer).unwrap_err().to_string().contains("2 helpers"), "one cannot");
     assert!(examined.check_opening(PartyId(3), &openings[0].1).is_err(), "no such server");
     assert!(examined.check_opening(PartyId(1), &openings[0].1).is_err(), "another server's");
     assert_eq!(examined.may_open(BEFORE), Err(NotYet::Deadline(DEADLINE)), "P0 cannot make others hurry");
     assert_eq!(examined.may_open(DEADLINE), Ok(()));
+}
+
+/// Two people stay away, and every server may lack the shares of any of them.
+#[test]
+fn any_servers_that_hold_shares_stand_in_for_each_and_too_few_are_told() {
+    let mut decision = Decision::answering(3, 2, vec![ballot(Function::Tally, 2), ballot(Function::Parity, 2)]);
+    decision.answer(1, &[1, 1]);
+    decision.beat(DEADLINE);
+    let whole = decision.openings();
+    let examined = decision.examine().unwrap();
+    let absent = [0, 2];
+    for held in 0_u32..1 << 6 {
+        let holds = |party: usize, place: usize| held >> (2 * party + place) & 1 == 1;
+        let mut openings = Vec::new();
+        for (party, identity) in decision.world.parties() {
+            let of_absent = |place: usize| account(absent[place]).verifying_key();
+            let lacks = |owner| (0..2).any(|place| owner == of_absent(place) && !holds(party.index(), place));
+            let own = decision.world.shares[party.index()].iter();
+            let own = own.filter(|share| !lacks(share.statement().owner)).map(|share| share.to_bytes());
+            let own: Vec<HeldShare> = own.filter_map(|share| HeldShare::from_bytes(&share)).collect();
+            let opening = examined.open(&identity, party, &own, &mut decision.world.rng).unwrap();
+            assert_eq!(opening.layer.len(), whole[0].1.layer.len(), "the layer is given whatever is lacking");
+            examined.check_opening(party, &opening).unwrap();
+            openings.push((party, opening));
+        }
+        let standing_in = [0, 1].map(|place| (0..3).filter(|party| holds(*party, place)).count());
+        if standing_in.iter().all(|servers| *servers >= 2) {
+            let meanings = examined.result(&openings).unwrap().meanings;
+            assert_eq!(meanings, [Meaning::Counts(vec![2, 1]), Meaning::Odd(true)], "{held:b}");
+            assert_eq!(shortage(&decision.chain, &openings), None);
+            continue;
+        }
+        let error = examined.result(&openings).unwrap_err().to_string();
+        let short = standing_in.iter().position(|servers| *servers < 2).unwrap();
+        assert!(error.contains(&format!("2 servers have to stand in for “person {}”", absent[short])), "{error}");
+        for party in (0..3).filter(|party| holds(*party, short)) {
+            assert!(error.contains(&format!("only server {party} could")), "{error}");
+        }
+        assert_eq!(error.contains("1 more of the absent"), standing_in.iter().all(|servers| *servers < 2), "{error}");
+        assert_eq!(examined.outcome(&openings), Ok(None), "nothing is wrong with the openings");
+        let text = Archive::new(decision.world.servers.clone(), &decision.records, &openings).to_text();
+        let report = Archive::verify(&text, None, &mut decision.world.rng).unwrap();
+        assert!(report.outcome.is_none() && error.ends_with(&report.shortage.unwrap()), "an archive says so, too");
+    }
+}
+
+#[test]
+fn a_shortage_is_told_once_it_is_certain() {
+    let mut decision = Decision::answering(2, 2, vec![ballot(Function::Majority, 2)]);
+    assert_eq!(shortage(&decision.chain, &[]), None, "it is not closed");
+    decision.beat(DEADLINE);
+    let mut openings = decision.openings();
+    openings.iter_mut().take(2).for_each(|(_, opening)| opening.absent.clear());
+    assert_eq!(shortage(&decision.chain, &openings[..1]), None, "the two others may hold shares");
+    let certain = shortage(&decision.chain, &openings[..2]).unwrap();
+    assert!(certain.contains("“person 0”") && certain.contains("no server could"), "{certain}");
+}
+
+#[test]
+fn parts_for_the_absent_are_checked_one_by_one() {
+    let mut decision = Decision::answering(3, 2, vec![ballot(Function::Majority, 2)]);
+    decision.answer(1, &[1]);
+    decision.beat(DEADLINE);
+    let openings = decision.openings();
+    let examined = decision.examine().unwrap();
+    let honest = &openings[1].1;
+    let refused = |change: &dyn Fn(&mut Opening), reason: &str| {
+        let mut opening = honest.clone();
+        change(&mut opening);
+        let error = examined.check_opening(PartyId(1), &opening).unwrap_err().to_string();
+        assert!(error.contains("server 1") && error.contains(reason), "{error}");
+    };
+    refused(&|opening| opening.absent.swap(0, 1), "not in order");
+    refused(&|opening| opening.absent[1] = opening.absent[0].clone(), "not in order");
+    refused(&|opening| opening.absent[0].person = 1, "not absent");
+    refused(&|opening| opening.absent[1].person = 7, "not absent");
+    refused(&|opening| opening.absent[0].partial = opening.absent[1].partial.clone(), "“person 0”");
+    refused(&|opening| opening.absent[1].partial = openings[0].1.absent[1].partial.clone(), "“person 2”");
+    refused(&|opening| opening.absent[0].partial.clear(), "0 came");
 }

@@ -106,7 +106,8 @@ pub struct DecisionInfo {
     pub deadline: u64,
     /// The servers that have opened it.
     pub openings: Vec<u8>,
-    /// Why this server does not open it though it is closed: what in its history does not hold, and who signed it.
+    /// Why there is no result though it is closed: what in its history does not hold, and who signed it, so that this server does not
+    /// open it; or for whom of the absent too few servers can stand in, and which can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
 }

@@ -10,6 +10,7 @@ use ostrakon_node::creation::Creator;
 use ostrakon_node::interface::decisions::DecisionStage;
 use ostrakon_node::{Service, ServiceError};
 use ostrakon_party::{Recipient, wire};
+use sqlx::{AnyConnection, Connection};
 
 use crate::common::{Deployment, key};
 use crate::group::{
@@ -102,6 +103,52 @@ async fn servers_stand_in_for_the_absent_after_the_deadline_of_their_own_clocks(
     group.everywhere(&deployment, DecisionStage::Done).await;
     let p2 = deployment.servers[2].clone();
     assert_eq!(group.result(&p2).await, [Meaning::Counts(vec![1, 2])], "the assumed answers count");
+}
+
+/// A server loses its share of the one-time key that a person has in a decision.
+async fn lose_share(deployment: &Deployment, group: &mut Group, server: usize, person: u8) {
+    let visit = group.visit(&deployment.servers[0]).await;
+    let name = visit.chain().unwrap().people()[usize::from(person)].key().unwrap().name();
+    sqlx::any::install_default_drivers();
+    let url = format!("sqlite://{}", deployment.data(server).join("ostrakon.db").display());
+    let mut database = AnyConnection::connect(&url).await.unwrap();
+    let delete = sqlx::query("DELETE FROM held_shares WHERE owner = $1 AND serial = $2");
+    let delete = delete.bind(name.owner.0.as_slice()).bind(name.serial.0.as_slice());
+    assert_eq!(delete.execute(&mut database).await.unwrap().rows_affected(), 1, "it had one");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_server_that_lacks_shares_gives_what_it_can() {
+    let deployment = Deployment::start().await;
+    let mut enough = Group::answering(&deployment, 2, 2).await;
+    enough.answer(&deployment, 0, 0).await;
+    lose_share(&deployment, &mut enough, 0, 1).await;
+    lose_share(&deployment, &mut enough, 1, 2).await;
+    let mut too_few = Group::answering(&deployment, 2, 3).await;
+    too_few.answer(&deployment, 0, 0).await;
+    too_few.answer(&deployment, 1, 0).await;
+    lose_share(&deployment, &mut too_few, 0, 2).await;
+    lose_share(&deployment, &mut too_few, 1, 2).await;
+    (0..3).for_each(|server| put_forward(&deployment, server));
+
+    enough.everywhere(&deployment, DecisionStage::Done).await;
+    let p1 = deployment.servers[1].clone();
+    assert_eq!(
+        enough.result(&p1).await,
+        [Meaning::Counts(vec![1, 2])],
+        "servers 1 and 2 for the one, 0 and 2 for the other"
+    );
+    assert_eq!(p1.decision(enough.id).unwrap().refusal, None);
+    too_few.everywhere(&deployment, DecisionStage::Done).await;
+    for server in &deployment.servers {
+        let refusal = server.decision(too_few.id).unwrap().refusal.expect("a reason");
+        assert!(refusal.contains("“person 2”") && refusal.contains("only server 2 could"), "{refusal}");
+    }
+    for (server, lacking) in [(0, 2), (1, 2), (2, 0)] {
+        let audit = deployment.servers[server].audit(None, 100).await.unwrap();
+        let noted = audit.iter().filter(|record| record.action == "open decision without all shares").count();
+        assert_eq!(noted, lacking, "server {server}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -297,7 +344,7 @@ async fn what_p0_puts_against_the_rules_into_the_chain_is_refused_by_both_others
     for record in [&gap, &stranger, &early] {
         world.say(Body::Decided { decision: id, record: record.encode() });
     }
-    let opening = Opening { close: world.chain.head(), layer: vec![1; 64], absent: None }.encode();
+    let opening = Opening { close: world.chain.head(), layer: vec![1; 64], absent: Vec::new() }.encode();
     world.say(Body::DecisionOpened { decision: id, opening });
     world.say(Body::Decided { decision: id, record: vec![0xff; 500] });
     world.say(Body::Decided { decision: DecisionId([9; 16]), record: accept.encode() });

@@ -6,7 +6,7 @@ use super::world::{World, absences, binary, head};
 use crate::closing::{Absence, Layer};
 use crate::fault::{CloseError, OpenError, PartialError};
 use crate::toy::Toy;
-use crate::{Closing, Group, Helpers, Ristretto};
+use crate::{Closing, Group, Helpers, KeyShare, Ristretto};
 
 fn tally(n: usize) -> Vec<crate::Ballot> {
     vec![binary(n, |ones| ones as u32), binary(n, |ones| (ones % 2) as u32)]
@@ -26,16 +26,17 @@ fn closed(world: &mut World<Ristretto>, order: &[usize]) -> Closing<Ristretto> {
 fn a_missing_operator_is_replaced_by_helpers() {
     let mut world = World::new(1, 4, Helpers::new(2, 3).unwrap(), tally(4));
     let closing = closed(&mut world, &[2, 0, 3, 1]);
-    let key = world.key(Layer::Operator(1));
-    let partial = closing.decrypt_as_operator(1, &key, &mut world.rng).unwrap();
-    let mut removed = vec![closing.verify_operator(1, partial).unwrap()];
+    let mut removed = vec![world.operate(&closing, 1)];
     assert_eq!(closing.open(&removed), Err(OpenError::Operator(0)));
+    let layer = Layer::Operator(0);
     for helper in [2, 0] {
-        let partial = world.help(&closing, helper, &[0]);
-        removed.push(closing.verify_helper(helper, &[0], partial).unwrap());
+        removed.push(world.help(&closing, helper, layer));
     }
     assert_eq!(closing.open(&removed), Ok(vec![2, 0]));
-    assert_eq!(closing.open(&removed[..2]), Err(OpenError::Operator(0)), "one helper is not enough");
+    let one = Err(OpenError::Helpers { layer, needed: 2, found: 1 });
+    assert_eq!(closing.open(&removed[..2]), one, "one helper is not enough");
+    let twice = [removed[0].clone(), removed[1].clone(), removed[1].clone()];
+    assert_eq!(closing.open(&twice), one, "and counts once");
 }
 
 #[test]
@@ -44,21 +45,21 @@ fn any_threshold_of_helpers_opens_and_fewer_do_not() {
     let choices = choices(3);
     let (history, _) = world.run(&[1], &choices);
     let closing = history.close(&head(&history), &absences(&history, &choices)).unwrap();
-    let mut operators = Vec::new();
-    for operator in 0..2 {
-        let key = world.key(Layer::Operator(operator));
-        let partial = closing.decrypt_as_operator(operator, &key, &mut world.rng).unwrap();
-        operators.push(closing.verify_operator(operator, partial).unwrap());
-    }
-    for subset in 0_u32..32 {
-        let mut removed = operators.clone();
-        for helper in (0..5).filter(|helper| subset >> helper & 1 == 1) {
-            let partial = world.help(&closing, helper, &[]);
-            removed.push(closing.verify_helper(helper, &[], partial).unwrap());
+    let operators = [world.operate(&closing, 0), world.operate(&closing, 1)];
+    // Each of the two who are absent has helpers of its own.
+    let layers = [Layer::Visitor(0), Layer::Visitor(2)];
+    for subsets in 0_u32..1 << 10 {
+        let mut removed = operators.to_vec();
+        for (layer, subset) in layers.iter().zip([subsets & 31, subsets >> 5]) {
+            for helper in (0..5).filter(|helper| subset >> helper & 1 == 1) {
+                removed.push(world.help(&closing, helper, *layer));
+            }
         }
-        let found = subset.count_ones() as usize;
-        let expected = if found >= 3 { Ok(vec![1, 1]) } else { Err(OpenError::Helpers { needed: 3, found }) };
-        assert_eq!(closing.open(&removed), expected, "helpers {subset:b}");
+        let found = [subsets & 31, subsets >> 5].map(|subset| subset.count_ones() as usize);
+        let short = found.iter().position(|found| *found < 3);
+        let error = |place: usize| OpenError::Helpers { layer: layers[place], needed: 3, found: found[place] };
+        let expected = short.map_or_else(|| Ok(vec![1, 1]), |place| Err(error(place)));
+        assert_eq!(closing.open(&removed), expected, "helpers {subsets:b}");
     }
 }
 
@@ -66,48 +67,47 @@ fn any_threshold_of_helpers_opens_and_fewer_do_not() {
 fn a_lying_helper_and_a_lying_operator_are_named_and_the_others_finish() {
     let mut world = World::new(3, 3, Helpers::new(2, 3).unwrap(), tally(3));
     let closing = closed(&mut world, &[0, 2]);
+    let layer = Layer::Visitor(1);
     // A helper that uses another share, of another helper; and one that changes an element afterwards.
-    let other = world.help(&closing, 1, &[]);
-    assert_eq!(closing.verify_helper(0, &[], other).err(), Some(PartialError::Helper(0)));
-    let mut bytes = world.help(&closing, 0, &[]).to_bytes();
+    let other = world.partial(&closing, 1, layer);
+    assert_eq!(closing.verify_helper(0, layer, other).err(), Some(PartialError::Helper(0, layer)));
+    let mut bytes = world.partial(&closing, 0, layer).to_bytes();
     bytes[..32].copy_from_slice(&Ristretto::encode(&Ristretto::generator()));
     let changed = crate::PartialDecryption::from_bytes(&bytes, 2).unwrap();
-    assert_eq!(closing.verify_helper(0, &[], changed).err(), Some(PartialError::Helper(0)));
+    assert_eq!(closing.verify_helper(0, layer, changed).err(), Some(PartialError::Helper(0, layer)));
     // An operator that gives what belongs to the other one.
     let key = world.key(Layer::Operator(0));
     let partial = closing.decrypt_as_operator(0, &key, &mut world.rng).unwrap();
     assert_eq!(closing.verify_operator(1, partial).err(), Some(PartialError::Operator(1)));
     assert_eq!(closing.decrypt_as_operator(1, &key, &mut world.rng).err(), Some(PartialError::WrongKey(1)));
     // Two honest helpers are enough.
-    let mut removed = Vec::new();
-    for operator in 0..2 {
-        let key = world.key(Layer::Operator(operator));
-        let partial = closing.decrypt_as_operator(operator, &key, &mut world.rng).unwrap();
-        removed.push(closing.verify_operator(operator, partial).unwrap());
-    }
-    for helper in 1..3 {
-        let partial = world.help(&closing, helper, &[]);
-        removed.push(closing.verify_helper(helper, &[], partial).unwrap());
-    }
-    assert_eq!(closing.open(&removed), Ok(vec![1, 1]));
+    let operators = [world.operate(&closing, 0), world.operate(&closing, 1)];
+    let helpers = [world.help(&closing, 1, layer), world.help(&closing, 2, layer)];
+    assert_eq!(closing.open(&[operators, helpers].concat()), Ok(vec![1, 1]));
 }
 
 #[test]
-fn a_partial_decryption_is_void_in_another_closing_and_for_other_layers() {
+fn a_partial_decryption_is_void_in_another_closing_and_for_another_layer() {
     let mut world = World::<Ristretto>::new(4, 3, Helpers::new(1, 2).unwrap(), tally(3));
     let choices = choices(3);
-    let (history, _) = world.run(&[0, 1], &choices);
+    let (history, _) = world.run(&[0], &choices);
     let absent = absences(&history, &choices);
     let closing = history.close(&head(&history), &absent).unwrap();
     let other_head = history.close(&Digest([9; 32]), &absent).unwrap();
-    let other_default = history.close(&head(&history), &[Absence { visitor: 2, choices: vec![1, 0] }]).unwrap();
+    let defaults = [1, 2].map(|visitor| Absence { visitor, choices: vec![1, 0] });
+    let other_default = history.close(&head(&history), &defaults).unwrap();
     assert_ne!(closing.digest(), other_head.digest());
     assert_ne!(closing.digest(), other_default.digest());
-    let partial = world.help(&closing, 0, &[]);
-    assert_eq!(other_head.verify_helper(0, &[], partial.clone()).err(), Some(PartialError::Helper(0)));
-    assert_eq!(other_default.verify_helper(0, &[], partial.clone()).err(), Some(PartialError::Helper(0)));
-    assert_eq!(closing.verify_helper(0, &[1], partial.clone()).err(), Some(PartialError::Helper(0)));
-    let removed = closing.verify_helper(0, &[], partial).unwrap();
+    let layer = Layer::Visitor(2);
+    let partial = world.partial(&closing, 0, layer);
+    let refused = Some(PartialError::Helper(0, layer));
+    assert_eq!(other_head.verify_helper(0, layer, partial.clone()).err(), refused);
+    assert_eq!(other_default.verify_helper(0, layer, partial.clone()).err(), refused);
+    for other in [Layer::Visitor(1), Layer::Operator(1)] {
+        let refused = Some(PartialError::Helper(0, other));
+        assert_eq!(closing.verify_helper(0, other, partial.clone()).err(), refused);
+    }
+    let removed = closing.verify_helper(0, layer, partial).unwrap();
     assert_eq!(other_head.open(&[removed]), Err(OpenError::OtherClosing));
 }
 
@@ -130,19 +130,23 @@ fn a_closing_names_exactly_the_absent() {
 
 #[test]
 fn helpers_refuse_where_there_is_nothing_for_them() {
-    let mut world = World::<Toy>::new(6, 2, Helpers::new(1, 2).unwrap(), tally(2));
+    let mut world = World::<Toy>::new(6, 2, Helpers::new(2, 2).unwrap(), tally(2));
     let (history, _) = world.run(&[1, 0], &choices(2));
     let closing = history.close(&head(&history), &[]).unwrap();
-    let nothing = closing.decrypt_as_helper(0, &[], &[], &mut world.rng).err();
-    assert_eq!(nothing, Some(PartialError::NothingToRemove));
-    let missing = closing.decrypt_as_helper(0, &[1], &[], &mut world.rng).err();
-    assert_eq!(missing, Some(PartialError::MissingShare(Layer::Operator(1))));
-    let wrong = world.key(Layer::Operator(0)).share(0);
-    let wrong = closing.decrypt_as_helper(0, &[1], &[(Layer::Operator(1), &wrong)], &mut world.rng).err();
-    assert_eq!(wrong, Some(PartialError::WrongShare(Layer::Operator(1))));
-    assert_eq!(closing.decrypt_as_helper(2, &[1], &[], &mut world.rng).err(), Some(PartialError::UnknownHelper(2)));
-    let unknown = closing.decrypt_as_helper(0, &[2], &[], &mut world.rng).err();
-    assert_eq!(unknown, Some(PartialError::UnknownOperator(2)));
+    let share = |layer| world.key(layer).share(0);
+    let mut rng = super::world::SeededRng::new(6);
+    let mut help =
+        |helper, layer, share: &KeyShare<Toy>| closing.decrypt_as_helper(helper, layer, share, &mut rng).err();
+    for come in 0..3 {
+        let nothing = Some(PartialError::NotAbsent(come));
+        assert_eq!(help(0, Layer::Visitor(come), &share(Layer::Visitor(0))), nothing);
+    }
+    let layer = Layer::Operator(1);
+    assert_eq!(help(0, layer, &share(Layer::Operator(0))), Some(PartialError::WrongShare(layer)), "another key's");
+    assert_eq!(help(1, layer, &share(layer)), Some(PartialError::WrongShare(layer)), "another helper's");
+    assert_eq!(help(2, layer, &share(layer)), Some(PartialError::UnknownHelper(2)));
+    assert_eq!(help(0, Layer::Operator(2), &share(layer)), Some(PartialError::UnknownOperator(2)));
+    assert_eq!(help(0, layer, &share(layer)), None);
 }
 
 #[test]

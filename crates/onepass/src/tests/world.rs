@@ -139,24 +139,33 @@ impl<G: Group> World<G> {
     pub fn open(&mut self, closing: &Closing<G>) -> Vec<u32> {
         let mut removed = Vec::new();
         for operator in 0..OPERATORS {
-            let key = self.key(Layer::Operator(operator));
-            let partial = closing.decrypt_as_operator(operator, &key, &mut self.rng).expect("its key");
-            removed.push(closing.verify_operator(operator, partial).expect("an honest operator"));
+            removed.push(self.operate(closing, operator));
         }
-        if !closing.absent().is_empty() {
+        for visitor in closing.absent().to_vec() {
             for helper in 0..self.helpers.threshold() {
-                let partial = self.help(closing, helper, &[]);
-                removed.push(closing.verify_helper(helper, &[], partial).expect("an honest helper"));
+                removed.push(self.help(closing, helper, Layer::Visitor(visitor)));
             }
         }
         closing.open(&removed).expect("everything is removed")
     }
 
-    pub fn help(&mut self, closing: &Closing<G>, helper: usize, missing: &[usize]) -> crate::PartialDecryption<G> {
-        let layers = closing.layers_for_helpers(missing).expect("operators of this session");
-        let shares: Vec<_> = layers.iter().map(|layer| (*layer, self.key(*layer).share(helper))).collect();
-        let shares: Vec<_> = shares.iter().map(|(layer, share)| (*layer, share)).collect();
-        closing.decrypt_as_helper(helper, missing, &shares, &mut self.rng).expect("it has its shares")
+    /// An honest helper's part for a layer.
+    pub fn partial(&mut self, closing: &Closing<G>, helper: usize, layer: Layer) -> crate::PartialDecryption<G> {
+        let share = self.key(layer).share(helper);
+        closing.decrypt_as_helper(helper, layer, &share, &mut self.rng).expect("it has its share")
+    }
+
+    /// The same, verified.
+    pub fn help(&mut self, closing: &Closing<G>, helper: usize, layer: Layer) -> crate::Removed<G> {
+        let partial = self.partial(closing, helper, layer);
+        closing.verify_helper(helper, layer, partial).expect("an honest helper")
+    }
+
+    /// An honest operator's part, verified.
+    pub fn operate(&mut self, closing: &Closing<G>, operator: usize) -> crate::Removed<G> {
+        let key = self.key(Layer::Operator(operator));
+        let partial = closing.decrypt_as_operator(operator, &key, &mut self.rng).expect("its key");
+        closing.verify_operator(operator, partial).expect("an honest operator")
     }
 }
 

@@ -55,13 +55,13 @@ async fn what_a_server_opened_first_counts(place: Place) {
 
 async fn one_close_is_opened_for_good(place: Place) {
     let store = begun(&place).await;
-    assert!(!store.bind_opening(&[9; 16], b"close", &[]).await.unwrap(), "there is no such decision");
-    assert!(store.bind_opening(&ID, b"close", &[]).await.unwrap());
-    assert!(!store.bind_opening(&ID, b"other", &[]).await.unwrap());
+    assert_eq!(store.bind_opening(&[9; 16], b"close", &[]).await.unwrap(), None, "there is no such decision");
+    assert_eq!(store.bind_opening(&ID, b"close", &[]).await.unwrap(), Some(vec![]));
+    assert_eq!(store.bind_opening(&ID, b"other", &[]).await.unwrap(), None);
     store.close().await;
     let store = place.open().await;
-    assert!(!store.bind_opening(&ID, b"other", &[]).await.unwrap());
-    assert!(store.bind_opening(&ID, b"close", &[]).await.unwrap(), "the same one again");
+    assert_eq!(store.bind_opening(&ID, b"other", &[]).await.unwrap(), None);
+    assert_eq!(store.bind_opening(&ID, b"close", &[]).await.unwrap(), Some(vec![]), "the same one again");
 }
 
 async fn a_share_is_used_for_one_decision(place: Place) {
@@ -69,15 +69,16 @@ async fn a_share_is_used_for_one_decision(place: Place) {
     let other = [4; 16];
     let first = NewRecord { decision: other, number: 0, announcement: 1, closes: false, spends: None, body: vec![1] };
     deliver(&store, P0, 1, Change::DecisionRecord(first)).await.unwrap();
-    let [name, second] = [7, 8].map(|serial| (OWNER, [serial; 16]));
+    let [name, second, not_held] = [7, 8, 9].map(|serial| (OWNER, [serial; 16]));
     for name in [name, second] {
         store.keep_share(&name, b"share").await.unwrap();
     }
-    assert!(store.bind_opening(&ID, b"close", &[name]).await.unwrap());
-    assert!(!store.bind_opening(&other, b"close of the other", &[second, name]).await.unwrap());
-    assert!(store.bind_opening(&ID, b"close", &[name]).await.unwrap(), "the same one again");
-    let nothing_bound = store.bind_opening(&other, b"another close", &[second]).await.unwrap();
-    assert!(nothing_bound, "what was refused has left no mark");
+    assert_eq!(store.bind_opening(&ID, b"close", &[name, not_held]).await.unwrap(), Some(vec![name]));
+    let bound = store.bind_opening(&other, b"close of the other", &[second, name]).await.unwrap();
+    assert_eq!(bound, Some(vec![second]), "the share of the first is used elsewhere");
+    assert_eq!(store.bind_opening(&ID, b"close", &[name]).await.unwrap(), Some(vec![name]), "the same one again");
+    assert_eq!(store.bind_opening(&ID, b"close", &[second]).await.unwrap(), Some(vec![]), "and the other one is not");
+    assert_eq!(store.bind_opening(&other, b"another close", &[second]).await.unwrap(), None);
 }
 
 async fn e_mails_are_counted_by_person_and_decision(place: Place) {

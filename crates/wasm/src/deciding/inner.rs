@@ -209,7 +209,7 @@ struct View {
 
 pub fn view(chain: &Chain) -> String {
     json(&View {
-        report: Report::new(chain, None),
+        report: Report::new(chain, None, &[]),
         missing: chain.missing(),
         answered: chain.answered(),
         remaining: chain.remaining(),
