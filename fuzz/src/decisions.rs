@@ -3,16 +3,18 @@
 use std::sync::LazyLock;
 
 use ostrakon_crypto::sealed::Sealed;
-use ostrakon_crypto::{Digest, Signature, SigningKey};
-use ostrakon_decide::keys::PublicBytes;
+use ostrakon_crypto::{Signature, SigningKey};
+use ostrakon_decide::keys::{PublicBytes, certify, receipt_digest};
 use ostrakon_decide::record::{RECORD_BYTES, create};
+use ostrakon_decide::shares::new_key;
 use ostrakon_decide::{
-    Ballot, Chain, DecisionId, Deposit, Draft, Function, Invitation, KeyStatement, Layer, Link, Opening, Operators,
-    Person, Seat, Serial, SignedRecord, Tie,
+    Ballot, Chain, Content, DecisionId, Deposit, Draft, Examined, Function, HelperKey, Invitation, KeyStatement, Layer,
+    Link, Memory, Opening, Operators, Person, Seat, Serial, SignedRecord, Tie, Visit,
 };
 use ostrakon_party::PartyId;
 use ostrakon_party::wire::encode;
 
+use super::onepass::SeededRng;
 use super::{key, servers};
 
 fn operators() -> Operators {
@@ -116,14 +118,54 @@ pub fn read_deposit(bytes: &[u8]) -> bool {
     true
 }
 
-pub fn valid_opening() -> Vec<u8> {
-    Opening { close: Digest([5; 32]), layer: vec![1; 96], absent: Vec::new() }.encode()
+/// A decision of two people that is closed while one of them is absent, and what server 1 has opened.
+static CLOSED: LazyLock<(Examined, Opening)> = LazyLock::new(closed);
+
+fn closed() -> (Examined, Opening) {
+    let (operators, mut rng) = (operators(), SeededRng::new(3));
+    let mut draft = Draft { people: draft().people[..2].to_vec(), ..draft() };
+    draft.ballots.truncate(2);
+    draft.people[1].seat = Seat::Account(key(1).verifying_key());
+    let layer = |party: u8, rng: &mut SeededRng| Layer::of(&key(party), PartyId(party), &operators, &draft, rng);
+    let layers = [0, 1, 2].map(|party| layer(party, &mut rng).expect("a threshold"));
+    let first = create(draft, layers, &operators, &key(5), 7);
+    let mut visit = Visit::new(operators, first.record.decision);
+    visit.read(&first.encode(), &mut rng).expect("the first record");
+    let helpers = [0, 1, 2].map(|party| HelperKey::of(&key(party), PartyId(party), &operators));
+    let mut shares = Vec::new();
+    for person in 0..2 {
+        let new = new_key(&key(person), Serial([person; 16]), 2, &operators, &helpers, &mut rng).expect("a key");
+        let receipt = |party: u8| key(party).sign(&receipt_digest(&operators, PartyId(party), &new.statement));
+        let receipts = (0..3).map(receipt).collect();
+        shares.push(new.deposits[1].open(&key(1), PartyId(1), &operators).expect("its share"));
+        let certified = certify(&key(person), new.statement, receipts, &operators).expect("it is certified");
+        let accept = visit.accept(&key(person), certified, None, 8).expect("there is a place");
+        visit.read(&accept.encode(), &mut rng).expect("it follows");
+    }
+    let step = visit.answer(&key(0), &[1, 2], &mut Memory::default(), 9, &mut rng).expect("it answers");
+    visit.read(&step.encode(), &mut rng).expect("it follows");
+    visit.verify(&mut rng).expect("it holds");
+    let close = visit.chain().expect("a chain").next(&key(0), 10, Content::Close { absent: vec![1] });
+    visit.read(&close.encode(), &mut rng).expect("it follows");
+    let examined = Examined::of(&visit).expect("it holds");
+    let opening = examined.open(&key(1), PartyId(1), &shares, &mut rng).expect("it is closed");
+    (examined, opening)
 }
 
+pub fn valid_opening() -> Vec<u8> {
+    CLOSED.1.encode()
+}
+
+/// A server opens one layer in one way, and stands in in one way or not at all.
 pub fn read_opening(bytes: &[u8]) -> bool {
     let Ok(opening) = Opening::decode(bytes) else { return false };
     assert_eq!(opening.encode(), bytes, "only one encoding is accepted");
-    true
+    let (examined, own) = &*CLOSED;
+    let holds = examined.check_opening(PartyId(1), &opening).is_ok();
+    let part_of_own = opening.layer == own.layer && opening.absent.iter().all(|part| own.absent.contains(part));
+    assert!(!holds || part_of_own, "the server has opened it once");
+    assert!(examined.check_opening(PartyId(2), &opening).is_err(), "and no other server has");
+    holds
 }
 
 pub fn valid_link() -> Vec<u8> {

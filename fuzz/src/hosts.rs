@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use ostrakon_broadcast::client::Invitation;
-use ostrakon_broadcast::hosting::{Action, Answer, Deed, HostLog, MessageId, Poll, PollForm, SignedAction};
-use ostrakon_broadcast::room::{RoomDescriptor, RoomId};
+use ostrakon_broadcast::hosting::{Action, Answer, Claim, Deed, HostLog, MessageId, Poll, PollForm, SignedAction};
+use ostrakon_broadcast::room::{Admission, RoomDescriptor, RoomId};
 
 use super::{key, room, servers};
 
@@ -85,6 +85,38 @@ pub fn read_ballot(bytes: &[u8]) -> bool {
         }
     }
     counts
+}
+
+/// A room for members in which one person is invited, by key 6.
+fn invited() -> HostLog {
+    let room = RoomDescriptor { admission: Admission::Members, ..hosted() };
+    let mut log = HostLog::new(&servers(), &room);
+    let deed = Deed::Invite { keys: vec![key(6).verifying_key()] };
+    log.apply(&log.act(&key(5), 1_000, deed)).expect("the host invites");
+    log
+}
+
+static VALID_CLAIM: LazyLock<Claim> = LazyLock::new(|| {
+    let room = RoomDescriptor { admission: Admission::Members, ..hosted() };
+    Claim::sign(&servers().digest(), &room.id(), &key(6), &key(7))
+});
+
+pub fn valid_claim() -> Vec<u8> {
+    serde_json::to_vec(&*VALID_CLAIM).expect("plain data")
+}
+
+/// Only who has the invitation takes part by it, with one key.
+pub fn read_claim(bytes: &[u8]) -> bool {
+    let Ok(claim) = serde_json::from_slice::<Claim>(bytes) else { return false };
+    let mut log = invited();
+    let before = log.clone();
+    let placed = log.place(&claim);
+    assert_eq!(Claim::of(&placed).as_ref(), Some(&claim), "what is placed is what was claimed");
+    let checked = log.check_claim(&claim);
+    assert_eq!(log.apply(&placed).is_ok(), checked.is_ok(), "what is checked is what is applied");
+    assert!(checked.is_err() || claim == *VALID_CLAIM, "the invitation has signed one claim only");
+    assert!(checked.is_ok() || log == before, "what is refused changes nothing");
+    checked.is_ok()
 }
 
 pub fn valid_code() -> Vec<u8> {

@@ -4,7 +4,9 @@
 //! with pseudorandom ones.
 
 mod decisions;
+mod evidence;
 mod hosts;
+mod onepass;
 mod requests;
 
 use std::sync::LazyLock;
@@ -19,12 +21,8 @@ use ostrakon_broadcast::row::{Content, RowFormat};
 use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_net::frame::{Frame, MAX_LENGTH, Prefix};
 use ostrakon_party::wire::{decode, encode};
-use ostrakon_party::{
-    Header, Instance, InstanceKind, Message, PartyId, Recipient, Roster, SessionId, SignedHeader, Step, Tag,
-};
+use ostrakon_party::{Header, Instance, InstanceKind, Message, PartyId, Recipient, SessionId, SignedHeader, Step, Tag};
 use ostrakon_replicated::client::{self, Submission, verify_submission};
-use ostrakon_replicated::fault::{Evidence, Fault};
-use ostrakon_replicated::messages::{Kind, Subject};
 use ostrakon_replicated::pair::Pair;
 use ostrakon_replicated::slots::{Issue, SlotSeeds};
 
@@ -32,54 +30,94 @@ use ostrakon_replicated::slots::{Issue, SlotSeeds};
 pub struct Decoder {
     /// The name of its fuzz target.
     pub name: &'static str,
-    /// An input that it accepts; mutations of it reach deeper than noise.
-    pub valid: fn() -> Vec<u8>,
+    /// Inputs that it accepts, one of each kind; mutations of them reach deeper than noise.
+    pub valid: &'static [fn() -> Vec<u8>],
     /// Decodes, checks what must hold if the input is accepted, and returns whether it is.
     pub read: fn(&[u8]) -> bool,
 }
 
 /// All decoders.
-pub const DECODERS: [Decoder; 26] = [
-    Decoder { name: "message_header", valid: valid_header, read: read_header },
-    Decoder { name: "frame", valid: valid_frame, read: read_frame },
-    Decoder { name: "board_entry", valid: || encode(&VALID_ARCHIVE.entries[0]), read: read_entry },
-    Decoder { name: "archive", valid: || VALID_ARCHIVE.to_text().into_bytes(), read: read_archive },
-    Decoder { name: "row", valid: valid_row, read: read_row },
-    Decoder { name: "room", valid: valid_room, read: read_room },
-    Decoder { name: "evidence", valid: valid_evidence, read: read_evidence },
-    Decoder { name: "submission", valid: valid_submission, read: read_submission },
-    Decoder { name: "issue", valid: || encode(&valid_issue()), read: read_issue },
-    Decoder { name: "envelope", valid: valid_envelope, read: read_envelope },
-    Decoder { name: "link", valid: || valid_link().to_string().into_bytes(), read: read_link },
-    Decoder { name: "host_action", valid: hosts::valid_action, read: hosts::read_action },
-    Decoder { name: "deed", valid: hosts::valid_deed, read: hosts::read_deed },
-    Decoder { name: "ballot", valid: hosts::valid_ballot, read: hosts::read_ballot },
-    Decoder { name: "short_code", valid: hosts::valid_code, read: hosts::read_code },
-    Decoder { name: "invitation", valid: hosts::valid_invitation, read: hosts::read_invitation },
-    Decoder { name: "presence", valid: requests::valid_presence, read: requests::read_presence },
-    Decoder { name: "issue_request", valid: requests::valid_issue_request, read: requests::read_issue_request },
+pub const DECODERS: [Decoder; 35] = [
+    Decoder { name: "message_header", valid: &[valid_header], read: read_header },
+    Decoder { name: "frame", valid: &[valid_frame], read: read_frame },
+    Decoder { name: "board_entry", valid: &[|| encode(&VALID_ARCHIVE.entries[0])], read: read_entry },
+    Decoder { name: "archive", valid: &[|| VALID_ARCHIVE.to_text().into_bytes()], read: read_archive },
+    Decoder { name: "row", valid: &[valid_row], read: read_row },
+    Decoder { name: "room", valid: &[valid_room], read: read_room },
+    Decoder {
+        name: "evidence",
+        valid: &[evidence::valid_equivocation, evidence::valid_malformed, evidence::valid_wrong_opening],
+        read: evidence::read_fault,
+    },
+    Decoder {
+        name: "run_evidence",
+        valid: &[
+            evidence::batch_evidence,
+            evidence::pads_evidence,
+            evidence::shuffle_evidence,
+            evidence::last_evidence,
+        ],
+        read: evidence::read_of_run,
+    },
+    Decoder {
+        name: "kept_evidence",
+        valid: &[
+            evidence::valid_kept_fault,
+            evidence::valid_contradiction,
+            evidence::valid_too_long,
+            evidence::valid_private,
+            evidence::valid_announcement,
+            evidence::valid_echo,
+        ],
+        read: evidence::read_kept,
+    },
+    Decoder { name: "fault_file", valid: &[evidence::valid_file], read: evidence::read_file },
+    Decoder { name: "submission", valid: &[valid_submission], read: read_submission },
+    Decoder { name: "issue", valid: &[|| encode(&valid_issue())], read: read_issue },
+    Decoder { name: "envelope", valid: &[valid_envelope], read: read_envelope },
+    Decoder { name: "link", valid: &[|| valid_link().to_string().into_bytes()], read: read_link },
+    Decoder { name: "host_action", valid: &[hosts::valid_action], read: hosts::read_action },
+    Decoder { name: "deed", valid: &[hosts::valid_deed], read: hosts::read_deed },
+    Decoder { name: "ballot", valid: &[hosts::valid_ballot], read: hosts::read_ballot },
+    Decoder { name: "short_code", valid: &[hosts::valid_code], read: hosts::read_code },
+    Decoder { name: "invitation", valid: &[hosts::valid_invitation], read: hosts::read_invitation },
+    Decoder { name: "claim", valid: &[hosts::valid_claim], read: hosts::read_claim },
+    Decoder { name: "presence", valid: &[requests::valid_presence], read: requests::read_presence },
+    Decoder { name: "issue_request", valid: &[requests::valid_issue_request], read: requests::read_issue_request },
     Decoder {
         name: "submission_request",
-        valid: requests::valid_submission_request,
+        valid: &[requests::valid_submission_request],
         read: requests::read_submission_request,
     },
-    Decoder { name: "new_room", valid: requests::valid_new_room, read: requests::read_new_room },
-    Decoder { name: "announcement", valid: requests::valid_announcement, read: requests::read_announcement },
-    Decoder { name: "decision_record", valid: decisions::valid_record, read: decisions::read_record },
-    Decoder { name: "decision_draft", valid: decisions::valid_draft, read: decisions::read_draft },
-    Decoder { name: "decision_deposit", valid: decisions::valid_deposit, read: decisions::read_deposit },
-    Decoder { name: "decision_opening", valid: decisions::valid_opening, read: decisions::read_opening },
-    Decoder { name: "decision_link", valid: decisions::valid_link, read: decisions::read_link },
+    Decoder { name: "new_room", valid: &[requests::valid_new_room], read: requests::read_new_room },
+    Decoder { name: "announcement", valid: &[requests::valid_announcement], read: requests::read_announcement },
+    Decoder { name: "decision_record", valid: &[decisions::valid_record], read: decisions::read_record },
+    Decoder { name: "decision_draft", valid: &[decisions::valid_draft], read: decisions::read_draft },
+    Decoder { name: "decision_deposit", valid: &[decisions::valid_deposit], read: decisions::read_deposit },
+    Decoder { name: "decision_opening", valid: &[decisions::valid_opening], read: decisions::read_opening },
+    Decoder { name: "onepass_step", valid: &[onepass::valid_step], read: onepass::read_step },
+    Decoder { name: "onepass_key", valid: &[onepass::valid_key], read: onepass::read_key },
+    Decoder { name: "onepass_share", valid: &[onepass::valid_share], read: onepass::read_share },
+    Decoder {
+        name: "onepass_part",
+        valid: &[onepass::valid_operator_part, onepass::valid_helper_part],
+        read: onepass::read_part,
+    },
+    Decoder { name: "onepass_table", valid: &[onepass::valid_table], read: onepass::read_table },
+    Decoder { name: "decision_link", valid: &[decisions::valid_link], read: decisions::read_link },
 ];
 
-/// Gives `data` to the named decoder, once as it stands and once as a list of changes to an input that is valid.
+/// Gives `data` to the named decoder, once as it stands and once as a list of changes to an input that is valid, which the first byte
+/// chooses.
 ///
 /// # Panics
 /// If the decoder does, if it accepts what it must not, or if it has no such name.
 pub fn exercise(name: &str, data: &[u8]) {
     let decoder = DECODERS.iter().find(|decoder| decoder.name == name).expect("a decoder's name");
     (decoder.read)(data);
-    (decoder.read)(&changed((decoder.valid)(), data));
+    let Some((which, changes)) = data.split_first() else { return };
+    let valid = decoder.valid[usize::from(*which) % decoder.valid.len()];
+    (decoder.read)(&changed(valid(), changes));
 }
 
 /// Each four bytes of `changes` name a place and a change: cut here, insert a byte, or flip bits.
@@ -241,32 +279,6 @@ fn read_link(bytes: &[u8]) -> bool {
 
 fn servers() -> Servers {
     Servers { session: SessionId(Digest([7; 32])), keys: (0..3).map(|server| key(server).verifying_key()).collect() }
-}
-
-/// Server 1 has said two things under one tag.
-fn valid_evidence() -> Vec<u8> {
-    let say = |fill: u8| {
-        let header = Header {
-            session: servers().session,
-            tag: Subject::Setup.tag(Kind::SetupKey),
-            from: PartyId(1),
-            to: Recipient::All,
-            length: 32,
-            digest: Digest([fill; 32]),
-        };
-        header.sign(&key(1))
-    };
-    let evidence = Evidence::Equivocation(Box::new([say(1), say(2)]));
-    Fault { culprit: PartyId(1), subject: Subject::Setup, evidence }.encode()
-}
-
-fn read_evidence(bytes: &[u8]) -> bool {
-    let Ok(fault) = Fault::decode(bytes) else { return false };
-    assert_eq!(fault.encode(), bytes, "only one encoding is accepted");
-    let Servers { session, keys } = servers();
-    let proves = fault.verify(&Roster { session, keys });
-    assert!(!proves || fault.culprit == PartyId(1), "only server 1 has signed anything");
-    proves
 }
 
 fn valid_submission() -> Vec<u8> {

@@ -26,7 +26,20 @@ fn no_decoder_panics_or_accepts_what_it_must_not() {
 #[test]
 fn every_valid_input_is_accepted_unchanged() {
     for decoder in &decoders::DECODERS {
-        let valid = (decoder.valid)();
-        assert!((decoder.read)(&valid), "{} refuses its own valid input", decoder.name);
+        for (place, valid) in decoder.valid.iter().enumerate() {
+            assert!((decoder.read)(&valid()), "{} refuses its own valid input {place}", decoder.name);
+        }
     }
+}
+
+/// Every decoder has its target for the fuzzer, and every target its decoder.
+#[test]
+fn the_fuzzer_has_a_target_for_every_decoder() {
+    let manifest = include_str!("../../../fuzz/Cargo.toml");
+    let targets: Vec<_> = manifest.lines().filter_map(|line| line.strip_prefix("path = \"fuzz_targets/")).collect();
+    let names: Vec<_> = targets.iter().filter_map(|line| line.strip_suffix(".rs\"")).collect();
+    for decoder in &decoders::DECODERS {
+        assert!(names.contains(&decoder.name), "{} is not fuzzed", decoder.name);
+    }
+    assert_eq!(names.len(), decoders::DECODERS.len());
 }
