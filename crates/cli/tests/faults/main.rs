@@ -8,6 +8,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod cut;
+mod decide;
+#[allow(dead_code, reason = "every test program uses a part of this")]
+mod deciders;
 mod disk;
 mod kill;
 mod moment;

@@ -100,6 +100,69 @@ impl Moment {
     }
 }
 
+/// A step of a decision of three people, as the database of one server shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecisionMoment {
+    /// The server holds a share; its receipt is about to leave.
+    Shared,
+    /// Somebody has accepted.
+    Accepted,
+    /// Somebody has answered.
+    Answered,
+    /// No more answers are taken.
+    Closed,
+    /// The server is bound to open this close, and has not said so.
+    Bound,
+    /// Somebody has opened.
+    Opened,
+}
+
+impl DecisionMoment {
+    pub const ALL: [Self; 6] = [Self::Shared, Self::Accepted, Self::Answered, Self::Closed, Self::Bound, Self::Opened];
+
+    /// A number, and by how much it has grown when the moment comes.
+    fn query(self) -> (&'static str, i64) {
+        match self {
+            Self::Shared => ("SELECT count(*) FROM held_shares", 1),
+            Self::Accepted => ("SELECT count(*) FROM decision_records", 2),
+            // The record that creates it, three acceptances and a step.
+            Self::Answered => ("SELECT count(*) FROM decision_records", 5),
+            Self::Closed => ("SELECT count(*) FROM decisions WHERE closed IS NOT NULL", 1),
+            Self::Bound => ("SELECT count(*) FROM decisions WHERE opens IS NOT NULL", 1),
+            Self::Opened => ("SELECT count(*) FROM decision_openings", 1),
+        }
+    }
+
+    /// The numbers of all moments as they stand.
+    pub async fn numbers(data: &Path) -> [i64; Self::ALL.len()] {
+        let mut connection = open(data).await;
+        let mut numbers = [0; Self::ALL.len()];
+        for (number, moment) in numbers.iter_mut().zip(Self::ALL) {
+            *number = moment.number(&mut connection).await;
+        }
+        numbers
+    }
+
+    async fn number(self, connection: &mut SqliteConnection) -> i64 {
+        loop {
+            // A busy database is looked at again.
+            if let Ok(number) = sqlx::query_scalar(self.query().0).fetch_one(&mut *connection).await {
+                return number;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Waits until the moment comes, or is over, where the numbers stood so at the beginning.
+    pub async fn comes(self, data: &Path, numbers: &[i64; Self::ALL.len()]) {
+        let mut connection = open(data).await;
+        while self.number(&mut connection).await < numbers[self as usize] + self.query().1 {
+            tokio::time::sleep(LOOK).await;
+        }
+        drop(connection.close().await);
+    }
+}
+
 /// Opens a running server's database for reading, as soon as there is one.
 async fn open(data: &Path) -> SqliteConnection {
     let options = SqliteConnectOptions::new().filename(data.join("ostrakon.db")).read_only(true);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ostrakon_broadcast::Archive;
+use ostrakon_decide::DecisionId;
 use ostrakon_store::{Database, Store};
 
 use crate::servers::Servers;
@@ -32,6 +33,18 @@ impl Records {
         store.close().await;
         Self { spent, batches }
     }
+}
+
+/// Checks that a server holds one opening of each server for each decision, and accuses nobody.
+pub async fn check_decisions(servers: &Servers, n: usize, decisions: &[DecisionId]) {
+    let store = Store::open(&servers.data(n), &Database::Sqlite).await.expect("the store opens");
+    assert_eq!(store.faults().await.expect("faults"), [], "nobody has done anything wrong");
+    for id in decisions {
+        let openings = store.decision_openings(&id.0).await.expect("openings");
+        let parties: Vec<_> = openings.iter().map(|(party, _)| party.0).collect();
+        assert_eq!(parties, [0, 1, 2], "server {n}");
+    }
+    store.close().await;
 }
 
 /// Checks that no batch was used for two tables or two epochs, by anybody, and that the boards are of the epochs on record.

@@ -60,7 +60,7 @@ impl Servers {
         self.base + n as u16
     }
 
-    fn origin(&self, n: usize) -> String {
+    pub fn origin(&self, n: usize) -> String {
         format!("http://127.0.0.1:{}", self.public_port(n))
     }
 

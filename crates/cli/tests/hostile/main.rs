@@ -5,6 +5,10 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../faults/deciders.rs"]
+#[allow(dead_code, reason = "every test program uses a part of this")]
+mod deciders;
+mod decisions;
 mod flood;
 mod joins;
 mod rogue;

@@ -4,6 +4,10 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../faults/deciders.rs"]
+#[allow(dead_code, reason = "every test program uses a part of this")]
+mod deciders;
+mod decisions;
 mod fleet;
 mod members;
 #[path = "../hostile/rogue.rs"]
@@ -52,5 +56,6 @@ async fn intake_processes_and_engines_are_killed_and_nothing_is_lost() {
     }
     println!("{} messages in {} entries", spoken.len(), boards[0].entries.len());
     members::take_part_at_the_intakes_and_nobody_else_does(&fleet).await;
+    decisions::are_the_engines(&fleet).await;
     fleet.stop().await;
 }
