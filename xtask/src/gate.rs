@@ -61,7 +61,7 @@ const STEPS: [Step; 18] = [
     nightly("web-same", |_| web::build_again()),
     nightly("advisories", |_| advisories()),
     nightly("fuzz", |_| fuzz::run()),
-    nightly("mutants", |_| mutants::run()),
+    nightly("mutants", |_| mutants::run("")),
 ];
 
 enum Outcome {

@@ -46,7 +46,11 @@ enum Command {
         command: Vec<String>,
     },
     /// Plants deliberate defects in a copy of the sources, and sees to it that the simulation finds each.
-    Mutants,
+    Mutants {
+        /// Plants only those whose names contain this.
+        #[arg(default_value = "")]
+        name: String,
+    },
     /// Builds the browser's cryptography from `crates/wasm` into `web/src/wasm`.
     Wasm,
     /// Measures a visit of the one-pass protocol in Chromium, with numbers of 32 and of 64 bits; prints JSON.
@@ -60,7 +64,7 @@ fn main() -> ExitCode {
         Command::Layers => layers::check(),
         Command::Tidy => tidy::check(),
         Command::Postgres { command } => postgres::beside(&command),
-        Command::Mutants => mutants::run(),
+        Command::Mutants { name } => mutants::run(&name),
         Command::Wasm => web::build_wasm(),
         Command::BenchWasm => web::bench_wasm(),
     };

@@ -155,14 +155,14 @@ const MUTANTS: &[Mutant] = &[
     },
 ];
 
-/// Plants one defect after the other and sees to it that each is found.
+/// Plants one defect after the other, of those whose names contain `name`, and sees to it that each is found.
 ///
 /// # Errors
 /// If one is not found within its seeds, or cannot be planted or built.
-pub fn run() -> Result<()> {
+pub fn run(name: &str) -> Result<()> {
     let copy = shell::root().join("target/mutants");
     let mut unfound = Vec::new();
-    for mutant in MUTANTS {
+    for mutant in MUTANTS.iter().filter(|mutant| mutant.name.contains(name)) {
         refresh(&copy)?;
         plant(&copy, mutant)?;
         shell::progress(&format!("{}: building", mutant.name));
