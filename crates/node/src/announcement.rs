@@ -20,7 +20,7 @@ pub const LONGEST: u64 = 64 << 10;
 /// What a release can say and understand in announcements. It grows by one with each release that can say more; what was said
 /// before keeps its form. A server says nothing that one of the others does not understand yet ([`Body::language`]), so operators
 /// upgrade one after another. Where a form changes, `ostrakon_net`'s version grows instead.
-pub const LANGUAGE: u32 = 1;
+pub const LANGUAGE: u32 = 2;
 /// Slots that one announcement assigns at most. A slot takes at most 37 bytes.
 pub const MOST_SLOTS: usize = 1024;
 
@@ -139,6 +139,7 @@ fn language_of(deed: &Deed) -> u32 {
     match deed {
         Deed::Poll { poll } => match poll.form {
             PollForm::Choice { .. } | PollForm::Rating { .. } | PollForm::Text => 1,
+            PollForm::Messages { .. } | PollForm::Ranking { .. } => 2,
         },
         Deed::Hide { .. }
         | Deed::Approve { .. }
@@ -155,6 +156,7 @@ fn language_of(deed: &Deed) -> u32 {
         | Deed::Moderate { .. }
         | Deed::Close
         | Deed::EraseAll => 1,
+        Deed::Spotlight { .. } | Deed::Reveal { .. } => 2,
     }
 }
 
@@ -244,6 +246,20 @@ mod tests {
             transcript.field(&bytes);
         }
         assert_eq!(transcript.finish().to_hex(), "be6d1abbd23f83d7a2df8f37129b2e3f909e9417e4b30d723cdd3cf2784748d6");
+    }
+
+    #[test]
+    fn what_came_with_the_second_language_is_not_said_in_the_first() {
+        let target = MessageId { epoch: 3, index: 4 };
+        let poll = |form| Deed::Poll { poll: Poll { question: "?".into(), form, epoch: 5 } };
+        for deed in [
+            poll(PollForm::Messages { targets: vec![target, MessageId { epoch: 4, index: 0 }] }),
+            poll(PollForm::Ranking { options: vec!["a".into(), "b".into()] }),
+            Deed::Spotlight { target: Some(target) },
+            Deed::Reveal { poll: 6, right: [1].into() },
+        ] {
+            assert_eq!(language_of(&deed), 2, "{deed:?}");
+        }
     }
 
     #[test]

@@ -307,9 +307,8 @@ fn on_record(deed: &Deed) -> Option<(&'static str, String)> {
         Deed::EraseAll => ("erase all", String::new()),
         // What participants do is not on record.
         Deed::Claim { .. } => return None,
-        Deed::Pin { .. } | Deed::Answer { .. } | Deed::Group { .. } | Deed::Poll { .. } | Deed::Withdraw { .. } => {
-            return None;
-        }
+        Deed::Pin { .. } | Deed::Answer { .. } | Deed::Group { .. } | Deed::Spotlight { .. } => return None,
+        Deed::Poll { .. } | Deed::Withdraw { .. } | Deed::Reveal { .. } => return None,
     })
 }
 

@@ -1,5 +1,7 @@
 //! A host's actions: what they say and how they are signed.
 
+use std::collections::BTreeSet;
+
 use ostrakon_crypto::{Digest, Signature, Transcript, VerifyingKey};
 use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
@@ -115,6 +117,18 @@ pub enum Deed {
     Close,
     /// The room takes no more messages, and the servers erase the bodies of all.
     EraseAll,
+    /// Projectors show one message alone, unless it is hidden or erased; none shows the wall again.
+    Spotlight {
+        /// The message.
+        target: Option<MessageId>,
+    },
+    /// The host says which options of a choice are right. Said again, the last time counts.
+    Reveal {
+        /// The poll's id.
+        poll: u64,
+        /// Indices of the right options.
+        right: BTreeSet<u8>,
+    },
 }
 
 /// A deed that breaks a limit.
@@ -235,6 +249,17 @@ mod tests {
                 format!(r#"{{"claim":{{"key":"{hexadecimal}","signature":"{}"}}}}"#, "ab".repeat(64)),
             ),
             (Deed::Moderate { on: true }, r#"{"moderate":{"on":true}}"#.into()),
+            (
+                poll(PollForm::Messages { targets: vec![target, MessageId { epoch: 3, index: 2 }] }),
+                asked(r#"{"messages":{"targets":[{"epoch":3,"index":0},{"epoch":3,"index":2}]}}"#),
+            ),
+            (
+                poll(PollForm::Ranking { options: vec!["a".into(), "b".into()] }),
+                asked(r#"{"ranking":{"options":["a","b"]}}"#),
+            ),
+            (Deed::Spotlight { target: Some(target) }, format!(r#"{{"spotlight":{{{at}}}}}"#)),
+            (Deed::Spotlight { target: None }, r#"{"spotlight":{"target":null}}"#.into()),
+            (Deed::Reveal { poll: 7, right: [1].into() }, r#"{"reveal":{"poll":7,"right":[1]}}"#.into()),
             (Deed::EraseAll, r#""erase-all""#.into()),
         ];
         for (deed, form) in forms {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::action::{Action, Deed, InvalidDeed, MessageId, SignedAction};
 use super::claim::Claim;
 use super::members::{Invitation, Members};
-use super::poll::Poll;
+use super::poll::{Poll, PollForm};
 use crate::room::{Admission, RoomDescriptor, RoomId, Servers};
 
 /// Actions of hosts in a room's log at most. Claims come on top, [`MOST_MEMBERS`] of them.
@@ -46,6 +46,8 @@ pub struct PollState {
     pub poll: Poll,
     /// It does not count.
     pub withdrawn: bool,
+    /// The options that the host has said are right.
+    pub right: Option<BTreeSet<u8>>,
 }
 
 /// A co-host.
@@ -95,6 +97,24 @@ pub enum Refused {
     Full(#[from] MostActions),
 }
 
+impl Refused {
+    /// A word for the kind of refusal, by which a page finds its own sentence.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Refused::NotNext { .. } => "not-next",
+            Refused::NotHost => "not-host",
+            Refused::NotFirstHost => "not-first-host",
+            Refused::Signature => "signature",
+            Refused::Deed(_) => "deed",
+            Refused::NotInvited => "not-invited",
+            Refused::Claimed => "claimed",
+            Refused::KeyInUse => "key-in-use",
+            Refused::Closed => "closed",
+            Refused::Full(_) => "full",
+        }
+    }
+}
+
 /// A bound of the log is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the room has as many {0} as it can have")]
@@ -115,6 +135,7 @@ pub struct HostLog {
     marks: BTreeMap<MessageId, Marks>,
     polls: BTreeMap<u64, PollState>,
     moderated: bool,
+    spotlight: Option<MessageId>,
     closed: bool,
     erased: bool,
 }
@@ -136,6 +157,7 @@ impl HostLog {
             marks: BTreeMap::new(),
             polls: BTreeMap::new(),
             moderated: false,
+            spotlight: None,
             closed: false,
             erased: false,
         }
@@ -190,7 +212,8 @@ impl HostLog {
     }
 
     fn check_deed(&self, action: &Action) -> Result<(), Refused> {
-        let only_marks = action.deed.target().is_some() || matches!(action.deed, Deed::EraseAll | Deed::Host { .. });
+        let only_marks = action.deed.target().is_some()
+            || matches!(action.deed, Deed::EraseAll | Deed::Host { .. } | Deed::Spotlight { .. } | Deed::Reveal { .. });
         if self.closed && !only_marks {
             return Err(Refused::Closed);
         }
@@ -219,7 +242,18 @@ impl HostLog {
             Deed::Withdraw { poll } if !self.polls.contains_key(poll) => {
                 Err(InvalidDeed("there is no such poll".into()).into())
             }
+            Deed::Reveal { poll, right } => Ok(self.check_reveal(*poll, right)?),
             _ => Ok(()),
+        }
+    }
+
+    fn check_reveal(&self, poll: u64, right: &BTreeSet<u8>) -> Result<(), InvalidDeed> {
+        let Some(PollForm::Choice { options, .. }) = self.polls.get(&poll).map(|state| &state.poll.form) else {
+            return Err(InvalidDeed("there is no such choice: right answers are said of a choice".into()));
+        };
+        match right.last() {
+            Some(last) if usize::from(*last) < options.len() => Ok(()),
+            _ => Err(InvalidDeed("the right answers must be options of the poll".into())),
         }
     }
 
@@ -238,7 +272,7 @@ impl HostLog {
             Deed::Group { target, group } => self.mark(target).group.clone_from(group),
             Deed::Erase { target } => self.mark(target).erased = true,
             Deed::Poll { poll } => {
-                self.polls.insert(action.number, PollState { poll: poll.clone(), withdrawn: false });
+                self.polls.insert(action.number, PollState { poll: poll.clone(), withdrawn: false, right: None });
             }
             Deed::Withdraw { poll } => {
                 self.polls.entry(*poll).and_modify(|state| state.withdrawn = true);
@@ -253,6 +287,10 @@ impl HostLog {
             Deed::Moderate { on } => self.moderated = *on,
             Deed::Close => self.closed = true,
             Deed::EraseAll => (self.closed, self.erased) = (true, true),
+            Deed::Spotlight { target } => self.spotlight = *target,
+            Deed::Reveal { poll, right } => {
+                self.polls.entry(*poll).and_modify(|state| state.right = Some(right.clone()));
+            }
         }
         self.head = action.digest(&self.servers, &self.room);
         self.length += 1;
@@ -296,6 +334,11 @@ impl HostLog {
         self.members.invitations()
     }
 
+    /// The invitation that the key claimed, also if it was dismissed since.
+    pub fn invitation_of(&self, key: &VerifyingKey) -> Option<&VerifyingKey> {
+        self.members.invitation_of(key)
+    }
+
     /// The keys that may take part because of this deed of this author, which was taken last.
     pub fn admitted_by(&self, author: &VerifyingKey, deed: &Deed) -> Vec<VerifyingKey> {
         match deed {
@@ -328,6 +371,11 @@ impl HostLog {
     /// Whether the projector shows approved messages only.
     pub fn moderated(&self) -> bool {
         self.moderated
+    }
+
+    /// The message that projectors show alone, unless it is hidden or erased.
+    pub fn spotlight(&self) -> Option<MessageId> {
+        self.spotlight
     }
 
     /// Whether a host has closed the room.

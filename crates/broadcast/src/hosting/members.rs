@@ -39,6 +39,11 @@ impl Members {
         &self.invitations
     }
 
+    /// The invitation that the key claimed.
+    pub fn invitation_of(&self, key: &VerifyingKey) -> Option<&VerifyingKey> {
+        self.claims.get(key)
+    }
+
     /// Claims taken, those of dismissed invitations included.
     pub fn claims(&self) -> usize {
         self.claims.len()

@@ -27,5 +27,6 @@ pub use claim::Claim;
 pub use log::{Host, HostLog, MOST_ACTIONS, MOST_BYTES, MOST_MEMBERS, Marks, MostActions, PollState, Refused};
 pub use members::Invitation;
 pub use poll::{
-    Answer, HIGHEST, InvalidAnswer, OPTION_BYTES, OPTIONS, Poll, PollForm, QUESTION_BYTES, Tally, is_ballot, tally,
+    Answer, HIGHEST, InvalidAnswer, OPTION_BYTES, OPTIONS, Poll, PollForm, QUESTION_BYTES, TARGETS, Tally, is_ballot,
+    tally,
 };

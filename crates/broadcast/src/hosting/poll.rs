@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::action::InvalidDeed;
+use super::action::{InvalidDeed, MessageId};
 use crate::board::Entry;
 
 /// Longest question in bytes of UTF-8.
@@ -17,6 +17,8 @@ pub const QUESTION_BYTES: usize = 500;
 pub const OPTION_BYTES: usize = 200;
 /// Options of a choice.
 pub const OPTIONS: std::ops::RangeInclusive<usize> = 2..=20;
+/// Messages that a round of votes is about.
+pub const TARGETS: std::ops::RangeInclusive<usize> = 2..=100;
 /// The highest mark of a rating; the lowest is 1.
 pub const HIGHEST: std::ops::RangeInclusive<u8> = 2..=10;
 /// What an answer to a poll begins with. No text does.
@@ -53,6 +55,47 @@ pub enum PollForm {
     },
     /// A few words.
     Text,
+    /// A round of votes: which of these messages of the board come next, any number of them. They are named, not repeated,
+    /// so that what is erased is erased here as well.
+    Messages {
+        /// As many as [`TARGETS`] says, ascending, each once, of epochs before the poll's.
+        targets: Vec<MessageId>,
+    },
+    /// All options in an order, the best one first.
+    Ranking {
+        /// As those of a choice.
+        options: Vec<String>,
+    },
+}
+
+/// Whether options are as a choice and a ranking must have them.
+fn check_options(options: &[String]) -> Result<(), InvalidDeed> {
+    let distinct: BTreeSet<_> = options.iter().map(|option| option.trim()).collect();
+    if !OPTIONS.contains(&options.len()) || distinct.len() != options.len() {
+        let (least, most) = (OPTIONS.start(), OPTIONS.end());
+        return Err(InvalidDeed(format!("a poll must have {least} to {most} options, all different")));
+    }
+    if options.iter().any(|option| option.trim().is_empty() || option.len() > OPTION_BYTES) {
+        return Err(InvalidDeed(format!("an option must have 1 to {OPTION_BYTES} bytes")));
+    }
+    Ok(())
+}
+
+impl PollForm {
+    /// The messages that a round of votes is about; none for other forms.
+    pub fn targets(&self) -> &[MessageId] {
+        if let PollForm::Messages { targets } = self { targets } else { &[] }
+    }
+
+    /// Options, marks or messages that votes are counted for; none for texts.
+    fn candidates(&self) -> usize {
+        match self {
+            PollForm::Choice { options, .. } | PollForm::Ranking { options } => options.len(),
+            PollForm::Rating { highest } => usize::from(*highest),
+            PollForm::Messages { targets } => targets.len(),
+            PollForm::Text => 0,
+        }
+    }
 }
 
 impl Poll {
@@ -66,14 +109,14 @@ impl Poll {
             return complain(format!("a question must have 1 to {QUESTION_BYTES} bytes"));
         }
         match &self.form {
-            PollForm::Choice { options, .. } => {
-                let distinct: BTreeSet<_> = options.iter().map(|option| option.trim()).collect();
-                if !OPTIONS.contains(&options.len()) || distinct.len() != options.len() {
-                    let (least, most) = (OPTIONS.start(), OPTIONS.end());
-                    return complain(format!("a choice must have {least} to {most} options, all different"));
-                }
-                if options.iter().any(|option| option.trim().is_empty() || option.len() > OPTION_BYTES) {
-                    return complain(format!("an option must have 1 to {OPTION_BYTES} bytes"));
+            PollForm::Choice { options, .. } | PollForm::Ranking { options } => check_options(options),
+            PollForm::Messages { targets } => {
+                let (least, most) = (TARGETS.start(), TARGETS.end());
+                let earlier = targets.last().is_none_or(|last| last.epoch < self.epoch);
+                if !TARGETS.contains(&targets.len()) || !targets.is_sorted_by(|a, b| a < b) || !earlier {
+                    return complain(format!(
+                        "a round of votes is about {least} to {most} messages of earlier epochs, in the board's order"
+                    ));
                 }
                 Ok(())
             }
@@ -89,12 +132,14 @@ impl Poll {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// Indices of the chosen options.
+    /// Indices of the chosen options or messages.
     Choice(BTreeSet<u8>),
     /// The mark.
     Rating(u8),
     /// The words.
     Text(String),
+    /// The indices of all options, the best one first.
+    Ranking(Vec<u8>),
 }
 
 /// An answer that the poll does not admit.
@@ -109,6 +154,14 @@ impl Answer {
             (Answer::Choice(chosen), PollForm::Choice { options, several }) => {
                 let known = chosen.last().is_some_and(|last| usize::from(*last) < options.len());
                 known && (*several || chosen.len() == 1)
+            }
+            (Answer::Choice(chosen), PollForm::Messages { targets }) => {
+                chosen.last().is_some_and(|last| usize::from(*last) < targets.len())
+            }
+            (Answer::Ranking(order), PollForm::Ranking { options }) => {
+                let mut sorted = order.clone();
+                sorted.sort_unstable();
+                sorted.iter().map(|index| usize::from(*index)).eq(0..options.len())
             }
             (Answer::Rating(mark), PollForm::Rating { highest }) => (1..=*highest).contains(mark),
             (Answer::Text(words), PollForm::Text) => !words.trim().is_empty(),
@@ -126,10 +179,12 @@ impl Answer {
         }
         let mut message = BALLOT.to_vec();
         message.extend(number.to_le_bytes());
-        match self {
-            Answer::Choice(chosen) => message.extend(chosen),
-            Answer::Rating(mark) => message.push(*mark),
-            Answer::Text(words) => message.extend(words.as_bytes()),
+        match (self, &poll.form) {
+            (Answer::Choice(chosen), PollForm::Messages { targets }) => message.extend(bits(chosen, targets.len())),
+            (Answer::Choice(chosen), _) => message.extend(chosen),
+            (Answer::Rating(mark), _) => message.push(*mark),
+            (Answer::Text(words), _) => message.extend(words.as_bytes()),
+            (Answer::Ranking(order), _) => message.extend(order),
         }
         Ok(message)
     }
@@ -148,9 +203,26 @@ impl Answer {
             (PollForm::Rating { .. }, [mark]) => Answer::Rating(*mark),
             (PollForm::Rating { .. }, _) => return None,
             (PollForm::Text, words) => Answer::Text(String::from_utf8(words.to_vec()).ok()?),
+            (PollForm::Messages { targets }, field) => Answer::Choice(read_bits(field, targets.len())?),
+            (PollForm::Ranking { .. }, order) => Answer::Ranking(order.to_vec()),
         };
         answer.suits(&poll.form).then_some(answer)
     }
+}
+
+/// A bit for each of `all` things, the lowest of the first byte for the first one: set if it is chosen.
+fn bits(chosen: &BTreeSet<u8>, all: usize) -> Vec<u8> {
+    let mut field = vec![0; all.div_ceil(8)];
+    chosen.iter().for_each(|index| field[usize::from(index / 8)] |= 1 << (index % 8));
+    field
+}
+
+/// Reads what [`bits`] wrote; `None` if the length is another one. Whether a bit beyond the last thing is set is seen from
+/// what is returned.
+fn read_bits(field: &[u8], all: usize) -> Option<BTreeSet<u8>> {
+    let set = |index: &u8| field[usize::from(index / 8)] >> (index % 8) & 1 == 1;
+    let places = 0..u8::try_from(8 * field.len()).ok()?;
+    (field.len() == all.div_ceil(8)).then(|| places.filter(set).collect())
 }
 
 /// Whether a message is an answer to some poll, and so not to be shown as a text.
@@ -163,7 +235,8 @@ pub fn is_ballot(message: &[u8]) -> bool {
 pub struct Tally {
     /// Participants who answered.
     pub answers: u32,
-    /// Votes by option, or by mark from 1 on; empty for texts.
+    /// Votes by option, by message, or by mark from 1 on; empty for texts. Of a ranking, points: an option has one for each
+    /// option that a participant puts behind it.
     pub votes: Vec<u32>,
     /// What was answered in words, in the board's order.
     pub texts: Vec<String>,
@@ -174,12 +247,7 @@ pub struct Tally {
 impl Tally {
     /// Nobody answered.
     pub fn none(poll: &Poll) -> Self {
-        let votes = match &poll.form {
-            PollForm::Choice { options, .. } => vec![0; options.len()],
-            PollForm::Rating { highest } => vec![0; usize::from(*highest)],
-            PollForm::Text => Vec::new(),
-        };
-        Self { votes, ..Self::default() }
+        Self { votes: vec![0; poll.form.candidates()], ..Self::default() }
     }
 }
 
@@ -199,6 +267,9 @@ pub fn tally(number: u64, poll: &Poll, entry: &Entry) -> Tally {
             Answer::Choice(chosen) => chosen.iter().for_each(|index| tally.votes[usize::from(*index)] += 1),
             Answer::Rating(mark) => tally.votes[usize::from(mark) - 1] += 1,
             Answer::Text(words) => tally.texts.push(words),
+            Answer::Ranking(order) => {
+                order.iter().rev().zip(0..).for_each(|(index, points)| tally.votes[usize::from(*index)] += points);
+            }
         }
     }
     tally
@@ -270,6 +341,60 @@ mod tests {
         let text = Poll { form: PollForm::Text, ..choice(false) };
         let words = Answer::Text("more bread".into()).encode(1, &text).unwrap();
         assert_eq!(tally(1, &text, &entry(9, &[words])).texts, ["more bread"]);
+    }
+
+    fn round(targets: usize) -> Poll {
+        let targets = (0..targets).map(|at| MessageId { epoch: 3 + at as u64 / 8, index: at as u32 % 8 }).collect();
+        Poll { form: PollForm::Messages { targets }, epoch: 99, ..choice(false) }
+    }
+
+    #[test]
+    fn a_round_counts_every_ballot_once_for_each_message() {
+        let poll = round(11);
+        let votes = [&[0, 10][..], &[10], &[3, 4, 10]].map(|indices| chosen(indices).encode(6, &poll).unwrap());
+        assert_eq!(votes[0][HEADER..], [1, 4], "a bit for each message");
+        let counted = tally(6, &poll, &entry(99, &votes));
+        assert_eq!((counted.answers, counted.votes), (3, vec![1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 3]));
+        assert_eq!(chosen(&[11]).encode(6, &poll), Err(InvalidAnswer));
+        let header = &votes[0][..HEADER];
+        for field in [&[0, 0][..], &[1], &[1, 0, 0], &[0, 8], &[]] {
+            assert_eq!(Answer::decode(6, &poll, &[header, field].concat()), None, "{field:?}");
+        }
+        let all: Vec<u8> = (0..100).collect();
+        let widest = round(*TARGETS.end());
+        let ballot = chosen(&all).encode(6, &widest).unwrap();
+        assert_eq!(Answer::decode(6, &widest, &ballot), Some(chosen(&all)));
+        assert!(ballot.len() <= 30, "a ballot fits into the smallest row");
+    }
+
+    #[test]
+    fn a_ranking_gives_points_for_every_option_behind() {
+        let options = ["a", "b", "c"].map(String::from).to_vec();
+        let poll = Poll { form: PollForm::Ranking { options }, ..choice(false) };
+        let order = |order: &[u8]| Answer::Ranking(order.to_vec());
+        let ballots = [[2, 0, 1], [2, 1, 0], [0, 2, 1]].map(|by| order(&by).encode(4, &poll).unwrap());
+        let counted = tally(4, &poll, &entry(9, &ballots));
+        assert_eq!((counted.answers, counted.votes), (3, vec![3, 1, 5]));
+        for wrong in [&[0, 1][..], &[0, 1, 1], &[0, 1, 3], &[0, 1, 2, 2], &[]] {
+            assert_eq!(order(wrong).encode(4, &poll), Err(InvalidAnswer), "{wrong:?}");
+            assert_eq!(Answer::decode(4, &poll, &[&ballots[0][..HEADER], wrong].concat()), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_round_names_messages_that_are_there_to_be_voted_on() {
+        assert_eq!(round(*TARGETS.end()).validate(), Ok(()));
+        let at = |epoch, index| MessageId { epoch, index };
+        for targets in [
+            vec![at(3, 0)],
+            round(101).form.targets().to_vec(),
+            vec![at(3, 1), at(3, 0)],
+            vec![at(3, 1), at(3, 1)],
+            vec![at(3, 1), at(99, 0)],
+        ] {
+            let error = Poll { form: PollForm::Messages { targets }, ..round(2) }.validate().unwrap_err();
+            assert!(error.0.contains("earlier epochs"), "{error}");
+        }
     }
 
     #[test]

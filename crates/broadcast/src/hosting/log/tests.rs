@@ -52,6 +52,39 @@ fn actions_amount_to_what_was_done_last() {
 }
 
 #[test]
+fn right_answers_are_said_of_choices_and_the_last_time_counts() {
+    let Scene { host, mut log, .. } = scene(Admission::Open);
+    let options = ["a", "b", "c"].map(String::from).to_vec();
+    let form = super::super::PollForm::Choice { options, several: true };
+    let asked = Deed::Poll { poll: Poll { question: "Which?".into(), form, epoch: 8 } };
+    let reveal = |poll, right: &[u8]| Deed::Reveal { poll, right: right.iter().copied().collect() };
+    for deed in [asked, poll(9), reveal(0, &[1]), reveal(0, &[0, 2])] {
+        log.apply(&log.act(&host, 5, deed)).unwrap();
+    }
+    assert_eq!(log.polls()[&0].right, Some([0, 2].into()));
+    for deed in [reveal(0, &[]), reveal(0, &[1, 3]), reveal(1, &[0]), reveal(7, &[0])] {
+        assert!(matches!(log.apply(&log.act(&host, 5, deed)), Err(Refused::Deed(_))));
+    }
+    assert_eq!(log.polls()[&0].right, Some([0, 2].into()));
+}
+
+#[test]
+fn a_spotlight_is_on_one_message_and_goes_out() {
+    let Scene { host, mut log, .. } = scene(Admission::Open);
+    let mut on = |target| {
+        log.apply(&log.act(&host, 5, Deed::Spotlight { target })).unwrap();
+        log.spotlight()
+    };
+    let other = MessageId { epoch: 4, index: 7 };
+    assert_eq!([on(Some(TARGET)), on(Some(other)), on(None)], [Some(TARGET), Some(other), None]);
+    // A closed room is still shown.
+    for deed in [Deed::Close, Deed::Spotlight { target: Some(TARGET) }] {
+        log.apply(&log.act(&host, 5, deed)).unwrap();
+    }
+    assert!(log.marks().is_empty(), "what is shown alone is not marked");
+}
+
+#[test]
 fn only_hosts_act_and_only_the_first_names_others() {
     let Scene { host, mut log, .. } = scene(Admission::Open);
     let co_host = |active| Deed::Host { key: key(8).verifying_key(), name: "Kleon".into(), active };
