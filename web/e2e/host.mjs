@@ -18,6 +18,9 @@ async function ask(url, body) {
   return text;
 }
 
+/** The public key of an invitation. @param {string} invitation */
+export const keyOf = (invitation) => DeviceKey.fromInvitation(invitation).publicKey();
+
 export class Host {
   /**
    * @param {string} origin of the first server, which takes the actions

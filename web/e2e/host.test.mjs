@@ -65,16 +65,22 @@ class Host extends Visitor {
     await this.row(text).locator('[aria-pressed="true"]', { hasText: tool }).waitFor();
   }
 
-  /** @param {string} question @param {string[]} options */
-  async asks(question, options) {
+  /** Fills a question in. @param {string} question @param {string[]} options */
+  async fills(question, options) {
     const { page } = this;
-    await this.tab('Polls');
     await page.getByLabel('Question', { exact: true }).fill(question);
     for (const [index, option] of options.entries()) {
       if (index > 1) await page.getByRole('button', { name: 'Add an answer' }).click();
       await page.getByLabel(`Answer ${index + 1}`, { exact: true }).fill(option);
     }
     await page.getByLabel('Time to answer').selectOption({ label: '15 seconds' });
+  }
+
+  /** @param {string} question @param {string[]} options */
+  async asks(question, options) {
+    const { page } = this;
+    await this.tab('Polls');
+    await this.fills(question, options);
     await page.getByRole('button', { name: 'Ask', exact: true }).click();
     await page.locator('[data-poll]').filter({ hasText: question }).waitFor();
   }
@@ -118,6 +124,19 @@ test('a room is opened in the page, and its host link leads to the host’s page
   assert.equal(await host.saves('Save as a file').then((text) => text.includes(hostLink)), true);
   await host.page.getByRole('link', { name: 'Go to the host’s page' }).click();
   await host.page.getByText('Nothing has been published yet').waitFor();
+  const seed = hostLink.split('/').at(-1) ?? '';
+  // The key is kept in this browser, and not shown to whoever sees the address.
+  assert.ok(!host.page.url().includes(seed));
+  await host.page.reload();
+  await host.page.getByText('Nothing has been published yet').waitFor();
+  const elsewhere = await Host.come();
+  await elsewhere.open(hostLink.replace(`/${seed}`, ''));
+  await elsewhere.page.getByText('This browser does not keep your key for this room').waitFor();
+  await elsewhere.isAccessible();
+  await elsewhere.open(hostLink);
+  await elsewhere.page.getByText('Nothing has been published yet').waitFor();
+  assert.ok(!elsewhere.page.url().includes(seed));
+  await elsewhere.leave();
   agora = { host, link, hostLink, people: [] };
 });
 
@@ -192,6 +211,92 @@ describe('meanwhile', { concurrency: true }, () => {
     await beamer.leave();
   });
 
+  test('people vote on messages in one epoch, and wall and projector follow; a quiz and a ranking that were prepared', async () => {
+    const host = await Host.come();
+    const { link } = await host.opens('Theatron', 'Questions in a lecture');
+    await host.page.getByRole('link', { name: 'Go to the host’s page' }).click();
+    const beamer = await Visitor.arrive(browser, BEAMER);
+    await beamer.open(projectorOf(link));
+    const people = await twoPeople([link, link]);
+    const [bread, ships] = ['Who pays for the bread?', 'How many ships are left?'];
+    await Promise.all([people[0]?.say(bread), people[1]?.say(ships)]);
+    await Promise.all([host.row(bread).waitFor({ timeout: 60_000 }), host.row(ships).waitFor({ timeout: 60_000 })]);
+
+    await host.page.getByRole('button', { name: 'Vote on these' }).click();
+    await host.page.getByRole('dialog').getByLabel('Time to answer').selectOption({ label: '15 seconds' });
+    await host.isAccessible();
+    await host.picture('round-desktop-light');
+    await host.page.getByRole('button', { name: 'Start the vote' }).click();
+    for (const [index, { page }] of people.entries()) {
+      await page.getByRole('checkbox', { name: ships }).check();
+      if (index === 0) await page.getByRole('checkbox', { name: bread }).check();
+      await page.getByRole('button', { name: 'Answer', exact: true }).click();
+    }
+    await Promise.all([people[0]?.isAccessible(), people[0]?.picture('round-participant')]);
+    await host.row(ships).locator('[data-votes="2"]').waitFor({ timeout: 60_000 });
+    await host.row(bread).locator('[data-votes="1"]').waitFor();
+    await beamer.page.locator('[data-shard]').first().getByText('2 votes').waitFor();
+    await host.page.getByLabel('Order').selectOption('Most votes first');
+    assert.match(await host.page.locator('[data-row]').first().innerText(), /ships/);
+    const [anna] = people;
+    await anna?.page.getByLabel('Order').selectOption('Most votes first');
+    assert.match((await anna?.page.locator('[data-voted] li').first().innerText()) ?? '', /ships are left\?\s+▲ 2 votes/);
+    await Promise.all([host.isAccessible(), beamer.isAccessible(), anna?.isAccessible()]);
+    await Promise.all([host.picture('votes-host-light'), beamer.picture('votes-projector-light'), anna?.picture('votes-wall-light')]);
+
+    await host.row(bread).getByRole('button', { name: 'Show alone' }).click();
+    await beamer.page.locator('[data-alone]').getByText(bread).waitFor();
+    assert.equal(await beamer.page.locator('[data-shard]').count(), 0);
+    await beamer.isAccessible();
+    await beamer.picture('spotlight-projector-light');
+
+    await host.tab('Polls');
+    await host.fills('Which ship returned?', ['Paralos', 'Salaminia']);
+    await host.page.getByRole('button', { name: 'Keep for later' }).click();
+    await host.page.getByLabel('An order', { exact: true }).check();
+    await host.fills('What matters most?', ['Bread', 'Ships', 'Plays']);
+    await host.page.getByRole('button', { name: 'Keep for later' }).click();
+    const file = await host.saves('Save as a file');
+    assert.deepEqual(JSON.parse(file).polls.map((/** @type {any} */ poll) => poll.kind), ['one', 'ranking']);
+    await host.page.reload();
+    await host.tab('Polls');
+    await host.page.getByRole('button', { name: 'Earlier' }).nth(1).click();
+    const prepared = host.page.locator('[data-prepared]');
+    await prepared.first().getByText('What matters most?').waitFor();
+    await host.page.getByLabel('Add from a file').setInputFiles({ name: 'polls.json', mimeType: 'application/json', buffer: Buffer.from('{}') });
+    await host.page.getByText('this is no file with prepared questions').waitFor();
+    await host.isAccessible();
+    await host.picture('prepared-desktop-light');
+    for (const question of ['Which ship returned?', 'What matters most?']) {
+      await prepared.filter({ hasText: question }).getByRole('button', { name: 'Ask now' }).click();
+      await prepared.filter({ hasText: question }).waitFor({ state: 'detached' });
+    }
+    await beamer.page.locator('[data-alone]').waitFor({ state: 'detached' });
+    for (const [index, { page }] of people.entries()) {
+      const [quiz, order] = ['Which ship returned?', 'What matters most?'].map((question) => page.locator('[data-poll]').filter({ hasText: question }));
+      await quiz?.getByLabel(index === 0 ? 'Paralos' : 'Salaminia').check();
+      await quiz?.getByRole('button', { name: 'Answer', exact: true }).click();
+      for (const option of index === 0 ? ['Plays', 'Bread'] : ['Plays', 'Ships']) await order?.getByRole('button', { name: option }).click();
+      await order?.getByRole('button', { name: 'Answer', exact: true }).click();
+    }
+    await anna?.picture('quiz-participant');
+    const asked = host.page.locator('[data-poll]').filter({ hasText: 'Which ship returned?' });
+    await asked.getByRole('button', { name: 'Show the right answer' }).click({ timeout: 60_000 });
+    await host.page.getByRole('dialog').getByLabel('Salaminia').check();
+    await host.page.getByRole('button', { name: 'Show it to all' }).click();
+    await asked.getByRole('row', { name: /Salaminia\s+right/ }).waitFor();
+    await anna?.page.getByText('It is not the right one.').waitFor();
+    await people[1]?.page.getByText('It is right.').waitFor();
+    const ranking = host.page.locator('[data-poll]').filter({ hasText: 'What matters most?' });
+    await ranking.locator('[data-chart="2"]').waitFor({ timeout: 60_000 });
+    assert.match(await ranking.getByRole('row').nth(1).innerText(), /Plays\s+4\s+100 %/);
+    await Promise.all([host.isAccessible(), anna?.isAccessible(), beamer.isAccessible()]);
+    await Promise.all([host.picture('quiz-host-light'), anna?.picture('quiz-result-participant'), beamer.picture('ranking-projector-light')]);
+    const complaints = [host, beamer, ...people].flatMap((visitor) => visitor.complaints);
+    assert.deepEqual(complaints, []);
+    await Promise.all([host, beamer, ...people].map((visitor) => visitor.leave()));
+  });
+
   test('with invitation links, one link is one member, and nobody else takes part', async () => {
     const host = await Host.come();
     const { link } = await host.opens('Council', 'A vote');
@@ -239,16 +344,47 @@ describe('meanwhile', { concurrency: true }, () => {
     await host.page.getByRole('button', { name: 'Remove Beate' }).click();
     await host.page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await beate.page.getByText('is not a host of this room').waitFor();
+    assert.equal(await host.page.evaluate(() => document.activeElement?.id), 'hosts', 'the focus is not lost with the button');
     assert.equal(await beate.page.getByRole('button', { name: 'Pin', exact: true }).count(), 0);
     assert.deepEqual(host.complaints.filter((text) => !text.includes('status of 409')), []);
     await Promise.all([host.leave(), beate.leave()]);
   });
 });
 
+test('on a phone a refusal is in sight wherever the host is, in the language of the page, and gives the focus back', async () => {
+  const host = await Host.come(PHONE);
+  await host.open(agora.hostLink);
+  await host.page.getByLabel('Language').selectOption('Deutsch');
+  await host.page.route('**/actions', (route) => {
+    const problem = { type: 'about:blank', title: 'Conflict', status: 422, detail: 'the room has as many actions as it can have' };
+    return route.request().method() === 'POST' ? route.fulfill({ status: 422, json: problem }) : route.continue();
+  });
+  const tool = host.row(QUESTION).locator('[data-tool="a"]');
+  await tool.scrollIntoViewIfNeeded();
+  await tool.click();
+  const notice = host.page.locator('[data-failure="true"]');
+  await notice.getByText('Das wurde nicht getan: es übersteigt, was ein Raum fasst.').waitFor();
+  assert.ok(await host.sees(notice));
+  await notice.getByText('Was genau gesagt wurde').click();
+  await notice.getByText('as many actions as it can have').waitFor();
+  await host.fits();
+  await host.isAccessible();
+  await host.page.screenshot({ path: new URL('screenshots/refusal-phone.png', import.meta.url).pathname });
+  await tool.focus();
+  await notice.getByRole('button', { name: 'Hinweis schließen' }).focus();
+  await host.page.keyboard.press('Enter');
+  await notice.waitFor({ state: 'detached' });
+  assert.ok(await tool.evaluate((button) => document.activeElement === button), 'the focus goes back to where it was');
+  await host.leave();
+});
+
 for (const [device, options, colorScheme] of /** @type {const} */ ([['desktop', DESKTOP, 'dark'], ['phone', PHONE, 'light']])) {
   test(`${device}, ${colorScheme}: every part fits and is accessible`, async () => {
     const host = await Host.come({ ...options, colorScheme });
     await host.open(`${deployment.origins[1]}/#/create`);
+    await host.page.getByRole('button', { name: 'Open the room' }).click();
+    await host.page.getByRole('alert').getByText('The room has no name yet').waitFor();
+    assert.equal(await host.page.evaluate(() => document.activeElement?.id), 'name');
     await host.page.getByText('Change the settings').click();
     await host.fits();
     await host.isAccessible();

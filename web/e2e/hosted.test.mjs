@@ -4,8 +4,8 @@ import { strict as assert } from 'node:assert';
 import { after, before, test } from 'node:test';
 
 import { start } from './deployment.mjs';
-import { Host } from './host.mjs';
-import { Visitor, launch } from './visitor.mjs';
+import { Host, keyOf } from './host.mjs';
+import { PHONE, Visitor, launch } from './visitor.mjs';
 
 /** @type {Awaited<ReturnType<typeof start>>} */
 let deployment;
@@ -82,10 +82,29 @@ test('in a room for members, who is not admitted or was dismissed is told so, an
   await host.act({ admit: { keys: [key] } });
   await anna.takesPart();
   await host.act({ dismiss: { keys: [key] } });
-  await outside.waitFor();
+  const dismissed = anna.page.locator('[data-apart="dismissed"]');
+  await dismissed.getByText('The host has dismissed this device').waitFor();
+  await anna.page.reload();
+  await dismissed.waitFor();
+  await anna.isAccessible();
+  await anna.picture('dismissed');
   assert.equal(await anna.page.getByLabel('Your message').count(), 0);
   await host.act({ admit: { keys: [key] } });
   await anna.takesPart();
+  await anna.leave();
+});
+
+test('who opens an invitation that was taken back is told so', async () => {
+  const { host, links } = await hosted({ name: 'Tholos', admission: 'members' });
+  const invitation = await host.invite();
+  await host.act({ dismiss: { keys: [keyOf(invitation)] } });
+  const anna = await Visitor.arrive(browser, PHONE);
+  await anna.open(`${links[2]}/${invitation}`);
+  await anna.page.locator('[data-apart="withdrawn"]').getByText('The host has taken this invitation back').waitFor();
+  assert.equal(await anna.page.getByRole('button', { name: 'Take part', exact: true }).count(), 0);
+  await anna.fits();
+  await anna.isAccessible();
+  await anna.picture('withdrawn-phone');
   await anna.leave();
 });
 

@@ -83,6 +83,77 @@ test('a message waits for company, survives a reload, and is said once', async (
   await Promise.all([anna.leave(), ben.leave()]);
 });
 
+/** From now on this browser writes nothing down, as if its storage were full, or does so again. @param {Visitor} visitor @param {boolean} full */
+async function storage({ page }, full) {
+  await page.evaluate((full) => {
+    const scope = /** @type {any} */ (globalThis);
+    const prototype = Object.getPrototypeOf(scope.localStorage);
+    scope.written ??= prototype.setItem;
+    prototype.setItem = full
+      ? () => {
+          throw new DOMException('full', 'QuotaExceededError');
+        }
+      : scope.written;
+  }, full);
+}
+
+test('a full storage holds a message back, says so, and lets it go on by itself', async () => {
+  const links = await room('Kerameikos');
+  const [anna, ben] = [await Visitor.arrive(browser, PHONE), await Visitor.arrive(browser)];
+  await anna.open(links[0]);
+  await anna.page.getByRole('button', { name: 'Take part', exact: true }).waitFor();
+  await storage(anna, true);
+  await anna.page.getByRole('button', { name: 'Take part', exact: true }).click();
+  await anna.page.getByRole('alert').getByText('storage is full, so this device can keep nothing').waitFor();
+  await storage(anna, false);
+  await anna.page.getByRole('button', { name: 'Try again' }).click();
+  await anna.join(links[0]);
+  await ben.join(links[1]);
+  await anna.takesPart();
+  await storage(anna, true);
+  await anna.say('Clay is patient.');
+  await anna.page.locator('[data-full]').getByText('Your message is on this page only').waitFor();
+  await anna.fits();
+  await anna.isAccessible();
+  await anna.picture('storage-full-phone');
+  // The epoch waits for it in vain.
+  await ben.page.getByText('Waiting until enough take part').waitFor({ timeout: 60_000 });
+  assert.equal(await ben.page.getByText('Clay is patient.').count(), 0);
+  await storage(anna, false);
+  await Promise.all([anna.reads('Clay is patient.'), ben.reads('Clay is patient.')]);
+  await anna.page.locator('[data-full]').waitFor({ state: 'detached' });
+  await Promise.all([anna.leave(), ben.leave()]);
+});
+
+test('this device lists the rooms in which it takes part, and forgets them', async () => {
+  const anna = await Visitor.arrive(browser);
+  await anna.open(spoken);
+  await anna.page.getByRole('button', { name: 'Only read along' }).click();
+  await anna.page.getByText('You read along. The servers see').waitFor();
+  const start = deployment.origins[0] ?? '';
+  await anna.open(`${start}/#/`);
+  await anna.page.getByRole('heading', { level: 1 }).waitFor();
+  assert.equal(await anna.page.locator('[data-rooms]').count(), 0, 'who only reads leaves no trace');
+  await anna.join(spoken);
+  await anna.takesPart();
+  await anna.open(`${start}/#/`);
+  const list = anna.page.locator('[data-rooms]');
+  await list.getByRole('link', { name: 'Agora' }).waitFor();
+  await anna.isAccessible();
+  await anna.picture('rooms-desktop-light');
+  await list.getByRole('link', { name: 'Agora' }).click();
+  await anna.takesPart();
+  await anna.open(`${start}/#/`);
+  await list.getByRole('button', { name: 'Forget “Agora” on this device' }).click();
+  await anna.page.getByRole('dialog').getByRole('button', { name: 'Forget' }).click();
+  await anna.page.getByText('“Agora” is forgotten on this device.').waitFor();
+  assert.equal(await anna.page.evaluate(() => Object.keys(localStorage).filter((name) => name.startsWith('ostrakon/room/')).length), 0);
+  assert.equal(await anna.page.evaluate(() => document.activeElement?.id), 'link', 'the focus is not lost');
+  await anna.open(spoken);
+  await anna.page.getByRole('button', { name: 'Take part', exact: true }).waitFor();
+  await anna.leave();
+});
+
 test('with one server out of reach, people still speak', async () => {
   const links = await room('Pnyx');
   const [anna, ben] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
@@ -106,6 +177,7 @@ test('a forged wall raises the alarm and is not shown', async () => {
   });
   await visitor.open(spoken);
   await visitor.page.getByRole('alert').getByText('A server showed something forged').first().waitFor();
+  await visitor.page.getByText('What was said exactly').first().click();
   await visitor.page.getByText(/entry \d+ bears a signature that server \d did not make/).first().waitFor();
   assert.equal(await visitor.page.locator('[data-entry]').count(), 0);
   await visitor.isAccessible();

@@ -1,11 +1,12 @@
 //! The host log for the page: what hosts did, polls and their results, and a host's own actions.
 
-use ostrakon_broadcast::hosting::{self, Answer, Deed, MessageId, PollForm, SignedAction};
+use ostrakon_broadcast::hosting::{self, Answer, Deed, Refused, SignedAction};
 use ostrakon_broadcast::outbox;
 use ostrakon_crypto::VerifyingKey;
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
+use crate::changes::{Touched, changes};
 use crate::{Board, DeviceKey, Outbox, inner, shown};
 
 #[derive(Serialize)]
@@ -22,51 +23,6 @@ pub fn ballots(outbox: &outbox::Outbox) -> String {
     inner::json(&outbox.ballots().iter().map(view).collect::<Vec<_>>())
 }
 
-#[derive(Serialize)]
-struct HostView<'a> {
-    key: String,
-    name: &'a str,
-    active: bool,
-}
-
-#[derive(Serialize)]
-struct MarksView<'a> {
-    #[serde(flatten)]
-    message: MessageId,
-    #[serde(flatten)]
-    marks: &'a hosting::Marks,
-}
-
-#[derive(Serialize)]
-struct PollView<'a> {
-    number: u64,
-    question: &'a str,
-    form: &'a PollForm,
-    epoch: u64,
-    withdrawn: bool,
-}
-
-#[derive(Serialize)]
-struct InvitationView {
-    key: String,
-    number: u32,
-    claimed: Option<String>,
-}
-
-#[derive(Serialize)]
-struct LogView<'a> {
-    length: u64,
-    head: String,
-    closed: bool,
-    erased: bool,
-    moderated: bool,
-    hosts: Vec<HostView<'a>>,
-    members: Vec<String>,
-    invitations: Vec<InvitationView>,
-    marks: Vec<MarksView<'a>>,
-    polls: Vec<PollView<'a>>,
-}
-
 /// Signs with both keys that `key` takes the invitation: JSON, to be sent to the first server. `servers` is the answer of
 /// `GET /api/v1/servers`.
 ///
@@ -81,7 +37,10 @@ pub fn claim(servers: &str, room: &str, invitation: &DeviceKey, key: &DeviceKey)
 
 /// What the hosts of a room did, believed only as far as they signed it in an unbroken chain.
 #[wasm_bindgen]
-pub struct HostLog(hosting::HostLog);
+pub struct HostLog {
+    log: hosting::HostLog,
+    touched: Touched,
+}
 
 #[wasm_bindgen]
 impl HostLog {
@@ -93,12 +52,12 @@ impl HostLog {
     pub fn new(servers: &str, descriptor: &str) -> Result<HostLog, JsError> {
         let servers = inner::servers(servers).map_err(shown)?;
         let descriptor = inner::descriptor(descriptor).map_err(shown)?;
-        Ok(Self(hosting::HostLog::new(&servers, &descriptor)))
+        Ok(Self { log: hosting::HostLog::new(&servers, &descriptor), touched: Touched::default() })
     }
 
     /// Actions read so far.
     pub fn length(&self) -> u64 {
-        self.0.length()
+        self.log.length()
     }
 
     /// Reads the next actions (JSON, a list of signed actions).
@@ -106,19 +65,21 @@ impl HostLog {
     /// # Errors
     /// If one of them may not follow; those before it were taken in.
     pub fn read(&mut self, actions: &str) -> Result<(), JsError> {
-        read(&mut self.0, actions).map_err(shown)
+        read(&mut self.log, &mut self.touched, actions).map_err(shown)
     }
 
-    /// What was done, as JSON: `{length, head, closed, erased, moderated, hosts: [{key, name, active}], members: [key],
-    /// marks: [{epoch, index, hidden, approved, pinned, answered, erased, group}], polls: [{number, question, form, epoch,
-    /// withdrawn}]}`. The host without a name is the first one.
-    pub fn view(&self) -> String {
-        view(&self.0)
+    /// What has changed since this was asked before, as JSON: `{length, head, closed, erased, moderated, spotlight: {epoch, index}
+    /// | null, hosts: [{key, name, active}], members: [{key, active}], invitations: [{key, number, claimed, active}], marks:
+    /// [{epoch, index, hidden, approved, pinned, answered, erased, group}], polls: [{number, question, form, epoch,
+    /// withdrawn, right}]}`. The first six are whole, the lists name what is new or other than before. The host without a
+    /// name is the first one.
+    pub fn changes(&mut self) -> String {
+        changes(&self.log, &std::mem::take(&mut self.touched))
     }
 
     /// Whether the key (64 hexadecimal digits) may take part in the room.
     pub fn admits(&self, key: &str) -> bool {
-        VerifyingKey::from_hex(key).is_some_and(|key| self.0.admits(&key))
+        VerifyingKey::from_hex(key).is_some_and(|key| self.log.admits(&key))
     }
 
     /// The next action of the host with this key, signed, as JSON; to be sent to the servers. `deed` is JSON, for example
@@ -127,7 +88,13 @@ impl HostLog {
     /// # Errors
     /// If the key may not do this, or a limit is passed; the sentence says which.
     pub fn act(&self, key: &DeviceKey, time: u64, deed: &str) -> Result<String, JsError> {
-        act(&self.0, key, time, deed).map_err(shown)
+        act(&self.log, key, time, deed).map_err(|refused| shown(refused.detail))
+    }
+
+    /// Why [`HostLog::act`] would refuse, as a word that the page has a sentence for in every language; `undefined` if it would
+    /// not. See [`Refused::code`].
+    pub fn refusal(&self, key: &DeviceKey, deed: &str) -> Option<String> {
+        act(&self.log, key, 0, deed).err().map(|refused| refused.code.to_owned())
     }
 
     /// Puts the answer to poll `number` into the outbox; JSON like `{"choice": [0]}`, `{"rating": 4}`, `{"text": "words"}`.
@@ -135,13 +102,13 @@ impl HostLog {
     /// # Errors
     /// If there is no such poll, it does not admit the answer, or it is too late.
     pub fn answer(&self, outbox: &mut Outbox, number: u64, answer: &str) -> Result<(), JsError> {
-        put_answer(&self.0, &mut outbox.0, number, answer).map_err(shown)
+        put_answer(&self.log, &mut outbox.0, number, answer).map_err(shown)
     }
 
     /// The answer to poll `number` that the outbox holds, as [`HostLog::answer`] takes it; `undefined` if there is none.
     #[wasm_bindgen(js_name = ownAnswer)]
     pub fn own_answer(&self, outbox: &Outbox, number: u64) -> Option<String> {
-        let poll = &self.0.polls().get(&number)?.poll;
+        let poll = &self.log.polls().get(&number)?.poll;
         let ballot = outbox.0.ballots().get(&poll.epoch).filter(|ballot| ballot.poll == number)?;
         Answer::decode(number, poll, &ballot.body).map(|answer| inner::json(&answer))
     }
@@ -149,58 +116,38 @@ impl HostLog {
     /// The result of poll `number` as JSON `{answers, votes, texts, invalid}`, once the board has reached the poll's epoch;
     /// `undefined` before. An epoch that ended without a board has no answers.
     pub fn tally(&self, board: &Board, number: u64) -> Option<String> {
-        tally(&self.0, &board.0, number)
+        tally(&self.log, &board.0, number)
     }
 }
 
-fn read(log: &mut hosting::HostLog, actions: &str) -> Result<(), String> {
+fn read(log: &mut hosting::HostLog, touched: &mut Touched, actions: &str) -> Result<(), String> {
     let actions: Vec<SignedAction> =
         serde_json::from_str(actions).map_err(|_| "the server's list of the host's actions is malformed".to_owned())?;
-    actions.iter().try_for_each(|signed| log.apply(signed)).map_err(|error| error.to_string())
+    for signed in &actions {
+        log.apply(signed).map_err(|error| error.to_string())?;
+        touched.note(&signed.action, log);
+    }
+    Ok(())
 }
 
-fn host_view<'a>((key, host): (&VerifyingKey, &'a hosting::Host)) -> HostView<'a> {
-    HostView { key: key.to_hex(), name: &host.name, active: host.active }
+/// Why an action is not made.
+#[derive(Debug)]
+struct NotDone {
+    code: &'static str,
+    detail: String,
 }
 
-fn poll_view<'a>((number, state): (&u64, &'a hosting::PollState)) -> PollView<'a> {
-    let hosting::PollState { poll, withdrawn } = state;
-    PollView { number: *number, question: &poll.question, form: &poll.form, epoch: poll.epoch, withdrawn: *withdrawn }
+impl From<Refused> for NotDone {
+    fn from(refused: Refused) -> Self {
+        Self { code: refused.code(), detail: refused.to_string() }
+    }
 }
 
-/// Invitations that stand, in the order in which they were made.
-fn invitations(log: &hosting::HostLog) -> Vec<InvitationView> {
-    let standing = log.invitations().iter().filter(|(_, invitation)| invitation.active);
-    let shown = |(key, invitation): (&VerifyingKey, &hosting::Invitation)| InvitationView {
-        key: key.to_hex(),
-        number: invitation.number,
-        claimed: invitation.claimed.map(|key| key.to_hex()),
-    };
-    let mut shown: Vec<_> = standing.map(shown).collect();
-    shown.sort_unstable_by_key(|invitation| invitation.number);
-    shown
-}
-
-fn view(log: &hosting::HostLog) -> String {
-    inner::json(&LogView {
-        length: log.length(),
-        head: log.head().to_hex(),
-        closed: log.closed(),
-        erased: log.all_erased(),
-        moderated: log.moderated(),
-        hosts: log.hosts().iter().map(host_view).collect(),
-        members: log.members().iter().map(|key| key.to_hex()).collect(),
-        invitations: invitations(log),
-        marks: log.marks().iter().map(|(message, marks)| MarksView { message: *message, marks }).collect(),
-        polls: log.polls().iter().map(poll_view).collect(),
-    })
-}
-
-fn act(log: &hosting::HostLog, key: &DeviceKey, time: u64, deed: &str) -> Result<String, String> {
-    let deed: Deed =
-        serde_json::from_str(deed).map_err(|error| format!("this is nothing that a host does: {error}"))?;
+fn act(log: &hosting::HostLog, key: &DeviceKey, time: u64, deed: &str) -> Result<String, NotDone> {
+    let unknown = |error| NotDone { code: "deed", detail: format!("this is nothing that a host does: {error}") };
+    let deed: Deed = serde_json::from_str(deed).map_err(unknown)?;
     let signed = log.act(&key.key, time, deed);
-    log.check(&signed).map_err(|error| error.to_string())?;
+    log.check(&signed)?;
     Ok(inner::json(&signed))
 }
 
@@ -233,6 +180,15 @@ mod tests {
         DeviceKey::from_seed(&[7; 32]).unwrap_or_else(|_| unreachable!("32 bytes"))
     }
 
+    fn read(log: &mut hosting::HostLog, actions: &str) -> Result<(), String> {
+        super::read(log, &mut Touched::default(), actions)
+    }
+
+    /// All of a log.
+    fn view(log: &hosting::HostLog) -> String {
+        changes(log, &Touched::everything(log))
+    }
+
     fn setting() -> (Servers, RoomDescriptor) {
         let servers = Servers { session: SessionId(Digest([9; 32])), keys: Vec::new() };
         let key = SigningKey::from_seed(&[7; 32]).verifying_key();
@@ -251,14 +207,14 @@ mod tests {
         let shown: Value = serde_json::from_str(&view(&log)).unwrap();
         assert_eq!(
             shown["polls"],
-            json!([{"number": 0, "question": "Now?", "form": form, "epoch": 4, "withdrawn": false}])
+            json!([{"number": 0, "question": "Now?", "form": form, "epoch": 4, "withdrawn": false, "right": null}])
         );
         assert_eq!(shown["hosts"][0]["name"], "");
         let mut outbox = outbox::Outbox::default();
         assert!(put_answer(&log, &mut outbox, 0, r#"{"choice":[2]}"#).is_err());
         put_answer(&log, &mut outbox, 0, r#"{"choice":[1]}"#).unwrap();
         assert_eq!(ballots(&outbox), r#"[{"epoch":4,"poll":0,"state":"waiting"}]"#);
-        let own = HostLog(log.clone()).own_answer(&Outbox(outbox), 0);
+        let own = HostLog { log: log.clone(), touched: Touched::default() }.own_answer(&Outbox(outbox), 0);
         assert_eq!(own.as_deref(), Some(r#"{"choice":[1]}"#));
         let board = inner::Board { reader: BoardReader::new(servers, room), ballots: Default::default() };
         assert_eq!(tally(&log, &board, 0), None, "the board has not come so far");
@@ -277,8 +233,8 @@ mod tests {
         read(&mut log, &inner::json(&[placed])).unwrap();
         let shown: Value = serde_json::from_str(&view(&log)).unwrap();
         let device = device.verifying_key().to_hex();
-        assert_eq!(shown["members"], json!([device]));
-        assert_eq!(shown["invitations"][0], json!({"key": other, "number": 1, "claimed": null}));
+        assert_eq!(shown["members"], json!([{"key": device, "active": true}]));
+        assert_eq!(shown["invitations"][0], json!({"key": other, "number": 1, "claimed": null, "active": true}));
         assert_eq!(shown["invitations"][1]["claimed"], json!(device));
     }
 
@@ -288,8 +244,9 @@ mod tests {
         let mut log = hosting::HostLog::new(&servers, &room);
         let pin = json!({"pin": {"target": {"epoch": 3, "index": 1}, "pinned": true}}).to_string();
         let stranger = DeviceKey::from_seed(&[8; 32]).unwrap_or_else(|_| unreachable!("32 bytes"));
-        assert!(act(&log, &stranger, 5, &pin).unwrap_err().contains("not a host"));
-        assert!(act(&log, &host(), 5, r#""dance""#).is_err());
+        let refused = act(&log, &stranger, 5, &pin).unwrap_err();
+        assert!(refused.detail.contains("not a host") && refused.code == "not-host");
+        assert_eq!(act(&log, &host(), 5, r#""dance""#).unwrap_err().code, "deed");
         let signed = act(&log, &host(), 5, &pin).unwrap();
         read(&mut log, &format!("[{signed}]")).unwrap();
         let shown: Value = serde_json::from_str(&view(&log)).unwrap();

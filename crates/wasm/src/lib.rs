@@ -4,6 +4,7 @@
 //! API come in as they were received; errors are sentences to be shown. No clock and no network here; the only
 //! randomness is a fresh device key's. What `inner` does is tested natively, without a browser.
 
+mod changes;
 mod deciding;
 mod hosting;
 mod inner;

@@ -3,14 +3,9 @@
 import { Problem } from './api';
 import type { Clock } from './clock';
 import type { DeviceKey, HostLog } from './cryptography';
-import type { PollForm } from './hostlog';
+import type { PollForm, Target } from './hostlog';
 import type { ActionServer } from './hosting';
-
-/** A message on the board. */
-export interface Target {
-  epoch: number;
-  index: number;
-}
+import { Declined } from './reason';
 
 /** What a host does, as it is signed. */
 export type Deed =
@@ -22,6 +17,8 @@ export type Deed =
   | { erase: { target: Target } }
   | { poll: { poll: { question: string; form: PollForm; epoch: number } } }
   | { withdraw: { poll: number } }
+  | { reveal: { poll: number; right: number[] } }
+  | { spotlight: { target: Target | null } }
   | { host: { key: string; name: string; active: boolean } }
   | { admit: { keys: string[] } }
   | { invite: { keys: string[] } }
@@ -31,7 +28,7 @@ export type Deed =
   | 'erase-all';
 
 /** The part of the host log that is used. */
-export type Log = Pick<HostLog, 'length' | 'read' | 'act'>;
+export type Log = Pick<HostLog, 'length' | 'read' | 'act' | 'refusal'>;
 
 /** Attempts to find the end of the log before giving up. */
 const ATTEMPTS = 6;
@@ -68,7 +65,7 @@ export class Actor {
     let failure: unknown;
     for (let tries = 0; tries < ATTEMPTS; tries++) {
       const number = Number(this.log.length());
-      const signed = this.log.act(this.key, BigInt(Math.floor(this.clock.now() / 1000)), JSON.stringify(deed()));
+      const signed = this.sign(JSON.stringify(deed()));
       try {
         await this.handIn(signed);
         this.take([JSON.parse(signed)], number);
@@ -83,6 +80,15 @@ export class Actor {
       }
     }
     throw failure;
+  }
+
+  /** The next action, signed, as JSON; throws {@link Declined} if the log would not take it. */
+  private sign(deed: string): string {
+    try {
+      return this.log.act(this.key, BigInt(Math.floor(this.clock.now() / 1000)), deed);
+    } catch (error) {
+      throw new Declined(this.log.refusal(this.key, deed) ?? '', error instanceof Error ? error.message : String(error));
+    }
   }
 
   /** Gives the action to the server that puts all in order; the others only name it. */

@@ -10,6 +10,12 @@ export const roomLink = (origin: string, pin: Pin, seed?: string) => `${origin}/
 /** Where a host acts. Whoever has it is host. */
 export const hostLink = (origin: string, pin: Pin, seed: string) => `${origin}/#/host/${path(pin)}/${seed}`;
 
+/** The same, from any page of this server. */
+export const roomPath = (pin: Pin) => `#/room/${path(pin)}`;
+
+/** Where a host acts whose key this browser keeps, from any page of it; with a `seed`, whoever has that key. */
+export const hostPath = (pin: Pin, seed?: string) => `#/host/${path(pin)}${seed ? `/${seed}` : ''}`;
+
 export const projectorLink = (origin: string, pin: Pin) => `${origin}/#/projector/${path(pin)}`;
 
 /** Where people decide; with the secret of an invitation, one person. */

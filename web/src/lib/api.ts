@@ -2,7 +2,8 @@
 
 import { t } from '../messages/common';
 import { at, type Answer, type Filled, type PartOf } from './address';
-import { count, flag, list, oneOf, opaque, optional, record, text, type Of } from './shape';
+import { Told } from './told';
+import { Malformed, count, flag, list, oneOf, opaque, optional, record, text, type Of } from './shape';
 
 const serversShape = record({
   you: count,
@@ -96,6 +97,9 @@ export interface Server {
 const WAIT = 20;
 /** Milliseconds after which an answer is given up. */
 const PATIENCE = 15_000;
+/** Bytes of an answer that are read at most: of most answers, and of a page of a board, which may hold one large epoch. */
+const MOST = 32 << 20;
+const MOST_BOARD = 160 << 20;
 
 /** A server at an origin. */
 export class HttpServer implements Server {
@@ -131,7 +135,8 @@ export class HttpServer implements Server {
   }
 
   async board(id: string, from: number): Promise<unknown[]> {
-    return boardShape(JSON.parse(await this.ask(at('rooms/{id}/board', { id }, `from=${from}&wait=0`)))).entries;
+    const path = at('rooms/{id}/board', { id }, `from=${from}&wait=0`);
+    return boardShape(JSON.parse(await this.ask(path, {}, PATIENCE, MOST_BOARD))).entries;
   }
 
   async actions(id: string, from: number): Promise<unknown[]> {
@@ -154,23 +159,41 @@ export class HttpServer implements Server {
     });
   }
 
-  protected async ask(path: Filled, init: RequestInit = {}, patience = PATIENCE): Promise<string> {
+  protected async ask(path: Filled, init: RequestInit = {}, patience = PATIENCE, most = MOST): Promise<string> {
     const limit = AbortSignal.timeout(patience);
     const signal = init.signal ? AbortSignal.any([init.signal, limit]) : limit;
     const options: RequestInit = { cache: 'no-store', credentials: 'omit', ...init, signal };
-    const [response, answer] = await whole(`${this.origin}${path}`, options);
+    const [response, answer] = await whole(`${this.origin}${path}`, options, most);
     if (!response.ok) throw new Problem(response.status, detailOf(answer));
     return answer;
   }
 }
 
 /** An answer with all of its text. Browsers word a failure each in their own way, and in English. */
-async function whole(address: string, options: RequestInit): Promise<[Response, string]> {
+async function whole(address: string, options: RequestInit, most: number): Promise<[Response, string]> {
   try {
     const response = await fetch(address, options);
-    return [response, await response.text()];
-  } catch {
-    throw new Error(t.refusal.away);
+    return [response, await textOf(response, most)];
+  } catch (error) {
+    throw error instanceof Malformed ? error : new Told(t.refusal.away);
+  }
+}
+
+/** Reads an answer as it comes, and gives it up as soon as it is longer than any answer may be. */
+async function textOf(response: Response, most: number): Promise<string> {
+  const reader = response.body?.getReader();
+  if (!reader) return '';
+  const decoder = new TextDecoder();
+  let [text, bytes] = ['', 0];
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value.length;
+    if (bytes > most) {
+      void reader.cancel();
+      throw new Malformed(`it has more than ${most} bytes`);
+    }
+    text += decoder.decode(value, { stream: true });
   }
 }
 

@@ -5,11 +5,12 @@ import { claimedBy, handIn } from './claiming';
 import { EMPTY_LOG } from './hostlog';
 
 test('an invitation is open, ours, or used by somebody else', () => {
-  const log = { ...EMPTY_LOG, invitations: [{ key: 'a', number: 1, claimed: null }, { key: 'b', number: 2, claimed: 'k' }] };
+  const log = { ...EMPTY_LOG, former: new Set(['d']), invitations: [{ key: 'a', number: 1, claimed: null }, { key: 'b', number: 2, claimed: 'k' }] };
   expect(claimedBy(log, 'a', 'k')).toBe('open');
   expect(claimedBy(log, 'b', 'k')).toBe('ours');
   expect(claimedBy(log, 'b', 'other')).toBe('used');
   expect(claimedBy(log, 'c', 'k')).toBe('unknown');
+  expect(claimedBy(log, 'd', 'k')).toBe('withdrawn');
 });
 
 function servers(...answers: (Error | null)[]): { asked: number[]; servers: Server[] } {

@@ -5,13 +5,14 @@ import type { LogView } from './hostlog';
 
 /**
  * How an invitation stands towards a device's key, by what hosts and devices have signed. `open`: nobody has taken it.
- * `ours`: this device has. `used`: another device has. `unknown`: no host made it, or it was taken back.
+ * `ours`: this device has. `used`: another device has. `withdrawn`: a host has
+ * taken it back. `unknown`: no host made it.
  */
-export type Claimed = 'open' | 'ours' | 'used' | 'unknown';
+export type Claimed = 'open' | 'ours' | 'used' | 'withdrawn' | 'unknown';
 
 export function claimedBy(log: LogView, invitation: string, key: string): Claimed {
   const found = log.invitations.find((other) => other.key === invitation);
-  if (!found) return 'unknown';
+  if (!found) return log.former.has(invitation) ? 'withdrawn' : 'unknown';
   if (found.claimed === null) return 'open';
   return found.claimed === key ? 'ours' : 'used';
 }

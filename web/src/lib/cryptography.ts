@@ -3,6 +3,7 @@
 import { t } from '../messages/common';
 import init from '../wasm/ostrakon_wasm';
 import module from '../wasm/ostrakon_wasm_bg.wasm?url';
+import { Told } from './told';
 
 let loading: Promise<unknown> | undefined;
 
@@ -13,7 +14,7 @@ export async function loadCryptography(): Promise<void> {
     await loading;
   } catch {
     loading = undefined;
-    throw new Error(t.refusal.away);
+    throw new Told(t.refusal.away);
   }
 }
 

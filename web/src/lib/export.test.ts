@@ -6,7 +6,7 @@ import { messagesOf } from './moderation';
 
 const entry = { epoch: 3, accepted: 7, signers: [0, 1], messages: ['a "quoted", word', '=HYPERLINK("x")'], indices: [0, 2], erased: [1], ballots: 0 };
 const log = { ...EMPTY_LOG, marks: [{ epoch: 3, index: 2, hidden: true, approved: false, pinned: false, answered: true, erased: false, group: 'links' }] };
-const poll: Poll = { number: 5, question: '+1?', form: { choice: { options: ['yes', '-no'], several: true } }, epoch: 4, withdrawn: false };
+const poll: Poll = { number: 5, question: '+1?', form: { choice: { options: ['yes', '-no'], several: true } }, epoch: 4, withdrawn: false, right: null };
 const tally: Tally = { answers: 2, votes: [2, 1], texts: [], invalid: 0 };
 
 test('what people wrote is never a formula', () => {
@@ -20,26 +20,28 @@ test('quotes, commas and line breaks stay inside of their cell', () => {
 });
 
 test('each message is a line with its marks, an erased one without its text', () => {
-  const rows = messageRows(messagesOf([entry], log));
+  const rows = messageRows(messagesOf([entry], log), new Map([['3/0', 4]]));
   expect(rows.slice(1)).toEqual([
-    [3, 0, 'a "quoted", word', 7, null, false, false, false, false, false],
-    [3, 1, null, 7, null, false, false, false, false, true],
-    [3, 2, '=HYPERLINK("x")', 7, 'links', true, false, false, true, false],
+    [3, 0, 'a "quoted", word', 7, null, false, false, false, false, false, 4],
+    [3, 1, null, 7, null, false, false, false, false, true, null],
+    [3, 2, '=HYPERLINK("x")', 7, 'links', true, false, false, true, false, null],
   ]);
   expect(rows.every((row) => row.length === rows[0]?.length)).toBe(true);
 });
 
 test('each answer is a line, and a poll without a result has one too', () => {
   const text: Poll = { ...poll, number: 6, form: 'text' };
-  const rows = pollRows([{ poll, tally }, { poll: text, tally: { answers: 1, votes: [], texts: ['=cmd'], invalid: 0 } }, { poll, tally: null }]);
-  expect(rows.slice(1).map((row) => row.slice(5))).toEqual([[2, 'yes', 2], [2, '-no', 1], [1, '=cmd', 1], [null, null, null]]);
+  const rows = pollRows([{ poll, tally }, { poll: text, tally: { answers: 1, votes: [], texts: ['=cmd'], invalid: 0 } }, { poll: { ...poll, right: [1] }, tally }, { poll, tally: null }], () => null);
+  expect(rows.slice(1).map((row) => row.slice(5))).toEqual([
+    [2, 'yes', 2, null], [2, '-no', 1, null], [1, '=cmd', 1, null], [2, 'yes', 2, false], [2, '-no', 1, true], [null, null, null, null],
+  ]);
   expect(csv(rows)).toContain('"\'-no"');
 });
 
 test('the file for programs holds the heads of both chains', () => {
   const whole: Whole = {
     name: 'Agora', purpose: '', link: 'https://a.example/#/room/x/y', exported: 0, board: 'aa', log: { ...log, head: 'bb', length: 9 },
-    messages: messagesOf([entry], log), results: [{ poll, tally }],
+    messages: messagesOf([entry], log), votes: new Map(), results: [{ poll, tally }],
   };
   const read = JSON.parse(json(whole)) as { heads: unknown; polls: { result: Tally }[]; messages: { text: string | null }[] };
   expect(read.heads).toEqual({ board: 'aa', actions: 'bb', action_count: 9 });

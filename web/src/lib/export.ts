@@ -1,8 +1,8 @@
 // What a host takes home: tables for a spreadsheet, and everything for a program.
 
-import type { LogView, Poll, PollForm, Tally } from './hostlog';
+import type { LogView, Poll, Tally } from './hostlog';
 import type { Message } from './moderation';
-import { barsOf } from './polls';
+import { barsOf, kindOf, type TextOf } from './polls';
 
 export type Cell = string | number | boolean | null;
 
@@ -22,11 +22,11 @@ export function csv(rows: Cell[][]): string {
   return `\uFEFF${rows.map((row) => `${row.map(cell).join(',')}\r\n`).join('')}`;
 }
 
-/** One line for each message. */
-export function messageRows(messages: Message[]): Cell[][] {
-  const head = ['epoch', 'index', 'message', 'shuffled among', 'group', 'answered', 'pinned', 'approved', 'hidden', 'erased'];
-  const rows = messages.map(({ epoch, index, text, among, marks }) => [
-    epoch, index, text, among, marks.group, marks.answered, marks.pinned, marks.approved, marks.hidden, text === null,
+/** One line for each message; `votes` by message, of the newest round that it was in. */
+export function messageRows(messages: Message[], votes: ReadonlyMap<string, number>): Cell[][] {
+  const head = ['epoch', 'index', 'message', 'shuffled among', 'group', 'answered', 'pinned', 'approved', 'hidden', 'erased', 'votes'];
+  const rows = messages.map(({ id, epoch, index, text, among, marks }) => [
+    epoch, index, text, among, marks.group, marks.answered, marks.pinned, marks.approved, marks.hidden, text === null, votes.get(id) ?? null,
   ]);
   return [head, ...rows];
 }
@@ -37,20 +37,15 @@ export interface Result {
   tally: Tally | null;
 }
 
-function kindOf(form: PollForm): string {
-  if (form === 'text') return 'text';
-  if ('rating' in form) return 'rating';
-  return form.choice.several ? 'several' : 'one';
-}
-
 /** One line for each possible answer, or for each answer in words. */
-export function pollRows(results: Result[]): Cell[][] {
-  const head = ['poll', 'question', 'kind', 'epoch', 'withdrawn', 'answers', 'option', 'votes'];
+export function pollRows(results: Result[], textOf: TextOf): Cell[][] {
+  const head = ['poll', 'question', 'kind', 'epoch', 'withdrawn', 'answers', 'option', 'votes', 'right'];
   const rows = results.flatMap(({ poll, tally }) => {
     const start: Cell[] = [poll.number, poll.question, kindOf(poll.form), poll.epoch, poll.withdrawn, tally?.answers ?? null];
-    if (!tally) return [[...start, null, null]];
-    const bars = barsOf(poll.form, tally).map(({ label, votes }) => [...start, label, votes]);
-    return [...bars, ...tally.texts.map((words) => [...start, words, 1])];
+    if (!tally) return [[...start, null, null, null]];
+    const bars = barsOf(poll.form, tally, { textOf, right: poll.right });
+    const rows = bars.map(({ label, votes, right }) => [...start, label, votes, poll.right && right]);
+    return [...rows, ...tally.texts.map((words) => [...start, words, 1, null])];
   });
   return [head, ...rows];
 }
@@ -65,19 +60,21 @@ export interface Whole {
   board: string;
   log: LogView;
   messages: Message[];
+  /** By message, of the newest round that it was in. */
+  votes: ReadonlyMap<string, number>;
   results: Result[];
 }
 
 /** Everything for a program. */
-export function json({ name, purpose, link, exported, board, log, messages, results }: Whole): string {
+export function json({ name, purpose, link, exported, board, log, messages, votes, results }: Whole): string {
   const { length, head, closed, moderated } = log;
   const document = {
     format: 'ostrakon room 1',
     room: { name, purpose, link, closed, moderated },
     exported: new Date(exported).toISOString(),
     heads: { board, actions: head, action_count: length },
-    messages: messages.map(({ epoch, index, text, among, marks: { hidden, approved, pinned, answered, group } }) => ({
-      epoch, index, text, shuffled_among: among, group, answered, pinned, approved, hidden,
+    messages: messages.map(({ id, epoch, index, text, among, marks: { hidden, approved, pinned, answered, group } }) => ({
+      epoch, index, text, shuffled_among: among, group, answered, pinned, approved, hidden, votes: votes.get(id) ?? null,
     })),
     polls: results.map(({ poll, tally }) => ({ ...poll, result: tally })),
   };

@@ -29,10 +29,23 @@ export function hostedRooms(storage: Storage): Hosted[] {
   }
 }
 
-/** Remembers a room, the newest first; one that was there is brought up to date. */
-export function remember(storage: Storage, hosted: Hosted): void {
+/** The host's key that is kept for a room; where there are several, the one that was used last. */
+export function hostKey(storage: Storage, room: string): Hosted | undefined {
+  return hostedRooms(storage).find((hosted) => hosted.room === room);
+}
+
+/**
+ * Remembers a room, the newest first; one that was there is brought up to date. Whether that could be done: the browser's
+ * storage may be full.
+ */
+export function remember(storage: Storage, hosted: Hosted): boolean {
   const others = hostedRooms(storage).filter((other) => other.room !== hosted.room || other.seed !== hosted.seed);
-  storage.setItem(NAME, JSON.stringify([hosted, ...others]));
+  try {
+    storage.setItem(NAME, JSON.stringify([hosted, ...others]));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export function forget(storage: Storage, hosted: Hosted): void {

@@ -12,7 +12,12 @@ export interface Marks {
   group: string | null;
 }
 
-export type PollForm = { choice: { options: string[]; several: boolean } } | { rating: { highest: number } } | 'text';
+export type PollForm =
+  | { choice: { options: string[]; several: boolean } }
+  | { rating: { highest: number } }
+  | 'text'
+  | { messages: { targets: Target[] } }
+  | { ranking: { options: string[] } };
 
 /** A question to everybody. Its answers are messages of exactly one epoch. */
 export interface Poll {
@@ -22,15 +27,17 @@ export interface Poll {
   form: PollForm;
   epoch: number;
   withdrawn: boolean;
+  /** Indices of the options that the host has said are right. */
+  right: number[] | null;
 }
 
 /** An answer, as the cryptography takes it. */
-export type Answer = { choice: number[] } | { rating: number } | { text: string };
+export type Answer = { choice: number[] } | { rating: number } | { text: string } | { ranking: number[] };
 
 /** The answers to a poll, counted. */
 export interface Tally {
   answers: number;
-  /** By option, or by mark from 1 on; empty for texts. */
+  /** By option, by message, or by mark from 1 on; points of a ranking; empty for texts. */
   votes: number[];
   texts: string[];
   invalid: number;
@@ -53,6 +60,15 @@ export interface Invitation {
   claimed: string | null;
 }
 
+/** A message on the board. */
+export interface Target {
+  epoch: number;
+  index: number;
+}
+
+/** A name for a message: `EPOCH/INDEX`. */
+export const keyOf = ({ epoch, index }: Target) => `${epoch}/${index}`;
+
 /** The log as a whole. */
 export interface LogView {
   length: number;
@@ -61,10 +77,14 @@ export interface LogView {
   /** The servers have erased all texts. */
   erased: boolean;
   moderated: boolean;
+  /** The message that projectors show alone. */
+  spotlight: Target | null;
   /** The first host has no name. */
   hosts: { key: string; name: string; active: boolean }[];
   /** Keys that may take part. */
   members: string[];
+  /** Keys and invitations that hosts have dismissed. */
+  former: ReadonlySet<string>;
   /** Invitations that stand, in the order in which they were made. */
   invitations: Invitation[];
   marks: Marks[];
@@ -77,12 +97,64 @@ export const EMPTY_LOG: LogView = {
   closed: false,
   erased: false,
   moderated: false,
+  spotlight: null,
   hosts: [],
   members: [],
+  former: new Set(),
   invitations: [],
   marks: [],
   polls: [],
 };
+
+/** What the cryptography says of a log that has grown: the lists name what is new or other than before. */
+interface Changes extends Pick<LogView, 'length' | 'head' | 'closed' | 'erased' | 'moderated' | 'spotlight' | 'hosts' | 'marks' | 'polls'> {
+  members: { key: string; active: boolean }[];
+  invitations: (Invitation & { active: boolean })[];
+}
+
+/** Keeps the view of one log up to date, so that a long one need not be read anew for each action. */
+export class LogBook {
+  private readonly members = new Set<string>();
+  private readonly former = new Set<string>();
+  private readonly invitations = new Map<string, Invitation>();
+  private readonly marks = new Map<string, Marks>();
+  private readonly polls = new Map<number, Poll>();
+  private view = EMPTY_LOG;
+
+  /** Takes in what has changed (JSON), and returns the log as it is now. */
+  take(text: string): LogView {
+    const { members, invitations, marks, polls, ...rest } = JSON.parse(text) as Changes;
+    for (const { key, active } of members) this.settle(key, active);
+    for (const { active, ...invitation } of invitations) {
+      this.settle(invitation.key, active, invitation);
+    }
+    for (const mark of marks) this.marks.set(keyOf(mark), mark);
+    for (const poll of polls) this.polls.set(poll.number, poll);
+    const people = members.length + invitations.length > 0;
+    this.view = {
+      ...this.view,
+      ...rest,
+      ...(people && {
+        members: [...this.members].sort(),
+        former: new Set(this.former),
+        invitations: [...this.invitations.values()].sort((a, b) => a.number - b.number),
+      }),
+      ...(marks.length > 0 && { marks: [...this.marks.values()] }),
+      ...(polls.length > 0 && { polls: [...this.polls.values()].sort((a, b) => a.number - b.number) }),
+    };
+    return this.view;
+  }
+
+  /** A key is an invitation or a member, if it is anything. */
+  private settle(key: string, active: boolean, invitation?: Invitation): void {
+    this.members.delete(key);
+    this.invitations.delete(key);
+    this.former.delete(key);
+    if (!active) this.former.add(key);
+    else if (invitation) this.invitations.set(key, invitation);
+    else this.members.add(key);
+  }
+}
 
 /** A message of which nothing was noted. */
 export function unmarked(epoch: number, index: number): Marks {
@@ -91,8 +163,8 @@ export function unmarked(epoch: number, index: number): Marks {
 
 /** Marks by message. */
 export function marksOf(log: LogView): (epoch: number, index: number) => Marks | undefined {
-  const found = new Map(log.marks.map((marks) => [`${marks.epoch}/${marks.index}`, marks]));
-  const plain = (epoch: number, index: number) => found.get(`${epoch}/${index}`);
+  const found = new Map(log.marks.map((marks) => [keyOf(marks), marks]));
+  const plain = (epoch: number, index: number) => found.get(keyOf({ epoch, index }));
   if (!log.erased) return plain;
   return (epoch, index) => ({ ...(plain(epoch, index) ?? unmarked(epoch, index)), erased: true });
 }

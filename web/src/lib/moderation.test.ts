@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { EMPTY_LOG, type Marks } from './hostlog';
-import { groupsOf, matches, messagesOf, projected, type Filter } from './moderation';
+import { groupsOf, inOrder, matches, messagesOf, projected, targetsOf, votable, type Filter } from './moderation';
 
 const entry = (epoch: number, messages: string[], indices = messages.map((_, index) => index)) => ({ epoch, accepted: 5, signers: [0, 1], messages, indices, erased: [] as number[], ballots: 0 });
 const mark = (epoch: number, index: number, marks: Partial<Marks>): Marks => ({
@@ -46,6 +46,24 @@ test('each filter shows its messages', () => {
 });
 
 test('a projector shows nothing hidden or erased, and in a moderated room only what was approved', () => {
-  expect(projected(messages, false).map(({ text }) => text)).toEqual(['pinned', 'new', 'answered']);
-  expect(projected(messages, true).map(({ text }) => text)).toEqual(['pinned']);
+  expect(projected(messages, false, new Map()).map(({ text }) => text)).toEqual(['pinned', 'new', 'answered']);
+  expect(projected(messages, true, new Map()).map(({ text }) => text)).toEqual(['pinned']);
+});
+
+test('a projector shows what has most votes first, behind what is pinned; what is answered needs none', () => {
+  const votes = new Map([['1/0', 9], ['2/2', 1], ['2/0', 0]]);
+  expect(projected([...messages, ...messagesOf([entry(3, ['voted'])], EMPTY_LOG)], false, new Map([...votes, ['3/0', 2]])).map(({ text }) => text)).toEqual([
+    'pinned', 'voted', 'new', 'answered',
+  ]);
+  expect(inOrder(messages, 'votes', votes).map(({ id }) => id)).toEqual(['1/0', '2/2', '2/0', '2/1', '1/3']);
+  expect(inOrder(messages, 'oldest', votes).map(({ id }) => id)).toEqual(['1/3', '1/0', '2/2', '2/1', '2/0']);
+});
+
+test('a vote is about what can be seen and waits for an answer, named in the order of the board', () => {
+  expect(votable(messages).map(({ text }) => text)).toEqual(['pinned', 'new']);
+  expect(targetsOf(messages)).toEqual([
+    { epoch: 1, index: 0 }, { epoch: 1, index: 3 }, { epoch: 2, index: 0 }, { epoch: 2, index: 1 }, { epoch: 2, index: 2 },
+  ]);
+  const many = messagesOf([entry(1, Array.from({ length: 130 }, (_, index) => `m${index}`))], EMPTY_LOG);
+  expect(votable(many)).toHaveLength(100);
 });

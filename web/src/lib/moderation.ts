@@ -1,6 +1,7 @@
 // The wall as its hosts see it: every message with what was noted about it.
 
-import { marksOf, unmarked, type LogView, type Marks } from './hostlog';
+import { keyOf, marksOf, unmarked, type LogView, type Marks, type Target } from './hostlog';
+import { MOST_TARGETS } from './polls';
 import type { WallEntry } from './wall';
 
 export interface Message {
@@ -23,7 +24,7 @@ export function messagesOf(entries: WallEntry[], log: LogView): Message[] {
     for (const index of erased) texts.set(index, null);
     return [...texts].sort(([a], [b]) => a - b).map(([index, text]) => {
       const marks = find(epoch, index) ?? unmarked(epoch, index);
-      return { id: `${epoch}/${index}`, epoch, index, among: accepted, marks, text: marks.erased ? null : text };
+      return { id: keyOf({ epoch, index }), epoch, index, among: accepted, marks, text: marks.erased ? null : text };
     });
   });
 }
@@ -60,8 +61,33 @@ export function groupsOf(messages: Message[]): string[] {
   return [...new Set(names)].sort((a, b) => a.localeCompare(b));
 }
 
-/** What everybody may see on a projector: pinned ones first, then the newest. */
-export function projected(messages: Message[], moderated: boolean): Message[] {
+/** How messages are put into order. */
+export type Order = 'newest' | 'oldest' | 'votes';
+
+/** Messages, which come with the newest first, in another order; where votes are alike, the newer one is first. */
+export function inOrder(messages: Message[], order: Order, votes: ReadonlyMap<string, number>): Message[] {
+  if (order === 'oldest') return messages.toReversed();
+  if (order === 'newest') return messages;
+  return messages.toSorted((a, b) => (votes.get(b.id) ?? 0) - (votes.get(a.id) ?? 0));
+}
+
+/** What everybody may see on a projector: pinned ones first, then by the votes of the newest round, then the newest. */
+export function projected(messages: Message[], moderated: boolean, votes: ReadonlyMap<string, number>): Message[] {
   const shown = messages.filter(({ marks, text }) => text !== null && !marks.hidden && (marks.approved || !moderated));
-  return [...shown.filter(({ marks }) => marks.pinned), ...shown.filter(({ marks }) => !marks.pinned)];
+  // What is answered needs no more votes.
+  const open = new Set(shown.filter(({ marks }) => !marks.answered).map(({ id }) => id));
+  const standing = new Map([...votes].filter(([id]) => open.has(id)));
+  const ordered = inOrder(shown, 'votes', standing);
+  return [...ordered.filter(({ marks }) => marks.pinned), ...ordered.filter(({ marks }) => !marks.pinned)];
+}
+
+/** Messages that a round of votes can be about: to be seen, and not answered; the newest ones if there are too many. */
+export function votable(messages: Message[]): Message[] {
+  const open = messages.filter(({ marks, text }) => text !== null && !marks.hidden && !marks.answered);
+  return open.slice(0, MOST_TARGETS);
+}
+
+/** Names of messages as a round of votes has them: in the board's order. */
+export function targetsOf(messages: Message[]): Target[] {
+  return messages.map(({ epoch, index }) => ({ epoch, index })).sort((a, b) => a.epoch - b.epoch || a.index - b.index);
 }

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 
 import { loadForTest } from '../test/world';
 import { DeviceKey } from './cryptography';
-import { Keepsake } from './outbox';
+import { Keepsake, StorageFull } from './outbox';
 
 beforeAll(loadForTest);
 
@@ -89,4 +89,47 @@ test('what is forgotten is not written down again', () => {
   keepsake.forget();
   keepsake.save();
   expect(Keepsake.known(storage, 'a')).toBe(false);
+});
+
+/** A storage with room for so many letters. */
+function small(room: number) {
+  const storage = { ...memory(), room };
+  const { setItem } = storage;
+  storage.setItem = (name, text) => {
+    if (text.length > storage.room) throw new DOMException('full', 'QuotaExceededError');
+    setItem(name, text);
+  };
+  return storage;
+}
+
+test('a full storage is told, and what could not be written down is so later', () => {
+  const storage = small(1 << 20);
+  const keepsake = Keepsake.open(storage, 'a');
+  const told: boolean[] = [];
+  keepsake.watch = (kept) => told.push(kept);
+  storage.room = 0;
+  keepsake.outbox.put('hello');
+  expect(keepsake.trySave()).toBe(false);
+  // Nothing leaves the device that is not written down.
+  expect(() => keepsake.save()).toThrow(StorageFull);
+  expect(() => keepsake.move()).toThrow(StorageFull);
+  expect(keepsake.moved).toBe(false);
+  expect(keepsake.outbox.message()).toBe('hello');
+  storage.room = 1 << 20;
+  keepsake.save();
+  expect(Keepsake.open(storage, 'a').outbox.message()).toBe('hello');
+  expect(told).toEqual([false, false, false, true]);
+});
+
+test('a room has its place in the storage from the beginning, so that a message always fits', () => {
+  const storage = small(1 << 20);
+  const keepsake = Keepsake.open(storage, 'a');
+  storage.room = storage.getItem('ostrakon/room/a')?.length ?? 0;
+  keepsake.outbox.put('m'.repeat(1_000));
+  keepsake.save();
+  expect(Keepsake.open(storage, 'a').outbox.message()).toHaveLength(1_000);
+});
+
+test('who cannot keep anything does not begin', () => {
+  expect(() => Keepsake.open(small(0), 'a')).toThrow('storage is full');
 });

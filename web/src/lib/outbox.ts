@@ -3,6 +3,7 @@
 import { t } from '../messages/common';
 import { DeviceKey, Outbox } from './cryptography';
 import { flag, list, count, optional, record, text } from './shape';
+import { Told } from './told';
 
 /** The part of `localStorage` that is used. */
 export type Storage = Pick<globalThis.Storage, 'getItem' | 'setItem' | 'removeItem'>;
@@ -27,9 +28,20 @@ interface Kept {
   moved: boolean;
 }
 
+/**
+ * What is written down takes a multiple of so many letters. So a room takes its place in the browser's storage when it is entered,
+ * and what is said later does not fail because the storage is full.
+ */
+const ROUND = 8_192;
+
+/** The browser's storage is full, or does not take anything: nothing may leave the device that is not written down. */
+export class StorageFull extends Told {}
+
 /** What this device keeps for a room: only the tab that holds the room's lock may open it. */
 export class Keepsake {
   private forgotten = false;
+  /** Called whenever something was written down, and with `false` when it could not be. */
+  watch: (kept: boolean) => void = () => undefined;
 
   private constructor(
     private readonly storage: Storage,
@@ -79,24 +91,33 @@ export class Keepsake {
   /** Takes over the key that another device has given up. What was kept here must have nothing on its way. */
   static adopt(storage: Storage, room: string, file: string): void {
     const found = readFile(file);
-    if (found?.room !== room) throw new Error(t.refusal.otherKey);
+    if (found?.room !== room) throw new Told(t.refusal.otherKey);
     const before = read(storage.getItem(nameOf(room)));
     const same = before?.key.publicKey() === found.kept.key.publicKey();
-    if (before && !same && before.outbox.message() !== undefined) throw new Error(t.refusal.occupied);
-    if (before && same && !before.moved) throw new Error(t.refusal.sameKey);
+    if (before && !same && before.outbox.message() !== undefined) throw new Told(t.refusal.occupied);
+    if (before && same && !before.moved) throw new Told(t.refusal.sameKey);
     new Keepsake(storage, room, found.kept).save();
   }
 
   /** The invitation is taken, or needless. */
   settle(): void {
     this.kept.invitation = null;
-    this.save();
+    this.trySave();
   }
 
-  /** Gives the key up for another device: what that one opens, to go on where this one stopped. */
+  /**
+   * Gives the key up for another device: what that one opens, to go on where this one stopped. Throws {@link StorageFull} if
+   * that cannot be written down; then this device keeps the key.
+   */
   move(): string {
+    const before = this.kept.moved;
     this.kept.moved = true;
-    this.save();
+    try {
+      this.save();
+    } catch (error) {
+      this.kept.moved = before;
+      throw error;
+    }
     this.forgotten = true;
     return JSON.stringify({ room: this.room, seed: [...this.key.seed()], outbox: this.outbox.save() });
   }
@@ -112,13 +133,39 @@ export class Keepsake {
     this.storage.removeItem(nameOf(this.room));
   }
 
-  /** Writes everything down. To be called before anything computed from the outbox leaves the device. */
+  /**
+   * Writes everything down. To be called before anything computed from the outbox leaves the device. Throws
+   * {@link StorageFull} if that is not possible: then nothing may leave.
+   */
   save(): void {
-    if (this.forgotten) return;
-    const { key, outbox, invitation, moved } = this.kept;
-    const kept = { seed: [...key.seed()], outbox: outbox.save(), invitation, moved };
-    this.storage.setItem(nameOf(this.room), JSON.stringify(kept));
+    if (!this.trySave()) throw new StorageFull(t.refusal.full);
   }
+
+  /** Writes everything down; false if that is not possible now. What is not written down is so with the next success. */
+  trySave(): boolean {
+    if (this.forgotten) return true;
+    const { key, outbox, invitation, moved } = this.kept;
+    const kept = JSON.stringify({ seed: [...key.seed()], outbox: outbox.save(), invitation, moved });
+    let done = true;
+    try {
+      this.storage.setItem(nameOf(this.room), kept.padEnd(Math.ceil(kept.length / ROUND) * ROUND));
+    } catch {
+      done = false;
+    }
+    this.watch(done);
+    return done;
+  }
+}
+
+/** The name of the lock that the tab holds which takes part in a room. */
+export const lockOf = (room: string) => `ostrakon/room/${room}`;
+
+/** Forgets what is kept for a room, unless a tab takes part in it. Whether that was done. */
+export function forgetRoom(storage: Storage, room: string): Promise<boolean> {
+  return navigator.locks.request(lockOf(room), { ifAvailable: true }, (lock) => {
+    if (lock) storage.removeItem(nameOf(room));
+    return lock !== null;
+  });
 }
 
 function nameOf(room: string): string {
@@ -132,7 +179,7 @@ function read(kept: string | null): Kept | null {
     return { key: DeviceKey.fromSeed(Uint8Array.from(seed)), outbox: Outbox.restore(outbox), invitation, moved: moved ?? false };
   } catch {
     // Beginning anew on one's own would lose a message without a word.
-    throw new Error(t.refusal.spoilt);
+    throw new Told(t.refusal.spoilt);
   }
 }
 

@@ -2,6 +2,7 @@ import { beforeAll, beforeEach, afterEach, expect, test } from 'vitest';
 
 import { World, loadForTest, readableDevice, settled } from '../test/world';
 import { Problem } from './api';
+import { StorageFull } from './outbox';
 import { Participant, type Part } from './participant';
 
 let world: World;
@@ -40,6 +41,23 @@ test('hands the same bytes to all servers once per epoch, with something to say 
   expect(bodies(1)).toEqual(Array(3).fill('cover slot 3 from 012'));
   expect(bodies(2)).toEqual(Array(3).fill('hello slot 3 from 012'));
   expect(path.map((part) => part.at).slice(0, 4)).toEqual(['looking', 'waiting', 'placed', 'handed-in']);
+});
+
+test('while nothing can be written down nothing is handed in, no server is left for it, and then it goes on', async () => {
+  let full = true;
+  start(() => {
+    if (full) throw new StorageFull('full');
+    return 'hello';
+  });
+  world.collect(1, 10_000);
+  await world.clock.advance(30_000);
+  expect(bodies(1)).toEqual([]);
+  world.collect(2, 10_000);
+  await world.clock.advance(9_000);
+  full = false;
+  await world.clock.advance(1_500);
+  expect(bodies(2)).toEqual(Array(3).fill('hello slot 3 from 012'));
+  expect(new Set(world.greeted.map(({ party }) => party)).size).toBe(1);
 });
 
 test('the moment of the submission does not depend on what is said, and leaves time before the sealing', async () => {

@@ -3,6 +3,7 @@
 import { Problem, type Server } from './api';
 import type { Clock } from './clock';
 import { chooseHome, isCrowded } from './cryptography';
+import { StorageFull } from './outbox';
 import type { Statuses } from './statuses';
 
 /** The cryptography of one device in one room. */
@@ -13,7 +14,8 @@ export interface Device {
   signIssueRequest(epoch: number, party: number): string;
   /**
    * Makes the submission for an epoch and a slot that two servers describe alike, and writes down what it has put into it
-   * before returning. `null` if the epoch is over. Throws while `issues` (by party, as they came) do not suffice.
+   * before returning. `null` if the epoch is over. Throws while `issues` (by party, as they came) do not suffice, and
+   * {@link StorageFull} while it cannot be written down.
    */
   submission(epoch: number, issues: (Uint8Array | undefined)[]): Submission | null;
 }
@@ -193,7 +195,7 @@ export class Participant {
     });
     await this.moment(home, due);
     // Two servers' material may be enough; a third one that is slow is waited for up to this moment.
-    const submission = await this.compose(epoch, issues, due);
+    const submission = await this.compose(epoch, issues, due, over);
     if (submission) {
       await this.handIn(epoch, submission, signal);
       if (!signal.aborted) moved({ at: 'handed-in', home, epoch });
@@ -261,22 +263,29 @@ export class Participant {
     while (!over.aborted && left() > margin) await statuses.next(left() - margin, over);
   }
 
-  /** Makes the submission as soon as the issues suffice; `null` if the epoch is over, `undefined` if they never do. */
+  /**
+   * Makes the submission as soon as the issues suffice; `null` if the epoch is over or nothing can be written down,
+   * `undefined` if they never do.
+   */
   private async compose(
     epoch: number,
     issues: (Uint8Array | undefined)[],
+    due: AbortSignal,
     over: AbortSignal,
   ): Promise<Submission | null | undefined> {
-    while (!over.aborted) {
+    let full = false;
+    while (full ? !over.aborted : !due.aborted) {
       try {
         return this.world.device.submission(epoch, issues);
-      } catch {
-        // Not enough, or contradictory, so far: another answer may decide.
-        if (issues.filter(Boolean).length >= 2) await this.askAgain(epoch, issues);
+      } catch (error) {
+        // Not enough, or contradictory, so far: another answer may decide. Where there is no room to write down what is to be
+        // handed in, none does, and no server is to blame: there may be room soon, and the epoch is tried to its end.
+        full = error instanceof StorageFull;
+        if (!full && issues.filter(Boolean).length >= 2) await this.askAgain(epoch, issues);
       }
-      await this.world.clock.sleep(POLL, over);
+      await this.world.clock.sleep(POLL, full ? over : due);
     }
-    return undefined;
+    return full ? null : undefined;
   }
 
   /** Servers that have not heard of the same assignments yet name different slots; they will agree. */

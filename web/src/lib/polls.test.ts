@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 
 import type { Poll, PollForm, Tally } from './hostlog';
-import { answerOf, barsOf, chosenOf, epochOf, meanOf, phaseOf, repeated, sealsAt, wordsOf } from './polls';
+import { answerOf, barsOf, chosenOf, epochOf, isRight, meanOf, phaseOf, ranked, repeated, sealsAt, votesOf, wordsOf } from './polls';
 import type { Report } from './statuses';
 
-const poll: Poll = { number: 4, question: 'When?', form: 'text', epoch: 9, withdrawn: false };
+const poll: Poll = { number: 4, question: 'When?', form: 'text', epoch: 9, withdrawn: false, right: null };
 const tally: Tally = { answers: 4, votes: [3, 1, 0], texts: [], invalid: 0 };
 const choice = { choice: { options: ['now', 'later', 'never'], several: false } };
 
@@ -72,9 +72,9 @@ test('a poll is lost when the board has passed its epoch, or when two servers sa
 
 test('a chart shows shares of those who answered', () => {
   expect(barsOf(choice, tally)).toEqual([
-    { label: 'now', votes: 3, share: 0.75, top: true },
-    { label: 'later', votes: 1, share: 0.25, top: false },
-    { label: 'never', votes: 0, share: 0, top: false },
+    { label: 'now', votes: 3, share: 0.75, top: true, right: false },
+    { label: 'later', votes: 1, share: 0.25, top: false, right: false },
+    { label: 'never', votes: 0, share: 0, top: false, right: false },
   ]);
   const nobody = { ...tally, answers: 0, votes: [0, 0, 0] };
   expect(barsOf(choice, nobody).every(({ share, top }) => share === 0 && !top)).toBe(true);
@@ -101,8 +101,43 @@ test('an answer is made of what was picked, and back', () => {
   expect(answerOf({ rating: { highest: 5 } }, ['4'])).toEqual({ rating: 4 });
   expect(answerOf('text', ['  e\u0301 '])).toEqual({ text: 'é' });
   expect(answerOf('text', [' '])).toBeNull();
+  const ranking: PollForm = { ranking: { options: ['a', 'b', 'c'] } };
+  expect(answerOf(ranking, ['2', '0'])).toBeNull();
+  expect(answerOf(ranking, ['2', '0', '1'])).toEqual({ ranking: [2, 0, 1] });
+  expect(chosenOf({ ranking: [2, 0, 1] })).toEqual(['2', '0', '1']);
   for (const answer of [{ choice: [0, 2] }, { rating: 4 }, { text: 'é' }]) {
     const form = 'choice' in answer ? choice : 'rating' in answer ? { rating: { highest: 5 } } : 'text';
     expect(answerOf(form, chosenOf(answer))).toEqual(answer);
   }
+});
+
+const round = (number: number, indices: number[], withdrawn = false): Poll => ({
+  ...poll, number, withdrawn, form: { messages: { targets: indices.map((index) => ({ epoch: 2, index })) } },
+});
+
+test('the newest round counts for a message, and rounds are never added up', () => {
+  const tallies: Record<number, number[]> = { 1: [5, 3], 2: [2, 1], 3: [9, 9] };
+  const tally = ({ number }: Poll) => (tallies[number] ? { answers: 9, votes: tallies[number], texts: [], invalid: 0 } : null);
+  const polls = [round(1, [0, 1]), poll, round(2, [1, 2]), round(3, [0, 1], true), round(4, [0, 1])];
+  expect([...votesOf(polls, tally)]).toEqual([['2/0', 5], ['2/1', 2], ['2/2', 1]]);
+});
+
+test('a chart of messages and of a ranking begins with the most votes, and calls hidden messages by no text', () => {
+  const texts = (target: { index: number }) => (target.index === 1 ? null : `text ${target.index}`);
+  const bars = barsOf(round(1, [0, 1, 2]).form, { answers: 4, votes: [1, 2, 4], texts: [], invalid: 0 }, { textOf: texts });
+  expect(bars.map(({ label, share }) => [label, share])).toEqual([['text 2', 1], [null, 0.5], ['text 0', 0.25]]);
+  const order = barsOf({ ranking: { options: ['a', 'b', 'c'] } }, { answers: 2, votes: [0, 4, 2], texts: [], invalid: 0 });
+  expect(order.map(({ label, share, top }) => [label, share, top])).toEqual([['b', 1, true], ['c', 0.5, false], ['a', 0, false]]);
+});
+
+test('an order is made by touching, and the last option falls into place', () => {
+  expect(ranked([], '2', 3)).toEqual(['2']);
+  expect(ranked(['2'], '0', 3)).toEqual(['2', '0', '1']);
+  expect(ranked(['2', '0', '1'], '0', 3)).toEqual(['2', '1']);
+  expect(ranked(['2', '1'], '0', 3)).toEqual(['2', '1', '0']);
+});
+
+test('an answer is right only as a whole', () => {
+  expect(isRight({ choice: [0, 2] }, [2, 0])).toBe(true);
+  for (const choice of [[0], [0, 1], [0, 1, 2]]) expect(isRight({ choice }, [0, 2])).toBe(false);
 });

@@ -1,8 +1,54 @@
 // When a poll's answers are taken, where it stands, and what its result says.
 
-import type { Answer, Poll, PollForm, Tally } from './hostlog';
+import { keyOf, type Answer, type Poll, type PollForm, type Tally, type Target } from './hostlog';
 import type { Report } from './statuses';
 import { normalised } from './text';
+
+/** What is asked for. `messages` is a round of votes on messages of the wall. */
+export type Kind = 'one' | 'several' | 'rating' | 'text' | 'messages' | 'ranking';
+
+export function kindOf(form: PollForm): Kind {
+  if (form === 'text') return 'text';
+  if ('rating' in form) return 'rating';
+  if ('messages' in form) return 'messages';
+  if ('ranking' in form) return 'ranking';
+  return form.choice.several ? 'several' : 'one';
+}
+
+/** Messages that one round of votes can be about. */
+export const MOST_TARGETS = 100;
+
+/** The options of a poll that has some. */
+export function optionsOf(form: PollForm): string[] {
+  if (form === 'text') return [];
+  if ('choice' in form) return form.choice.options;
+  return 'ranking' in form ? form.ranking.options : [];
+}
+
+/** How a message is called where it is voted on; `null` if it is not to be shown. */
+export type TextOf = (target: Target) => string | null;
+
+/** A text of a message, or that there is none to be shown. */
+type Label = string | null;
+
+/** What a form lets people choose from, in the order in which answers name it. */
+export function labelsOf(form: PollForm, textOf: TextOf): Label[] {
+  if (form === 'text') return [];
+  if ('rating' in form) return Array.from({ length: form.rating.highest }, (_, index) => String(index + 1));
+  return 'messages' in form ? form.messages.targets.map(textOf) : optionsOf(form);
+}
+
+/** Votes by message (see {@link keyOf}). Rounds are not added up: whoever took part in two would count twice. The newest one counts. */
+export function votesOf(polls: Poll[], tally: (poll: Poll) => Tally | null): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const poll of polls) {
+    const { form, withdrawn } = poll;
+    if (withdrawn || form === 'text' || !('messages' in form)) continue;
+    const counted = tally(poll);
+    if (counted) form.messages.targets.forEach((target, index) => found.set(keyOf(target), counted.votes[index] ?? 0));
+  }
+  return found;
+}
 
 /** The epoch in which answers are sealed if people get `wanted` seconds for them while epoch `collecting` collects. */
 export function epochOf(collecting: number, wanted: number, seconds: number): number {
@@ -54,24 +100,30 @@ export function repeated(poll: Poll, polls: Poll[], progress: Progress): Poll | 
 
 /** One line of a chart. */
 export interface Bar {
-  label: string;
+  /** `null`: a message that is not to be shown. */
+  label: Label;
   votes: number;
-  /** Of those who answered. */
+  /** Of those who answered; of a ranking, of the points that can be had. */
   share: number;
   /** No other answer has more votes. */
   top: boolean;
+  /** The host has said that this is right. */
+  right: boolean;
 }
 
-/** The lines of a chart; none for answers in words. */
-export function barsOf(form: PollForm, tally: Tally): Bar[] {
+/** The lines of a chart; none for answers in words. Messages and ranked options stand in the order of their votes. */
+export function barsOf(form: PollForm, tally: Tally, { textOf = () => null, right = null }: { textOf?: TextOf; right?: number[] | null } = {}): Bar[] {
   const most = Math.max(0, ...tally.votes);
-  const label = (index: number) => (typeof form === 'object' && 'choice' in form ? (form.choice.options[index] ?? '') : String(index + 1));
-  return tally.votes.map((votes, index) => ({
-    label: label(index),
+  const labels = labelsOf(form, textOf);
+  const all = tally.answers * (kindOf(form) === 'ranking' ? labels.length - 1 : 1);
+  const bars = tally.votes.map((votes, index) => ({
+    label: labels[index] ?? null,
     votes,
-    share: tally.answers === 0 ? 0 : votes / tally.answers,
+    share: all === 0 ? 0 : votes / all,
     top: votes > 0 && votes === most,
+    right: right?.includes(index) ?? false,
   }));
+  return kindOf(form) === 'messages' || kindOf(form) === 'ranking' ? bars.sort((a, b) => b.votes - a.votes) : bars;
 }
 
 /** The mean mark of a rating; `null` if nobody answered or it is no rating. */
@@ -101,12 +153,28 @@ export function answerOf(form: PollForm, picked: string[]): Answer | null {
   }
   if (first === undefined) return null;
   if ('rating' in form) return { rating: Number(first) };
-  return { choice: picked.map(Number).sort((a, b) => a - b) };
+  const numbers = picked.map(Number);
+  if ('ranking' in form) return numbers.length === form.ranking.options.length ? { ranking: numbers } : null;
+  return { choice: numbers.sort((a, b) => a - b) };
 }
 
 /** What was picked to make this answer. */
 export function chosenOf(answer: Answer | null): string[] {
   if (answer === null) return [];
   if ('text' in answer) return [answer.text];
-  return 'rating' in answer ? [String(answer.rating)] : answer.choice.map(String);
+  if ('rating' in answer) return [String(answer.rating)];
+  return ('ranking' in answer ? answer.ranking : answer.choice).map(String);
+}
+
+/** Whether an answer is exactly what the host has said is right. */
+export function isRight(answer: Answer, right: number[]): boolean {
+  return 'choice' in answer && answer.choice.length === right.length && answer.choice.every((index) => right.includes(index));
+}
+
+/** The order of a ranking after an option was touched: it comes last, or out of it; what is left over at the end is last. */
+export function ranked(order: string[], option: string, options: number): string[] {
+  const next = order.includes(option) ? order.filter((other) => other !== option) : [...order, option];
+  if (order.includes(option) || next.length !== options - 1) return next;
+  const rest = Array.from({ length: options }, (_, index) => String(index)).filter((index) => !next.includes(index));
+  return [...next, ...rest];
 }

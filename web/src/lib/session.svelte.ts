@@ -8,23 +8,26 @@ import { DeviceKey, claim } from './cryptography';
 import type { Deployment, Pin } from './deployment';
 import { device } from './device';
 import type { Answer, Ballot } from './hostlog';
-import { Keepsake } from './outbox';
+import { Keepsake, lockOf } from './outbox';
 import { Participant, type Part } from './participant';
 import { repeated } from './polls';
+import { reasonOf, type Reason } from './reason';
 import type { Statuses } from './statuses';
+import { Told } from './told';
 import { Viewing } from './viewing.svelte';
+import { unlist, visit } from './visited';
 import type { Reading } from './wall';
 
 /**
  * Where this page stands. `reading`: its user has not decided to take part. `elsewhere`: another tab of this browser takes
- * part. `claiming`: this device takes its invitation; `failure` says why that has not succeeded yet. `outside`: the host
- * has not admitted this device's key. `moved`: another device goes on with it. `resting`: nobody was there for a while.
+ * part. `claiming`: this device takes its invitation; `failure` says why that has not succeeded yet. `outside`: no host
+ * has admitted this device's key, or one has dismissed it. `moved`: another device goes on with it. `resting`: nobody was there for a while.
  */
 export type Standing =
   | Part
   | { at: 'reading' }
   | { at: 'elsewhere' }
-  | { at: 'claiming'; failure: string }
+  | { at: 'claiming'; failure: Reason | null }
   | { at: 'outside' }
   | { at: 'moved' }
   | { at: 'resting' };
@@ -53,6 +56,14 @@ function homeBefore(room: string): number | undefined {
   return kept === null ? undefined : Number(kept);
 }
 
+function rememberHome(room: string, home: number): void {
+  try {
+    sessionStorage.setItem(homeName(room), String(home));
+  } catch {
+    // After a reload another home does as well.
+  }
+}
+
 export class Session extends Viewing {
   part = $state.raw<Standing>({ at: 'looking' });
   own = $state.raw<OwnMessage | null>(null);
@@ -62,6 +73,8 @@ export class Session extends Viewing {
   key = $state('');
   /** Whether its user has decided to take part. */
   joined = $state(false);
+  /** Whether this device could write down what it keeps. While it cannot, nothing is handed in. */
+  keeping = $state(true);
 
   /** The public key of the invitation that this device has not taken yet; empty if there is none. */
   private invitation = $state('');
@@ -93,6 +106,7 @@ export class Session extends Viewing {
   forget(): void {
     this.close();
     this.keepsake?.forget();
+    unlist(localStorage, this.pin.room);
     sessionStorage.removeItem(homeName(this.pin.room));
     this.joined = false;
     void this.kept.forget(this.pin.room);
@@ -114,8 +128,8 @@ export class Session extends Viewing {
       keepsake.release();
       return this.close();
     }
-    await navigator.locks.request(`ostrakon/room/${this.pin.room}`, { ifAvailable: true }, (lock) => {
-      if (!lock) throw new Error(common.refusal.sameKey);
+    await navigator.locks.request(lockOf(this.pin.room), { ifAvailable: true }, (lock) => {
+      if (!lock) throw new Told(common.refusal.sameKey);
       bring();
     });
     this.close();
@@ -174,7 +188,8 @@ export class Session extends Viewing {
   private change(act: (keepsake: Keepsake) => void): void {
     if (!this.keepsake) return;
     act(this.keepsake);
-    this.keepsake.save();
+    // What cannot be written down now stays on this page; nothing of it leaves before it is.
+    this.keepsake.trySave();
     this.showOwn();
   }
 
@@ -200,7 +215,7 @@ export class Session extends Viewing {
 
   /** One tab of a browser takes part in a room, the others look on: so nothing is ever said in two ways. */
   private async inTurn(deployment: Deployment, statuses: Statuses, signal: AbortSignal): Promise<void> {
-    const name = `ostrakon/room/${this.pin.room}`;
+    const name = lockOf(this.pin.room);
     const taken = await navigator.locks.request(name, { ifAvailable: true }, async (lock) => {
       if (lock) await this.takePart(deployment, statuses, signal);
       return lock !== null;
@@ -219,6 +234,7 @@ export class Session extends Viewing {
   private async takePart(deployment: Deployment, statuses: Statuses, signal: AbortSignal): Promise<void> {
     const keepsake = Keepsake.open(localStorage, this.pin.room, deployment.members ? this.seed : undefined);
     this.keepsake = keepsake;
+    keepsake.watch = (kept) => (this.keeping = kept);
     this.key = keepsake.key.publicKey();
     if (keepsake.moved) {
       this.part = { at: 'moved' };
@@ -227,13 +243,14 @@ export class Session extends Viewing {
     this.showOwn();
     const reader = {
       outbox: keepsake.outbox,
-      save: () => keepsake.save(),
+      save: () => void keepsake.trySave(),
       again: (epoch: number) => {
         if (this.own) this.news = { kind: 'again', epoch };
         this.showOwn();
         this.repeatAnswers();
       },
     };
+    visit(localStorage, { ...this.pin, name: deployment.name, at: systemClock.now() });
     void this.kept.keepRoom(this.pin.room, { servers: deployment.servers, descriptor: JSON.parse(deployment.descriptor) });
     const wall = this.followWall(deployment, statuses, reader, signal);
     const participant = this.participant(deployment, statuses, keepsake);
@@ -261,7 +278,7 @@ export class Session extends Viewing {
       before: homeBefore(this.pin.room),
       moved: (part) => {
         this.part = part;
-        if ('home' in part) sessionStorage.setItem(homeName(this.pin.room), String(part.home));
+        if ('home' in part) rememberHome(this.pin.room, part.home);
         this.showOwn();
       },
     });
@@ -284,7 +301,7 @@ export class Session extends Viewing {
   /** Waits until this device's key may take part, and takes its invitation for it, where that is needed. */
   private async admission(deployment: Deployment, keepsake: Keepsake, signal: AbortSignal): Promise<void> {
     const admitted = () => this.admitted(deployment);
-    let failure = '';
+    let failure: Reason | null = null;
     while (!signal.aborted && !admitted()) {
       const again = new AbortController();
       if (this.claimed === 'open' && keepsake.invitation !== null) {
@@ -299,16 +316,16 @@ export class Session extends Viewing {
     if (admitted() && keepsake.invitation !== null) keepsake.settle();
   }
 
-  /** Claims the invitation for this device's key; returns why that did not succeed. What counts is what the host log says. */
-  private async claim(deployment: Deployment, invitation: string): Promise<string> {
+  /** Claims the invitation for this device's key; returns why that did not succeed, or `null`. What counts is what the host log says. */
+  private async claim(deployment: Deployment, invitation: string): Promise<Reason | null> {
     const key = this.keepsake?.key;
-    if (!key) return '';
+    if (!key) return null;
     const signed = claim(deployment.servers, this.pin.room, DeviceKey.fromInvitation(invitation), key);
     try {
       await handIn(this.servers(deployment), this.pin.room, signed);
-      return '';
+      return null;
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return reasonOf(error, 'claim');
     }
   }
 

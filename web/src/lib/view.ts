@@ -1,6 +1,7 @@
 // What the page shows, worked out from what the servers say.
 
-import type { Marks } from './hostlog';
+import { keyOf, type Marks } from './hostlog';
+import type { TextOf } from './polls';
 import type { Standing } from './session.svelte';
 import type { Report } from './statuses';
 import type { WallEntry } from './wall';
@@ -82,6 +83,12 @@ export interface Card {
   index: number;
   text: string;
   marks: Marks | undefined;
+}
+
+/** The texts of messages that are to be shown: neither hidden nor erased. */
+export function textsOf(entries: WallEntry[], marksOf: (epoch: number, index: number) => Marks | undefined): TextOf {
+  const found = new Map(entries.flatMap((entry) => shownEntry(entry, marksOf).cards.map((card) => [keyOf(card), card.text])));
+  return (target) => found.get(keyOf(target)) ?? null;
 }
 
 /** What of an entry is shown, and how much of it is not. */

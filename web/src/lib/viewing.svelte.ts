@@ -4,9 +4,12 @@ import { systemClock } from './clock';
 import { Board, HostLog, Outbox, loadCryptography } from './cryptography';
 import { WrongServers, connect, type Deployment, type Pin } from './deployment';
 import { Follower } from './follower';
-import { EMPTY_LOG, type LogView, type Tally } from './hostlog';
+import { EMPTY_LOG, LogBook, marksOf, type Poll, type Tally } from './hostlog';
 import { Kept } from './kept';
+import { votesOf } from './polls';
+import { reasonOf, type Reason } from './reason';
 import { Statuses, type Report } from './statuses';
+import { textsOf } from './view';
 import { Wall, type Ledger, type Reading, type WallEntry } from './wall';
 
 /** How far opening the room has come. */
@@ -14,7 +17,7 @@ export type Stage =
   | { at: 'connecting' }
   | { at: 'wrong-servers' }
   | { at: 'insecure' }
-  | { at: 'failed'; reason: string }
+  | { at: 'failed'; reason: Reason }
   | { at: 'open'; deployment: Deployment };
 
 export interface Alarm {
@@ -38,8 +41,12 @@ export class Viewing {
   stage = $state.raw<Stage>({ at: 'connecting' });
   reports = $state.raw<Report[]>([]);
   entries = $state.raw<WallEntry[]>([]);
-  log = $state.raw<LogView>(EMPTY_LOG);
+  log = $state.raw(EMPTY_LOG);
   alarms = $state.raw<Alarm[]>([]);
+  /** The texts of messages that are to be shown. */
+  readonly textOf = $derived(textsOf(this.entries, marksOf(this.log)));
+  /** Votes of the newest round by message. */
+  readonly votes = $derived(votesOf(this.log.polls, (poll) => this.counted(poll)));
   /** The digest of the newest entry: whoever has the same one has read the same board. */
   head = $state('');
 
@@ -47,6 +54,7 @@ export class Viewing {
   hostLog: HostLog | null = null;
   protected readonly ended = new AbortController();
   protected readonly kept = new Kept();
+  private readonly book = new LogBook();
   private board: Board | null = null;
 
   constructor(readonly pin: Pin) {}
@@ -74,8 +82,7 @@ export class Viewing {
       ]);
     } catch (error) {
       if (this.ended.signal.aborted) return;
-      const reason = error instanceof Error ? error.message : String(error);
-      this.stage = error instanceof WrongServers ? { at: 'wrong-servers' } : { at: 'failed', reason };
+      this.stage = error instanceof WrongServers ? { at: 'wrong-servers' } : { at: 'failed', reason: reasonOf(error) };
     }
   }
 
@@ -90,6 +97,11 @@ export class Viewing {
     void this.log;
     const counted = this.board && this.hostLog?.tally(this.board, BigInt(poll));
     return counted ? (JSON.parse(counted) as Tally) : null;
+  }
+
+  /** The result of a poll whose epoch is on the board. */
+  private counted({ number, epoch }: Poll): Tally | null {
+    return this.entries.some((entry) => entry.epoch === epoch) ? this.tally(number) : null;
   }
 
   /** Whether this device keeps what it sees of the room. */
@@ -165,9 +177,10 @@ export class Viewing {
     this.entries = [...this.entries, ...reading.entries];
   }
 
-  private showLog(): void {
+  /** Shows what the hosts' log has become. */
+  protected showLog(): void {
     if (!this.hostLog) return;
-    this.log = JSON.parse(this.hostLog.view()) as LogView;
+    this.log = this.book.take(this.hostLog.changes());
     this.hosted();
   }
 

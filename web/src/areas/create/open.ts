@@ -4,6 +4,7 @@ import { Problem } from '../../lib/api';
 import { DeviceKey, loadCryptography, serversDigest } from '../../lib/cryptography';
 import { connect, type Deployment, type Pin } from '../../lib/deployment';
 import { HostingServer, type NewRoom } from '../../lib/hosting';
+import { Told } from '../../lib/told';
 import { t } from '../../messages/create';
 import { isAsAsked, newRoom, type Settings } from './settings';
 
@@ -28,7 +29,7 @@ export async function openRoom(name: string, purpose: string, settings: Settings
   const elsewhere = list.servers.filter(({ party }) => party !== list.you).map(({ url }) => url);
   const pin = { room: await createAt([origin, ...elsewhere], room, code), servers: serversDigest(list.raw) };
   const deployment = await shown(pin, origin);
-  if (!isAsAsked(deployment.descriptor, room)) throw new Error(t.altered);
+  if (!isAsAsked(deployment.descriptor, room)) throw new Told(t.altered);
   return { pin, name, seed: key.invitation(), settings };
 }
 
@@ -56,5 +57,5 @@ async function shown(pin: Pin, origin: string): Promise<Deployment> {
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
   }
-  throw new Error(t.unreachable);
+  throw new Told(t.unreachable);
 }

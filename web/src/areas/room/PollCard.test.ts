@@ -8,7 +8,7 @@ import type { PollPhase } from '../../lib/polls';
 import type { Standing } from '../../lib/session.svelte';
 import PollCard from './PollCard.svelte';
 
-const poll: Poll = { number: 3, question: 'Now?', form: { choice: { options: ['yes', 'no'], several: false } }, epoch: 9, withdrawn: false };
+const poll: Poll = { number: 3, question: 'Now?', form: { choice: { options: ['yes', 'no'], several: false } }, epoch: 9, withdrawn: false, right: null };
 const view = { number: 8, waitsForStock: false, sealsAt: null, mixing: [], present: 5 };
 const tally: Tally = { answers: 4, votes: [3, 1], texts: [], invalid: 0 };
 
@@ -22,7 +22,7 @@ interface Situation {
 
 function shown({ phase, asked = poll, state, kept, part = { at: 'waiting', home: 0 } }: Situation): string {
   const ballots: Ballot[] = state ? [{ poll: asked.number, epoch: asked.epoch, state }] : [];
-  const session = { ballots, part, entries: [], answerTo: () => kept ?? null, tally: () => tally };
+  const session = { ballots, part, entries: [], answerTo: () => kept ?? null, tally: () => tally, textOf: ({ index }: { index: number }) => (index === 1 ? null : `message ${index}`) };
   const deployment = { limit: 254, seconds: 6 };
   return render(PollCard, { props: { session, deployment, view, poll: asked, phase } as never }).body;
 }
@@ -59,4 +59,27 @@ test('who only reads is asked nothing', () => {
   const reads = shown({ phase: 'open', part: { at: 'reading' } });
   expect(reads).toContain('Now?');
   expect(reads).not.toContain('<form');
+});
+
+test('messages are voted on by their texts, and hidden ones are not offered', () => {
+  const targets = [0, 1, 2].map((index) => ({ epoch: 4, index }));
+  const round = shown({ phase: 'open', asked: { ...poll, form: { messages: { targets } } } });
+  expect(round.match(/type="checkbox"/g)).toHaveLength(2);
+  expect(round).toContain('message 2');
+  expect(round).not.toContain('message 1');
+  expect(round).toContain('recognised as the same unknown person');
+});
+
+test('a ranking is touched into order', () => {
+  const ranking = shown({ phase: 'open', asked: { ...poll, form: { ranking: { options: ['a', 'b', 'c'] } } }, state: 'waiting', kept: { ranking: [2, 0, 1] } });
+  expect(ranking).toContain('number 1');
+  expect(ranking).not.toContain('type="radio"');
+});
+
+test('after a quiz each device says whether its own answer was right', () => {
+  const asked: Poll = { ...poll, right: [1] };
+  expect(shown({ phase: 'counted', asked, state: 'counted', kept: { choice: [1] } })).toContain('It is right.');
+  expect(shown({ phase: 'counted', asked, state: 'counted', kept: { choice: [0] } })).toContain('It is not the right one.');
+  expect(shown({ phase: 'counted', asked })).toContain('You did not answer.');
+  expect(shown({ phase: 'counted', state: 'counted', kept: { choice: [1] } })).not.toContain('It is right.');
 });

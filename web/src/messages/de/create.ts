@@ -71,6 +71,11 @@ export const de: Create = {
 
   submit: 'Raum eröffnen',
   opening: 'Der Raum wird eröffnet …',
+  wrong: {
+    noName: 'Der Raum hat noch keinen Namen: Gib ihm oben einen.',
+    longName: 'Der Name ist zu lang: höchstens 200 Bytes, und ein Umlaut braucht zwei.',
+    longPurpose: 'Worum es geht, ist zu lang: höchstens 1.000 Bytes, und ein Umlaut braucht zwei.',
+  },
   failed: (reason: string) => `Der Raum wurde nicht eröffnet: ${reason}.`,
   altered: 'der Server hat einen anderen Raum eröffnet als den verlangten; benutze ihn nicht',
   unreachable: 'der Raum wurde eröffnet, aber dieser Server zeigt ihn noch nicht; versuche es in einer Minute noch einmal',
@@ -79,6 +84,7 @@ export const de: Create = {
     title: (name: string) => `„${name}“ ist eröffnet`,
     hostTitle: 'Bewahre den Leitungslink auf',
     host: 'Wer diesen Link hat, leitet den Raum: Er enthält deinen Schlüssel. Niemand kann dir einen neuen geben. Sichere ihn, bevor du weitergehst.',
+    unkept: 'Der Speicher dieses Browsers ist voll, er bewahrt deinen Schlüssel also nicht auf: Ohne den Link leitest du den Raum nicht mehr.',
     shareTitle: 'Lade Leute ein',
     membersFirst: 'Noch ist niemand zugelassen. Mache die Einladungen auf der Leitungsseite.',
     open: 'Zur Leitungsseite',

@@ -17,6 +17,7 @@ export const de: Operator = {
   },
 
   refreshed: (time) => `Stand: ${time}`,
+  failed: (reason) => `Das wurde nicht getan: ${reason}.`,
   stale: (reason) => `Keine Nachricht vom Server: ${reason}`,
   never: 'unbekannt',
   refresh: 'Neu laden',

@@ -10,6 +10,10 @@ export const de: Room = {
   elsewhere: 'Dieser Raum ist in einem anderen Tab dieses Browsers offen, und jener nimmt teil. Hier kannst du mitlesen.',
   reading: 'Du liest mit. Die Server sehen, dass diese Seite offen ist, und sonst nichts von dir.',
   offline: 'Kein Server antwortet. Du siehst, was dieses Gerät aufbewahrt hat, so wie es damals geprüft wurde. Auch was du schreibst, bleibt hier, bis ein Server antwortet.',
+  full: {
+    own: 'Der Speicher dieses Browsers ist voll. Deine Nachricht steht nur auf dieser Seite und wird erst gesendet, wenn dieses Gerät sie aufbewahren kann: Sonst könnte ein Neuladen sie auf zwei Arten sagen. Lösche die Daten von Websites, die du nicht brauchst; diese Seite macht dann von selbst weiter. Schließe sie bis dahin nicht.',
+    nothing: 'Der Speicher dieses Browsers ist voll. Diese Seite gibt nichts ab, bevor dieses Gerät aufschreiben kann, was es tut: Sonst könnte ein Neuladen zunichtemachen, was dich verbirgt. Lösche die Daten von Websites, die du nicht brauchst; diese Seite macht dann von selbst weiter.',
+  },
   purpose: 'Wozu dieser Raum da ist',
 
   join: {
@@ -53,7 +57,7 @@ export const de: Room = {
     outside: {
       title: 'Dieses Gerät ist noch nicht zugelassen',
       text: [
-        'In diesem Raum nehmen nur Schlüssel teil, die seine Leitung zugelassen hat. Gib ihr diesen Schlüssel oder bitte um einen Einladungslink. Eine Einladung, die sie zurückgenommen hat, hilft nicht mehr.',
+        'In diesem Raum nehmen nur Schlüssel teil, die seine Leitung zugelassen hat. Gib ihr diesen Schlüssel oder bitte um einen Einladungslink.',
         'Sobald du zugelassen bist, beginnt diese Seite von selbst; bis dahin kannst du mitlesen.',
       ],
     },
@@ -63,6 +67,20 @@ export const de: Room = {
         'Eine Einladung gilt für ein Gerät: das erste, das mit ihr teilnimmt. Hier kannst du mitlesen.',
         'Ist das andere Gerät deines, so nimm dort teil oder hole seinen Schlüssel hierher: „Auf ein anderes Gerät umziehen“, unter „Mit anderen vergleichen“.',
         'War es jemand anders, so sag es der Leitung. Sie kann diese Einladung entziehen und dir eine andere geben.',
+      ],
+    },
+    dismissed: {
+      title: 'Die Leitung hat dieses Gerät ausgeschlossen',
+      text: [
+        'Sein Schlüssel nahm an diesem Raum teil und tut es nicht mehr. Was mit ihm gesagt wurde, bleibt an der Wand, und niemand weiß, welche Worte das sind. Du kannst mitlesen.',
+        'Hältst du das für ein Versehen, so gib der Leitung diesen Schlüssel oder bitte um einen neuen Einladungslink. Wirst du wieder zugelassen, beginnt diese Seite von selbst.',
+      ],
+    },
+    withdrawn: {
+      title: 'Die Leitung hat diese Einladung zurückgenommen',
+      text: [
+        'Der Link lässt niemanden mehr ein. Hier kannst du mitlesen.',
+        'Sollst du teilnehmen, so bitte die Leitung um einen neuen Einladungslink oder gib ihr deinen Schlüssel, wenn du es mit diesem schon versucht hast.',
       ],
     },
     moved: {
@@ -108,6 +126,7 @@ export const de: Room = {
     waiting: 'Auf diesem Gerät aufbewahrt. Sie kommt in die nächste Epoche.',
     inside: (epoch: number) => `In Epoche ${epoch}. Sie bleibt auf diesem Gerät, bis sie an der Wand steht, und lässt sich jetzt nicht zurücknehmen.`,
     due: (at: number) => `Versiegelt etwa um ${clock(at)}, kurz darauf gemischt und veröffentlicht.`,
+    unkept: 'Nur auf dieser Seite, bis dieses Gerät sie aufbewahren kann.',
     resting: 'Auf diesem Gerät aufbewahrt. Sie wartet, bis diese Seite wieder teilnimmt.',
     back: 'Zurücknehmen und ändern',
     published: (epoch: number, among: number) => `Deine Nachricht steht unverändert an der Wand: Epoche ${epoch}, gemischt unter ${among}.`,
@@ -123,6 +142,12 @@ export const de: Room = {
     earlier: (n: number) => `Frühere Fragen (${n})`,
     choose: 'Wähle eine Antwort',
     chooseSeveral: 'Wähle eine oder mehrere Antworten',
+    chooseMessages: 'Wähle so viele, wie du willst. Jede zählt einmal.',
+    rank: 'Berühre erst die beste, dann die nächste, bis zur letzten. Berührst du eine noch einmal, fällt sie wieder heraus.',
+    place: (n: number) => `Platz ${n}`,
+    pattern: 'Was du hier wählst, wird als eine Liste veröffentlicht, ohne Namen. Wer ungewöhnlich wählt, und in der nächsten Runde wieder so, ist als dieselbe unbekannte Person wiederzuerkennen.',
+    right: 'Sie ist richtig.',
+    wrong: 'Richtig ist eine andere.',
     rate: (highest: number) => `Von 1 bis ${highest}`,
     words: 'Ein paar Worte',
     answer: 'Antworten',

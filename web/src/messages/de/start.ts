@@ -1,4 +1,5 @@
 import type { Start } from '../en/start';
+import { day } from './words';
 
 export const de: Start = {
   title: 'Sag es ohne deinen Namen',
@@ -11,6 +12,20 @@ export const de: Start = {
   unloaded: 'Der Teil dieser Seite, der Links liest, ließ sich nicht laden. Versuch es gleich noch einmal.',
   create: 'Selbst einen Raum eröffnen',
   decide: 'Gemeinsam etwas entscheiden',
+
+  rooms: {
+    title: 'Deine Räume auf diesem Gerät',
+    hint: 'Diese Liste kennt nur dieser Browser. Räume, in denen du nur mitliest, stehen nicht darauf.',
+    host: 'du leitest ihn',
+    last: (at: number) => `zuletzt besucht ${day(at)}`,
+    forget: (name: string) => `„${name}“ auf diesem Gerät vergessen`,
+    forgetHost: (name: string) => `Vergessen, dass du „${name}“ leitest`,
+    prompt: (name: string) => `„${name}“ auf diesem Gerät vergessen? Dein Schlüssel dort und was vom Raum aufbewahrt ist, werden gelöscht. Eine noch nicht veröffentlichte Nachricht geht verloren, und in einen Raum für Mitglieder musst du neu eingelassen werden.`,
+    promptHost: (name: string) => `Auf diesem Gerät vergessen, dass du „${name}“ leitest? Dein Schlüssel geht verloren, und nur der Leitungslink öffnet die Leitungsseite wieder. Hast du ihn aufbewahrt?`,
+    forgetNow: 'Vergessen',
+    forgotten: (name: string) => `„${name}“ ist auf diesem Gerät vergessen.`,
+    busy: (name: string) => `„${name}“ ist in einem anderen Tab dieses Browsers offen. Schließe diesen zuerst.`,
+  },
 
   code: {
     title: (code: string) => `Raum ${code}`,

@@ -17,3 +17,6 @@ export const clock = (at: number) => new Date(at).toLocaleTimeString('de');
 
 /** Ein Tag und eine Uhrzeit, in der Zeitzone der Lesenden. */
 export const moment = (at: number) => new Date(at).toLocaleString('de', { dateStyle: 'full', timeStyle: 'short' });
+
+/** Ein Tag, in der Zeitzone der Lesenden. */
+export const day = (at: number) => new Date(at).toLocaleDateString('de', { dateStyle: 'long' });

@@ -72,6 +72,11 @@ export const en = {
 
   submit: 'Open the room',
   opening: 'Opening the room…',
+  wrong: {
+    noName: 'The room has no name yet: give it one, above.',
+    longName: 'The name is too long: 200 bytes at most, and a letter with an accent takes two.',
+    longPurpose: 'What it is about is too long: 1,000 bytes at most, and a letter with an accent takes two.',
+  },
   failed: (reason: string) => `The room was not opened: ${reason}.`,
   altered: 'the server opened another room than the one that was asked for; do not use it',
   unreachable: 'the room was opened, but this server does not show it yet; try again in a minute',
@@ -80,6 +85,7 @@ export const en = {
     title: (name: string) => `“${name}” is open`,
     hostTitle: 'Keep the host link',
     host: 'Whoever has this link is host: it carries your key. Nobody can give you a new one. Save it before you go on.',
+    unkept: 'This browser’s storage is full, so it does not keep your key: without the link you are host no more.',
     shareTitle: 'Invite people',
     membersFirst: 'Nobody is admitted yet. Make the invitations on the host’s page.',
     open: 'Go to the host’s page',

@@ -16,6 +16,7 @@ export const en = {
   },
 
   refreshed: (time: string) => `As of ${time}`,
+  failed: (reason: string) => `That was not done: ${reason}.`,
   stale: (reason: string) => `No news from the server: ${reason}`,
   never: 'unknown',
   refresh: 'Refresh',

@@ -11,6 +11,10 @@ export const en = {
   elsewhere: 'This room is open in another tab of this browser, and that one takes part. Here you can read along.',
   reading: 'You read along. The servers see that this page is open, and nothing else of you.',
   offline: 'No server answers. You see what this device has kept, as it was verified then. What you write is kept here, too, until a server answers.',
+  full: {
+    own: 'The storage of this browser is full. Your message is on this page only, and is not sent before this device can keep it: otherwise a reload could say it in two ways. Clear the data of sites that you do not need; this page then goes on by itself. Until then, do not close it.',
+    nothing: 'The storage of this browser is full. This page hands in nothing before this device can write down what it does: otherwise a reload could undo what hides you. Clear the data of sites that you do not need; this page then goes on by itself.',
+  },
   purpose: 'What this room is for',
 
   join: {
@@ -54,7 +58,7 @@ export const en = {
     outside: {
       title: 'The host has not admitted this device yet',
       text: [
-        'Only keys that the host has admitted take part in this room. Give the host this key, or ask for an invitation link. An invitation that the host has taken back does not help any more.',
+        'Only keys that the host has admitted take part in this room. Give the host this key, or ask for an invitation link.',
         'This page begins by itself as soon as you are admitted; until then you can read along.',
       ],
     },
@@ -64,6 +68,20 @@ export const en = {
         'An invitation is for one device: the first one that takes part with it. Here you can read along.',
         'If the other device is yours, take part there, or move its key here: “Move to another device”, under “Compare with others”.',
         'If it was somebody else, tell the host. The host can dismiss this invitation and give you another one.',
+      ],
+    },
+    dismissed: {
+      title: 'The host has dismissed this device',
+      text: [
+        'Its key took part in this room, and does not any more. What was said with it stays on the wall, and nobody knows which words those are. You can read along.',
+        'If you think that this is a mistake, give the host this key or ask for a new invitation link. This page begins by itself if you are admitted again.',
+      ],
+    },
+    withdrawn: {
+      title: 'The host has taken this invitation back',
+      text: [
+        'The link does not let anybody in any more. Here you can read along.',
+        'If you should take part, ask the host for a new invitation link, or, once you have tried this one, give the host your key.',
       ],
     },
     moved: {
@@ -109,6 +127,7 @@ export const en = {
     waiting: 'Kept on this device. It enters the next epoch.',
     inside: (epoch: number) => `In epoch ${epoch}. It stays on this device until it is on the wall, and cannot be taken back now.`,
     due: (at: number) => `Sealed at about ${clock(at)}, shuffled and published shortly after.`,
+    unkept: 'On this page only, until this device can keep it.',
     resting: 'Kept on this device. It waits until this page takes part again.',
     back: 'Take back and change',
     published: (epoch: number, among: number) => `Your message is on the wall, unaltered: epoch ${epoch}, shuffled among ${among}.`,
@@ -124,6 +143,12 @@ export const en = {
     earlier: (n: number) => `Earlier questions (${n})`,
     choose: 'Choose one answer',
     chooseSeveral: 'Choose one or several answers',
+    chooseMessages: 'Choose as many as you like. Each counts once.',
+    rank: 'Touch the best one first, then the next, down to the last. Touch one again to take it out.',
+    place: (n: number) => `number ${n}`,
+    pattern: 'What you choose here is published as one list, without a name. Whoever chooses in an unusual way, and the same way again in the next round, can be recognised as the same unknown person.',
+    right: 'It is right.',
+    wrong: 'It is not the right one.',
     rate: (highest: number) => `From 1 to ${highest}`,
     words: 'A few words',
     answer: 'Answer',

@@ -1,5 +1,7 @@
 // The start page.
 
+import { day } from './words';
+
 export const en = {
   title: 'Say it without your name',
   lead: 'Ostrakon is a wall for a group. Several servers, run by different people, shuffle what the group writes. Then it is on the wall, and nobody, the servers included, can tell who wrote what.',
@@ -11,6 +13,20 @@ export const en = {
   unloaded: 'The part of this page that reads links could not be loaded. Try again in a moment.',
   create: 'Open a room of your own',
   decide: 'Decide something together',
+
+  rooms: {
+    title: 'Your rooms on this device',
+    hint: 'Only this browser knows this list. Rooms that you only read are not on it.',
+    host: 'you host it',
+    last: (at: number) => `last visited ${day(at)}`,
+    forget: (name: string) => `Forget “${name}” on this device`,
+    forgetHost: (name: string) => `Forget that you host “${name}”`,
+    prompt: (name: string) => `Forget “${name}” on this device? Your key there and what is kept of the room are erased. A message that was not published is lost, and in a room for members you need to be admitted again.`,
+    promptHost: (name: string) => `Forget on this device that you host “${name}”? Your key goes, and only the host link opens the host’s page again. Have you kept it?`,
+    forgetNow: 'Forget',
+    forgotten: (name: string) => `“${name}” is forgotten on this device.`,
+    busy: (name: string) => `“${name}” is open in another tab of this browser. Close that tab first.`,
+  },
 
   code: {
     title: (code: string) => `Room ${code}`,

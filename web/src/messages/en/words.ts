@@ -17,3 +17,6 @@ export const clock = (at: number) => new Date(at).toLocaleTimeString('en-GB');
 
 /** A day and a time of day, in the reader's own zone. */
 export const moment = (at: number) => new Date(at).toLocaleString('en-GB', { dateStyle: 'full', timeStyle: 'short' });
+
+/** A day, in the reader's own zone. */
+export const day = (at: number) => new Date(at).toLocaleDateString('en-GB', { dateStyle: 'long' });

@@ -1,0 +1,49 @@
+import { afterEach, expect, test, vi } from 'vitest';
+
+import { HttpServer, Problem } from './api';
+import { reasonOf } from './reason';
+import { Told } from './told';
+
+afterEach(() => vi.unstubAllGlobals());
+
+/** A server whose answers are these pieces, one after the other, for ever if `endless`. */
+function answers(status: number, pieces: Uint8Array[], endless = false): { read: () => number } {
+  let read = 0;
+  const body = () =>
+    new ReadableStream<Uint8Array>({
+      pull(controller) {
+        const piece = pieces[endless ? read % pieces.length : read];
+        if (!piece) return controller.close();
+        read++;
+        controller.enqueue(piece);
+      },
+    });
+  vi.stubGlobal('fetch', () => Promise.resolve(new Response(body(), { status })));
+  return { read: () => read };
+}
+
+test('an answer that does not end is given up', async () => {
+  const piece = new TextEncoder().encode(' '.repeat(1 << 20));
+  const { read } = answers(200, [piece], true);
+  const failure = await new HttpServer('https://a.example').room('00').catch((error: unknown) => error);
+  expect(String(failure)).toContain('bytes');
+  // No more than the bound, and what the stream had ready.
+  expect(read()).toBeLessThan(40);
+  expect(reasonOf(failure).detail).toContain('malformed');
+});
+
+test('letters that are cut between two pieces come out whole', async () => {
+  const text = new TextEncoder().encode(JSON.stringify({ descriptor: 'Ägora', state: 'open' }));
+  answers(200, [text.slice(0, 16), text.slice(16)]);
+  expect([...text.slice(15, 17)]).toEqual([0xc3, 0x84]);
+  expect(await new HttpServer('https://a.example').room('00')).toEqual({ descriptor: 'Ägora', state: 'open' });
+});
+
+test('a refusal keeps its status and what was said; silence is said in the reader’s language', async () => {
+  answers(403, [new TextEncoder().encode('{"detail":"not you"}')]);
+  const refused = await new HttpServer('https://a.example').room('00').catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(Problem);
+  expect(refused).toMatchObject({ status: 403, message: 'not you' });
+  vi.stubGlobal('fetch', () => Promise.reject(new TypeError('NetworkError')));
+  expect(await new HttpServer('https://a.example').room('00').catch((error: unknown) => error)).toBeInstanceOf(Told);
+});

@@ -1,0 +1,47 @@
+import type { Reason } from '../en/reason';
+
+export const de: Reason = {
+  detail: 'Was genau gesagt wurde',
+  unexpected: 'etwas war nicht so, wie diese Seite es erwartet',
+  refused: (status: number) => `der Server hat es abgelehnt (Status ${status})`,
+
+  status: {
+    404: 'der Server kennt es nicht',
+    413: 'es ist zu lang',
+    429: 'der Server hat zu viel zu tun; versuch es gleich noch einmal',
+    500: 'der Server hat selbst ein Problem',
+    503: 'die Server erreichen einander nicht; versuch es gleich noch einmal',
+  },
+
+  asked: {
+    room: { 404: 'diese Server haben keinen solchen Raum' },
+    create: {
+      401: 'der Code stimmt nicht',
+      403: 'dieser Server eröffnet keine Räume für dich',
+      422: 'die Server nehmen diese Einstellungen nicht an',
+      429: 'der Server eröffnet vorerst keine weiteren Räume; versuch es später noch einmal',
+    },
+    act: {
+      403: 'du leitest diesen Raum nicht, oder nicht mehr',
+      404: 'diese Server haben keinen solchen Raum',
+      409: 'andere haben zur selben Zeit gehandelt, oder der Raum ist geschlossen; versuch es noch einmal',
+      422: 'es übersteigt, was ein Raum fasst',
+    },
+    operate: { 404: 'dieser Server kennt es nicht', 422: 'der Server nimmt diese Einstellung nicht an' },
+    claim: {
+      403: 'die Leitung hat diese Einladung zurückgenommen oder nie gemacht',
+      404: 'diese Server haben keinen solchen Raum',
+      409: 'sie wurde auf einem anderen Gerät benutzt, oder der Raum ist geschlossen',
+      422: 'dieses Gerät nimmt schon teil',
+    },
+  },
+
+  declined: {
+    'not-next': 'andere haben zur selben Zeit gehandelt; versuch es noch einmal',
+    'not-host': 'du leitest diesen Raum nicht, oder nicht mehr',
+    'not-first-host': 'nur die erste Leitung ernennt weitere',
+    deed: 'es übersteigt eine Grenze oder widerspricht dem, was vorher geschah',
+    closed: 'der Raum ist geschlossen und nimmt nichts dieser Art mehr an',
+    full: 'der Raum hat davon so viel, wie er fassen kann',
+  },
+};

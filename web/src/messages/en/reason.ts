@@ -1,0 +1,51 @@
+// Why something was not done: clauses that others end with.
+
+export const en = {
+  detail: 'What was said exactly',
+  unexpected: 'something was not as this page expects it',
+  refused: (status: number) => `the server refused it (status ${status})`,
+
+  /** By HTTP status, wherever nothing more exact is known. */
+  status: {
+    404: 'the server does not know it',
+    413: 'it is too long',
+    429: 'the server has too much to do; try again in a moment',
+    500: 'the server has a problem of its own',
+    503: 'the servers do not reach each other; try again in a moment',
+  },
+
+  asked: {
+    room: { 404: 'these servers have no such room' },
+    create: {
+      401: 'the code is not right',
+      403: 'this server opens no rooms for you',
+      422: 'the servers do not take these settings',
+      429: 'the server opens no more rooms for now; try again later',
+    },
+    act: {
+      403: 'you are not a host of this room, or not any more',
+      404: 'these servers have no such room',
+      409: 'others acted at the same time, or the room is closed; try again',
+      422: 'it goes beyond what a room can hold',
+    },
+    operate: { 404: 'this server does not know it', 422: 'the server does not take this setting' },
+    claim: {
+      403: 'the host has taken this invitation back, or never made it',
+      404: 'these servers have no such room',
+      409: 'it was used on another device, or the room is closed',
+      422: 'this device takes part already',
+    },
+  },
+
+  /** By the code with which the host log does not take an action. */
+  declined: {
+    'not-next': 'others acted at the same time; try again',
+    'not-host': 'you are not a host of this room, or not any more',
+    'not-first-host': 'only the first host names co-hosts',
+    deed: 'it goes beyond a limit, or contradicts what was done before',
+    closed: 'the room is closed, and takes nothing more of this kind',
+    full: 'the room has as much of this as it can hold',
+  },
+};
+
+export type Reason = typeof en;
