@@ -4,6 +4,7 @@
 import { t } from '../messages/decision';
 import { fromBase64, toBase64 } from './api';
 import { DecisionMemory, DeviceKey } from './cryptography';
+import { Told } from './told';
 import { count, list, optional, record, text, type Of, type Shape } from './shape';
 
 /** The part of `localStorage` that is used. */
@@ -150,7 +151,7 @@ function keyOf(kept: string): DeviceKey {
   try {
     return DeviceKey.fromSeed(fromBase64(kept));
   } catch {
-    throw new Error(t.account.spoilt);
+    throw new Told(t.account.spoilt);
   }
 }
 
@@ -161,7 +162,7 @@ function readFile(content: string): Of<typeof fileShape> {
   } catch {
     // It is refused below.
   }
-  throw new Error(t.account.noFile);
+  throw new Told(t.account.noFile);
 }
 
 /** A list that cannot be read is empty: it is only a convenience. */

@@ -14,6 +14,8 @@ import { post, senderOf, type Failure } from './mailing';
 import { freshKey, refill } from './onetime';
 import { isPassing } from './patience';
 import { Reading, Refused } from './reading';
+import { reasonOf, type Reason } from './reason';
+import { Told } from './told';
 
 export type Stage =
   | { at: 'connecting' }
@@ -25,7 +27,7 @@ export type Stage =
   | { at: 'wrong-servers' }
   | { at: 'unknown' }
   | { at: 'refused'; doubt: Doubt }
-  | { at: 'failed'; reason: string };
+  | { at: 'failed'; reason: Reason };
 
 /** What this browser does right now. */
 export type Doing = null | 'accepting' | 'answering' | 'rechecking' | 'removing' | 'cancelling';
@@ -44,8 +46,6 @@ const PAUSE = 1_500;
 /** How often somebody else's record may come first. */
 const ATTEMPTS = 60;
 
-const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error)).replace(/[.\s]+$/, '');
-
 export class Deciding {
   stage = $state.raw<Stage>({ at: 'connecting' });
   view = $state.raw<View | null>(null);
@@ -59,7 +59,7 @@ export class Deciding {
   checked = $state.raw<{ done: number; all: number } | null>(null);
   /** The answers that are on their way. */
   pending = $state.raw<number[] | null>(null);
-  complaint = $state.raw('');
+  complaint = $state.raw<Reason | null>(null);
   account = $state.raw<Account | null>(null);
 
   /** The public key of the link's invitation. */
@@ -127,7 +127,7 @@ export class Deciding {
     if (error instanceof WrongServers) this.stage = { at: 'wrong-servers' };
     else if (error instanceof Refused) this.stage = { at: 'refused', doubt: error.doubt };
     else if (error instanceof Problem && error.status === 404) this.stage = { at: 'unknown' };
-    else this.stage = { at: 'failed', reason: reasonOf(error) };
+    else this.stage = { at: 'failed', reason: reasonOf(error, 'decide') };
     // What was refused once is not gone on with because a later look is better.
     this.stopped.abort();
   }
@@ -237,12 +237,12 @@ export class Deciding {
   /** Does something that ends with a record in the chain; what goes wrong is said on the page. */
   private async act(doing: Exclude<Doing, null>, make: Make, done: (view: View) => boolean): Promise<void> {
     if (this.doing !== null) return;
-    [this.doing, this.complaint] = [doing, ''];
+    [this.doing, this.complaint] = [doing, null];
     try {
       await this.exclusively(() => this.post(make, done));
     } catch (error) {
       if (error instanceof Refused) this.fail(error);
-      else this.complaint = reasonOf(error);
+      else this.complaint = reasonOf(error, 'decide');
     } finally {
       this.doing = null;
     }
@@ -262,7 +262,7 @@ export class Deciding {
       // Who met somebody else comes back at another time than the other one.
       await this.clock.sleep(PAUSE / 5 + secureRandom() * PAUSE, signal);
     }
-    if (!signal.aborted) throw new Error(t.busy);
+    if (!signal.aborted) throw new Told(t.busy);
   }
 
   /** Takes the place of the invitation, or the one that names this account. */
@@ -321,7 +321,7 @@ export class Deciding {
   /** Reads and verifies everything anew, and says so to the others where this account takes part. */
   async recheck(): Promise<boolean> {
     if (this.doing !== null || !this.deployment) return false;
-    [this.doing, this.complaint] = ['rechecking', ''];
+    [this.doing, this.complaint] = ['rechecking', null];
     const anew = new Reading(new DecisionVisit(this.deployment, this.place.decision), this.place.decision, this.servers());
     try {
       await anew.on((done, all) => (this.checked = { done, all }));
@@ -330,7 +330,7 @@ export class Deciding {
       if (!same || JSON.stringify(anew.outcome()) !== JSON.stringify(this.outcome)) throw new Refused(different);
     } catch (error) {
       if (error instanceof Refused) this.fail(error);
-      else this.complaint = reasonOf(error);
+      else this.complaint = reasonOf(error, 'decide');
       return false;
     } finally {
       anew.free();

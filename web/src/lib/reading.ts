@@ -6,6 +6,7 @@ import { systemClock } from './clock';
 import type { DecisionVisit } from './cryptography';
 import { Problem } from './api';
 import type { DecisionInfo, DecisionServer, Opening } from './decisions';
+import { Told } from './told';
 import { readOutcome, readView, type Outcome, type View } from './decision';
 import { different, doubtOf, type Doubt } from './doubt';
 
@@ -128,7 +129,7 @@ export class Reading<V extends Verifier = DecisionVisit> {
 
   private compare(infos: [number, DecisionInfo][]): void {
     const [doubt] = this.distrusted.values();
-    if (this.records.length === 0) throw doubt ? new Refused(doubt) : new Error(t.refusal.away);
+    if (this.records.length === 0) throw doubt ? new Refused(doubt) : new Told(t.refusal.away);
     const here = (info: DecisionInfo) => info.records >= 1 && info.records <= this.records.length;
     for (const [party, info] of infos) {
       if (this.distrusted.has(party) || !here(info)) continue;

@@ -9,6 +9,7 @@ import { operatorsOf } from '../../lib/deployment';
 import { draftOf, type Seated, type Wish } from '../../lib/draft';
 import type { Guest } from '../../lib/guests';
 import { refill } from '../../lib/onetime';
+import { Told } from '../../lib/told';
 import { t } from '../../messages/decide';
 
 /** Milliseconds between two looks for the decision, and how many. */
@@ -65,5 +66,5 @@ async function shown(servers: DecisionServer[], id: string): Promise<void> {
     if (answers.filter(({ status }) => status === 'fulfilled').length >= 2) return;
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
   }
-  throw new Error(t.unreachable);
+  throw new Told(t.unreachable);
 }

@@ -27,6 +27,18 @@ export const de: Reason = {
       409: 'andere haben zur selben Zeit gehandelt, oder der Raum ist geschlossen; versuch es noch einmal',
       422: 'es übersteigt, was ein Raum fasst',
     },
+    begin: {
+      401: 'der Code stimmt nicht',
+      409: 'diese Entscheidung lässt sich nicht mehr anlegen; leg sie neu an',
+      421: 'Entscheidungen beginnen beim ersten Server, und der hat nicht geantwortet; versuch es gleich noch einmal',
+      422: 'die Server nehmen diese Entscheidung nicht an',
+      429: 'der Server beginnt vorerst keine Entscheidungen mehr; versuch es später noch einmal',
+    },
+    decide: {
+      404: 'diese Server kennen keine solche Entscheidung',
+      409: 'etwas anderes kam zuvor, oder es ist zu spät; sieh nach, was die Seite jetzt sagt',
+      422: 'die Regeln für Entscheidungen erlauben es nicht',
+    },
     operate: { 404: 'dieser Server kennt es nicht', 422: 'der Server nimmt diese Einstellung nicht an' },
     claim: {
       403: 'die Leitung hat diese Einladung zurückgenommen oder nie gemacht',

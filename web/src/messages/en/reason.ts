@@ -28,6 +28,18 @@ export const en = {
       409: 'others acted at the same time, or the room is closed; try again',
       422: 'it goes beyond what a room can hold',
     },
+    begin: {
+      401: 'the code is not right',
+      409: 'this decision cannot be begun any more; make it anew',
+      421: 'decisions begin at the first server, which did not answer; try again in a moment',
+      422: 'the servers do not take this decision',
+      429: 'the server begins no more decisions for now; try again later',
+    },
+    decide: {
+      404: 'these servers know no such decision',
+      409: 'something else came first, or it is too late; look at what the page says now',
+      422: 'the rules of decisions do not allow it',
+    },
     operate: { 404: 'this server does not know it', 422: 'the server does not take this setting' },
     claim: {
       403: 'the host has taken this invitation back, or never made it',
