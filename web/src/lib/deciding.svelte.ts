@@ -54,6 +54,8 @@ export class Deciding {
   /** What could be learned of the own answers, if they were given now. */
   residual = $state.raw<Residual | null>(null);
   alarms = $state.raw<{ server: string; doubt: Doubt }[]>([]);
+  /** Servers that do not open the result, with what they say. */
+  refusals = $state.raw<{ server: string; detail: string }[]>([]);
   doing = $state.raw<Doing>(null);
   /** How far a recheck is. */
   checked = $state.raw<{ done: number; all: number } | null>(null);
@@ -167,6 +169,7 @@ export class Deciding {
     });
     if (this.stopped.signal.aborted) return;
     this.alarms = [...reading.distrusted].map(([party, doubt]) => ({ server: this.names()[party] ?? `${party}`, doubt }));
+    this.refusals = [...reading.refusals].map(([party, detail]) => ({ server: this.names()[party] ?? `${party}`, detail }));
     const view = reading.view();
     if (!view) {
       if (!this.view) this.stage = { at: 'alone' };

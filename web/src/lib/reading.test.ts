@@ -99,6 +99,18 @@ test('servers that break off before the first record have shown nothing wrong', 
   await expect(read).rejects.not.toThrow(Refused);
 });
 
+test('what a server says that does not open is kept, and forgotten when it does', async () => {
+  const one = server(['a']);
+  const refuses = { ...one, decision: async (): Promise<DecisionInfo> => ({ ...(await one.decision()), refusal }) };
+  let refusal: string | null = 'a share is missing';
+  const found = reading(refuses, server(['a']), server(['a']));
+  await found.on(() => undefined);
+  expect([...found.refusals]).toEqual([[0, 'a share is missing']]);
+  refusal = null;
+  await found.on(() => undefined);
+  expect(found.refusals.size).toBe(0);
+});
+
 test('a decision that nobody knows is told from servers that are away', async () => {
   const unknown = new Problem(404, 'no such decision');
   await expect(reading(server(away), server(unknown), server(away)).on(() => undefined)).rejects.toBe(unknown);

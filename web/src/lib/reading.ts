@@ -39,6 +39,8 @@ export class Reading<V extends Verifier = DecisionVisit> {
   private readonly openings = new Map<number, Opening[]>();
   /** Servers that have shown something that does not verify, with the reason. They are not asked again. */
   readonly distrusted = new Map<number, Doubt>();
+  /** Why servers do not open what is closed, in English, by party. */
+  readonly refusals = new Map<number, string>();
   /** Records that a second server has shown, too. */
   private agreed = 0;
 
@@ -71,6 +73,8 @@ export class Reading<V extends Verifier = DecisionVisit> {
    */
   async on(progress: Progress): Promise<void> {
     const infos = await this.ask();
+    this.refusals.clear();
+    for (const [party, { refusal }] of infos) if (refusal !== null) this.refusals.set(party, refusal);
     for (const [party, info] of infos) {
       const all = Math.min(info.records, MOST);
       if (all > this.records.length || info.stage === 'closed' || info.stage === 'done') await this.readFrom(party, all, progress);

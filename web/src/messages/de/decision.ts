@@ -121,6 +121,7 @@ export const de: Decision = {
 
   progress: (answered: number, all: number) => `${answered} von ${people(all)} ${answered === 1 ? 'hat' : 'haben'} geantwortet.`,
   opening: 'Alle Antworten sind da, oder die Frist ist vorbei. Die drei Betreiber prüfen alles und öffnen das Ergebnis.',
+  unopened: (server: string) => `Der Server „${server}“ öffnet es nicht und sagt, warum. Sag es denen, die die Server betreiben.`,
   lapsed: {
     invited: (names: string[]) => `Es gibt kein Ergebnis: ${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} nicht rechtzeitig angenommen. Von den Antworten wurde nichts enthüllt.`,
     absent: (names: string[]) => `Es gibt kein Ergebnis: ${spoken(names)} ${names.length === 1 ? 'ist' : 'sind'} weggeblieben, und niemand kann einspringen. Von den Antworten wurde nichts enthüllt.`,

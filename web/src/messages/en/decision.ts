@@ -122,6 +122,7 @@ export const en = {
 
   progress: (answered: number, all: number) => `${answered} of ${people(all)} have answered.`,
   opening: 'All answers are in, or the deadline has passed. The three operators check everything and open the result.',
+  unopened: (server: string) => `The server “${server}” does not open it, and says why. Tell the people who run the servers.`,
   lapsed: {
     invited: (names: string[]) => `There is no result: ${spoken(names)} did not accept in time. Nothing of the answers was revealed.`,
     absent: (names: string[]) => `There is no result: ${spoken(names)} stayed away, and nobody can stand in. Nothing of the answers was revealed.`,
