@@ -35,8 +35,9 @@ export class Visitor {
     this.page = page;
     page.on('pageerror', (error) => this.complaints.push(String(error)));
     page.on('console', (message) => {
-      // A slot that is not there yet is answered with 404, which the browser notes.
-      const expected = message.text().includes('status of 404') && message.location().url.includes('/issue?');
+      // A slot that is not there yet, or of which this server has not heard yet, is answered with 404, which the browser notes; the
+      // page comes again.
+      const expected = message.text().includes('status of 404') && /\/(issue\?|submission$)/.test(message.location().url);
       if (message.type() === 'error' && !expected) this.complaints.push(`${message.text()} ${message.location().url}`);
     });
     page.on('request', (request) => this.requests.push(request));
