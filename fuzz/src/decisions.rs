@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use ostrakon_crypto::sealed::Sealed;
-use ostrakon_crypto::{Signature, SigningKey};
+use ostrakon_crypto::{Signature, SigningKey, Stream};
 use ostrakon_decide::keys::{PublicBytes, certify, receipt_digest};
 use ostrakon_decide::record::{RECORD_BYTES, create};
 use ostrakon_decide::shares::new_key;
@@ -14,7 +14,7 @@ use ostrakon_decide::{
 use ostrakon_party::PartyId;
 use ostrakon_party::wire::encode;
 
-use super::onepass::SeededRng;
+use super::onepass::seeded;
 use super::{key, servers};
 
 fn operators() -> Operators {
@@ -122,11 +122,11 @@ pub fn read_deposit(bytes: &[u8]) -> bool {
 static CLOSED: LazyLock<(Examined, Opening)> = LazyLock::new(closed);
 
 fn closed() -> (Examined, Opening) {
-    let (operators, mut rng) = (operators(), SeededRng::new(3));
+    let (operators, mut rng) = (operators(), seeded(3));
     let mut draft = Draft { people: draft().people[..2].to_vec(), ..draft() };
     draft.ballots.truncate(2);
     draft.people[1].seat = Seat::Account(key(1).verifying_key());
-    let layer = |party: u8, rng: &mut SeededRng| Layer::of(&key(party), PartyId(party), &operators, &draft, rng);
+    let layer = |party: u8, rng: &mut Stream| Layer::of(&key(party), PartyId(party), &operators, &draft, rng);
     let layers = [0, 1, 2].map(|party| layer(party, &mut rng).expect("a threshold"));
     let first = create(draft, layers, &operators, &key(5), 7);
     let mut visit = Visit::new(operators, first.record.decision);

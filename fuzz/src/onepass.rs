@@ -1,54 +1,24 @@
 //! What visitors, operators and helpers of a one-pass session send, and the tables that a session is made of.
 
-use std::convert::Infallible;
 use std::sync::{Arc, LazyLock};
 
 use ostrakon_crypto::hash::digest;
-use ostrakon_crypto::{Digest, Secret};
+use ostrakon_crypto::{Digest, Secret, Stream};
 use ostrakon_onepass::params::{MAX_ENTRIES, MAX_STEP_BYTES};
 use ostrakon_onepass::{
     Absence, Ballot, Closing, Helpers, History, KeyShare, Layer, LayerKey, OneTimeKey, PartialDecryption,
     ProofOfPossession, Ristretto, Session, SessionId, Step, Visitor,
 };
-use rand_core::{TryCryptoRng, TryRng};
 
 /// Visitors of the session.
 const VISITORS: usize = 3;
 /// Bytes of a layer key that two helpers are needed for.
 const LAYER_KEY: usize = 64;
 
-/// A generator that a seed decides.
-pub struct SeededRng(Secret, u64);
-
-impl SeededRng {
-    pub fn new(seed: u8) -> Self {
-        Self(Secret::new([seed; 32]), 0)
-    }
+/// Random numbers that a seed decides.
+pub fn seeded(seed: u8) -> Stream {
+    Stream::of(Secret::new([seed; 32]), "ostrakon/v1/fuzz/randomness")
 }
-
-impl TryRng for SeededRng {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        let mut bytes = [0; 4];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let mut bytes = [0; 8];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-        self.1 += 1;
-        self.0.fill("ostrakon/v1/fuzz/randomness", &[&self.1.to_le_bytes()], out);
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for SeededRng {}
 
 /// A session in which visitor 1 has come and the others stay away, with what is valid in it.
 struct Scene {
@@ -82,7 +52,7 @@ fn session(visitors: usize, ballots: Vec<Ballot>) -> Option<Session<Ristretto>> 
 }
 
 fn scene() -> Scene {
-    let mut rng = SeededRng::new(1);
+    let mut rng = seeded(1);
     let ballots = [2, 3].map(|values| Ballot::from_function(values, VISITORS, |counts| u32::from(counts[1])));
     let session = session(VISITORS, ballots.map(|ballot| ballot.expect("it is small")).to_vec()).expect("it is valid");
     let start = History::start(Arc::new(session));
@@ -115,7 +85,7 @@ pub fn read_step(bytes: &[u8]) -> bool {
     let scene = &*SCENE;
     let Ok(step) = Step::from_bytes(scene.start.session(), 0, bytes) else { return false };
     assert_eq!(step.to_bytes(), bytes, "only one encoding is accepted");
-    let mut rng = SeededRng::new(2);
+    let mut rng = seeded(2);
     let mut verifier = scene.start.clone().verifier();
     let pushed = verifier.push(1, &head(), bytes, &mut rng).is_ok();
     let holds = pushed && verifier.finish(&mut rng).is_ok();

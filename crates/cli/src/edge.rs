@@ -1,31 +1,13 @@
 //! The edge to the operating system: randomness and the clock.
 
-use std::convert::Infallible;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rand_core::{TryCryptoRng, TryRng};
+use ostrakon_crypto::{Entropy, Generator};
 
 /// The operating system's randomness, as a generator.
-pub struct Entropy;
-
-impl TryRng for Entropy {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok(u32::from_le_bytes(random()))
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        Ok(u64::from_le_bytes(random()))
-    }
-
-    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-        fill(out);
-        Ok(())
-    }
+pub fn entropy() -> Entropy {
+    Generator(fill)
 }
-
-impl TryCryptoRng for Entropy {}
 
 /// Random bytes, fit for keys.
 pub fn random<const N: usize>() -> [u8; N] {

@@ -3,10 +3,12 @@
 //! no value is hashed without a context that says which protocol and which purpose it belongs to
 //! ([`hash::Transcript`]), so that a digest made for one purpose never means anything for another.
 
+pub mod generator;
 pub mod hash;
 pub mod merkle;
 pub mod sealed;
 pub mod signature;
 
+pub use generator::{Entropy, Generator, Stream};
 pub use hash::{Digest, Secret, Transcript};
 pub use signature::{Signature, SigningKey, VerifyingKey};

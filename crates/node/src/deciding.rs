@@ -6,14 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use data_encoding::BASE64URL_NOPAD;
-use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_crypto::{Digest, Generator, VerifyingKey};
 use ostrakon_decide::keys::{MOST_STOCK, STOCK, receipt_digest};
 use ostrakon_decide::{
     CertifiedKey, Chain, Content, DecisionId, Deposit, Draft, HeldShare, HelperKey, InvalidKey, KeyName, Layer,
     Refused, SignedRecord,
 };
 use ostrakon_party::wire;
-use rand_core::{TryCryptoRng, TryRng};
 use tokio::sync::Semaphore;
 
 use crate::agree::AnnounceError;
@@ -74,27 +73,11 @@ impl Default for Bench {
     }
 }
 
-/// A platform's randomness, as generators of random numbers offer it.
-pub(crate) struct Randomness(pub Arc<dyn Platform>);
-
-impl TryRng for Randomness {
-    type Error = std::convert::Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-        Ok(u32::from_le_bytes(self.0.random()))
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-        Ok(u64::from_le_bytes(self.0.random()))
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
-        self.0.fill(bytes);
-        Ok(())
-    }
+/// A platform's randomness, as a generator.
+pub(crate) fn randomness(platform: &Arc<dyn Platform>) -> Generator<impl FnMut(&mut [u8]) + use<>> {
+    let platform = Arc::clone(platform);
+    Generator(move |out: &mut [u8]| platform.fill(out))
 }
-
-impl TryCryptoRng for Randomness {}
 
 pub(crate) fn no_decision() -> ServiceError {
     ServiceError::NotFound("there is no such decision here; if it was just created, try again in a moment".into())
@@ -208,7 +191,7 @@ impl Core {
         if draft.servers != operators.digest {
             return Err(ServiceError::Refused("the draft is for other servers".into()));
         }
-        let mut randomness = Randomness(Arc::clone(&self.platform));
+        let mut randomness = randomness(&self.platform);
         let layer = Layer::of(&self.identity, self.me(), &operators, &draft, &mut randomness).map_err(invalid)?;
         Ok(LayerInfo { party: self.me().0, layer: BASE64URL_NOPAD.encode(&wire::encode(&layer)) })
     }
@@ -311,7 +294,7 @@ impl Core {
         let _turn = self.decisions.verifying.acquire().await.map_err(|_| busy())?;
         // Who waited for the turn may have been overtaken.
         self.ends_with(&chain.id(), &signed.record.previous)?;
-        let mut randomness = Randomness(Arc::clone(&self.platform));
+        let mut randomness = randomness(&self.platform);
         let verify = move || chain.verify_step(before.as_ref(), &signed, &mut randomness);
         Ok(self.platform.blocking(verify).await.ok_or(ServiceError::Internal)??)
     }

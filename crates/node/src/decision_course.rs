@@ -13,7 +13,7 @@ use ostrakon_store::{Error, OneTimeName};
 use crate::announcement::Body;
 use crate::audit;
 use crate::core::Core;
-use crate::deciding::Randomness;
+use crate::deciding::randomness;
 use crate::disk::Disk;
 use crate::rooms::{SCHEDULER, World};
 
@@ -153,8 +153,8 @@ async fn try_to_open(core: &Arc<Core>, id: &DecisionId) -> Result<Attempt, Error
     let _turn = core.decisions.examining.acquire().await.map_err(|_| Error::State("the process is shutting down"))?;
     let records = all_records(&core.store, id).await?;
     let operators = core.world().operators();
-    let mut randomness = Randomness(Arc::clone(&core.platform));
-    let examined = core.platform.blocking(move || examine(operators, &records, &mut randomness)).await;
+    let mut drawn = randomness(&core.platform);
+    let examined = core.platform.blocking(move || examine(operators, &records, &mut drawn)).await;
     let examined = match examined {
         Some(Ok(examined)) => examined,
         Some(Err(refused)) => return Ok(Attempt::Refused(refused)),
@@ -171,8 +171,8 @@ async fn try_to_open(core: &Arc<Core>, id: &DecisionId) -> Result<Attempt, Error
         return Ok(Attempt::Refused(Refused::Opening { party: me.0, reason: reason.into() }));
     };
     let shares = shares(core, &bound).await?;
-    let (identity, mut randomness) = (Arc::clone(&core.identity), Randomness(Arc::clone(&core.platform)));
-    let opening = core.platform.blocking(move || examined.open(&identity, me, &shares, &mut randomness)).await;
+    let (identity, mut drawn) = (Arc::clone(&core.identity), randomness(&core.platform));
+    let opening = core.platform.blocking(move || examined.open(&identity, me, &shares, &mut drawn)).await;
     match opening {
         Some(Ok(opening)) => {
             if opening.absent.len() < names.len() {

@@ -1,14 +1,12 @@
 //! A one-pass session with everybody's secrets, in the middle of its course: to measure what one visit costs.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use ostrakon_crypto::hash::digest;
-use ostrakon_crypto::{Digest, Secret};
+use ostrakon_crypto::{Digest, Secret, Stream};
 use ostrakon_onepass::{
     Ballot, Helpers, History, HistoryVerifier, OneTimeKey, Ristretto, Session, SessionError, SessionId, Visitor,
 };
-use rand_core::{TryCryptoRng, TryRng};
 
 /// Operators of a session, as in a deployment.
 const OPERATORS: usize = 3;
@@ -24,42 +22,12 @@ pub struct Form {
     pub ballots: usize,
 }
 
-/// Pseudorandom bytes of a seed.
-struct SeededRng {
-    seed: Secret,
-    block: u64,
-}
-
-impl TryRng for SeededRng {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        let mut bytes = [0; 4];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let mut bytes = [0; 8];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-        self.block += 1;
-        self.seed.fill("ostrakon/v1/bench/visits stream", &[&self.block.to_le_bytes()], out);
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for SeededRng {}
-
 /// A session in which the first visitors have come, in the order of the roster; the next one's visit can be repeated.
 pub struct Visits {
     session: Arc<Session<Ristretto>>,
     seeds: Vec<Secret>,
     steps: Vec<(Digest, Vec<u8>)>,
-    rng: SeededRng,
+    rng: Stream,
 }
 
 impl Visits {
@@ -82,7 +50,8 @@ impl Visits {
         let ballots = (0..form.ballots).map(ballot).collect::<Result<_, _>>()?;
         let id = SessionId(digest("ostrakon/v1/bench/visits session", &seed.to_le_bytes()));
         let session = Arc::new(Session::new(id, keys, operators, Helpers::none(), ballots)?);
-        let rng = SeededRng { seed: secret.derive("ostrakon/v1/bench/visits randomness", &[]), block: 0 };
+        let rng =
+            Stream::of(secret.derive("ostrakon/v1/bench/visits randomness", &[]), "ostrakon/v1/bench/visits stream");
         let mut visits = Self { session: session.clone(), seeds, steps: Vec::new(), rng };
         let mut history = History::start(session);
         for visitor in 0..before {

@@ -12,7 +12,7 @@ use ostrakon_party::wire;
 use super::account::Account;
 use super::connection::Pauses;
 use super::decision::{Decision, Deployment, Handed, refused, verify};
-use crate::edge::{self, Entropy};
+use crate::edge;
 use crate::failure;
 
 /// How long a server may wait for news before it answers that there is none.
@@ -34,7 +34,7 @@ pub async fn fresh_key(deployment: &Deployment, account: &Account, threshold: u8
         }
     }
     let (key, operators) = (account.key(), &deployment.operators);
-    let new = new_key(&key, Serial(edge::random()), threshold, operators, &helpers, &mut Entropy);
+    let new = new_key(&key, Serial(edge::random()), threshold, operators, &helpers, &mut edge::entropy());
     let new = new.map_err(|error| failure::unproven(error.to_string()))?;
     let mut receipts = Vec::new();
     for (connection, deposit) in deployment.connections.iter().zip(&new.deposits) {
@@ -121,7 +121,7 @@ pub async fn answer(decision: &Decision, account: &mut Account, visit: &mut Visi
             return Ok(());
         }
         let made = account.remember(|memory| {
-            tokio::task::block_in_place(|| visit.answer(&key, answers, memory, edge::unix_time(), &mut Entropy))
+            tokio::task::block_in_place(|| visit.answer(&key, answers, memory, edge::unix_time(), &mut edge::entropy()))
         })?;
         match decision.hand_in(&made.map_err(refused)?).await? {
             Handed::Taken => return Ok(()),

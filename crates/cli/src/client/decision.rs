@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::connection::{CallError, Connection, Pauses};
 use super::room::{patiently, servers_of};
-use crate::edge::Entropy;
+use crate::edge;
 use crate::failure;
 
 /// The server that puts all records into one order.
@@ -124,7 +124,7 @@ impl Decision {
             }
             for record in &page.records {
                 let bytes = BASE64URL_NOPAD.decode(record.as_bytes()).map_err(|_| refused(Refused::Form))?;
-                visit.read(&bytes, &mut Entropy).map_err(refused)?;
+                visit.read(&bytes, &mut edge::entropy()).map_err(refused)?;
                 report(visit.chain().map_or(0, Chain::length));
             }
             wait = Duration::ZERO;
@@ -249,7 +249,7 @@ impl Decision {
 /// # Errors
 /// With exit code 3 if one does not hold.
 pub fn verify(visit: &mut Visit) -> Result<()> {
-    tokio::task::block_in_place(|| visit.verify(&mut Entropy)).map_err(refused)
+    tokio::task::block_in_place(|| visit.verify(&mut edge::entropy())).map_err(refused)
 }
 
 fn opening(text: &str) -> Result<Opening> {

@@ -9,7 +9,7 @@ use super::{State, report};
 use crate::client::answering::chain;
 use crate::client::decision::refused;
 use crate::client::{Account, Decision};
-use crate::edge::{self, Entropy};
+use crate::edge;
 use crate::{export, failure};
 
 /// Options of `decide verify`.
@@ -60,7 +60,7 @@ pub async fn run(options: Options) -> Result<()> {
 /// With exit code 3 if it is not.
 pub fn check(bytes: &[u8], link: Option<&Link>) -> Result<Report> {
     let text = std::str::from_utf8(bytes).map_err(|_| failure::unproven("the file is no archive: it is not text"))?;
-    let report = Archive::verify(text, link.map(|link| &link.servers), &mut Entropy);
+    let report = Archive::verify(text, link.map(|link| &link.servers), &mut edge::entropy());
     let report = report.map_err(|error| failure::unproven(format!("not authentic: {error}")))?;
     if link.is_some_and(|link| link.decision != report.decision) {
         return Err(failure::unproven("not authentic: the archive is of another decision than the given link names"));

@@ -1,13 +1,13 @@
 //! Sizes and hostile bytes.
 
 use ostrakon_crypto::hash::digest;
-use ostrakon_crypto::{Signature, VerifyingKey};
+use ostrakon_crypto::{Signature, Stream, VerifyingKey};
 use ostrakon_decide::archive::ArchivedOpening;
 use ostrakon_decide::record::RECORD_BYTES;
 use ostrakon_decide::*;
 use ostrakon_party::{PartyId, wire};
 
-use crate::world::{Decision, SeededRng, World, account, ballot, draft};
+use crate::world::{Decision, World, account, ballot, draft, seeded};
 
 #[test]
 fn the_largest_draft_fits_into_a_record() {
@@ -88,10 +88,10 @@ fn hostile_bytes_are_refused_or_read_as_one_thing() {
 
 #[test]
 fn a_hostile_archive_is_refused() {
-    let mut rng = SeededRng::new(1);
+    let mut rng = seeded(1);
     let decision = Decision::answering(2, 2, vec![ballot(Function::Majority, 2)]);
     let servers = decision.world.servers.clone();
-    let verify = |archive: &Archive, rng: &mut SeededRng| Archive::verify(&archive.to_text(), None, rng);
+    let verify = |archive: &Archive, rng: &mut Stream| Archive::verify(&archive.to_text(), None, rng);
     let good = Archive::new(servers.clone(), &decision.records, &[]);
     assert_eq!(verify(&good, &mut rng).unwrap().stage, Stage::Answering);
     assert!(verify(&Archive { records: Vec::new(), ..good.clone() }, &mut rng).is_err());

@@ -114,7 +114,7 @@ fn answers_are_taken_after_everything_was_verified_only() {
         visit.answer(&account(1), answers, &mut Memory::default(), 7, &mut decision.world.rng).map(|_| ())
     };
     assert!(answer(&visit, &[1]).unwrap_err().to_string().contains("not verified"));
-    visit.verify(&mut crate::world::SeededRng::new(3)).unwrap();
+    visit.verify(&mut crate::world::seeded(3)).unwrap();
     assert!(answer(&visit, &[2]).unwrap_err().to_string().contains("none of its options"));
     assert!(answer(&visit, &[1, 1]).unwrap_err().to_string().contains("one answer to each"));
     assert_eq!(answer(&visit, &[1]), Ok(()));

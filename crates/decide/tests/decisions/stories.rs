@@ -4,7 +4,7 @@ use ostrakon_decide::archive::Part;
 use ostrakon_decide::*;
 use ostrakon_party::PartyId;
 
-use crate::world::{BEFORE, DEADLINE, Decision, SeededRng, World, account, ballot, creator, draft};
+use crate::world::{BEFORE, DEADLINE, Decision, World, account, ballot, creator, draft, seeded};
 
 /// Each person's answers, in the order in which they come; then the meanings.
 fn decide(ballots: Vec<Ballot>, answers: &[&[u8]], order: &[usize]) -> Vec<Meaning> {
@@ -160,7 +160,7 @@ fn an_archive_says_who_took_part_and_every_changed_byte_is_refused() {
     let openings = decision.openings();
     let text = Archive::new(decision.world.servers.clone(), &decision.records, &openings).to_text();
     let pinned = decision.world.operators.digest;
-    let mut rng = SeededRng::new(9);
+    let mut rng = seeded(9);
     let report = Archive::verify(&text, Some(&pinned), &mut rng).unwrap();
     assert_eq!(report.outcome.unwrap().meanings, [Meaning::Passed(true)]);
     let parts: Vec<_> = report.people.iter().map(|person| person.part).collect();

@@ -1,57 +1,23 @@
 //! A deployment in memory.
 
-use std::convert::Infallible;
-
-use ostrakon_crypto::{Digest, Secret, SigningKey};
+use ostrakon_crypto::{Digest, Secret, SigningKey, Stream};
 use ostrakon_decide::keys::{certify, receipt_digest};
 use ostrakon_decide::record::create;
 use ostrakon_decide::shares::new_key;
 use ostrakon_decide::*;
 use ostrakon_party::{PartyId, Servers, SessionId};
-use rand_core::{TryCryptoRng, TryRng};
 
 pub const DEADLINE: u64 = 1_000_000;
 pub const BEFORE: u64 = DEADLINE - 1;
 
-/// A generator that a seed decides.
-pub struct SeededRng {
-    seed: Secret,
-    drawn: u64,
+/// Random numbers that a seed decides.
+pub fn seeded(seed: u8) -> Stream {
+    Stream::of(Secret::new([seed; 32]), "ostrakon/v1/decide/test randomness")
 }
-
-impl SeededRng {
-    pub fn new(seed: u8) -> Self {
-        Self { seed: Secret::new([seed; 32]), drawn: 0 }
-    }
-}
-
-impl TryRng for SeededRng {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        let mut bytes = [0; 4];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let mut bytes = [0; 8];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-        self.drawn += 1;
-        self.seed.fill("ostrakon/v1/decide/test randomness", &[&self.drawn.to_le_bytes()], out);
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for SeededRng {}
 
 /// Three servers, and what they hold.
 pub struct World {
-    pub rng: SeededRng,
+    pub rng: Stream,
     pub identities: Vec<SigningKey>,
     pub servers: Servers,
     pub operators: Operators,
@@ -67,7 +33,7 @@ impl World {
         let servers = Servers { session: SessionId(Digest([9; 32])), keys };
         let operators = Operators::new(&servers).unwrap();
         let shares = (0..3).map(|_| Vec::new()).collect();
-        Self { rng: SeededRng::new(seed), identities, servers, operators, shares, serials: 0 }
+        Self { rng: seeded(seed), identities, servers, operators, shares, serials: 0 }
     }
 
     pub fn parties(&self) -> Vec<(PartyId, SigningKey)> {

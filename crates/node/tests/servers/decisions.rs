@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ostrakon_crypto::SigningKey;
+use ostrakon_crypto::{SigningKey, Stream};
 use ostrakon_decide::shares::new_key;
 use ostrakon_decide::*;
 use ostrakon_node::announcement::{Announcement, Body};
@@ -12,14 +12,14 @@ use ostrakon_node::{Service, ServiceError};
 use ostrakon_party::{Recipient, wire};
 use sqlx::{AnyConnection, Connection};
 
-use crate::common::{Deployment, key};
+use crate::common::{Deployment, key, now};
 use crate::group::{
-    Group, SeededRng, account, certified, creator, draft, first_record, now, put_forward, records, refused,
+    Group, account, certified, creator, draft, draw, first_record, put_forward, records, refused, seeded,
 };
 use crate::scene::{P0, P1, P2, Scene, tag};
 
 /// Hands a key for a stock in at P0.
-async fn stock(deployment: &Deployment, operators: &Operators, rng: &mut SeededRng) -> CertifiedKey {
+async fn stock(deployment: &Deployment, operators: &Operators, rng: &mut Stream) -> CertifiedKey {
     let key = certified(deployment, operators, &account(0), 2, rng).await;
     let handed_in = wire::encode(&vec![&key]);
     let level = deployment.servers[0].add_to_stock(account(0).verifying_key(), &handed_in).await.expect("in stock");
@@ -34,7 +34,7 @@ async fn stock(deployment: &Deployment, operators: &Operators, rng: &mut SeededR
 async fn everybody_answers_once_while_servers_are_killed() {
     let mut deployment = Deployment::start().await;
     let operators = Operators::new(&deployment.pinned().await).unwrap();
-    let stocked = stock(&deployment, &operators, &mut SeededRng::new(9)).await;
+    let stocked = stock(&deployment, &operators, &mut seeded(9)).await;
     let mut group = Group::create(&deployment, 2, 1).await;
     // The first person is away and was asked all the same: the key came from the stock, and is used up.
     group.until(&deployment, 0, |info| info.records == 2).await;
@@ -221,7 +221,7 @@ struct CorruptP0 {
     scene: Scene,
     operators: Operators,
     announced: u64,
-    rng: SeededRng,
+    rng: Stream,
     chain: Chain,
     records: Vec<Vec<u8>>,
 }
@@ -237,7 +237,7 @@ impl CorruptP0 {
         let mut draft = draft(&operators, 0, 1);
         draft.people.truncate(2);
         draft.people[1].seat = Seat::Account(account(1).verifying_key());
-        let mut rng = SeededRng::new(1);
+        let mut rng = seeded(1);
         let mut layers = vec![Layer::of(&key(0), P0, &operators, &draft, &mut rng).unwrap()];
         for server in &scene.honest {
             let info = server.layer(&wire::encode(&draft)).unwrap();
@@ -273,7 +273,7 @@ impl CorruptP0 {
 
     fn accept_all(&mut self) {
         for person in 0..2 {
-            let serial = Serial(self.rng.bytes());
+            let serial = Serial(draw(&mut self.rng));
             let new = new_key(&account(person), serial, 0, &self.operators, &[], &mut self.rng).unwrap();
             let key = keys::certify(&account(person), new.statement, Vec::new(), &self.operators).unwrap();
             self.next(&account(person), Content::Accept { person: person.into(), key, claim: None });

@@ -1,10 +1,9 @@
 //! People with their devices, who decide something at three servers.
 
-use std::convert::Infallible;
 use std::time::Duration;
 
 use data_encoding::BASE64URL_NOPAD;
-use ostrakon_crypto::{Secret, SigningKey};
+use ostrakon_crypto::{Secret, SigningKey, Stream};
 use ostrakon_decide::keys::certify;
 use ostrakon_decide::record::create;
 use ostrakon_decide::shares::new_key;
@@ -13,50 +12,23 @@ use ostrakon_node::creation::Creator;
 use ostrakon_node::interface::decisions::{DecisionInfo, DecisionStage};
 use ostrakon_node::{Service, ServiceError};
 use ostrakon_party::{PartyId, wire};
-use rand_core::{TryCryptoRng, TryRng};
+use rand_core::Rng;
 
-use crate::common::{Deployment, key};
+use crate::common::{Deployment, key, now};
 
 /// Seconds from the creation to the deadline.
 pub const TIME: u64 = 3600;
 
-/// A generator that a seed decides.
-pub struct SeededRng(Secret, u64);
-
-impl SeededRng {
-    pub fn new(seed: u8) -> Self {
-        Self(Secret::new([seed; 32]), 0)
-    }
-
-    pub fn bytes<const N: usize>(&mut self) -> [u8; N] {
-        let mut bytes = [0; N];
-        let Ok(()) = self.try_fill_bytes(&mut bytes);
-        bytes
-    }
+/// Random numbers that a seed decides.
+pub fn seeded(seed: u8) -> Stream {
+    Stream::of(Secret::new([seed; 32]), "test/randomness")
 }
 
-impl TryRng for SeededRng {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok(u32::from_le_bytes(self.bytes()))
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        Ok(u64::from_le_bytes(self.bytes()))
-    }
-
-    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-        self.1 += 1;
-        self.0.fill("test/randomness", &[&self.1.to_le_bytes()], out);
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for SeededRng {}
-
-pub fn now() -> u64 {
-    std::time::UNIX_EPOCH.elapsed().unwrap().as_secs()
+/// Random bytes.
+pub fn draw<const N: usize>(rng: &mut Stream) -> [u8; N] {
+    let mut bytes = [0; N];
+    rng.fill_bytes(&mut bytes);
+    bytes
 }
 
 pub fn creator() -> SigningKey {
@@ -99,7 +71,7 @@ pub struct Group {
     pub operators: Operators,
     pub id: DecisionId,
     pub threshold: u8,
-    pub rng: SeededRng,
+    pub rng: Stream,
     memories: [Memory; 3],
 }
 
@@ -107,14 +79,14 @@ impl Group {
     pub async fn create(deployment: &Deployment, threshold: u8, nonce: u8) -> Self {
         let operators = Operators::new(&deployment.pinned().await).unwrap();
         let draft = draft(&operators, threshold, nonce);
-        let mut rng = SeededRng::new(nonce);
+        let mut rng = seeded(nonce);
         let first = first_record(deployment, &operators, &draft);
         let p0 = &deployment.servers[0];
         let made = p0.create_decision(Creator::Guest(Some(1)), &first.encode()).await.expect("it is created");
         assert_eq!(made.id, draft.id().to_hex());
         let again = p0.create_decision(Creator::Guest(Some(1)), &first.encode()).await;
         assert_eq!(again.unwrap(), made, "the same again");
-        rng.bytes::<1>();
+        draw::<1>(&mut rng);
         Self { operators, id: draft.id(), threshold, rng, memories: Default::default() }
     }
 
@@ -206,10 +178,10 @@ pub async fn certified(
     operators: &Operators,
     account: &SigningKey,
     threshold: u8,
-    rng: &mut SeededRng,
+    rng: &mut Stream,
 ) -> CertifiedKey {
     let helpers: Vec<_> = deployment.servers.iter().map(|server| server.helper_key().unwrap()).collect();
-    let serial = Serial(rng.bytes());
+    let serial = Serial(draw(rng));
     let new = new_key(account, serial, threshold, operators, &helpers, rng).expect("a key");
     let mut receipts = Vec::new();
     for (server, deposit) in deployment.servers.iter().zip(&new.deposits) {

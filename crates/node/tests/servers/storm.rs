@@ -11,7 +11,7 @@ use ostrakon_node::interface::{Status, SubmissionRequest};
 use ostrakon_node::{Service, ServiceError};
 use ostrakon_party::PartyId;
 
-use crate::common::{Client, Deployment, issue_request, key};
+use crate::common::{Client, Deployment, issue_request, key, now};
 
 type Servers = Arc<Mutex<Vec<Service>>>;
 
@@ -56,7 +56,7 @@ impl Participant {
     /// Puts a message into the epoch that collects; returns which, if at least one server may have it.
     async fn send(&self, text: &str) -> Option<u64> {
         let epoch = self.status(self.home).await?.context?.epoch.number;
-        let time = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
+        let time = now();
         let digest = ostrakon_broadcast::client::presence_digest(&self.room, time, PartyId(self.home as u8));
         let (signing, id) = (key(self.seed), key(self.seed).verifying_key());
         let presence = ostrakon_node::interface::Presence { key: id, time, signature: signing.sign(&digest) };

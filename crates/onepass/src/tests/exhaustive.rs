@@ -16,7 +16,7 @@
 //! and helpers with their proofs, the others by the sum of all keys. The numbers of visits and closings are asserted, so nothing is
 //! left out silently.
 
-use super::world::{OPERATORS, Recorded, SeededRng, World, absences, binary, head};
+use super::world::{OPERATORS, Recorded, World, absences, below, binary, head, seeded};
 use crate::closing::{Absence, Layer};
 use crate::composition::all;
 use crate::toy::Toy;
@@ -266,16 +266,16 @@ fn tables_of_three_values_of_up_to_four_visitors() {
 fn ristretto_agrees_with_the_function() {
     let seed = 43;
     println!("seed {seed}");
-    let mut rng = SeededRng::new(seed);
+    let mut rng = seeded(seed);
     let mut rules: Vec<(u16, Rule)> = named(5).into_iter().map(|rule| (2, rule)).collect();
     rules.extend(three_values(5).into_iter().take(2).map(|rule| (3, rule)));
     let ballots = rules.iter().map(|(c, rule)| Ballot::from_function(*c, 5, rule).unwrap()).collect();
     let mut world = World::<Ristretto>::new(5, 5, helpers(), ballots);
     let orders = arrivals(5);
     for _ in 0..4 {
-        let order = orders[rng.below(orders.len())].clone();
+        let order = orders[below(&mut rng, orders.len())].clone();
         // Each ballot has choices of its own.
-        let mut choose = |_| rules.iter().map(|(c, _)| rng.below(usize::from(*c)) as u16).collect();
+        let mut choose = |_| rules.iter().map(|(c, _)| below(&mut rng, usize::from(*c)) as u16).collect();
         let choices: Vec<Vec<u16>> = (0..5).map(&mut choose).collect();
         let (_, steps) = world.run(&order, &choices);
         let steps: Vec<_> = steps.iter().map(|(visitor, head, step)| (*visitor, *head, step.as_slice())).collect();

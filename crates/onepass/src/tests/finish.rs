@@ -134,7 +134,7 @@ fn helpers_refuse_where_there_is_nothing_for_them() {
     let (history, _) = world.run(&[1, 0], &choices(2));
     let closing = history.close(&head(&history), &[]).unwrap();
     let share = |layer| world.key(layer).share(0);
-    let mut rng = super::world::SeededRng::new(6);
+    let mut rng = super::world::seeded(6);
     let mut help =
         |helper, layer, share: &KeyShare<Toy>| closing.decrypt_as_helper(helper, layer, share, &mut rng).err();
     for come in 0..3 {

@@ -11,7 +11,7 @@ use crate::elgamal::{Ciphertext, Table};
 use crate::group::Group;
 use crate::proof::{Witness, prove};
 use crate::statement::{Combined, Statement};
-use crate::tests::world::SeededRng;
+use crate::tests::world::{below, seeded};
 use crate::toy::{Exponent, Residue, Tiny};
 use crate::visitor::hand_on;
 
@@ -142,8 +142,8 @@ fn a_proof_is_distributed_alike_for_both_values() {
         let w = Tiny::mul_base(&Exponent(w));
         Combined { u: Tiny::mul_base(&s), v: Tiny::multiscalar_mul(&[-alpha, s], &[w, remaining]), w }
     };
-    let mut rng = SeededRng::new(31);
-    let mut draw = || ostrakon_crypto::Digest(std::array::from_fn(|_| rng.below(256) as u8));
+    let mut rng = seeded(31);
+    let mut draw = || ostrakon_crypto::Digest(std::array::from_fn(|_| below(&mut rng, 256) as u8));
     let statement = Statement::<Tiny> { digest: draw(), key: Tiny::mul_base(&alpha), remaining };
     let proofs = |choice: u16| {
         let mut seen: BTreeMap<Vec<u8>, u32> = BTreeMap::new();

@@ -1,6 +1,6 @@
 //! Lengths against their formulas, limits, and decoders against damaged bytes.
 
-use super::world::{World, binary, head};
+use super::world::{World, below, binary, head, seeded};
 use crate::closing::Layer;
 use crate::fault::{DecodeError, SessionError, StepFault};
 use crate::params::{MAX_ENTRIES, MAX_STEP_BYTES, partial_bytes, proof_bytes, table_entries};
@@ -147,19 +147,19 @@ fn decoders_are_total_and_read_one_form_only() {
         3 => crate::ProofOfPossession::<Toy>::from_bytes(bytes).ok().map(|proof| proof.to_bytes().to_vec()),
         _ => PartialDecryption::<Toy>::from_bytes(bytes, 2).ok().map(|partial| partial.to_bytes()),
     };
-    let mut rng = super::world::SeededRng::new(57);
+    let mut rng = seeded(57);
     let partial = [layer_key.clone(), possession.clone()].concat();
     for (kind, valid) in [step, layer_key, share, possession, partial].iter().enumerate() {
         assert_eq!(again(kind, valid).as_ref(), Some(valid), "form {kind}");
         for _ in 0..500 {
             let mut bytes = valid.clone();
-            match rng.below(4) {
+            match below(&mut rng, 4) {
                 0 => rng.fill_bytes(&mut bytes),
-                1 => bytes.truncate(rng.below(valid.len())),
+                1 => bytes.truncate(below(&mut rng, valid.len())),
                 2 => bytes.extend([0; 33]),
                 _ => {
-                    let at = rng.below(valid.len());
-                    bytes[at] = rng.below(256) as u8;
+                    let at = below(&mut rng, valid.len());
+                    bytes[at] = below(&mut rng, 256) as u8;
                 }
             }
             assert!(again(kind, &bytes).is_none_or(|written| written == bytes), "form {kind}");

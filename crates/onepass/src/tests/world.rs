@@ -1,53 +1,24 @@
 //! Sessions in one process, decided by a seed.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use ostrakon_crypto::hash::digest;
-use ostrakon_crypto::{Digest, Secret};
-use rand_core::{TryCryptoRng, TryRng};
+use ostrakon_crypto::{Digest, Secret, Stream};
+use rand_core::Rng;
 
 use crate::closing::{Absence, Closing, Layer};
 use crate::{Ballot, Group, Helpers, History, OneTimeKey, Session, SessionId, Step, Visitor};
 
-/// Pseudorandom bytes of a seed.
-pub struct SeededRng {
-    seed: Secret,
-    block: u64,
+/// Random numbers that a seed decides.
+pub fn seeded(seed: u64) -> Stream {
+    let secret = Secret::new(digest("ostrakon/v1/onepass/test", &seed.to_le_bytes()).0);
+    Stream::of(secret, "ostrakon/v1/onepass/test stream")
 }
 
-impl SeededRng {
-    pub fn new(seed: u64) -> Self {
-        Self { seed: Secret::new(digest("ostrakon/v1/onepass/test", &seed.to_le_bytes()).0), block: 0 }
-    }
-
-    /// A number below `bound`; the bias does not matter.
-    pub fn below(&mut self, bound: usize) -> usize {
-        (self.try_next_u64().unwrap() % bound as u64) as usize
-    }
+/// A number below `bound`; the bias does not matter.
+pub fn below(rng: &mut Stream, bound: usize) -> usize {
+    (rng.next_u64() % bound as u64) as usize
 }
-
-impl TryRng for SeededRng {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok(self.try_next_u64()? as u32)
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let mut bytes = [0; 8];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-        self.block += 1;
-        self.seed.fill("ostrakon/v1/onepass/test stream", &[&self.block.to_le_bytes()], out);
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for SeededRng {}
 
 /// A visitor, the head before its step, and the step.
 pub type Recorded = (usize, Digest, Vec<u8>);
@@ -57,7 +28,7 @@ pub struct World<G: Group> {
     pub session: Arc<Session<G>>,
     seeds: Vec<Secret>,
     pub helpers: Helpers,
-    pub rng: SeededRng,
+    pub rng: Stream,
 }
 
 pub const OPERATORS: usize = 2;
@@ -77,7 +48,7 @@ impl<G: Group> World<G> {
         let operators = keys.split_off(visitors);
         let id = SessionId(digest("ostrakon/v1/onepass/test session", &id.to_le_bytes()));
         let session = Session::new(id, keys, operators, helpers, ballots).expect("a session within its limits");
-        Self { session: Arc::new(session), seeds, helpers, rng: SeededRng::new(seed) }
+        Self { session: Arc::new(session), seeds, helpers, rng: seeded(seed) }
     }
 
     pub fn visitors(&self) -> usize {

@@ -1,54 +1,26 @@
 //! What the bindings compute, without the browser.
 
-use std::convert::Infallible;
-
 use data_encoding::BASE64URL_NOPAD;
-use ostrakon_crypto::{Digest, Signature, SigningKey};
+use ostrakon_crypto::{Digest, Entropy, Generator, Signature, SigningKey};
 use ostrakon_decide::archive::ArchivedOpening;
 use ostrakon_decide::{self as decide, Archive, CertifiedKey, Chain, DecisionId, Draft, Examined, Layer, Memory};
 use ostrakon_decide::{NewKey, Opening, Operators, Refused, Report, Serial, Visit};
 use ostrakon_party::{PartyId, wire};
-use rand_core::{TryCryptoRng, TryRng};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::inner::json;
-
-/// The browser's generator. [`generator`] has asked it once; it does not fail later.
-pub struct Browser;
 
 #[expect(clippy::disallowed_methods, reason = "the browser is an edge: here randomness enters")]
 fn draw(out: &mut [u8]) -> Result<(), getrandom::Error> {
     getrandom::fill(out)
 }
 
-fn generator() -> Result<Browser, String> {
+/// The browser's generator, if it has given random numbers once; then it does not fail later.
+fn generator() -> Result<Entropy, String> {
     draw(&mut [0; 32]).map_err(|_| "this browser offers no secure random numbers".to_owned())?;
-    Ok(Browser)
+    Ok(Generator(|out| draw(out).expect("a generator that has given random numbers goes on")))
 }
-
-impl TryRng for Browser {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        let mut bytes = [0; 4];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let mut bytes = [0; 8];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-        draw(out).expect("a generator that has given random numbers goes on");
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for Browser {}
 
 fn text<T: std::fmt::Display>(error: T) -> String {
     error.to_string()
