@@ -56,39 +56,19 @@ pub fn read_fault(bytes: &[u8]) -> bool {
     proves
 }
 
-/// The kinds of evidence that need a whole run, in the form in which they are kept; the first three kinds are above.
-#[derive(Serialize)]
-#[allow(dead_code, reason = "every kind has its number")]
-enum OfRun {
-    Equivocation,
-    Malformed,
-    Opening,
-    Batch(Box<OfBatch>),
-    /// The pads, the vote, the sealed slots, the statement about the seeds.
-    Pads(Statement, Statement, Vec<(u32, Digest)>, Statement),
-    /// Which table, the header under which it was sent, the digest that another server sent; the table before, what shows that, the
-    /// seeds, the statement about them.
-    Shuffle((Delta, SignedHeader, Statement), Vec<u8>, Vec<Statement>, Vec<u8>, Statement),
-    /// What was sent, and what its sender had stated.
-    Last(Statement, Statement),
-}
-
-/// What shows who deviated in preprocessing.
-#[derive(Serialize)]
-struct OfBatch {
-    seeds: [[u8; 32]; 3],
-    /// Statements, transcripts, coins and sums of the three servers.
-    said: [[Statement; 3]; 4],
-}
-
-/// The tables of the online phase.
-#[derive(Serialize)]
-#[allow(dead_code, reason = "every table has its number")]
-enum Delta {
-    D02,
-    D01,
-    D12,
-}
+/// The number of a kind of evidence that needs a whole run, in the form in which it is kept; the three kinds above have 0 to 2.
+type KindNumber = u32;
+/// Seeds of the three servers; their statements, transcripts, coins and sums.
+const OF_BATCH: KindNumber = 3;
+/// The pads, the vote, the sealed slots, the statement about the seeds.
+const OF_PADS: KindNumber = 4;
+/// Which table, the header under which it was sent, the digest that another server sent; the table before, what shows that, the seeds,
+/// the statement about them.
+const OF_SHUFFLE: KindNumber = 5;
+/// What was sent, and what its sender had stated.
+const OF_LAST: KindNumber = 6;
+/// The number of the table δ02 of the online phase.
+const DELTA_02: u32 = 0;
 
 const SHAPE: Shape = Shape { rows: 6, width: 24 };
 const BATCH: BatchSpec = BatchSpec { number: 3, shape: SHAPE, inputs: Inputs::Slots };
@@ -105,8 +85,8 @@ fn says(server: u8, subject: Subject, kind: Kind, to: Recipient, bytes: usize) -
     Statement { signed: Header { session, tag, from, to, length, digest }.sign(&key(server)), body }
 }
 
-fn of_run(subject: Subject, evidence: &OfRun) -> Vec<u8> {
-    encode(&(CULPRIT, subject, evidence))
+fn of_run(subject: Subject, kind: KindNumber, evidence: impl Serialize) -> Vec<u8> {
+    encode(&(CULPRIT, subject, kind, evidence))
 }
 
 /// Bytes of the statement about a server's seeds.
@@ -121,7 +101,7 @@ pub fn batch_evidence() -> Vec<u8> {
         all(Kind::CoinOpening, 64),
         all(Kind::SumOpening, 88),
     ];
-    of_run(subject, &OfRun::Batch(Box::new(OfBatch { seeds: [[7; 32]; 3], said })))
+    of_run(subject, OF_BATCH, ([[7_u8; 32]; 3], said))
 }
 
 fn seeds_statement() -> Statement {
@@ -131,22 +111,21 @@ fn seeds_statement() -> Statement {
 pub fn pads_evidence() -> Vec<u8> {
     let pads = says(1, epoch(), Kind::Pads, Recipient::One(PartyId(0)), 6 * 32);
     let vote = says(1, epoch(), Kind::SealVote, Recipient::All, 32);
-    of_run(epoch(), &OfRun::Pads(pads, vote, vec![(0, Digest([1; 32])), (4, Digest([2; 32]))], seeds_statement()))
+    let sealed = vec![(0_u32, Digest([1; 32])), (4, Digest([2; 32]))];
+    of_run(epoch(), OF_PADS, (pads, vote, sealed, seeds_statement()))
 }
 
 pub fn shuffle_evidence() -> Vec<u8> {
     let table = says(0, epoch(), Kind::Delta02, Recipient::One(PartyId(1)), 6 * 24).signed;
     let digest = says(2, epoch(), Kind::Delta02Digest, Recipient::One(PartyId(1)), 32);
     let votes = [0, 1, 2].map(|server| says(server, epoch(), Kind::TableVote, Recipient::All, 32)).to_vec();
-    of_run(
-        epoch(),
-        &OfRun::Shuffle((Delta::D02, table, digest), vec![5; 6 * 24], votes, vec![6; 64], seeds_statement()),
-    )
+    let (before, seeds) = (vec![5_u8; 6 * 24], vec![6_u8; 64]);
+    of_run(epoch(), OF_SHUFFLE, ((DELTA_02, table, digest), before, votes, seeds, seeds_statement()))
 }
 
 pub fn last_evidence() -> Vec<u8> {
     let sent = says(1, epoch(), Kind::LastSeed, Recipient::One(PartyId(0)), 32);
-    of_run(epoch(), &OfRun::Last(sent, seeds_statement()))
+    of_run(epoch(), OF_LAST, (sent, seeds_statement()))
 }
 
 /// Evidence with what every server signed in a run: whatever it is made into, it is judged, and judged alike when it was sent on.
@@ -216,18 +195,16 @@ pub fn valid_echo() -> Vec<u8> {
     encode(&Kept::Echo(said(announcement(2, 2), Recipient::All, &body), body))
 }
 
+/// A file that accuses a server.
+fn file(culprit: u8, what: &str, finding: Finding, evidence: Vec<u8>) -> FaultFile {
+    let format = "ostrakon-fault-1".into();
+    FaultFile { format, servers: servers(), seen_at: 1, culprit, what: what.into(), finding, evidence }
+}
+
 /// The evidence of a file that accuses server 1, and of files that accuse the others.
 pub fn read_kept(bytes: &[u8]) -> bool {
     let findings = [0, 1, 2].map(|culprit| {
-        let file = FaultFile {
-            format: "ostrakon-fault-1".into(),
-            servers: servers(),
-            seen_at: 1,
-            culprit,
-            what: "it misbehaved".into(),
-            finding: Finding::Unproven,
-            evidence: bytes.to_vec(),
-        };
+        let file = file(culprit, "it misbehaved", Finding::Unproven, bytes.to_vec());
         let text = serde_json::to_string(&file).expect("plain data");
         let (read, finding) = FaultFile::verify(&text, None).expect("it is a file");
         assert_eq!(read, file, "what is read is what is written");
@@ -239,16 +216,7 @@ pub fn read_kept(bytes: &[u8]) -> bool {
 
 /// Such a file, as somebody sends it.
 pub fn valid_file() -> Vec<u8> {
-    let file = FaultFile {
-        format: "ostrakon-fault-1".into(),
-        servers: servers(),
-        seen_at: 1,
-        culprit: CULPRIT.0,
-        what: "it whispered".into(),
-        finding: Finding::Proved,
-        evidence: valid_private(),
-    };
-    serde_json::to_vec(&file).expect("plain data")
+    serde_json::to_vec(&file(CULPRIT.0, "it whispered", Finding::Proved, valid_private())).expect("plain data")
 }
 
 /// A file is read or refused; what it proves, it proves of the servers that it lists.

@@ -44,6 +44,15 @@ pub fn complaint(arguments: &[&str], code: i32) -> String {
     errors
 }
 
+/// Seconds since 1970.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what participants state, and deadlines, are times that real servers compare with their clocks"
+)]
+pub fn now() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_secs()
+}
+
 /// `ostrakon up` in a directory.
 pub struct Up {
     child: Child,

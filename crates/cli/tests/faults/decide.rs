@@ -3,6 +3,7 @@
 use ostrakon_decide::Meaning;
 use ostrakon_node::interface::decisions::DecisionStage;
 
+use crate::common::now;
 use crate::deciders::Deciders;
 use crate::moment::DecisionMoment;
 use crate::servers::{PAUSE, Servers};
@@ -11,12 +12,6 @@ use crate::servers::{PAUSE, Servers};
 const LATER: u64 = 3600;
 /// Seconds until the deadline of one that somebody stays away from: more than the accepting takes while servers are killed.
 const SOON: u64 = 45;
-
-/// Seconds since 1970.
-#[expect(clippy::disallowed_methods, reason = "deadlines are times")]
-fn now() -> u64 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_secs()
-}
 
 /// Kills a server whenever one of the moments comes, in their order, and starts it again.
 async fn kill(servers: &mut Servers, victim: usize, numbers: [i64; DecisionMoment::ALL.len()]) {

@@ -1,10 +1,8 @@
 //! People with their devices, who decide over HTTP. They know nothing of servers that are killed: they try again until they are
 //! answered.
 
-use std::convert::Infallible;
-
 use data_encoding::BASE64URL_NOPAD;
-use ostrakon_crypto::{Secret, Signature, SigningKey};
+use ostrakon_crypto::{Secret, Signature, SigningKey, Stream};
 use ostrakon_decide::keys::certify;
 use ostrakon_decide::record::create;
 use ostrakon_decide::shares::new_key;
@@ -12,38 +10,10 @@ use ostrakon_decide::*;
 use ostrakon_node::interface::ServersInfo;
 use ostrakon_node::interface::decisions::{DecisionInfo, DepositReceipt, LayerInfo, RecordsPage};
 use ostrakon_party::{PartyId, wire};
-use rand_core::{TryCryptoRng, TryRng};
 use reqwest::Client;
 use serde::de::DeserializeOwned;
 
 use crate::servers::PAUSE;
-
-/// A generator that a seed decides.
-pub struct SeededRng(Secret, u64);
-
-impl TryRng for SeededRng {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        let mut bytes = [0; 4];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let mut bytes = [0; 8];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-        self.1 += 1;
-        self.0.fill("test/randomness", &[&self.1.to_le_bytes()], out);
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for SeededRng {}
 
 /// A decision of three people, who are named by their accounts. A tally of two options, of which the second is assumed of who stays
 /// away.
@@ -52,7 +22,7 @@ pub struct Deciders {
     origins: Vec<String>,
     pub operators: Operators,
     pub id: DecisionId,
-    pub rng: SeededRng,
+    pub rng: Stream,
     memories: [Memory; 3],
 }
 
@@ -82,7 +52,7 @@ impl Deciders {
         };
         let operators = Operators::new(&servers).expect("three servers");
         let draft = draft(&operators, deadline, seed);
-        let rng = SeededRng(Secret::new([seed; 32]), 0);
+        let rng = Stream::of(Secret::new([seed; 32]), "test/randomness");
         let deciders =
             Self { http, origins: origins.to_vec(), operators, id: draft.id(), rng, memories: Default::default() };
         let first = deciders.first(&draft).await.encode();
@@ -105,16 +75,12 @@ impl Deciders {
         format!("{}/api/v1/{path}", self.origins[server])
     }
 
-    /// Where the decision's records are handed in.
-    pub fn record_path(&self) -> String {
-        self.path("/records")
-    }
-
     pub fn post(&self, server: usize, path: &str, body: &[u8]) -> reqwest::RequestBuilder {
         self.http.post(self.url(server, path)).header("content-type", "application/octet-stream").body(body.to_vec())
     }
 
-    fn path(&self, rest: &str) -> String {
+    /// The path of the decision, and what follows it.
+    pub fn path(&self, rest: &str) -> String {
         format!("decisions/{}{rest}", self.id.to_hex())
     }
 

@@ -9,7 +9,6 @@
 mod common;
 mod cut;
 mod decide;
-#[allow(dead_code, reason = "every test program uses a part of this")]
 mod deciders;
 mod disk;
 mod kill;

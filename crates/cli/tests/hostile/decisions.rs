@@ -6,9 +6,10 @@ use ostrakon_decide::{Content, HelperKey, Serial, Stage};
 use ostrakon_party::wire;
 use reqwest::{Client, RequestBuilder, StatusCode};
 
+use crate::common::now;
 use crate::deciders::{Deciders, THRESHOLD, account, creator, draft};
 use crate::resident;
-use crate::rogue::{answer, client, elsewhere, now};
+use crate::rogue::{answer, client, elsewhere};
 use crate::servers::{PAUSE, Servers};
 
 /// Bytes by which a server may grow.
@@ -157,7 +158,7 @@ async fn records_are_checked(deciders: &mut Deciders, origins: &[String]) {
     let other = Deciders::create(origins, now() + 3600, 2).await;
     let chain = deciders.visit().await.chain().expect("a chain").clone();
     assert_eq!(chain.stage(), Stage::Answering);
-    let (own, foreign) = (deciders.record_path(), other.record_path());
+    let (own, foreign) = (deciders.path("/records"), other.path("/records"));
     let last = deciders.records(0).await.pop().expect("records");
     assert_eq!(answer(deciders.post(0, &own, &last)).await.0, 201, "what is there already is taken as it is");
     let text = refused(deciders.post(0, &foreign, &last), 422, "another decision's").await;

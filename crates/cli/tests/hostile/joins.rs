@@ -6,8 +6,9 @@ use ostrakon_node::interface::Presence;
 use ostrakon_party::PartyId;
 use tokio::task::JoinSet;
 
+use crate::common::now;
 use crate::resident;
-use crate::rogue::{Rogue, answer, client, elsewhere, now};
+use crate::rogue::{Rogue, answer, client, elsewhere};
 use crate::servers::Servers;
 use crate::speakers::Speakers;
 

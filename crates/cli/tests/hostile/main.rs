@@ -6,7 +6,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../faults/deciders.rs"]
-#[allow(dead_code, reason = "every test program uses a part of this")]
+#[expect(dead_code, reason = "what only the other test programs use of it")]
 mod deciders;
 mod decisions;
 mod flood;
@@ -14,10 +14,10 @@ mod joins;
 mod rogue;
 mod seats;
 #[path = "../faults/servers.rs"]
-#[allow(dead_code, reason = "every test program uses a part of this")]
+#[expect(dead_code, reason = "what only the other test programs use of it")]
 mod servers;
 #[path = "../faults/speakers.rs"]
-#[allow(dead_code, reason = "every test program uses a part of this")]
+#[expect(dead_code, reason = "what only the other test programs use of it")]
 mod speakers;
 mod submissions;
 

@@ -15,6 +15,8 @@ use ostrakon_party::{PartyId, SessionId};
 use reqwest::{Client, RequestBuilder, StatusCode, header};
 use serde_json::Value;
 
+use crate::common::now;
+
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -151,10 +153,4 @@ impl Rogue {
     pub fn submit_value(&self, server: usize, epoch: u64, value: &Value) -> RequestBuilder {
         self.http.post(self.path(server, &format!("epochs/{epoch}/submission"))).json(value)
     }
-}
-
-/// Seconds since 1970.
-#[expect(clippy::disallowed_methods, reason = "participants state the time")]
-pub fn now() -> u64 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_secs()
 }

@@ -5,7 +5,8 @@ use ostrakon_crypto::SigningKey;
 use ostrakon_node::interface::Presence;
 use ostrakon_party::PartyId;
 
-use crate::rogue::{Rogue, answer, client, elsewhere, now};
+use crate::common::now;
+use crate::rogue::{Rogue, answer, client, elsewhere};
 use crate::servers::Servers;
 use crate::speakers::Speakers;
 

@@ -3,7 +3,8 @@
 use ostrakon_broadcast::client::Link;
 use serde_json::json;
 
-use crate::rogue::{Rogue, answer, now};
+use crate::common::now;
+use crate::rogue::{Rogue, answer};
 use crate::servers::Servers;
 use crate::speakers::Speakers;
 

@@ -2,9 +2,10 @@
 
 use ostrakon_decide::Meaning;
 
+use crate::common::now;
 use crate::deciders::{Deciders, account};
 use crate::fleet::{Fleet, INTAKES};
-use crate::rogue::{answer, now};
+use crate::rogue::answer;
 use crate::servers::PAUSE;
 
 /// Every request about decisions.

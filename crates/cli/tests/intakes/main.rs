@@ -5,19 +5,18 @@
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../faults/deciders.rs"]
-#[allow(dead_code, reason = "every test program uses a part of this")]
+#[expect(dead_code, reason = "what only the other test programs use of it")]
 mod deciders;
 mod decisions;
 mod fleet;
 mod members;
 #[path = "../hostile/rogue.rs"]
-#[allow(dead_code, reason = "every test program uses a part of this")]
+#[expect(dead_code, reason = "what only the other test programs use of it")]
 mod rogue;
 #[path = "../faults/servers.rs"]
-#[allow(dead_code, reason = "every test program uses a part of this")]
+#[expect(dead_code, reason = "what only the other test programs use of it")]
 mod servers;
 #[path = "../faults/speakers.rs"]
-#[allow(dead_code, reason = "every test program uses a part of this")]
 mod speakers;
 
 use fleet::Fleet;

@@ -6,8 +6,9 @@ use ostrakon_broadcast::room::Admission;
 use ostrakon_crypto::SigningKey;
 use ostrakon_node::interface::{NewRoom, RoomInfo, parse_room};
 
+use crate::common::now;
 use crate::fleet::{Fleet, INTAKES};
-use crate::rogue::{Rogue, answer, now};
+use crate::rogue::{Rogue, answer};
 use crate::servers::PAUSE;
 
 /// Seeds of the members' keys, one for each server that they are at home at, and of somebody else's. The last member has a link.
