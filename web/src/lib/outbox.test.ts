@@ -1,19 +1,11 @@
 import { beforeAll, expect, test } from 'vitest';
 
+import { memory } from '../test/memory';
 import { loadForTest } from '../test/world';
 import { DeviceKey } from './cryptography';
 import { Keepsake, StorageFull } from './outbox';
 
 beforeAll(loadForTest);
-
-function memory() {
-  const kept = new Map<string, string>();
-  return {
-    getItem: (name: string) => kept.get(name) ?? null,
-    setItem: (name: string, text: string) => void kept.set(name, text),
-    removeItem: (name: string) => void kept.delete(name),
-  };
-}
 
 test('key and message survive; rooms do not share them', () => {
   const storage = memory();

@@ -1,15 +1,7 @@
 import { expect, test } from 'vitest';
 
+import { memory } from '../test/memory';
 import { complaintOf, fileOf, prepare, preparedFor, readFile, type Prepared } from './prepared';
-
-function memory() {
-  const kept = new Map<string, string>();
-  return {
-    getItem: (name: string) => kept.get(name) ?? null,
-    setItem: (name: string, text: string) => void kept.set(name, text),
-    removeItem: (name: string) => void kept.delete(name),
-  };
-}
 
 const choice = (options: string[], several = false): Prepared => ({ question: 'Which?', form: { choice: { options, several } }, seconds: 30 });
 const all: Prepared[] = [
