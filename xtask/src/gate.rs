@@ -175,7 +175,8 @@ fn test(options: &Options) -> Result<()> {
 /// Runs the page in real browsers against real servers.
 fn browser_test(options: &Options) -> Result<()> {
     let chromium = tools::chromium()?;
-    shell::run(&mut shell::cargo(&["build", "--workspace", "--bins"]))?;
+    // With the tests, whose choice of features then holds: alone, the programs would be compiled once more.
+    shell::run(&mut shell::cargo(&["build", "--workspace", "--bins", "--tests"]))?;
     let mut test = web::npm(&["run", "e2e"]);
     test.env("CHROMIUM", chromium).env("OSTRAKON", shell::root().join("target/debug/ostrakon"));
     shell::run(options.mark(&mut test))
