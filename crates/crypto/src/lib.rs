@@ -3,6 +3,7 @@
 //! no value is hashed without a context that says which protocol and which purpose it belongs to
 //! ([`hash::Transcript`]), so that a digest made for one purpose never means anything for another.
 
+mod backend;
 pub mod generator;
 pub mod hash;
 pub mod merkle;

@@ -5,30 +5,30 @@
 use chacha20poly1305::aead::{Aead, KeyInit};
 use chacha20poly1305::{ChaCha20Poly1305, Key, Nonce};
 use serde::{Deserialize, Serialize};
-use x25519_dalek::{PublicKey, StaticSecret};
 use zeroize::Zeroizing;
 
+use crate::backend::Exchange;
 use crate::hash::{Secret, Transcript};
 
 /// The receiver's secret half of an exchange.
-pub struct ExchangeKey(StaticSecret);
+pub struct ExchangeKey(Exchange);
 
 impl ExchangeKey {
     /// The key that a secret derivation or a generator gave.
     pub fn new(secret: &Secret) -> Self {
-        Self(StaticSecret::from(*secret.expose()))
+        Self(Exchange::new(secret.expose()))
     }
 
     /// The public half: 32 bytes.
     pub fn public(&self) -> [u8; 32] {
-        PublicKey::from(&self.0).to_bytes()
+        self.0.public()
     }
 
     /// Opens what [`seal`] made for this key, under the same purpose and about the same things. `None` for anything else. What is
     /// returned is wiped when dropped.
     pub fn open(&self, purpose: &'static str, about: &mut Transcript, sealed: &Sealed) -> Option<Zeroizing<Vec<u8>>> {
-        let shared = self.0.diffie_hellman(&PublicKey::from(sealed.exchange));
-        let cipher = cipher(purpose, about, &self.public(), &sealed.exchange, shared.as_bytes());
+        let shared = self.0.with(&sealed.exchange);
+        let cipher = cipher(purpose, about, &self.public(), &sealed.exchange, &shared);
         cipher.decrypt(&Nonce::default(), &sealed.closed[..]).ok().map(Zeroizing::new)
     }
 }
@@ -51,10 +51,9 @@ pub fn seal(
     plain: &[u8],
     randomness: [u8; 32],
 ) -> Sealed {
-    let secret = StaticSecret::from(randomness);
-    let exchange = PublicKey::from(&secret).to_bytes();
-    let shared = secret.diffie_hellman(&PublicKey::from(*to));
-    let closed = cipher(purpose, about, to, &exchange, shared.as_bytes())
+    let own = Exchange::new(&randomness);
+    let exchange = own.public();
+    let closed = cipher(purpose, about, to, &exchange, &own.with(to))
         .encrypt(&Nonce::default(), plain)
         .expect("what is sealed is far shorter than the cipher's limit");
     Sealed { exchange, closed }
