@@ -256,24 +256,17 @@ async fn assign(
 async fn seal(connection: &mut AnyConnection, room: &RoomKey, epoch: u64, cut: &[u64]) -> Result<(), Error> {
     leave_collecting(&mut *connection, room, epoch, EpochState::Sealed, None).await?;
     for (author, end) in cut.iter().enumerate() {
-        // Submissions for slots that the cut leaves out fall with their assignment.
-        sqlx::query(
-            "DELETE FROM submissions WHERE room = $1 AND epoch = $2 AND slot IN (SELECT slot FROM assignments \
-             WHERE room = $1 AND epoch = $2 AND author = $3 AND announcement >= $4)",
-        )
-        .bind(room.as_slice())
-        .bind(to_sql(epoch)?)
-        .bind(to_sql(author as u64)?)
-        .bind(to_sql(*end)?)
-        .execute(&mut *connection)
-        .await?;
-        sqlx::query("DELETE FROM assignments WHERE room = $1 AND epoch = $2 AND author = $3 AND announcement >= $4")
-            .bind(room.as_slice())
-            .bind(to_sql(epoch)?)
-            .bind(to_sql(author as u64)?)
-            .bind(to_sql(*end)?)
-            .execute(&mut *connection)
-            .await?;
+        let delete = "DELETE FROM assignments WHERE room = $1 AND epoch = $2 AND author = $3 AND announcement >= $4 \
+                      RETURNING slot";
+        let delete = sqlx::query_scalar(delete).bind(room.as_slice()).bind(to_sql(epoch)?);
+        let delete = delete.bind(to_sql(author as u64)?).bind(to_sql(*end)?);
+        let slots: Vec<i64> = delete.fetch_all(&mut *connection).await?;
+        // Submissions for slots that the cut leaves out fall with their assignment. One by one: PostgreSQL would go through the
+        // whole epoch for a list of them.
+        for slot in slots {
+            let delete = sqlx::query("DELETE FROM submissions WHERE room = $1 AND epoch = $2 AND slot = $3");
+            delete.bind(room.as_slice()).bind(to_sql(epoch)?).bind(slot).execute(&mut *connection).await?;
+        }
     }
     set_batch_of(connection, room, epoch, BatchState::Spent).await
 }

@@ -234,12 +234,11 @@ async fn check_version(connection: &mut AnyConnection) -> Result<(), Error> {
 
 /// Connections for submissions, and for reading.
 async fn shared_pools(options: AnyConnectOptions) -> Result<(AnyPool, AnyPool), Error> {
-    let many = |count| AnyPoolOptions::new().max_connections(count).acquire_timeout(BUSY);
-    let intake = many(INTAKES)
-        .after_connect(|connection, _| Box::pin(configure(connection)))
-        .connect_with(options.clone())
-        .await?;
-    Ok((intake, many(READERS).connect_with(options).await?))
+    let many = |count| {
+        let pool = AnyPoolOptions::new().max_connections(count).acquire_timeout(BUSY);
+        pool.after_connect(|connection, _| Box::pin(configure(connection)))
+    };
+    Ok((many(INTAKES).connect_with(options.clone()).await?, many(READERS).connect_with(options).await?))
 }
 
 async fn check_postgres(connection: &mut AnyConnection) -> Result<(), Error> {
@@ -262,13 +261,15 @@ async fn setting(connection: &mut AnyConnection, name: &str) -> Result<String, E
     Ok(sqlx::query_scalar("SELECT current_setting($1)").bind(name).fetch_one(connection).await?)
 }
 
-/// Sets what a connection needs that writes, whatever the database's defaults.
+/// Sets what a connection needs, whatever the database's defaults.
 async fn configure(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
     for query in [
         // A commit has reached the disk when it returns. Stronger settings stay.
         "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
         // A prepared statement keeps no plan: one made while a table was empty would read all of it when it is large.
         "SELECT set_config('plan_cache_mode', 'force_custom_plan', false)",
+        // Rows are found by their keys. For a few of them together the planner would rather read all of a table.
+        "SELECT set_config('enable_seqscan', 'off', false)",
     ] {
         sqlx::query(query).persistent(false).execute(&mut *connection).await?;
     }

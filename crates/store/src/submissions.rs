@@ -158,9 +158,9 @@ async fn take_in_all(connection: &mut AnyConnection, many: &[Intake]) -> Result<
 fn owned_query(rows: usize) -> String {
     format!(
         "WITH asked (place, room, epoch, slot, key) AS (VALUES {}) SELECT place FROM asked \
-         JOIN epochs ON epochs.room = asked.room AND epochs.number = asked.epoch AND epochs.state = {} \
          JOIN assignments ON assignments.room = asked.room AND assignments.epoch = asked.epoch \
-         AND assignments.slot = asked.slot AND assignments.key = asked.key",
+         AND assignments.slot = asked.slot AND assignments.key = asked.key \
+         WHERE (SELECT state FROM epochs WHERE epochs.room = asked.room AND epochs.number = asked.epoch) = {}",
         values(rows, 4, true),
         EpochState::Collecting as i64,
     )

@@ -1,12 +1,14 @@
 //! What only PostgreSQL can do wrong: it can go away, and others can reach it.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use ostrakon_store::{Database, Error, Store};
+use ostrakon_crypto::VerifyingKey;
+use ostrakon_store::{Database, Error, Intake, Store, SubmissionRow};
 
 use crate::place::{Place, server};
 use crate::proxy::Proxy;
-use crate::{P1, assign, collecting, deliver, key};
+use crate::{P0, P1, ROOM, assign, collecting, deliver, key, seal};
 
 /// Ends every other session of the database, as a restart of the server or a failing network would.
 const CUT_OFF: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
@@ -131,4 +133,43 @@ async fn the_url_is_checked_and_not_shown() {
     let directory = tempfile::tempdir().unwrap();
     let error = Store::open(directory.path(), &nowhere.parse().unwrap()).await.err().expect("nobody is there");
     assert!(error.to_string().contains("check that PostgreSQL runs"), "{error}");
+}
+
+/// Rows of an epoch that were read by sessions that have ended.
+async fn rows_read(place: &Place) -> i64 {
+    let others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    let read = "SELECT CAST(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)) AS BIGINT) \
+                FROM pg_stat_user_tables WHERE relname IN ('epochs', 'assignments', 'submissions')";
+    let mut connection = place.connect().await;
+    while sqlx::query_scalar::<_, i64>(others).fetch_one(&mut connection).await.unwrap() > 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    sqlx::query_scalar(read).fetch_one(&mut connection).await.unwrap()
+}
+
+/// The planner, left to itself, takes a room's epoch for a few rows, and reads all of it for each slot.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_work_of_an_epoch_grows_with_its_slots_and_not_with_their_square() {
+    const SLOTS: u32 = 2000;
+    let place = Place::postgres().await;
+    let store = collecting(&place).await;
+    let owner = |slot: u32| {
+        let mut key = [0; 32];
+        key[..4].copy_from_slice(&slot.to_le_bytes());
+        VerifyingKey(key)
+    };
+    let own = (0..SLOTS).map(|slot| (slot, owner(slot)));
+    deliver(&store, P1, 0, assign(P1, 0, own.clone().collect())).await.unwrap();
+    let issues: Vec<_> = own.clone().map(|(slot, key)| Intake::Issue { room: ROOM, epoch: 0, slot, key }).collect();
+    let row =
+        |(slot, key)| Intake::Submission { room: ROOM, epoch: 0, row: SubmissionRow { slot, key, body: vec![1] } };
+    let submissions: Vec<_> = own.map(row).collect();
+    for many in [&issues, &submissions, &submissions] {
+        store.take_in(many).await.unwrap();
+    }
+    deliver(&store, P0, 3, seal([3, 0, 0])).await.unwrap();
+    assert!(store.submissions(&ROOM, 0).await.unwrap().is_empty(), "the cut leaves all of them out");
+    store.close().await;
+    let read = rows_read(&place).await;
+    assert!((6 * i64::from(SLOTS)..20 * i64::from(SLOTS)).contains(&read), "{read} rows were read");
 }
