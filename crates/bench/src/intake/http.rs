@@ -29,6 +29,7 @@ impl Request {
 
 /// A connection and what was read from it.
 pub struct Connection {
+    port: u16,
     stream: TcpStream,
     read: Vec<u8>,
 }
@@ -60,23 +61,26 @@ impl Connection {
     /// # Errors
     /// If it does not listen.
     pub async fn open(port: u16) -> Result<Self> {
-        let stream = TcpStream::connect(("127.0.0.1", port)).await.context("a server refuses connections")?;
-        stream.set_nodelay(true)?;
-        Ok(Self { stream, read: Vec::new() })
+        Ok(Self { port, stream: connect(port).await?, read: Vec::new() })
     }
 
-    /// Sends a request and waits for the answer.
+    /// Sends a request and waits for the answer; on a new connection, if the server has closed this one because nothing was asked
+    /// for a while. Requests can be repeated.
     ///
     /// # Errors
     /// If the connection breaks, or the answer is no HTTP.
     pub async fn call(&mut self, request: &Request) -> Result<Answer<'_>> {
-        self.stream.write_all(&request.0).await.context("a server has closed a connection")?;
-        self.read.clear();
+        if !self.is_answered(request).await {
+            self.stream = connect(self.port).await?;
+            if !self.is_answered(request).await {
+                bail!("a server closes connections without an answer");
+            }
+        }
         let head = loop {
-            self.fill().await?;
             if let Some(head) = self.read.windows(4).position(|end| end == b"\r\n\r\n") {
                 break head + 4;
             }
+            self.fill().await?;
         };
         let (status, length) = parse(&self.read[..head])?;
         while self.read.len() < head + length {
@@ -86,12 +90,24 @@ impl Connection {
         Ok(Answer { status, body: &self.read[head..head + length] })
     }
 
+    /// Sends a request; whether an answer begins.
+    async fn is_answered(&mut self, request: &Request) -> bool {
+        self.read.clear();
+        self.stream.write_all(&request.0).await.is_ok() && self.fill().await.is_ok()
+    }
+
     async fn fill(&mut self) -> Result<()> {
         if self.stream.read_buf(&mut self.read).await? == 0 {
             bail!("a server has closed a connection in the middle of an answer");
         }
         Ok(())
     }
+}
+
+async fn connect(port: u16) -> Result<TcpStream> {
+    let stream = TcpStream::connect(("127.0.0.1", port)).await.context("a server refuses connections")?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
 }
 
 /// Status and length of the body.
