@@ -76,8 +76,9 @@ impl Store {
     /// The disk's.
     pub async fn epochs(&self, count: u32) -> Result<Vec<EpochRow>, Error> {
         let query = sqlx::query_as(
-            "SELECT room, number, batch, state, announcement, opened_at, begun_at, actions, conclusion, outcome \
-             FROM epochs AS e WHERE state < 3 OR number > (SELECT max(number) FROM epochs WHERE room = e.room) - $1 ORDER BY room, number",
+            "SELECT e.room, number, batch, state, announcement, opened_at, begun_at, actions, body, outcome \
+             FROM epochs AS e LEFT JOIN conclusions AS c ON c.room = e.room AND c.epoch = e.number \
+             WHERE state < 3 OR number > (SELECT max(number) FROM epochs WHERE room = e.room) - $1 ORDER BY e.room, number",
         );
         let query = query.bind(i64::from(count));
         let rows: Vec<Columns> = query.fetch_all(&self.pools.readers).await?;
@@ -92,7 +93,7 @@ impl Store {
                 opened_at: from_sql(opened_at, "epochs.opened_at")?,
                 begun_at: begun_at.map(|at| from_sql(at, "epochs.begun_at")).transpose()?,
                 actions: from_sql(actions, "epochs.actions")?,
-                conclusion: conclusion.map(|stored| body_of(stored, "epochs.conclusion")).transpose()?,
+                conclusion: conclusion.map(|stored| body_of(stored, "conclusions.body")).transpose()?,
                 outcome,
             })
         };
@@ -128,9 +129,9 @@ impl Store {
     /// [`Error::State`] if it is not sealed or has a conclusion already; the disk's.
     pub async fn conclude_epoch(&self, room: &RoomKey, epoch: u64, conclusion: &[u8]) -> Result<(), Error> {
         let mut transaction = self.begin("conclude an epoch").await?;
-        let update =
-            "UPDATE epochs SET conclusion = $1 WHERE room = $2 AND number = $3 AND state = $4 AND conclusion IS NULL";
-        let done = sqlx::query(update)
+        let insert = "INSERT INTO conclusions (room, epoch, body) SELECT room, number, $1 FROM epochs \
+                      WHERE room = $2 AND number = $3 AND state = $4 ON CONFLICT DO NOTHING";
+        let done = sqlx::query(insert)
             .bind(apart(conclusion))
             .bind(room.as_slice())
             .bind(to_sql(epoch)?)
@@ -161,7 +162,9 @@ impl Store {
             return Err(Error::State("only a settled epoch can be finished"));
         }
         crate::submissions::forget(&mut transaction, room, epoch).await?;
-        sqlx::query("UPDATE epochs SET conclusion = NULL WHERE room = $1 AND number <= $2 AND state = $3")
+        let delete = "DELETE FROM conclusions WHERE room = $1 AND epoch <= $2 AND epoch IN \
+                      (SELECT number FROM epochs WHERE room = $1 AND number <= $2 AND state = $3)";
+        sqlx::query(delete)
             .bind(room.as_slice())
             .bind(to_sql(epoch)? - to_sql(kept)?)
             .bind(EpochState::Finished as i64)

@@ -29,13 +29,14 @@ impl Store {
     /// # Errors
     /// The disk's.
     pub async fn conclusions_before(&self, room: &RoomKey, time: u64) -> Result<Vec<(u64, Vec<u8>)>, Error> {
-        let query = "SELECT number, conclusion FROM epochs WHERE room = $1 AND conclusion IS NOT NULL \
-                     AND coalesce(begun_at, opened_at) < $2 ORDER BY number";
+        let query = "SELECT number, body FROM conclusions AS c \
+                     JOIN epochs AS e ON e.room = c.room AND e.number = c.epoch \
+                     WHERE c.room = $1 AND coalesce(begun_at, opened_at) < $2 ORDER BY number";
         let time = i64::try_from(time).unwrap_or(i64::MAX);
         let query = sqlx::query_as(query).bind(room.as_slice()).bind(time);
         let rows: Vec<(i64, Vec<u8>)> = query.fetch_all(&self.pools.readers).await?;
         let read = |(number, stored): (i64, Vec<u8>)| {
-            Ok((from_sql(number, "epochs.number")?, body_of(stored, "epochs.conclusion")?))
+            Ok((from_sql(number, "epochs.number")?, body_of(stored, "conclusions.body")?))
         };
         rows.into_iter().map(read).collect()
     }
@@ -45,10 +46,10 @@ impl Store {
     /// # Errors
     /// The disk's.
     pub async fn conclusion_of(&self, room: &RoomKey, epoch: u64) -> Result<Option<Vec<u8>>, Error> {
-        let query = "SELECT conclusion FROM epochs WHERE room = $1 AND number = $2 AND conclusion IS NOT NULL";
+        let query = "SELECT body FROM conclusions WHERE room = $1 AND epoch = $2";
         let query = sqlx::query_scalar(query).bind(room.as_slice()).bind(to_sql(epoch)?);
         let stored: Option<Vec<u8>> = query.fetch_optional(&self.pools.readers).await?;
-        stored.map(|stored| body_of(stored, "epochs.conclusion")).transpose()
+        stored.map(|stored| body_of(stored, "conclusions.body")).transpose()
     }
 
     /// Puts another encoding in place of what this server found in an epoch, one in which messages are erased; nothing if
@@ -58,7 +59,7 @@ impl Store {
     /// The disk's.
     pub async fn rewrite_conclusion(&self, room: &RoomKey, epoch: u64, conclusion: &[u8]) -> Result<(), Error> {
         let mut transaction = self.begin("rewrite a conclusion").await?;
-        let update = "UPDATE epochs SET conclusion = $1 WHERE room = $2 AND number = $3 AND conclusion IS NOT NULL";
+        let update = "UPDATE conclusions SET body = $1 WHERE room = $2 AND epoch = $3";
         let query = sqlx::query(update).bind(apart(conclusion)).bind(room.as_slice()).bind(to_sql(epoch)?);
         query.execute(&mut *transaction).await?;
         transaction.commit().await
@@ -75,7 +76,7 @@ impl Store {
                 Ok(row.try_get::<i64, _>(0)? == 0)
             }
             Kind::Postgres => {
-                sqlx::query("VACUUM entries, epochs").execute(&self.pools.writer).await?;
+                sqlx::query("VACUUM entries, conclusions").execute(&self.pools.writer).await?;
                 Ok(true)
             }
         }

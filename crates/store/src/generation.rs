@@ -109,13 +109,10 @@ async fn give_up(transaction: &mut Write<'_>, renewed: &Renewed) -> Result<(), E
             .await?;
     }
     // What would be said again at a start, or could be used, goes. Rows of batches stay: their numbers are never used again.
-    for statement in ["DELETE FROM announcements", "DELETE FROM submissions", "DELETE FROM assignments"] {
-        sqlx::query(statement).execute(&mut *connection).await?;
+    for table in ["announcements", "submissions", "assignments", "conclusions"] {
+        sqlx::query(sqlx::AssertSqlSafe(format!("DELETE FROM {table}"))).execute(&mut *connection).await?;
     }
-    sqlx::query("UPDATE epochs SET state = $1, conclusion = NULL")
-        .bind(EpochState::Finished as i64)
-        .execute(&mut *connection)
-        .await?;
+    sqlx::query("UPDATE epochs SET state = $1").bind(EpochState::Finished as i64).execute(&mut *connection).await?;
     sqlx::query("UPDATE batches SET state = $1, digest = NULL, dropped = 7")
         .bind(BatchState::Discarded as i64)
         .execute(connection)

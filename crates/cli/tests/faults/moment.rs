@@ -75,7 +75,7 @@ impl Moment {
             Self::Spent => "SELECT count(*) FROM journal WHERE name LIKE 'batch % spent on'",
             Self::Ready => "SELECT count(*) FROM journal WHERE name LIKE 'epoch % outcome'",
             Self::Opening => "SELECT count(*) FROM journal WHERE name LIKE 'epoch % certificate'",
-            Self::Signing => "SELECT coalesce(max(number), -1) FROM epochs WHERE conclusion IS NOT NULL",
+            Self::Signing => "SELECT coalesce(max(epoch), -1) FROM conclusions",
             Self::Settled => "SELECT coalesce(max(number), -1) FROM epochs WHERE state >= 2",
             Self::Finished => "SELECT coalesce(max(number), -1) FROM epochs WHERE state >= 3",
         }

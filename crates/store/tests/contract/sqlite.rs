@@ -53,3 +53,16 @@ async fn a_database_of_the_first_version_is_brought_up_to_date() {
     assert_eq!(store.rooms().await.unwrap().len(), 1);
     assert!(store.audit(None, 1).await.unwrap().is_empty());
 }
+
+/// SQLite compares whole rows, however long, while it looks for one in a table without row numbers.
+#[tokio::test]
+async fn whoever_looks_for_a_row_does_not_read_long_ones() {
+    let place = Place::sqlite();
+    place.open().await.close().await;
+    let mut connection = place.connect().await;
+    for table in ["announcements", "conclusions", "entries", "submissions"] {
+        let query = sqlx::query_scalar("SELECT wr FROM pragma_table_list WHERE name = $1").bind(table);
+        let without_numbers: i64 = query.fetch_one(&mut connection).await.unwrap();
+        assert_eq!(without_numbers, 0, "{table}");
+    }
+}
