@@ -76,7 +76,7 @@ impl Store {
                 Ok(row.try_get::<i64, _>(0)? == 0)
             }
             Kind::Postgres => {
-                sqlx::query("VACUUM entries, conclusions").execute(&self.pools.writer).await?;
+                sqlx::query("VACUUM entries, epochs, conclusions").execute(&self.pools.writer).await?;
                 Ok(true)
             }
         }

@@ -19,4 +19,6 @@ CREATE TABLE conclusions (
     FOREIGN KEY (room, epoch) REFERENCES epochs (room, number)
 );
 INSERT INTO conclusions (room, epoch, body) SELECT room, number, conclusion FROM epochs WHERE conclusion IS NOT NULL;
+-- A dropped column's values would stay in the rows: nothing could erase them any more.
+UPDATE epochs SET conclusion = NULL WHERE conclusion IS NOT NULL;
 ALTER TABLE epochs DROP COLUMN conclusion;
