@@ -149,4 +149,14 @@ mod tests {
         assert!(!alice.verifying_key().verifies(&d, &flipped));
         assert!(!VerifyingKey([0xff; 32]).verifies(&d, &s));
     }
+
+    #[test]
+    fn small_order_key_verifies_nothing() {
+        // The identity point as key, with R = identity and s = 0, satisfies the cofactored equation for every message.
+        let mut identity = [0u8; 32];
+        identity[0] = 1;
+        let mut s = [0u8; 64];
+        s[0] = 1;
+        assert!(!VerifyingKey(identity).verifies(&digest("t", b"any"), &Signature(s)));
+    }
 }
