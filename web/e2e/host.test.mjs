@@ -31,8 +31,8 @@ class Host extends Visitor {
     return new Host(page);
   }
 
-  /** Opens a room, as small and quick as the ones that the servers have prepared for. @param {string} name @param {string} kind */
-  async opens(name, kind) {
+  /** Opens a room, as small and quick as the ones that the servers have prepared for. @param {string} name @param {string} kind @param {boolean} [moderated] */
+  async opens(name, kind, moderated = false) {
     const { page } = this;
     await this.open(`${deployment.origins[0]}/#/create`);
     await page.getByText(kind).click();
@@ -40,6 +40,7 @@ class Host extends Visitor {
     await page.getByText('Change the settings').click();
     const settings = { 'Longest message': '254', 'Length of an epoch': '6', 'Places in an epoch': '64', 'Least number': '1' };
     for (const [label, value] of Object.entries(settings)) await page.getByLabel(label).fill(value);
+    if (moderated) await page.getByLabel('The projector shows approved messages only').check();
     // Where the servers let everybody open rooms, they ask for no code.
     const code = page.getByLabel('Creation code');
     if (await code.count()) await code.fill(deployment.token);
@@ -133,9 +134,22 @@ test('a room is opened in the page, and its host link leads to the host’s page
   await elsewhere.open(hostLink.replace(`/${seed}`, ''));
   await elsewhere.page.getByText('This browser does not keep your key for this room').waitFor();
   await elsewhere.isAccessible();
-  await elsewhere.open(hostLink);
+  // Where there is no address bar, the link is pasted on the start page.
+  await elsewhere.open(`${deployment.origins[0]}/#/`);
+  await elsewhere.page.getByLabel('Link or code of a room').fill(hostLink);
+  await elsewhere.page.keyboard.press('Enter');
   await elsewhere.page.getByText('Nothing has been published yet').waitFor();
   assert.ok(!elsewhere.page.url().includes(seed));
+  await elsewhere.page.getByText('What is said is erased after 30 days').click();
+  await elsewhere.page.getByText('the servers erase what was published on').waitFor();
+  // The key that is kept here is not forgotten without a question, on neither list.
+  for (const [place, button] of /** @type {const} */ ([['create', 'Forget “Agora” here'], ['', 'Forget that you host “Agora”']])) {
+    await elsewhere.open(`${deployment.origins[0]}/#/${place}`);
+    await elsewhere.page.getByRole('button', { name: button }).click();
+    await elsewhere.page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await elsewhere.page.getByRole('button', { name: button }).waitFor();
+  }
+  await elsewhere.isAccessible();
   await elsewhere.leave();
   agora = { host, link, hostLink, people: [] };
 });
@@ -267,6 +281,14 @@ describe('meanwhile', { concurrency: true }, () => {
     await host.page.getByText('this is no file with prepared questions').waitFor();
     await host.isAccessible();
     await host.picture('prepared-desktop-light');
+    // What is being changed stays prepared, and what was typed outlives a look at another part.
+    await prepared.first().getByRole('button', { name: 'Change' }).click();
+    await host.page.getByLabel('Question', { exact: true }).fill('What matters?');
+    await host.tab('Messages');
+    await host.tab('Polls');
+    assert.equal(await host.page.getByLabel('Question', { exact: true }).inputValue(), 'What matters?');
+    assert.equal(await prepared.count(), 2);
+    await host.page.getByRole('button', { name: 'Leave it as it was' }).click();
     for (const question of ['Which ship returned?', 'What matters most?']) {
       await prepared.filter({ hasText: question }).getByRole('button', { name: 'Ask now' }).click();
       await prepared.filter({ hasText: question }).waitFor({ state: 'detached' });
@@ -299,8 +321,10 @@ describe('meanwhile', { concurrency: true }, () => {
 
   test('with invitation links, one link is one member, and nobody else takes part', async () => {
     const host = await Host.come();
-    const { link } = await host.opens('Council', 'A vote');
+    const { link } = await host.opens('Council', 'A vote', true);
     await host.page.getByRole('link', { name: 'Go to the host’s page' }).click();
+    await host.tab('Room');
+    assert.ok(await host.page.getByLabel('The projector shows approved messages only').isChecked(), 'said before anybody could write');
     await host.tab('People');
     await host.page.getByLabel('How many').fill('2');
     await host.page.getByRole('button', { name: 'Make links' }).click();
@@ -316,6 +340,15 @@ describe('meanwhile', { concurrency: true }, () => {
     await host.page.emulateMedia({ media: 'screen' });
     await host.page.locator('[data-members="2"]').waitFor();
     await host.page.getByText('Invitation 2: used').waitFor();
+    // The links are nowhere else: neither a link nor Back leaves them behind without a question.
+    const here = host.page.url();
+    for (const leave of [() => host.page.getByRole('link', { name: 'Leave the room' }).click(), () => host.page.goBack()]) {
+      await leave();
+      await host.page.getByRole('dialog').getByText('2 invitation links are on this page and nowhere else').waitFor();
+      await host.page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+      assert.equal(host.page.url(), here);
+      await host.page.locator('[data-invitations="2"]').waitFor();
+    }
     const stranger = await Visitor.arrive(browser);
     await stranger.join(link);
     await stranger.page.locator('[data-apart="outside"]').waitFor();
@@ -332,6 +365,9 @@ describe('meanwhile', { concurrency: true }, () => {
     const beate = await Host.come();
     await beate.open(link);
     await beate.page.getByText('You are co-host as “Beate”.').waitFor();
+    await host.tab('Messages');
+    await host.tab('People');
+    await host.page.getByLabel('Link for Beate', { exact: true }).waitFor();
     await host.tab('Messages');
     // Both at once: one of the two is told that the other was first, and does it again by itself.
     await Promise.all([host.marks(QUESTION, 'Answered'), beate.marks(NOISE, 'Answered')]);

@@ -51,6 +51,18 @@ test('an operator sees the server, closes a room, and the tab forgets the token'
   await page.locator('[data-action="close room"]').filter({ hasText: 'Pnyx' }).waitFor({ timeout: 30_000 });
   await page.getByRole('row', { name: /Pnyx/ }).filter({ hasText: 'closed' }).first().waitFor();
 
+  const remove = page.getByRole('button', { name: 'Delete from this server… Pnyx' });
+  await remove.click();
+  await page.getByRole('dialog').getByText('The two other operators decide for their own servers').waitFor();
+  await visitor.isAccessible();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await remove.click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete from this server' }).click();
+  await page.getByText('“Pnyx” is deleted from this server.').waitFor({ timeout: 30_000 });
+  await page.locator('[data-action="delete room"]').first().waitFor({ timeout: 30_000 });
+  assert.equal(await remove.count(), 0);
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'rooms', 'the focus is not lost with the button');
+
   await page.getByLabel('What is logged').fill('warn');
   await page.getByRole('button', { name: 'Change' }).click();
   await page.getByText('The server logs warn now.').waitFor();

@@ -215,7 +215,7 @@ impl DecisionVisit {
 
     /// What the last error of [`DecisionVisit::read`], `verify`, `remember` or `result` found, as JSON `{kind, …}` with `kind` one of
     /// `decision`, `signature`, `rule`, `forked` (with `number`), `key` (`number`, `whose`), `step` (`number`, `name`), `shorter`
-    /// (`shown`, `seen`), `opening` (`party`), `other`; `undefined` before.
+    /// (`shown`, `seen`), `opening` (`party`), `no-result`, `other`; `undefined` before.
     pub fn finding(&self) -> Option<String> {
         self.finding.as_ref().map(crate::inner::json)
     }

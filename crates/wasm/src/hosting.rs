@@ -113,8 +113,9 @@ impl HostLog {
         Answer::decode(number, poll, &ballot.body).map(|answer| inner::json(&answer))
     }
 
-    /// The result of poll `number` as JSON `{answers, votes, texts, invalid}`, once the board has reached the poll's epoch;
-    /// `undefined` before. An epoch that ended without a board has no answers.
+    /// The result of poll `number` as JSON `{answers, votes, texts, invalid, erased}`, once the poll's epoch is on the board;
+    /// `undefined` before, and for good if the epoch ended without one. `erased` is how many bodies the epoch lacks: answers may
+    /// be among them.
     pub fn tally(&self, board: &Board, number: u64) -> Option<String> {
         tally(&self.log, &board.0, number)
     }
@@ -159,19 +160,28 @@ fn put_answer(log: &hosting::HostLog, outbox: &mut outbox::Outbox, number: u64, 
     outbox.answer(number, poll.epoch, body).map_err(|error| error.to_string())
 }
 
+/// A result, and how much of its epoch cannot be counted any more.
+#[derive(Serialize)]
+struct Counted {
+    #[serde(flatten)]
+    tally: hosting::Tally,
+    erased: usize,
+}
+
 fn tally(log: &hosting::HostLog, board: &inner::Board, number: u64) -> Option<String> {
     let poll = &log.polls().get(&number)?.poll;
-    let reached = board.reader.last_epoch().is_some_and(|last| last >= poll.epoch);
+    let erased = *board.erased.get(&poll.epoch)?;
     let counted = board.ballots.get(&poll.epoch).map(|entry| hosting::tally(number, poll, entry));
-    reached.then(|| inner::json(&counted.unwrap_or_else(|| hosting::Tally::none(poll))))
+    Some(inner::json(&Counted { tally: counted.unwrap_or_else(|| hosting::Tally::none(poll)), erased }))
 }
 
 #[cfg(test)]
 mod tests {
+    use ostrakon_broadcast::board::Published;
     use ostrakon_broadcast::client::BoardReader;
-    use ostrakon_broadcast::{RoomDescriptor, Servers};
+    use ostrakon_broadcast::{Entry, EpochId, RoomDescriptor, Servers, SignedEntry};
     use ostrakon_crypto::{Digest, SigningKey};
-    use ostrakon_party::SessionId;
+    use ostrakon_party::{PartyId, SessionId};
     use serde_json::{Value, json};
 
     use super::*;
@@ -216,8 +226,40 @@ mod tests {
         assert_eq!(ballots(&outbox), r#"[{"epoch":4,"poll":0,"state":"waiting"}]"#);
         let own = HostLog { log: log.clone(), touched: Touched::default() }.own_answer(&Outbox(outbox), 0);
         assert_eq!(own.as_deref(), Some(r#"{"choice":[1]}"#));
-        let board = inner::Board { reader: BoardReader::new(servers, room), ballots: Default::default() };
+        let mut board = inner::Board::new(BoardReader::new(servers, room));
         assert_eq!(tally(&log, &board, 0), None, "the board has not come so far");
+        board.erased.insert(5, 0);
+        assert_eq!(tally(&log, &board, 0), None, "the epoch was lost: nobody knows that nobody answered");
+        board.erased.insert(4, 3);
+        let counted: Value = serde_json::from_str(&tally(&log, &board, 0).unwrap()).unwrap();
+        assert_eq!(counted, json!({"answers": 0, "votes": [0, 0], "texts": [], "invalid": 0, "erased": 3}));
+    }
+
+    /// One server shows the signed entry without the answers that it does not like.
+    #[test]
+    fn a_result_says_that_bodies_of_its_epoch_are_erased() {
+        let keys: Vec<_> = (1..=3).map(|seed| SigningKey::from_seed(&[seed; 32])).collect();
+        let (mut servers, room) = setting();
+        servers.keys = keys.iter().map(SigningKey::verifying_key).collect();
+        let mut log = hosting::HostLog::new(&servers, &room);
+        let form = json!({"choice": {"options": ["yes", "no"], "several": false}});
+        let deed = json!({"poll": {"poll": {"question": "Now?", "form": form, "epoch": 4}}});
+        let signed = act(&log, &host(), 5, &deed.to_string()).unwrap();
+        read(&mut log, &format!("[{signed}]")).unwrap();
+        let answer = |option| Answer::Choice([option].into()).encode(0, &log.polls()[&0].poll).unwrap();
+        let keep = |body| Published::Kept { salt: [1; 16], body };
+        let messages = vec![keep(answer(0)), keep(answer(1)), keep(b"words".to_vec()), keep(answer(1))];
+        let epoch = EpochId { room: room.id(), number: 4 };
+        let mut entry = Entry { epoch, previous: Digest([0; 32]), accepted: 5, messages };
+        let signatures = (0..).zip(&keys).map(|(party, key)| (PartyId(party), entry.sign(&servers, key))).collect();
+        for place in [1, 3] {
+            entry.messages[place] = entry.messages[place].erased();
+        }
+        let mut board = inner::Board::new(BoardReader::new(servers, room));
+        let entries = inner::json(&[SignedEntry { entry, signatures }]);
+        inner::read_entries(&mut board, &entries, &mut outbox::Outbox::default()).unwrap();
+        let counted: Value = serde_json::from_str(&tally(&log, &board, 0).unwrap()).unwrap();
+        assert_eq!(counted, json!({"answers": 1, "votes": [1, 0], "texts": [], "invalid": 0, "erased": 2}));
     }
 
     #[test]

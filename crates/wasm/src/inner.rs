@@ -142,6 +142,8 @@ struct ShownEntry {
 struct Reading {
     entries: Vec<ShownEntry>,
     published: bool,
+    /// It was taken as published, and is not among the bodies that are left.
+    erased: bool,
     again: bool,
 }
 
@@ -150,6 +152,15 @@ pub struct Board {
     pub reader: BoardReader,
     /// Entries with answers to polls, reduced to these, by epoch.
     pub ballots: BTreeMap<u64, Entry>,
+    /// How many bodies each entry lacks, by epoch: an answer may be among them.
+    pub erased: BTreeMap<u64, usize>,
+}
+
+impl Board {
+    /// A board of which nothing was read.
+    pub fn new(reader: BoardReader) -> Self {
+        Self { reader, ballots: BTreeMap::new(), erased: BTreeMap::new() }
+    }
 }
 
 /// Verifies the next entries of a board, shows them to the outbox, and describes them.
@@ -157,14 +168,18 @@ pub fn read_entries(board: &mut Board, entries: &str, outbox: &mut Outbox) -> Re
     let entries: Vec<SignedEntry> =
         serde_json::from_str(entries).map_err(|_| "the server's wall is malformed".to_owned())?;
     board.reader.read(&entries).map_err(|error| error.to_string())?;
-    let mut reading = Reading { entries: Vec::new(), published: false, again: false };
+    let mut reading = Reading { entries: Vec::new(), published: false, erased: false, again: false };
     for signed in &entries {
+        // Published is also what may be among the erased; the author is told which of the two it is.
+        let legible = outbox.message().is_some_and(|own| signed.entry.bodies().any(|body| body == own));
         match outbox.observe(&signed.entry) {
             Observed::Nothing => {}
-            Observed::Published => reading.published = true,
+            Observed::Published => (reading.published, reading.erased) = (true, !legible),
             Observed::Again => reading.again = true,
         }
-        reading.entries.push(shown(signed));
+        let shown = shown(signed);
+        board.erased.insert(shown.epoch, shown.erased.len());
+        reading.entries.push(shown);
         let mut entry = signed.entry.clone();
         entry.messages.retain(|message| message.body().is_some_and(is_ballot));
         if !entry.messages.is_empty() {

@@ -321,7 +321,7 @@ impl Board {
         let servers = inner::servers(servers).map_err(shown)?;
         let descriptor = inner::descriptor(descriptor).map_err(shown)?;
         let reader = client::BoardReader::new(servers, descriptor);
-        Ok(Self(inner::Board { reader, ballots: Default::default() }))
+        Ok(Self(inner::Board::new(reader)))
     }
 
     /// Entries read so far.
@@ -335,10 +335,10 @@ impl Board {
     }
 
     /// Reads the next entries (JSON, a list of signed entries) and shows them to `outbox`. Returns JSON
-    /// `{entries: [{epoch, accepted, signers, messages, indices, erased, ballots}], published, again}`: `messages` are the
-    /// texts, `indices` their places in the entry, `erased` the places of erased ones, `ballots` the number of answers to
-    /// polls; `published` says that the outbox's message is
-    /// among them, `again` that it enters a later epoch.
+    /// `{entries: [{epoch, accepted, signers, messages, indices, erased, ballots}], published, erased, again}`: `messages` are
+    /// the texts, `indices` their places in the entry, `erased` the places of erased ones, `ballots` the number of answers to
+    /// polls; `published` says that the outbox's message is settled: it is among them or, if `erased` says so, only among the
+    /// erased ones, if at all; `again` that it enters a later epoch.
     ///
     /// # Errors
     /// If a signature or the chain does not hold; nothing was taken in.

@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 
 import { loadForTest } from '../test/world';
 import { Account, type Alone } from './account';
+import { StorageFull } from './outbox';
 
 beforeAll(loadForTest);
 
@@ -41,7 +42,34 @@ test('nothing that was computed with the memory is returned before it is written
   const cupboard = new Cupboard();
   const account = await Account.open(cupboard, queue());
   cupboard.full = true;
-  await expect(account.withMemory(() => 'a step')).rejects.toThrow('full');
+  await expect(account.withMemory(() => 'a step')).rejects.toThrow(StorageFull);
+});
+
+test('a storage that is full is said to be that, whatever is to be kept', async () => {
+  const cupboard = new Cupboard();
+  const account = await Account.open(cupboard, queue());
+  cupboard.full = true;
+  await expect(account.know(decision)).rejects.toThrow(StorageFull);
+  await expect(account.meet([{ name: 'Ben', account: 'b1' }])).rejects.toThrow(StorageFull);
+  const fresh = new Cupboard();
+  fresh.full = true;
+  await expect(Account.open(fresh, queue())).rejects.toThrow('storage is full');
+});
+
+test('what may have left is asked without writing, and a memory that cannot be read rules nothing out', async () => {
+  const cupboard = new Cupboard();
+  const account = await Account.open(cupboard, queue());
+  cupboard.full = true;
+  expect([account.mayHaveAnswered('ab'.repeat(16)), account.isPending('ab'.repeat(16))]).toEqual([false, false]);
+  const seen = (answers: number[] | null) =>
+    JSON.stringify({ decisions: { ['ab'.repeat(16)]: { length: 3, head: 'cd'.repeat(32), serial: null, answered: { answers } } } });
+  cupboard.items.set('ostrakon/account/memory', seen([1]));
+  expect([account.mayHaveAnswered('ab'.repeat(16)), account.isPending('ab'.repeat(16))]).toEqual([true, true]);
+  cupboard.items.set('ostrakon/account/memory', seen(null));
+  expect([account.mayHaveAnswered('ab'.repeat(16)), account.isPending('ab'.repeat(16))]).toEqual([true, false]);
+  expect(account.mayHaveAnswered('cd'.repeat(16))).toBe(false);
+  cupboard.items.set('ostrakon/account/memory', 'spoilt');
+  expect(account.mayHaveAnswered('ab'.repeat(16))).toBe(true);
 });
 
 test('a decision that is seen again keeps its invitations', async () => {
@@ -62,11 +90,21 @@ test('where a link was sent, and how often, is written down', async () => {
   expect(account.known().map(({ letters }) => letters)).toEqual([[null, { address: 'c@d', sent: 1 }]]);
 });
 
-test('people are known by their latest account, and the own one is not among them', async () => {
+test('nobody takes the place of somebody who is known by bearing the same name, and the own account is not among them', async () => {
   const account = await Account.open(new Cupboard(), queue());
   await account.meet([{ name: 'Ben', account: 'b1' }, { name: 'Me', account: account.key.publicKey() }]);
   await account.meet([{ name: 'Anna', account: 'a1' }, { name: 'Ben', account: 'b2' }]);
-  expect(account.people()).toEqual([{ name: 'Anna', account: 'a1' }, { name: 'Ben', account: 'b2' }]);
+  expect(account.people()).toEqual([{ name: 'Anna', account: 'a1' }, { name: 'Ben', account: 'b1' }, { name: 'Ben', account: 'b2' }]);
+});
+
+test('an account is known once, by its first name, also where an earlier page wrote it down twice', async () => {
+  const cupboard = new Cupboard();
+  const account = await Account.open(cupboard, queue());
+  await account.meet([{ name: 'Anna', account: 'a1' }]);
+  await account.meet([{ name: 'Anna M.', account: 'a1' }, { name: 'Ben', account: 'b1' }, { name: 'Benno', account: 'b1' }]);
+  expect(account.people()).toEqual([{ name: 'Anna', account: 'a1' }, { name: 'Ben', account: 'b1' }]);
+  cupboard.items.set('ostrakon/account/people', JSON.stringify([{ name: 'Anna', account: 'a1' }, { name: 'Anna M.', account: 'a1' }]));
+  expect(account.people()).toEqual([{ name: 'Anna', account: 'a1' }]);
 });
 
 test('an account moves to another browser whole; other files are refused and change nothing', async () => {

@@ -1,9 +1,11 @@
 // The account of this browser: its key, what it remembers of decisions, and which ones it knows. Whatever is computed with the memory
 // leaves the device only after the memory has been written down.
 
+import { t as common } from '../messages/common';
 import { t } from '../messages/decision';
 import { fromBase64, toBase64 } from './api';
 import { DecisionMemory, DeviceKey } from './cryptography';
+import { StorageFull } from './outbox';
 import { Told } from './told';
 import { count, list, optional, record, text, type Of, type Shape } from './shape';
 
@@ -53,24 +55,52 @@ export class Account {
     return only(() => {
       const kept = storage.getItem(KEY);
       const key = kept === null ? DeviceKey.generate() : keyOf(kept);
-      if (kept === null) storage.setItem(KEY, toBase64(key.seed()));
+      if (kept === null) put(storage, KEY, toBase64(key.seed()));
       return new Account(key, storage, only);
     });
   }
 
-  /** Does something with the memory, which is written down before anything of it is returned. */
+  /**
+   * Does something with the memory, which is written down before anything of it is returned. Throws {@link StorageFull} if it cannot
+   * be written down.
+   */
   withMemory<T>(act: (memory: DecisionMemory) => T): Promise<T> {
     return this.alone(() => {
       const kept = this.storage.getItem(MEMORY);
       const memory = kept === null ? new DecisionMemory() : DecisionMemory.restore(kept);
       try {
         const done = act(memory);
-        this.storage.setItem(MEMORY, memory.save());
+        put(this.storage, MEMORY, memory.save());
         return done;
       } finally {
         memory.free();
       }
     });
+  }
+
+  /** Whether answers may have left this browser. A memory that cannot be read does not rule it out. */
+  mayHaveAnswered(decision: string): boolean {
+    try {
+      return this.recall((memory) => memory.hasAnswered(decision));
+    } catch {
+      return true;
+    }
+  }
+
+  /** Whether answers are fixed that are not known to have arrived. */
+  isPending(decision: string): boolean {
+    return this.recall((memory) => memory.pending(decision) !== undefined);
+  }
+
+  /** Asks the memory without changing it: that needs no room in the storage. */
+  private recall<T>(ask: (memory: DecisionMemory) => T): T {
+    const kept = this.storage.getItem(MEMORY);
+    const memory = kept === null ? new DecisionMemory() : DecisionMemory.restore(kept);
+    try {
+      return ask(memory);
+    } finally {
+      memory.free();
+    }
   }
 
   /** The decisions that were made or seen here, the newest first. */
@@ -86,7 +116,7 @@ export class Account {
       const invitations = decision.invitations ?? before?.invitations ?? null;
       const whole = { ...decision, invitations, letters: decision.letters ?? before?.letters ?? null };
       const others = all.filter(({ id }) => id !== decision.id);
-      this.storage.setItem(KNOWN, JSON.stringify([whole, ...others]));
+      put(this.storage, KNOWN, JSON.stringify([whole, ...others]));
     });
   }
 
@@ -99,29 +129,30 @@ export class Account {
         letters[person] = letter;
         return { ...known, letters };
       });
-      this.storage.setItem(KNOWN, JSON.stringify(all));
+      put(this.storage, KNOWN, JSON.stringify(all));
     });
   }
 
   /** Takes a decision off the list; what was answered in it stays fixed. */
   drop(id: string): Promise<void> {
-    return this.alone(() => this.storage.setItem(KNOWN, JSON.stringify(this.known().filter((known) => known.id !== id))));
+    return this.alone(() => put(this.storage, KNOWN, JSON.stringify(this.known().filter((known) => known.id !== id))));
   }
 
-  /** People of earlier decisions, by name. */
+  /** People of earlier decisions, by name; each account once. */
   people(): Acquaintance[] {
-    return listed(this.storage.getItem(PEOPLE), list(acquaintanceShape));
+    return single(listed(this.storage.getItem(PEOPLE), list(acquaintanceShape)));
   }
 
-  /** Takes note of people's accounts; who has another one by now is known by that. */
+  /**
+   * Takes note of people's accounts. The names are those that some creator has given them: what is known of an account stays, and a
+   * name that is known of another account stays with that one, too, so that nobody gets another one's seat by bearing that name.
+   */
   meet(met: Acquaintance[]): Promise<void> {
     return this.alone(() => {
       const own = this.key.publicKey();
-      const fresh = met.filter(({ account }) => account !== own);
-      const names = new Set(fresh.map(({ name }) => name));
-      const all = [...this.people().filter(({ name }) => !names.has(name)), ...fresh];
+      const all = single([...this.people(), ...met.filter(({ account }) => account !== own)]);
       all.sort((a, b) => a.name.localeCompare(b.name));
-      this.storage.setItem(PEOPLE, JSON.stringify(all));
+      put(this.storage, PEOPLE, JSON.stringify(all));
     });
   }
 
@@ -138,13 +169,28 @@ export class Account {
       const file = readFile(text);
       const key = keyOf(file.seed);
       DecisionMemory.restore(file.memory).free();
-      storage.setItem(MEMORY, file.memory);
-      storage.setItem(KNOWN, JSON.stringify(file.decisions));
-      storage.setItem(PEOPLE, JSON.stringify(file.people));
-      storage.setItem(KEY, toBase64(key.seed()));
+      put(storage, MEMORY, file.memory);
+      put(storage, KNOWN, JSON.stringify(file.decisions));
+      put(storage, PEOPLE, JSON.stringify(file.people));
+      put(storage, KEY, toBase64(key.seed()));
       return new Account(key, storage, only);
     });
   }
+}
+
+/** Writes something down. Browsers have several errors for a storage that takes no more. */
+function put(storage: Storage, name: string, value: string): void {
+  try {
+    storage.setItem(name, value);
+  } catch {
+    throw new StorageFull(common.refusal.full);
+  }
+}
+
+/** Each account once, with the name that comes first. */
+function single(people: Acquaintance[]): Acquaintance[] {
+  const seen = new Set<string>();
+  return people.filter(({ account }) => !seen.has(account) && seen.add(account));
 }
 
 function keyOf(kept: string): DeviceKey {

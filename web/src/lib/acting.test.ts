@@ -24,11 +24,14 @@ class Scheduler {
   readonly actions_: unknown[] = [];
   /** Runs before an action is looked at. */
   before: () => void = () => undefined;
+  /** Runs before the log is read. */
+  reading: () => Promise<void> = () => Promise.resolve();
   /** Takes the action and then loses the connection. */
   deaf = 0;
   constructor(readonly truth: HostLog) {}
 
   async actions(_: string, from: number): Promise<unknown[]> {
+    await this.reading();
     return this.actions_.slice(from);
   }
 
@@ -39,9 +42,11 @@ class Scheduler {
   }
 
   take(signed: string): void {
-    if ((JSON.parse(signed) as { action: { number: number } }).action.number !== this.actions_.length) throw new Problem(409, 'first');
+    const action = JSON.parse(signed) as { action: { number: number } };
+    if (JSON.stringify(this.actions_[action.action.number]) === JSON.stringify(action)) return;
+    if (action.action.number !== this.actions_.length) throw new Problem(409, 'first');
     this.truth.read(`[${signed}]`);
-    this.actions_.push(JSON.parse(signed));
+    this.actions_.push(action);
   }
 }
 
@@ -76,6 +81,44 @@ test('an action whose acknowledgement was lost is not done twice', async () => {
   await new Actor('room', [scheduler, bystander], mine, key, new VirtualClock(), () => undefined).act(() => pin(1));
   expect(scheduler.actions_.length).toBe(1);
   expect(pinned(mine)).toEqual([1]);
+});
+
+/** A network that breaks at the next reading of the log, so many times, each of which takes two seconds. */
+function outage(scheduler: Scheduler, clock: VirtualClock, times: number): void {
+  scheduler.reading = async () => {
+    if (times-- <= 0) return;
+    await clock.advance(2000);
+    throw new TypeError('network');
+  };
+}
+
+test.each([1, 9])('an action is not done twice if the log could not be read either, %i times', async (times) => {
+  const { key, log } = hosted();
+  const [scheduler, clock, mine] = [new Scheduler(log()), new VirtualClock(), log()];
+  scheduler.deaf = Math.min(times, 3);
+  outage(scheduler, clock, times);
+  const done = new Actor('room', [scheduler, bystander], mine, key, clock, () => undefined).act(() => pin(1));
+  await clock.advance(20_000);
+  await done;
+  expect(scheduler.actions_.length).toBe(1);
+  expect(pinned(mine)).toEqual([1]);
+});
+
+test('an action that did not arrive is made anew when another one has its place', async () => {
+  const { key, log } = hosted();
+  const [scheduler, clock, mine] = [new Scheduler(log()), new VirtualClock(), log()];
+  outage(scheduler, clock, 1);
+  scheduler.before = () => {
+    scheduler.before = () => undefined;
+    scheduler.take(scheduler.truth.act(key, 1n, JSON.stringify(pin(10))));
+    throw new TypeError('network');
+  };
+  let asked = 0;
+  const deed = () => pin(++asked);
+  const done = new Actor('room', [scheduler], mine, key, clock, () => undefined).act(deed);
+  await clock.advance(20_000);
+  await done;
+  expect([asked, pinned(mine), headOf(mine)]).toEqual([2, [2, 10], headOf(scheduler.truth)]);
 });
 
 test('a refusal is told and holds up nothing that comes after it', async () => {

@@ -52,8 +52,8 @@ export class Actor {
   ) {}
 
   /**
-   * Does something; resolves when it is in the log. `deed` is asked anew at every attempt. Throws what the servers or the
-   * rules of the log have against it.
+   * Does something, once; resolves when it is in the log. `deed` is asked anew whenever another action had its place. Throws what
+   * the servers or the rules of the log have against it.
    */
   act(deed: () => Deed): Promise<void> {
     const done = this.queue.then(() => this.attempt(deed));
@@ -63,9 +63,13 @@ export class Actor {
 
   private async attempt(deed: () => Deed): Promise<void> {
     let failure: unknown;
+    let signed: string | undefined;
+    let number = 0;
     for (let tries = 0; tries < ATTEMPTS; tries++) {
-      const number = Number(this.log.length());
-      const signed = this.sign(JSON.stringify(deed()));
+      if (signed === undefined) {
+        number = Number(this.log.length());
+        signed = this.sign(JSON.stringify(deed()));
+      }
       try {
         await this.handIn(signed);
         this.take([JSON.parse(signed)], number);
@@ -75,8 +79,12 @@ export class Actor {
         const status = error instanceof Problem ? error.status : 503;
         // What a server refuses for another reason it refuses again.
         if (status !== 409 && status < 429) throw error;
-        if (await this.foundAfter(number, signed)) return;
-        if (status !== 409) await this.clock.sleep(PAUSE, new AbortController().signal);
+        const found = await this.foundAt(number);
+        if (found === signatureOf(JSON.parse(signed))) return;
+        // Signed at another time it would be another action. As long as nothing has its place it may have been taken, though nothing
+        // said so: the same again is taken once.
+        if (found === undefined) await this.clock.sleep(PAUSE, new AbortController().signal);
+        else signed = undefined;
       }
     }
     throw failure;
@@ -113,12 +121,12 @@ export class Actor {
     throw failure;
   }
 
-  /** Reads on from action `number`; whether that one is ours, taken though its acknowledgement was lost. */
-  private async foundAfter(number: number, signed: string): Promise<boolean> {
+  /** Reads on from action `number`; the signature of the action that has this place, if one is seen to have it. */
+  private async foundAt(number: number): Promise<string | undefined> {
     const actions = await this.servers[this.scheduler]?.actions(this.room, number).catch(() => []);
-    if (!actions?.length) return false;
+    if (!actions?.length) return undefined;
     this.take(actions, number);
-    return signatureOf(actions[0]) === signatureOf(JSON.parse(signed));
+    return signatureOf(actions[0]);
   }
 
   /** Takes actions of which the first has this number, as far as they are new. */
@@ -133,6 +141,7 @@ export class Actor {
   }
 }
 
-function signatureOf(action: unknown): unknown {
+/** A signed action's signature as JSON; nothing if it has none. */
+function signatureOf(action: unknown): string | undefined {
   return typeof action === 'object' && action !== null && 'signature' in action ? JSON.stringify(action.signature) : undefined;
 }

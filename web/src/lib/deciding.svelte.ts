@@ -6,15 +6,17 @@ import { decisionLink } from './addresses';
 import { Problem, readServers } from './api';
 import { secureRandom, systemClock, type Clock } from './clock';
 import { DecisionVisit, Deployment, DeviceKey, decisionArchive, loadCryptography, signMail } from './cryptography';
-import { hasAnswered, placeOf, readReceipt, readResidual, type Outcome, type Receipt, type Residual, type View } from './decision';
+import { acquaintances, hasAnswered, placeOf, readResidual, type Outcome, type Receipt, type Residual, type View } from './decision';
 import { DecisionServer, type MailRequest } from './decisions';
 import { WrongServers, operatorsOf, type Operator } from './deployment';
-import { different, doubtOf, type Doubt } from './doubt';
+import { different, type Doubt } from './doubt';
 import { post, senderOf, type Failure } from './mailing';
 import { freshKey, refill } from './onetime';
+import { StorageFull } from './outbox';
 import { isPassing } from './patience';
 import { Reading, Refused } from './reading';
 import { reasonOf, type Reason } from './reason';
+import { remember } from './remembering';
 import { Told } from './told';
 
 export type Stage =
@@ -26,7 +28,8 @@ export type Stage =
   | { at: 'insecure' }
   | { at: 'wrong-servers' }
   | { at: 'unknown' }
-  | { at: 'refused'; doubt: Doubt }
+  /** `sent`: answers of this account may have left this browser before. */
+  | { at: 'refused'; doubt: Doubt; sent: boolean }
   | { at: 'failed'; reason: Reason };
 
 /** What this browser does right now. */
@@ -50,6 +53,8 @@ export class Deciding {
   stage = $state.raw<Stage>({ at: 'connecting' });
   view = $state.raw<View | null>(null);
   outcome = $state.raw<Outcome | null>(null);
+  /** Why there will be no result of what the servers have opened. */
+  unresolved = $state.raw<Doubt | null>(null);
   receipt = $state.raw<Receipt | null>(null);
   /** What could be learned of the own answers, if they were given now. */
   residual = $state.raw<Residual | null>(null);
@@ -82,6 +87,8 @@ export class Deciding {
   private reading: Reading | null = null;
   /** One thing after the other: what is read and what is written is about one state. */
   private turn: Promise<unknown> = Promise.resolve();
+  /** The complaint that the storage is full, until it is not any more. */
+  private unkept: Reason | null = null;
   private looks = 0;
 
   constructor(
@@ -127,7 +134,7 @@ export class Deciding {
   private fail(error: unknown): void {
     if (this.stopped.signal.aborted) return;
     if (error instanceof WrongServers) this.stage = { at: 'wrong-servers' };
-    else if (error instanceof Refused) this.stage = { at: 'refused', doubt: error.doubt };
+    else if (error instanceof Refused) this.stage = { at: 'refused', doubt: error.doubt, sent: this.account?.mayHaveAnswered(this.place.decision) ?? false };
     else if (error instanceof Problem && error.status === 404) this.stage = { at: 'unknown' };
     else this.stage = { at: 'failed', reason: reasonOf(error, 'decide') };
     // What was refused once is not gone on with because a later look is better.
@@ -139,9 +146,12 @@ export class Deciding {
     while (!this.stopped.signal.aborted) {
       try {
         await this.exclusively(() => this.readOn());
+        if (this.complaint === this.unkept) this.complaint = null;
+        this.unkept = null;
       } catch (error) {
-        // Servers that are away for a while take nothing away from what has been verified.
+        // Servers that are away for a while take nothing away from what has been verified, nor does a storage that is full by now.
         if (error instanceof Refused || !this.view) throw error;
+        if (error instanceof StorageFull) this.complaint = this.unkept = reasonOf(error, 'decide');
       }
       if (this.stopped.signal.aborted) return;
       if (this.stage.at === 'open') {
@@ -168,7 +178,7 @@ export class Deciding {
       if (!this.view) this.stage = { at: 'verifying', done, all };
     });
     if (this.stopped.signal.aborted) return;
-    this.alarms = [...reading.distrusted].map(([party, doubt]) => ({ server: this.names()[party] ?? `${party}`, doubt }));
+    this.warn(reading);
     this.refusals = [...reading.refusals].map(([party, detail]) => ({ server: this.names()[party] ?? `${party}`, detail }));
     const view = reading.view();
     if (!view) {
@@ -176,30 +186,30 @@ export class Deciding {
       return;
     }
     if (reading.records.length !== before || view.head !== this.view?.head) await this.remember(reading, account, view);
-    if (view.stage === 'closed') this.outcome ??= reading.outcome();
+    if (view.stage === 'closed') {
+      this.outcome ??= reading.outcome();
+      this.unresolved = reading.unresolved;
+      this.warn(reading);
+    }
     this.view = view;
     this.stage = { at: 'open' };
+  }
+
+  private warn({ distrusted }: Reading): void {
+    this.alarms = [...distrusted].map(([party, doubt]) => ({ server: this.names()[party] ?? `${party}`, doubt }));
   }
 
   private async remember(reading: Reading, account: Account, view: View): Promise<void> {
     const { visit } = reading;
     const { decision, servers } = this.place;
-    try {
-      await account.withMemory((memory) => {
-        visit.remember(account.key, memory);
-        const receipt = visit.confirmed(account.key, memory);
-        this.receipt = receipt === undefined ? null : readReceipt(receipt);
-        const pending = memory.pending(decision);
-        this.pending = pending ? [...pending] : null;
-      });
-    } catch (error) {
-      throw new Refused(doubtOf(error, visit));
-    }
+    const { receipt, pending } = await remember(visit, account, decision);
+    [this.receipt, this.pending] = [receipt, pending];
     const person = this.own(view);
     const residual = person === null ? undefined : visit.residual(person);
     this.residual = residual === undefined ? null : readResidual(residual);
     await account.know({ id: decision, servers, question: view.question, invitations: null, letters: null });
-    await account.meet(view.owners.flatMap((owner, place) => (owner === null ? [] : [{ name: view.people[place]?.name ?? '', account: owner }])));
+    const met = acquaintances(view, person);
+    if (met.length > 0) await account.meet(met);
   }
 
   /** The own place: as who has accepted, or as the draft names this account. */
@@ -286,7 +296,7 @@ export class Deciding {
       account.withMemory((memory) => visit.answer(account.key, Uint8Array.from(answers), memory, this.now()));
     const arrived = (view: View) => hasAnswered(view.people[this.own(view) ?? -1]?.part ?? 'invited');
     await this.act('answering', make, arrived);
-    this.pending = (await this.account?.withMemory((memory) => memory.pending(this.place.decision)?.slice())) ? answers : null;
+    this.pending = this.account?.isPending(this.place.decision) ? answers : null;
   }
 
   async remove(person: number): Promise<void> {

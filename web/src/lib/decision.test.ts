@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { chosenDate, dateLabel, dateOf, isDatePoll, orderOf, placeOf, ruleName, type Meaning, type View } from './decision';
+import { acquaintances, chosenDate, dateLabel, dateOf, isDatePoll, orderOf, placeOf, ruleName, type Meaning, type View } from './decision';
 
 const [early, late] = [Date.UTC(2027, 0, 2, 18), Date.UTC(2027, 0, 3, 18)];
 
@@ -34,7 +34,14 @@ test('a seat is found by the key of an account or of an invitation', () => {
 });
 
 test('yes is shown before no, and more than two options as they are', () => {
-  expect(orderOf({ label: '', options: ['no', 'yes'], function: 'majority', assumed: 0 })).toEqual([1, 0]);
-  expect(orderOf({ label: '', options: ['a', 'b', 'c'], function: 'tally', assumed: 0 })).toEqual([0, 1, 2]);
+  expect(orderOf({ options: ['no', 'yes'] })).toEqual([1, 0]);
+  expect(orderOf({ options: ['a', 'b', 'c'] })).toEqual([0, 1, 2]);
   expect(ruleName({ 'at-least': { k: 2 } })).toBe('at-least');
+});
+
+test('only whoever decides, too, gets to know who has accepted', () => {
+  const people = ['Anna', 'Ben', 'Carla'].map((name) => ({ name, part: 'accepted' as const, verified: false }));
+  const decided = { people, owners: ['a1', null, 'c1'] };
+  expect(acquaintances(decided, 0)).toEqual([{ name: 'Anna', account: 'a1' }, { name: 'Carla', account: 'c1' }]);
+  expect(acquaintances(decided, null)).toEqual([]);
 });

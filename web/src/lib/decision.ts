@@ -74,6 +74,8 @@ export type Finding =
   | { kind: 'opening'; party: number }
   /** A server shows another history than the others do. */
   | { kind: 'different' }
+  /** Everything holds, but the servers' openings make no result. */
+  | { kind: 'no-result' }
   | { kind: 'other' };
 
 export const readFinding = (json: string | undefined): Finding => (json === undefined ? { kind: 'other' } : trusted<Finding>()(JSON.parse(json)));
@@ -84,10 +86,19 @@ export function placeOf({ seats }: View, key: string): number | null {
   return place === -1 ? null : place;
 }
 
+/**
+ * Who has accepted, with the names that the draft gives them. Anybody can make a decision about anybody and send its link to a reader:
+ * only whoever has a place in it, which is `own`, gets to know the others.
+ */
+export function acquaintances({ owners, people }: Pick<View, 'owners' | 'people'>, own: number | null): { name: string; account: string }[] {
+  if (own === null) return [];
+  return owners.flatMap((account, place) => (account === null ? [] : [{ name: people[place]?.name ?? '', account }]));
+}
+
 export const hasAnswered = (part: Part): boolean => typeof part === 'object';
 
 /** The options in the order in which people expect them: of two, yes comes before no. */
-export function orderOf({ options }: Ballot): number[] {
+export function orderOf({ options }: Pick<Ballot, 'options'>): number[] {
   const order = options.map((_, option) => option);
   return order.length === 2 ? order.reverse() : order;
 }

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { reader } from '../messages/catalogue.svelte';
+import { t } from '../messages/decision';
 import { doubtOf, sentenceOf } from './doubt';
 
 afterEach(() => (reader.language = 'en'));
@@ -21,4 +22,12 @@ test('what was found is said in the reader’s language, and names who signed it
 test('what has no sentence of its own is said as the cryptography says it', () => {
   expect(said({ kind: 'other' }, 'the draft is too long.')).toBe('the draft is too long');
   expect(said(undefined, 'malformed')).toBe('malformed');
+});
+
+test('that no answer was sent is said only where none may have left', () => {
+  for (const [language, none] of [['en', 'No answer was sent'], ['de', 'keine Antwort gesendet']] as const) {
+    reader.language = language;
+    expect(t.refused.text('x', false)).toContain(none);
+    expect(t.refused.text('x', true)).not.toContain(none);
+  }
 });

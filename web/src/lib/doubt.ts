@@ -21,6 +21,7 @@ export function doubtOf(error: unknown, verifier: { finding(): string | undefine
 export function sentenceOf({ finding, detail }: Doubt): string {
   switch (finding.kind) {
     case 'other':
+    case 'no-result':
       return detail.replace(/[.\s]+$/, '');
     case 'different':
       return t.different;

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 
 import { loadForTest } from '../test/world';
 import { DeviceKey, decisionId, tableRows } from './cryptography';
-import { complaintOf, draftOf, entriesOf, rulesFor, type Wish } from './draft';
+import { complaintOf, draftOf, entriesOf, rulesFor, withOption, withoutOption, type Wish } from './draft';
 
 beforeAll(loadForTest);
 
@@ -65,4 +65,17 @@ test('what cannot be a draft is said before anything is sent', () => {
 test('rules that count one of two answers are there for two answers only, and tables for few people', () => {
   expect(rulesFor({ ...wish, options: ['a', 'b', 'c'] }, 3)).toEqual(['plurality', 'tally', 'custom']);
   expect(rulesFor(wish, 7)).not.toContain('custom');
+});
+
+test('what is assumed stays the same answer when answers are added or taken away', () => {
+  const label = ({ options, assumed }: Pick<Wish, 'options' | 'assumed'>) => options[assumed];
+  for (const assumed of [0, 1]) {
+    const [two, three] = [{ ...wish, assumed }, withOption({ ...wish, assumed })];
+    expect(three.options).toEqual(['Yes', 'No', '']);
+    expect(label(three)).toBe(label(two));
+    expect(withoutOption(three, 2)).toEqual({ options: wish.options, assumed });
+    expect(label(withOption(three))).toBe(label(two));
+  }
+  expect(withoutOption({ options: ['a', 'b', 'c', 'd'], assumed: 3 }, 1)).toEqual({ options: ['a', 'c', 'd'], assumed: 2 });
+  expect(withoutOption({ options: ['a', 'b', 'c', 'd'], assumed: 1 }, 1).assumed).toBe(0);
 });

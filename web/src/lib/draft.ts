@@ -1,7 +1,7 @@
 // From what a creator fills in to the draft of a decision.
 
 import type { Rule, RuleName } from './decision';
-import { dateLabel } from './decision';
+import { dateLabel, orderOf } from './decision';
 import { normalised } from './text';
 
 export type Topic = 'question' | 'dates';
@@ -74,6 +74,19 @@ export function complaintOf(wish: Wish, people: number, now: number): Complaint 
   const ahead = new Date(wish.deadline).getTime() - now;
   if (!(ahead > 0 && ahead <= LIMITS.days * 86_400_000)) return 'deadline';
   return null;
+}
+
+/** One more answer. The first of two, as they are shown, becomes the first of three; what is assumed stays the same answer. */
+export function withOption({ options, assumed }: Pick<Wish, 'options' | 'assumed'>): Pick<Wish, 'options' | 'assumed'> {
+  const order = orderOf({ options });
+  return { options: [...order.map((option) => options[option] ?? ''), ''], assumed: order.indexOf(assumed) };
+}
+
+/** One answer less; what is assumed stays the same answer, if that is still there. */
+export function withoutOption({ options, assumed }: Pick<Wish, 'options' | 'assumed'>, removed: number): Pick<Wish, 'options' | 'assumed'> {
+  const left = options.map((_, option) => option).filter((option) => option !== removed);
+  const order = left.length === 2 ? left.reverse() : left;
+  return { options: order.map((option) => options[option] ?? ''), assumed: Math.max(0, order.indexOf(assumed)) };
 }
 
 function ruleOf({ rule, enough, tie, outputs }: Wish): Rule {

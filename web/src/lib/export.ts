@@ -2,7 +2,7 @@
 
 import type { LogView, Poll, Tally } from './hostlog';
 import type { Message } from './moderation';
-import { barsOf, kindOf, type TextOf } from './polls';
+import { barsOf, isGone, kindOf, type PollPhase, type TextOf } from './polls';
 
 export type Cell = string | number | boolean | null;
 
@@ -33,19 +33,21 @@ export function messageRows(messages: Message[], votes: ReadonlyMap<string, numb
 
 export interface Result {
   poll: Poll;
-  /** `null` before the poll's epoch is over. */
+  phase: PollPhase;
+  /** `null` before the poll's epoch is on the board. */
   tally: Tally | null;
 }
 
 /** One line for each possible answer, or for each answer in words. */
 export function pollRows(results: Result[], textOf: TextOf): Cell[][] {
-  const head = ['poll', 'question', 'kind', 'epoch', 'withdrawn', 'answers', 'option', 'votes', 'right'];
-  const rows = results.flatMap(({ poll, tally }) => {
+  const head = ['poll', 'question', 'kind', 'epoch', 'withdrawn', 'answers', 'option', 'votes', 'right', 'state', 'erased in epoch'];
+  const rows = results.flatMap(({ poll, phase, tally }) => {
     const start: Cell[] = [poll.number, poll.question, kindOf(poll.form), poll.epoch, poll.withdrawn, tally?.answers ?? null];
-    if (!tally) return [[...start, null, null, null]];
+    const end: Cell[] = [phase, tally?.erased ?? null];
+    if (!tally || isGone(tally)) return [[...start, null, null, null, ...end]];
     const bars = barsOf(poll.form, tally, { textOf, right: poll.right });
-    const rows = bars.map(({ label, votes, right }) => [...start, label, votes, poll.right && right]);
-    return [...rows, ...tally.texts.map((words) => [...start, words, 1, null])];
+    const rows = bars.map(({ label, votes, right }) => [...start, label, votes, poll.right && right, ...end]);
+    return [...rows, ...tally.texts.map((words) => [...start, words, 1, null, ...end])];
   });
   return [head, ...rows];
 }
@@ -76,7 +78,7 @@ export function json({ name, purpose, link, exported, board, log, messages, vote
     messages: messages.map(({ id, epoch, index, text, among, marks: { hidden, approved, pinned, answered, group } }) => ({
       epoch, index, text, shuffled_among: among, group, answered, pinned, approved, hidden, votes: votes.get(id) ?? null,
     })),
-    polls: results.map(({ poll, tally }) => ({ ...poll, result: tally })),
+    polls: results.map(({ poll, phase, tally }) => ({ ...poll, state: phase, result: tally })),
   };
   return `${JSON.stringify(document, null, 2)}\n`;
 }

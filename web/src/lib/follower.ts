@@ -12,16 +12,32 @@ export interface Source {
   length(): number;
   /** Verifies items and takes them in; throws what is wrong with them. */
   take(items: unknown[]): void;
+  /**
+   * How much an item lacks that nothing known explains. What may go verifies with it or without, so a server could keep it back:
+   * another one is asked.
+   */
+  lack?(item: unknown): number;
+}
+
+/** An item, and who showed it. */
+interface Shown {
+  party: number;
+  item: unknown;
+  lack: number;
 }
 
 /** Server `party` showed something that does not verify. */
 export type Alarm = (party: number, reason: string) => void;
 
 const PAUSE = 2_000;
+/** Milliseconds for which an item that lacks something is held back, until every server that answers has shown it. */
+const HELD = 10_000;
 
 export class Follower {
   /** Servers that have shown something forged are not asked again. */
   private readonly distrusted = new Set<number>();
+  /** The item that is held back, and since when. */
+  private held: { place: number; since: number } | null = null;
 
   constructor(
     private readonly servers: Server[],
@@ -41,29 +57,79 @@ export class Follower {
   }
 
   private async readOn(signal: AbortSignal): Promise<boolean> {
-    for (const [party, report] of this.statuses.reports.entries()) {
-      const server = this.servers[party];
-      if (!server || !report.reachable || !report.status || this.distrusted.has(party)) continue;
+    for (const party of this.answering()) {
       const length = this.source.length();
-      if (this.source.promised(report.status) <= length) continue;
-      const items = await this.source.fetch(server, length).catch(() => []);
+      if (this.promised(party) <= length) continue;
+      const items = await this.fetch(party, length);
+      const shown = await this.compared(party, length, items);
       if (signal.aborted) return false;
       // Whoever acts here reads too: what came in meanwhile is not read twice, or it would look like a second history.
       const read = this.source.length() - length;
-      if (items.length > 0 && this.take(party, items.slice(read))) return true;
+      if (shown.length > 0 && this.take(shown.slice(read))) return true;
     }
     return false;
   }
 
-  private take(party: number, items: unknown[]): boolean {
-    if (items.length === 0) return true;
-    try {
-      this.source.take(items);
-      return true;
-    } catch (error) {
-      this.distrusted.add(party);
-      this.alarm(party, error instanceof Error ? error.message : String(error));
-      return false;
+  /** Servers that answer and have shown nothing forged. */
+  private answering(): number[] {
+    const parties = this.statuses.reports.map((_, party) => party);
+    return parties.filter((party) => this.statuses.reports[party]?.reachable && this.servers[party] && !this.distrusted.has(party));
+  }
+
+  private promised(party: number): number {
+    const status = this.statuses.reports[party]?.status;
+    return status ? this.source.promised(status) : 0;
+  }
+
+  private async fetch(party: number, from: number): Promise<unknown[]> {
+    const server = this.servers[party];
+    return server ? this.source.fetch(server, from).catch(() => []) : [];
+  }
+
+  /** What `party` shows from place `from` on; where it lacks something, as the server shows it that lacks least. */
+  private async compared(party: number, from: number, items: unknown[]): Promise<Shown[]> {
+    const lack = (item: unknown) => this.source.lack?.(item) ?? 0;
+    const shown = items.map((item): Shown => ({ party, item, lack: lack(item) }));
+    /** Places up to which everybody who shows something shows it on one page. */
+    let comparable = Infinity;
+    let silent = false;
+    for (const other of this.answering()) {
+      if (shown.every((one) => one.lack === 0)) return shown;
+      if (other === party) continue;
+      const theirs = this.promised(other) > from ? await this.fetch(other, from) : [];
+      for (const [place, item] of theirs.entries()) {
+        const before = shown[place];
+        if (before && lack(item) < before.lack) shown[place] = { party: other, item, lack: lack(item) };
+      }
+      if (theirs.length === 0) silent = true;
+      else comparable = Math.min(comparable, theirs.length);
     }
+    const lacking = shown.findIndex((one, place) => one.lack > 0 && (place >= comparable || (silent && this.holds(from + place))));
+    return lacking < 0 ? shown : shown.slice(0, lacking);
+  }
+
+  /** Whether the item at this place is held back: a server that has shown nothing yet may have what it lacks. */
+  private holds(place: number): boolean {
+    const now = this.statuses.now();
+    if (this.held?.place !== place) this.held = { place, since: now };
+    return now - this.held.since < HELD;
+  }
+
+  /** Takes items in, in runs of one server each. Whether it got on: by items, or by a server that is not asked again. */
+  private take(shown: Shown[]): boolean {
+    for (let rest = shown; rest.length > 0; ) {
+      const party = rest[0]?.party ?? 0;
+      const end = rest.findIndex((one) => one.party !== party);
+      const run = end < 0 ? rest : rest.slice(0, end);
+      try {
+        this.source.take(run.map(({ item }) => item));
+      } catch (error) {
+        this.distrusted.add(party);
+        this.alarm(party, error instanceof Error ? error.message : String(error));
+        break;
+      }
+      rest = rest.slice(run.length);
+    }
+    return true;
   }
 }

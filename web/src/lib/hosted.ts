@@ -9,6 +9,8 @@ export interface Hosted {
   servers: string;
   /** The host key's seed, as in the host link. */
   seed: string;
+  /** Its host wants the projector to show approved messages only, and that has not been said in the room yet. */
+  moderate?: boolean;
 }
 
 const NAME = 'ostrakon/hosted';
@@ -34,12 +36,19 @@ export function hostKey(storage: Storage, room: string): Hosted | undefined {
   return hostedRooms(storage).find((hosted) => hosted.room === room);
 }
 
+const isSame = (a: Pick<Hosted, 'room' | 'seed'>, b: Pick<Hosted, 'room' | 'seed'>) => a.room === b.room && a.seed === b.seed;
+
+/** Whether the room is still to be told that its projector shows approved messages only. */
+export function isToModerate(storage: Storage, hosted: Pick<Hosted, 'room' | 'seed'>): boolean {
+  return hostedRooms(storage).some((other) => isSame(other, hosted) && other.moderate === true);
+}
+
 /**
  * Remembers a room, the newest first; one that was there is brought up to date. Whether that could be done: the browser's
  * storage may be full.
  */
 export function remember(storage: Storage, hosted: Hosted): boolean {
-  const others = hostedRooms(storage).filter((other) => other.room !== hosted.room || other.seed !== hosted.seed);
+  const others = hostedRooms(storage).filter((other) => !isSame(other, hosted));
   try {
     storage.setItem(NAME, JSON.stringify([hosted, ...others]));
     return true;
@@ -48,6 +57,6 @@ export function remember(storage: Storage, hosted: Hosted): boolean {
   }
 }
 
-export function forget(storage: Storage, hosted: Hosted): void {
-  storage.setItem(NAME, JSON.stringify(hostedRooms(storage).filter((other) => other.seed !== hosted.seed)));
+export function forget(storage: Storage, hosted: Pick<Hosted, 'room' | 'seed'>): void {
+  storage.setItem(NAME, JSON.stringify(hostedRooms(storage).filter((other) => !isSame(other, hosted))));
 }

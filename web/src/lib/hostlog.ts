@@ -41,6 +41,8 @@ export interface Tally {
   votes: number[];
   texts: string[];
   invalid: number;
+  /** Bodies that the poll's epoch lacks: answers may be among them. */
+  erased: number;
 }
 
 /** The answer of this device to a poll. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { EMPTY_LOG, type Marks } from './hostlog';
-import { groupsOf, inOrder, matches, messagesOf, projected, targetsOf, votable, type Filter } from './moderation';
+import { groupsOf, inOrder, matches, messagesOf, projected, projectedTexts, targetsOf, votable, type Filter } from './moderation';
 
 const entry = (epoch: number, messages: string[], indices = messages.map((_, index) => index)) => ({ epoch, accepted: 5, signers: [0, 1], messages, indices, erased: [] as number[], ballots: 0 });
 const mark = (epoch: number, index: number, marks: Partial<Marks>): Marks => ({
@@ -50,6 +50,12 @@ test('a projector shows nothing hidden or erased, and in a moderated room only w
   expect(projected(messages, true, new Map()).map(({ text }) => text)).toEqual(['pinned']);
 });
 
+test('where messages are voted on, a projector shows no more of them than on its wall', () => {
+  const texts = (moderated: boolean) => messages.map(projectedTexts(messages, moderated));
+  expect(texts(false)).toEqual(['pinned', null, 'new', 'answered', null]);
+  expect(texts(true)).toEqual(['pinned', null, null, null, null]);
+});
+
 test('a projector shows what has most votes first, behind what is pinned; what is answered needs none', () => {
   const votes = new Map([['1/0', 9], ['2/2', 1], ['2/0', 0]]);
   expect(projected([...messages, ...messagesOf([entry(3, ['voted'])], EMPTY_LOG)], false, new Map([...votes, ['3/0', 2]])).map(({ text }) => text)).toEqual([
@@ -60,10 +66,11 @@ test('a projector shows what has most votes first, behind what is pinned; what i
 });
 
 test('a vote is about what can be seen and waits for an answer, named in the order of the board', () => {
-  expect(votable(messages).map(({ text }) => text)).toEqual(['pinned', 'new']);
+  expect(votable(messages, false).map(({ text }) => text)).toEqual(['pinned', 'new']);
+  expect(votable(messages, true).map(({ text }) => text)).toEqual(['pinned']);
   expect(targetsOf(messages)).toEqual([
     { epoch: 1, index: 0 }, { epoch: 1, index: 3 }, { epoch: 2, index: 0 }, { epoch: 2, index: 1 }, { epoch: 2, index: 2 },
   ]);
   const many = messagesOf([entry(1, Array.from({ length: 130 }, (_, index) => `m${index}`))], EMPTY_LOG);
-  expect(votable(many)).toHaveLength(100);
+  expect(votable(many, false)).toHaveLength(100);
 });

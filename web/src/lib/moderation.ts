@@ -1,7 +1,7 @@
 // The wall as its hosts see it: every message with what was noted about it.
 
 import { keyOf, marksOf, unmarked, type LogView, type Marks, type Target } from './hostlog';
-import { MOST_TARGETS } from './polls';
+import { MOST_TARGETS, type TextOf } from './polls';
 import type { WallEntry } from './wall';
 
 export interface Message {
@@ -71,9 +71,20 @@ export function inOrder(messages: Message[], order: Order, votes: ReadonlyMap<st
   return messages.toSorted((a, b) => (votes.get(b.id) ?? 0) - (votes.get(a.id) ?? 0));
 }
 
+/** Whether everybody may see it on a projector: where hosts look first, what they have approved. */
+function shows({ marks, text }: Message, moderated: boolean): boolean {
+  return text !== null && !marks.hidden && (marks.approved || !moderated);
+}
+
+/** The texts of messages that everybody may see on a projector, also where they are voted on. */
+export function projectedTexts(messages: Message[], moderated: boolean): TextOf {
+  const found = new Map(messages.filter((message) => shows(message, moderated)).map(({ id, text }) => [id, text]));
+  return (target) => found.get(keyOf(target)) ?? null;
+}
+
 /** What everybody may see on a projector: pinned ones first, then by the votes of the newest round, then the newest. */
 export function projected(messages: Message[], moderated: boolean, votes: ReadonlyMap<string, number>): Message[] {
-  const shown = messages.filter(({ marks, text }) => text !== null && !marks.hidden && (marks.approved || !moderated));
+  const shown = messages.filter((message) => shows(message, moderated));
   // What is answered needs no more votes.
   const open = new Set(shown.filter(({ marks }) => !marks.answered).map(({ id }) => id));
   const standing = new Map([...votes].filter(([id]) => open.has(id)));
@@ -82,8 +93,8 @@ export function projected(messages: Message[], moderated: boolean, votes: Readon
 }
 
 /** Messages that a round of votes can be about: to be seen, and not answered; the newest ones if there are too many. */
-export function votable(messages: Message[]): Message[] {
-  const open = messages.filter(({ marks, text }) => text !== null && !marks.hidden && !marks.answered);
+export function votable(messages: Message[], moderated: boolean): Message[] {
+  const open = messages.filter((message) => shows(message, moderated) && !message.marks.answered);
   return open.slice(0, MOST_TARGETS);
 }
 

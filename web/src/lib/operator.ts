@@ -121,6 +121,11 @@ export class OperatorApi {
     await this.ask(at('rooms/{id}', { id }), { method: 'DELETE' });
   }
 
+  /** Closes a room at all servers, and takes it off this one for good. */
+  async deleteRoom(id: string): Promise<void> {
+    await this.ask(at('operator/rooms/{id}', { id }), { method: 'DELETE' });
+  }
+
   private async ask(path: Filled, init: RequestInit = {}): Promise<unknown> {
     const response = await fetch(path, {
       cache: 'no-store',

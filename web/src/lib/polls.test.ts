@@ -5,7 +5,7 @@ import { answerOf, barsOf, chosenOf, epochOf, isRight, meanOf, phaseOf, ranked, 
 import type { Report } from './statuses';
 
 const poll: Poll = { number: 4, question: 'When?', form: 'text', epoch: 9, withdrawn: false, right: null };
-const tally: Tally = { answers: 4, votes: [3, 1, 0], texts: [], invalid: 0 };
+const tally: Tally = { answers: 4, votes: [3, 1, 0], texts: [], invalid: 0, erased: 0 };
 const choice = { choice: { options: ['now', 'later', 'never'], several: false } };
 
 function report(last: number, outcome: string, collecting: number, mixing: number[] = []): Report {
@@ -117,16 +117,21 @@ const round = (number: number, indices: number[], withdrawn = false): Poll => ({
 
 test('the newest round counts for a message, and rounds are never added up', () => {
   const tallies: Record<number, number[]> = { 1: [5, 3], 2: [2, 1], 3: [9, 9] };
-  const tally = ({ number }: Poll) => (tallies[number] ? { answers: 9, votes: tallies[number], texts: [], invalid: 0 } : null);
+  const tally = ({ number }: Poll) => (tallies[number] ? { answers: 9, votes: tallies[number], texts: [], invalid: 0, erased: 0 } : null);
   const polls = [round(1, [0, 1]), poll, round(2, [1, 2]), round(3, [0, 1], true), round(4, [0, 1])];
   expect([...votesOf(polls, tally)]).toEqual([['2/0', 5], ['2/1', 2], ['2/2', 1]]);
 });
 
+test('a round of which nothing is left says nothing of its messages, and not that nobody voted', () => {
+  const tally = ({ number }: Poll) => (number === 1 ? { answers: 9, votes: [5, 3], texts: [], invalid: 0, erased: 4 } : { answers: 0, votes: [0, 0], texts: [], invalid: 0, erased: 4 });
+  expect([...votesOf([round(1, [0, 1]), round(2, [1, 2])], tally)]).toEqual([['2/0', 5]]);
+});
+
 test('a chart of messages and of a ranking begins with the most votes, and calls hidden messages by no text', () => {
   const texts = (target: { index: number }) => (target.index === 1 ? null : `text ${target.index}`);
-  const bars = barsOf(round(1, [0, 1, 2]).form, { answers: 4, votes: [1, 2, 4], texts: [], invalid: 0 }, { textOf: texts });
+  const bars = barsOf(round(1, [0, 1, 2]).form, { answers: 4, votes: [1, 2, 4], texts: [], invalid: 0, erased: 0 }, { textOf: texts });
   expect(bars.map(({ label, share }) => [label, share])).toEqual([['text 2', 1], [null, 0.5], ['text 0', 0.25]]);
-  const order = barsOf({ ranking: { options: ['a', 'b', 'c'] } }, { answers: 2, votes: [0, 4, 2], texts: [], invalid: 0 });
+  const order = barsOf({ ranking: { options: ['a', 'b', 'c'] } }, { answers: 2, votes: [0, 4, 2], texts: [], invalid: 0, erased: 0 });
   expect(order.map(({ label, share, top }) => [label, share, top])).toEqual([['b', 1, true], ['c', 0.5, false], ['a', 0, false]]);
 });
 

@@ -38,6 +38,11 @@ export function labelsOf(form: PollForm, textOf: TextOf): Label[] {
   return 'messages' in form ? form.messages.targets.map(textOf) : optionsOf(form);
 }
 
+/** Whether there may have been answers of which none can be read any more. */
+export function isGone({ answers, erased }: Tally): boolean {
+  return answers === 0 && erased > 0;
+}
+
 /** Votes by message (see {@link keyOf}). Rounds are not added up: whoever took part in two would count twice. The newest one counts. */
 export function votesOf(polls: Poll[], tally: (poll: Poll) => Tally | null): Map<string, number> {
   const found = new Map<string, number>();
@@ -45,7 +50,12 @@ export function votesOf(polls: Poll[], tally: (poll: Poll) => Tally | null): Map
     const { form, withdrawn } = poll;
     if (withdrawn || form === 'text' || !('messages' in form)) continue;
     const counted = tally(poll);
-    if (counted) form.messages.targets.forEach((target, index) => found.set(keyOf(target), counted.votes[index] ?? 0));
+    if (!counted) continue;
+    for (const [index, target] of form.messages.targets.entries()) {
+      // That nobody voted cannot be told of a round of which nothing is left.
+      if (isGone(counted)) found.delete(keyOf(target));
+      else found.set(keyOf(target), counted.votes[index] ?? 0);
+    }
   }
   return found;
 }

@@ -4,9 +4,15 @@ import { Problem } from './api';
 import type { DecisionInfo } from './decisions';
 import { Reading, Refused } from './reading';
 
-/** A history in which a record's digest is its own text; `!` does not verify when it is read, `?` when its proof is. */
+/**
+ * A history in which a record's digest is its own text; `!` does not verify when it is read, `?` when its proof is. Of openings, those
+ * with `!` are wrong, those with `#` are malformed, and those with `-` stand in for nobody.
+ */
 class Visit {
   private readonly read_: string[] = [];
+  private found: string | undefined;
+  /** How often a result was computed. */
+  results = 0;
 
   read(record: string): void {
     if (record.includes('!')) throw new Error(`${record} is not signed`);
@@ -27,12 +33,23 @@ class Visit {
   }
 
   result(openings: string): string {
-    if (openings.includes('!')) throw new Error('an opening is wrong');
+    this.results++;
+    this.found = undefined;
+    if (openings.includes('#')) throw new Error('malformed');
+    const wrong = (JSON.parse(openings) as { party: number; opening: string }[]).find(({ opening }) => opening.includes('!'));
+    if (wrong) {
+      this.found = JSON.stringify({ kind: 'opening', party: wrong.party });
+      throw new Error(`the opening of server ${wrong.party} is wrong`);
+    }
+    if (openings.includes('-')) {
+      this.found = '{"kind":"no-result"}';
+      throw new Error('there is no result: too few stand in');
+    }
     return '{"outputs":[1],"meanings":[{"passed":true}]}';
   }
 
   finding(): string | undefined {
-    return undefined;
+    return this.found;
   }
 
   free(): void {}
@@ -123,5 +140,59 @@ test('an opening that does not verify is passed over for another server’s', as
   expect(found.opened()).toBe(3);
   expect(found.outcome()?.outputs).toEqual([1]);
   expect(found.distrusted.has(0)).toBe(true);
-  expect(JSON.parse(found.proof())).toHaveLength(3);
+  expect(found.unresolved).toBe(null);
+  expect(JSON.parse(found.proof()).map(({ opening }: { opening: string }) => opening)).toEqual(['0', '1', '2']);
+});
+
+/** What comes of the openings that each of three servers shows. */
+async function opened(...shown: string[][]) {
+  const found = reading(...shown.map((openings) => server(['a'], openings)));
+  await found.on(() => undefined);
+  return { found, outcome: found.outcome() };
+}
+
+test('if too few stand in for somebody there is no result, and that is no server’s fault', async () => {
+  const { found, outcome } = await opened(['0', '1-', '2-'], ['0', '1-', '2-'], ['0', '1-', '2-']);
+  expect(outcome).toBe(null);
+  expect(found.unresolved?.detail).toBe('there is no result: too few stand in');
+  expect(found.distrusted.size).toBe(0);
+  expect(found.visit.results).toBe(1);
+  // The page goes on being there.
+  await found.on(() => undefined);
+  expect(found.outcome()).toBe(null);
+  expect(found.isAgreed()).toBe(true);
+});
+
+test('one server alone does not make believe that there is no result', async () => {
+  const held = await opened(['0', '1-', '2-'], ['0', '1', '2'], ['0', '1', '2']);
+  expect([held.outcome?.outputs, held.found.unresolved, held.found.distrusted.size]).toEqual([[1], null, 0]);
+  const alone = await opened(['0', '1-', '2-'], ['0'], ['0']);
+  expect([alone.outcome, alone.found.unresolved, alone.found.distrusted.size]).toEqual([null, null, 0]);
+});
+
+test('a wrong opening that two servers show is its author’s fault, not theirs', async () => {
+  const { found, outcome } = await opened(['0', '1', '2!'], ['0', '1', '2!'], ['0', '1']);
+  expect(outcome).toBe(null);
+  expect([...found.distrusted.keys()]).toEqual([2]);
+  expect(found.distrusted.get(2)?.finding).toEqual({ kind: 'opening', party: 2 });
+  expect(found.unresolved?.finding).toEqual({ kind: 'opening', party: 2 });
+  await found.on(() => undefined);
+  expect([...found.distrusted.keys()]).toEqual([2]);
+});
+
+test('whoever makes up another server’s opening is named, and not its author', async () => {
+  const { found, outcome } = await opened(['0', '1!', '2'], ['0', '1', '2'], ['0', '1', '2']);
+  expect(outcome?.outputs).toEqual([1]);
+  expect([...found.distrusted.keys()]).toEqual([0]);
+});
+
+test('who is to blame for a wrong opening that one server shows so far is not certain yet', async () => {
+  const { found, outcome } = await opened(['0', '1!', '2'], ['0'], ['0', '2']);
+  expect([outcome, found.unresolved, found.distrusted.size]).toEqual([null, null, 0]);
+});
+
+test('openings that are malformed are the fault of whoever shows them', async () => {
+  const { found, outcome } = await opened(['0', '1#', '2'], ['0', '1', '2'], ['0']);
+  expect(outcome?.outputs).toEqual([1]);
+  expect([...found.distrusted.keys()]).toEqual([0]);
 });

@@ -37,10 +37,16 @@ export class Reading<V extends Verifier = DecisionVisit> {
   readonly records: string[] = [];
   /** What each server says that the servers have opened. */
   private readonly openings = new Map<number, Opening[]>();
-  /** Servers that have shown something that does not verify, with the reason. They are not asked again. */
+  /** Servers that have shown or opened something that does not verify, with the reason. They are not asked again. */
   readonly distrusted = new Map<number, Doubt>();
   /** Why servers do not open what is closed, in English, by party. */
   readonly refusals = new Map<number, string>();
+  /** Why there will be no result, once two servers show openings that make none: then one of the two is honest. */
+  unresolved: Doubt | null = null;
+  /** The openings of which the result came. */
+  private proven: Opening[] = [];
+  /** What was found in openings that make no result, by their JSON: trying them again takes long and changes nothing. */
+  private readonly tried = new Map<string, Doubt>();
   /** Records that a second server has shown, too. */
   private agreed = 0;
 
@@ -147,24 +153,61 @@ export class Reading<V extends Verifier = DecisionVisit> {
     if (alone) throw new Refused([...this.distrusted.values()][0] ?? different);
   }
 
-  /** The result, as soon as the servers have opened it; `null` before. */
+  /** The result, as soon as the servers have opened it; `null` before, and if there will be none. */
   outcome(): Outcome | null {
-    for (const [party, openings] of this.openings) {
-      if (openings.length < this.servers.length) continue;
-      try {
-        return readOutcome(this.visit.result(JSON.stringify(openings)));
-      } catch (error) {
-        this.distrusted.set(party, this.doubt(error));
-        this.openings.delete(party);
+    const whole = [...this.openings].filter(([party, openings]) => openings.length === this.servers.length && !this.distrusted.has(party));
+    const failures: [number, Doubt][] = [];
+    let outcome: Outcome | null = null;
+    for (const [party, openings] of whole) {
+      const found = this.open(openings);
+      if ('outputs' in found) {
+        [outcome, this.proven] = [found, openings];
+        break;
       }
+      failures.push([party, found]);
     }
-    return null;
+    for (const [party, doubt] of failures) this.blame(party, doubt);
+    if (failures.length >= AGREEING) this.unresolved ??= (failures.find(([party]) => !this.distrusted.has(party)) ?? failures[0])?.[1] ?? null;
+    if (outcome !== null) this.unresolved = null;
+    return outcome;
+  }
+
+  private open(openings: Opening[]): Outcome | Doubt {
+    const json = JSON.stringify(openings);
+    const before = this.tried.get(json);
+    if (before !== undefined) return before;
+    try {
+      return readOutcome(this.visit.result(json));
+    } catch (error) {
+      const doubt = this.doubt(error);
+      this.tried.set(json, doubt);
+      return doubt;
+    }
+  }
+
+  /**
+   * Whose fault it is that the openings which `shower` shows make no result. Nobody's, if all of them hold and too few stand in for
+   * somebody. Each opening is verified by itself: a wrong one is its author's if the author or two servers show it, and the shower's
+   * if two show another one. Otherwise it is not certain yet. Servers take nothing from each other that is malformed, so that is the
+   * shower's, if no other shows it.
+   */
+  private blame(shower: number, doubt: Doubt): void {
+    const { finding } = doubt;
+    if (finding.kind === 'no-result' || this.distrusted.has(shower)) return;
+    const author = finding.kind === 'opening' ? finding.party : null;
+    const opening = (party: number) => {
+      const openings = this.openings.get(party);
+      return author === null ? JSON.stringify(openings) : openings?.find((one) => one.party === author)?.opening;
+    };
+    const shown = [...this.openings.keys()].filter((party) => !this.distrusted.has(party) && opening(party) !== undefined);
+    const same = shown.filter((party) => opening(party) === opening(shower));
+    if (author !== null && (same.includes(author) || same.length >= AGREEING)) this.distrusted.set(author, doubt);
+    else if (same.length < AGREEING && (author === null || shown.length - same.length >= AGREEING)) this.distrusted.set(shower, doubt);
   }
 
   /** The openings of which the result came, as JSON for an archive. */
   proof(): string {
-    const [whole] = [...this.openings.values()].filter((openings) => openings.length === this.servers.length);
-    return JSON.stringify(whole ?? []);
+    return JSON.stringify(this.proven);
   }
 
   free(): void {

@@ -41,7 +41,7 @@ export interface OwnMessage {
 
 /** What last became of the own message. */
 export type News =
-  | { kind: 'published'; epoch: number; among: number; signers: number[] }
+  | { kind: 'published'; epoch: number; among: number; signers: number[]; erased: boolean }
   | { kind: 'again'; epoch: number | null }
   | null;
 
@@ -358,7 +358,7 @@ export class Session extends Viewing {
     const inside = this.own?.epoch;
     const entry = reading.entries.find(({ epoch }) => epoch === inside);
     if (reading.published && entry) {
-      this.news = { kind: 'published', epoch: entry.epoch, among: entry.accepted, signers: entry.signers };
+      this.news = { kind: 'published', epoch: entry.epoch, among: entry.accepted, signers: entry.signers, erased: reading.erased };
     } else if (reading.again) this.news = { kind: 'again', epoch: null };
     this.showOwn();
     this.repeatAnswers();

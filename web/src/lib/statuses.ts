@@ -53,6 +53,11 @@ export class Statuses {
     }
   }
 
+  /** The time, by this device's clock. */
+  now(): number {
+    return this.clock.now();
+  }
+
   /** Takes in what a server says. */
   take(party: number, status: Status): void {
     const left = status.epoch?.closes_in_ms ?? null;

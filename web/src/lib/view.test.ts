@@ -5,7 +5,7 @@ import { Malformed, count, list, optional, record, text } from './shape';
 import { EMPTY_LOG, marksOf, type Marks } from './hostlog';
 import { bytesOf, lettersLeft, normalised } from './text';
 import type { Report } from './statuses';
-import { epochView, isClosed, isOpenable, nextEpoch, sections, shownEntry } from './view';
+import { epochView, isClosed, isOpenable, mostPresent, nextEpoch, sections, shownEntry } from './view';
 import type { WallEntry } from './wall';
 
 function entry(epoch: number, ...messages: string[]): WallEntry {
@@ -38,16 +38,23 @@ test('a room is closed when two servers say so', () => {
 test('the epoch is the home server\'s, or of any that answers', () => {
   const away = report({}, false);
   const ahead = report({ epoch: null });
-  expect(epochView([report({}), report({}), away], 0)).toEqual({
+  expect(epochView([report({}), report({}), away], 0, 64)).toEqual({
     number: 4,
     waitsForStock: false,
     sealsAt: 1,
     mixing: [3],
     present: 5,
   });
-  expect(epochView([away, report({}), report({})], 0)?.present).toBe(7);
-  expect(epochView([ahead, away, away], 0)).toBeNull();
-  expect(epochView([], undefined)).toBeNull();
+  expect(epochView([away, report({}), report({})], 0, 64)?.present).toBe(7);
+  expect(epochView([ahead, away, away], 0, 64)).toBeNull();
+  expect(epochView([], undefined, 64)).toBeNull();
+});
+
+test('no server makes the crowd larger than the room takes', () => {
+  const boasts = report({ present: [2, 1_000_000, 4] });
+  const log = { ...EMPTY_LOG, members: ['a', 'b', 'c'] };
+  const present = (capacity: number, members: boolean) => epochView([report({}), boasts, report({})], 0, mostPresent({ capacity, members }, log))?.present;
+  expect([present(64, false), present(64, true), present(2, true)]).toEqual([64, 3, 2]);
 });
 
 test('answers of another form are refused', () => {

@@ -1,6 +1,7 @@
 // What the page shows, worked out from what the servers say.
 
-import { keyOf, type Marks } from './hostlog';
+import type { Deployment } from './deployment';
+import { keyOf, type LogView, type Marks } from './hostlog';
 import type { TextOf } from './polls';
 import type { Standing } from './session.svelte';
 import type { Report } from './statuses';
@@ -11,12 +12,12 @@ export interface EpochView {
   waitsForStock: boolean;
   sealsAt: number | null;
   mixing: number[];
-  /** Participants at all servers that answer. */
+  /** Participants at all servers that answer, as they say. */
   present: number;
 }
 
-/** The epoch as the home server tells of it; before there is one, as any server does that answers. */
-export function epochView(reports: Report[], home: number | undefined): EpochView | null {
+/** The epoch as the home server tells of it; before there is one, as any server does that answers. `most` can take part. */
+export function epochView(reports: Report[], home: number | undefined, most: number): EpochView | null {
   const answering = reports.filter((report) => report.reachable);
   const preferred = home === undefined ? undefined : reports[home];
   const report = preferred?.reachable ? preferred : answering[0];
@@ -27,13 +28,19 @@ export function epochView(reports: Report[], home: number | undefined): EpochVie
     waitsForStock: epoch.phase === 'waiting-for-stock',
     sealsAt: report.sealsAt,
     mixing: report.status.mixing.map((mix) => mix.number),
-    present: presentNow(reports),
+    present: presentNow(reports, most),
   };
 }
 
-/** Participants at all servers that answer, as each tells of itself. */
-export function presentNow(reports: Report[]): number {
-  return reports.reduce((sum, { reachable, status }, party) => sum + (reachable ? (status?.present[party] ?? 0) : 0), 0);
+/** How many can take part: an epoch has so many places, and in a room of members nobody else gets one. */
+export function mostPresent({ capacity, members }: Pick<Deployment, 'capacity' | 'members'>, log: LogView): number {
+  return members ? Math.min(capacity, log.members.length) : capacity;
+}
+
+/** Participants at all servers that answer, as each tells of itself. Nobody signs that, so it goes no further than what can be. */
+export function presentNow(reports: Report[], most: number): number {
+  const said = reports.reduce((sum, { reachable, status }, party) => sum + (reachable ? (status?.present[party] ?? 0) : 0), 0);
+  return Math.min(said, most);
 }
 
 /** The last published epoch of which something can be read. */

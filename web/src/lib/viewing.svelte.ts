@@ -9,7 +9,7 @@ import { Kept } from './kept';
 import { votesOf } from './polls';
 import { reasonOf, type Reason } from './reason';
 import { Statuses, type Report } from './statuses';
-import { textsOf } from './view';
+import { mostPresent, textsOf } from './view';
 import { Wall, type Ledger, type Reading, type WallEntry } from './wall';
 
 /** How far opening the room has come. */
@@ -43,8 +43,11 @@ export class Viewing {
   entries = $state.raw<WallEntry[]>([]);
   log = $state.raw(EMPTY_LOG);
   alarms = $state.raw<Alarm[]>([]);
+  private readonly marks = $derived(marksOf(this.log));
   /** The texts of messages that are to be shown. */
-  readonly textOf = $derived(textsOf(this.entries, marksOf(this.log)));
+  readonly textOf = $derived(textsOf(this.entries, this.marks));
+  /** How many can take part in an epoch. */
+  readonly most = $derived(this.stage.at === 'open' ? mostPresent(this.stage.deployment, this.log) : 0);
   /** Votes of the newest round by message. */
   readonly votes = $derived(votesOf(this.log.polls, (poll) => this.counted(poll)));
   /** The digest of the newest entry: whoever has the same one has read the same board. */
@@ -90,7 +93,7 @@ export class Viewing {
     this.ended.abort();
   }
 
-  /** The result of a poll; `null` before its epoch is over. */
+  /** The result of a poll; `null` unless its epoch is on the board. */
   tally(poll: number): Tally | null {
     // What is counted follows from the two, which are read outside of this object's knowledge.
     void this.entries;
@@ -152,6 +155,7 @@ export class Viewing {
         if (this.keeps()) void this.kept.keep('entries', this.pin.room, from, entries);
         return reading;
       },
+      explained: (epoch, index) => (this.marks(epoch, index)?.erased ?? false) || isOver(epoch, deployment, statuses.reports),
       undecided: () => {
         const epoch = outbox.awaited();
         return epoch === undefined ? undefined : Number(epoch);
@@ -210,8 +214,17 @@ export class Viewing {
 
   private warn(deployment: Deployment, party: number, reason: string): void {
     const server = deployment.operators[party]?.name ?? String(party);
+    // Whoever reads from the beginning again, to take part, meets the same forgery again.
+    if (this.alarms.some((alarm) => alarm.server === server && alarm.reason === reason)) return;
     this.alarms = [...this.alarms, { server, reason }];
   }
+}
+
+/** Whether what an epoch said has been there for as long as the room keeps it, even as the server tells that is furthest behind. */
+function isOver(epoch: number, { retention, seconds }: Deployment, reports: Report[]): boolean {
+  if (retention === null) return false;
+  const said = reports.filter(({ reachable }) => reachable).map(({ status }) => status?.epoch?.number ?? status?.last?.number ?? 0);
+  return (Math.min(...said) - epoch) * seconds >= retention * 86_400;
 }
 
 /** What was kept and does not verify any more is as good as nothing. */

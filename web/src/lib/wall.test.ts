@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 
 import { World, loadForTest, settled } from '../test/world';
-import type { Status } from './api';
+import type { Server, Status } from './api';
 import { Wall, type Ledger, type Reading } from './wall';
 
 beforeAll(loadForTest);
@@ -17,8 +17,9 @@ function ledger(valid: (entries: unknown[]) => boolean): Ledger & { taken: unkno
     read(entries): Reading {
       if (!valid(entries)) throw new Error('entry 0 bears a signature that server 0 did not make');
       this.taken.push(...entries);
-      return { entries: [], published: false, again: false };
+      return { entries: [], published: false, erased: false, again: false };
     },
+    explained: () => false,
     undecided() {
       return this.waiting;
     },
@@ -102,5 +103,81 @@ test('one server alone cannot make the message be said again', async () => {
   await world.clock.advance(5_000);
   expect(again).toEqual([4]);
   expect(book.ended).toEqual([4]);
+  stop.abort();
+});
+
+type Body = { kept: string } | { erased: string };
+const entry = (number: number, ...messages: Body[]) => ({ entry: { epoch: { number }, messages }, signatures: [] });
+const said: Body = { kept: 'no' };
+const gone: Body = { erased: 'digest' };
+
+/** What a server shows of its board from a place on. */
+function shows(world: World, party: number, from: (place: number) => unknown[]): void {
+  const server: Server = world.servers[party]!;
+  server.board = (_, place) => Promise.resolve(from(place));
+}
+
+test('bodies that one server keeps back are read from another one', async () => {
+  const world = new World();
+  shows(world, 0, () => [entry(1, gone, said), entry(2, said), entry(3, gone)]);
+  shows(world, 1, () => [entry(1, said, said), entry(2, said), entry(3, said)]);
+  const book = ledger(() => true);
+  const { alarms, stop } = follow(world, book);
+  for (const party of [0, 1]) say(world, party, { board_length: 3 });
+  await world.clock.advance(5_000);
+  expect(book.taken).toEqual([entry(1, said, said), entry(2, said), entry(3, said)]);
+  expect(alarms).toEqual([]);
+  stop.abort();
+});
+
+test('nobody is asked about what is known to be erased, and what is erased everywhere is read at once', async () => {
+  const world = new World();
+  let asked = 0;
+  const erased = [entry(1, gone), entry(2, gone)];
+  shows(world, 0, (place) => erased.slice(place));
+  for (const party of [1, 2]) shows(world, party, (place) => (asked++, erased.slice(place)));
+  const known = { ...ledger(() => true), explained: (epoch: number) => epoch <= 2 };
+  const first = follow(world, known);
+  for (const party of [0, 1, 2]) say(world, party, { board_length: 2 });
+  await world.clock.advance(5_000);
+  expect([known.taken, asked]).toEqual([erased, 0]);
+  first.stop.abort();
+  const unknown = ledger(() => true);
+  const second = follow(world, unknown);
+  await world.clock.advance(5_000);
+  expect(unknown.taken).toEqual(erased);
+  second.stop.abort();
+});
+
+test('an entry without bodies waits for a server that has not come so far, but not for ever', async () => {
+  const world = new World();
+  const book = ledger(() => true);
+  shows(world, 0, (place) => [entry(1, said), entry(2, gone), entry(3, gone)].slice(place));
+  let come = 1;
+  shows(world, 1, (place) => [entry(1, said), entry(2, said)].slice(place, come));
+  const { stop } = follow(world, book);
+  say(world, 0, { board_length: 3 });
+  say(world, 1, { board_length: come });
+  await world.clock.advance(3_000);
+  expect(book.taken).toEqual([entry(1, said)]);
+  say(world, 1, { board_length: (come = 2) });
+  await world.clock.advance(3_000);
+  expect(book.taken).toEqual([entry(1, said), entry(2, said)]);
+  await world.clock.advance(15_000);
+  expect(book.taken).toEqual([entry(1, said), entry(2, said), entry(3, gone)]);
+  stop.abort();
+});
+
+test('who forges what another server keeps back raises the alarm, and nobody else', async () => {
+  const world = new World();
+  const forged = entry(2, { kept: 'yes' });
+  shows(world, 0, (place) => [entry(1, said), entry(2, gone), entry(3, said)].slice(place));
+  shows(world, 1, (place) => [entry(1, said), forged, entry(3, said)].slice(place));
+  const book = ledger((entries) => !entries.includes(forged));
+  const { alarms, stop } = follow(world, book);
+  for (const party of [0, 1]) say(world, party, { board_length: 3 });
+  await world.clock.advance(5_000);
+  expect(book.taken).toEqual([entry(1, said), entry(2, gone), entry(3, said)]);
+  expect(alarms.map(([party]) => party)).toEqual([1]);
   stop.abort();
 });

@@ -2,6 +2,7 @@
 
 import type { Server } from './api';
 import { Follower, type Alarm } from './follower';
+import { count, list, opaque, record } from './shape';
 import type { Statuses } from './statuses';
 
 /** One published epoch, verified. */
@@ -24,8 +25,10 @@ export interface WallEntry {
 /** What the newly read entries are and mean. */
 export interface Reading {
   entries: WallEntry[];
-  /** The device's own message is among them. */
+  /** The device's own message is among them, or may be among what is erased of them. */
   published: boolean;
+  /** It is not among what can be read. */
+  erased: boolean;
   /** The device's own message goes into a later epoch. */
   again: boolean;
 }
@@ -35,6 +38,8 @@ export interface Ledger {
   length(): number;
   /** Verifies entries and takes them in, all or none; throws what is wrong with them. */
   read(entries: unknown[]): Reading;
+  /** Whether it is known why a body is gone: a host had it erased, or its time is over. */
+  explained(epoch: number, index: number): boolean;
   /** The epoch that decides about something of this device. */
   undecided(): number | undefined;
   endedWithoutBoard(epoch: number): void;
@@ -45,6 +50,19 @@ export interface WallEvents {
   alarm: Alarm;
   /** What this device put into the epoch was not published. */
   again(epoch: number): void;
+}
+
+const signedShape = record({ entry: record({ epoch: record({ number: count }), messages: list(opaque) }) });
+
+/** How many bodies a signed entry lacks without a known reason. What has no such form is for the ledger to refuse. */
+function lackOf(entry: unknown, explained: Ledger['explained']): number {
+  try {
+    const { epoch, messages } = signedShape(entry).entry;
+    const gone = (message: unknown) => typeof message === 'object' && message !== null && 'erased' in message;
+    return messages.filter((message, index) => gone(message) && !explained(epoch.number, index)).length;
+  } catch {
+    return 0;
+  }
 }
 
 export class Wall {
@@ -63,6 +81,7 @@ export class Wall {
       fetch: (server: Server, from: number) => server.board(this.room, from),
       length: () => this.ledger.length(),
       take: (entries: unknown[]) => this.events.read(this.ledger.read(entries)),
+      lack: (entry: unknown) => lackOf(entry, (epoch, index) => this.ledger.explained(epoch, index)),
     };
     await new Follower(this.servers, this.statuses, source, this.events.alarm).follow(signal, () => this.settle());
   }

@@ -59,6 +59,8 @@ pub enum Finding {
     Forked { number: u32 },
     /// What a server has opened does not hold.
     Opening { party: u8 },
+    /// Everything holds, but there is no result: nobody's fault.
+    NoResult,
     /// Only the sentence says it.
     Other,
 }
@@ -82,6 +84,7 @@ impl From<Refused> for Doubt {
             Refused::Shorter { shown, seen } => Finding::Shorter { shown, seen },
             Refused::Forked { number } => Finding::Forked { number },
             Refused::Opening { party, .. } => Finding::Opening { party },
+            Refused::NoResult(_) => Finding::NoResult,
             _ => Finding::Other,
         };
         Self { finding, sentence }

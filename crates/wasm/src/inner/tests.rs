@@ -83,7 +83,7 @@ fn links_come_out_in_their_parts() {
 #[test]
 fn a_reading_shows_entries_and_settles_the_message() {
     let pinned = servers(&answer().to_string()).unwrap();
-    let mut board = Board { reader: BoardReader::new(pinned.clone(), room()), ballots: Default::default() };
+    let mut board = Board::new(BoardReader::new(pinned.clone(), room()));
     let mut outbox = Outbox::default();
     outbox.put(b"mine".to_vec()).unwrap();
     outbox.content(2);
@@ -95,13 +95,34 @@ fn a_reading_shows_entries_and_settles_the_message() {
         Ok(serde_json::from_str(&text).unwrap())
     };
     let expected = json!([{"epoch": 1, "accepted": 5, "signers": [0, 1, 2], "messages": ["a", "b"], "indices": [0, 3], "erased": [2], "ballots": 1}]);
-    assert_eq!(read(&[&first]).unwrap(), json!({"entries": expected, "published": false, "again": false}));
+    assert_eq!(
+        read(&[&first]).unwrap(),
+        json!({"entries": expected, "published": false, "erased": false, "again": false})
+    );
     let mut forged = second.clone();
     forged.entry.accepted = 900;
     assert!(read(&[&forged]).unwrap_err().contains("signature"));
-    assert_eq!(read(&[&second]).unwrap()["published"], true);
+    let settled = read(&[&second]).unwrap();
+    assert_eq!((&settled["published"], &settled["erased"]), (&json!(true), &json!(false)));
     assert_eq!(outbox.message(), None);
     assert_eq!(board.ballots.keys().collect::<Vec<_>>(), [&1]);
+    assert_eq!(board.erased, BTreeMap::from([(1, 1), (2, 0)]));
+}
+
+#[test]
+fn a_message_that_can_only_be_among_the_erased_is_not_called_unaltered() {
+    let pinned = servers(&answer().to_string()).unwrap();
+    for (texts, erased) in [(["mine", "other"], true), (["other", "mine"], false)] {
+        let mut board = Board::new(BoardReader::new(pinned.clone(), room()));
+        let mut outbox = Outbox::default();
+        outbox.put(b"mine".to_vec()).unwrap();
+        outbox.content(2);
+        let mut entry = signed(2, Digest([0; 32]), &texts);
+        entry.entry.messages[0] = entry.entry.messages[0].erased();
+        let read = read_entries(&mut board, &json!([entry]).to_string(), &mut outbox).unwrap();
+        let read: Value = serde_json::from_str(&read).unwrap();
+        assert_eq!((&read["published"], &read["erased"]), (&json!(true), &json!(erased)));
+    }
 }
 
 /// Hands the row in as it is.

@@ -1,9 +1,13 @@
-// Opens a room and checks that it is the one that was asked for.
+// Opens a room, checks that it is the one that was asked for, and says in it what its host wants to be so from the beginning.
 
+import { Actor } from '../../lib/acting';
 import { Problem } from '../../lib/api';
-import { DeviceKey, loadCryptography, serversDigest } from '../../lib/cryptography';
+import { systemClock, type Clock } from '../../lib/clock';
+import { DeviceKey, HostLog, loadCryptography, serversDigest } from '../../lib/cryptography';
 import { connect, type Deployment, type Pin } from '../../lib/deployment';
+import { forget, remember, type Storage } from '../../lib/hosted';
 import { HostingServer, type NewRoom } from '../../lib/hosting';
+import { reasonOf, type Reason } from '../../lib/reason';
 import { Told } from '../../lib/told';
 import { t } from '../../messages/create';
 import { isAsAsked, newRoom, type Settings } from './settings';
@@ -14,31 +18,86 @@ export interface Opened {
   /** The host key's seed, for the host link. */
   seed: string;
   settings: Settings;
+  /** As it was asked for. */
+  room: NewRoom;
+  /** Whether this browser keeps the host's key. */
+  kept: boolean;
 }
+
+/** The page's surroundings. */
+export interface Around {
+  origin: string;
+  storage: Storage;
+  at: (origin: string) => Pick<HostingServer, 'servers' | 'create' | 'actions' | 'act'>;
+  connect: (pin: Pin, origin: string) => Promise<Deployment>;
+  clock: Clock;
+}
+
+export const browser = (): Around => ({
+  origin: location.origin,
+  storage: localStorage,
+  at: (origin) => new HostingServer(origin),
+  connect,
+  clock: systemClock,
+});
 
 /** Milliseconds between two looks for the room, and how many. */
 const PAUSE = 500;
 const LOOKS = 30;
 
-/** Makes the host's key here and asks the servers for the room. */
-export async function openRoom(name: string, purpose: string, settings: Settings, code: string, origin: string): Promise<Opened> {
+/**
+ * Makes the host's key here and asks the servers for the room. The key is kept as soon as the room has a name, before anything
+ * else can fail: nobody can make another one for it.
+ */
+export async function create(name: string, purpose: string, settings: Settings, code: string, around: Around): Promise<Opened> {
   await loadCryptography();
+  const { origin, storage, at } = around;
   const key = DeviceKey.generate();
-  const list = await new HostingServer(origin).servers();
+  const list = await at(origin).servers();
   const room = newRoom(name, purpose, key.publicKey(), settings);
   const elsewhere = list.servers.filter(({ party }) => party !== list.you).map(({ url }) => url);
-  const pin = { room: await createAt([origin, ...elsewhere], room, code), servers: serversDigest(list.raw) };
-  const deployment = await shown(pin, origin);
-  if (!isAsAsked(deployment.descriptor, room)) throw new Told(t.altered);
-  return { pin, name, seed: key.invitation(), settings };
+  const pin = { servers: serversDigest(list.raw), room: await createAt([origin, ...elsewhere], room, code, at) };
+  const seed = key.invitation();
+  const kept = remember(storage, { ...pin, name, seed, ...(settings.moderated && { moderate: true }) });
+  return { pin, name, seed, settings, room, kept };
+}
+
+/**
+ * Waits until the servers show the room, and does what is to be so from the beginning. Why that was not done; `null` if it
+ * was. Throws if the room is not to be seen yet, or another one than the one asked for, which is forgotten.
+ */
+export async function settle({ pin, name, seed, settings, room }: Opened, around: Around): Promise<Reason | null> {
+  const deployment = await shown(pin, around);
+  if (!isAsAsked(deployment.descriptor, room)) {
+    forget(around.storage, { room: pin.room, seed });
+    throw new Altered(t.altered);
+  }
+  if (!settings.moderated) return null;
+  try {
+    await moderate(deployment, seed, around);
+  } catch (error) {
+    return reasonOf(error, 'act');
+  }
+  remember(around.storage, { ...pin, name, seed });
+  return null;
+}
+
+/** The room is not the one that was asked for. */
+export class Altered extends Told {}
+
+/** The host's first action: from now on the projector shows what was approved. */
+async function moderate({ pin, operators, servers, descriptor }: Deployment, seed: string, { at, clock }: Around): Promise<void> {
+  const log = new HostLog(servers, descriptor);
+  const asked = operators.map(({ origin }) => at(origin));
+  await new Actor(pin.room, asked, log, DeviceKey.fromInvitation(seed), clock, () => undefined).act(() => ({ moderate: { on: true } }));
 }
 
 /** One of the servers opens rooms; the others say that it is another one. */
-async function createAt(origins: string[], room: NewRoom, code: string): Promise<string> {
+async function createAt(origins: string[], room: NewRoom, code: string, at: Around['at']): Promise<string> {
   let failure: unknown;
   for (const origin of origins) {
     try {
-      return await new HostingServer(origin).create(room, code);
+      return await at(origin).create(room, code);
     } catch (error) {
       failure = error;
       if (!(error instanceof Problem && error.status === 421)) throw error;
@@ -48,14 +107,14 @@ async function createAt(origins: string[], room: NewRoom, code: string): Promise
 }
 
 /** The room, as soon as the servers show it. */
-async function shown(pin: Pin, origin: string): Promise<Deployment> {
+async function shown(pin: Pin, { origin, connect, clock }: Around): Promise<Deployment> {
   for (let look = 0; look < LOOKS; look++) {
     try {
       return await connect(pin, origin);
     } catch (error) {
       if (!(error instanceof Problem && error.status === 404)) throw error;
     }
-    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+    await clock.sleep(PAUSE, new AbortController().signal);
   }
   throw new Told(t.unreachable);
 }

@@ -18,13 +18,15 @@ export interface Settings {
   mode: 'fair' | 'robust';
   /** Days after which texts are erased; `null` keeps them. */
   retention: number | null;
+  /** The projector shows approved messages only, from the beginning. */
+  moderated: boolean;
 }
 
 /** A lecture and a vote have tables of one size, so that what the servers have prepared for one serves the other. */
 const KINDS: Record<Kind, Settings> = {
-  lecture: { entry: 'open', size: 254, seconds: 20, capacity: 192, minimum: 5, mode: 'fair', retention: 30 },
-  team: { entry: 'invited', size: 1022, seconds: 60, capacity: 48, minimum: 3, mode: 'fair', retention: 90 },
-  vote: { entry: 'invited', size: 254, seconds: 30, capacity: 192, minimum: 5, mode: 'fair', retention: 30 },
+  lecture: { entry: 'open', size: 254, seconds: 20, capacity: 192, minimum: 5, mode: 'fair', retention: 30, moderated: false },
+  team: { entry: 'invited', size: 1022, seconds: 60, capacity: 48, minimum: 3, mode: 'fair', retention: 90, moderated: false },
+  vote: { entry: 'invited', size: 254, seconds: 30, capacity: 192, minimum: 5, mode: 'fair', retention: 30, moderated: false },
 };
 
 export const KIND_NAMES: readonly Kind[] = ['lecture', 'team', 'vote'];
@@ -68,7 +70,7 @@ export function usual(kind: Kind, { limits }: Policy): Settings {
 }
 
 export function newRoom(name: string, purpose: string, host: string, settings: Settings): NewRoom {
-  const { entry, size, retention, ...rest } = settings;
+  const { entry, size, retention, moderated: _, ...rest } = settings;
   return {
     ...rest,
     name,

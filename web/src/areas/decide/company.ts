@@ -14,6 +14,26 @@ export interface Company {
   list: string;
 }
 
+/** Digits of an account's code that stand beside a name, and in steps of how many there are more if those do not differ. */
+const [DIGITS, STEP] = [8, 4];
+
+/** Names that look alike are one name to whoever reads them. */
+const look = (name: string) => name.normalize('NFKC').replace(/[\s\p{Cf}]+/gu, '').toLowerCase();
+
+/**
+ * People as they are listed. A name is what some creator has called an account: where several have it, the first digits of their codes
+ * tell them apart; otherwise `code` is empty.
+ */
+export function listed(known: Acquaintance[]): (Acquaintance & { code: string })[] {
+  return known.map(({ name, account }) => {
+    const others = known.filter((other) => other.account !== account && look(other.name) === look(name));
+    if (others.length === 0) return { name, account, code: '' };
+    let digits = DIGITS;
+    while (digits < account.length && others.some((other) => other.account.startsWith(account.slice(0, digits)))) digits += STEP;
+    return { name, account, code: (account.slice(0, digits).match(/.{1,4}/g) ?? []).join(' ') };
+  });
+}
+
 /** Everybody who is asked. `own` is the creator's account. */
 export function guestsOf({ me, myName, accounts, list }: Company, known: Acquaintance[], own: string): Guest[] {
   const self = me ? [{ name: normalised(myName), account: own, address: null }] : [];

@@ -4,7 +4,7 @@ import { Actor, type Deed } from '../../lib/acting';
 import { systemClock } from '../../lib/clock';
 import { DeviceKey } from '../../lib/cryptography';
 import type { Deployment, Pin } from '../../lib/deployment';
-import { remember } from '../../lib/hosted';
+import { isToModerate, remember, type Hosted } from '../../lib/hosted';
 import type { PollForm } from '../../lib/hostlog';
 import { HostingServer } from '../../lib/hosting';
 import { messagesOf } from '../../lib/moderation';
@@ -15,11 +15,19 @@ import { epochView, isClosed } from '../../lib/view';
 import { Told } from '../../lib/told';
 import { Viewing } from '../../lib/viewing.svelte';
 import { t } from '../../messages/host';
+import { Draft } from './draft.svelte';
 
 /** An invitation that was made on this page. */
 export interface Made {
   /** As the log counts it; the host finds it again by that. */
   number: number;
+  link: string;
+}
+
+/** The link of a co-host that was made on this page. */
+export interface CoHostLink {
+  key: string;
+  name: string;
   link: string;
 }
 
@@ -34,9 +42,13 @@ export class Console extends Viewing {
   pending = $state(0);
   /** Links that were made here, for one person each, and are nowhere else. */
   invitations = $state.raw<Made[]>([]);
+  /** Links of co-hosts, likewise. */
+  coHostLinks = $state.raw<CoHostLink[]>([]);
+  /** The question that is being written. */
+  readonly draft = new Draft();
 
   readonly messages = $derived(messagesOf(this.entries, this.log));
-  readonly epoch = $derived(epochView(this.reports, undefined));
+  readonly epoch = $derived(epochView(this.reports, undefined, this.most));
   readonly closed = $derived(this.log.closed || isClosed(this.reports));
   /** This key as the log knows it. */
   private readonly self = $derived(this.log.hosts.find(({ key }) => key === this.key));
@@ -44,7 +56,12 @@ export class Console extends Viewing {
   /** How a co-host is called; empty for the first host. */
   readonly name = $derived(this.self?.name ?? '');
 
+  /** Whether something would be lost with this page that is nowhere else. */
+  readonly holdsLinks = $derived(this.invitations.length + this.coHostLinks.length > 0);
+
   private actor: Actor | null = null;
+  /** The room as this browser remembers it. */
+  private hosting: Hosted | null = null;
 
   constructor(
     pin: Pin,
@@ -60,6 +77,8 @@ export class Console extends Viewing {
     try {
       await this.actor.act(typeof deed === 'function' ? deed : () => deed);
       this.failure = null;
+      // Said once by a host, it is not said again by this page.
+      if (typeof deed === 'object' && 'moderate' in deed && this.hosting) this.remembered = remember(localStorage, this.hosting);
       return true;
     } catch (error) {
       this.failure = reasonOf(error, 'act');
@@ -99,9 +118,13 @@ export class Console extends Viewing {
     const grown = () => this.showLog();
     grown();
     // A host who has lost the link finds the room again in this browser.
-    this.remembered = remember(localStorage, { ...this.pin, name: deployment.name, seed: this.seed });
+    const hosted = (this.hosting = { ...this.pin, name: deployment.name, seed: this.seed });
+    const unmoderated = isToModerate(localStorage, hosted);
+    this.remembered = remember(localStorage, { ...hosted, ...(unmoderated && { moderate: true }) });
     const servers = deployment.operators.map(({ origin }) => new HostingServer(origin));
     this.actor = new Actor(this.pin.room, servers, log, key, systemClock, grown);
+    // What its host wanted to be so from the beginning could not be said when the room was opened.
+    if (unmoderated) void this.act({ moderate: { on: true } });
     await super.live(deployment, statuses, signal);
   }
 }

@@ -10,7 +10,7 @@ import PollCard from './PollCard.svelte';
 
 const poll: Poll = { number: 3, question: 'Now?', form: { choice: { options: ['yes', 'no'], several: false } }, epoch: 9, withdrawn: false, right: null };
 const view = { number: 8, waitsForStock: false, sealsAt: null, mixing: [], present: 5 };
-const tally: Tally = { answers: 4, votes: [3, 1], texts: [], invalid: 0 };
+const tally: Tally = { answers: 4, votes: [3, 1], texts: [], invalid: 0, erased: 0 };
 
 interface Situation {
   phase: PollPhase;
@@ -18,11 +18,13 @@ interface Situation {
   state?: Ballot['state'];
   kept?: Answer;
   part?: Standing;
+  /** The result. */
+  result?: Tally;
 }
 
-function shown({ phase, asked = poll, state, kept, part = { at: 'waiting', home: 0 } }: Situation): string {
+function shown({ phase, asked = poll, state, kept, part = { at: 'waiting', home: 0 }, result = tally }: Situation): string {
   const ballots: Ballot[] = state ? [{ poll: asked.number, epoch: asked.epoch, state }] : [];
-  const session = { ballots, part, entries: [], answerTo: () => kept ?? null, tally: () => tally, textOf: ({ index }: { index: number }) => (index === 1 ? null : `message ${index}`) };
+  const session = { ballots, part, entries: [], answerTo: () => kept ?? null, tally: () => result, textOf: ({ index }: { index: number }) => (index === 1 ? null : `message ${index}`) };
   const deployment = { limit: 254, seconds: 6 };
   return render(PollCard, { props: { session, deployment, view, poll: asked, phase } as never }).body;
 }
@@ -53,6 +55,18 @@ test('what became of an answer is said, and why it was not counted', () => {
   expect(shown({ phase: 'counted', state: 'missed' })).toContain('did not hand it in before the epoch was sealed');
   expect(shown({ phase: 'lost', state: 'missed' })).toContain('nor anybody’s');
   expect(shown({ phase: 'counted' })).toContain('You did not answer.');
+});
+
+test('where bodies are erased, nobody is said to have been silent', () => {
+  const none: Tally = { answers: 0, votes: [0, 0], texts: [], invalid: 0, erased: 0 };
+  expect(shown({ phase: 'counted', result: none })).toContain('Nobody answered.');
+  const gone = shown({ phase: 'counted', state: 'missed', result: { ...none, erased: 3 } });
+  expect(gone).toContain('3 messages of this epoch are erased; answers may be among them.');
+  expect(gone).toContain('Your answer is not among those that can be read.');
+  for (const wrong of ['Nobody answered.', 'did not hand it in', '<table']) expect(gone).not.toContain(wrong);
+  const some = shown({ phase: 'counted', result: { ...tally, erased: 1 } });
+  expect(some).toContain('4 answers');
+  expect(some).toContain('1 message of this epoch is erased; it may be an answer.');
 });
 
 test('who only reads is asked nothing', () => {

@@ -53,6 +53,8 @@ export const de: Create = {
     keeps: 'nie',
     days: (n: number) => several(n, 'Tag', 'Tagen'),
     retentionHint: 'Die Server löschen die Texte. Fingerabdrücke bleiben, damit sich die Aufzeichnung noch prüfen lässt.',
+    moderated: 'Die Leinwand zeigt nur freigegebene Nachrichten',
+    moderatedHint: 'Von Anfang an: Was du nicht freigegeben hast, kommt nicht auf die Leinwand. Die Seite des Raums zeigt es trotzdem. Du kannst das jederzeit auf der Leitungsseite ändern.',
   },
 
   limits: {
@@ -78,14 +80,22 @@ export const de: Create = {
   },
   failed: (reason: string) => `Der Raum wurde nicht eröffnet: ${reason}.`,
   altered: 'der Server hat einen anderen Raum eröffnet als den verlangten; benutze ihn nicht',
-  unreachable: 'der Raum wurde eröffnet, aber dieser Server zeigt ihn noch nicht; versuche es in einer Minute noch einmal',
+  unreachable: 'dieser Server zeigt ihn noch nicht',
+  waiting: {
+    title: (name: string) => `„${name}“ ist eröffnet, aber noch nicht zu sehen`,
+    text: (reason: string) => `Der Grund: ${reason}. Versuche es in einer Minute noch einmal: Gesucht wird derselbe Raum, ein weiterer wird nicht eröffnet.`,
+    kept: 'Dieser Browser bewahrt deinen Schlüssel auf: Auf der Startseite steht der Raum unter denen, die du leitest.',
+    looking: 'Der Raum wird gesucht …',
+  },
 
   done: {
     title: (name: string) => `„${name}“ ist eröffnet`,
     hostTitle: 'Bewahre den Leitungslink auf',
     host: 'Wer diesen Link hat, leitet den Raum: Er enthält deinen Schlüssel. Niemand kann dir einen neuen geben. Sichere ihn, bevor du weitergehst.',
     unkept: 'Der Speicher dieses Browsers ist voll, er bewahrt deinen Schlüssel also nicht auf: Ohne den Link leitest du den Raum nicht mehr.',
-    shareTitle: 'Lade Leute ein',
+    moderated: 'Die Leinwand zeigt nur freigegebene Nachrichten.',
+    unmoderated: (reason: string, again: boolean) =>
+      `Der Raum ist eröffnet, aber seine Leinwand zeigt alle Nachrichten, nicht nur freigegebene. Das ließ sich nicht einstellen, denn ${reason}. ${again ? 'Die Leitungsseite versucht es von selbst noch einmal. Sieh dort unter „Raum“ nach, bevor du die Leinwand zeigst.' : 'Stelle es auf der Leitungsseite unter „Raum“ ein, bevor du die Leinwand zeigst.'}`,
     membersFirst: 'Noch ist niemand zugelassen. Mache die Einladungen auf der Leitungsseite.',
     open: 'Zur Leitungsseite',
     trust: (origin: string) =>
@@ -95,6 +105,8 @@ export const de: Create = {
   mine: {
     title: 'Räume, die du von diesem Browser aus leitest',
     forget: (name: string) => `„${name}“ hier vergessen`,
+    warning: (name: string) => `In diesem Browser vergessen, dass du „${name}“ leitest? Dein Schlüssel geht verloren, und mit dem letzten die Fragen, die du vorbereitet hast. Nur der Leitungslink öffnet die Leitungsseite wieder. Hast du ihn aufbewahrt?`,
+    warningYes: 'Vergessen',
     forgotten: 'In diesem Browser vergessen. Der Leitungslink öffnet den Raum weiterhin.',
   },
 };

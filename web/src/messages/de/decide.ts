@@ -5,7 +5,7 @@ const people = (n: number) => several(n, 'Person', 'Personen');
 
 export const de: Decide = {
   title: 'Gemeinsam entscheiden',
-  lead: 'Jede und jeder antwortet einmal, in einem einzigen Besuch. Heraus kommt das Ergebnis und sonst nichts: Kein Server allein und niemand von euch erfährt, wer was gesagt hat.',
+  lead: 'Jede und jeder antwortet einmal, in einem einzigen Besuch. Heraus kommt das Ergebnis und sonst nichts: Kein Server allein und niemand von euch erfährt über eine Antwort mehr, als das Ergebnis verrät. Je weniger Antworten zählen, desto mehr ist das, und der erste Server kann Antworten zurückhalten.',
   loading: 'Der Server wird gefragt, was er erlaubt …',
 
   topic: {
@@ -69,14 +69,15 @@ export const de: Decide = {
     me: 'Ich entscheide mit, als',
     known: 'Menschen, mit denen du schon entschieden hast',
     knownHint: 'Sie brauchen keine Einladung: Ihre Geräte haben bei den Servern Schlüssel hinterlegt.',
+    sameName: 'Wo mehrere denselben Namen haben, unterscheiden sie die Ziffern: Mit ihnen beginnt der Code, den jede und jeder auf dieser Seite unter „Dein Konto“ findet.',
     count: (n: number) => `${people(n)} ${n === 1 ? 'wird' : 'werden'} entscheiden.`,
     wrong: (lines: number[]) => `Ohne eigenen Namen: Zeile ${lines.join(', ')}.`,
   },
 
   absence: {
     title: 'Wenn jemand wegbleibt',
-    2: ['Zwei beliebige der drei Betreiber können einspringen', 'Nach der Frist geben sie die angenommene Antwort. Die Antworten bleiben geheim, solange höchstens ein Betreiber unehrlich ist.'],
-    3: ['Nur alle drei Betreiber zusammen', 'Nach der Frist geben sie die angenommene Antwort. Ein einziger Betreiber, der für immer ausfällt, verhindert das Ergebnis; doch die Antworten bleiben geheim, solange einer ehrlich ist.'],
+    2: ['Zwei beliebige der drei Betreiber können einspringen', 'Nach der Frist geben sie die angenommene Antwort, selbst wenn der dritte seinen Teil eines Schlüssels verloren hat. Bekannt wird nur das Ergebnis, solange ein Betreiber ehrlich ist. Ohne alle drei Betreiber gibt es kein Ergebnis.'],
+    3: ['Nur alle drei Betreiber zusammen', 'Nach der Frist geben sie die angenommene Antwort, außer wenn einer seinen Teil eines Schlüssels verloren hat. Dafür können zwei von ihnen nie einen Schlüssel zusammensetzen. Bekannt wird nur das Ergebnis, solange ein Betreiber ehrlich ist. Ohne alle drei Betreiber gibt es kein Ergebnis.'],
     0: ['Niemand', 'Dann gibt es kein Ergebnis. Dafür hat nie ein Betreiber etwas von irgendjemandes Schlüssel.'],
     assumed: 'Wer wegbleibt, zählt als',
   },

@@ -18,8 +18,8 @@ export const de: Decision = {
 
   refused: {
     title: 'Antworte nicht: Hier stimmt etwas nicht',
-    text: (reason: string) =>
-      `Was gefunden wurde: ${reason}. Von dir wurde nichts gesendet. Sag es den anderen auf einem anderen Weg als über diese Seite, und frage die Person, die die Entscheidung angelegt hat. Wer die Server betreibt, sieht an den Einträgen, wer was unterschrieben hat.`,
+    text: (reason: string, sent: boolean) =>
+      `Was gefunden wurde: ${reason}. ${sent ? 'Deine Antwort hat dieses Gerät vielleicht schon früher verlassen.' : 'Von diesem Gerät wurde keine Antwort gesendet.'} Sag es den anderen auf einem anderen Weg als über diese Seite, und frage die Person, die die Entscheidung angelegt hat. Wer die Server betreibt, sieht an den Einträgen, wer was unterschrieben hat.`,
     unknownTitle: 'Diese Entscheidung gibt es nicht',
     unknown: 'Die Server kennen keine Entscheidung dieses Namens. Prüfe, ob der ganze Link kopiert wurde.',
     failedTitle: 'Die Entscheidung lässt sich nicht öffnen',
@@ -92,8 +92,8 @@ export const de: Decision = {
     assumed: (option: string) => `Wer wegbleibt, zählt als „${option}“.`,
     stands: {
       0: 'Niemand kann für Weggebliebene einspringen: Dann gibt es kein Ergebnis. Dafür hat kein Server etwas von deinem Schlüssel.',
-      2: 'Bleibt jemand weg, geben nach der Frist zwei beliebige der drei Betreiber die angenommene Antwort. Deine Antwort bleibt geheim, solange höchstens ein Betreiber unehrlich ist.',
-      3: 'Bleibt jemand weg, geben nach der Frist alle drei Betreiber zusammen die angenommene Antwort. Deine Antwort bleibt geheim, solange ein Betreiber ehrlich ist.',
+      2: 'Bleibt jemand weg, geben nach der Frist zwei beliebige der drei Betreiber die angenommene Antwort. Bekannt wird nur das Ergebnis, solange ein Betreiber ehrlich ist.',
+      3: 'Bleibt jemand weg, geben nach der Frist alle drei Betreiber zusammen die angenommene Antwort. Bekannt wird nur das Ergebnis, solange ein Betreiber ehrlich ist.',
     },
     always: 'Alle sehen das Ergebnis, wer geantwortet hat und in welcher Reihenfolge. Das Ergebnis selbst kann Antworten verraten: Waren alle einig, weiß jede und jeder, was alle gesagt haben.',
     after: (names: string[]) => (names.length === 0 ? 'Nach dir kommt niemand mehr.' : `Nach dir ${names.length === 1 ? 'kommt' : 'kommen'} ${spoken(names)}.`),
@@ -101,7 +101,7 @@ export const de: Decision = {
       after === 0
         ? 'Darum lässt sich aus deiner Antwort nicht mehr erfahren, selbst wenn sich alle anderen und alle drei Betreiber verschwören.'
         : `${after === 1 ? 'Verschwört sich diese Person mit allen drei Betreibern' : 'Verschwören sich alle diese mit allen drei Betreibern'}, können sie sehen, was für jede ihrer eigenen möglichen Antworten herauskäme: ${several(results, 'Ergebnis', 'Ergebnisse')} statt eines einzigen. Ist auch nur einer von ihnen ehrlich, können sie es nicht. Wo alle nur einmal kommen, lässt sich das durch nichts verhindern.`,
-    everything: 'Von den Beteiligten kann niemand mehr als das über deine Antwort erfahren. Alle drei Betreiber zusammen könnten es: Weil sie für Weggebliebene einspringen können, könnten sie jede einzelne Antwort öffnen, auch deine. Einer allein kann es nicht.',
+    everything: 'Von den Beteiligten kann niemand mehr als das über deine Antwort erfahren. Alle drei Betreiber zusammen könnten es: Weil sie für Weggebliebene einspringen können, könnten sie jede einzelne Antwort öffnen, auch deine. Zwei können es nicht, solange der dritte ehrlich ist. Doch der erste Betreiber kann Antworten anderer zurückhalten, sodass sie als weggeblieben zählen: Je weniger echte Antworten zählen, desto mehr verrät das Ergebnis über deine. Wessen Antwort zurückgehalten wurde, sieht keine Quittung.',
     missing: (n: number) => `Es ${n === 1 ? 'fehlt' : 'fehlen'} noch ${several(n, 'Antwort', 'Antworten')}.`,
     go: 'Antworten …',
     confirm: 'Danach lässt sich die Antwort nicht mehr ändern, auf keinem Gerät.',
@@ -121,6 +121,7 @@ export const de: Decision = {
 
   progress: (answered: number, all: number) => `${answered} von ${people(all)} ${answered === 1 ? 'hat' : 'haben'} geantwortet.`,
   opening: 'Alle Antworten sind da, oder die Frist ist vorbei. Die drei Betreiber prüfen alles und öffnen das Ergebnis.',
+  unresolved: 'Es gibt kein Ergebnis, obwohl alle drei Betreiber ihre Teile geöffnet haben: Zu wenige konnten für jemanden einspringen, der weggeblieben ist, oder ein Teil ist falsch.',
   unopened: (server: string) => `Der Server „${server}“ öffnet es nicht und sagt, warum. Sag es denen, die die Server betreiben.`,
   lapsed: {
     invited: (names: string[]) => `Es gibt kein Ergebnis: ${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} nicht rechtzeitig angenommen. Von den Antworten wurde nichts enthüllt.`,

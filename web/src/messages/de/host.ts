@@ -1,8 +1,10 @@
 import type { Host } from '../en/host';
-import { clock, duration, several, spoken } from './words';
+import { clock, duration, moment, several, spoken } from './words';
 
 const messages = (n: number) => several(n, 'Nachricht', 'Nachrichten');
 const members = (n: number) => several(n, 'Mitglied', 'Mitglieder');
+/** Ein Tag, wie die Server sie zählen. */
+const serversDay = (at: number) => new Date(at).toLocaleDateString('de', { dateStyle: 'long', timeZone: 'UTC' });
 
 export const de: Host = {
   connecting: 'Die Schlüssel der Server werden mit deinem Link verglichen …',
@@ -13,6 +15,20 @@ export const de: Host = {
   failed: (reason: string) => `Das wurde nicht getan: ${reason}.`,
   dismiss: 'Hinweis schließen',
   working: 'Wird unterschrieben und gesendet …',
+
+  leave: {
+    prompt: (invitations: number, coHosts: number) =>
+      `Diese Seite verlassen? ${[...(invitations > 0 ? [several(invitations, 'Einladungslink', 'Einladungslinks')] : []), ...(coHosts > 0 ? [several(coHosts, 'Link zum Mitleiten', 'Links zum Mitleiten')] : [])].join(' und ')} ${invitations + coHosts === 1 ? 'steht' : 'stehen'} nur auf dieser Seite und nirgends sonst. Was du nicht gedruckt, gesichert oder weitergegeben hast, ist verloren.`,
+    now: 'Verlassen und verlieren',
+  },
+
+  retention: {
+    erases: (days: number) => `Was gesagt wird, wird nach ${several(days, 'Tag', 'Tagen')} gelöscht`,
+    keeps: 'Was gesagt wird, bleibt, solange die Server laufen',
+    next: (upTo: number, at: number) => `Als Nächstes, bis ${moment(at)}, löschen die Server, was am ${serversDay(upTo)} oder davor veröffentlicht wurde.`,
+    fresh: (at: number) => `Was jetzt veröffentlicht wird, ist bis ${moment(at)} gelöscht. Gezählt werden Tage der Weltzeit (UTC); so viele ganze Tage bleibt jeder Text mindestens.`,
+    stays: 'Fingerabdrücke und Unterschriften bleiben, damit sich die Aufzeichnung prüfen lässt. Wer einen Text lesen konnte, kann ihn kopiert haben; was du behalten willst, kannst du unter „Raum“ mitnehmen.',
+  },
 
   tabs: { label: 'Teile der Leitungsseite', messages: 'Nachrichten', polls: 'Umfragen', share: 'Teilen', people: 'Leute', room: 'Raum' },
 
@@ -129,6 +145,8 @@ export const de: Host = {
     keep: 'Für später aufheben',
     ask: 'Jetzt fragen',
     edit: 'Ändern',
+    changing: 'Diese änderst du gerade, oben. Hier bleibt sie, wie sie ist, bis du sie aufhebst oder stellst.',
+    leave: 'So lassen, wie sie war',
     up: 'Früher',
     down: 'Später',
     drop: 'Entfernen',
@@ -194,7 +212,8 @@ export const de: Host = {
     hostName: 'Name der Person, die mitleitet',
     addHost: 'Link zum Mitleiten machen',
     hostLink: (name: string) => `Link für ${name}`,
-    hostLinkHint: 'Er wird einmal gezeigt. Gib ihn nur dieser Person, auf einem Weg, auf dem andere nicht mitlesen.',
+    hostLinkHint: 'Er steht nur auf dieser Seite, bis du sie verlässt. Gib ihn nur dieser Person, auf einem Weg, auf dem andere nicht mitlesen.',
+    passedOn: 'Weitergegeben: von dieser Seite nehmen',
     removed: 'leitet nicht mehr mit',
     removeHost: (name: string) => `${name} entfernen`,
     remove: 'Entfernen',

@@ -135,6 +135,15 @@ export const de: Operator = {
     sure: 'Wirklich schließen?',
     keep: 'Offen lassen',
     hint: 'Ein geschlossener Raum nimmt nichts mehr an, endgültig. Seine Wand bleibt.',
+    delete: 'Von diesem Server löschen …',
+    deletePrompt: (name) => `„${name}“ endgültig von diesem Server löschen? Das lässt sich nicht rückgängig machen.`,
+    deleteText: [
+      'Der Raum wird auf allen drei Servern geschlossen. Auf diesem führen seine Links von da an ins Leere, und alle Nachrichten werden sofort von der Festplatte gelöscht.',
+      'Sein Name, die Handlungen seiner Leitung und die Fingerabdrücke seiner Wand bleiben, denn darin müssen die Server übereinstimmen.',
+      'Die beiden anderen Betreiber entscheiden für ihre Server: Nur wenn auch sie ihn löschen, ist er überall weg. Sollte dieser Server seine Daten verlieren und von den anderen neu bekommen, lösche den Raum noch einmal.',
+    ],
+    deleteNow: 'Von diesem Server löschen',
+    deleted: (name) => `„${name}“ ist von diesem Server gelöscht.`,
   },
 
   audit: {

@@ -1,5 +1,5 @@
 import type { Poll } from '../en/poll';
-import { clock, duration, several } from './words';
+import { duration, several } from './words';
 
 export const de: Poll = {
   result: 'Ergebnis',
@@ -17,6 +17,7 @@ export const de: Poll = {
   times: (n: number) => `${n}-mal`,
   average: (mean: number, highest: number) => `im Mittel ${mean.toLocaleString('de', { maximumFractionDigits: 1 })} von ${highest}`,
   severalChosen: 'Mehrere Antworten waren möglich.',
+  erased: (n: number) => (n === 1 ? '1 Nachricht dieser Epoche ist gelöscht; sie kann eine Antwort sein.' : `${n} Nachrichten dieser Epoche sind gelöscht; Antworten können darunter sein.`),
   invalid: (n: number) => `${several(n, 'Stimmzettel war', 'Stimmzettel waren')} ungültig.`,
   kind: {
     one: 'Eine Antwort',
@@ -37,5 +38,4 @@ export const de: Poll = {
     open: 'Es werden Antworten gesammelt',
   },
   epoch: (epoch: number) => `versiegelt in Epoche ${epoch}`,
-  until: (at: number) => `bis etwa ${clock(at)}`,
 };

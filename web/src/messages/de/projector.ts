@@ -8,7 +8,7 @@ export const de: Projector = {
   qr: 'QR-Code mit dem Link zum Raum',
   members: 'Für Mitglieder mit Einladung. Andere lesen mit.',
   present: (n: number) => several(n, 'Person', 'Personen'),
-  presentHint: 'nehmen teil: Unter so vielen verbirgt sich jede',
+  presentHint: 'nehmen teil, so sagen es die Server; was zählt, steht neben jeder Nachricht',
   epoch: (n: number) => `Epoche ${n}`,
   seals: (seconds: number) => `versiegelt in ${duration(seconds)}`,
   sealing: 'wird versiegelt',

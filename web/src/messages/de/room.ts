@@ -42,9 +42,9 @@ export const de: Room = {
     members: (n: number) => `Schlüssel, die die Leitung zugelassen hat, und Geräte, die ihre Einladungen benutzt haben: bisher ${n}.`,
     sybilTitle: 'Eine Person kann viele sein',
     sybilOpen:
-      'Gezählt werden hier Geräte, nicht Menschen. Wer mit vielen kommt, kann der größte Teil der Menge sein und weiß, welche Nachrichten nicht von ihm sind. Dieser Raum ist offen: Die Server begrenzen, was eine Netzadresse belegt, mehr nicht. Vertraue der Zahl so weit, wie du denen vertraust, die den Link haben.',
+      'Gezählt werden hier Geräte, nicht Menschen. Wer mit vielen kommt, kann der größte Teil der Menge sein und weiß, welche Nachrichten nicht von ihm sind. Dieser Raum ist offen: Die Server begrenzen, was eine Netzadresse belegt, mehr nicht. Vertraue der Zahl so weit, wie du denen vertraust, die den Link haben. Die Zahl „jetzt“ ist das Wort jedes einzelnen Servers; ein unehrlicher kann mehr sagen.',
     sybilMembers:
-      'Gezählt werden hier Schlüssel, nicht Menschen. Dieser Raum nimmt nur Schlüssel, die seine Leitung zugelassen hat; wie viele es sind, wissen alle. Lässt die Leitung eigene Schlüssel zu, kann sie der größte Teil der Menge sein. Vertraue der Zahl so weit, wie du der Leitung vertraust.',
+      'Gezählt werden hier Schlüssel, nicht Menschen. Dieser Raum nimmt nur Schlüssel, die seine Leitung zugelassen hat; wie viele es sind, wissen alle. Lässt die Leitung eigene Schlüssel zu, kann sie der größte Teil der Menge sein. Vertraue der Zahl so weit, wie du der Leitung vertraust. Die Zahl „jetzt“ ist das Wort jedes einzelnen Servers; ein unehrlicher kann mehr sagen.',
     overTitle: 'Mit der Zeit verraten Muster etwas',
     over: 'Wer notiert, wer in jeder Epoche da ist und in welchen Epochen Nachrichten einer Art erscheinen, kann eingrenzen, wer sie schreibt: nach genügend Epochen auf eine Person. Dagegen gibt diese Seite eine leere Scherbe ab, wenn du nichts zu sagen hast; da sein heißt also nicht sprechen. Es hilft, die ganze Zeit zu bleiben statt nur zum Sprechen zu kommen, und nicht über viele Epochen an einem erkennbaren Faden zu schreiben.',
     invited: 'Dein Link ist eine Einladung für ein Gerät. Nimmst du teil, macht dieses Gerät einen eigenen Schlüssel, den niemand sonst je hat, und löst die Einladung damit ein. Danach nützt der Link niemandem mehr, auch dem nicht, der ihn gemacht hat. Nimm also auf dem Gerät teil, auf dem du schreiben willst.',
@@ -130,6 +130,7 @@ export const de: Room = {
     resting: 'Auf diesem Gerät aufbewahrt. Sie wartet, bis diese Seite wieder teilnimmt.',
     back: 'Zurücknehmen und ändern',
     published: (epoch: number, among: number) => `Deine Nachricht steht unverändert an der Wand: Epoche ${epoch}, gemischt unter ${among}.`,
+    erased: (epoch: number) => `Deine Nachricht ist an der Wand nicht zu lesen: In Epoche ${epoch} wurden Nachrichten gelöscht, und dieses Gerät nimmt an, dass deine darunter ist. Sie wird nicht noch einmal gesagt.`,
     signed: (servers: string[]) => `Auf diesem Gerät geprüft: unterschrieben von ${spoken(servers)}. Wenn du gehst, weiß hier nichts mehr, welche es war.`,
     again: (epoch: number | null) =>
       epoch === null
@@ -161,6 +162,7 @@ export const de: Room = {
     counted: 'Deine Antwort wurde gezählt.',
     lost: 'Deine Antwort wurde nicht gezählt, und auch keine andere: Die Epoche endete ohne Ergebnis, und nichts daraus war zu sehen. Wird noch einmal gefragt, antwortet dieses Gerät ebenso, wenn du es nicht änderst.',
     missed: 'Deine Antwort wurde nicht gezählt: Dieses Gerät hat sie nicht abgegeben, bevor die Epoche versiegelt war.',
+    erased: 'Deine Antwort ist nicht unter denen, die sich lesen lassen. Nachrichten dieser Epoche sind gelöscht; sie kann darunter sein.',
     late: 'Zum Antworten ist es zu spät: Dieses Gerät hat seine Scherbe für jene Epoche schon abgegeben.',
     unanswered: 'Du hast nicht geantwortet.',
   },
@@ -192,7 +194,6 @@ export const de: Room = {
       moved: 'Ein anderes Gerät von dir nimmt teil',
       resting: 'Du nimmst nicht teil: Es war eine Weile niemand hier',
     },
-    resume: 'Wieder teilnehmen',
     coverTitle: 'Was diese Seite von selbst tut',
     cover: (hidden: number, untouched: number) => [
       'In jeder Epoche gibt sie eine Scherbe von gleicher Länge ab, eine leere, wenn du nichts zu sagen hast. So verrät das Teilnehmen nichts.',
@@ -221,6 +222,9 @@ export const de: Room = {
     archiveHint: 'Eine Datei mit allen Einträgen und Unterschriften; „ostrakon verify“ prüft sie ohne jeden Server.',
     forget: 'Diesen Raum auf diesem Gerät vergessen',
     forgetHint: 'Löscht hier deinen Schlüssel und alles Aufbewahrte. Eine nicht veröffentlichte Nachricht ist verloren, und in einem Raum für Mitglieder musst du neu zugelassen werden oder brauchst eine andere Einladung: Deine ist verbraucht.',
+    forgetPrompt: (unpublished: boolean, members: boolean) =>
+      `Diesen Raum auf diesem Gerät vergessen? Dein Schlüssel hier und alles Aufbewahrte werden gelöscht, und niemand kann sie zurückholen.${unpublished ? ' Deine Nachricht steht noch nicht an der Wand und kommt vielleicht nie dorthin.' : ''}${members ? ' Um wieder teilzunehmen, musst du neu zugelassen werden: Eine Einladung, die du benutzt hast, nützt nichts mehr.' : ''}`,
+    forgetNow: 'Raum vergessen',
   },
 
   protection: {

@@ -54,6 +54,8 @@ export const en = {
     keeps: 'never',
     days: (n: number) => several(n, 'day', 'days'),
     retentionHint: 'The servers erase the texts. Fingerprints stay, so that the record can still be checked.',
+    moderated: 'The projector shows approved messages only',
+    moderatedHint: 'From the beginning: what you have not approved is not projected. The room’s own page shows it all the same. You can change it at any time, on the host’s page.',
   },
 
   limits: {
@@ -79,14 +81,22 @@ export const en = {
   },
   failed: (reason: string) => `The room was not opened: ${reason}.`,
   altered: 'the server opened another room than the one that was asked for; do not use it',
-  unreachable: 'the room was opened, but this server does not show it yet; try again in a minute',
+  unreachable: 'this server does not show it yet',
+  waiting: {
+    title: (name: string) => `“${name}” is opened, but not to be seen yet`,
+    text: (reason: string) => `This is why: ${reason}. Try again in a minute: that looks for the same room, and opens no other.`,
+    kept: 'This browser keeps your key: the room is among those that you host, on the start page.',
+    looking: 'Looking for the room…',
+  },
 
   done: {
     title: (name: string) => `“${name}” is open`,
     hostTitle: 'Keep the host link',
     host: 'Whoever has this link is host: it carries your key. Nobody can give you a new one. Save it before you go on.',
     unkept: 'This browser’s storage is full, so it does not keep your key: without the link you are host no more.',
-    shareTitle: 'Invite people',
+    moderated: 'The projector shows approved messages only.',
+    unmoderated: (reason: string, again: boolean) =>
+      `The room is open, but its projector shows all messages, not only approved ones: that could not be set, because ${reason}. ${again ? 'The host’s page tries again by itself. Look there, under “Room”, before you show the projector.' : 'Set it on the host’s page, under “Room”, before you show the projector.'}`,
     membersFirst: 'Nobody is admitted yet. Make the invitations on the host’s page.',
     open: 'Go to the host’s page',
     trust: (origin: string) =>
@@ -96,6 +106,8 @@ export const en = {
   mine: {
     title: 'Rooms that you host from this browser',
     forget: (name: string) => `Forget “${name}” here`,
+    warning: (name: string) => `Forget in this browser that you host “${name}”? Your key goes, and with the last one the questions that you have prepared. Only the host link opens the host’s page again. Have you kept it?`,
+    warningYes: 'Forget',
     forgotten: 'Forgotten in this browser. The host link still opens it.',
   },
 };

@@ -6,7 +6,7 @@ const people = (n: number) => several(n, 'person', 'people');
 
 export const en = {
   title: 'Decide together',
-  lead: 'Each of you answers once, in a single visit. What comes out is the result and nothing else: no server on its own, and none of you, learns who said what.',
+  lead: 'Each of you answers once, in a single visit. What comes out is the result and nothing else: no server on its own, and none of you, learns more of an answer than the result tells. The fewer answers count, the more that is, and the first server can hold answers back.',
   loading: 'Asking the server what it allows…',
 
   topic: {
@@ -70,14 +70,15 @@ export const en = {
     me: 'I decide, too, as',
     known: 'People you have decided with',
     knownHint: 'They need no invitation: their devices have left keys at the servers.',
+    sameName: 'Where several have the same name, the digits tell them apart: with them begins the code that each finds on this page under “Your account”.',
     count: (n: number) => `${people(n)} will decide.`,
     wrong: (lines: number[]) => `Without a name of its own: line ${lines.join(', ')}.`,
   },
 
   absence: {
     title: 'If somebody stays away',
-    2: ['Any two of the three operators can stand in', 'After the deadline they give the assumed answer. Answers stay secret as long as at most one operator is dishonest.'],
-    3: ['Only all three operators together', 'After the deadline they give the assumed answer. One operator who is away for good prevents the result, but answers stay secret as long as one is honest.'],
+    2: ['Any two of the three operators can stand in', 'After the deadline they give the assumed answer, even if the third has lost its part of a key. Nothing but the result becomes known as long as one operator is honest. Without all three operators there is no result.'],
+    3: ['Only all three operators together', 'After the deadline they give the assumed answer, unless one of them has lost its part of a key. In return, no two of them can put a key together. Nothing but the result becomes known as long as one operator is honest. Without all three operators there is no result.'],
     0: ['Nobody', 'Then there is no result. In return no operator ever holds anything of anybody’s key.'],
     assumed: 'Whoever stays away counts as',
   },

@@ -19,8 +19,8 @@ export const en = {
 
   refused: {
     title: 'Do not answer: something here is not right',
-    text: (reason: string) =>
-      `What was found: ${reason}. Nothing of yours was sent. Tell the other people, by another way than this page, and ask whoever made the decision. The people who run the servers can see from the records who signed what.`,
+    text: (reason: string, sent: boolean) =>
+      `What was found: ${reason}. ${sent ? 'Your answer may have left this device before.' : 'No answer was sent from this device.'} Tell the other people, by another way than this page, and ask whoever made the decision. The people who run the servers can see from the records who signed what.`,
     unknownTitle: 'No such decision',
     unknown: 'The servers know no decision of this name. Check that the whole link was copied.',
     failedTitle: 'The decision cannot be opened',
@@ -93,8 +93,8 @@ export const en = {
     assumed: (option: string) => `Whoever stays away counts as “${option}”.`,
     stands: {
       0: 'Nobody can stand in for whoever stays away: then there is no result. In return, no server holds anything of your key.',
-      2: 'If somebody stays away, any two of the three operators give the assumed answer after the deadline. Your answer stays secret as long as at most one operator is dishonest.',
-      3: 'If somebody stays away, all three operators together give the assumed answer after the deadline. Your answer stays secret as long as one operator is honest.',
+      2: 'If somebody stays away, any two of the three operators give the assumed answer after the deadline. Nothing but the result becomes known as long as one operator is honest.',
+      3: 'If somebody stays away, all three operators together give the assumed answer after the deadline. Nothing but the result becomes known as long as one operator is honest.',
     },
     always: 'Everybody sees the result, who has answered, and in which order. The result itself can tell answers: if everybody agreed, everybody knows what everybody said.',
     after: (names: string[]) => (names.length === 0 ? 'Nobody comes after you.' : `After you ${names.length === 1 ? 'comes' : 'come'} ${spoken(names)}.`),
@@ -102,7 +102,7 @@ export const en = {
       after === 0
         ? 'So nothing more can be learned of your answer, not even if all others and all three operators conspire.'
         : `If ${after === 1 ? 'that person' : 'all of them'} and all three operators conspired, they could look at what the result would be for each of their own possible answers: ${several(results, 'result', 'results')} instead of one. If any one of them is honest, they cannot. Where everybody comes only once, nothing can prevent that.`,
-    everything: 'None of the people can learn more than that of your answer. All three operators together could: as they can stand in for whoever stays away, they could open every single answer, yours, too. One of them alone cannot.',
+    everything: 'None of the people can learn more than that of your answer. All three operators together could: as they can stand in for whoever stays away, they could open every single answer, yours, too. Two of them cannot, as long as the third is honest. But the first operator can hold back others’ answers, so that they count as absent: the fewer real answers count, the more the result tells of yours. Whose answer was held back sees no receipt.',
     missing: (n: number) => `${several(n, 'answer is', 'answers are')} missing.`,
     go: 'Answer…',
     confirm: 'After this the answer cannot be changed any more, on this device or any other.',
@@ -122,6 +122,7 @@ export const en = {
 
   progress: (answered: number, all: number) => `${answered} of ${people(all)} have answered.`,
   opening: 'All answers are in, or the deadline has passed. The three operators check everything and open the result.',
+  unresolved: 'There is no result, although all three operators have opened their parts: too few of them could stand in for somebody who stayed away, or a part is wrong.',
   unopened: (server: string) => `The server “${server}” does not open it, and says why. Tell the people who run the servers.`,
   lapsed: {
     invited: (names: string[]) => `There is no result: ${spoken(names)} did not accept in time. Nothing of the answers was revealed.`,

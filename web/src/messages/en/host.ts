@@ -1,9 +1,11 @@
 // The host's page.
 
-import { clock, duration, several, spoken } from './words';
+import { clock, duration, moment, several, spoken } from './words';
 
 const messages = (n: number) => several(n, 'message', 'messages');
 const members = (n: number) => several(n, 'member', 'members');
+/** A day as the servers count them. */
+const serversDay = (at: number) => new Date(at).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 
 export const en = {
   connecting: 'Comparing the servers’ keys with your link…',
@@ -14,6 +16,20 @@ export const en = {
   failed: (reason: string) => `That was not done: ${reason}.`,
   dismiss: 'Close this notice',
   working: 'Signing and sending…',
+
+  leave: {
+    prompt: (invitations: number, coHosts: number) =>
+      `Leave this page? ${[...(invitations > 0 ? [several(invitations, 'invitation link', 'invitation links')] : []), ...(coHosts > 0 ? [several(coHosts, 'co-host link', 'co-host links')] : [])].join(' and ')} ${invitations + coHosts === 1 ? 'is' : 'are'} on this page and nowhere else. What you have not printed, saved or passed on is lost.`,
+    now: 'Leave and lose them',
+  },
+
+  retention: {
+    erases: (days: number) => `What is said is erased after ${several(days, 'day', 'days')}`,
+    keeps: 'What is said stays as long as the servers run',
+    next: (upTo: number, at: number) => `Next, by ${moment(at)}, the servers erase what was published on ${serversDay(upTo)} or before.`,
+    fresh: (at: number) => `What is published now is erased by ${moment(at)}. Days are counted in UTC, and each text stays that many whole days at least.`,
+    stays: 'Fingerprints and signatures stay, so that the record can be checked. Whoever could read a text may have copied it; what you want to keep you can take home, under “Room”.',
+  },
 
   tabs: { label: 'Parts of the host’s page', messages: 'Messages', polls: 'Polls', share: 'Share', people: 'People', room: 'Room' },
 
@@ -130,6 +146,8 @@ export const en = {
     keep: 'Keep for later',
     ask: 'Ask now',
     edit: 'Change',
+    changing: 'You are changing this one, above. It stays here as it is until you keep it or ask it.',
+    leave: 'Leave it as it was',
     up: 'Earlier',
     down: 'Later',
     drop: 'Remove',
@@ -195,7 +213,8 @@ export const en = {
     hostName: 'Name of the co-host',
     addHost: 'Make a co-host link',
     hostLink: (name: string) => `Link for ${name}`,
-    hostLinkHint: 'It is shown once. Give it to this person only, by a way that others do not read.',
+    hostLinkHint: 'It is on this page only, until you leave it. Give it to this person only, by a way that others do not read.',
+    passedOn: 'It is passed on: take it off this page',
     removed: 'may not act any more',
     removeHost: (name: string) => `Remove ${name}`,
     remove: 'Remove',

@@ -134,6 +134,15 @@ export const en = {
     sure: 'Really close?',
     keep: 'Keep open',
     hint: 'A closed room takes nothing more, for good. Its wall remains.',
+    delete: 'Delete from this server…',
+    deletePrompt: (name: string) => `Delete “${name}” from this server, for good? This cannot be undone.`,
+    deleteText: [
+      'The room is closed at all three servers. On this one its links lead nowhere from then on, and all messages are erased from the disk at once.',
+      'Its name, what its hosts did, and the digests of its board stay, because the servers must agree on them.',
+      'The two other operators decide for their own servers: only if they delete it, too, is it gone everywhere. Should this server lose its data and get it from the others again, delete the room again.',
+    ],
+    deleteNow: 'Delete from this server',
+    deleted: (name: string) => `“${name}” is deleted from this server.`,
   },
 
   audit: {

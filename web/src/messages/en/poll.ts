@@ -1,6 +1,6 @@
 // Polls, wherever they are shown.
 
-import { clock, duration, several } from './words';
+import { duration, several } from './words';
 
 export const en = {
   result: 'Result',
@@ -18,6 +18,7 @@ export const en = {
   times: (n: number) => `${n} times`,
   average: (mean: number, highest: number) => `on average ${mean.toLocaleString('en', { maximumFractionDigits: 1 })} of ${highest}`,
   severalChosen: 'Several answers could be chosen.',
+  erased: (n: number) => (n === 1 ? '1 message of this epoch is erased; it may be an answer.' : `${n} messages of this epoch are erased; answers may be among them.`),
   invalid: (n: number) => `${several(n, 'ballot was', 'ballots were')} invalid.`,
   kind: {
     one: 'One answer',
@@ -38,7 +39,6 @@ export const en = {
     open: 'Answers are collected',
   },
   epoch: (epoch: number) => `sealed in epoch ${epoch}`,
-  until: (at: number) => `until about ${clock(at)}`,
 };
 
 export type Poll = typeof en;

@@ -43,9 +43,9 @@ export const en = {
     members: (n: number) => `Keys that the host has admitted, and devices that have used its invitations: ${n} so far.`,
     sybilTitle: 'One person can be many',
     sybilOpen:
-      'What is counted here are devices, not people. Somebody who comes with many can be most of the crowd, and knows which messages are not theirs. This room is open: the servers bound what one network address takes, and that is all. Trust the number as far as you trust who has the link.',
+      'What is counted here are devices, not people. Somebody who comes with many can be most of the crowd, and knows which messages are not theirs. This room is open: the servers bound what one network address takes, and that is all. Trust the number as far as you trust who has the link. The number “now” is each server’s own word, and a dishonest one can say more.',
     sybilMembers:
-      'What is counted here are keys, not people. This room takes only keys that its host has admitted; how many there are is known to all. A host who admits keys of their own could be most of the crowd. Trust the number as far as you trust the host.',
+      'What is counted here are keys, not people. This room takes only keys that its host has admitted; how many there are is known to all. A host who admits keys of their own could be most of the crowd. Trust the number as far as you trust the host. The number “now” is each server’s own word, and a dishonest one can say more.',
     overTitle: 'Over time, patterns tell',
     over: 'Whoever notes who is there in every epoch, and in which epochs messages of one kind appear, can narrow down their writer: after enough epochs to one. Against that, this page hands in an empty shard whenever you have nothing to say, so that being there is not speaking. It helps to stay for the whole time instead of coming to speak, and not to write one recognisable thread over many epochs.',
     invited: 'Your link is an invitation for one device. If you take part, this device makes a key of its own, which nobody else ever has, and takes the invitation with it. From then on the link is of no use to anybody, its maker included. So take part on the device on which you want to write.',
@@ -131,6 +131,7 @@ export const en = {
     resting: 'Kept on this device. It waits until this page takes part again.',
     back: 'Take back and change',
     published: (epoch: number, among: number) => `Your message is on the wall, unaltered: epoch ${epoch}, shuffled among ${among}.`,
+    erased: (epoch: number) => `Your message cannot be read on the wall: messages of epoch ${epoch} have been erased, and this device takes yours to be among them. It is not said again.`,
     signed: (servers: string[]) => `Checked on this device: signed by ${spoken(servers)}. Nothing here remembers which one it was once you leave.`,
     again: (epoch: number | null) =>
       epoch === null
@@ -162,6 +163,7 @@ export const en = {
     counted: 'Your answer was counted.',
     lost: 'Your answer was not counted, nor anybody’s: the epoch ended without a result, and nothing of it was seen. If the host asks again, this device answers the same unless you change it.',
     missed: 'Your answer was not counted: this device did not hand it in before the epoch was sealed.',
+    erased: 'Your answer is not among those that can be read. Messages of this epoch are erased, and it may be one of them.',
     late: 'It is too late to answer: this device has handed in its shard for that epoch.',
     unanswered: 'You did not answer.',
   },
@@ -193,7 +195,6 @@ export const en = {
       moved: 'Another device of yours takes part',
       resting: 'You are not taking part: nobody was here for a while',
     },
-    resume: 'Take part again',
     coverTitle: 'What this page does by itself',
     cover: (hidden: number, untouched: number) => [
       'In every epoch it hands in one shard of the same length, an empty one if you have nothing to say. So taking part tells nothing.',
@@ -222,6 +223,9 @@ export const en = {
     archiveHint: 'A file with every entry and signature; “ostrakon verify” checks it without any server.',
     forget: 'Forget this room on this device',
     forgetHint: 'Erases your key here and what was kept. A message that was not published is lost, and in a room for members you need to be admitted again, or another invitation: yours is used up.',
+    forgetPrompt: (unpublished: boolean, members: boolean) =>
+      `Forget this room on this device? Your key here and what is kept are erased, and nobody can bring them back.${unpublished ? ' Your message is not on the wall yet, and may never be.' : ''}${members ? ' To take part again, the host has to admit you anew: an invitation that you have used is of no use any more.' : ''}`,
+    forgetNow: 'Forget the room',
   },
 
   protection: {

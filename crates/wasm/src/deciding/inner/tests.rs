@@ -91,6 +91,11 @@ fn a_decision_is_created_answered_and_opened_from_texts() {
         let opening = examined.open(&identity(party), PartyId(party), &[], &mut generator().unwrap()).unwrap();
         json!({"party": party, "opening": BASE64URL_NOPAD.encode(&opening.encode())})
     };
+    let found = |openings: Value| result(&closed, &openings.to_string()).unwrap_err().finding;
+    assert_eq!(found(json!([opening(0), opening(1)])), Finding::NoResult, "too few, but none of them is wrong");
+    let mut taken = opening(0);
+    taken["party"] = json!(1);
+    assert_eq!(found(json!([opening(0), taken, opening(2)])), Finding::Opening { party: 1 });
     let openings = json!([opening(0), opening(1), opening(2)]).to_string();
     let outcome = json!({"outputs": [1], "meanings": [{"passed": true}]});
     assert_eq!(serde_json::from_str::<Value>(&result(&closed, &openings).unwrap()).unwrap(), outcome);

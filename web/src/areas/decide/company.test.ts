@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+
+import { listed } from './company';
+
+const person = (name: string, code: string) => ({ name, account: code.padEnd(64, '0') });
+const shown = (...known: ReturnType<typeof person>[]) => listed(known).map(({ name, code }) => `${name}|${code}`);
+
+test('who bears a name alone is listed by it', () => {
+  expect(shown(person('Anna', 'a1'), person('Ben', 'b1'))).toEqual(['Anna|', 'Ben|']);
+});
+
+test('several of one name, or of one that looks the same, are told apart by their codes', () => {
+  const names = ['Anna', 'anna', 'An\u200bna ', 'Ben'];
+  const known = names.map((name, place) => person(name, `${place}123456789ab`));
+  expect(shown(...known)).toEqual(['Anna|0123 4567', 'anna|1123 4567', 'An\u200bna |2123 4567', 'Ben|']);
+});
+
+test('codes that begin alike are shown as far as they differ', () => {
+  expect(shown(person('Anna', '0123456789aa'), person('Anna', '0123456789bb'))).toEqual(['Anna|0123 4567 89aa', 'Anna|0123 4567 89bb']);
+});

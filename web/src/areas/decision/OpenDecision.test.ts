@@ -1,0 +1,58 @@
+// What is shown of a decision after its close.
+
+import { render } from 'svelte/server';
+import { expect, test } from 'vitest';
+
+import type { Outcome, View } from '../../lib/decision';
+import type { Doubt } from '../../lib/doubt';
+import OpenDecision from './OpenDecision.svelte';
+
+const view: View = {
+  decision: 'ab',
+  servers: 'cd',
+  question: 'Shall we?',
+  ballots: [{ label: '', options: ['No', 'Yes'], function: 'majority', assumed: 0 }],
+  people: [{ name: 'Anna', part: { answered: 3 }, verified: false }, { name: 'Carla', part: 'absent', verified: false }],
+  threshold: 2,
+  deadline: 1,
+  stage: 'closed',
+  records: 5,
+  head: 'ef',
+  missing: [],
+  answered: 1,
+  remaining: 2,
+  creator: 'a1',
+  owners: ['a1', 'c1'],
+  seats: [{ account: 'a1' }, { account: 'c1' }],
+};
+
+function shown(unresolved: Doubt | null, outcome: Outcome | null = null): string {
+  const session = {
+    person: 0,
+    account: { key: { publicKey: () => 'a1' } },
+    alarms: [],
+    refusals: [0, 1, 2].map((party) => ({ server: `server ${party}`, detail: 'too few stand in for Carla' })),
+    unresolved,
+    outcome,
+    complaint: null,
+    doing: null,
+    checked: null,
+    invitedAs: null,
+    place: { invitation: undefined },
+  };
+  return render(OpenDecision, { props: { session, view } as never }).body;
+}
+
+test('where too few stand in for somebody, that is said, nobody is accused, and the people stay on the page', () => {
+  const page = shown({ finding: { kind: 'no-result' }, detail: 'there is no result: only server 1 could' });
+  expect(page).toContain('data-decision="unresolved"');
+  expect(page).toContain('There is no result');
+  expect(page).toContain('only server 1 could');
+  expect(page).not.toContain('does not open it');
+  expect(page).toContain('data-person="Carla"');
+});
+
+test('before that, servers that do not open it are named, and a result is a result', () => {
+  expect(shown(null)).toContain('does not open it');
+  expect(shown(null, { outputs: [1], meanings: [{ passed: true }] })).toContain('data-decision="result"');
+});
