@@ -1,17 +1,21 @@
 //! `ostrakon export`.
 
-use std::fs::Permissions;
-use std::io::Write;
+use std::fs::{File, Permissions};
+use std::io::{BufWriter, IntoInnerError, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use ostrakon_broadcast::Archive;
+use ostrakon_broadcast::board::ArchiveWriter;
 use ostrakon_broadcast::client::Link;
+use ostrakon_crypto::Digest;
 use serde::Serialize;
+use tempfile::NamedTempFile;
 
-use crate::client::{Room, http_client};
-use crate::{output, verify};
+use crate::client::{BoardPages, Room, http_client};
+use crate::output;
+use crate::serve::interrupted;
 
 /// Options of `export`.
 #[derive(clap::Args)]
@@ -39,44 +43,94 @@ struct Written<'a> {
 /// If no server shows an authentic board, or the file cannot be written.
 pub async fn run(options: Options) -> Result<()> {
     let room = Room::open(&http_client()?, options.link).await?;
-    let (archive, text) = fetch(&room).await?;
-    write(&options.output, &text)?;
-    let (entries, head) = (archive.entries.len(), archive.head.to_hex());
+    let (entries, head) = tokio::select! {
+        result = copy(&room, &options.output) => result?,
+        // The file that was begun is removed.
+        () = interrupted() => bail!("interrupted"),
+    };
+    let head = head.to_hex();
     if options.json {
         return output::json(&Written { file: &options.output, entries, head });
     }
     output::line(&format!("{}: {entries} entries, checked; head {head}", options.output.display()))
 }
 
-/// The longest authentic archive that any of the servers has: one alone might leave out the end.
+/// Writes the board to a file, page by page. Returns the number of entries, and the digest of the last.
+async fn copy(room: &Room, path: &Path) -> Result<(usize, Digest)> {
+    let mut file = Draft::begin(path)?;
+    let mut pages = BoardPages::open(room).await;
+    let bar = output::bar(usize::try_from(pages.said())?, "entries");
+    let (mut writer, beginning) = ArchiveWriter::begin(room.servers.clone(), room.descriptor.clone());
+    file.append(&beginning)?;
+    while let Some(page) = pages.next().await? {
+        page.iter().try_for_each(|entry| file.append(&writer.entry(entry)))?;
+        bar.set_position(pages.length() as u64);
+    }
+    file.append(&writer.end())?;
+    file.finish()?;
+    bar.finish_and_clear();
+    Ok((pages.length(), pages.head()))
+}
+
+/// The archive that [`run`] would write, and its text, for boards that are known to be small.
 ///
 /// # Errors
-/// The first server's reason, if none has one.
+/// If no server shows an authentic board.
 pub async fn fetch(room: &Room) -> Result<(Archive, String)> {
-    let path = format!("rooms/{}/archive", room.link.room.to_hex());
-    let mut longest: Option<(Archive, String)> = None;
-    let mut problem = None;
-    for connection in &room.connections {
-        let text = connection.get_text(&path).await.map_err(crate::failure::call);
-        match text.and_then(|text| Ok((verify::check(text.as_bytes(), Some(&room.link))?, text))) {
-            Ok(found) if longest.as_ref().is_none_or(|l| l.0.entries.len() < found.0.entries.len()) => {
-                longest = Some(found);
-            }
-            Ok(_) => {}
-            Err(error) => problem = problem.or(Some(error.context(connection.origin().to_owned()))),
-        }
+    let mut pages = BoardPages::open(room).await;
+    let mut entries = Vec::new();
+    while let Some(page) = pages.next().await? {
+        entries.extend(page);
     }
-    longest.ok_or_else(|| problem.unwrap_or_else(|| anyhow::anyhow!("the room has no servers")))
+    let (servers, descriptor) = (room.servers.clone(), room.descriptor.clone());
+    let archive = Archive { servers, room: descriptor, entries, head: pages.head() };
+    let text = archive.to_text();
+    Ok((archive, text))
 }
 
 /// Writes the file whole or not at all.
+///
+/// # Errors
+/// If it cannot be written.
 pub fn write(path: &Path, text: &str) -> Result<()> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let cannot = || format!("--output: {} cannot be written", path.display());
-    // A board is public; the user's mask decides who may read the file.
-    let public = Permissions::from_mode(0o666);
-    let mut file = tempfile::Builder::new().permissions(public).tempfile_in(directory).with_context(cannot)?;
-    file.write_all(text.as_bytes()).with_context(cannot)?;
-    file.persist(path).with_context(cannot)?;
-    Ok(())
+    let mut file = Draft::begin(path)?;
+    file.append(text)?;
+    file.finish()
+}
+
+/// A file that is written piece by piece beside its place, and takes its place when it is whole. Until then it is removed when
+/// dropped.
+struct Draft<'a> {
+    path: &'a Path,
+    file: BufWriter<NamedTempFile>,
+}
+
+impl<'a> Draft<'a> {
+    fn begin(path: &'a Path) -> Result<Self> {
+        // A board is public; the user's mask decides who may read the file.
+        let public = Permissions::from_mode(0o666);
+        let file = tempfile::Builder::new().permissions(public).tempfile_in(directory(path));
+        Ok(Self { path, file: BufWriter::new(file.with_context(|| cannot(path))?) })
+    }
+
+    fn append(&mut self, text: &str) -> Result<()> {
+        self.file.write_all(text.as_bytes()).with_context(|| cannot(self.path))
+    }
+
+    fn finish(self) -> Result<()> {
+        let Self { path, file } = self;
+        let file = file.into_inner().map_err(IntoInnerError::into_error).with_context(|| cannot(path))?;
+        file.as_file().sync_all().with_context(|| cannot(path))?;
+        file.persist(path).with_context(|| cannot(path))?;
+        // Without this a crash may undo the renaming.
+        File::open(directory(path)).and_then(|directory| directory.sync_all()).with_context(|| cannot(path))
+    }
+}
+
+fn directory(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn cannot(path: &Path) -> String {
+    format!("--output: {} cannot be written", path.display())
 }

@@ -1,7 +1,7 @@
 //! Files that only their owner may read.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
@@ -32,9 +32,27 @@ pub fn replace(path: &Path, contents: &str) -> Result<()> {
         file.sync_all()?;
         fs::rename(&temporary, path)?;
         // Without this a crash may undo the renaming.
-        fs::File::open(path.parent().unwrap_or(path))?.sync_all()
+        File::open(directory_of(path))?.sync_all()
     };
     write().with_context(|| format!("{} cannot be written", path.display()))
+}
+
+/// Removes a file for good, if there is one: after a crash, too, it is gone.
+///
+/// # Errors
+/// If it cannot be removed.
+pub fn remove(path: &Path) -> Result<()> {
+    let remove = || match fs::remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => File::open(directory_of(path))?.sync_all(),
+    };
+    remove().with_context(|| format!("{} cannot be removed", path.display()))
+}
+
+/// The directory that a file is in. A bare name is in the one in which the program runs.
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Reads a secret: the first line of a file. What follows in a file with tokens are those that count besides.
@@ -80,6 +98,24 @@ pub fn lock(path: &Path) -> Result<Option<File>> {
     }
 }
 
+/// Locks a file that exists until it is dropped. If another program holds it, calls `waits` and waits for that program.
+///
+/// # Errors
+/// If the file cannot be opened or locked.
+pub fn lock_patiently(path: &Path, waits: impl FnOnce()) -> Result<File> {
+    let file = File::open(path).with_context(|| format!("{} cannot be opened", path.display()))?;
+    let locked = match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            waits();
+            file.lock()
+        }
+        Err(TryLockError::Error(error)) => Err(error),
+    };
+    locked.with_context(|| format!("{} cannot be locked", path.display()))?;
+    Ok(file)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,5 +131,47 @@ mod tests {
         assert_eq!(read(&path).unwrap(), "secret");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         assert!(read(&path).unwrap_err().to_string().contains("chmod 600"));
+    }
+
+    #[test]
+    fn secrets_are_replaced_whole_and_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.json");
+        for contents in ["one", "two"] {
+            replace(&path, contents).unwrap();
+            assert_eq!(read(&path).unwrap(), contents);
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        remove(&path).unwrap();
+        remove(&path).unwrap();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_bare_name_is_in_the_directory_of_the_program() {
+        for (path, directory) in [("key", "."), ("./key", "."), ("a/key", "a"), ("/key", "/")] {
+            assert_eq!(directory_of(Path::new(path)), Path::new(directory));
+            assert!(directory != "." || File::open(directory_of(Path::new(path))).is_ok());
+        }
+        // In the tests' own directory, which is the package's.
+        let path = format!(".replaced-{}", std::process::id());
+        replace(Path::new(&path), "whole").unwrap();
+        assert_eq!(read(Path::new(&path)).unwrap(), "whole");
+        remove(Path::new(&path)).unwrap();
+    }
+
+    #[test]
+    fn who_waits_for_a_lock_gets_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("key");
+        assert!(lock_patiently(&path, || ()).is_err(), "nothing is made");
+        write_new(&path, "secret").unwrap();
+        let first = lock_patiently(&path, || panic!("nobody has it")).unwrap();
+        let (told, tell) = std::sync::mpsc::channel();
+        std::thread::scope(|threads| {
+            threads.spawn(|| lock_patiently(&path, || told.send(()).unwrap()).unwrap());
+            tell.recv().unwrap();
+            drop(first);
+        });
     }
 }

@@ -6,7 +6,7 @@ use ostrakon_broadcast::hosting::is_ballot;
 use ostrakon_broadcast::{Entry, SignedEntry};
 use serde::Serialize;
 
-use crate::client::{Room, http_client};
+use crate::client::{BoardPages, Room, http_client};
 use crate::output;
 use crate::output::MessageJson;
 
@@ -35,12 +35,16 @@ struct EntryJson<'a> {
 /// Prints the board from its beginning, and then what is added to it.
 ///
 /// # Errors
-/// If the room cannot be opened.
+/// If the room cannot be opened; with `--once` also if no server shows its board to the end, or what a server shows is not
+/// authentic and none shows better. What was printed until then is authentic.
 pub async fn run(options: Options) -> Result<()> {
     let room = Room::open(&http_client()?, options.link).await?;
     if options.once {
-        let (archive, _) = crate::export::fetch(&room).await?;
-        return archive.entries.iter().try_for_each(|signed| print(signed, options.json));
+        let mut pages = BoardPages::open(&room).await;
+        while let Some(page) = pages.next().await? {
+            page.iter().try_for_each(|signed| print(signed, options.json))?;
+        }
+        return Ok(());
     }
     let _watching = room.watch();
     let mut entries = room.entries();

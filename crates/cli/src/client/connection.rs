@@ -12,7 +12,9 @@ use tokio::sync::Semaphore;
 const CONNECT_TIME: Duration = Duration::from_secs(5);
 /// How long an answer may take, beyond what the server was asked to wait.
 const ANSWER_TIME: Duration = Duration::from_secs(20);
-/// The longest answer that is read: a long board or a large archive.
+/// How long a page of a board may take. It may have tens of mebibytes, and come over a slow line.
+const PAGE_TIME: Duration = Duration::from_secs(120);
+/// The longest answer that is read: a page of a board with large epochs.
 const ANSWER_BYTES: usize = 256 << 20;
 /// Requests to one server at a time, those apart that wait for news.
 const AT_A_TIME: usize = 32;
@@ -124,13 +126,13 @@ impl Connection {
         self.json(self.request(Method::GET, path).query(query).query(&seconds).timeout(ANSWER_TIME + wait)).await
     }
 
-    /// Asks for `path` and takes the answer as text.
+    /// Asks for a page of something that may be long, from which the next page is asked for on its own.
     ///
     /// # Errors
     /// [`CallError`].
-    pub async fn get_text(&self, path: &str) -> Result<String, CallError> {
-        let bytes = self.bytes(self.request(Method::GET, path).timeout(ANSWER_TIME)).await?;
-        String::from_utf8(bytes).map_err(|error| self.unknown(&error))
+    pub async fn get_page<T: DeserializeOwned>(&self, path: &str, query: &impl Serialize) -> Result<T, CallError> {
+        let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
+        self.json(self.request(Method::GET, path).query(query).timeout(PAGE_TIME)).await
     }
 
     /// Sends `body` to `path`.

@@ -24,8 +24,8 @@ use crate::failure;
 
 /// How long a server may hold back an answer while nothing happens.
 const WAIT: Duration = Duration::from_secs(20);
-/// How long a server may take to say how many participants it has.
-const COUNT_TIME: Duration = Duration::from_secs(2);
+/// How long a server may take to say how many participants or entries it has.
+const STATUS_TIME: Duration = Duration::from_secs(2);
 /// The least time between two questions for the status: a busy room changes all the time.
 const STATUS_PAUSE: Duration = Duration::from_millis(100);
 
@@ -147,13 +147,23 @@ impl Room {
 
     /// Participants at each server that answers soon, by its own count, as of now.
     pub async fn counts(&self) -> Vec<Option<u32>> {
+        let statuses = self.statuses_now().await;
+        self.parties().zip(statuses).map(|(party, status)| status?.present.get(party.index()).copied()).collect()
+    }
+
+    /// Entries on the board of each server that answers soon, by its own word, as of now.
+    pub async fn board_lengths(&self) -> Vec<Option<u64>> {
+        self.statuses_now().await.into_iter().map(|status| Some(status?.board_length)).collect()
+    }
+
+    /// The status by each server that answers soon.
+    async fn statuses_now(&self) -> Vec<Option<Status>> {
         let path = format!("rooms/{}/status", self.link.room.to_hex());
-        let count = async |party: PartyId| {
+        let ask = async |party: PartyId| {
             let status = self.connection(party).get::<Status>(&path, &());
-            let status = tokio::time::timeout(COUNT_TIME, status).await.ok()?.ok()?;
-            status.present.get(party.index()).copied()
+            tokio::time::timeout(STATUS_TIME, status).await.ok()?.ok()
         };
-        futures::future::join_all(self.parties().map(count)).await
+        futures::future::join_all(self.parties().map(ask)).await
     }
 
     /// The host log, verified, as the server has it that shows most of it.
@@ -271,7 +281,7 @@ async fn read_board(room: &Room, party: PartyId, status: &Status) -> Result<()> 
         if from as u64 >= status.board_length {
             break;
         }
-        let page: BoardPage = room.connection(party).get(&path, &[("from", from)]).await?;
+        let page: BoardPage = room.connection(party).get_page(&path, &[("from", from)]).await?;
         if page.entries.is_empty() {
             bail!("the server's board is shorter than it says");
         }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "every test file uses a part of this")]
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,17 @@ pub fn complaint(arguments: &[&str], code: i32) -> String {
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(code), "{errors}");
     errors
+}
+
+/// The marked blocks of the operators' guide.
+pub fn guide() -> BTreeMap<&'static str, &'static str> {
+    const GUIDE: &str = include_str!("../../../../docs/operating.md");
+    let marked = GUIDE.split("```sh ").skip(1);
+    let block = |rest: &'static str| {
+        let (mark, rest) = rest.split_once('\n').expect("a block has lines");
+        (mark, rest.split("```").next().expect("a block ends"))
+    };
+    marked.map(block).collect()
 }
 
 /// Seconds since 1970.

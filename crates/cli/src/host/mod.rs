@@ -1,21 +1,25 @@
 //! `ostrakon host`: what the host of a room does, for scripts. The same signed actions as the page's.
+//!
+//! A command whose answer is lost leaves its action pending beside the host's key ([`pending`]); the next one that acts in that room
+//! settles it first ([`acting`]). So nothing is done twice, and no invitation's link is lost.
+
+mod acting;
+mod pending;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use ostrakon_broadcast::client::{Invitation, Link};
-use ostrakon_broadcast::hosting::{Deed, HostLog, KEYS_AT_ONCE, MessageId, Poll, PollForm, SignedAction};
+use ostrakon_broadcast::hosting::{Deed, HostLog, KEYS_AT_ONCE, MessageId, Poll, PollForm};
 use ostrakon_crypto::{SigningKey, VerifyingKey};
-use ostrakon_node::interface::{ActionTaken, Status};
+use ostrakon_node::interface::Status;
 use serde::Serialize;
 use zeroize::Zeroizing;
 
-use crate::client::{CallError, Room, http_client};
+use self::acting::{Host, Settled, Taken};
+use crate::client::Room;
 use crate::{edge, failure, output, secret};
 
-/// How often another action may come first.
-const ATTEMPTS: u32 = 20;
 /// The epoch in which a poll is answered comes so long after the one that collects, unless the host says otherwise: every page has
 /// heard of it by then.
 const NOTICE: u64 = 2;
@@ -46,7 +50,8 @@ pub enum Command {
 pub struct Target {
     /// The room's link.
     link: Link,
-    /// The file with the host's key, as `ostrakon room create --host-key` made it.
+    /// The file with the host's key, as `ostrakon room create --host-key` made it. What was sent and not answered is kept
+    /// beside it, in a file whose name ends in ".pending".
     #[arg(long)]
     key: PathBuf,
     /// Prints the result as JSON.
@@ -174,75 +179,85 @@ pub async fn run(command: Command) -> Result<()> {
     }
 }
 
-async fn open(target: &Target) -> Result<(Arc<Room>, SigningKey)> {
-    ensure!(target.key.exists(), "--key: there is no file {}", target.key.display());
-    let key = key_in(&target.key)?;
-    Ok((Room::open(&http_client()?, target.link.clone()).await?, key))
-}
-
 async fn act(target: &Target, deed: Deed) -> Result<()> {
-    let (room, key) = open(target).await?;
-    let action = hand_in(&room, &key, &deed).await?;
-    report(target, action, Vec::new())
+    let mut host = Host::open(target).await?;
+    if settle(&mut host, target, |earlier| *earlier == deed).await? {
+        return Ok(());
+    }
+    carry_out(&mut host, target, &deed, &[]).await
 }
 
-fn report(target: &Target, action: u64, links: Vec<String>) -> Result<()> {
+/// Does something, and prints what came of it.
+async fn carry_out(host: &mut Host, target: &Target, deed: &Deed, seeds: &[Invitation]) -> Result<()> {
+    let taken = host.act(deed, seeds).await?;
+    report(target, taken)?;
+    host.forget()
+}
+
+fn report(target: &Target, Taken { number, links }: Taken) -> Result<()> {
     if target.json {
-        return output::json(&Done { action, links });
+        return output::json(&Done { action: number, links });
     }
     links.iter().try_for_each(|link| output::line(link))?;
-    if links.is_empty() { output::line(&format!("done: action {action} of the host log")) } else { Ok(()) }
+    if links.is_empty() { output::line(&format!("done: action {number} of the host log")) } else { Ok(()) }
 }
 
-/// Signs the deed for the next place of the host log until it has one. Its number.
-async fn hand_in(room: &Room, key: &SigningKey, deed: &Deed) -> Result<u64> {
-    for _ in 0..ATTEMPTS {
-        let log = room.host_log().await?;
-        let action = log.act(key, edge::unix_time(), deed.clone());
-        log.check(&action)?;
-        match send(room, &action).await {
-            Ok(taken) => return Ok(taken.number),
-            // Another host was faster, or this server shows less of the log than the first.
-            Err(error) if error.status() == Some(409) => {
-                tokio::time::sleep(std::time::Duration::from_millis(200)).await
-            }
-            Err(error) => return Err(failure::call(error)),
+/// Settles what an earlier command left pending, and tells what came of it. Whether it was done and is what is asked for now; then its
+/// result was printed as this command's, and nothing is left to be done.
+async fn settle(host: &mut Host, target: &Target, asked: impl Fn(&Deed) -> bool) -> Result<bool> {
+    let Some(Settled { deed, taken }) = host.settle().await? else { return Ok(false) };
+    let what = in_words(&deed)?;
+    let answered = match taken {
+        Some(taken) if asked(&deed) => {
+            eprintln!("An earlier command has done this; its answer was lost. Here it is:");
+            report(target, taken)?;
+            true
         }
-    }
-    bail!("other actions always come first; try again")
+        // Not on standard output, where scripts read what this command does.
+        Some(Taken { number, links }) => {
+            eprintln!(
+                "An earlier command, whose answer was lost, has done this: {what}; action {number} of the host log"
+            );
+            links.iter().for_each(|link| eprintln!("  {link}"));
+            false
+        }
+        None => {
+            eprintln!("What an earlier command was to do was not done, since another action came first: {what}");
+            false
+        }
+    };
+    host.forget()?;
+    Ok(answered)
 }
 
-/// Gives an action to the server that puts all of them in order; the others only name it.
-async fn send(room: &Room, action: &SignedAction) -> Result<ActionTaken, CallError> {
-    let path = format!("rooms/{}/actions", room.link.room.to_hex());
-    let mut last = None;
-    for party in room.parties() {
-        match room.connection(party).post::<ActionTaken>(&path, action).await {
-            Err(error) if error.status() == Some(421) || matches!(error, CallError::Unreachable { .. }) => {
-                // What an unreachable one would have said tells more than that another one does not do this.
-                if last.is_none() || matches!(error, CallError::Unreachable { .. }) {
-                    last = Some(error);
-                }
-            }
-            answer => return answer,
-        }
-    }
-    Err(last.expect("a room has servers"))
+/// A deed for people.
+fn in_words(deed: &Deed) -> Result<String> {
+    Ok(match deed {
+        Deed::Poll { poll } => format!("poll {:?}", poll.question),
+        Deed::Invite { keys } => format!("invitations, {} in number", keys.len()),
+        other => serde_json::to_string(other)?,
+    })
 }
 
 async fn poll(ask: Ask) -> Result<()> {
-    let (room, key) = open(&ask.target).await?;
+    let mut host = Host::open(&ask.target).await?;
     let form = match ask.rating {
         Some(highest) => PollForm::Rating { highest },
         None if ask.text => PollForm::Text,
         None => PollForm::Choice { options: ask.option, several: ask.several },
     };
+    let same = |poll: &Poll| {
+        poll.question == ask.question && poll.form == form && ask.epoch.is_none_or(|epoch| poll.epoch == epoch)
+    };
+    if settle(&mut host, &ask.target, |earlier| matches!(earlier, Deed::Poll { poll } if same(poll))).await? {
+        return Ok(());
+    }
     let epoch = match ask.epoch {
         Some(epoch) => epoch,
-        None => next_free_epoch(&room).await?,
+        None => next_free_epoch(&host.room).await?,
     };
-    let action = hand_in(&room, &key, &Deed::Poll { poll: Poll { question: ask.question, form, epoch } }).await?;
-    report(&ask.target, action, Vec::new())
+    let deed = Deed::Poll { poll: Poll { question: ask.question, form, epoch } };
+    carry_out(&mut host, &ask.target, &deed, &[]).await
 }
 
 /// The first epoch, some way after the one that collects, in which no other poll is answered.
@@ -260,17 +275,24 @@ async fn next_free_epoch(room: &Room) -> Result<u64> {
 
 async fn invite(invite: &Invite) -> Result<()> {
     ensure!((1..=KEYS_AT_ONCE).contains(&invite.count), "one command makes 1 to {KEYS_AT_ONCE} invitations");
-    let (room, key) = open(&invite.target).await?;
+    let mut host = Host::open(&invite.target).await?;
+    let as_many = |earlier: &Deed| matches!(earlier, Deed::Invite { keys } if keys.len() == invite.count);
+    if settle(&mut host, &invite.target, as_many).await? {
+        return Ok(());
+    }
     let seeds: Vec<Invitation> = (0..invite.count).map(|_| Invitation(edge::random())).collect();
-    let keys = seeds.iter().map(|seed| SigningKey::from_seed(&seed.0).verifying_key()).collect();
-    let action = hand_in(&room, &key, &Deed::Invite { keys }).await?;
-    let link = |seed: Invitation| Link { invitation: Some(seed), ..room.link.clone() }.to_string();
-    report(&invite.target, action, seeds.into_iter().map(link).collect())
+    let keys = seeds.iter().map(|seed| seed.key().verifying_key()).collect();
+    carry_out(&mut host, &invite.target, &Deed::Invite { keys }, &seeds).await
 }
 
 async fn show(target: &Target) -> Result<()> {
-    let (room, _) = open(target).await?;
-    let log = room.host_log().await?;
+    let host = Host::open(target).await?;
+    if host.has_pending() {
+        eprintln!(
+            "It is not known whether what an earlier command was to do was done; the next one that acts finds out."
+        );
+    }
+    let log = host.room.host_log().await?;
     let shown = shown(&log);
     if target.json {
         return output::json(&shown);
