@@ -1,10 +1,11 @@
 //! Certificates ordered from an authority that speaks ACME (RFC 8555), by the challenge TLS-ALPN-01 (RFC 8737): the
 //! authority connects to port 443 and finds its digest in a certificate that this server made for the purpose.
 //!
-//! Account, certificate and key are kept in a directory, so that a restart orders nothing.
+//! Account, certificate and key are kept in a directory, with what they were ordered for, so that a restart orders nothing,
+//! and other names or another authority in the configuration order at once.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
@@ -13,8 +14,10 @@ use instant_acme::{
     OrderStatus, RetryPolicy,
 };
 use ostrakon_api::Tls;
+use ostrakon_crypto::hash;
 use ostrakon_node::config::Acme;
 use rcgen::{CertificateParams, CustomExtension, KeyPair};
+use serde::{Deserialize, Serialize};
 
 use crate::{edge, secret, token};
 
@@ -25,12 +28,54 @@ const PAUSE: Duration = Duration::from_secs(60);
 /// How long the authority may take for each of its steps.
 const PATIENCE: RetryPolicy = RetryPolicy::new().timeout(Duration::from_secs(120));
 
+/// What a certificate was ordered for.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Ordered {
+    /// The URL of the authority's directory.
+    authority: String,
+    /// The names, in order.
+    domains: Vec<String>,
+}
+
+impl Ordered {
+    /// What an order by these settings would be for.
+    fn by(acme: &Acme) -> Self {
+        let mut domains: Vec<_> = acme.domains.iter().map(|domain| domain.to_ascii_lowercase()).collect();
+        domains.sort_unstable();
+        domains.dedup();
+        Self { authority: acme.authority.clone(), domains }
+    }
+}
+
+/// Whose a stored account is.
+#[derive(Deserialize)]
+struct AccountAt {
+    directory: Option<String>,
+}
+
 /// The files of a cache directory.
 struct Cache(PathBuf);
 
 impl Cache {
-    fn account(&self) -> PathBuf {
-        self.0.join("account.json")
+    /// The account with an authority: each has a file of its own, since no authority knows another one's accounts.
+    fn account(&self, authority: &str) -> PathBuf {
+        // The first authority's had this name, whichever it was.
+        let first = self.0.join("account.json");
+        let account = fs::read(&first).ok().and_then(|text| serde_json::from_slice::<AccountAt>(&text).ok());
+        if account.is_some_and(|account| account.directory.as_deref() == Some(authority)) {
+            return first;
+        }
+        let digest = hash::digest("ostrakon/v1/cli/certificate authority", authority.as_bytes());
+        self.0.join(format!("account-{}.json", &digest.to_hex()[..16]))
+    }
+
+    fn ordered_file(&self) -> PathBuf {
+        self.0.join("ordered.json")
+    }
+
+    /// What the certificate was ordered for, if that is known.
+    fn ordered(&self) -> Option<Ordered> {
+        serde_json::from_slice(&fs::read(self.ordered_file()).ok()?).ok()
     }
 
     fn certificate(&self) -> PathBuf {
@@ -64,20 +109,21 @@ pub async fn keep(acme: Acme, tls: Tls) {
     }
 }
 
-fn is_due(cache: &Cache, tls: &Tls) -> bool {
-    tls.expires().is_none_or(|expires| cache.due(expires) <= edge::unix_time())
+fn is_due(acme: &Acme, cache: &Cache, tls: &Tls) -> bool {
+    let over = tls.expires().is_none_or(|expires| cache.due(expires) <= edge::unix_time());
+    over || cache.ordered() != Some(Ordered::by(acme))
 }
 
 /// Orders a certificate if one is due. Returns how long to pause.
 async fn attend(acme: &Acme, cache: &Cache, tls: &Tls) -> Duration {
-    if !is_due(cache, tls) {
+    if !is_due(acme, cache, tls) {
         return PAUSE;
     }
     let ordered = order(acme, cache, tls).await;
     tls.forget_challenges();
     match ordered {
         // Without a pause, order would follow order until the authority answers no more.
-        Ok(()) if is_due(cache, tls) => {
+        Ok(()) if is_due(acme, cache, tls) => {
             tracing::error!(
                 "the certificate just issued is over by this machine's clock: set it; trying again in half an hour"
             );
@@ -98,7 +144,7 @@ async fn attend(acme: &Acme, cache: &Cache, tls: &Tls) -> Duration {
 /// Orders a certificate and takes it into use.
 async fn order(acme: &Acme, cache: &Cache, tls: &Tls) -> Result<()> {
     secret::directory(&cache.0)?;
-    let account = account(acme, &cache.account()).await.context("the account")?;
+    let account = account(acme, cache).await.context("the account")?;
     let names: Vec<_> = acme.domains.iter().cloned().map(Identifier::Dns).collect();
     let mut order = account.new_order(&NewOrder::new(&names)).await.context("the order")?;
     prove(&mut order, tls).await?;
@@ -111,23 +157,25 @@ async fn order(acme: &Acme, cache: &Cache, tls: &Tls) -> Result<()> {
     // The key first: a certificate without its key is no pair, and is ordered again.
     token::replace(&cache.key(), &key)?;
     token::replace(&cache.certificate(), &certificate)?;
-    Ok(tls.use_files(&cache.certificate(), &cache.key())?)
+    tls.use_files(&cache.certificate(), &cache.key())?;
+    token::replace(&cache.ordered_file(), &serde_json::to_string(&Ordered::by(acme))?)
 }
 
-/// The account of an earlier order, or a new one.
-async fn account(acme: &Acme, path: &Path) -> Result<Account> {
+/// The account of an earlier order from this authority, or a new one.
+async fn account(acme: &Acme, cache: &Cache) -> Result<Account> {
+    let path = cache.account(&acme.authority);
     let builder = match &acme.authority_roots {
         Some(roots) => Account::builder_with_root(roots)?,
         None => Account::builder()?,
     };
     if path.exists() {
-        let credentials: AccountCredentials = serde_json::from_str(&secret::read_all(path)?)?;
+        let credentials: AccountCredentials = serde_json::from_str(&secret::read_all(&path)?)?;
         return Ok(builder.from_credentials(credentials).await?);
     }
     let contact: Vec<_> = acme.contact.iter().map(String::as_str).collect();
     let account = NewAccount { contact: &contact, terms_of_service_agreed: true, only_return_existing: false };
     let (account, credentials) = builder.create(&account, acme.authority.clone(), None).await?;
-    secret::write_new(path, &serde_json::to_string(&credentials)?)?;
+    secret::write_new(&path, &serde_json::to_string(&credentials)?)?;
     Ok(account)
 }
 

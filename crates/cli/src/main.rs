@@ -100,10 +100,17 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    let serves = matches!(cli.command, Command::Serve(_));
     match run(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("ostrakon: {error:#}");
+            // Where the log says nothing, the reason must still be found.
+            if serves && tracing::enabled!(tracing::Level::ERROR) {
+                let error = format!("{error:#}");
+                tracing::error!(error, "the server cannot run");
+            } else {
+                eprintln!("ostrakon: {error:#}");
+            }
             failure::exit_code(&error)
         }
     }
@@ -112,6 +119,13 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<()> {
     let form = if let Command::Serve(options) = &command { Some(options.log_format) } else { None };
     let log = log::start(form);
+    if form.is_some() {
+        // Whoever reads a server's log reads lines of one form.
+        std::panic::set_hook(Box::new(|panic| {
+            let panic = panic.to_string();
+            tracing::error!(panic, "a defect of this program");
+        }));
+    }
     let runtime = tokio::runtime::Runtime::new()?;
     let result = match command {
         Command::Init(options) => init::run(*options),

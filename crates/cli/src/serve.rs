@@ -1,9 +1,11 @@
 //! `ostrakon serve`.
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use ostrakon_api::{Listener, LogControl};
 use ostrakon_node::config::{Config, Role};
 use ostrakon_node::{RuffleProvider, Service};
@@ -13,6 +15,9 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::log;
 use crate::upkeep::{self, Upkeep};
+
+/// How long the service may take to stop. What is still open then ends with the process; nothing on disk depends on it.
+const STOPPING: Duration = Duration::from_millis(2500);
 
 /// Options of `serve`.
 #[derive(clap::Args)]
@@ -47,8 +52,12 @@ fn role(text: &str) -> Result<Role, String> {
 /// Runs a server until it is told to stop.
 ///
 /// # Errors
-/// If the configuration is wrong, or a port or the data cannot be used.
+/// If the configuration is wrong, or a port or the data cannot be used; also later, if the server can work again only
+/// when it is started again.
 pub async fn run(options: Options, log: LogControl) -> Result<()> {
+    // First of all, because a start may take long: until it is caught, a signal ends the process where it stands.
+    let hangup = signal(SignalKind::hangup()).expect("the runtime handles signals");
+    let mut stop = pin!(told_to_stop(options.until_stdin_ends));
     let mut config = Config::read(&options.config).context("--config")?;
     config.process.role = options.role.unwrap_or(config.process.role);
     if let Some(filter) = &config.log
@@ -62,28 +71,54 @@ pub async fn run(options: Options, log: LogControl) -> Result<()> {
     })?;
     let tls = upkeep::tls(&config)?;
     let origins = config.servers.iter().map(|server| server.url.clone()).collect();
-    let service = Service::start(config, Arc::new(RuffleProvider)).await?;
-    let settings = ostrakon_api::Options { web: options.web, origins, log: Some(log.clone()) };
-    let router = ostrakon_api::router(service.clone(), &settings);
-    let upkeep = tokio::spawn(Upkeep::new(service.clone(), options.config, log, tls.clone()).run());
-    let stop = async {
-        tokio::select! {
-            () = interrupted() => {}
-            () = stdin_ended(), if options.until_stdin_ends => {}
+    let service = tokio::select! {
+        service = Service::start(config, Arc::new(RuffleProvider)) => service?,
+        () = &mut stop => {
+            tracing::info!("told to stop while starting");
+            return Ok(());
         }
     };
-    ostrakon_api::serve(Listener::new(listener, tls), router, &service.config().limits, stop).await;
+    let settings = ostrakon_api::Options { web: options.web, origins, log: Some(log.clone()) };
+    let router = ostrakon_api::router(service.clone(), &settings);
+    let upkeep = tokio::spawn(Upkeep::new(service.clone(), options.config, log, tls.clone()).run(hangup));
+    let mut failure = None;
+    let end = async {
+        tokio::select! {
+            () = stop => {}
+            reason = service.ended() => failure = Some(reason),
+        }
+    };
+    ostrakon_api::serve(Listener::new(listener, tls), router, &service.config().limits, end).await;
     upkeep.abort();
-    service.stop().await;
-    Ok(())
+    if tokio::time::timeout(STOPPING, service.stop()).await.is_err() {
+        tracing::warn!("the database could not be closed in time; what is on disk is whole");
+    }
+    match failure {
+        Some(reason) => bail!("the server can do no more before it is started again: {reason}"),
+        None => Ok(()),
+    }
 }
 
-/// Resolves when somebody asks the process to stop: Ctrl-C, or SIGTERM.
-pub async fn interrupted() {
+/// Resolves when somebody asks the process to stop, also if that was after this call and before it is waited for.
+fn told_to_stop(until_stdin_ends: bool) -> impl Future<Output = ()> {
+    let interrupted = interrupted();
+    async move {
+        tokio::select! {
+            () = interrupted => {}
+            () = stdin_ended(), if until_stdin_ends => {}
+        }
+    }
+}
+
+/// Resolves when somebody asks the process to stop, by Ctrl-C or SIGTERM, from this call on.
+pub fn interrupted() -> impl Future<Output = ()> {
+    let mut interrupt = signal(SignalKind::interrupt()).expect("the runtime handles signals");
     let mut terminate = signal(SignalKind::terminate()).expect("the runtime handles signals");
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
+    async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use ostrakon_api::{LogControl, Tls};
 use ostrakon_node::Service;
 use ostrakon_node::config::Config;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::Signal;
 use tokio::time::Instant;
 
 use crate::{acme, edge, log};
@@ -107,9 +107,8 @@ impl Upkeep {
         }
     }
 
-    /// Looks after everything for ever.
-    pub async fn run(mut self) {
-        let mut hangup = signal(SignalKind::hangup()).expect("the runtime handles signals");
+    /// Looks after everything for ever, and at once at every `hangup`.
+    pub async fn run(mut self, mut hangup: Signal) {
         let mut review = Instant::now();
         loop {
             let tokens = self.tokens.iter_mut().fold(false, |changed, file| file.changed() | changed);

@@ -5,17 +5,16 @@
 
 mod common;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use common::signal;
+use common::{guide, signal};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use tokio::time::Instant;
 
-const GUIDE: &str = include_str!("../../../docs/operating.md");
 const NAMES: [&str; 3] = ["alpha", "beta", "gamma"];
 /// The address of the participant, which no log may contain.
 const PARTICIPANT: &str = "10.77.0.4";
@@ -23,16 +22,6 @@ const PARTICIPANT: &str = "10.77.0.4";
 const PATIENCE: Duration = Duration::from_secs(180);
 /// How long a server may take to stop: what the guide promises.
 const STOPPED: Duration = Duration::from_secs(5);
-
-/// The guide's marked blocks.
-fn guide() -> BTreeMap<&'static str, &'static str> {
-    let marked = GUIDE.split("```sh ").skip(1);
-    let block = |rest: &'static str| {
-        let (mark, rest) = rest.split_once('\n').expect("a block has lines");
-        (mark, rest.split("```").next().expect("a block ends"))
-    };
-    marked.map(block).collect()
-}
 
 /// Four namespaces, whose ends are on a bridge in a fifth.
 struct Network {
@@ -257,9 +246,14 @@ fn the_guide_leads_three_operators_to_a_room_and_through_trouble() {
     assert_eq!(board(), 9);
 
     // A server is lost: what was published is not.
+    host("gamma", "backup");
     drop(servers.pop_back());
     participant("export");
     assert!(participant("verify").contains("authentic"));
+    // What was backed up makes a server that may start, in an empty place.
+    let elsewhere = "mkdir elsewhere && cp ostrakon-backup.tar elsewhere/ && cd elsewhere\n";
+    let checked = network.run("gamma", &[elsewhere, guide["host restore"], "cat server/admin.token"].concat());
+    assert!(checked.contains("is good"), "{checked}");
     servers.into_iter().for_each(Server::stop);
     for name in NAMES {
         let log = fs::read_to_string(directory.path().join(name).join("log")).expect("a log");
@@ -271,7 +265,7 @@ fn the_guide_leads_three_operators_to_a_room_and_through_trouble() {
 #[test]
 fn the_guide_has_the_blocks_that_the_test_follows() {
     let guide = guide();
-    for step in ["card", "configure", "check", "serve", "ready", "room", "rotate"] {
+    for step in ["card", "configure", "check", "serve", "ready", "room", "rotate", "backup", "restore"] {
         assert!(guide.contains_key(format!("host {step}").as_str()), "{step}");
     }
     for step in ["say", "watch", "export", "verify"] {

@@ -3,6 +3,7 @@
 mod common;
 
 use std::net::IpAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -199,6 +200,38 @@ async fn stop(mut server: Server) {
     assert!(status.success(), "{status}");
     assert!(server.readiness().await.is_none());
     drop(held);
+}
+
+#[test]
+fn a_server_that_cannot_start_says_why_in_the_form_of_its_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = common::file(directory.path(), "server.toml", "party = 7");
+    let serve = ["serve", "--config", config.to_str().unwrap()];
+    let said = common::complaint(&serve, 1);
+    let line: Value = serde_json::from_str(said.trim()).expect("one line of JSON");
+    assert_eq!(line["level"], "ERROR");
+    assert!(line["fields"]["error"].as_str().unwrap().contains("missing field"), "{said}");
+    // Nobody logs anything, and the reason is still told.
+    let output = ostrakon(&serve).env("OSTRAKON_LOG", "off").output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("ostrakon: --config"), "{output:?}");
+}
+
+#[test]
+fn a_lost_token_is_made_anew_but_not_where_none_in_a_file_counts() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = directory.path().join("site");
+    assert!(run(&["init", "--local", site.to_str().unwrap()]).status.success());
+    let (config, token) = (site.join("alpha/server.toml"), site.join("alpha/admin.token"));
+    std::fs::remove_file(&token).unwrap();
+    let rotate = ["token", "rotate", "--config", config.to_str().unwrap()];
+    let output = ostrakon(&rotate).env("OSTRAKON_ADMIN_TOKEN", "some-token-of-the-environment").output().unwrap();
+    assert!(!output.status.success() && !token.exists());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("change the variable"), "{output:?}");
+    assert!(run(&rotate).status.success());
+    assert_eq!(std::fs::metadata(&token).unwrap().permissions().mode() & 0o777, 0o600);
+    let mistyped = site.join("alpha/admin.tokn");
+    assert!(!run(&["token", "rotate", "--file", mistyped.to_str().unwrap()]).status.success());
+    assert!(!mistyped.exists());
 }
 
 #[test]

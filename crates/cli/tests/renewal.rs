@@ -2,10 +2,11 @@
 
 mod common;
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
-use common::{Up, complaint, free_base_port, json, ostrakon, values};
+use common::{Up, complaint, free_base_port, guide, json, ostrakon, values};
 
 const SERVERS: [&str; 3] = ["alpha", "beta", "gamma"];
 
@@ -29,6 +30,34 @@ fn exported(directory: &Path, link: &str) -> u64 {
     json(&["verify", file, "--link", link, "--json"])[0]["messages"].as_u64().unwrap()
 }
 
+/// Carries out a block of the guide, in a directory that has a server in `server`.
+fn follow(directory: &Path, block: &str) {
+    let program = Path::new(env!("CARGO_BIN_EXE_ostrakon")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
+    // The usual one, by which others may read what a careless command writes.
+    let script = format!("umask 022\n{}", guide()[block]);
+    let output = Command::new("sh").args(["-ec", &script]).current_dir(directory).env("PATH", path).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{block}: {said}");
+}
+
+/// The machine is gone; on the next one there is only what the guide says to back up.
+fn lose_all_but_the_backup(directory: &Path, home: &Path) {
+    let hosts = ["old", "new"].map(|host| directory.join(host));
+    hosts.iter().for_each(|host| std::fs::create_dir(host).unwrap());
+    let [old, new] = hosts;
+    std::fs::rename(home, old.join("server")).unwrap();
+    // A set for one machine is made without cards.
+    common::file(&old.join("server"), "card.toml", "");
+    follow(&old, "host backup");
+    let archive = "ostrakon-backup.tar";
+    assert_eq!(std::fs::metadata(old.join(archive)).unwrap().permissions().mode() & 0o077, 0, "it holds keys");
+    std::fs::rename(old.join(archive), new.join(archive)).unwrap();
+    std::fs::remove_dir_all(&old).unwrap();
+    follow(&new, "host restore");
+    std::fs::rename(new.join("server"), home).unwrap();
+}
+
 #[test]
 fn three_servers_go_on_under_the_same_links_after_one_has_lost_its_data() {
     let directory = tempfile::tempdir().unwrap();
@@ -40,14 +69,7 @@ fn three_servers_go_on_under_the_same_links_after_one_has_lost_its_data() {
     up.stop();
 
     let path = |name: &str, file: &str| site.join(name).join(file).to_str().unwrap().to_owned();
-    let data = site.join("gamma").join("data");
-    for entry in std::fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().path()) {
-        if entry.is_file() {
-            std::fs::remove_file(entry).unwrap();
-        } else if !entry.ends_with("secrets") {
-            std::fs::remove_dir_all(entry).unwrap();
-        }
-    }
+    lose_all_but_the_backup(directory.path(), &site.join("gamma"));
     let write = |name: &str| {
         let state = path(name, "state");
         let written = common::run(&["renewal", "state", "--config", &path(name, "server.toml"), "--output", &state]);

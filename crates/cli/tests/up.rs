@@ -61,9 +61,28 @@ fn rooms_live_through_speech_administration_crashes_and_restarts() {
     let (file, link) = (file.to_str().unwrap(), &up.links[2]);
     json(&["export", link, "--output", file, "--json"]);
     assert_eq!(json(&["verify", file, "--link", link, "--json"])[0]["messages"], 10);
+    assert!(is_shown(&up, || {
+        json(&["export", link, "--output", file, "--json"]);
+        std::fs::read(file).unwrap()
+    }));
     let foreign = link.replace(&link[link.len() - 64..], &"5".repeat(64));
     assert!(complaint(&["watch", &foreign, "--once"], 3).contains("other"));
     up.stop();
+}
+
+/// Whether what is exported is, byte for byte, what a server gives as the room's archive. The third signature of an entry may come
+/// between the two, so it is tried more than once.
+fn is_shown(up: &Up, export: impl Fn() -> Vec<u8>) -> bool {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let client = Client::builder().no_proxy().build().unwrap();
+    let archive = async |server: usize| {
+        let url = format!("{}/api/v1/rooms/{}/archive", up.origin(server), up.room());
+        client.get(url).send().await.unwrap().bytes().await.unwrap()
+    };
+    (0..5).any(|_| {
+        let exported = export();
+        (0..3).any(|server| runtime.block_on(archive(server)) == exported)
+    })
 }
 
 fn administer(site: &Path) {

@@ -143,6 +143,14 @@ impl Process {
         }
     }
 
+    pub async fn ended(&self) -> String {
+        match self {
+            Self::Server(server) => server.ended().await,
+            // Nothing in its memory matters, so it can always go on.
+            Self::Front(_) => std::future::pending().await,
+        }
+    }
+
     pub async fn stop(&self) {
         match self {
             Self::Server(server) => server.stop().await,

@@ -52,11 +52,40 @@ pub enum StartError {
     Mesh(#[from] ostrakon_net::StartError),
 }
 
+/// Why a server that has started does not begin its work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BeginError {
+    /// The disk's or the database's failure.
+    #[error(transparent)]
+    Store(#[from] ostrakon_store::Error),
+    /// What somebody has to look at, in words.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<String> for BeginError {
+    fn from(reason: String) -> Self {
+        Self::Other(reason)
+    }
+}
+
+impl BeginError {
+    /// Whether the next start may do better, though nobody has looked at it.
+    fn may_pass(&self) -> bool {
+        matches!(self, Self::Store(error) if error.may_pass())
+    }
+}
+
 /// How a start went so far, if it is not done.
 enum Progress {
     Waiting,
-    Failed(String),
+    Failed(BeginError),
 }
+
+/// How often it is looked whether the process can do no more.
+const LOOK: Duration = Duration::from_millis(500);
+/// How long putting the end on record may hold it up: a database that is away would hold it up for a minute.
+const LAST_NOTE: Duration = Duration::from_secs(1);
 
 /// A server, from its start on.
 pub(crate) struct Server {
@@ -137,9 +166,9 @@ pub(crate) async fn start(
     platform.spawn(Box::pin(async move {
         tokio::select! {
             biased;
-            result = starting.begin(roster, signing, provider) => if let Err(reason) = result {
-                tracing::error!(reason, "the server cannot begin its work");
-                *starting.progress.lock().expect("no panic while held") = Progress::Failed(reason);
+            result = starting.begin(roster, signing, provider) => if let Err(error) = result {
+                tracing::error!(reason = %error, "the server cannot begin its work");
+                *starting.progress.lock().expect("no panic while held") = Progress::Failed(error);
             },
             _ = stopping.wait_for(|stop| *stop) => {}
         }
@@ -154,7 +183,7 @@ impl Server {
         roster: Arc<Roster>,
         signing: Arc<SigningKey>,
         provider: Arc<dyn EngineProvider>,
-    ) -> Result<(), String> {
+    ) -> Result<(), BeginError> {
         let id = self.config.id();
         let early = Party::new(id, Arc::clone(&roster), Arc::clone(&signing), self.channel());
         let repeat = setup::was_done(&self.store);
@@ -164,9 +193,8 @@ impl Server {
         let roster = Arc::new(Roster { session: result.session, keys });
         let party = Party::new(id, roster, Arc::clone(&signing), self.channel());
         let engine = provider.engine(party.clone(), &result.secret)?;
-        let describe = |error: ostrakon_store::Error| error.to_string();
-        let world = recovery::world(&self.store, &servers).await.map_err(describe)?;
-        let progress = recovery::progress(&self.store, &party.roster).await.map_err(describe)?;
+        let world = recovery::world(&self.store, &servers).await?;
+        let progress = recovery::progress(&self.store, &party.roster).await?;
         self.introduction.change(|about| about.progress = Some(progress));
         let (intake, arriving) = mpsc::channel(intake::WAITING);
         let (to_prepare, planned) = mpsc::unbounded_channel();
@@ -200,7 +228,7 @@ impl Server {
         let noting = Arc::clone(&core);
         let note = move |intakes: &[_], taken: &[_]| intake::note(&noting, intakes, taken);
         core.spawn(intake::run(self.store.clone(), arriving, note));
-        recovery::load(&core).await.map_err(describe)?;
+        recovery::load(&core).await?;
         core.spawn(operator::sample(Arc::clone(&core)));
         core.spawn(erasure::run(Arc::clone(&core)));
         if self.config.process.role == Role::Engine {
@@ -210,7 +238,7 @@ impl Server {
         drop(self.core.set(Arc::clone(&core)));
         self.find_standing(&core, repeat).await?;
         core.spawn(stock::run(Arc::clone(&core), planned));
-        recovery::take_up(&core).await.map_err(describe)?;
+        recovery::take_up(&core).await?;
         for author in core.party.peers() {
             core.spawn(follow(Arc::clone(&core), author));
         }
@@ -221,9 +249,9 @@ impl Server {
     }
 
     /// Finds out whether this server may speak, with data from before if `repeat`. An error says why it may not.
-    async fn find_standing(&self, core: &Arc<Core>, repeat: bool) -> Result<(), String> {
+    async fn find_standing(&self, core: &Arc<Core>, repeat: bool) -> Result<(), BeginError> {
         // Who was not there before has said nothing yet.
-        let closed = self.store.generation().await.map_err(|error| error.to_string())?.closed;
+        let closed = self.store.generation().await?.closed;
         let standing = if closed {
             freshness::closed()
         } else if repeat {
@@ -232,7 +260,7 @@ impl Server {
             Standing::Fresh
         };
         core.standing.send_replace(standing);
-        freshness::allowed(&core.standing).await
+        Ok(freshness::allowed(&core.standing).await?)
     }
 
     fn channel(&self) -> Arc<dyn Channel> {
@@ -245,8 +273,8 @@ impl Server {
     }
 
     fn waits_for(&self) -> String {
-        if let Progress::Failed(reason) = &*self.progress.lock().expect("no panic while held") {
-            return format!("the server could not begin its work: {reason}");
+        if let Progress::Failed(error) = &*self.progress.lock().expect("no panic while held") {
+            return format!("the server could not begin its work: {error}");
         }
         let missing = self.missing();
         if missing.is_empty() && self.core.get().is_some() {
@@ -360,9 +388,32 @@ impl Server {
         })
     }
 
+    /// Resolves when this process can do no more, but may once it is started again: with the cause and the remedy. What
+    /// somebody has to look at first does not count.
+    pub async fn ended(&self) -> String {
+        loop {
+            if let Some(reason) = self.end() {
+                return reason;
+            }
+            self.platform.sleep(LOOK).await;
+        }
+    }
+
+    fn end(&self) -> Option<String> {
+        match (self.store.end_of_writing(), &*self.progress.lock().expect("no panic while held")) {
+            // Started again, it would take the database from the other engine in its turn, and so they would go on.
+            (Some(ostrakon_store::Error::Superseded), _) => None,
+            (Some(end), _) => Some(end.to_string()),
+            (None, Progress::Failed(error)) if error.may_pass() => Some(error.to_string()),
+            (None, _) => None,
+        }
+    }
+
     /// Stops everything. What is on disk is all that remains.
     pub async fn stop(&self) {
-        self.note("server", "stop", "").await;
+        if self.platform.timeout(LAST_NOTE, self.note("server", "stop", "")).await.is_none() {
+            tracing::warn!("the database does not take that the server stops, so the audit log will not say it");
+        }
         self.stop.send_replace(true);
         self.mesh.shutdown().await;
         // Give threads and tasks a moment to see it; what they still want of the database they are refused.

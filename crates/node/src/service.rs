@@ -71,6 +71,13 @@ impl Service {
         Ok(Self(Arc::new(Process::start(config, provider, platform).await?)))
     }
 
+    /// Resolves when this process can never work again, but one that is started in its place may: after an error of the
+    /// database at its beginning, or a commit of which nobody can tell what became. Says why, and what helps. What
+    /// somebody has to look at first, such as old data or another engine with this one's database, does not count.
+    pub async fn ended(&self) -> String {
+        self.0.ended().await
+    }
+
     /// Stops the server: closes its links and its disk. Requests that are under way fail.
     pub async fn stop(&self) {
         self.0.stop().await;

@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 use crate::disk::Disk;
 use crate::platform::Platform;
 use crate::provider::{EngineProvider, SetUp};
+use crate::server::BeginError;
 
 const SEED: &str = "set-up.seed";
 const RESULT: &str = "set-up.result";
@@ -35,30 +36,30 @@ struct Stored {
 /// What the set-up has yielded, now or at an earlier start. `party` is of the set-up's session.
 ///
 /// # Errors
-/// Why there can be no deployment, in words.
+/// The disk's; or why there can be no deployment, in words.
 pub(crate) async fn set_up(
     party: Party,
     store: &Disk,
     platform: &dyn Platform,
     provider: &Arc<dyn EngineProvider>,
-) -> Result<SetUp, String> {
-    if let Some(stored) = store.secret(RESULT).map_err(|error| error.to_string())? {
+) -> Result<SetUp, BeginError> {
+    if let Some(stored) = store.secret(RESULT)? {
         let stored: Stored = wire::decode(&stored).map_err(|_| "the result of the set-up is damaged".to_owned())?;
         return Ok(SetUp { session: stored.session, secret: stored.secret });
     }
     let result = provider.set_up(party, seed(store, platform)?).await?;
     let stored = Stored { session: result.session, secret: result.secret.clone() };
-    store.keep_secret(RESULT, &Zeroizing::new(wire::encode(&stored))).map_err(|error| error.to_string())?;
+    store.keep_secret(RESULT, &Zeroizing::new(wire::encode(&stored)))?;
     Ok(result)
 }
 
-fn seed(store: &Disk, platform: &dyn Platform) -> Result<[u8; 32], String> {
-    let describe = |error: ostrakon_store::Error| error.to_string();
-    if let Some(seed) = store.secret(SEED).map_err(describe)? {
-        return seed.as_slice().try_into().map_err(|_| "the seed of the set-up is damaged".to_owned());
+fn seed(store: &Disk, platform: &dyn Platform) -> Result<[u8; 32], BeginError> {
+    if let Some(seed) = store.secret(SEED)? {
+        let seed: Result<[u8; 32], _> = seed.as_slice().try_into();
+        return Ok(seed.map_err(|_| "the seed of the set-up is damaged".to_owned())?);
     }
     let seed = platform.random();
-    store.keep_secret(SEED, &seed).map_err(describe)?;
+    store.keep_secret(SEED, &seed)?;
     Ok(seed)
 }
 

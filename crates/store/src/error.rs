@@ -67,6 +67,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether an engine that met this may do better once it is started again, with the same data.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Database(_) | Self::Unknown | Self::File { .. })
+    }
+
     /// Whether a transaction may begin when it is tried again.
     pub(crate) fn is_transient(&self) -> bool {
         let Error::Database(error) = self else { return false };

@@ -1,6 +1,7 @@
 //! Orders at an authority that is small enough to be read: it believes signatures, but looks at the challenge's answer.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -29,6 +30,8 @@ const ACME_IDENTIFIER: &[u8] = &[0x06, 0x08, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x07,
 #[derive(Default)]
 struct Progress {
     orders: u32,
+    /// Of the last order.
+    names: Vec<String>,
     looked: bool,
     proved: bool,
     certificate: Option<String>,
@@ -81,7 +84,9 @@ impl Authority {
             "account" => json!({"status": "valid"}),
             "new-order" => {
                 let orders = self.progress.lock().unwrap().orders + 1;
-                *self.progress.lock().unwrap() = Progress { orders, ..Progress::default() };
+                let names = payload["identifiers"].as_array().unwrap().iter();
+                let names = names.map(|name| name["value"].as_str().unwrap().to_owned()).collect();
+                *self.progress.lock().unwrap() = Progress { orders, names, ..Progress::default() };
                 self.order()
             }
             "order" => self.order(),
@@ -158,28 +163,87 @@ async fn serve_for_ever(listener: Listener, router: Router) {
     serve(listener, router, &Limits::default(), std::future::pending()).await;
 }
 
-#[tokio::test]
-async fn a_certificate_is_ordered_kept_and_replaced_when_it_is_due() {
-    let directory = tempfile::tempdir().unwrap();
+/// Starts a server that orders, where the domain leads to.
+async fn subject() -> (Tls, SocketAddr) {
     let tls = Tls::default();
     let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let subject = tcp.local_addr().unwrap();
+    let address = tcp.local_addr().unwrap();
     tokio::spawn(serve_for_ever(Listener::new(tcp, Some(tls.clone())), Router::new()));
-    let roots = directory.path().join("roots.pem");
+    (tls, address)
+}
+
+/// Starts an authority, and settings to order from it below `directory`.
+async fn settings(directory: &Path, subject: SocketAddr) -> (Arc<Authority>, Acme) {
+    let roots = directory.join("roots.pem");
     let authority = authority(subject, &roots).await;
     let mut acme = Acme::new(vec![DOMAIN.to_owned()]);
     acme.authority = format!("{}/directory", authority.origin);
     acme.authority_roots = Some(roots);
-    acme.cache = directory.path().join("acme");
+    acme.cache = directory.join("acme");
+    (authority, acme)
+}
+
+/// How many orders an authority had, and for which names the last was.
+fn orders(authority: &Authority) -> (u32, Vec<String>) {
+    let progress = authority.progress.lock().unwrap();
+    (progress.orders, progress.names.clone())
+}
+
+#[tokio::test]
+async fn other_names_or_another_authority_order_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let (tls, address) = subject().await;
+    let (first, mut acme) = settings(directory.path(), address).await;
+    let cache = Cache(acme.cache.clone());
+    assert_eq!(attend(&acme, &cache, &tls).await, PAUSE);
+    assert_eq!(orders(&first), (1, vec![DOMAIN.to_owned()]));
+
+    // Another name, by the same account.
+    let names = vec!["www.ostrakon.example".to_owned(), DOMAIN.to_owned()];
+    acme.domains.clone_from(&names);
+    let account = cache.account(&acme.authority);
+    let registered = fs::read(&account).unwrap();
+    for _ in 0..2 {
+        assert_eq!(attend(&acme, &cache, &tls).await, PAUSE);
+        assert_eq!(orders(&first), (2, names.clone()), "once, and then it is as it should be");
+    }
+    acme.domains.reverse();
+    acme.domains.push("OSTRAKON.example".to_owned());
+    assert!(!is_due(&acme, &cache, &tls), "they are the same names");
+    acme.domains = names.clone();
+
+    // An account from before accounts were told apart is used on, by the authority that it is with.
+    let old = acme.cache.join("account.json");
+    fs::rename(&account, &old).unwrap();
+    assert_eq!(cache.account(&acme.authority), old);
+
+    // Another authority has an account of its own; the first one's remains.
+    let beside = directory.path().join("second");
+    fs::create_dir(&beside).unwrap();
+    let (second, other) = settings(&beside, address).await;
+    let other = Acme { cache: acme.cache.clone(), ..other };
+    assert_eq!(attend(&other, &cache, &tls).await, PAUSE);
+    assert_eq!((orders(&first).0, orders(&second)), (2, (1, vec![DOMAIN.to_owned()])));
+    let new = cache.account(&other.authority);
+    assert!(new != old && fs::read(new).unwrap() != registered);
+    assert_eq!(attend(&acme, &cache, &tls).await, PAUSE, "and back");
+    assert_eq!((orders(&first), fs::read(&old).unwrap()), ((3, names), registered));
+}
+
+#[tokio::test]
+async fn a_certificate_is_ordered_kept_and_replaced_when_it_is_due() {
+    let directory = tempfile::tempdir().unwrap();
+    let (tls, address) = subject().await;
+    let (authority, acme) = settings(directory.path(), address).await;
     let cache = Cache(acme.cache.clone());
 
     order(&acme, &cache, &tls).await.unwrap();
     assert!(authority.progress.lock().unwrap().proved && tls.expires().is_some());
     tls.forget_challenges();
     // A second order uses the same account; a restarted server needs none.
-    let account = fs::read_to_string(cache.account()).unwrap();
+    let account = fs::read_to_string(cache.account(&acme.authority)).unwrap();
     order(&acme, &cache, &tls).await.unwrap();
-    assert_eq!(fs::read_to_string(cache.account()).unwrap(), account);
+    assert_eq!(fs::read_to_string(cache.account(&acme.authority)).unwrap(), account);
     assert_eq!(authority.progress.lock().unwrap().orders, 2);
     tls.forget_challenges();
     let restarted = Tls::default();

@@ -1,54 +1,38 @@
 //! What a configuration says of this machine: files, directories, addresses, disk.
 
 use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 
 use ostrakon_api::Tls;
-use ostrakon_node::config::{ADMIN_TOKEN_VARIABLE, Config, IDENTITY_VARIABLE};
+use ostrakon_node::config::{Config, Role};
 
 use super::Findings;
+use super::secrets::{self, private};
 use crate::{edge, log};
 
 /// Room for the database and for what is under way, besides the stock.
 const BESIDES_STOCK: u64 = 1 << 30;
-const DAY: u64 = 86_400;
+const HOUR: u64 = 3600;
+const DAY: u64 = 24 * HOUR;
+/// How long before its end a certificate is complained about.
+const FORTNIGHT: u64 = 14 * DAY;
 
 /// Checks everything on this machine.
 pub fn check(config: &Config, findings: &mut Findings) {
-    secrets(config, findings);
+    secrets::check(config, findings);
     certificate(config, findings);
-    data(config, findings);
+    // Intake processes have neither data nor links with the other servers.
+    if config.process.role == Role::Intake {
+        intake_listens(config, findings);
+    } else {
+        data(config, findings);
+    }
     urls(config, findings);
     if let Some(filter) = &config.log
         && let Err(error) = log::parse(filter)
     {
         findings.error(format!("`log`: {error}"));
-    }
-}
-
-fn secrets(config: &Config, findings: &mut Findings) {
-    if std::env::var_os(IDENTITY_VARIABLE).is_none() {
-        private(&config.identity_file, findings);
-    }
-    if let Err(error) = config.identity() {
-        findings.error(error.to_string());
-    }
-    if std::env::var_os(ADMIN_TOKEN_VARIABLE).is_none() {
-        private(&config.admin_token_file, findings);
-    }
-    if let Err(error) = config.admin_tokens() {
-        findings.error(error.to_string());
-    }
-}
-
-/// Complains of a file or directory that others may read.
-fn private(path: &Path, findings: &mut Findings) {
-    let Ok(metadata) = std::fs::metadata(path) else { return };
-    if metadata.permissions().mode() & 0o077 != 0 {
-        let mode = if metadata.is_dir() { "700" } else { "600" };
-        findings.error(format!("{0} may be read by others than its owner: `chmod {mode} {0}`", path.display()));
     }
 }
 
@@ -62,11 +46,28 @@ fn certificate(config: &Config, findings: &mut Findings) {
         findings.error(error.to_string());
         return;
     }
-    let days = tls.expires().unwrap_or_default().saturating_sub(edge::unix_time()) / DAY;
-    match days {
-        0 => findings.error(format!("the certificate in {} has expired", certificate.display())),
-        1..14 => findings.warning(format!("the certificate in {} expires in {days} days", certificate.display())),
-        _ => {}
+    // A server starts and works with it, so it does not count as an error: a check before the start must not keep it down.
+    let (expires, now) = (tls.expires().unwrap_or_default(), edge::unix_time());
+    let path = certificate.display();
+    if expires <= now {
+        findings.warning(format!("the certificate in {path} has expired, so browsers refuse the server: renew it"));
+        return;
+    }
+    let left = expires - now;
+    let time = if left < DAY { format!("{} hours", left / HOUR) } else { format!("{} days", left / DAY) };
+    if left < FORTNIGHT {
+        findings.warning(format!("the certificate in {path} expires in {time}: renew it"));
+    }
+}
+
+/// Nothing tells whether an intake process that uses the address is this one.
+fn intake_listens(config: &Config, findings: &mut Findings) {
+    match TcpListener::bind(config.http) {
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::AddrInUse => {
+            findings.warning(format!("somebody listens at `http` = {}: this process, if it runs", config.http));
+        }
+        Err(error) => findings.error(format!("cannot listen at `http` = {}: {error}", config.http)),
     }
 }
 

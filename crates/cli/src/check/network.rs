@@ -1,8 +1,9 @@
-//! What the two other servers say: whether they are there, and what time it is.
+//! What the two other servers say (whether they are there, and what time it is), and what the database says.
 
 use std::time::Duration;
 
-use ostrakon_node::config::{Config, ServerConfig};
+use ostrakon_node::config::{Config, Role, ServerConfig};
+use ostrakon_store::{Database, Error, Store};
 use tokio::net::TcpStream;
 
 use super::Findings;
@@ -13,26 +14,47 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How far clocks may differ. A presence counts for longer than that, and an epoch should not end early by it.
 const SKEW: u64 = 5;
 
-/// Asks the two others.
+/// Asks the database and the two others.
 pub async fn check(config: &Config, findings: &mut Findings) {
+    database(config, findings).await;
     let own = config.id().index();
     let others: Vec<_> = config.servers.iter().enumerate().filter(|(party, _)| *party != own).collect();
     for (_, server) in others {
-        let connection = tokio::time::timeout(PATIENCE, TcpStream::connect(&server.address)).await;
-        let wrong = match connection {
-            Ok(Ok(_)) => None,
-            Ok(Err(error)) => Some(error.to_string()),
-            Err(_) => Some("no answer".into()),
-        };
-        if let Some(reason) = wrong {
-            findings.warning(format!(
-                "{} cannot be reached at {} ({reason}): it may not run yet, or a firewall is in between",
-                server.name, server.address
-            ));
+        // Only engines have links with the other servers.
+        if config.process.role != Role::Intake {
+            link(server, findings).await;
         }
         if let Err(reason) = clock(server, findings).await {
             findings.warning(format!("{} does not answer at {}: {reason}", server.name, server.url));
         }
+    }
+}
+
+/// Whether a server can be reached by this one.
+async fn link(server: &ServerConfig, findings: &mut Findings) {
+    let connection = tokio::time::timeout(PATIENCE, TcpStream::connect(&server.address)).await;
+    let wrong = match connection {
+        Ok(Ok(_)) => return,
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "no answer".into(),
+    };
+    findings.warning(format!(
+        "{} cannot be reached at {} ({wrong}): it may not run yet, or a firewall is in between",
+        server.name, server.address
+    ));
+}
+
+/// Whether a PostgreSQL database lets this server in. It is joined as intake processes do, which changes nothing in it and does
+/// not disturb a running engine.
+async fn database(config: &Config, findings: &mut Findings) {
+    let Ok(database @ Database::Postgres(_)) = config.database() else { return };
+    match tokio::time::timeout(PATIENCE, Store::join(&database)).await {
+        Ok(Ok(store)) => store.close().await,
+        // An engine makes the schema, or brings it up to date, when it starts.
+        Ok(Err(Error::Unsuitable(_))) if config.process.role != Role::Intake => {}
+        Ok(Err(error)) => findings.error(error.to_string()),
+        Err(_) => findings
+            .error("the PostgreSQL database does not answer: check that it runs and that the store's URL leads to it"),
     }
 }
 

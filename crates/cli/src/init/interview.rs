@@ -44,7 +44,7 @@ impl<R: BufRead, W: Write> Interview<R, W> {
     /// If the answers end.
     pub fn complete(&mut self, options: &mut Options) -> Result<()> {
         if options.dir.is_none() {
-            options.dir = Some(self.ask("Directory of this server", "ostrakon", |text| Ok(PathBuf::from(text)))?);
+            options.dir = Some(self.ask("Directory of this server", "server", |text| Ok(PathBuf::from(text)))?);
         }
         let directory = options.dir.clone().context("just asked for")?;
         if options.card.is_empty() && !directory.join(IDENTITY).exists() {

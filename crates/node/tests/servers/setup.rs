@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ostrakon_node::Service;
 
+use crate::common::Deployment;
 use crate::engine::PlainProvider;
 use crate::scene::{SEED, Scene};
 
@@ -34,5 +35,26 @@ async fn a_crash_at_the_end_of_the_set_up_is_made_up_for() {
             }
         };
         assert_eq!(tokio::time::timeout(Duration::from_secs(30), wait).await.expect("in time"), session);
+    }
+}
+
+/// A server whose disk fails it at the beginning says so, so that it is started again; others that wait do not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_beginning_that_the_disk_prevents_ends_the_process() {
+    let mut deployment = Deployment::start().await;
+    deployment.stop(1).await;
+    let result = deployment.data(1).join("secrets/set-up.result");
+    let aside = deployment.data(1).join("aside");
+    std::fs::rename(&result, &aside).unwrap();
+    std::fs::create_dir(&result).unwrap();
+    let restarted = deployment.restart_without_waiting(1).await;
+    let reason = tokio::time::timeout(Duration::from_secs(30), restarted.ended()).await.expect("in time");
+    assert!(reason.contains("set-up.result") && restarted.readiness().detail.contains(&reason), "{reason}");
+    restarted.stop().await;
+    std::fs::remove_dir(&result).unwrap();
+    std::fs::rename(&aside, &result).unwrap();
+    deployment.start_again(1).await;
+    for server in &deployment.servers {
+        assert!(tokio::time::timeout(Duration::from_secs(1), server.ended()).await.is_err(), "it works");
     }
 }
