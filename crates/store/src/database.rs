@@ -270,6 +270,11 @@ async fn configure(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
         "SELECT set_config('plan_cache_mode', 'force_custom_plan', false)",
         // Rows are found by their keys. For a few of them together the planner would rather read all of a table.
         "SELECT set_config('enable_seqscan', 'off', false)",
+        // A process whose machine has vanished keeps its locks no longer than this: sealing waits for whoever takes in.
+        "SELECT set_config('idle_in_transaction_session_timeout', '10s', false)",
+        // And its session ends soon after, so that another engine can have the lock. Sockets of the same machine ignore it.
+        "SELECT set_config('tcp_keepalives_idle', '5', false), set_config('tcp_keepalives_interval', '5', false), \
+         set_config('tcp_keepalives_count', '2', false), set_config('tcp_user_timeout', '15s', false)",
     ] {
         sqlx::query(query).persistent(false).execute(&mut *connection).await?;
     }

@@ -1,13 +1,12 @@
 //! What only PostgreSQL can do wrong: it can go away, and others can reach it.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_store::{Database, Error, Intake, Store, SubmissionRow};
 
 use crate::place::{Place, server};
-use crate::proxy::Proxy;
+use crate::proxy::{COMMIT, Deed, Proxy};
 use crate::{P0, P1, ROOM, assign, collecting, deliver, key, seal};
 
 /// Ends every other session of the database, as a restart of the server or a failing network would.
@@ -56,25 +55,46 @@ async fn an_engine_that_another_one_has_followed_writes_no_more() {
     assert_eq!(again.marks().await.unwrap().len(), 2);
 }
 
+/// A store in an empty database, by way of a proxy.
+async fn behind_proxy(place: &Place) -> (Store, Proxy) {
+    let proxy = Proxy::before(&place.url).await;
+    let database: Database = proxy.url(&place.url).parse().unwrap();
+    (Store::open(place.path(), &database).await.unwrap(), proxy)
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_whose_answer_is_lost_is_looked_up() {
     let place = Place::postgres().await;
-    let (_, host) = place.url.split_once("host=").expect("the tests' PostgreSQL is reached by its socket");
-    let proxy = Proxy::start(host.split('&').next().unwrap()).await;
-    let (_, name) = place.url.split_once("dbname=").unwrap();
-    let url = format!("postgres://postgres@{}/{name}", proxy.address);
-    let database: Database = url.parse().unwrap();
-    let directory = tempfile::tempdir().unwrap();
-    let store = Store::open(directory.path(), &database).await.unwrap();
-    proxy.armed.store(true, Ordering::SeqCst);
+    let (store, proxy) = behind_proxy(&place).await;
+    proxy.set(COMMIT, Deed::Unanswered);
     assert_eq!(store.record("a", b"1").await.unwrap(), b"1");
-    assert!(!proxy.armed.load(Ordering::SeqCst), "the answer was swallowed");
+    assert!(!proxy.is_set(), "the answer was swallowed");
     assert_eq!(store.marks().await.unwrap(), [("a".to_owned(), b"1".to_vec())]);
     // What can be told apart would show a commit that was done twice.
-    proxy.armed.store(true, Ordering::SeqCst);
+    proxy.set(COMMIT, Deed::Unanswered);
     store.keep_announcement(P1, 0, None, b"once").await.unwrap();
     store.deliver(P1, 0, None).await.unwrap();
     assert_eq!(store.delivered(P1).await.unwrap(), 1);
+}
+
+/// Sealing waits for whoever takes in. Nobody may keep it waiting by having vanished.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_intake_process_that_vanishes_does_not_keep_epochs_from_being_sealed() {
+    let place = Place::postgres().await;
+    let engine = collecting(&place).await;
+    deliver(&engine, P1, 0, assign(P1, 0, vec![(1, key(1)), (4, key(2))])).await.unwrap();
+    let proxy = Proxy::before(&place.url).await;
+    let intake = Store::join(&proxy.url(&place.url).parse().unwrap()).await.unwrap();
+    engine.take_in(&[crate::submission(4, 2, b"here")]).await.unwrap();
+    // It says nothing more once it has the lock.
+    proxy.set("WITH asked", Deed::Held);
+    let vanished = tokio::spawn(async move { intake.take_in(&[crate::submission(1, 1, b"gone")]).await });
+    proxy.sprung().await;
+    let sealed = tokio::time::timeout(Duration::from_secs(15), deliver(&engine, P0, 3, seal([3, 1, 0]))).await;
+    sealed.expect("in time").unwrap();
+    let slots: Vec<_> = engine.submissions(&ROOM, 0).await.unwrap().iter().map(|row| row.slot).collect();
+    assert_eq!(slots, [4]);
+    vanished.abort();
 }
 
 #[tokio::test]
