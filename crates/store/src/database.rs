@@ -13,6 +13,7 @@ use std::time::Duration;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection};
+use tokio::sync::Mutex;
 use zeroize::Zeroizing;
 
 use crate::Error;
@@ -66,6 +67,8 @@ pub(crate) struct Pools {
     pub kind: Kind,
     /// One connection: the engine's writes come one after the other, on both databases.
     pub writer: AnyPool,
+    /// Held by the engine's transaction until it is known what became of it.
+    pub turn: Mutex<()>,
     /// For what participants hand in. On SQLite this is the writer.
     pub intake: AnyPool,
     pub readers: AnyPool,
@@ -85,7 +88,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(100);
 /// The advisory lock of the one engine that may write. The number means nothing; locks are per database.
 const ENGINE_LOCK: i64 = 0x6f73_7472_616b_6f6e;
-/// PostgreSQL 13 is the oldest that can say what became of a transaction (`pg_current_xact_id`).
+/// PostgreSQL 13 is the oldest that draws tokens by itself (`gen_random_uuid`).
 const OLDEST_POSTGRES: i64 = 130_000;
 
 static SQLITE: Migrator = sqlx::migrate!("./migrations/sqlite");
@@ -122,7 +125,8 @@ async fn open_sqlite(directory: &Path) -> Result<Pools, Error> {
         .after_connect(|connection, _| Box::pin(wait_for_locks(connection)))
         .connect_with(sqlite_options(&path, "ro")?)
         .await?;
-    Ok(Pools { kind: Kind::Sqlite, intake: writer.clone(), writer, readers, superseded: Arc::default() })
+    let (intake, turn, superseded) = (writer.clone(), Mutex::default(), Arc::default());
+    Ok(Pools { kind: Kind::Sqlite, intake, writer, turn, readers, superseded })
 }
 
 async fn wait_for_locks(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
@@ -175,7 +179,7 @@ async fn open_postgres(url: &str) -> Result<Pools, Error> {
         .connect_with(options.clone())
         .await?;
     let (intake, readers) = shared_pools(options).await?;
-    Ok(Pools { kind: Kind::Postgres, writer, intake, readers, superseded })
+    Ok(Pools { kind: Kind::Postgres, writer, turn: Mutex::default(), intake, readers, superseded })
 }
 
 /// Checks the database, brings its schema up to date, and counts this opening: all under the engine's lock.
@@ -213,7 +217,7 @@ pub(crate) async fn join(database: &Database) -> Result<Pools, Error> {
     let writer = AnyPoolOptions::new().connect_lazy_with(AnyConnectOptions::from_str(url)?);
     // What the engine alone may do is refused from the start.
     let superseded = Arc::new(AtomicBool::new(true));
-    Ok(Pools { kind: Kind::Postgres, writer, intake, readers, superseded })
+    Ok(Pools { kind: Kind::Postgres, writer, turn: Mutex::default(), intake, readers, superseded })
 }
 
 /// Whether the schema is that of this program.

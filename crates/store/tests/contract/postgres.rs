@@ -5,6 +5,7 @@ use std::time::Duration;
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_store::{Database, Error, Intake, Store, SubmissionRow};
 
+use crate::cluster::Cluster;
 use crate::place::{Place, server};
 use crate::proxy::{COMMIT, Deed, Proxy};
 use crate::{P0, P1, ROOM, assign, collecting, deliver, key, seal};
@@ -75,6 +76,60 @@ async fn a_commit_whose_answer_is_lost_is_looked_up() {
     store.keep_announcement(P1, 0, None, b"once").await.unwrap();
     store.deliver(P1, 0, None).await.unwrap();
     assert_eq!(store.delivered(P1).await.unwrap(), 1);
+}
+
+/// While one transaction is in doubt, others wait for their turn: what they leave would hide what became of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_commits_in_a_row_each_is_told_what_became_of_it() {
+    let place = Place::postgres().await;
+    let (store, proxy) = behind_proxy(&place).await;
+    for (deed, recorded) in [(Deed::Unanswered, true), (Deed::Lost, false)] {
+        proxy.set(COMMIT, deed);
+        let many = ["a", "b", "c"].map(|name| {
+            let (store, name) = (store.clone(), format!("{name} {recorded}"));
+            tokio::spawn(async move { (store.record(&name, b"").await.is_ok(), name) })
+        });
+        let (mut told, mut failed) = (Vec::new(), 0);
+        for one in many {
+            match one.await.unwrap() {
+                (true, name) => told.push((name, vec![])),
+                (false, _) => failed += 1,
+            }
+        }
+        assert_eq!(failed == 0, recorded, "{failed} failed");
+        let mut marks = store.marks().await.unwrap();
+        marks.retain(|(name, _)| name.ends_with(&recorded.to_string()));
+        assert_eq!(marks, told);
+    }
+}
+
+/// After a crash PostgreSQL gives the number of a transaction of which nothing was on disk to another one.
+#[tokio::test]
+async fn a_commit_that_a_crash_undid_is_not_taken_for_another_one() {
+    let mut cluster = Cluster::start().await;
+    let proxy = Proxy::before(&cluster.url()).await;
+    let database: Database = proxy.url(&cluster.url()).parse().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path(), &database).await.unwrap();
+    store.record("before", b"").await.unwrap();
+    proxy.set(COMMIT, Deed::Held);
+    let lost = tokio::spawn({
+        let store = store.clone();
+        async move { store.record("lost", b"").await }
+    });
+    proxy.sprung().await;
+    cluster.crash();
+    let mut connection = cluster.connect().await;
+    sqlx::raw_sql("CREATE TABLE others (number BIGINT)").execute(&mut connection).await.unwrap();
+    for _ in 0..10 {
+        sqlx::raw_sql("INSERT INTO others VALUES (1)").execute(&mut connection).await.unwrap();
+    }
+    proxy.release();
+    let told = lost.await.unwrap();
+    assert!(matches!(told, Err(Error::Database(_))), "nothing of it is there: {told:?}");
+    store.record("after", b"").await.unwrap();
+    let marks: Vec<_> = store.marks().await.unwrap().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(marks, ["after", "before"]);
 }
 
 /// Sealing waits for whoever takes in. Nobody may keep it waiting by having vanished.

@@ -15,6 +15,8 @@ pub const COMMIT: &str = "COMMIT\0";
 pub enum Deed {
     /// It arrives; the connection breaks before the answer comes back.
     Unanswered,
+    /// It does not arrive, and the connection breaks.
+    Lost,
     /// It does not arrive, and nobody is told before [`Proxy::release`].
     Held,
 }
@@ -104,6 +106,7 @@ async fn forward(mut client: TcpStream, mut server: UnixStream, trap: Arc<Trap>)
                 let Ok(length @ 1..) = read else { return };
                 let deed = trap.spring(&up[..length]);
                 match deed {
+                    Some(Deed::Lost) => return,
                     Some(Deed::Held) => return trap.released.notified().await,
                     None | Some(Deed::Unanswered) => {}
                 }
