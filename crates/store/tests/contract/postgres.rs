@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ostrakon_crypto::VerifyingKey;
-use ostrakon_store::{Database, Error, Intake, Store, SubmissionRow};
+use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_store::{Database, Error, Intake, NewEntry, Renewed, RenewedRoom, Store, SubmissionRow};
 
 use crate::cluster::Cluster;
 use crate::place::{Place, server};
@@ -210,16 +210,20 @@ async fn the_url_is_checked_and_not_shown() {
     assert!(error.to_string().contains("check that PostgreSQL runs"), "{error}");
 }
 
-/// Rows of an epoch that were read by sessions that have ended.
-async fn rows_read(place: &Place) -> i64 {
+/// Rows of these tables that were read by sessions that have ended.
+async fn rows_read(place: &Place, tables: &[&str]) -> i64 {
     let others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
-    let read = "SELECT CAST(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)) AS BIGINT) \
-                FROM pg_stat_user_tables WHERE relname IN ('epochs', 'assignments', 'submissions')";
+    let read = "SELECT CAST(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) AS BIGINT) \
+                FROM pg_stat_user_tables WHERE relname = $1";
     let mut connection = place.connect().await;
     while sqlx::query_scalar::<_, i64>(others).fetch_one(&mut connection).await.unwrap() > 0 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    sqlx::query_scalar(read).fetch_one(&mut connection).await.unwrap()
+    let mut sum = 0;
+    for table in tables {
+        sum += sqlx::query_scalar::<_, i64>(read).bind(*table).fetch_one(&mut connection).await.unwrap();
+    }
+    sum
 }
 
 /// The planner, left to itself, takes a room's epoch for a few rows, and reads all of it for each slot.
@@ -245,6 +249,31 @@ async fn the_work_of_an_epoch_grows_with_its_slots_and_not_with_their_square() {
     deliver(&store, P0, 3, seal([3, 0, 0])).await.unwrap();
     assert!(store.submissions(&ROOM, 0).await.unwrap().is_empty(), "the cut leaves all of them out");
     store.close().await;
-    let read = rows_read(&place).await;
+    let read = rows_read(&place, &["epochs", "assignments", "submissions"]).await;
     assert!((6 * i64::from(SLOTS)..20 * i64::from(SLOTS)).contains(&read), "{read} rows were read");
+}
+
+/// Whoever counts what is there to find the next place reads all of it for each.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_comes_to_the_end_of_a_chain_does_not_read_the_chain() {
+    const LENGTH: u64 = 500;
+    let place = Place::postgres().await;
+    let store = place.open().await;
+    let digest = Digest([5; 32]);
+    let entry = NewEntry { digest, body: vec![1], published_on: 7, signatures: vec![] };
+    let room = RenewedRoom {
+        room: ROOM,
+        descriptor: vec![],
+        author: P0,
+        open: true,
+        first_epoch: LENGTH,
+        actions: (0..LENGTH).map(|number| (number, vec![1])).collect(),
+        entries: (0..LENGTH).map(|epoch| (epoch, entry.clone())).collect(),
+    };
+    store.renew(&Renewed { number: 1, digest, rooms: vec![room], given_up: vec![] }).await.unwrap();
+    assert_eq!(store.board_head(&ROOM).await.unwrap().0, LENGTH);
+    assert_eq!(store.host_actions(&ROOM, 0, u32::MAX).await.unwrap().len() as u64, LENGTH);
+    store.close().await;
+    let read = rows_read(&place, &["entries", "host_actions"]).await;
+    assert!((LENGTH as i64..6 * LENGTH as i64).contains(&read), "{read} rows were read");
 }
