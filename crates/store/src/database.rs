@@ -72,6 +72,8 @@ pub(crate) struct Pools {
     /// For what participants hand in. On SQLite this is the writer.
     pub intake: AnyPool,
     pub readers: AnyPool,
+    /// Whether an engine is elsewhere, which is to hear of what is taken in here.
+    pub beside: bool,
     /// Set when another engine has come in between, so that this one must not write any more.
     pub superseded: Arc<AtomicBool>,
 }
@@ -126,7 +128,7 @@ async fn open_sqlite(directory: &Path) -> Result<Pools, Error> {
         .connect_with(sqlite_options(&path, "ro")?)
         .await?;
     let (intake, turn, superseded) = (writer.clone(), Mutex::default(), Arc::default());
-    Ok(Pools { kind: Kind::Sqlite, intake, writer, turn, readers, superseded })
+    Ok(Pools { kind: Kind::Sqlite, intake, writer, turn, readers, beside: false, superseded })
 }
 
 async fn wait_for_locks(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
@@ -179,7 +181,8 @@ async fn open_postgres(url: &str) -> Result<Pools, Error> {
         .connect_with(options.clone())
         .await?;
     let (intake, readers) = shared_pools(options).await?;
-    Ok(Pools { kind: Kind::Postgres, writer, turn: Mutex::default(), intake, readers, superseded })
+    let turn = Mutex::default();
+    Ok(Pools { kind: Kind::Postgres, writer, turn, intake, readers, beside: false, superseded })
 }
 
 /// Checks the database, brings its schema up to date, and counts this opening: all under the engine's lock.
@@ -217,7 +220,8 @@ pub(crate) async fn join(database: &Database) -> Result<Pools, Error> {
     let writer = AnyPoolOptions::new().connect_lazy_with(AnyConnectOptions::from_str(url)?);
     // What the engine alone may do is refused from the start.
     let superseded = Arc::new(AtomicBool::new(true));
-    Ok(Pools { kind: Kind::Postgres, writer, turn: Mutex::default(), intake, readers, superseded })
+    let turn = Mutex::default();
+    Ok(Pools { kind: Kind::Postgres, writer, turn, intake, readers, beside: true, superseded })
 }
 
 /// Whether the schema is that of this program.

@@ -211,7 +211,7 @@ async fn the_url_is_checked_and_not_shown() {
 }
 
 /// Rows of these tables that were read by sessions that have ended.
-async fn rows_read(place: &Place, tables: &[&str]) -> i64 {
+pub async fn rows_read(place: &Place, tables: &[&str]) -> i64 {
     let others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
     let read = "SELECT CAST(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) AS BIGINT) \
                 FROM pg_stat_user_tables WHERE relname = $1";
