@@ -86,7 +86,7 @@ pass_on! {
     scrub() -> bool;
     seen_since(since: u64) -> Vec<Seen>;
     settle_epoch(room: &RoomKey, epoch: u64, outcome: &[u8], entry: Option<&NewEntry>) -> ();
-    show(name: &str, value: &[u8]) -> ();
+    show(name: &str, value: &[u8], now: u64) -> bool;
     stock_bytes() -> u64;
     stock_keys(owner: &[u8; 32]) -> Vec<Vec<u8>>;
     submissions(room: &RoomKey, epoch: u64) -> Vec<SubmissionRow>;

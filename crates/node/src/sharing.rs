@@ -2,7 +2,8 @@
 //! lays out what is to be given to the owners of slots, and shows how every room stands.
 //!
 //! What is laid out is signed and bears its owner's key ([`ostrakon_broadcast::envelope::offer`]), so an intake process
-//! needs no key of the server's. Nothing here must survive: after a restart everything is laid out and shown again.
+//! needs no key of the server's. Nothing here must survive: after a restart, and after a crash of the
+//! database, everything is laid out and shown again.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
@@ -184,7 +185,7 @@ impl Sharing {
             }
             let timeless = encode(&view);
             if self.shown.get(&id) != Some(&timeless) {
-                core.store.show(&id.to_hex(), &value).await?;
+                core.store.show(&id.to_hex(), &value, core.platform.now_ms()).await?;
                 self.shown.insert(id, timeless);
             }
         }
@@ -195,7 +196,7 @@ impl Sharing {
     async fn hide_room(&mut self, core: &Core, id: RoomId) -> Result<(), Error> {
         const NOTHING: &[u8] = b"null";
         if self.shown.get(&id).is_none_or(|shown| shown != NOTHING) {
-            core.store.show(&id.to_hex(), NOTHING).await?;
+            core.store.show(&id.to_hex(), NOTHING, core.platform.now_ms()).await?;
             self.shown.insert(id, NOTHING.to_vec());
         }
         Ok(())
@@ -206,9 +207,14 @@ impl Sharing {
         if now.saturating_sub(self.shown_alive) < ALIVE_MS {
             return Ok(());
         }
-        self.shown_alive = now;
         let alive = Alive { servers: core.servers_info(), missing: core.missing() };
-        core.store.show(ALIVE, &encode(&alive)).await?;
+        let there = core.store.show(ALIVE, &encode(&alive), now).await?;
+        // A crash of the database has emptied what is not logged: everything is laid out and shown again.
+        if !there && self.shown_alive > 0 {
+            tracing::warn!("the database has lost what was shown to the intake processes, showing all of it again");
+            *self = Self { unnoted: true, ..Self::default() };
+        }
+        self.shown_alive = now;
         core.store.forget_presence(now.saturating_sub(2 * LASTING_MS)).await
     }
 }

@@ -58,18 +58,23 @@ pub struct Arrivals {
 }
 
 impl Store {
-    /// Shows something in place of what was shown under its name.
+    /// Shows something in place of what was shown under its name. Numbers are times where they can be, in milliseconds since 1970,
+    /// so that they go on if the database has lost what was shown. Returns whether something was shown under the name.
     ///
     /// # Errors
     /// The database's.
-    pub async fn show(&self, name: &str, value: &[u8]) -> Result<(), Error> {
+    pub async fn show(&self, name: &str, value: &[u8], now: u64) -> Result<bool, Error> {
         let mut transaction = self.begin("show").await?;
+        let before = sqlx::query_scalar("SELECT number FROM views WHERE name = $1").bind(name);
+        let before: Option<i64> = before.fetch_optional(&mut *transaction).await?;
         // The engine alone writes here, one transaction after the other, so numbers appear in their order.
         let insert = "INSERT INTO views (name, number, value) \
-                      SELECT $1, (SELECT coalesce(max(number), 0) + 1 FROM views), $2 WHERE 1 = 1 \
+                      SELECT $1, (SELECT max(next) FROM (SELECT max(number) + 1 AS next FROM views \
+                      UNION ALL SELECT CAST($3 AS BIGINT)) AS candidates), $2 WHERE 1 = 1 \
                       ON CONFLICT (name) DO UPDATE SET number = excluded.number, value = excluded.value";
-        sqlx::query(insert).bind(name).bind(value).execute(&mut *transaction).await?;
-        transaction.commit().await
+        sqlx::query(insert).bind(name).bind(value).bind(to_sql(now)?).execute(&mut *transaction).await?;
+        transaction.commit().await?;
+        Ok(before.is_some())
     }
 
     /// What is shown under numbers above `after`, in their order.
