@@ -6,9 +6,9 @@ use std::sync::Arc;
 use ostrakon_crypto::{Digest, Signature, VerifyingKey};
 use ostrakon_party::PartyId;
 use ostrakon_store::{
-    AnnouncementRow, AssignmentRow, AuditRow, BatchRow, Change, Database, DecisionKey, DecisionRow, EntryRow, EpochRow,
-    Error, FaultRow, Generation, Intake, NewAudit, NewEntry, Offer, OneTimeName, Renewed, RoomKey, RoomRow, Seen,
-    Store, SubmissionRow, Taken, View,
+    AnnouncementRow, Arrivals, AssignmentRow, AuditRow, BatchRow, Change, Database, DecisionKey, DecisionRow, EntryRow,
+    EpochRow, Error, FaultRow, Generation, Intake, NewAudit, NewEntry, Offer, OneTimeName, Renewed, RoomKey, RoomRow,
+    Seen, Store, SubmissionRow, Taken, View,
 };
 use zeroize::Zeroizing;
 
@@ -86,11 +86,12 @@ pass_on! {
     scrub() -> bool;
     seen_since(since: u64) -> Vec<Seen>;
     settle_epoch(room: &RoomKey, epoch: u64, outcome: &[u8], entry: Option<&NewEntry>) -> ();
-    show(name: &str, value: &[u8]) -> ();
+    show(name: &str, value: &[u8], now: u64) -> bool;
     stock_bytes() -> u64;
     stock_keys(owner: &[u8; 32]) -> Vec<Vec<u8>>;
     submissions(room: &RoomKey, epoch: u64) -> Vec<SubmissionRow>;
     submitted(room: &RoomKey, epoch: u64) -> Vec<u32>;
+    take_arrivals() -> Vec<Arrivals>;
     take_in(many: &[Intake]) -> Vec<Taken>;
     views(after: u64) -> Vec<View>;
 }

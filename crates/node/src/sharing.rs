@@ -2,7 +2,8 @@
 //! lays out what is to be given to the owners of slots, and shows how every room stands.
 //!
 //! What is laid out is signed and bears its owner's key ([`ostrakon_broadcast::envelope::offer`]), so an intake process
-//! needs no key of the server's. Nothing here must survive: after a restart everything is laid out and shown again.
+//! needs no key of the server's. Nothing here must survive: after a restart, and after a crash of the
+//! database, everything is laid out and shown again.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
@@ -12,7 +13,7 @@ use ostrakon_broadcast::envelope::{self, IssueName, Issued};
 use ostrakon_broadcast::room::RoomId;
 use ostrakon_broadcast::{EpochContext, EpochId};
 use ostrakon_crypto::VerifyingKey;
-use ostrakon_store::{Error, Offer};
+use ostrakon_store::{Arrivals, Error, Offer};
 use serde::{Deserialize, Serialize};
 
 use crate::core::Core;
@@ -22,10 +23,12 @@ use crate::presence::{Bound, LASTING_MS, Visitor};
 
 /// How often.
 const BEAT: Duration = Duration::from_millis(100);
-/// Intake processes note the time before they write, so what was noted earlier may appear later, by so many milliseconds.
-const OVERLAP_MS: u64 = 5_000;
-/// Of so many parts of the time, one at most is for reading who has handed something in: it takes longer the more have.
-const READING: u64 = 20;
+/// Intake processes note the time before they write, so what was noted earlier may appear later, by so many milliseconds: mostly,
+/// and at most.
+const OVERLAP_MS: u64 = 300;
+const LONG_OVERLAP_MS: u64 = 5_000;
+/// How often what appears so late is looked for, in milliseconds.
+const LATE_MS: u64 = 1_000;
 /// How often the engine shows that it is alive, in milliseconds.
 pub(crate) const ALIVE_MS: u64 = 1_000;
 
@@ -60,10 +63,12 @@ struct Unoffered {
 struct Sharing {
     /// Who was there until then has been read, in milliseconds since 1970.
     read_until: u64,
+    /// When those who appear late are looked for again, in milliseconds since 1970.
+    late_due: u64,
     /// The collecting epoch of each room, and for how many of its slots, in their order, offers are laid out.
     laid_out: BTreeMap<RoomId, (u64, usize)>,
-    /// When submissions are read again, in milliseconds since 1970.
-    submissions_due: u64,
+    /// Whether arrivals may have been taken and not been noted.
+    unnoted: bool,
     /// What each room's view was, but for the time that is left.
     shown: BTreeMap<RoomId, Vec<u8>>,
     shown_alive: u64,
@@ -83,7 +88,7 @@ pub(crate) async fn run(core: Arc<Core>) {
 impl Sharing {
     async fn beat(&mut self, core: &Core) -> Result<(), Error> {
         self.read_presence(core).await?;
-        self.read_submissions(core).await?;
+        self.note_arrivals(core).await?;
         self.lay_out(core).await?;
         self.show_rooms(core).await?;
         self.show_alive(core).await
@@ -91,7 +96,12 @@ impl Sharing {
 
     async fn read_presence(&mut self, core: &Core) -> Result<(), Error> {
         let now = core.platform.now_ms();
-        let rows = core.store.seen_since(self.read_until.saturating_sub(OVERLAP_MS)).await?;
+        let late = now >= self.late_due;
+        let overlap = if late { LONG_OVERLAP_MS } else { OVERLAP_MS };
+        let rows = core.store.seen_since(self.read_until.saturating_sub(overlap)).await?;
+        if late {
+            self.late_due = now + LATE_MS;
+        }
         let world = core.world();
         let mut presence = core.presence.lock().expect("no panic while held");
         for seen in rows {
@@ -112,15 +122,18 @@ impl Sharing {
         Ok(())
     }
 
-    /// Reads what was handed in, unless that would take more than a small part of the time.
-    async fn read_submissions(&mut self, core: &Core) -> Result<(), Error> {
-        let begun = core.platform.now_ms();
-        if begun < self.submissions_due {
-            return Ok(());
+    /// Notes which slots have submitted by way of intake processes. What was handed in before this process started, recovery has
+    /// read; an arrival that is not taken yet is taken in a later beat.
+    async fn note_arrivals(&mut self, core: &Core) -> Result<(), Error> {
+        if self.unnoted {
+            read_submissions(core).await?;
         }
-        read_submissions(core).await?;
-        let taken = core.platform.now_ms().saturating_sub(begun);
-        self.submissions_due = begun + taken * READING;
+        // Who is told of a failure does not know whether they are there still.
+        self.unnoted = true;
+        for Arrivals { room, epoch, slots } in core.store.take_arrivals().await? {
+            note_submitted(core, RoomId(room), epoch, slots);
+        }
+        self.unnoted = false;
         Ok(())
     }
 
@@ -172,7 +185,7 @@ impl Sharing {
             }
             let timeless = encode(&view);
             if self.shown.get(&id) != Some(&timeless) {
-                core.store.show(&id.to_hex(), &value).await?;
+                core.store.show(&id.to_hex(), &value, core.platform.now_ms()).await?;
                 self.shown.insert(id, timeless);
             }
         }
@@ -183,7 +196,7 @@ impl Sharing {
     async fn hide_room(&mut self, core: &Core, id: RoomId) -> Result<(), Error> {
         const NOTHING: &[u8] = b"null";
         if self.shown.get(&id).is_none_or(|shown| shown != NOTHING) {
-            core.store.show(&id.to_hex(), NOTHING).await?;
+            core.store.show(&id.to_hex(), NOTHING, core.platform.now_ms()).await?;
             self.shown.insert(id, NOTHING.to_vec());
         }
         Ok(())
@@ -194,9 +207,14 @@ impl Sharing {
         if now.saturating_sub(self.shown_alive) < ALIVE_MS {
             return Ok(());
         }
-        self.shown_alive = now;
         let alive = Alive { servers: core.servers_info(), missing: core.missing() };
-        core.store.show(ALIVE, &encode(&alive)).await?;
+        let there = core.store.show(ALIVE, &encode(&alive), now).await?;
+        // A crash of the database has emptied what is not logged: everything is laid out and shown again.
+        if !there && self.shown_alive > 0 {
+            tracing::warn!("the database has lost what was shown to the intake processes, showing all of it again");
+            *self = Self { unnoted: true, ..Self::default() };
+        }
+        self.shown_alive = now;
         core.store.forget_presence(now.saturating_sub(2 * LASTING_MS)).await
     }
 }
@@ -205,7 +223,7 @@ fn encode<T: Serialize>(value: &T) -> Vec<u8> {
     serde_json::to_vec(value).expect("plain values can be written as JSON")
 }
 
-/// Notes which slots have submitted, by way of whichever process.
+/// Notes for every epoch that collects which slots have submitted, by way of whichever process.
 async fn read_submissions(core: &Core) -> Result<(), Error> {
     let collecting: Vec<_> = {
         let world = core.world();
@@ -213,14 +231,17 @@ async fn read_submissions(core: &Core) -> Result<(), Error> {
         rooms.filter_map(|(id, room)| Some((*id, room.collecting.as_ref()?.number))).collect()
     };
     for (id, number) in collecting {
-        let slots = core.store.submitted(&id.0, number).await?;
-        let mut world = core.world();
-        let room = world.rooms.get_mut(&id).and_then(|room| room.collecting.as_mut());
-        if let Some(collecting) = room.filter(|collecting| collecting.number == number) {
-            collecting.submitted.extend(slots);
-        }
+        note_submitted(core, id, number, core.store.submitted(&id.0, number).await?);
     }
     Ok(())
+}
+
+fn note_submitted(core: &Core, id: RoomId, epoch: u64, slots: Vec<u32>) {
+    let mut world = core.world();
+    let room = world.rooms.get_mut(&id).and_then(|room| room.collecting.as_mut());
+    if let Some(collecting) = room.filter(|collecting| collecting.number == epoch) {
+        collecting.submitted.extend(slots);
+    }
 }
 
 /// What this server gives to owners of slots, signed. `None` if the epoch is over.

@@ -168,9 +168,10 @@ pub(crate) async fn put(
     epoch: u64,
     entry: &NewEntry,
 ) -> Result<(), Error> {
-    // The next place on the board. The primary key refuses a second entry there, UNIQUE a second one of the epoch.
+    // The next place on the board: there are no gaps, and the highest is found without counting all of them. The primary key
+    // refuses a second entry there, UNIQUE a second one of the epoch.
     let insert = "INSERT INTO entries (room, position, epoch, digest, body, published_on) \
-                  SELECT $1, (SELECT count(*) FROM entries WHERE room = $1), $2, $3, $4, $5";
+                  SELECT $1, (SELECT coalesce(max(position) + 1, 0) FROM entries WHERE room = $1), $2, $3, $4, $5";
     sqlx::query(insert)
         .bind(room.as_slice())
         .bind(to_sql(epoch)?)

@@ -152,7 +152,8 @@ impl Change {
             Change::OpenEpoch { room, epoch, batch, at } => {
                 reserve(connection, *batch).await?;
                 let insert = "INSERT INTO epochs (room, number, batch, opened_at, announcement, actions) \
-                              VALUES ($1, $2, $3, $4, $5, (SELECT count(*) FROM host_actions WHERE room = $1))";
+                              VALUES ($1, $2, $3, $4, $5, \
+                              (SELECT coalesce(max(number) + 1, 0) FROM host_actions WHERE room = $1))";
                 sqlx::query(insert)
                     .bind(room.as_slice())
                     .bind(to_sql(*epoch)?)

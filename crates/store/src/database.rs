@@ -13,6 +13,7 @@ use std::time::Duration;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection};
+use tokio::sync::Mutex;
 use zeroize::Zeroizing;
 
 use crate::Error;
@@ -66,9 +67,13 @@ pub(crate) struct Pools {
     pub kind: Kind,
     /// One connection: the engine's writes come one after the other, on both databases.
     pub writer: AnyPool,
+    /// Held by the engine's transaction until it is known what became of it.
+    pub turn: Mutex<()>,
     /// For what participants hand in. On SQLite this is the writer.
     pub intake: AnyPool,
     pub readers: AnyPool,
+    /// Whether an engine is elsewhere, which is to hear of what is taken in here.
+    pub beside: bool,
     /// Set when another engine has come in between, so that this one must not write any more.
     pub superseded: Arc<AtomicBool>,
 }
@@ -85,7 +90,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(100);
 /// The advisory lock of the one engine that may write. The number means nothing; locks are per database.
 const ENGINE_LOCK: i64 = 0x6f73_7472_616b_6f6e;
-/// PostgreSQL 13 is the oldest that can say what became of a transaction (`pg_current_xact_id`).
+/// PostgreSQL 13 is the oldest that draws tokens by itself (`gen_random_uuid`).
 const OLDEST_POSTGRES: i64 = 130_000;
 
 static SQLITE: Migrator = sqlx::migrate!("./migrations/sqlite");
@@ -122,7 +127,8 @@ async fn open_sqlite(directory: &Path) -> Result<Pools, Error> {
         .after_connect(|connection, _| Box::pin(wait_for_locks(connection)))
         .connect_with(sqlite_options(&path, "ro")?)
         .await?;
-    Ok(Pools { kind: Kind::Sqlite, intake: writer.clone(), writer, readers, superseded: Arc::default() })
+    let (intake, turn, superseded) = (writer.clone(), Mutex::default(), Arc::default());
+    Ok(Pools { kind: Kind::Sqlite, intake, writer, turn, readers, beside: false, superseded })
 }
 
 async fn wait_for_locks(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
@@ -175,7 +181,8 @@ async fn open_postgres(url: &str) -> Result<Pools, Error> {
         .connect_with(options.clone())
         .await?;
     let (intake, readers) = shared_pools(options).await?;
-    Ok(Pools { kind: Kind::Postgres, writer, intake, readers, superseded })
+    let turn = Mutex::default();
+    Ok(Pools { kind: Kind::Postgres, writer, turn, intake, readers, beside: false, superseded })
 }
 
 /// Checks the database, brings its schema up to date, and counts this opening: all under the engine's lock.
@@ -213,7 +220,8 @@ pub(crate) async fn join(database: &Database) -> Result<Pools, Error> {
     let writer = AnyPoolOptions::new().connect_lazy_with(AnyConnectOptions::from_str(url)?);
     // What the engine alone may do is refused from the start.
     let superseded = Arc::new(AtomicBool::new(true));
-    Ok(Pools { kind: Kind::Postgres, writer, intake, readers, superseded })
+    let turn = Mutex::default();
+    Ok(Pools { kind: Kind::Postgres, writer, turn, intake, readers, beside: true, superseded })
 }
 
 /// Whether the schema is that of this program.
@@ -270,6 +278,11 @@ async fn configure(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
         "SELECT set_config('plan_cache_mode', 'force_custom_plan', false)",
         // Rows are found by their keys. For a few of them together the planner would rather read all of a table.
         "SELECT set_config('enable_seqscan', 'off', false)",
+        // A process whose machine has vanished keeps its locks no longer than this: sealing waits for whoever takes in.
+        "SELECT set_config('idle_in_transaction_session_timeout', '10s', false)",
+        // And its session ends soon after, so that another engine can have the lock. Sockets of the same machine ignore it.
+        "SELECT set_config('tcp_keepalives_idle', '5', false), set_config('tcp_keepalives_interval', '5', false), \
+         set_config('tcp_keepalives_count', '2', false), set_config('tcp_user_timeout', '15s', false)",
     ] {
         sqlx::query(query).persistent(false).execute(&mut *connection).await?;
     }

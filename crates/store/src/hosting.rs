@@ -21,7 +21,7 @@ impl Store {
 pub(crate) async fn add(connection: &mut AnyConnection, room: &RoomKey, number: u64, body: &[u8]) -> Result<(), Error> {
     // The chain has no gaps.
     let insert = "INSERT INTO host_actions (room, number, body) \
-                  SELECT $1, $2, $3 WHERE (SELECT count(*) FROM host_actions WHERE room = $1) = $2";
+                  SELECT $1, $2, $3 WHERE (SELECT coalesce(max(number) + 1, 0) FROM host_actions WHERE room = $1) = $2";
     let done = sqlx::query(insert).bind(room.as_slice()).bind(to_sql(number)?).bind(body).execute(connection).await?;
     if done.rows_affected() != 1 {
         return Err(Error::State("a host's action is added at the end of the chain"));

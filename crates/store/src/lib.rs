@@ -50,7 +50,7 @@ pub use faults::FaultRow;
 pub use generation::{Generation, Renewed, RenewedRoom};
 pub use rooms::RoomRow;
 pub use scratch::Scratch;
-pub use sharing::{Offer, Seen, View};
+pub use sharing::{Arrivals, Offer, Seen, View};
 pub use submissions::{Intake, SubmissionRow, Taken};
 
 use std::fs::File;

@@ -1,7 +1,8 @@
 //! What an engine process and the intake processes beside it tell each other by way of the database.
 //!
-//! None of it must survive a crash of the database: the engine shows everything again when it starts, and participants
-//! say every few seconds that they are there. On PostgreSQL the tables are not logged.
+//! Little of it must survive a crash of the database: the engine shows everything again when it starts, and participants
+//! say every few seconds that they are there. On PostgreSQL the tables are not logged, but for that of arrivals, without which the
+//! engine would not hear of submissions that are on record.
 
 use std::collections::BTreeMap;
 
@@ -45,19 +46,35 @@ pub struct Seen {
     pub at: u64,
 }
 
+/// Slots of an epoch for which an intake process has recorded submissions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrivals {
+    /// The room.
+    pub room: RoomKey,
+    /// The epoch.
+    pub epoch: u64,
+    /// The slots.
+    pub slots: Vec<u32>,
+}
+
 impl Store {
-    /// Shows something in place of what was shown under its name.
+    /// Shows something in place of what was shown under its name. Numbers are times where they can be, in milliseconds since 1970,
+    /// so that they go on if the database has lost what was shown. Returns whether something was shown under the name.
     ///
     /// # Errors
     /// The database's.
-    pub async fn show(&self, name: &str, value: &[u8]) -> Result<(), Error> {
+    pub async fn show(&self, name: &str, value: &[u8], now: u64) -> Result<bool, Error> {
         let mut transaction = self.begin("show").await?;
+        let before = sqlx::query_scalar("SELECT number FROM views WHERE name = $1").bind(name);
+        let before: Option<i64> = before.fetch_optional(&mut *transaction).await?;
         // The engine alone writes here, one transaction after the other, so numbers appear in their order.
         let insert = "INSERT INTO views (name, number, value) \
-                      SELECT $1, (SELECT coalesce(max(number), 0) + 1 FROM views), $2 WHERE 1 = 1 \
+                      SELECT $1, (SELECT max(next) FROM (SELECT max(number) + 1 AS next FROM views \
+                      UNION ALL SELECT CAST($3 AS BIGINT)) AS candidates), $2 WHERE 1 = 1 \
                       ON CONFLICT (name) DO UPDATE SET number = excluded.number, value = excluded.value";
-        sqlx::query(insert).bind(name).bind(value).execute(&mut *transaction).await?;
-        transaction.commit().await
+        sqlx::query(insert).bind(name).bind(value).bind(to_sql(now)?).execute(&mut *transaction).await?;
+        transaction.commit().await?;
+        Ok(before.is_some())
     }
 
     /// What is shown under numbers above `after`, in their order.
@@ -142,6 +159,28 @@ impl Store {
         transaction.commit().await
     }
 
+    /// Takes what intake processes have recorded since this was last asked, of all rooms. What they are recording meanwhile
+    /// comes with the next.
+    ///
+    /// # Errors
+    /// The database's; then what was there may be taken or not, and [`Store::submitted`] knows it.
+    pub async fn take_arrivals(&self) -> Result<Vec<Arrivals>, Error> {
+        let mut transaction = self.begin("take arrivals").await?;
+        let delete = sqlx::query_as("DELETE FROM arrivals RETURNING room, epoch, slots");
+        let rows: Vec<(Vec<u8>, i64, Vec<u8>)> = delete.fetch_all(&mut *transaction).await?;
+        // Mostly there are none, and then there is nothing to be written to the disk.
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        transaction.commit_repeatable().await?;
+        // An intake process may be wrong, or worse: what cannot be read keeps nothing else from being heard.
+        let read = |(room, epoch, slots): (Vec<u8>, i64, Vec<u8>)| {
+            let slots = slots.as_chunks().0.iter().map(|slot| u32::from_le_bytes(*slot)).collect();
+            Some(Arrivals { room: room.try_into().ok()?, epoch: epoch.try_into().ok()?, slots })
+        };
+        Ok(rows.into_iter().filter_map(read).collect())
+    }
+
     /// The slots of an epoch for which something was handed in.
     ///
     /// # Errors
@@ -152,6 +191,22 @@ impl Store {
         let slots: Vec<i64> = query.fetch_all(&self.pools.readers).await?;
         slots.into_iter().map(|slot| from_sql(slot, "submissions.slot")).collect()
     }
+}
+
+/// Leaves word for the engine: room, epoch, and the slots as they are stored.
+pub(crate) async fn leave_arrivals(
+    connection: &mut AnyConnection,
+    arrivals: &[((&RoomKey, u64), Vec<u8>)],
+) -> Result<(), Error> {
+    for some in pieces(arrivals) {
+        let insert = format!("INSERT INTO arrivals (room, epoch, slots) VALUES {}", values(some.len(), 3, false));
+        let mut insert = sqlx::query(sqlx::AssertSqlSafe(insert));
+        for ((room, epoch), slots) in some {
+            insert = insert.bind(room.as_slice()).bind(to_sql(*epoch)?).bind(slots.as_slice());
+        }
+        insert.execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 /// Notes that these are there.

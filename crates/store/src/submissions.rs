@@ -7,7 +7,7 @@
 //! shared with the others, while it does; an epoch leaves the state "collecting" under the same lock, held alone
 //! ([`Write::hold_back_intake`]). So whatever was acknowledged is there when the epoch is sealed, and nothing comes later.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ostrakon_crypto::VerifyingKey;
 use sqlx::AnyConnection;
@@ -91,6 +91,9 @@ impl Store {
         let mut transaction = self.begin_intake("take in").await?;
         transaction.join_intake().await?;
         let results = take_in_all(&mut transaction, many).await?;
+        if self.pools.beside {
+            note_arrivals(&mut transaction, many, &results).await?;
+        }
         transaction.commit_repeatable().await?;
         Ok(results)
     }
@@ -232,6 +235,18 @@ async fn submit(
         }
     }
     Ok(())
+}
+
+/// Leaves word for the engine of the slots for which something is on record.
+async fn note_arrivals(connection: &mut AnyConnection, many: &[Intake], results: &[Taken]) -> Result<(), Error> {
+    let mut slots = BTreeMap::<_, Vec<u8>>::new();
+    for (intake, taken) in many.iter().zip(results) {
+        if let (Intake::Submission { room, epoch, row }, Taken::Recorded) = (intake, taken) {
+            slots.entry((room, *epoch)).or_default().extend(row.slot.to_le_bytes());
+        }
+    }
+    let arrivals: Vec<_> = slots.into_iter().collect();
+    crate::sharing::leave_arrivals(connection, &arrivals).await
 }
 
 fn recorded_query(rows: usize) -> String {

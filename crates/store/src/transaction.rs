@@ -2,22 +2,26 @@
 //!
 //! The engine's writes come one after the other: there is one connection that writes, and one engine per database. So no
 //! transaction of its own disturbs another. On PostgreSQL, what participants hand in is written beside them, by this
-//! process and by others; `submissions` says how the two keep out of each other's way. A commit whose answer
-//! was lost with the connection is looked up, so that the caller always learns what has happened.
+//! process and by others; `submissions` says how the two keep out of each other's way.
+//!
+//! On PostgreSQL the answer to a commit can be lost with the connection. So every transaction of the engine leaves a token of its
+//! own in the table `engine`, and if it is not told what became of it, no other one begins before the token has been
+//! looked up: the caller always learns what has happened.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use sqlx::{Any, AnyConnection, Transaction};
+use tokio::sync::MutexGuard;
 
 use crate::database::Kind;
 use crate::{Error, Store};
 
 /// How often a transaction is begun while the database is locked or away; each try waits itself.
 const TRIES: u32 = 5;
-/// How often the database is asked what became of a commit, and how long after each try.
-const ASK: u32 = 30;
+/// How long the database is asked what became of a commit, and how long after each try.
+const ASK: Duration = Duration::from_secs(30);
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The advisory lock between taking in and sealing. Locks are per database.
@@ -37,6 +41,8 @@ pub(crate) struct Write<'store> {
     store: &'store Store,
     transaction: Transaction<'static, Any>,
     name: &'static str,
+    /// One of the engine's has the turn until it is known what became of it.
+    turn: Option<MutexGuard<'store, ()>>,
 }
 
 impl Deref for Write<'_> {
@@ -83,6 +89,10 @@ impl Store {
             Side::Engine => &self.pools.writer,
             Side::Intake => &self.pools.intake,
         };
+        let turn = match side {
+            Side::Engine => Some(self.pools.turn.lock().await),
+            Side::Intake => None,
+        };
         let mut tries = 1;
         loop {
             if side == Side::Engine
@@ -91,7 +101,7 @@ impl Store {
                 return Err(end);
             }
             match pool.begin_with(statement).await.map_err(Error::from) {
-                Ok(transaction) => return Ok(Write { store: self, transaction, name }),
+                Ok(transaction) => return Ok(Write { store: self, transaction, name, turn }),
                 Err(error) if error.is_transient() && tries < TRIES => {
                     tracing::warn!(transaction = name, tries, %error, "the database cannot be written, trying again");
                     tries += 1;
@@ -130,39 +140,51 @@ impl Write<'_> {
     /// Commits. When this returns `Ok`, the effect is on disk; otherwise nothing has happened.
     ///
     /// # Errors
-    /// The database's; [`Error::Unknown`] if it went away for so long that nobody can tell, and ever after.
-    pub(crate) async fn commit(mut self) -> Result<(), Error> {
-        let id: Option<String> = match self.store.pools.kind {
-            Kind::Sqlite => None,
-            Kind::Postgres => {
-                let query = "SELECT CAST(pg_current_xact_id() AS TEXT)";
-                Some(sqlx::query_scalar(query).fetch_one(&mut *self.transaction).await?)
-            }
-        };
-        let Err(error) = self.transaction.commit().await else { return Ok(()) };
-        match id {
-            Some(id) => self.store.outcome(self.name, &id, error).await,
-            None => Err(error.into()),
+    /// The database's; [`Error::Unknown`] if it went away for so long that nobody can tell, or [`Error::Superseded`] if another
+    /// engine came meanwhile, and ever after.
+    pub(crate) async fn commit(self) -> Result<(), Error> {
+        let Self { store, mut transaction, name, turn: _until_known } = self;
+        if store.pools.kind == Kind::Sqlite {
+            return Ok(transaction.commit().await?);
         }
+        let update = "UPDATE engine SET token = CAST(gen_random_uuid() AS TEXT) RETURNING token";
+        let token: String = sqlx::query_scalar(update).fetch_one(&mut *transaction).await?;
+        let Err(error) = transaction.commit().await else { return Ok(()) };
+        store.outcome(name, &token, error).await
     }
 }
 
 impl Store {
-    /// Finds out what became of a transaction whose commit was answered with an error, or not at all.
-    async fn outcome(&self, name: &'static str, id: &str, error: sqlx::Error) -> Result<(), Error> {
-        for _ in 0..ASK {
-            tracing::warn!(transaction = name, %error, "a commit failed, asking what became of it");
-            let query = sqlx::query_scalar("SELECT pg_xact_status(CAST($1 AS xid8))").bind(id);
-            let status: Result<Option<String>, _> = query.fetch_one(&self.pools.readers).await;
-            match status.as_ref().map(Option::as_deref) {
-                Ok(Some("committed")) => return Ok(()),
-                Ok(Some("aborted")) => return Err(error.into()),
-                _ => tokio::time::sleep(ASK_AGAIN).await,
+    /// Finds out what became of a transaction whose commit was answered with an error, or not at all. It still has the turn, so
+    /// if it was committed, its token is the newest.
+    async fn outcome(&self, name: &'static str, token: &str, error: sqlx::Error) -> Result<(), Error> {
+        let ask = async {
+            loop {
+                tracing::warn!(transaction = name, %error, "a commit failed, asking what became of it");
+                match self.newest_token().await {
+                    Ok(newest) => return Ok(newest.as_deref() == Some(token)),
+                    // The token may be the other engine's; this one writes no more, whatever became of the transaction.
+                    Err(_) if self.pools.superseded.load(Ordering::Relaxed) => return Err(Error::Superseded),
+                    Err(_) => tokio::time::sleep(ASK_AGAIN).await,
+                }
+            }
+        };
+        match tokio::time::timeout(ASK, ask).await {
+            Ok(Ok(true)) => Ok(()),
+            Ok(Ok(false)) => Err(error.into()),
+            Ok(Err(end)) => Err(end),
+            Err(_) => {
+                // What is in memory may contradict what is on disk from here on. After a restart the disk counts.
+                self.lost.store(true, Ordering::Relaxed);
+                Err(Error::Unknown)
             }
         }
-        // What is in memory may contradict what is on disk from here on. After a restart the disk counts.
-        self.lost.store(true, Ordering::Relaxed);
-        Err(Error::Unknown)
+    }
+
+    /// The token of the engine's newest transaction that was committed. The connection that writes has the engine's lock, which a
+    /// session keeps to its end: so the one before has ended, and commits nothing any more.
+    async fn newest_token(&self) -> Result<Option<String>, sqlx::Error> {
+        sqlx::query_scalar("SELECT token FROM engine").fetch_one(&self.pools.writer).await
     }
 }
 

@@ -122,3 +122,37 @@ async fn an_engine_that_another_one_has_followed_says_that_it_is_not_ready() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(deployment.servers[0].readiness().detail, reason, "nor does it take up its work again by itself");
 }
+
+/// A crash of PostgreSQL empties the tables that are not logged, and the engine lives on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_the_database_has_lost_is_shown_again() {
+    let databases = databases("lost").await;
+    let mut deployment = Deployment::start_shared(databases.clone()).await;
+    let first = deployment.intake().await;
+    ready(&first).await;
+    let [idle, room] = [deployment.room(20, 1).await, deployment.room(20, 1).await];
+    let engine = std::mem::replace(&mut deployment.servers[0], first.clone());
+    deployment.until_status(0, room, |status| collects(status, 0)).await;
+    for (home, seed) in [(0, 10), (1, 11), (2, 12)] {
+        deployment.present(room, home, seed).await.expect("present");
+    }
+    deployment.until_status(0, room, |status| status.epoch.as_ref().is_some_and(|epoch| epoch.assigned == 3)).await;
+    let mut connection = AnyConnection::connect(&databases[0]).await.unwrap();
+    sqlx::raw_sql("TRUNCATE views, offers, presence").execute(&mut connection).await.unwrap();
+
+    // A process that starts now knows only what is shown again.
+    let second = deployment.intake().await;
+    ready(&second).await;
+    deployment.servers[0] = second;
+    while deployment.servers[0].room(idle).await.is_err() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // One that has read what was there before reads on.
+    deployment.servers[0] = first;
+    for seed in [10, 11, 12] {
+        deployment.take_part(room, 0, seed, "after all").await;
+    }
+    deployment.everywhere(room, 1).await;
+    assert_eq!(deployment.messages(0, room).await.len(), 3);
+    drop(engine);
+}

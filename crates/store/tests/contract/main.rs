@@ -1,6 +1,7 @@
 //! What the store promises, on SQLite and on PostgreSQL alike, and what only one of them can break.
 
 mod board;
+mod cluster;
 mod decisions;
 mod epochs;
 mod erasure;

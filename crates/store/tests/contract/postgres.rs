@@ -1,13 +1,13 @@
 //! What only PostgreSQL can do wrong: it can go away, and others can reach it.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ostrakon_crypto::VerifyingKey;
-use ostrakon_store::{Database, Error, Intake, Store, SubmissionRow};
+use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_store::{Database, Error, Intake, NewEntry, Renewed, RenewedRoom, Store, SubmissionRow};
 
+use crate::cluster::Cluster;
 use crate::place::{Place, server};
-use crate::proxy::Proxy;
+use crate::proxy::{COMMIT, Deed, Proxy};
 use crate::{P0, P1, ROOM, assign, collecting, deliver, key, seal};
 
 /// Ends every other session of the database, as a restart of the server or a failing network would.
@@ -56,25 +56,100 @@ async fn an_engine_that_another_one_has_followed_writes_no_more() {
     assert_eq!(again.marks().await.unwrap().len(), 2);
 }
 
+/// A store in an empty database, by way of a proxy.
+async fn behind_proxy(place: &Place) -> (Store, Proxy) {
+    let proxy = Proxy::before(&place.url).await;
+    let database: Database = proxy.url(&place.url).parse().unwrap();
+    (Store::open(place.path(), &database).await.unwrap(), proxy)
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_whose_answer_is_lost_is_looked_up() {
     let place = Place::postgres().await;
-    let (_, host) = place.url.split_once("host=").expect("the tests' PostgreSQL is reached by its socket");
-    let proxy = Proxy::start(host.split('&').next().unwrap()).await;
-    let (_, name) = place.url.split_once("dbname=").unwrap();
-    let url = format!("postgres://postgres@{}/{name}", proxy.address);
-    let database: Database = url.parse().unwrap();
-    let directory = tempfile::tempdir().unwrap();
-    let store = Store::open(directory.path(), &database).await.unwrap();
-    proxy.armed.store(true, Ordering::SeqCst);
+    let (store, proxy) = behind_proxy(&place).await;
+    proxy.set(COMMIT, Deed::Unanswered);
     assert_eq!(store.record("a", b"1").await.unwrap(), b"1");
-    assert!(!proxy.armed.load(Ordering::SeqCst), "the answer was swallowed");
+    assert!(!proxy.is_set(), "the answer was swallowed");
     assert_eq!(store.marks().await.unwrap(), [("a".to_owned(), b"1".to_vec())]);
     // What can be told apart would show a commit that was done twice.
-    proxy.armed.store(true, Ordering::SeqCst);
+    proxy.set(COMMIT, Deed::Unanswered);
     store.keep_announcement(P1, 0, None, b"once").await.unwrap();
     store.deliver(P1, 0, None).await.unwrap();
     assert_eq!(store.delivered(P1).await.unwrap(), 1);
+}
+
+/// While one transaction is in doubt, others wait for their turn: what they leave would hide what became of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_commits_in_a_row_each_is_told_what_became_of_it() {
+    let place = Place::postgres().await;
+    let (store, proxy) = behind_proxy(&place).await;
+    for (deed, recorded) in [(Deed::Unanswered, true), (Deed::Lost, false)] {
+        proxy.set(COMMIT, deed);
+        let many = ["a", "b", "c"].map(|name| {
+            let (store, name) = (store.clone(), format!("{name} {recorded}"));
+            tokio::spawn(async move { (store.record(&name, b"").await.is_ok(), name) })
+        });
+        let (mut told, mut failed) = (Vec::new(), 0);
+        for one in many {
+            match one.await.unwrap() {
+                (true, name) => told.push((name, vec![])),
+                (false, _) => failed += 1,
+            }
+        }
+        assert_eq!(failed == 0, recorded, "{failed} failed");
+        let mut marks = store.marks().await.unwrap();
+        marks.retain(|(name, _)| name.ends_with(&recorded.to_string()));
+        assert_eq!(marks, told);
+    }
+}
+
+/// After a crash PostgreSQL gives the number of a transaction of which nothing was on disk to another one.
+#[tokio::test]
+async fn a_commit_that_a_crash_undid_is_not_taken_for_another_one() {
+    let mut cluster = Cluster::start().await;
+    let proxy = Proxy::before(&cluster.url()).await;
+    let database: Database = proxy.url(&cluster.url()).parse().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path(), &database).await.unwrap();
+    store.record("before", b"").await.unwrap();
+    proxy.set(COMMIT, Deed::Held);
+    let lost = tokio::spawn({
+        let store = store.clone();
+        async move { store.record("lost", b"").await }
+    });
+    proxy.sprung().await;
+    cluster.crash();
+    let mut connection = cluster.connect().await;
+    sqlx::raw_sql("CREATE TABLE others (number BIGINT)").execute(&mut connection).await.unwrap();
+    for _ in 0..10 {
+        sqlx::raw_sql("INSERT INTO others VALUES (1)").execute(&mut connection).await.unwrap();
+    }
+    proxy.release();
+    let told = lost.await.unwrap();
+    assert!(matches!(told, Err(Error::Database(_))), "nothing of it is there: {told:?}");
+    store.record("after", b"").await.unwrap();
+    let marks: Vec<_> = store.marks().await.unwrap().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(marks, ["after", "before"]);
+}
+
+/// Sealing waits for whoever takes in. Nobody may keep it waiting by having vanished.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_intake_process_that_vanishes_does_not_keep_epochs_from_being_sealed() {
+    let place = Place::postgres().await;
+    let engine = collecting(&place).await;
+    deliver(&engine, P1, 0, assign(P1, 0, vec![(1, key(1)), (4, key(2))])).await.unwrap();
+    let proxy = Proxy::before(&place.url).await;
+    let intake = Store::join(&proxy.url(&place.url).parse().unwrap()).await.unwrap();
+    engine.take_in(&[crate::submission(4, 2, b"here")]).await.unwrap();
+    // It says nothing more once it has the lock.
+    proxy.set("WITH asked", Deed::Held);
+    let vanished = tokio::spawn(async move { intake.take_in(&[crate::submission(1, 1, b"gone")]).await });
+    proxy.sprung().await;
+    let sealed = tokio::time::timeout(Duration::from_secs(15), deliver(&engine, P0, 3, seal([3, 1, 0]))).await;
+    sealed.expect("in time").unwrap();
+    let slots: Vec<_> = engine.submissions(&ROOM, 0).await.unwrap().iter().map(|row| row.slot).collect();
+    assert_eq!(slots, [4]);
+    vanished.abort();
 }
 
 #[tokio::test]
@@ -135,16 +210,20 @@ async fn the_url_is_checked_and_not_shown() {
     assert!(error.to_string().contains("check that PostgreSQL runs"), "{error}");
 }
 
-/// Rows of an epoch that were read by sessions that have ended.
-async fn rows_read(place: &Place) -> i64 {
+/// Rows of these tables that were read by sessions that have ended.
+pub async fn rows_read(place: &Place, tables: &[&str]) -> i64 {
     let others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
-    let read = "SELECT CAST(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)) AS BIGINT) \
-                FROM pg_stat_user_tables WHERE relname IN ('epochs', 'assignments', 'submissions')";
+    let read = "SELECT CAST(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) AS BIGINT) \
+                FROM pg_stat_user_tables WHERE relname = $1";
     let mut connection = place.connect().await;
     while sqlx::query_scalar::<_, i64>(others).fetch_one(&mut connection).await.unwrap() > 0 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    sqlx::query_scalar(read).fetch_one(&mut connection).await.unwrap()
+    let mut sum = 0;
+    for table in tables {
+        sum += sqlx::query_scalar::<_, i64>(read).bind(*table).fetch_one(&mut connection).await.unwrap();
+    }
+    sum
 }
 
 /// The planner, left to itself, takes a room's epoch for a few rows, and reads all of it for each slot.
@@ -170,6 +249,31 @@ async fn the_work_of_an_epoch_grows_with_its_slots_and_not_with_their_square() {
     deliver(&store, P0, 3, seal([3, 0, 0])).await.unwrap();
     assert!(store.submissions(&ROOM, 0).await.unwrap().is_empty(), "the cut leaves all of them out");
     store.close().await;
-    let read = rows_read(&place).await;
+    let read = rows_read(&place, &["epochs", "assignments", "submissions"]).await;
     assert!((6 * i64::from(SLOTS)..20 * i64::from(SLOTS)).contains(&read), "{read} rows were read");
+}
+
+/// Whoever counts what is there to find the next place reads all of it for each.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_comes_to_the_end_of_a_chain_does_not_read_the_chain() {
+    const LENGTH: u64 = 500;
+    let place = Place::postgres().await;
+    let store = place.open().await;
+    let digest = Digest([5; 32]);
+    let entry = NewEntry { digest, body: vec![1], published_on: 7, signatures: vec![] };
+    let room = RenewedRoom {
+        room: ROOM,
+        descriptor: vec![],
+        author: P0,
+        open: true,
+        first_epoch: LENGTH,
+        actions: (0..LENGTH).map(|number| (number, vec![1])).collect(),
+        entries: (0..LENGTH).map(|epoch| (epoch, entry.clone())).collect(),
+    };
+    store.renew(&Renewed { number: 1, digest, rooms: vec![room], given_up: vec![] }).await.unwrap();
+    assert_eq!(store.board_head(&ROOM).await.unwrap().0, LENGTH);
+    assert_eq!(store.host_actions(&ROOM, 0, u32::MAX).await.unwrap().len() as u64, LENGTH);
+    store.close().await;
+    let read = rows_read(&place, &["entries", "host_actions"]).await;
+    assert!((LENGTH as i64..6 * LENGTH as i64).contains(&read), "{read} rows were read");
 }

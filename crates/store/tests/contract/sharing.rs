@@ -1,22 +1,36 @@
 //! What processes beside each other tell each other.
 
-use ostrakon_store::{Error, Intake, Offer, Seen, Store, Taken};
+use std::collections::BTreeSet;
+
+use ostrakon_crypto::VerifyingKey;
+use ostrakon_store::{Arrivals, Error, Intake, Offer, Seen, Store, SubmissionRow, Taken};
 use sqlx::Connection;
 
+use crate::postgres::rows_read;
 use crate::{P0, P1, Place, ROOM, assign, collecting, deliver, key, on_both, seal, submission};
 
-on_both!(views_are_read_from_where_one_has_read, offers_lie_there_for_their_owners, who_is_there_is_known_for_a_while);
+on_both!(
+    views_are_read_from_where_one_has_read,
+    offers_lie_there_for_their_owners,
+    who_is_there_is_known_for_a_while,
+    an_engine_has_heard_of_what_it_took_in_itself,
+);
 
 async fn views_are_read_from_where_one_has_read(place: Place) {
     let store = place.open().await;
-    store.show("a", b"1").await.unwrap();
-    store.show("b", b"1").await.unwrap();
+    assert!(!store.show("a", b"1", 1000).await.unwrap());
+    store.show("b", b"1", 1000).await.unwrap();
     let both = store.views(0).await.unwrap();
     assert_eq!(both.iter().map(|view| view.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-    store.show("a", b"2").await.unwrap();
+    // Whatever the clock says.
+    assert!(store.show("a", b"2", 10).await.unwrap());
     let new = store.views(both[1].number).await.unwrap();
     assert_eq!((new.len(), new[0].name.as_str(), new[0].value.as_slice()), (1, "a", &b"2"[..]));
     assert!(store.views(new[0].number).await.unwrap().is_empty());
+    // A crash of the database empties the table. Who has read what was there reads what is shown then.
+    place.execute("DELETE FROM views").await;
+    assert!(!store.show("a", b"3", 2000).await.unwrap());
+    assert_eq!(store.views(new[0].number).await.unwrap().len(), 1);
 }
 
 async fn offers_lie_there_for_their_owners(place: Place) {
@@ -51,6 +65,74 @@ async fn who_is_there_is_known_for_a_while(place: Place) {
     assert!(taken.iter().enumerate().all(|(n, taken)| (*taken == Taken::Recorded) == (n != 100)), "{taken:?}");
     assert_eq!(store.seen_since(400).await.unwrap().len(), 100);
     assert_eq!(store.seen_since(401).await.unwrap(), [seen(7, 600)]);
+}
+
+async fn an_engine_has_heard_of_what_it_took_in_itself(place: Place) {
+    let store = collecting(&place).await;
+    deliver(&store, P1, 0, assign(P1, 0, vec![(1, key(1))])).await.unwrap();
+    assert_eq!(store.take_in(&[submission(1, 1, b"a")]).await.unwrap(), [Taken::Recorded]);
+    assert_eq!(store.take_arrivals().await.unwrap(), []);
+    assert_eq!(store.submitted(&ROOM, 0).await.unwrap(), [1]);
+}
+
+fn arrivals(slots: &[u32]) -> Arrivals {
+    Arrivals { room: ROOM, epoch: 0, slots: slots.to_vec() }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_intake_processes_recorded_is_taken_once() {
+    let place = Place::postgres().await;
+    let engine = collecting(&place).await;
+    deliver(&engine, P1, 0, assign(P1, 0, (0..9).map(|n| (n.into(), key(n))).collect())).await.unwrap();
+    let intake = Store::join(&place.database).await.unwrap();
+    let many = [submission(1, 1, b"a"), submission(2, 2, b"b"), submission(1, 1, b"c"), submission(4, 3, b"d")];
+    intake.take_in(&many).await.unwrap();
+    assert_eq!(engine.take_arrivals().await.unwrap(), [arrivals(&[1, 2])], "only what was recorded");
+    assert_eq!(engine.take_arrivals().await.unwrap(), []);
+    // One began before another and ends after it.
+    let mut connection = place.connect().await;
+    let mut slow = connection.begin().await.unwrap();
+    let insert = "INSERT INTO arrivals (room, epoch, slots) VALUES ($1, 0, $2)";
+    let insert = sqlx::query(insert).bind(ROOM.as_slice()).bind(&[3, 0, 0, 0][..]);
+    insert.execute(&mut *slow).await.unwrap();
+    intake.take_in(&[submission(5, 5, b"e")]).await.unwrap();
+    assert_eq!(engine.take_arrivals().await.unwrap(), [arrivals(&[5])]);
+    slow.commit().await.unwrap();
+    assert_eq!(engine.take_arrivals().await.unwrap(), [arrivals(&[3])]);
+    // An engine that ends when it has taken them reads the submissions when it starts, and takes what came since.
+    engine.close().await;
+    intake.take_in(&[submission(6, 6, b"f")]).await.unwrap();
+    let engine = place.open().await;
+    assert_eq!(engine.submitted(&ROOM, 0).await.unwrap(), [1, 2, 5, 6]);
+    assert_eq!(engine.take_arrivals().await.unwrap(), [arrivals(&[6])]);
+}
+
+/// Once a beat, and all the while submissions come in.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn to_hear_of_submissions_takes_as_many_rows_as_there_were_batches() {
+    const SLOTS: u32 = 1000;
+    let place = Place::postgres().await;
+    let engine = collecting(&place).await;
+    let owner = |slot: u32| {
+        let mut key = [0; 32];
+        key[..4].copy_from_slice(&slot.to_le_bytes());
+        VerifyingKey(key)
+    };
+    let own: Vec<_> = (0..SLOTS).map(|slot| (slot, owner(slot))).collect();
+    deliver(&engine, P1, 0, assign(P1, 0, own.clone())).await.unwrap();
+    let intake = Store::join(&place.database).await.unwrap();
+    let mut heard = BTreeSet::new();
+    for some in own.chunks(10) {
+        let row = |(slot, key)| SubmissionRow { slot, key, body: vec![1] };
+        let many = some.iter().map(|one| Intake::Submission { room: ROOM, epoch: 0, row: row(*one) });
+        intake.take_in(&many.collect::<Vec<_>>()).await.unwrap();
+        heard.extend(engine.take_arrivals().await.unwrap().into_iter().flat_map(|arrivals| arrivals.slots));
+    }
+    assert_eq!(heard.len(), SLOTS as usize);
+    intake.close().await;
+    engine.close().await;
+    let read = rows_read(&place, &["arrivals", "submissions"]).await;
+    assert!(read < 2 * i64::from(SLOTS), "{read} rows were read");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -88,7 +170,7 @@ async fn an_intake_process_needs_few_rights() {
     let mut connection = place.connect().await;
     let grants = format!(
         "CREATE ROLE {user} LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO {user}; \
-         GRANT INSERT, UPDATE ON presence TO {user}; GRANT INSERT ON submissions TO {user}; \
+         GRANT INSERT, UPDATE ON presence TO {user}; GRANT INSERT ON submissions TO {user}; GRANT INSERT ON arrivals TO {user}; \
          GRANT UPDATE (issued) ON assignments TO {user}"
     );
     sqlx::raw_sql(sqlx::AssertSqlSafe(grants)).execute(&mut connection).await.unwrap();
@@ -105,6 +187,7 @@ async fn an_intake_process_needs_few_rights() {
     for deed in [
         "UPDATE submissions SET body = ''",
         "DELETE FROM submissions",
+        "DELETE FROM arrivals",
         "UPDATE assignments SET slot = 2",
         "DELETE FROM entries",
     ] {
