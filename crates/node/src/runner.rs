@@ -107,6 +107,9 @@ async fn mix(core: &Arc<Core>, context: &EpochContext) -> Option<Result<Opened, 
             return None;
         }
     };
+    // Of an epoch that is over, what was handed in is being forgotten: what was read may be a part of it, and with the same batch
+    // that would be another table.
+    setting(core, context.epoch)?;
     let taking = Arc::clone(core);
     let number = context.batch;
     let loaded = core.platform.blocking(move || taking.materials.take(number)).await.flatten();
@@ -354,13 +357,14 @@ impl Ballot {
     async fn finish(&self) {
         let EpochId { room, number } = self.epoch;
         let Some((_, context)) = setting(&self.core, self.epoch) else { return };
-        self.insist("that an epoch is finished", || self.core.store.finish_epoch(&room.0, number, KEPT_VERDICTS)).await;
+        // In memory first: who reads what was handed in and finds the epoch here afterwards has read all of it.
         self.core.change(|world| {
             if let Some(room) = world.rooms.get_mut(&room) {
                 room.computing.remove(&number);
             }
             world.touch(&room);
         });
+        self.insist("that an epoch is finished", || self.core.store.finish_epoch(&room.0, number, KEPT_VERDICTS)).await;
         self.core.engine.retire_epoch(&context);
         if let Some(old) = number.checked_sub(KEPT_VERDICTS) {
             self.core.party.retire(verdict_instance(EpochId { room, number: old }));
