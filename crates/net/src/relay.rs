@@ -172,8 +172,10 @@ impl Tunnel {
 
     fn send(&self, part: Part) -> bool {
         let relay = Relay { peer: self.route.peer, leg: Leg::Onward, circuit: self.circuit.number, part };
-        // Own frames are bounded by the window and need no other bound.
-        self.via.outbox().push_relay(self.via.own_id, relay, false)
+        // Data and credits are bounded by the window. What opens and ends tunnels is as frequent as the far end likes; a lost end is
+        // noticed by the far end's silence limit.
+        let bounded = matches!(relay.part, Part::Open | Part::End);
+        self.via.outbox().push_relay(self.via.own_id, relay, bounded)
     }
 }
 

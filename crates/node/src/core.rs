@@ -179,8 +179,18 @@ impl Core {
         let Some(context) = info else { return };
         match self.load_batch(context.batch, context.shape).await {
             Ok(batch) => {
-                self.materials.put(context.batch, batch);
-                self.change(|world| world.touch(&epoch.room));
+                // The epoch may have been sealed or voided meanwhile: nobody would ask for the batch any more, or let go of it.
+                let late = self.change(|world| {
+                    let room = world.rooms.get(&epoch.room);
+                    let collecting = room.and_then(|room| room.collecting(epoch.number));
+                    if collecting.is_none_or(|collecting| collecting.batch != context.batch) {
+                        return Some(batch);
+                    }
+                    self.materials.put(context.batch, batch);
+                    world.touch(&epoch.room);
+                    None
+                });
+                drop(late);
             }
             Err(error) => {
                 tracing::error!(batch = context.batch, %error, "a batch cannot be used");

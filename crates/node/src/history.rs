@@ -9,6 +9,7 @@ use ostrakon_store::Change;
 use serde::{Deserialize, Serialize};
 
 use crate::interface::Outcome;
+use crate::operator::Queues;
 use crate::rooms::{Collecting, World};
 
 /// Epochs that are remembered.
@@ -105,6 +106,8 @@ pub(crate) struct History {
     merging: Vec<StockSample>,
     /// Of collecting, mixing and signing.
     pub phases: [Histogram; 3],
+    /// How full the queues were when the last sample was taken.
+    pub queues: Queues,
 }
 
 fn tenths(from: u64, to: u64) -> u64 {
@@ -165,8 +168,9 @@ impl History {
         });
     }
 
-    /// Takes a sample of the stock. `at` in seconds since 1970.
-    pub fn sample(&mut self, at: u64, usable: u32) {
+    /// Takes a sample of the stock and of the queues. `at` in seconds since 1970.
+    pub fn sample(&mut self, at: u64, usable: u32, queues: Queues) {
+        self.queues = queues;
         self.fine.push_back(StockSample { at: at - at % SAMPLE_SECONDS, usable });
         if self.fine.len() > FINE {
             self.merging.extend(self.fine.pop_front());
@@ -231,7 +235,7 @@ mod tests {
         assert_eq!((history.epochs().len(), history.epochs()[0].number), (EPOCHS, 300));
         // Two days, with one empty moment in each quarter of an hour.
         for n in 0..2 * 8_640 {
-            history.sample(n * SAMPLE_SECONDS + 3, if n % 90 == 0 { 0 } else { 9 });
+            history.sample(n * SAMPLE_SECONDS + 3, if n % 90 == 0 { 0 } else { 9 }, Queues::default());
         }
         let stock = history.stock();
         assert!(stock.len() <= FINE + COARSE + MERGED, "{}", stock.len());

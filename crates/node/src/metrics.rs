@@ -125,9 +125,14 @@ fn buckets(text: &mut Text, phase: &str, histogram: &Histogram) {
 }
 
 fn queues(core: &Core, text: &mut Text) {
-    let queues = operator::queues(core);
+    // As of the last sample: who asks again and again could otherwise watch a single announcement on its way.
+    let queues = core.history().queues;
     let ratio = |tenths: u8| f64::from(tenths) / 10.0;
-    text.family("queue_fill_ratio", "gauge", "How full a queue is, in tenths, rounded up.");
+    text.family(
+        "queue_fill_ratio",
+        "gauge",
+        "How full a queue was within the last 10 seconds, in tenths, rounded down.",
+    );
     text.sample("queue_fill_ratio", "{queue=\"intake\"}", ratio(queues.intake_tenths));
     text.sample("queue_fill_ratio", "{queue=\"announcements\"}", ratio(queues.announcements_tenths));
 }

@@ -179,7 +179,7 @@ pub struct Disk {
 }
 
 /// What waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Queues {
     /// How full the queue to the disk is, in tenths.
@@ -302,7 +302,7 @@ pub(crate) async fn overview(process: Process<'_>) -> Overview {
         rooms,
         epochs,
         disk,
-        queues: core.map_or(Queues { intake_tenths: 0, announcements_tenths: 0 }, |core| queues(core)),
+        queues: core.map_or_else(Queues::default, |core| queues(core)),
     };
     overview.warnings = warnings(&overview);
     overview
@@ -381,9 +381,9 @@ async fn disk(config: &Config, core: Option<&Arc<Core>>) -> Option<Disk> {
     Some(Disk { free, total, stock, stock_limit: config.stock.bytes })
 }
 
-/// How full the queues are.
+/// How full the queues are. Rounded down, so that what a single participant causes is not seen.
 pub(crate) fn queues(core: &Core) -> Queues {
-    let tenths = |waiting: usize, most: usize| u8::try_from((waiting * 10).div_ceil(most)).unwrap_or(10).min(10);
+    let tenths = |waiting: usize, most: usize| u8::try_from(waiting * 10 / most).unwrap_or(10).min(10);
     Queues {
         intake_tenths: tenths(intake::WAITING - core.intake.capacity(), intake::WAITING),
         announcements_tenths: tenths(core.logs.on_their_way(), crate::agree::WINDOW),
@@ -439,12 +439,13 @@ fn expiry(whose: &str, at: Option<u64>, now: u64) -> Option<String> {
     (at - now < CERTIFICATE_NOTICE).then(|| format!("the certificate of {whose} expires in {days} days: renew it"))
 }
 
-/// Takes samples of the stock until the server stops.
+/// Takes samples of the stock and of the queues until the server stops.
 pub(crate) async fn sample(core: Arc<Core>) {
     loop {
         let usable = core.world().batches.values().filter(|batch| batch.is_usable()).count();
         let now = core.platform.now_ms() / 1000;
-        core.history().sample(now, u32::try_from(usable).unwrap_or(u32::MAX));
+        let queues = queues(&core);
+        core.history().sample(now, u32::try_from(usable).unwrap_or(u32::MAX), queues);
         core.platform.sleep(Duration::from_secs(SAMPLE_SECONDS)).await;
     }
 }

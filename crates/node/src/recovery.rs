@@ -60,6 +60,8 @@ pub(crate) async fn world(store: &Disk, servers: &Servers) -> Result<World, Erro
     for row in store.epochs(KEPT_VERDICTS as u32).await? {
         restore_epoch(store, &mut world, &row).await?;
     }
+    // A crash may have come before the file of a batch was deleted that had gone out of use.
+    world.forget_old_batches();
     Ok(world)
 }
 
@@ -157,7 +159,9 @@ fn unfinished(row: &BatchRow, me: PartyId) -> Option<Body> {
 
 /// Says what is to be said of a batch, and clears away what is of no use.
 async fn take_up_batch(core: &Arc<Core>, row: &BatchRow) {
-    if let Some(body) = unfinished(row, core.me()) {
+    if is_of_no_use(&core.world(), row) {
+        stock::discard(core, row.number).await;
+    } else if let Some(body) = unfinished(row, core.me()) {
         let owned = Arc::clone(core);
         let number = row.number;
         core.spawn(async move {
@@ -165,19 +169,29 @@ async fn take_up_batch(core: &Arc<Core>, row: &BatchRow) {
                 tracing::error!(batch = number, %error, "the fate of a batch cannot be announced");
             }
         });
-    } else if row.state == BatchState::Discarded && row.on_disk {
-        stock::discard(core, row.number).await;
     }
+}
+
+/// Whether a batch's file is only left because a crash came before it was deleted. From what two servers kept of a published epoch
+/// its permutation could be told.
+fn is_of_no_use(world: &World, row: &BatchRow) -> bool {
+    let over = match row.state {
+        BatchState::Discarded => true,
+        BatchState::Spent => !world.rooms.values().any(|room| room.uses(row.number)),
+        BatchState::Planned | BatchState::Stored => !world.batches.contains_key(&row.number),
+        BatchState::Reserved => false,
+    };
+    over && row.on_disk
 }
 
 #[cfg(test)]
 mod tests {
+    use ostrakon_party::SessionId;
+
     use super::*;
 
-    #[test]
-    fn who_has_said_that_it_holds_a_batch_does_not_take_it_back() {
-        let me = PartyId(1);
-        let row = |state, ready, dropped| BatchRow {
+    fn row(state: BatchState, ready: u8, dropped: u8) -> BatchRow {
+        BatchRow {
             number: 4,
             rows: 9,
             width: 48,
@@ -188,7 +202,34 @@ mod tests {
             dropped,
             on_disk: true,
             used: false,
-        };
+        }
+    }
+
+    #[test]
+    fn what_a_crash_left_of_a_batch_goes_at_the_next_start_and_nothing_that_is_needed() {
+        let servers = Servers { session: SessionId(Digest([9; 32])), keys: Vec::new() };
+        let mut world = World::new(servers.clone());
+        let descriptor = RoomDescriptor::new("r");
+        let id = descriptor.id();
+        world.rooms.insert(id, Room::new(descriptor, PartyId(0), &servers));
+        world.batches.insert(4, batch(&row(BatchState::Stored, 0b111, 0)));
+        let gone = |world: &World, state| is_of_no_use(world, &row(state, 0b111, 0));
+        assert!(gone(&world, BatchState::Discarded));
+        assert!(!gone(&world, BatchState::Planned) && !gone(&world, BatchState::Stored));
+        assert!(gone(&world, BatchState::Spent), "its epoch is finished");
+        let computing = Computing { batch: 4, phase: None };
+        world.rooms.get_mut(&id).unwrap().computing.insert(7, computing);
+        assert!(!gone(&world, BatchState::Spent), "another server may need the messages of its epoch");
+        let newest = batch(&row(BatchState::Planned, 0, 0));
+        world.batches.insert(4 + BATCHES_KEPT, newest);
+        assert_eq!(world.forget_old_batches(), [4], "as on the servers that did not stop");
+        assert!(gone(&world, BatchState::Stored));
+        assert!(!is_of_no_use(&world, &BatchRow { on_disk: false, ..row(BatchState::Discarded, 0, 0) }));
+    }
+
+    #[test]
+    fn who_has_said_that_it_holds_a_batch_does_not_take_it_back() {
+        let me = PartyId(1);
         let (ready, dropped) = (Body::BatchReady { number: 4 }, Body::BatchDropped { number: 4 });
         assert_eq!(unfinished(&row(BatchState::Planned, 0b101, 0), me), Some(dropped.clone()));
         assert_eq!(unfinished(&row(BatchState::Planned, 0b101, 0b010), me), None, "it has said so");

@@ -269,6 +269,12 @@ impl Room {
         }
     }
 
+    /// Whether an epoch that is not finished has this batch.
+    pub fn uses(&self, batch: u64) -> bool {
+        let collecting = self.collecting.as_ref().is_some_and(|collecting| collecting.batch == batch);
+        collecting || self.computing.values().any(|computing| computing.batch == batch)
+    }
+
     /// The epoch that collects, if it is this one.
     pub fn collecting(&self, number: u64) -> Option<&Collecting> {
         self.collecting.as_ref().filter(|epoch| epoch.number == number)

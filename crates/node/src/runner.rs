@@ -107,6 +107,9 @@ async fn mix(core: &Arc<Core>, context: &EpochContext) -> Option<Result<Opened, 
             return None;
         }
     };
+    // Of an epoch that is over, what was handed in is being forgotten: what was read may be a part of it, and with the same batch
+    // that would be another table.
+    setting(core, context.epoch)?;
     let taking = Arc::clone(core);
     let number = context.batch;
     let loaded = core.platform.blocking(move || taking.materials.take(number)).await.flatten();
@@ -354,23 +357,29 @@ impl Ballot {
     async fn finish(&self) {
         let EpochId { room, number } = self.epoch;
         let Some((_, context)) = setting(&self.core, self.epoch) else { return };
-        let result = self.core.store.finish_epoch(&room.0, number, KEPT_VERDICTS).await;
+        // In memory first: who reads what was handed in and finds the epoch here afterwards has read all of it.
         self.core.change(|world| {
             if let Some(room) = world.rooms.get_mut(&room) {
                 room.computing.remove(&number);
             }
             world.touch(&room);
         });
+        self.insist("that an epoch is finished", || self.core.store.finish_epoch(&room.0, number, KEPT_VERDICTS)).await;
         self.core.engine.retire_epoch(&context);
         if let Some(old) = number.checked_sub(KEPT_VERDICTS) {
             self.core.party.retire(verdict_instance(EpochId { room, number: old }));
         }
-        let deleted = match result {
-            Ok(()) => self.core.store.delete_batch(context.batch).await,
-            Err(error) => Err(error),
-        };
-        if let Err(error) = deleted {
-            tracing::error!(epoch = number, %error, "a finished epoch cannot be cleared away");
+        self.insist("that a spent batch is deleted", || self.core.store.delete_batch(context.batch)).await;
+    }
+
+    /// Writes something down, as often as the disk needs; what stands already is not written again.
+    async fn insist<F: Future<Output = Result<(), Error>>>(&self, what: &str, write: impl Fn() -> F) {
+        while let Err(error) = write().await {
+            tracing::error!(epoch = self.epoch.number, %error, "{what} cannot be recorded; trying again");
+            if let Error::State(_) = error {
+                return;
+            }
+            self.core.platform.sleep(RETRY).await;
         }
     }
 }

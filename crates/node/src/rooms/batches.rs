@@ -1,7 +1,5 @@
 //! Batches of preprocessed material, as the servers agree on them.
 
-use std::collections::BTreeSet;
-
 use ostrakon_broadcast::engine::Shape;
 use ostrakon_party::PartyId;
 
@@ -74,23 +72,21 @@ impl World {
     /// Takes a planned batch into memory, and old ones out of it.
     pub(super) fn plan_batch(&mut self, number: u64, shape: Shape, planned: u64) -> Vec<Effect> {
         self.batches.insert(number, BatchInfo::planned(shape, planned));
-        let mut effects = vec![Effect::Prepare(number)];
-        if let Some(oldest) = number.checked_sub(BATCHES_KEPT) {
-            // Whatever is older is out of use on every server from the same announcement on, unless an epoch has waited with it
-            // all the while.
-            let newer = self.batches.split_off(&(oldest + 1));
-            let older = std::mem::replace(&mut self.batches, newer);
-            let collecting: BTreeSet<_> =
-                self.rooms.values().filter_map(|room| Some(room.collecting.as_ref()?.batch)).collect();
-            for (number, info) in older {
-                if collecting.contains(&number) {
-                    self.batches.insert(number, info);
-                } else if !info.used {
-                    effects.push(Effect::Discard(number));
-                }
-            }
+        let unused = self.forget_old_batches().into_iter().map(Effect::Discard);
+        std::iter::once(Effect::Prepare(number)).chain(unused).collect()
+    }
+
+    /// Takes out of memory what was planned [`BATCHES_KEPT`] or more before the newest batch, and returns which of it was never
+    /// used. It is out of use on every server from the same announcement on, unless an epoch has waited with it all the while.
+    pub fn forget_old_batches(&mut self) -> Vec<u64> {
+        let newest = self.batches.last_key_value().map(|(number, _)| *number);
+        let Some(oldest) = newest.and_then(|newest| newest.checked_sub(BATCHES_KEPT)) else { return Vec::new() };
+        let newer = self.batches.split_off(&(oldest + 1));
+        let mut older = std::mem::replace(&mut self.batches, newer);
+        for batch in self.rooms.values().filter_map(|room| Some(room.collecting.as_ref()?.batch)) {
+            self.batches.extend(older.remove_entry(&batch));
         }
-        effects
+        older.into_iter().filter(|(_, info)| !info.used).map(|(number, _)| number).collect()
     }
 
     /// A server holds a batch, or says so again.
