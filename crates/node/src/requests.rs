@@ -367,7 +367,11 @@ pub(crate) async fn read_board(store: &Disk, id: &RoomId, from: u64) -> Result<B
     let mut bytes = 0;
     while bytes < PAGE_BYTES && entries.len() < PAGE_ENTRIES as usize {
         let next = from.saturating_add(entries.len() as u64);
-        let rows = store.entries(&id.0, next, READ_ENTRIES).await.map_err(internal)?;
+        // Of a large room, one entry may weigh more than a page; what they weigh is known from those before.
+        let weight = bytes.checked_div(entries.len()).unwrap_or(PAGE_BYTES).max(1);
+        let most = READ_ENTRIES.min(PAGE_ENTRIES - entries.len() as u32);
+        let count = u32::try_from((PAGE_BYTES - bytes) / weight).unwrap_or(u32::MAX).clamp(1, most);
+        let rows = store.entries(&id.0, next, count).await.map_err(internal)?;
         if rows.is_empty() {
             break;
         }
