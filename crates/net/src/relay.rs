@@ -256,7 +256,36 @@ impl AsyncWrite for Tunnel {
 
 #[cfg(test)]
 mod tests {
+    use ostrakon_crypto::VerifyingKey;
+
     use super::*;
+    use crate::frame::Frame;
+    use crate::inbox::Quota;
+    use crate::outbox::Active;
+
+    /// The end of a tunnel waits until the peer reads it, so there must not be one for every tunnel that a peer opens.
+    #[test]
+    fn who_opens_tunnels_without_end_and_reads_nothing_makes_nothing_pile_up() {
+        let peer = Peer::new(PartyId(0), PartyId(2), VerifyingKey([0; 32]), &Arc::default(), Quota::default());
+        let via = Arc::new(peer);
+        via.outbox().activate(Active { id: 1, via: None, wake: Arc::default(), cancel: Arc::default() });
+        let tunnels = Arc::<Tunnels>::default();
+        for _ in 0..2 * FORWARDED / FRAME_COST {
+            drop(tunnels.open(PartyId(1), &via, 1));
+        }
+        let mut end = Vec::new();
+        Frame::Relay(Relay { peer: PartyId(1), leg: Leg::Onward, circuit: 1, part: Part::End }).encode(&mut end);
+        let mut written = 0;
+        loop {
+            let mut batch = Vec::new();
+            via.outbox().take(1, &mut batch);
+            if batch.is_empty() {
+                break;
+            }
+            written += batch.len();
+        }
+        assert_eq!(written, FORWARDED / FRAME_COST * end.len());
+    }
 
     #[test]
     fn an_end_takes_a_window_and_not_a_byte_more() {
