@@ -93,8 +93,8 @@ const MUTANTS: &[Mutant] = &[
         seeds: 100,
         edits: &[Edit {
             file: "crates/node/src/recovery.rs",
-            from: "    if let Some(body) = unfinished(row, core.me()) {",
-            to: "    if row.state == BatchState::Planned {
+            from: "    } else if let Some(body) = unfinished(row, core.me()) {",
+            to: "    } else if row.state == BatchState::Planned {
         core.dispatch(vec![crate::rooms::Effect::Prepare(row.number)]);
     } else if let Some(body) = unfinished(row, core.me()) {",
         }],
