@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use ostrakon_broadcast::client::{BoardReader, Link};
 use ostrakon_broadcast::engine::ClientEngine;
-use ostrakon_broadcast::hosting::HostLog;
+use ostrakon_broadcast::hosting::{HostLog, SignedAction};
 use ostrakon_broadcast::{EngineKind, EpochContext, RoomDescriptor, Servers, SignedEntry};
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_node::interface::{ActionsPage, BoardPage, Outcome, RoomInfo, RoomState, ServersInfo, Status};
@@ -171,13 +171,21 @@ impl Room {
     /// # Errors
     /// If no server shows one that holds.
     pub async fn host_log(&self) -> Result<HostLog> {
-        let logs = futures::future::join_all(self.parties().map(|party| self.host_log_of(party))).await;
+        Ok(self.host_log_and(u64::MAX).await?.0)
+    }
+
+    /// The same, and the action of this number in it.
+    ///
+    /// # Errors
+    /// As of [`Room::host_log`].
+    pub async fn host_log_and(&self, number: u64) -> Result<(HostLog, Option<SignedAction>)> {
+        let logs = futures::future::join_all(self.parties().map(|party| self.host_log_of(party, number))).await;
         let mut failed = None;
-        let mut longest: Option<HostLog> = None;
+        let mut longest: Option<(HostLog, Option<SignedAction>)> = None;
         for log in logs {
             match log {
-                Ok(log) if longest.as_ref().is_none_or(|longest| longest.length() < log.length()) => {
-                    longest = Some(log)
+                Ok(read) if longest.as_ref().is_none_or(|longest| longest.0.length() < read.0.length()) => {
+                    longest = Some(read)
                 }
                 Ok(_) => {}
                 Err(error) => failed = Some(error),
@@ -186,17 +194,19 @@ impl Room {
         longest.ok_or_else(|| failed.unwrap_or_else(|| failure::unreachable("no server shows what the hosts did")))
     }
 
-    async fn host_log_of(&self, party: PartyId) -> Result<HostLog> {
+    async fn host_log_of(&self, party: PartyId, number: u64) -> Result<(HostLog, Option<SignedAction>)> {
         let path = format!("rooms/{}/actions", self.link.room.to_hex());
         let mut log = HostLog::new(&self.servers, &self.descriptor);
+        let mut found = None;
         loop {
             let page = self.connection(party).get::<ActionsPage>(&path, &[("from", log.length())]).await;
             let page = page.map_err(failure::call)?;
             if page.actions.is_empty() {
-                return Ok(log);
+                return Ok((log, found));
             }
             let taken = page.actions.iter().try_for_each(|action| log.apply(action));
             taken.map_err(|error| failure::unproven(format!("P{} shows a forged host log: {error}", party.0)))?;
+            found = found.or_else(|| page.actions.into_iter().find(|signed| signed.action.number == number));
         }
     }
 

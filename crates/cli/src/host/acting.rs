@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail, ensure};
 use ostrakon_broadcast::client::Invitation;
-use ostrakon_broadcast::hosting::{Deed, HostLog, SignedAction};
+use ostrakon_broadcast::hosting::{Deed, SignedAction};
 use ostrakon_crypto::SigningKey;
-use ostrakon_node::interface::{ActionTaken, ActionsPage};
-use ostrakon_party::PartyId;
+use ostrakon_node::interface::ActionTaken;
 
 use super::Target;
 use super::pending::{Pending, Pendings};
@@ -81,10 +80,10 @@ impl Host {
     pub async fn settle(&self) -> Result<Option<Settled>> {
         let Some(pending) = self.pendings.in_room(&self.room.link) else { return Ok(None) };
         let signed = &pending.signed;
-        let delivery = match in_place(&self.room, signed.action.number).await {
-            Ok(Some(found)) if found == *signed => Delivery::Taken,
-            Ok(Some(_)) => Delivery::Overtaken,
-            Ok(None) => deliver(&self.room, signed).await,
+        let delivery = match self.room.host_log_and(signed.action.number).await {
+            Ok((_, Some(found))) if found == *signed => Delivery::Taken,
+            Ok((_, Some(_))) => Delivery::Overtaken,
+            Ok((_, None)) => deliver(&self.room, signed).await,
             Err(error) => Delivery::Unknown(error),
         };
         let path = self.pendings.path().display();
@@ -156,10 +155,10 @@ async fn deliver(room: &Room, signed: &SignedAction) -> Delivery {
             }
             Err(error) => return Delivery::Unknown(failure::call(error)),
         }
-        match in_place(room, signed.action.number).await {
-            Ok(Some(found)) if found == *signed => return Delivery::Taken,
-            Ok(Some(_)) => return Delivery::Overtaken,
-            Ok(None) => tokio::time::sleep(PAUSE).await,
+        match room.host_log_and(signed.action.number).await {
+            Ok((_, Some(found))) if found == *signed => return Delivery::Taken,
+            Ok((_, Some(_))) => return Delivery::Overtaken,
+            Ok((_, None)) => tokio::time::sleep(PAUSE).await,
             Err(error) => return Delivery::Unknown(error),
         }
     }
@@ -181,40 +180,4 @@ async fn send(room: &Room, action: &SignedAction) -> Result<ActionTaken, CallErr
         }
     }
     Err(silent.or(misdirected).expect("a room has servers"))
-}
-
-/// The action that has a place in the host log, verified, as the server has it that shows most of the log.
-async fn in_place(room: &Room, number: u64) -> Result<Option<SignedAction>> {
-    let mut failed = None;
-    let mut longest: Option<(u64, Option<SignedAction>)> = None;
-    for read in futures::future::join_all(room.parties().map(|party| in_place_at(room, party, number))).await {
-        match read {
-            Ok(read) if longest.as_ref().is_none_or(|longest| longest.0 < read.0) => longest = Some(read),
-            Ok(_) => {}
-            Err(error) => failed = Some(error),
-        }
-    }
-    let none = || failed.unwrap_or_else(|| failure::unreachable("no server shows what the hosts did"));
-    Ok(longest.ok_or_else(none)?.1)
-}
-
-/// How much one server shows of the host log, and which action has a place in it.
-async fn in_place_at(room: &Room, party: PartyId, number: u64) -> Result<(u64, Option<SignedAction>)> {
-    let path = format!("rooms/{}/actions", room.link.room.to_hex());
-    let mut log = HostLog::new(&room.servers, &room.descriptor);
-    let mut found = None;
-    loop {
-        let page = room.connection(party).get::<ActionsPage>(&path, &[("from", log.length())]).await;
-        let page = page.map_err(failure::call)?;
-        if page.actions.is_empty() {
-            return Ok((log.length(), found));
-        }
-        for signed in page.actions {
-            let taken = log.apply(&signed);
-            taken.map_err(|error| failure::unproven(format!("P{} shows a forged host log: {error}", party.0)))?;
-            if signed.action.number == number {
-                found = Some(signed);
-            }
-        }
-    }
 }

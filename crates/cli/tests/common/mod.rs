@@ -48,12 +48,12 @@ pub fn complaint(arguments: &[&str], code: i32) -> String {
 /// The marked blocks of the operators' guide.
 pub fn guide() -> BTreeMap<&'static str, &'static str> {
     const GUIDE: &str = include_str!("../../../../docs/operating.md");
-    let marked = GUIDE.split("```sh ").skip(1);
+    let (_, marked) = GUIDE.split_once("```sh ").expect("the guide has marked blocks");
     let block = |rest: &'static str| {
         let (mark, rest) = rest.split_once('\n').expect("a block has lines");
         (mark, rest.split("```").next().expect("a block ends"))
     };
-    marked.map(block).collect()
+    marked.split("```sh ").map(block).collect()
 }
 
 /// Seconds since 1970.
