@@ -161,9 +161,9 @@ impl Shared {
             (Leg::Onward, part) => {
                 let is_end = part == Part::End;
                 let onward = Relay { peer: from, leg: Leg::Arrived, circuit: relay.circuit, part };
-                if !far.outbox().push_relay(from, onward, true) && !is_end {
+                if !far.outbox().push_relay(from, onward) && !is_end {
                     let end = Relay { peer: far.id, leg: Leg::Arrived, circuit: relay.circuit, part: Part::End };
-                    neighbour.outbox().push_relay(far.id, end, true);
+                    neighbour.outbox().push_relay(far.id, end);
                 }
             }
             (Leg::Arrived, Part::Open) => {
@@ -181,7 +181,7 @@ impl Shared {
                 // a tunnel would tell each other so for ever.
                 if !known && !is_end {
                     let end = Relay { peer: far.id, leg: Leg::Onward, circuit: relay.circuit, part: Part::End };
-                    neighbour.outbox().push_relay(self.id, end, true);
+                    neighbour.outbox().push_relay(self.id, end);
                 }
             }
         }

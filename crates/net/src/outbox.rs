@@ -178,14 +178,13 @@ impl Outbox {
         }
     }
 
-    /// Queues a tunnel's frame on behalf of `origin`; if `bounded`, only while few enough of its bytes wait.
-    /// Whether it was queued. Tunnels lead over direct links only.
-    pub fn push_relay(&mut self, origin: PartyId, relay: Relay, bounded: bool) -> bool {
+    /// Queues a tunnel's frame on behalf of `origin`, while few enough of its bytes wait. Whether it was queued. Tunnels lead over direct links only.
+    pub fn push_relay(&mut self, origin: PartyId, relay: Relay) -> bool {
         if self.active.as_ref().is_none_or(|active| active.via.is_some()) {
             return false;
         }
         let waiting = self.in_transit.entry(origin).or_default();
-        if bounded && *waiting + cost(&relay) > FORWARDED {
+        if *waiting + cost(&relay) > FORWARDED {
             return false;
         }
         *waiting += cost(&relay);

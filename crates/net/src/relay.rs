@@ -172,10 +172,7 @@ impl Tunnel {
 
     fn send(&self, part: Part) -> bool {
         let relay = Relay { peer: self.route.peer, leg: Leg::Onward, circuit: self.circuit.number, part };
-        // Data and credits are bounded by the window. What opens and ends tunnels is as frequent as the far end likes; a lost end is
-        // noticed by the far end's silence limit.
-        let bounded = matches!(relay.part, Part::Open | Part::End);
-        self.via.outbox().push_relay(self.via.own_id, relay, bounded)
+        self.via.outbox().push_relay(self.via.own_id, relay)
     }
 }
 
@@ -214,8 +211,9 @@ impl AsyncRead for Tunnel {
         }
         let portion = if state.taken >= PORTION { std::mem::take(&mut state.taken) } else { 0 };
         drop(state);
-        if portion > 0 {
-            self.send(Part::Credit(u32::try_from(portion).expect("less than the window")));
+        if portion > 0 && !self.send(Part::Credit(u32::try_from(portion).expect("less than the window"))) {
+            // The far end would wait for it for ever.
+            self.circuit.close();
         }
         Poll::Ready(Ok(()))
     }
@@ -259,7 +257,6 @@ mod tests {
     use ostrakon_crypto::VerifyingKey;
 
     use super::*;
-    use crate::frame::Frame;
     use crate::inbox::Quota;
     use crate::outbox::Active;
 
@@ -270,11 +267,12 @@ mod tests {
         let via = Arc::new(peer);
         via.outbox().activate(Active { id: 1, via: None, wake: Arc::default(), cancel: Arc::default() });
         let tunnels = Arc::<Tunnels>::default();
+        let mut cx = Context::from_waker(Waker::noop());
         for _ in 0..2 * FORWARDED / FRAME_COST {
-            drop(tunnels.open(PartyId(1), &via, 1));
+            let mut tunnel = tunnels.open(PartyId(1), &via, 1);
+            // What is said in a tunnel stays behind it, too.
+            let _ = Pin::new(&mut tunnel).poll_write(&mut cx, &[0; 100]);
         }
-        let mut end = Vec::new();
-        Frame::Relay(Relay { peer: PartyId(1), leg: Leg::Onward, circuit: 1, part: Part::End }).encode(&mut end);
         let mut written = 0;
         loop {
             let mut batch = Vec::new();
@@ -284,7 +282,7 @@ mod tests {
             }
             written += batch.len();
         }
-        assert_eq!(written, FORWARDED / FRAME_COST * end.len());
+        assert!((FORWARDED / 4..=FORWARDED).contains(&written), "{written}");
     }
 
     #[test]

@@ -148,15 +148,15 @@ fn what_is_relayed_is_bounded_per_sender_and_takes_the_direct_link_only() {
         Relay { peer: PartyId(0), leg: Leg::Arrived, circuit: 0, part }
     };
     let mut accepted = 0;
-    while outbox.push_relay(PartyId(1), relay(60_000), true) {
+    while outbox.push_relay(PartyId(1), relay(60_000)) {
         accepted += 60_000;
     }
     assert!(accepted <= FORWARDED && accepted > FORWARDED - 70_000, "{accepted}");
-    assert!(outbox.push_relay(PartyId(2), relay(60_000), true), "another sender has its own share");
+    assert!(outbox.push_relay(PartyId(2), relay(60_000)), "another sender has its own share");
     drain(&mut outbox, 1);
-    assert!(outbox.push_relay(PartyId(1), relay(60_000), true));
+    assert!(outbox.push_relay(PartyId(1), relay(60_000)));
     outbox.activate(link(2, Some(PartyId(2))));
-    assert!(!outbox.push_relay(PartyId(1), relay(1), true));
+    assert!(!outbox.push_relay(PartyId(1), relay(1)));
 }
 
 #[test]
