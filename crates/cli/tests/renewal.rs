@@ -4,30 +4,19 @@ mod common;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use common::{Up, complaint, free_base_port, guide, json, ostrakon, values};
+use common::{Up, board, complaint, free_base_port, guide, json, said, say};
 
 const SERVERS: [&str; 3] = ["alpha", "beta", "gamma"];
 
-/// Says several things at once, as they must be said.
-fn say(up: &Up, texts: [&str; 3]) {
-    let speakers = texts.iter().zip(&up.links).map(|(text, link)| {
-        let mut say = ostrakon(&["say", link, text, "--json"]);
-        say.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
-    });
-    let speakers: Vec<_> = speakers.collect();
-    for speaker in speakers {
-        values(&speaker.wait_with_output().expect("a child"));
-    }
-}
-
-/// How many messages a board has that was exported and checked.
-fn exported(directory: &Path, link: &str) -> u64 {
+/// How many messages a board has that was exported and checked, without those for company only.
+fn exported(directory: &Path, link: &str) -> usize {
     let file = directory.join("board.json");
     let file = file.to_str().unwrap();
     json(&["export", link, "--output", file, "--json"]);
-    json(&["verify", file, "--link", link, "--json"])[0]["messages"].as_u64().unwrap()
+    assert_eq!(json(&["verify", file, "--link", link, "--json"])[0]["messages"], board(link).len());
+    said(link).len()
 }
 
 /// Carries out a block of the guide, in a directory that has a server in `server`.
@@ -64,7 +53,7 @@ fn three_servers_go_on_under_the_same_links_after_one_has_lost_its_data() {
     let site = directory.path().join("site");
     let base = free_base_port();
     let up = Up::start(&site, base, &[]);
-    say(&up, ["one", "two", "three"]);
+    say(&up, &["one", "two", "three"]);
     let links = up.links.clone();
     up.stop();
 
@@ -92,7 +81,7 @@ fn three_servers_go_on_under_the_same_links_after_one_has_lost_its_data() {
     let up = Up::start(&site, base, &[]);
     assert_eq!(up.links, links, "the same room under the same links");
     assert_eq!(exported(directory.path(), &links[2]), 3, "what was published remains");
-    say(&up, ["four", "five", "six"]);
+    say(&up, &["four", "five", "six"]);
     assert_eq!(exported(directory.path(), &links[2]), 6);
     up.stop();
 }

@@ -3,30 +3,10 @@
 mod common;
 
 use std::path::Path;
-use std::process::Stdio;
 
-use common::{Up, complaint, free_base_port, json, ostrakon, signal, values};
+use common::{Up, board, complaint, free_base_port, json, said, say, signal};
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
-
-/// Says several things at once, as they must be said: a lone speaker is not anonymous, and waits.
-fn say(up: &Up, texts: &[&str]) -> Vec<Value> {
-    let speakers: Vec<_> = texts
-        .iter()
-        .enumerate()
-        .map(|(i, text)| {
-            let mut say = ostrakon(&["say", &up.links[i % 3], text, "--json"]);
-            say.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
-        })
-        .collect();
-    speakers.into_iter().flat_map(|speaker| values(&speaker.wait_with_output().expect("a child"))).collect()
-}
-
-fn board(link: &str) -> Vec<String> {
-    let entries = json(&["watch", link, "--once", "--json"]);
-    let messages = entries.iter().flat_map(|entry| entry["messages"].as_array().expect("a list"));
-    messages.map(|message| message.as_str().expect("text").to_owned()).collect()
-}
 
 #[test]
 fn rooms_live_through_speech_administration_crashes_and_restarts() {
@@ -35,9 +15,8 @@ fn rooms_live_through_speech_administration_crashes_and_restarts() {
     let base = free_base_port();
     let up = Up::start(&site, base, &[]);
     let texts = ["one", "two", "three", "four"];
-    let said = say(&up, &texts);
-    assert_eq!(said.len(), 4);
-    let mut on_board = board(&up.links[1]);
+    assert_eq!(say(&up, &texts).len(), 4);
+    let mut on_board = said(&up.links[1]);
     on_board.sort();
     assert_eq!(on_board, ["four", "one", "three", "two"]);
 
@@ -45,7 +24,7 @@ fn rooms_live_through_speech_administration_crashes_and_restarts() {
     signal("KILL", up.servers()[1]);
     let more = ["five", "six", "seven"];
     say(&up, &more);
-    let before = board(&up.links[2]);
+    let before = said(&up.links[2]);
     assert_eq!(before.len(), 7);
 
     administer(&site);
@@ -54,13 +33,13 @@ fn rooms_live_through_speech_administration_crashes_and_restarts() {
     up.stop();
     let up = Up::start(&site, base, &[]);
     assert_eq!(up.links, links, "the same room is found again");
-    assert_eq!(board(&up.links[0]), before);
+    assert_eq!(said(&up.links[0]), before);
     say(&up, &["eight", "nine", "ten"]);
-    assert_eq!(board(&up.links[0]).len(), 10);
+    assert_eq!(said(&up.links[0]).len(), 10);
     let file = directory.path().join("board.json");
     let (file, link) = (file.to_str().unwrap(), &up.links[2]);
     json(&["export", link, "--output", file, "--json"]);
-    assert_eq!(json(&["verify", file, "--link", link, "--json"])[0]["messages"], 10);
+    assert_eq!(json(&["verify", file, "--link", link, "--json"])[0]["messages"], board(link).len());
     assert!(is_shown(&up, || {
         json(&["export", link, "--output", file, "--json"]);
         std::fs::read(file).unwrap()

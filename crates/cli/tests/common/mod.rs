@@ -127,6 +127,48 @@ impl Drop for Up {
     }
 }
 
+/// The words of those who only give company.
+const COMPANY: &str = "(company)";
+
+/// Says several things at once, as they must be said: a lone speaker is not anonymous, and waits. On a busy machine one can
+/// miss the others' epoch; then it is given company, whose words [`said`] leaves out.
+pub fn say(up: &Up, texts: &[&str]) -> Vec<Value> {
+    let speak = |i: usize, text: &str| {
+        let mut say = ostrakon(&["say", &up.links[i % 3], text, "--json"]);
+        say.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
+    };
+    let mut speakers: Vec<_> = texts.iter().enumerate().map(|(i, text)| speak(i, text)).collect();
+    let mut company: Vec<Child> = Vec::new();
+    for moment in 1.. {
+        if speakers.iter_mut().all(|speaker| speaker.try_wait().expect("a child").is_some()) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        if moment % 400 == 0 {
+            assert!(company.len() < 10, "what was said is not published");
+            company.push(speak(company.len(), COMPANY));
+        }
+    }
+    for mut friend in company {
+        // It has ended with the others, or waits alone.
+        let _ = friend.kill();
+        friend.wait().expect("a child");
+    }
+    speakers.into_iter().flat_map(|speaker| values(&speaker.wait_with_output().expect("a child"))).collect()
+}
+
+/// What is on a board.
+pub fn board(link: &str) -> Vec<String> {
+    let entries = json(&["watch", link, "--once", "--json"]);
+    let messages = entries.iter().flat_map(|entry| entry["messages"].as_array().expect("a list"));
+    messages.map(|message| message.as_str().expect("text").to_owned()).collect()
+}
+
+/// What is on a board, without what was said for company only.
+pub fn said(link: &str) -> Vec<String> {
+    board(link).into_iter().filter(|message| message != COMPANY).collect()
+}
+
 /// Sends a signal to a process.
 pub fn signal(name: &str, process: u32) {
     let status = Command::new("kill").args([format!("-{name}"), process.to_string()]).status().expect("kill is there");
