@@ -76,7 +76,8 @@ impl<'a> BoardPages<'a> {
         self.reader.head()
     }
 
-    /// The next entries, verified; `None` at the end of the longest board that was shown.
+    /// The next entries, verified; `None` at the end of the longest board that was shown. Then it is said on stderr if a server
+    /// could not be asked.
     ///
     /// # Errors
     /// The first server's reason, if none shows its board to the end.
@@ -101,6 +102,12 @@ impl<'a> BoardPages<'a> {
             }
         }
         if self.ended {
+            if let Some(problem) = self.problem.take() {
+                eprintln!(
+                    "Not every server showed its board ({problem:#}). What is here is authentic, but if the others left out the end, \
+                     nothing shows it: try again later."
+                );
+            }
             return Ok(None);
         }
         Err(self.problem.take().unwrap_or_else(|| anyhow::anyhow!("the room has no servers")))
