@@ -239,7 +239,10 @@ async fn scrub(core: &Core) {
         Ok(true) => {}
         // A reader is in the way.
         Ok(false) => core.desk.erased.notify_one(),
-        Err(error) => tracing::error!(%error, "the database cannot be rid of what was erased; trying again later"),
+        Err(error) => {
+            tracing::error!(%error, "the database cannot be rid of what was erased; trying again");
+            core.desk.erased.notify_one();
+        }
     }
 }
 

@@ -29,6 +29,10 @@ const OVERLAP_MS: u64 = 300;
 const LONG_OVERLAP_MS: u64 = 5_000;
 /// How often what appears so late is looked for, in milliseconds.
 const LATE_MS: u64 = 1_000;
+/// How often, at most, all that was handed in is read again, in milliseconds, and of how many parts of the time one at most is for
+/// that. Arrivals tell of everything, unless a process took something in that leaves none: one of an earlier version.
+const RECOUNT_MS: u64 = 10_000;
+const RECOUNTING: u64 = 20;
 /// How often the engine shows that it is alive, in milliseconds.
 pub(crate) const ALIVE_MS: u64 = 1_000;
 
@@ -69,6 +73,8 @@ struct Sharing {
     laid_out: BTreeMap<RoomId, (u64, usize)>,
     /// Whether arrivals may have been taken and not been noted.
     unnoted: bool,
+    /// When all that was handed in is read again, in milliseconds since 1970.
+    recount_due: u64,
     /// What each room's view was, but for the time that is left.
     shown: BTreeMap<RoomId, Vec<u8>>,
     shown_alive: u64,
@@ -77,21 +83,28 @@ struct Sharing {
 /// Shares, until the server stops.
 pub(crate) async fn run(core: Arc<Core>) {
     let mut sharing = Sharing::default();
-    loop {
-        if let Err(error) = sharing.beat(&core).await {
-            tracing::warn!(%error, "the intake processes cannot be told; trying again");
-        }
+    // An engine that must not write any more leaves the database to the other one.
+    while core.store.end_of_writing().is_none() {
+        sharing.beat(&core).await;
         core.platform.sleep(BEAT).await;
     }
 }
 
 impl Sharing {
-    async fn beat(&mut self, core: &Core) -> Result<(), Error> {
-        self.read_presence(core).await?;
-        self.note_arrivals(core).await?;
-        self.lay_out(core).await?;
-        self.show_rooms(core).await?;
-        self.show_alive(core).await
+    /// None of the steps waits for another one that fails. That the engine is alive comes first: so what it shows is older than
+    /// whatever is shown after it, and a database that has lost one has lost both.
+    async fn beat(&mut self, core: &Core) {
+        for (what, done) in [
+            ("show that the engine works", self.show_alive(core).await),
+            ("read who is there", self.read_presence(core).await),
+            ("read what was handed in", self.note_arrivals(core).await),
+            ("lay out what the owners of slots get", self.lay_out(core).await),
+            ("show how rooms stand", self.show_rooms(core).await),
+        ] {
+            if let Err(error) = done {
+                tracing::warn!(%error, "with intake processes beside: cannot {what}; trying again");
+            }
+        }
     }
 
     async fn read_presence(&mut self, core: &Core) -> Result<(), Error> {
@@ -125,8 +138,11 @@ impl Sharing {
     /// Notes which slots have submitted by way of intake processes. What was handed in before this process started, recovery has
     /// read; an arrival that is not taken yet is taken in a later beat.
     async fn note_arrivals(&mut self, core: &Core) -> Result<(), Error> {
-        if self.unnoted {
+        let now = core.platform.now_ms();
+        if self.unnoted || now >= self.recount_due {
             read_submissions(core).await?;
+            let taken = core.platform.now_ms().saturating_sub(now);
+            self.recount_due = now + RECOUNT_MS.max(taken * RECOUNTING);
         }
         // Who is told of a failure does not know whether they are there still.
         self.unnoted = true;

@@ -226,7 +226,6 @@ pub(crate) async fn join(database: &Database) -> Result<Pools, Error> {
 
 /// Whether the schema is that of this program.
 async fn check_version(connection: &mut AnyConnection) -> Result<(), Error> {
-    let older = Error::Unsuitable("its schema is not that of this version: start the engine of this version first");
     let newest = POSTGRES.iter().map(|migration| migration.version).max().unwrap_or(0);
     let query = sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations");
     match query.fetch_one(connection).await {
@@ -235,7 +234,7 @@ async fn check_version(connection: &mut AnyConnection) -> Result<(), Error> {
             Err(Error::NewerSchema { database: "the PostgreSQL database".into(), version })
         }
         // No engine has ever been here, and the table does not exist.
-        Ok(_) | Err(sqlx::Error::Database(_)) => Err(older),
+        Ok(_) | Err(sqlx::Error::Database(_)) => Err(Error::OlderSchema),
         Err(other) => Err(other.into()),
     }
 }
@@ -278,6 +277,8 @@ async fn configure(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
         "SELECT set_config('plan_cache_mode', 'force_custom_plan', false)",
         // Rows are found by their keys. For a few of them together the planner would rather read all of a table.
         "SELECT set_config('enable_seqscan', 'off', false)",
+        // What has no index counts as very dear then, and would be compiled each time: for a tenth of a second and more, to read one row.
+        "SELECT set_config('jit', 'off', false)",
         // A process whose machine has vanished keeps its locks no longer than this: sealing waits for whoever takes in.
         "SELECT set_config('idle_in_transaction_session_timeout', '10s', false)",
         // And its session ends soon after, so that another engine can have the lock. Sockets of the same machine ignore it.
@@ -343,5 +344,19 @@ mod tests {
         }
         let refused = sqlx::raw_sql("CREATE TABLE t (x INTEGER)").execute(&pools.readers).await;
         assert!(refused.is_err(), "readers only read");
+    }
+
+    #[tokio::test]
+    async fn postgres_compiles_no_statement() {
+        let server = std::env::var("OSTRAKON_TEST_POSTGRES").expect("run `cargo xtask postgres cargo test …`");
+        let made = crate::Scratch::create(&server, vec![format!("settings_{}", std::process::id())]).await.unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let pools = open(directory.path(), &made.urls()[0].parse().unwrap()).await.unwrap();
+        for pool in [&pools.writer, &pools.intake, &pools.readers] {
+            let plan = sqlx::query_scalar("EXPLAIN (ANALYZE) SELECT token FROM engine").fetch_all(pool);
+            let plan: Vec<String> = plan.await.unwrap();
+            assert!(plan.iter().any(|line| line.contains("Seq Scan")), "{plan:?}");
+            assert!(!plan.iter().any(|line| line.contains("JIT")), "{plan:?}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! database (SQLite: `secure_delete`, and [`crate::apart`]), and [`Store::scrub`] empties what the database keeps of earlier
 //! versions.
 
-use sqlx::Row;
+use sqlx::{ConnectOptions, Connection, Row};
 
 use crate::apart::{apart, body_of};
 use crate::database::Kind;
@@ -76,7 +76,10 @@ impl Store {
                 Ok(row.try_get::<i64, _>(0)? == 0)
             }
             Kind::Postgres => {
-                sqlx::query("VACUUM entries, epochs, conclusions").execute(&self.pools.writer).await?;
+                // It may take long, and keeps nobody from writing: so it has a connection of its own.
+                let mut own = self.pools.readers.connect_options().connect().await?;
+                sqlx::query("VACUUM entries, epochs, conclusions").persistent(false).execute(&mut own).await?;
+                own.close().await?;
                 Ok(true)
             }
         }

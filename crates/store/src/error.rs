@@ -26,6 +26,9 @@ pub enum Error {
     /// A PostgreSQL server or database that the store cannot rely on.
     #[error("the PostgreSQL database is unsuitable: {0}")]
     Unsuitable(&'static str),
+    /// No engine of this program's version has opened the PostgreSQL database yet.
+    #[error("the PostgreSQL database's schema is not that of this version: start the engine of this version first")]
+    OlderSchema,
     /// Another engine uses the PostgreSQL database.
     #[error(
         "another engine uses the PostgreSQL database: stop that one first, or give every server a database of its own (if its machine has died, wait until PostgreSQL has noticed, or end its session)"

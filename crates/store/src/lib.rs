@@ -96,8 +96,8 @@ impl Store {
     /// fails; what [`Store::take_in`] writes, and everything that is read, is the engine's.
     ///
     /// # Errors
-    /// [`Error::Unsuitable`] if the database is not PostgreSQL, or no engine of this version has opened it yet;
-    /// [`Error::NewerSchema`]; the database's.
+    /// [`Error::Unsuitable`] if the database is not PostgreSQL; [`Error::OlderSchema`] if no engine of this version has opened it
+    /// yet; [`Error::NewerSchema`]; the database's.
     pub async fn join(database: &Database) -> Result<Self, Error> {
         let pools = Arc::new(database::join(database).await?);
         Ok(Self { pools, directory: Path::new("").into(), lost: Arc::default(), lock: Arc::default() })

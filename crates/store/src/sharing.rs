@@ -10,7 +10,7 @@ use ostrakon_crypto::VerifyingKey;
 use sqlx::AnyConnection;
 
 use crate::rows::{pieces, values};
-use crate::transaction::{array, from_sql, to_sql};
+use crate::transaction::{from_sql, to_sql};
 use crate::{Error, RoomKey, Store};
 
 /// Something that the engine shows to intake processes.
@@ -62,7 +62,7 @@ impl Store {
     /// so that they go on if the database has lost what was shown. Returns whether something was shown under the name.
     ///
     /// # Errors
-    /// The database's.
+    /// The database's; then it may have been done.
     pub async fn show(&self, name: &str, value: &[u8], now: u64) -> Result<bool, Error> {
         let mut transaction = self.begin("show").await?;
         let before = sqlx::query_scalar("SELECT number FROM views WHERE name = $1").bind(name);
@@ -73,7 +73,7 @@ impl Store {
                       UNION ALL SELECT CAST($3 AS BIGINT)) AS candidates), $2 WHERE 1 = 1 \
                       ON CONFLICT (name) DO UPDATE SET number = excluded.number, value = excluded.value";
         sqlx::query(insert).bind(name).bind(value).bind(to_sql(now)?).execute(&mut *transaction).await?;
-        transaction.commit().await?;
+        transaction.commit_repeatable().await?;
         Ok(before.is_some())
     }
 
@@ -92,7 +92,7 @@ impl Store {
     /// Lays out offers for the owners of slots. One that lies there already stays.
     ///
     /// # Errors
-    /// The database's.
+    /// The database's; then it may have been done.
     pub async fn lay_out(&self, room: &RoomKey, epoch: u64, offers: &[Offer]) -> Result<(), Error> {
         let mut transaction = self.begin("lay out offers").await?;
         for some in pieces(offers) {
@@ -107,7 +107,7 @@ impl Store {
             }
             insert.execute(&mut *transaction).await?;
         }
-        transaction.commit().await
+        transaction.commit_repeatable().await
     }
 
     /// The offer that lies there for an owner: of its first slot, should a corrupt server have given it several.
@@ -125,12 +125,12 @@ impl Store {
     /// Removes the offers of a room's epochs below `below`, which collect no more.
     ///
     /// # Errors
-    /// The database's.
+    /// The database's; then it may have been done.
     pub async fn clear_offers(&self, room: &RoomKey, below: u64) -> Result<(), Error> {
         let mut transaction = self.begin("clear offers").await?;
         let delete = sqlx::query("DELETE FROM offers WHERE room = $1 AND epoch < $2");
         delete.bind(room.as_slice()).bind(to_sql(below)?).execute(&mut *transaction).await?;
-        transaction.commit().await
+        transaction.commit_repeatable().await
     }
 
     /// Who has been there since `since`, oldest first.
@@ -141,22 +141,23 @@ impl Store {
         let query = "SELECT room, key, seen_at FROM presence WHERE seen_at >= $1 ORDER BY seen_at";
         let query = sqlx::query_as(query).bind(to_sql(since)?);
         let rows: Vec<(Vec<u8>, Vec<u8>, i64)> = query.fetch_all(&self.pools.readers).await?;
+        // As with arrivals: what cannot be read keeps nobody else from being seen.
         let read = |(room, key, at): (Vec<u8>, Vec<u8>, i64)| {
-            let key = VerifyingKey(array(&key, "presence.key")?);
-            Ok(Seen { room: array(&room, "presence.room")?, key, at: from_sql(at, "presence.seen_at")? })
+            let key = VerifyingKey(key.try_into().ok()?);
+            Some(Seen { room: room.try_into().ok()?, key, at: at.try_into().ok()? })
         };
-        rows.into_iter().map(read).collect()
+        Ok(rows.into_iter().filter_map(read).collect())
     }
 
     /// Forgets who has not been there since `before`.
     ///
     /// # Errors
-    /// The database's.
+    /// The database's; then it may have been done.
     pub async fn forget_presence(&self, before: u64) -> Result<(), Error> {
         let mut transaction = self.begin("forget presence").await?;
         let delete = sqlx::query("DELETE FROM presence WHERE seen_at < $1").bind(to_sql(before)?);
         delete.execute(&mut *transaction).await?;
-        transaction.commit().await
+        transaction.commit_repeatable().await
     }
 
     /// Takes what intake processes have recorded since this was last asked, of all rooms. What they are recording meanwhile

@@ -12,8 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use ostrakon_crypto::VerifyingKey;
 use sqlx::AnyConnection;
 
+use crate::database::Kind;
 use crate::rows::{pieces, values};
-use crate::transaction::{array, from_sql, to_sql};
+use crate::transaction::{ANSWER, array, from_sql, no_answer, to_sql};
 use crate::{EpochState, Error, RoomKey, Seen, Store};
 
 /// Something to be recorded before a participant is answered.
@@ -77,13 +78,24 @@ impl Store {
     pub async fn take_in(&self, many: &[Intake]) -> Result<Vec<Taken>, Error> {
         let mut tries = 1;
         loop {
-            match self.try_take_in(many).await {
+            match self.try_take_in_time(many).await {
                 Err(error) if error.is_conflict() && tries < TRIES => {
                     tracing::debug!(tries, %error, "two processes took in the same thing, trying again");
                     tries += 1;
                 }
                 done => return done,
             }
+        }
+    }
+
+    /// Whoever has handed something in is told so in time, or hands it in again.
+    async fn try_take_in_time(&self, many: &[Intake]) -> Result<Vec<Taken>, Error> {
+        match self.pools.kind {
+            Kind::Sqlite => self.try_take_in(many).await,
+            Kind::Postgres => match tokio::time::timeout(ANSWER, self.try_take_in(many)).await {
+                Ok(done) => done,
+                Err(_) => Err(no_answer().into()),
+            },
         }
     }
 

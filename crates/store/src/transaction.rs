@@ -20,6 +20,8 @@ use crate::{Error, Store};
 
 /// How often a transaction is begun while the database is locked or away; each try waits itself.
 const TRIES: u32 = 5;
+/// How long a commit may take. A database whose machine has vanished never answers, and nothing tells its clients so.
+pub(crate) const ANSWER: Duration = Duration::from_secs(10);
 /// How long the database is asked what became of a commit, and how long after each try.
 const ASK: Duration = Duration::from_secs(30);
 const ASK_AGAIN: Duration = Duration::from_secs(1);
@@ -134,7 +136,8 @@ impl Write<'_> {
 
     /// Commits what may be done again: who is not told that it was done does it again.
     pub(crate) async fn commit_repeatable(self) -> Result<(), Error> {
-        Ok(self.transaction.commit().await?)
+        let Self { store, transaction, name: _, turn: _until_done } = self;
+        Ok(store.commit_in_time(transaction).await?)
     }
 
     /// Commits. When this returns `Ok`, the effect is on disk; otherwise nothing has happened.
@@ -145,16 +148,26 @@ impl Write<'_> {
     pub(crate) async fn commit(self) -> Result<(), Error> {
         let Self { store, mut transaction, name, turn: _until_known } = self;
         if store.pools.kind == Kind::Sqlite {
-            return Ok(transaction.commit().await?);
+            return Ok(store.commit_in_time(transaction).await?);
         }
         let update = "UPDATE engine SET token = CAST(gen_random_uuid() AS TEXT) RETURNING token";
         let token: String = sqlx::query_scalar(update).fetch_one(&mut *transaction).await?;
-        let Err(error) = transaction.commit().await else { return Ok(()) };
+        let Err(error) = store.commit_in_time(transaction).await else { return Ok(()) };
         store.outcome(name, &token, error).await
     }
 }
 
 impl Store {
+    /// Commits, unless the database does not answer.
+    async fn commit_in_time(&self, transaction: Transaction<'static, Any>) -> Result<(), sqlx::Error> {
+        match self.pools.kind {
+            Kind::Sqlite => transaction.commit().await,
+            Kind::Postgres => {
+                tokio::time::timeout(ANSWER, transaction.commit()).await.unwrap_or_else(|_| Err(no_answer()))
+            }
+        }
+    }
+
     /// Finds out what became of a transaction whose commit was answered with an error, or not at all. It still has the turn, so
     /// if it was committed, its token is the newest.
     async fn outcome(&self, name: &'static str, token: &str, error: sqlx::Error) -> Result<(), Error> {
@@ -186,6 +199,11 @@ impl Store {
     async fn newest_token(&self) -> Result<Option<String>, sqlx::Error> {
         sqlx::query_scalar("SELECT token FROM engine").fetch_one(&self.pools.writer).await
     }
+}
+
+/// That the database was waited for in vain.
+pub(crate) fn no_answer() -> sqlx::Error {
+    sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())
 }
 
 /// A number as the database stores it.

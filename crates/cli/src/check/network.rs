@@ -51,7 +51,7 @@ async fn database(config: &Config, findings: &mut Findings) {
     match tokio::time::timeout(PATIENCE, Store::join(&database)).await {
         Ok(Ok(store)) => store.close().await,
         // An engine makes the schema, or brings it up to date, when it starts.
-        Ok(Err(Error::Unsuitable(_))) if config.process.role != Role::Intake => {}
+        Ok(Err(Error::OlderSchema)) if config.process.role != Role::Intake => {}
         Ok(Err(error)) => findings.error(error.to_string()),
         Err(_) => findings
             .error("the PostgreSQL database does not answer: check that it runs and that the store's URL leads to it"),

@@ -156,3 +156,26 @@ async fn what_the_database_has_lost_is_shown_again() {
     assert_eq!(deployment.messages(0, room).await.len(), 3);
     drop(engine);
 }
+
+/// As when an intake process of an earlier version goes on beside an engine that has migrated the database.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn submissions_count_though_the_engine_was_not_told_of_them() {
+    let databases = databases("untold").await;
+    let mut deployment = Deployment::start_shared(databases.clone()).await;
+    let mut connection = AnyConnection::connect(&databases[0]).await.unwrap();
+    let untold = "CREATE RULE untold AS ON INSERT TO arrivals DO INSTEAD NOTHING";
+    sqlx::raw_sql(untold).execute(&mut connection).await.unwrap();
+    let first = deployment.intake().await;
+    ready(&first).await;
+    let room = deployment.room(8, 1).await;
+    let _engine = std::mem::replace(&mut deployment.servers[0], first.clone());
+    deployment.until_status(0, room, |status| collects(status, 0)).await;
+    for (home, seed) in [(0, 10), (1, 11), (2, 12)] {
+        deployment.present(room, home, seed).await.expect("present");
+    }
+    for seed in [10, 11, 12] {
+        deployment.take_part(room, 0, seed, &format!("{seed} says so")).await;
+    }
+    deployment.everywhere(room, 1).await;
+    assert_eq!(deployment.messages(0, room).await.len(), 3);
+}

@@ -56,6 +56,9 @@ async fn who_is_there_is_known_for_a_while(place: Place) {
     }
     assert_eq!(store.seen_since(0).await.unwrap(), [seen(2, 200), seen(1, 300)]);
     assert_eq!(store.seen_since(201).await.unwrap(), [seen(1, 300)]);
+    // What an intake process writes that is no key keeps nobody else from being seen.
+    place.execute("INSERT INTO presence SELECT room, substr(key, 1, 5), 250 FROM presence WHERE seen_at = 300").await;
+    assert_eq!(store.seen_since(201).await.unwrap(), [seen(1, 300)]);
     store.forget_presence(300).await.unwrap();
     assert_eq!(store.seen_since(0).await.unwrap(), [seen(1, 300)]);
     // Many at once, some of them twice, among what else is handed in.
