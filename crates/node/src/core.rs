@@ -3,9 +3,10 @@
 use std::future::Future;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use futures::FutureExt;
-use ostrakon_broadcast::room::Servers;
+use ostrakon_broadcast::room::{RoomId, Servers};
 use ostrakon_broadcast::{Engine, EpochId};
 use ostrakon_crypto::SigningKey;
 use ostrakon_party::{Party, PartyId};
@@ -25,7 +26,11 @@ use crate::material::Materials;
 use crate::platform::{Links, Platform};
 use crate::presence::Presence;
 use crate::rooms::{Effect, World};
+use crate::watchers::Watchers;
 use crate::{decision_course, hosting, runner, stock};
+
+/// How long after the database could not be asked for a batch it is asked again.
+const LOAD_AGAIN: Duration = Duration::from_secs(1);
 
 /// A running server.
 pub(crate) struct Core {
@@ -53,6 +58,8 @@ pub(crate) struct Core {
     pub to_prepare: mpsc::UnboundedSender<u64>,
     /// The world's version.
     pub changed: watch::Sender<u64>,
+    /// Those who wait for a room.
+    pub watchers: Watchers,
     /// True once the server is to stop.
     pub stopping: watch::Receiver<bool>,
     pub counters: Counters,
@@ -91,11 +98,13 @@ impl Core {
         self.change(|world| world.apply(number, change, now))
     }
 
-    /// Changes the state, and wakes whoever waits for a change.
+    /// Changes the state, and wakes whoever waits for a change. News of a room raises its version, or takes it away.
     pub fn change<T>(&self, work: impl FnOnce(&mut World) -> T) -> T {
         let mut world = self.world();
+        let before = world.version;
         let result = work(&mut world);
         let version = world.version;
+        self.watchers.wake(|id| world.rooms.get(id).is_none_or(|room| room.version > before));
         drop(world);
         self.changed.send_replace(version);
         result
@@ -170,14 +179,31 @@ impl Core {
         }
     }
 
+    /// Waits until a room is as `condition` asks for. It is asked again when there is news of the room.
+    pub async fn wait_until_in(&self, room: &RoomId, condition: impl Fn(&World) -> bool) {
+        self.watchers.wait(room, || condition(&self.world())).await;
+    }
+
     /// Takes an epoch's batch into use.
     async fn load(self: Arc<Self>, epoch: EpochId) {
-        let info = self.world().rooms.get(&epoch.room).and_then(|room| {
-            let batch = room.collecting(epoch.number)?.batch;
-            Some(room.context(epoch.number, batch))
-        });
-        let Some(context) = info else { return };
-        match self.load_batch(context.batch, context.shape).await {
+        let collecting = || {
+            let world = self.world();
+            let room = world.rooms.get(&epoch.room)?;
+            Some(room.context(epoch.number, room.collecting(epoch.number)?.batch))
+        };
+        let Some(context) = collecting() else { return };
+        let mut loaded = self.load_batch(context.batch, context.shape).await;
+        while let Err(error) = &loaded
+            && error.may_pass()
+        {
+            tracing::warn!(batch = context.batch, %error, "a batch cannot be read; trying again");
+            self.platform.sleep(LOAD_AGAIN).await;
+            if collecting().is_none() {
+                return;
+            }
+            loaded = self.load_batch(context.batch, context.shape).await;
+        }
+        match loaded {
             Ok(batch) => {
                 // The epoch may have been sealed or voided meanwhile: nobody would ask for the batch any more, or let go of it.
                 let late = self.change(|world| {

@@ -4,7 +4,7 @@
 //! slot's owner what the engine has signed for it. Nothing in its memory matters: it can be killed at any moment, and
 //! others beside it go on. What must be announced to the other servers it leaves to the engine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -34,6 +34,7 @@ use crate::provider::EngineProvider;
 use crate::requests::{SUBMISSION_OVERHEAD, epoch_over, full, internal, no_room, read_board};
 use crate::server::StartError;
 use crate::sharing::{ALIVE, ALIVE_MS, Alive, RoomView};
+use crate::watchers::Watchers;
 
 /// How often the engine's views are read.
 const LOOK: Duration = Duration::from_millis(100);
@@ -48,7 +49,7 @@ pub(crate) struct Front {
     store: Disk,
     shown: Mutex<Shown>,
     /// Grows with every view that is read.
-    changed: watch::Sender<u64>,
+    watchers: Watchers,
     /// The host logs of rooms for members, as far as read.
     logs: tokio::sync::Mutex<BTreeMap<RoomId, HostLog>>,
     /// Who said here that it is there.
@@ -97,7 +98,7 @@ pub(crate) async fn start(
         provider,
         store: store.clone(),
         shown: Mutex::default(),
-        changed: watch::Sender::new(0),
+        watchers: Watchers::default(),
         logs: tokio::sync::Mutex::default(),
         presence: Mutex::default(),
         intake,
@@ -148,6 +149,7 @@ impl Front {
             }
             return Ok(());
         }
+        let mut news = BTreeSet::new();
         for view in views {
             shown.number = view.number;
             if view.name == ALIVE {
@@ -157,9 +159,10 @@ impl Front {
             {
                 shown.rooms.insert(room, seen);
             }
+            news.extend(RoomId::from_hex(&view.name));
         }
         drop(shown);
-        self.changed.send_modify(|number| *number += 1);
+        self.watchers.wake(|room| news.contains(room));
         Ok(())
     }
 
@@ -270,17 +273,8 @@ impl Front {
 
     /// Waits until a room's view is as asked for, or gone, or the time is over.
     async fn wait(&self, id: &RoomId, wait: Duration, condition: impl Fn(&Status) -> bool) {
-        let mut changed = self.changed.subscribe();
-        let holds = |shown: &Shown| shown.rooms.get(id).is_none_or(|view| condition(&view.shown.status));
-        let waiting = async {
-            loop {
-                changed.mark_unchanged();
-                if holds(&self.shown()) || changed.changed().await.is_err() {
-                    return;
-                }
-            }
-        };
-        self.platform.timeout(wait, waiting).await;
+        let holds = || self.shown().rooms.get(id).is_none_or(|view| condition(&view.shown.status));
+        self.platform.timeout(wait, self.watchers.wait(id, holds)).await;
     }
 
     pub async fn status(&self, id: RoomId, after: u64, wait: Duration) -> Result<Status, ServiceError> {

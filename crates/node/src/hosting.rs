@@ -217,7 +217,7 @@ impl Core {
     pub(crate) async fn actions_reach(&self, id: RoomId, from: u64, wait: Duration) -> Result<(), ServiceError> {
         drop(self.room(id)?);
         let longer = |world: &World| world.rooms.get(&id).is_none_or(|room| room.log.length() > from);
-        self.platform.timeout(wait, self.wait_until(longer)).await;
+        self.platform.timeout(wait, self.wait_until_in(&id, longer)).await;
         Ok(())
     }
 

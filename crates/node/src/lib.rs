@@ -57,6 +57,7 @@ mod setup;
 mod sharing;
 mod stock;
 mod storage;
+mod watchers;
 
 pub use config::Config;
 pub use interface::ServiceError;

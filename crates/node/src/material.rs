@@ -38,12 +38,31 @@ impl Materials {
     }
 }
 
+/// Why a batch cannot be taken into use.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unloaded {
+    /// The store does not give it.
+    #[error(transparent)]
+    Store(#[from] ostrakon_store::Error),
+    /// The engine does not take it.
+    #[error("{0}")]
+    Engine(String),
+}
+
+impl Unloaded {
+    /// Whether it may be there when it is asked for again: the database could not be asked.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Store(ostrakon_store::Error::Database(_)))
+    }
+}
+
 impl Core {
     /// Reads a batch from disk.
-    pub(crate) async fn load_batch(&self, number: u64, shape: Shape) -> Result<Box<dyn Batch>, String> {
-        let bytes = self.store.batch(number).await.map_err(|error| error.to_string())?;
+    pub(crate) async fn load_batch(&self, number: u64, shape: Shape) -> Result<Box<dyn Batch>, Unloaded> {
+        let bytes = self.store.batch(number).await?;
         let engine = Arc::clone(&self.engine);
         let load = self.platform.blocking(move || engine.load(number, shape, &bytes));
-        load.await.ok_or("the engine failed while it read the batch")?
+        let failed = || Unloaded::Engine("the engine failed while it read the batch".to_owned());
+        load.await.ok_or_else(failed)?.map_err(Unloaded::Engine)
     }
 }

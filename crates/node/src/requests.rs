@@ -216,7 +216,7 @@ impl Core {
     pub(crate) async fn status(&self, id: RoomId, after: u64, wait: Duration) -> Result<Status, ServiceError> {
         self.room_info(&id)?;
         let newer = |world: &World| world.rooms.get(&id).is_none_or(|room| room.version > after);
-        self.platform.timeout(wait, self.wait_until(newer)).await;
+        self.platform.timeout(wait, self.wait_until_in(&id, newer)).await;
         self.status_now(&id)
     }
 
@@ -320,7 +320,7 @@ impl Core {
     pub(crate) async fn board_reaches(&self, id: RoomId, from: u64, wait: Duration) -> Result<(), ServiceError> {
         drop(self.room_info(&id)?);
         let longer = |world: &World| world.rooms.get(&id).is_none_or(|room| room.board_length > from);
-        self.platform.timeout(wait, self.wait_until(longer)).await;
+        self.platform.timeout(wait, self.wait_until_in(&id, longer)).await;
         Ok(())
     }
 

@@ -26,6 +26,7 @@ use crate::mail::Mailer;
 use crate::platform::{Links, Platform};
 use crate::process::Role;
 use crate::provider::EngineProvider;
+use crate::watchers::Watchers;
 use crate::{
     audit, conductor, decision_course, erasure, freshness, intake, metrics, operator, recovery, setup, sharing, stock,
 };
@@ -217,6 +218,7 @@ impl Server {
             intake,
             to_prepare,
             changed: watch::Sender::new(world.version),
+            watchers: Watchers::default(),
             stopping: self.stop.subscribe(),
             counters: Counters::default(),
             past: Mutex::default(),
