@@ -100,6 +100,10 @@ impl Marks for Memory {
     fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
         self.keep(name, value)
     }
+
+    fn record_spent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
+        self.keep(name, value)
+    }
 }
 
 struct Server {

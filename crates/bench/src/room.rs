@@ -39,6 +39,10 @@ impl Journal for MemoryJournal {
     fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
         self.0.keep(name, value)
     }
+
+    fn record_spent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
+        self.0.keep(name, value)
+    }
 }
 
 /// The room that is measured. No limit of a room's settings matters here but the payload's.

@@ -108,12 +108,18 @@ pub enum Stopped {
 
 /// Durable marks, written before what they speak of is done.
 pub trait Journal: Send + Sync {
-    /// Records, durably, that `name` has this value. Returns the value on record: the given one, or an earlier one,
-    /// which then stands for ever.
+    /// Records, durably, that `name` has this value in the epoch that is mixed. Returns the value on record: the given one, or an
+    /// earlier one, which then stands until every server has settled the epoch. Afterwards nothing is recorded in it any more.
     ///
     /// # Errors
     /// A description of why the record could not be written or read.
     fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String>;
+
+    /// Records what one-time material is spent on: like [`Journal::record`], and stands for ever.
+    ///
+    /// # Errors
+    /// A description of why the record could not be written or read.
+    fn record_spent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String>;
 }
 
 /// The rows that a mix brought out, in their new order: `accepted` of them were submissions, the others are noise.

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use ostrakon_broadcast::EpochId;
 use ostrakon_crypto::{Digest, Signature, VerifyingKey};
 use ostrakon_party::PartyId;
 use ostrakon_store::{
@@ -74,7 +75,9 @@ pass_on! {
     keep_fault(fault: &FaultRow) -> ();
     keep_share(name: &OneTimeName, body: &[u8]) -> Vec<u8>;
     lay_out(room: &RoomKey, epoch: u64, offers: &[Offer]) -> ();
+    mark(name: &str) -> Option<Vec<u8>>;
     marks() -> Vec<(String, Vec<u8>)>;
+    marks_of(room: &RoomKey, epoch: u64) -> Vec<(String, Vec<u8>)>;
     offer(room: &RoomKey, epoch: u64, key: &VerifyingKey) -> Option<Offer>;
     put_batch(number: u64, bytes: Vec<u8>) -> ();
     record(name: &str, value: &[u8]) -> Vec<u8>;
@@ -133,10 +136,19 @@ impl Disk {
         self.store.keep_secret(name, bytes)
     }
 
+    /// See [`Store::record_in_epoch`]; blocks the thread meanwhile.
+    pub fn record_blocking(&self, epoch: &EpochId, name: &str, value: &[u8]) -> Result<Vec<u8>, Error> {
+        self.blocking(self.store.record_in_epoch(&epoch.room.0, epoch.number, name, value))
+    }
+
     /// Like [`Disk::record`], and blocks the thread meanwhile.
-    pub fn record_blocking(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, Error> {
+    pub fn record_spent_blocking(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, Error> {
+        self.blocking(self.store.record(name, value))
+    }
+
+    fn blocking(&self, call: impl Future<Output = Result<Vec<u8>, Error>> + Send) -> Result<Vec<u8>, Error> {
         let mut result = None;
-        self.platform.disk_blocking(Box::pin(async { result = Some(self.store.record(name, value).await) }));
+        self.platform.disk_blocking(Box::pin(async { result = Some(call.await) }));
         result.unwrap_or(Err(Error::State("the process is shutting down")))
     }
 }

@@ -123,7 +123,7 @@ async fn mix(core: &Arc<Core>, context: &EpochContext) -> Option<Result<Opened, 
             }
         },
     };
-    let journal = Arc::new(StoreJournal(core.store.clone()));
+    let journal = Arc::new(StoreJournal { disk: core.store.clone(), epoch: context.epoch });
     let context = context.clone();
     let EpochId { room, number } = context.epoch;
     let work = async move { batch.mix(context, slots, journal).await?.open().await };

@@ -74,10 +74,10 @@ pub(crate) async fn help(
     repeat: bool,
 ) {
     party.send_all(DONE, wire::encode(&session));
-    match store.marks().await {
-        Ok(marks) if marks.iter().any(|(name, _)| name == CONFIRMED) => return,
-        Ok(_) => {}
-        Err(error) => tracing::warn!(%error, "marks cannot be read"),
+    match store.mark(CONFIRMED).await {
+        Ok(Some(_)) => return,
+        Ok(None) => {}
+        Err(error) => tracing::warn!(%error, "it cannot be read whether the set-up had ended"),
     }
     let heard = async {
         for peer in party.peers() {

@@ -23,11 +23,18 @@ use crate::trusted;
 
 /// Durable marks; see [`mix`] for what is recorded.
 pub trait Marks: Send + Sync {
-    /// Records, durably, that `name` has this value, unless it has one already. Returns the value on record.
+    /// Records, durably, that `name` has this value, unless it has one already. Returns the value on record. It stands at least
+    /// until every server has settled the epoch; if it does not stand any more, this fails.
     ///
     /// # Errors
     /// Why the record could not be written or read.
     fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String>;
+
+    /// Records what a batch is spent on: like [`Marks::record`], and stands for ever.
+    ///
+    /// # Errors
+    /// Why the record could not be written or read.
+    fn record_spent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String>;
 }
 
 /// Why an epoch ended without an output. Nothing has been revealed.
@@ -292,7 +299,7 @@ async fn shuffle_marked(
     marks: &dyn Marks,
 ) -> Result<ShuffledEpoch, Unmixed> {
     let digest = Header::digest_of(&beta);
-    if marks.record(&spent_mark(spec), &digest.0).map_err(Unmixed::Marks)? != digest.0 {
+    if marks.record_spent(&spent_mark(spec), &digest.0).map_err(Unmixed::Marks)? != digest.0 {
         return Err(Unmixed::Spent);
     }
     let votes = seal::vote(run, Kind::TableVote, &digest).await?;

@@ -144,8 +144,8 @@ impl Store {
         transaction.commit().await
     }
 
-    /// Notes that all servers have settled an epoch, and forgets what was handed in for it, and what was found in the
-    /// epochs `kept` or more before it. The board remains.
+    /// Notes that all servers have settled an epoch, and forgets what was handed in for it, the engine's marks of it, and what was
+    /// found in the epochs `kept` or more before it. The board remains.
     ///
     /// # Errors
     /// [`Error::State`] if it is not settled; the disk's.
@@ -162,6 +162,7 @@ impl Store {
             return Err(Error::State("only a settled epoch can be finished"));
         }
         crate::submissions::forget(&mut transaction, room, epoch).await?;
+        crate::journal::forget(&mut transaction, room, epoch).await?;
         let delete = "DELETE FROM conclusions WHERE room = $1 AND epoch <= $2 AND epoch IN \
                       (SELECT number FROM epochs WHERE room = $1 AND number <= $2 AND state = $3)";
         sqlx::query(delete)

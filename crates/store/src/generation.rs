@@ -109,7 +109,7 @@ async fn give_up(transaction: &mut Write<'_>, renewed: &Renewed) -> Result<(), E
             .await?;
     }
     // What would be said again at a start, or could be used, goes. Rows of batches stay: their numbers are never used again.
-    for table in ["announcements", "submissions", "assignments", "conclusions"] {
+    for table in ["announcements", "submissions", "assignments", "conclusions", "epoch_marks"] {
         sqlx::query(sqlx::AssertSqlSafe(format!("DELETE FROM {table}"))).execute(&mut *connection).await?;
     }
     sqlx::query("UPDATE epochs SET state = $1").bind(EpochState::Finished as i64).execute(&mut *connection).await?;

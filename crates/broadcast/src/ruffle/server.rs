@@ -239,6 +239,10 @@ impl Marks for JournalMarks {
     fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
         self.0.record(name, value)
     }
+
+    fn record_spent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
+        self.0.record_spent(name, value)
+    }
 }
 
 struct RuffleMixed(epoch::Mixed);

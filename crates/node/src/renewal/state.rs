@@ -145,7 +145,7 @@ impl Source<'_> {
             let conclusion = conclusion.map_err(|_| corrupt("epochs.conclusion"))?;
             let entry = conclusion.and_then(|conclusion| conclusion.entry);
             let context = room.context(epoch.number, epoch.batch);
-            if entry.is_some() || self.may_have_opened(&context, marks) {
+            if entry.is_some() || self.may_have_opened(&context, marks).await? {
                 state.in_doubt.push(epoch.number);
             }
             if let Some(entry) = entry {
@@ -156,8 +156,16 @@ impl Source<'_> {
         Ok(state)
     }
 
-    fn may_have_opened(&self, context: &EpochContext, marks: &[(String, Vec<u8>)]) -> bool {
-        self.provider.may_have_opened(&self.servers.session, context, marks)
+    /// `earlier`: marks among which an earlier version may have left those of the epoch.
+    async fn may_have_opened(
+        &self,
+        context: &EpochContext,
+        earlier: &[(String, Vec<u8>)],
+    ) -> Result<bool, ostrakon_store::Error> {
+        let marks = self.store.marks_of(&context.epoch.room.0, context.epoch.number).await?;
+        Ok([&marks[..], earlier]
+            .into_iter()
+            .any(|marks| self.provider.may_have_opened(&self.servers.session, context, marks)))
     }
 }
 

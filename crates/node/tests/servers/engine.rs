@@ -147,7 +147,7 @@ impl Batch for PlainBatch {
             let own: Vec<_> = slots.into_iter().filter_map(|slot| Some((slot.slot, slot.submission?))).collect();
             let value = wire::encode(&own);
             let name = format!("batch {}", self.number);
-            if journal.record(&name, &value).map_err(Stopped::Journal)? != value {
+            if journal.record_spent(&name, &value).map_err(Stopped::Journal)? != value {
                 return Err(Stopped::Spent { batch: self.number });
             }
             let all = exchange(&self.party, tag(instance, 2), value).await;

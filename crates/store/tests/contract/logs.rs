@@ -46,6 +46,8 @@ async fn the_first_value_of_a_mark_stands(place: Place) {
     let store = place.open().await;
     assert_eq!(store.record("batch 5", b"table A").await.unwrap(), b"table A");
     assert_eq!(store.record("batch 5", b"table B").await.unwrap(), b"table A");
+    let marks = (store.mark("batch 5").await.unwrap(), store.mark("batch").await.unwrap());
+    assert_eq!(marks, (Some(b"table A".to_vec()), None));
     store.close().await;
     drop(store);
     let store = place.open().await;
