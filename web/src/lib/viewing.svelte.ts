@@ -22,6 +22,8 @@ export type Stage =
   | { at: 'open'; deployment: Deployment };
 
 export interface Alarm {
+  party: number;
+  /** The operator's name, which another one may have, too. */
   server: string;
   reason: string;
 }
@@ -216,8 +218,8 @@ export class Viewing {
   private warn(deployment: Deployment, party: number, reason: string): void {
     const server = deployment.operators[party]?.name ?? String(party);
     // Whoever reads from the beginning again, to take part, meets the same forgery again.
-    if (this.alarms.some((alarm) => alarm.server === server && alarm.reason === reason)) return;
-    this.alarms = [...this.alarms, { server, reason }];
+    if (this.alarms.some((alarm) => alarm.party === party && alarm.reason === reason)) return;
+    this.alarms = [...this.alarms, { party, server, reason }];
   }
 }
 
