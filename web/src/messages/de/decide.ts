@@ -69,7 +69,7 @@ export const de: Decide = {
     me: 'Ich entscheide mit, als',
     known: 'Menschen, mit denen du schon entschieden hast',
     knownHint: 'Sie brauchen keine Einladung: Ihre Geräte haben bei den Servern Schlüssel hinterlegt.',
-    sameName: 'Wo mehrere denselben Namen haben, unterscheiden sie die Ziffern: Mit ihnen beginnt der Code, den jede und jeder auf dieser Seite unter „Dein Konto“ findet.',
+    sameName: 'Wo mehrere denselben Namen haben, unterscheiden sie die Ziffern: Mit ihnen beginnt der Code, den jede und jeder auf dieser Seite unter „Dein Konto“ findet. Alle Gefragten sehen sie hinter dem Namen.',
     count: (n: number) => `${people(n)} ${n === 1 ? 'wird' : 'werden'} entscheiden.`,
     wrong: (lines: number[]) => `Ohne eigenen Namen: Zeile ${lines.join(', ')}.`,
   },

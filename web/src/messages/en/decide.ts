@@ -70,7 +70,7 @@ export const en = {
     me: 'I decide, too, as',
     known: 'People you have decided with',
     knownHint: 'They need no invitation: their devices have left keys at the servers.',
-    sameName: 'Where several have the same name, the digits tell them apart: with them begins the code that each finds on this page under “Your account”.',
+    sameName: 'Where several have the same name, the digits tell them apart: with them begins the code that each finds on this page under “Your account”. Everybody who is asked sees them behind the name.',
     count: (n: number) => `${people(n)} will decide.`,
     wrong: (lines: number[]) => `Without a name of its own: line ${lines.join(', ')}.`,
   },
