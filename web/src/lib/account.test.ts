@@ -115,6 +115,15 @@ test('an account is known once, by its first name, also where an earlier page wr
   expect(account.people()).toEqual([{ name: 'Anna', account: 'a1' }]);
 });
 
+test('somebody with a new device is forgotten under the old account only, until that one is met again', async () => {
+  const account = await Account.open(new Cupboard(), queue());
+  await account.meet([{ name: 'Ben', account: 'b1' }, { name: 'Ben', account: 'b2' }]);
+  await account.forget('b1');
+  expect(account.people()).toEqual([{ name: 'Ben', account: 'b2' }]);
+  await account.meet([{ name: 'Ben', account: 'b1' }]);
+  expect(account.people()).toHaveLength(2);
+});
+
 test('an account moves to another browser whole; other files are refused and change nothing', async () => {
   const account = await Account.open(new Cupboard(), queue());
   await account.know(decision);

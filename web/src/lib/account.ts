@@ -156,6 +156,11 @@ export class Account {
     });
   }
 
+  /** Takes somebody off the people of earlier decisions, until one of those is seen again. */
+  forget(person: string): Promise<void> {
+    return this.alone(() => put(this.storage, PEOPLE, JSON.stringify(this.people().filter(({ account }) => account !== person))));
+  }
+
   /** Everything as a text, to be moved to another browser. */
   export(): string {
     const memory = this.storage.getItem(MEMORY) ?? new DecisionMemory().save();

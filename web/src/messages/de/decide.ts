@@ -70,6 +70,8 @@ export const de: Decide = {
     known: 'Menschen, mit denen du schon entschieden hast',
     knownHint: 'Sie brauchen keine Einladung: Ihre Geräte haben bei den Servern Schlüssel hinterlegt.',
     sameName: 'Wo mehrere denselben Namen haben, unterscheiden sie die Ziffern: Mit ihnen beginnt der Code, den jede und jeder auf dieser Seite unter „Dein Konto“ findet. Alle Gefragten sehen sie hinter dem Namen.',
+    forget: (name: string) => `„${name}“ vergessen`,
+    forgotten: 'Vergessen. Öffnest du eine Entscheidung wieder, an der die Person teilnimmt, steht sie wieder hier.',
     count: (n: number) => `${people(n)} ${n === 1 ? 'wird' : 'werden'} entscheiden.`,
     wrong: (lines: number[]) => `Ohne eigenen Namen: Zeile ${lines.join(', ')}.`,
   },

@@ -71,6 +71,8 @@ export const en = {
     known: 'People you have decided with',
     knownHint: 'They need no invitation: their devices have left keys at the servers.',
     sameName: 'Where several have the same name, the digits tell them apart: with them begins the code that each finds on this page under “Your account”. Everybody who is asked sees them behind the name.',
+    forget: (name: string) => `Forget “${name}”`,
+    forgotten: 'Forgotten. Once you open a decision again in which they take part, they are listed again.',
     count: (n: number) => `${people(n)} will decide.`,
     wrong: (lines: number[]) => `Without a name of its own: line ${lines.join(', ')}.`,
   },
