@@ -9,14 +9,22 @@ beforeAll(loadForTest);
 class Cupboard {
   readonly items = new Map<string, string>();
   full = false;
+  /** Characters that fit. */
+  room = Infinity;
 
   getItem(name: string): string | null {
     return this.items.get(name) ?? null;
   }
 
   setItem(name: string, value: string): void {
-    if (this.full) throw new DOMException('full', 'QuotaExceededError');
+    const others = [...this.items].filter(([other]) => other !== name).map(([, kept]) => kept.length);
+    const size = others.reduce((sum, length) => sum + length, value.length);
+    if (this.full || size > this.room) throw new DOMException('full', 'QuotaExceededError');
     this.items.set(name, value);
+  }
+
+  removeItem(name: string): void {
+    this.items.delete(name);
   }
 }
 
@@ -107,6 +115,15 @@ test('an account is known once, by its first name, also where an earlier page wr
   expect(account.people()).toEqual([{ name: 'Anna', account: 'a1' }]);
 });
 
+test('somebody with a new device is forgotten under the old account only, until that one is met again', async () => {
+  const account = await Account.open(new Cupboard(), queue());
+  await account.meet([{ name: 'Ben', account: 'b1' }, { name: 'Ben', account: 'b2' }]);
+  await account.forget('b1');
+  expect(account.people()).toEqual([{ name: 'Ben', account: 'b2' }]);
+  await account.meet([{ name: 'Ben', account: 'b1' }]);
+  expect(account.people()).toHaveLength(2);
+});
+
 test('an account moves to another browser whole; other files are refused and change nothing', async () => {
   const account = await Account.open(new Cupboard(), queue());
   await account.know(decision);
@@ -119,4 +136,27 @@ test('an account moves to another browser whole; other files are refused and cha
   const moved = await Account.import(account.export(), cupboard, queue());
   expect(moved.key.publicKey()).toBe(account.key.publicKey());
   expect(moved.known()).toEqual([decision]);
+});
+
+test('an account that does not fit leaves the one that is there as it was, with its memory', async () => {
+  const account = await Account.open(new Cupboard(), queue());
+  await account.know(decision);
+  await account.meet([{ name: 'Ben', account: 'b1' }]);
+  for (const memory of ['', 'm'.repeat(150)]) {
+    const cupboard = new Cupboard();
+    const before = await Account.open(cupboard, queue());
+    if (memory !== '') cupboard.items.set('ostrakon/account/memory', memory);
+    const kept = new Map(cupboard.items);
+    const least = [...kept.values()].reduce((sum, { length }) => sum + length, 0);
+    let refused = 0;
+    for (cupboard.room = least; ; cupboard.room++) {
+      const moved = await Account.import(account.export(), cupboard, queue()).catch((error: unknown) => error);
+      if (moved instanceof Account) break;
+      expect(moved).toBeInstanceOf(StorageFull);
+      expect(cupboard.items).toEqual(kept);
+      refused++;
+    }
+    expect(refused).toBeGreaterThan(0);
+    expect((await Account.open(cupboard, queue())).key.publicKey()).not.toBe(before.key.publicKey());
+  }
 });

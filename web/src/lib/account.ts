@@ -10,7 +10,7 @@ import { Told } from './told';
 import { count, list, optional, record, text, type Of, type Shape } from './shape';
 
 /** The part of `localStorage` that is used. */
-export type Storage = Pick<globalThis.Storage, 'getItem' | 'setItem'>;
+export type Storage = Pick<globalThis.Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
 /** Lets one of all open tabs at a time do something. */
 export type Alone = <T>(act: () => T) => Promise<T>;
@@ -156,6 +156,11 @@ export class Account {
     });
   }
 
+  /** Takes somebody off the people of earlier decisions, until one of those is seen again. */
+  forget(person: string): Promise<void> {
+    return this.alone(() => put(this.storage, PEOPLE, JSON.stringify(this.people().filter(({ account }) => account !== person))));
+  }
+
   /** Everything as a text, to be moved to another browser. */
   export(): string {
     const memory = this.storage.getItem(MEMORY) ?? new DecisionMemory().save();
@@ -163,16 +168,18 @@ export class Account {
     return `${JSON.stringify(file, null, 2)}\n`;
   }
 
-  /** Takes the place of what is kept here. Throws if the text is no account. */
+  /** Takes the place of what is kept here. Throws if the text is no account, or {@link StorageFull}; then everything stays as it was. */
   static import(text: string, storage: Storage, only: Alone = alone): Promise<Account> {
     return only(() => {
       const file = readFile(text);
       const key = keyOf(file.seed);
       DecisionMemory.restore(file.memory).free();
-      put(storage, MEMORY, file.memory);
-      put(storage, KNOWN, JSON.stringify(file.decisions));
-      put(storage, PEOPLE, JSON.stringify(file.people));
-      put(storage, KEY, toBase64(key.seed()));
+      putAll(storage, [
+        [MEMORY, file.memory],
+        [KNOWN, JSON.stringify(file.decisions)],
+        [PEOPLE, JSON.stringify(file.people)],
+        [KEY, toBase64(key.seed())],
+      ]);
       return new Account(key, storage, only);
     });
   }
@@ -184,6 +191,23 @@ function put(storage: Storage, name: string, value: string): void {
     storage.setItem(name, value);
   } catch {
     throw new StorageFull(common.refusal.full);
+  }
+}
+
+/** Writes everything down, or nothing: a key that had another one's memory would answer again where it has answered. */
+function putAll(storage: Storage, items: [name: string, value: string][]): void {
+  const before: [name: string, value: string | null][] = [];
+  try {
+    for (const [name, value] of items) {
+      const kept = storage.getItem(name);
+      put(storage, name, value);
+      before.push([name, kept]);
+    }
+  } catch (error) {
+    // What was there before fits again once all that is new is gone.
+    for (const [name] of before) storage.removeItem(name);
+    for (const [name, value] of before) if (value !== null) storage.setItem(name, value);
+    throw error;
   }
 }
 

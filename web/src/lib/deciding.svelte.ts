@@ -32,6 +32,14 @@ export type Stage =
   | { at: 'refused'; doubt: Doubt; sent: boolean }
   | { at: 'failed'; reason: Reason };
 
+/** A server that is not believed any more. */
+export interface Distrust {
+  party: number;
+  /** The operator's name, which another one may have, too. */
+  server: string;
+  doubt: Doubt;
+}
+
 /** What this browser does right now. */
 export type Doing = null | 'accepting' | 'answering' | 'rechecking' | 'removing' | 'cancelling';
 
@@ -58,9 +66,9 @@ export class Deciding {
   receipt = $state.raw<Receipt | null>(null);
   /** What could be learned of the own answers, if they were given now. */
   residual = $state.raw<Residual | null>(null);
-  alarms = $state.raw<{ server: string; doubt: Doubt }[]>([]);
+  alarms = $state.raw<Distrust[]>([]);
   /** Servers that do not open the result, with what they say. */
-  refusals = $state.raw<{ server: string; detail: string }[]>([]);
+  refusals = $state.raw<{ party: number; server: string; detail: string }[]>([]);
   doing = $state.raw<Doing>(null);
   /** How far a recheck is. */
   checked = $state.raw<{ done: number; all: number } | null>(null);
@@ -179,7 +187,7 @@ export class Deciding {
     });
     if (this.stopped.signal.aborted) return;
     this.warn(reading);
-    this.refusals = [...reading.refusals].map(([party, detail]) => ({ server: this.names()[party] ?? `${party}`, detail }));
+    this.refusals = [...reading.refusals].map(([party, detail]) => ({ party, server: this.names()[party] ?? `${party}`, detail }));
     const view = reading.view();
     if (!view) {
       if (!this.view) this.stage = { at: 'alone' };
@@ -196,7 +204,7 @@ export class Deciding {
   }
 
   private warn({ distrusted }: Reading): void {
-    this.alarms = [...distrusted].map(([party, doubt]) => ({ server: this.names()[party] ?? `${party}`, doubt }));
+    this.alarms = [...distrusted].map(([party, doubt]) => ({ party, server: this.names()[party] ?? `${party}`, doubt }));
   }
 
   private async remember(reading: Reading, account: Account, view: View): Promise<void> {

@@ -30,14 +30,14 @@ interface Shown {
 export type Alarm = (party: number, reason: string) => void;
 
 const PAUSE = 2_000;
-/** Milliseconds for which an item that lacks something is held back, until every server that answers has shown it. */
+/** Milliseconds for which items that lack something are held back, all together, until every server that answers has shown them. */
 const HELD = 10_000;
 
 export class Follower {
   /** Servers that have shown something forged are not asked again. */
   private readonly distrusted = new Set<number>();
-  /** The item that is held back, and since when. */
-  private held: { place: number; since: number } | null = null;
+  /** Since when something is held back; `null` again once everything is read that anybody shows. */
+  private since: number | null = null;
 
   constructor(
     private readonly servers: Server[],
@@ -63,10 +63,14 @@ export class Follower {
       const items = await this.fetch(party, length);
       const shown = await this.compared(party, length, items);
       if (signal.aborted) return false;
+      // What is held back was compared with what everybody shows: whoever is asked next shows no more of it.
+      if (items.length > 0 && shown.length === 0) return false;
       // Whoever acts here reads too: what came in meanwhile is not read twice, or it would look like a second history.
       const read = this.source.length() - length;
       if (shown.length > 0 && this.take(shown.slice(read))) return true;
     }
+    // Everything is read that anybody shows. What comes later has a wait of its own.
+    this.since = null;
     return false;
   }
 
@@ -104,15 +108,19 @@ export class Follower {
       if (theirs.length === 0) silent = true;
       else comparable = Math.min(comparable, theirs.length);
     }
-    const lacking = shown.findIndex((one, place) => one.lack > 0 && (place >= comparable || (silent && this.holds(from + place))));
+    const held = silent && shown.some((one) => one.lack > 0) && this.holds();
+    const lacking = shown.findIndex((one, place) => one.lack > 0 && (held || place >= comparable));
     return lacking < 0 ? shown : shown.slice(0, lacking);
   }
 
-  /** Whether the item at this place is held back: a server that has shown nothing yet may have what it lacks. */
-  private holds(place: number): boolean {
+  /**
+   * Whether what lacks something is held back: a server that has shown nothing yet may have the rest of it. It has one wait for
+   * everything that is there to be read, or it would delay each item anew.
+   */
+  private holds(): boolean {
     const now = this.statuses.now();
-    if (this.held?.place !== place) this.held = { place, since: now };
-    return now - this.held.since < HELD;
+    this.since ??= now;
+    return now - this.since < HELD;
   }
 
   /** Takes items in, in runs of one server each. Whether it got on: by items, or by a server that is not asked again. */

@@ -21,6 +21,7 @@ async function browser() {
       if (this.full) throw new DOMException('no room', 'QuotaExceededError');
       items.set(name, value);
     },
+    removeItem: (name: string) => void items.delete(name),
   };
   return { storage, account: await Account.open(storage, only) };
 }

@@ -8,6 +8,7 @@ import { EMPTY_LOG, LogBook, marksOf, type Poll, type Tally } from './hostlog';
 import { Kept } from './kept';
 import { votesOf } from './polls';
 import { reasonOf, type Reason } from './reason';
+import { isOver } from './retention';
 import { Statuses, type Report } from './statuses';
 import { mostPresent, textsOf } from './view';
 import { Wall, type Ledger, type Reading, type WallEntry } from './wall';
@@ -21,6 +22,8 @@ export type Stage =
   | { at: 'open'; deployment: Deployment };
 
 export interface Alarm {
+  party: number;
+  /** The operator's name, which another one may have, too. */
   server: string;
   reason: string;
 }
@@ -215,16 +218,9 @@ export class Viewing {
   private warn(deployment: Deployment, party: number, reason: string): void {
     const server = deployment.operators[party]?.name ?? String(party);
     // Whoever reads from the beginning again, to take part, meets the same forgery again.
-    if (this.alarms.some((alarm) => alarm.server === server && alarm.reason === reason)) return;
-    this.alarms = [...this.alarms, { server, reason }];
+    if (this.alarms.some((alarm) => alarm.party === party && alarm.reason === reason)) return;
+    this.alarms = [...this.alarms, { party, server, reason }];
   }
-}
-
-/** Whether what an epoch said has been there for as long as the room keeps it, even as the server tells that is furthest behind. */
-function isOver(epoch: number, { retention, seconds }: Deployment, reports: Report[]): boolean {
-  if (retention === null) return false;
-  const said = reports.filter(({ reachable }) => reachable).map(({ status }) => status?.epoch?.number ?? status?.last?.number ?? 0);
-  return (Math.min(...said) - epoch) * seconds >= retention * 86_400;
 }
 
 /** What was kept and does not verify any more is as good as nothing. */

@@ -33,10 +33,10 @@ class Twice extends Viewing {
   }
 }
 
-test('the same forgery is told once, however often this page reads from the beginning', async () => {
+test('the same forgery is told once of each server, whatever it is called and however often this page reads', async () => {
   const world = new World();
-  world.servers[1]!.board = () => Promise.resolve(['forged']);
-  const operators = world.servers.map((api, party) => ({ party, name: `server ${party}`, origin: '', api }));
+  for (const party of [1, 2]) world.servers[party]!.board = () => Promise.resolve(['forged']);
+  const operators = world.servers.map((api, party) => ({ party, name: 'server', origin: '', api }));
   const { servers, descriptor } = documents();
   const pin = { room: '', servers: '' };
   const deployment: Deployment = {
@@ -46,5 +46,5 @@ test('the same forgery is told once, however often this page reads from the begi
   for (const { party } of operators) world.statuses.take(party, { ...world.status({ number: 2, ms: 1_000, present: [] }), board_length: 1 });
   const viewing = new Twice(pin);
   await viewing.read(deployment, world);
-  expect(viewing.alarms).toEqual([{ server: 'server 1', reason: "the server's wall is malformed" }]);
+  expect(viewing.alarms).toEqual([1, 2].map((party) => ({ party, server: 'server', reason: "the server's wall is malformed" })));
 });

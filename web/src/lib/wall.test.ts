@@ -168,6 +168,28 @@ test('an entry without bodies waits for a server that has not come so far, but n
   stop.abort();
 });
 
+test('one silent server delays all entries that lack something once, and those that come later once more', async () => {
+  const world = new World();
+  const book = ledger(() => true);
+  const lacking = [entry(1, gone), entry(2, said), entry(3, gone), entry(4, gone)];
+  // It promises everything and gives nothing. The other one gives one entry at a time.
+  shows(world, 0, () => []);
+  shows(world, 1, (place) => lacking.slice(place, place + 1));
+  const { stop } = follow(world, book);
+  for (const party of [0, 1]) say(world, party, { board_length: 4 });
+  await world.clock.advance(9_000);
+  expect(book.taken).toEqual([]);
+  await world.clock.advance(4_000);
+  expect(book.taken).toEqual(lacking);
+  lacking.push(entry(5, gone));
+  say(world, 1, { board_length: 5 });
+  await world.clock.advance(9_000);
+  expect(book.taken).toHaveLength(4);
+  await world.clock.advance(4_000);
+  expect(book.taken).toEqual(lacking);
+  stop.abort();
+});
+
 test('who forges what another server keeps back raises the alarm, and nobody else', async () => {
   const world = new World();
   const forged = entry(2, { kept: 'yes' });

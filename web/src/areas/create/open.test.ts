@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 
 import { Problem } from '../../lib/api';
 import { HostLog, roomId } from '../../lib/cryptography';
-import type { Deployment, Pin } from '../../lib/deployment';
+import { WrongServers, type Deployment, type Pin } from '../../lib/deployment';
 import { hostedRooms, isToModerate } from '../../lib/hosted';
 import type { NewRoom } from '../../lib/hosting';
 import { LogBook } from '../../lib/hostlog';
@@ -100,6 +100,16 @@ test('another room than the one asked for is forgotten, and not acted in', async
   await expect(settle(opened, opener.around())).rejects.toThrow(Altered);
   expect(hostedRooms(opener.storage)).toEqual([]);
   expect(opener.asked).not.toContain('act');
+});
+
+test('where the servers contradict each other, nobody waits for the room, and the host’s key stays', async () => {
+  const opener = new Opener();
+  const opened = await opens(opener, true);
+  let looks = 0;
+  const contradicted = { ...opener.around(), connect: () => Promise.reject(new WrongServers(`look ${++looks}`)) };
+  await expect(settle(opened, contradicted)).rejects.toThrow(WrongServers);
+  expect(looks).toBe(1);
+  expect(hostedRooms(opener.storage)).toHaveLength(1);
 });
 
 test('what the host wants approved first is the first thing said in the room', async () => {

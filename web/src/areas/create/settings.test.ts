@@ -30,6 +30,13 @@ test('the usual settings keep the limits of the servers', () => {
   }
 });
 
+test('whether messages are approved first does not depend on the purpose', () => {
+  for (const kind of KIND_NAMES) {
+    expect(usual(kind, wide, true).moderated).toBe(true);
+    expect(usual(kind, wide).moderated).toBe(false);
+  }
+});
+
 test('texts are kept no longer than the servers allow', () => {
   expect(retentions(null)).toContain(null);
   expect(retentions(14)).toEqual([1, 7, 14]);

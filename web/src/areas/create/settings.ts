@@ -23,10 +23,10 @@ export interface Settings {
 }
 
 /** A lecture and a vote have tables of one size, so that what the servers have prepared for one serves the other. */
-const KINDS: Record<Kind, Settings> = {
-  lecture: { entry: 'open', size: 254, seconds: 20, capacity: 192, minimum: 5, mode: 'fair', retention: 30, moderated: false },
-  team: { entry: 'invited', size: 1022, seconds: 60, capacity: 48, minimum: 3, mode: 'fair', retention: 90, moderated: false },
-  vote: { entry: 'invited', size: 254, seconds: 30, capacity: 192, minimum: 5, mode: 'fair', retention: 30, moderated: false },
+const KINDS: Record<Kind, Omit<Settings, 'moderated'>> = {
+  lecture: { entry: 'open', size: 254, seconds: 20, capacity: 192, minimum: 5, mode: 'fair', retention: 30 },
+  team: { entry: 'invited', size: 1022, seconds: 60, capacity: 48, minimum: 3, mode: 'fair', retention: 90 },
+  vote: { entry: 'invited', size: 254, seconds: 30, capacity: 192, minimum: 5, mode: 'fair', retention: 30 },
 };
 
 export const KIND_NAMES: readonly Kind[] = ['lecture', 'team', 'vote'];
@@ -55,8 +55,8 @@ export const sizeOf = (payload: number) => payload - FRAME;
 /** The greatest minimum that a room with so many places may have. */
 export const mostMinimum = (capacity: number) => Math.floor(capacity / 3) * 2;
 
-/** The usual settings for a purpose, as far as the servers allow them. */
-export function usual(kind: Kind, { limits }: Policy): Settings {
+/** The usual settings for a purpose, as far as the servers allow them. None of them says whether messages are `moderated`. */
+export function usual(kind: Kind, { limits }: Policy, moderated = false): Settings {
   const settings = KINDS[kind];
   const capacity = within(settings.capacity, limits.capacity);
   return {
@@ -66,6 +66,7 @@ export function usual(kind: Kind, { limits }: Policy): Settings {
     seconds: within(settings.seconds, limits.seconds),
     retention: limits.retention === null ? settings.retention : Math.min(settings.retention ?? Infinity, limits.retention),
     minimum: Math.max(1, Math.min(settings.minimum, mostMinimum(capacity))),
+    moderated,
   };
 }
 

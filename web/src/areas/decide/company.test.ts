@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { listed } from './company';
+import { areNamed, guestsOf, listed } from './company';
 
 const person = (name: string, code: string) => ({ name, account: code.padEnd(64, '0') });
 const shown = (...known: ReturnType<typeof person>[]) => listed(known).map(({ name, code }) => `${name}|${code}`);
@@ -17,4 +17,14 @@ test('several of one name, or of one that looks the same, are told apart by thei
 
 test('codes that begin alike are shown as far as they differ', () => {
   expect(shown(person('Anna', '0123456789aa'), person('Anna', '0123456789bb'))).toEqual(['Anna|0123 4567 89aa', 'Anna|0123 4567 89bb']);
+});
+
+test('people of one name are asked together, each with the beginning of the code', () => {
+  const known = [person('Anna', 'a1b2c3d4'), person('Anna', '99887766'), person('Ben', 'b1')];
+  const guests = guestsOf({ me: true, myName: 'Me', accounts: known.map(({ account }) => account), list: 'Carla' }, known, 'own');
+  expect(guests.map(({ name }) => name)).toEqual(['Me', 'Anna (a1b2 c3d4)', 'Anna (9988 7766)', 'Ben', 'Carla']);
+  expect(areNamed(guests)).toBe(true);
+  // The others are told who it is that is asked, as the list tells it to whoever asks.
+  const [alone] = guestsOf({ me: false, myName: '', accounts: [known[1]?.account ?? ''], list: '' }, known, 'own');
+  expect(alone).toEqual({ name: 'Anna (9988 7766)', account: known[1]?.account, address: null });
 });

@@ -34,10 +34,14 @@ export function listed(known: Acquaintance[]): (Acquaintance & { code: string })
   });
 }
 
+/** What a listed person is called: nobody has another one's name. */
+export const calledBy = ({ name, code }: { name: string; code: string }): string => (code === '' ? name : `${name} (${code})`);
+
 /** Everybody who is asked. `own` is the creator's account. */
 export function guestsOf({ me, myName, accounts, list }: Company, known: Acquaintance[], own: string): Guest[] {
   const self = me ? [{ name: normalised(myName), account: own, address: null }] : [];
-  const met = known.filter(({ account }) => accounts.includes(account)).map(({ name, account }) => ({ name, account, address: null }));
+  const asked = listed(known).filter(({ account }) => accounts.includes(account));
+  const met = asked.map((person) => ({ name: calledBy(person), account: person.account, address: null }));
   return [...self, ...met, ...guestsIn(list).guests];
 }
 

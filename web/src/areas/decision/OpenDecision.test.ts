@@ -31,7 +31,7 @@ function shown(unresolved: Doubt | null, outcome: Outcome | null = null): string
     person: 0,
     account: { key: { publicKey: () => 'a1' } },
     alarms: [],
-    refusals: [0, 1, 2].map((party) => ({ server: `server ${party}`, detail: 'too few stand in for Carla' })),
+    refusals: [0, 1, 2].map((party) => ({ party, server: `server ${party}`, detail: 'too few stand in for Carla' })),
     unresolved,
     outcome,
     complaint: null,

@@ -13,6 +13,9 @@ export const KINDS = ['one', 'several', 'ranking', 'rating', 'text'] as const sa
 /** Whether two questions are written down alike. */
 const isSame = (a: Prepared, b: Prepared) => fileOf([a]) === fileOf([b]);
 
+/** The place of a question in a list that may have been read anew in the meantime, or -1. */
+export const placeOf = (list: readonly Prepared[], one: Prepared): number => list.findIndex((other) => isSame(other, one));
+
 export class Draft {
   kind = $state<(typeof KINDS)[number]>('one');
   question = $state('');
@@ -53,10 +56,16 @@ export class Draft {
     return this.changing !== null && isSame(this.changing, prepared);
   }
 
-  /** The list with the question that is being changed as it is now, or without it; `null` if it is not there any more. */
-  replaced(list: readonly Prepared[], by: Prepared | null): Prepared[] | null {
-    const place = list.findIndex((one) => this.isOf(one));
-    return place < 0 ? null : list.toSpliced(place, 1, ...(by ? [by] : []));
+  /**
+   * Lets go of what was asked, and of the prepared question that it was made of. Whether the fields are empty now: what came into them
+   * while it was being asked stays.
+   */
+  asked(one: Prepared, of: Prepared | null): boolean {
+    if (of === null ? this.changing !== null : !this.isOf(of)) return false;
+    this.changing = null;
+    if (!isSame(this.prepared(), one)) return false;
+    this.clear();
+    return true;
   }
 
   /** The next question is of the same kind, as likely as not. */
@@ -70,8 +79,8 @@ export class Draft {
 /** What the fields of a question and the list of the prepared ones know of each other. */
 export interface Asking {
   readonly draft: Draft;
-  /** Puts a question in the place of the one that is being changed, or takes that one off the list; whether that could be done. */
-  replace: (by: Prepared | null) => boolean;
+  /** Puts a question in the place of a prepared one, or takes that one off the list; whether that could be done. */
+  replace: (one: Prepared, by: Prepared | null) => boolean;
 }
 
 export const [askingOf, setAsking] = createContext<Asking>();

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 
 import type { Prepared } from '../../lib/prepared';
-import { Draft } from './draft.svelte';
+import { Draft, placeOf } from './draft.svelte';
 
 const vote: Prepared = { question: 'Now?', form: { choice: { options: ['yes', 'no'], several: false } }, seconds: 60 };
 const mark: Prepared = { question: 'How good?', form: { rating: { highest: 7 } }, seconds: 15 };
-const list = [vote, mark];
 const again = (prepared: Prepared) => structuredClone(prepared);
 
 test('a prepared question comes into the fields as it is, and out of them', () => {
@@ -22,11 +21,32 @@ test('a question that is being changed stays where it is until it is kept or ask
   draft.question = 'Today?';
   // The list may have been read anew in the meantime.
   expect([draft.isOf(again(vote)), draft.isOf(mark)]).toEqual([true, false]);
-  expect(draft.replaced(list.map(again), draft.prepared())?.map(({ question }) => question)).toEqual(['Today?', 'How good?']);
-  expect(draft.replaced(list, null)).toEqual([mark]);
-  expect(draft.replaced([mark], draft.prepared())).toBe(null);
   draft.clear();
-  expect([draft.question, draft.changing, draft.replaced(list, mark)]).toEqual(['', null, null]);
+  expect([draft.question, draft.changing]).toEqual(['', null]);
+});
+
+test('a prepared question is found where it is by now', () => {
+  expect([vote, mark].map((one) => placeOf([mark, again(vote)], one))).toEqual([1, 0]);
+  expect(placeOf([{ ...vote, seconds: 15 }], vote)).toBe(-1);
+});
+
+test('what was asked leaves the fields, and takes nothing with it that came into them meanwhile', () => {
+  const written = new Draft();
+  written.question = 'Why?';
+  const asked = written.prepared();
+  written.question = 'Why not?';
+  expect([written.asked(asked, null), written.question]).toEqual([false, 'Why not?']);
+  expect([written.asked(written.prepared(), null), written.question]).toEqual([true, '']);
+
+  const changed = new Draft();
+  changed.change(vote);
+  // Another prepared question came into the fields, and is being changed still.
+  changed.change(mark);
+  expect([changed.asked(vote, vote), changed.question, changed.changing]).toEqual([false, mark.question, mark]);
+  expect([changed.asked(vote, null), changed.question, changed.changing]).toEqual([false, mark.question, mark]);
+  // What is written on is a question of its own: the prepared one is asked.
+  changed.question = 'How bad?';
+  expect([changed.asked(mark, again(mark)), changed.question, changed.changing]).toEqual([false, 'How bad?', null]);
 });
 
 test('a choice is written without empty answers', () => {

@@ -86,6 +86,9 @@ export const de: Create = {
     text: (reason: string) => `Der Grund: ${reason}. Versuche es in einer Minute noch einmal: Gesucht wird derselbe Raum, ein weiterer wird nicht eröffnet.`,
     kept: 'Dieser Browser bewahrt deinen Schlüssel auf: Auf der Startseite steht der Raum unter denen, die du leitest.',
     looking: 'Der Raum wird gesucht …',
+    wrongServersTitle: (name: string) => `Bei „${name}“ widersprechen sich die Server`,
+    wrongServers:
+      'Der Raum wurde eröffnet, doch ein Server zeigt andere Schlüssel, als dieser hier genannt hat, oder einen anderen Raum. Benutze den Raum nicht, und gib niemandem einen Link zu ihm. Sag es denen, die die Server betreiben.',
   },
 
   done: {

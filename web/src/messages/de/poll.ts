@@ -9,7 +9,7 @@ export const de: Poll = {
   points: 'Punkte',
   pointsHint: 'Ein Punkt für jede Möglichkeit, die jemand dahinter gesetzt hat.',
   right: 'richtig',
-  gone: 'eine Nachricht, die nicht mehr gezeigt wird',
+  gone: 'eine Nachricht, die hier nicht gezeigt wird',
   more: (n: number) => `${n} weitere`,
   answers: (n: number) => several(n, 'Antwort', 'Antworten'),
   nobody: 'Niemand hat geantwortet.',

@@ -87,6 +87,9 @@ export const en = {
     text: (reason: string) => `This is why: ${reason}. Try again in a minute: that looks for the same room, and opens no other.`,
     kept: 'This browser keeps your key: the room is among those that you host, on the start page.',
     looking: 'Looking for the room…',
+    wrongServersTitle: (name: string) => `The servers contradict each other about “${name}”`,
+    wrongServers:
+      'The room was opened, but a server shows other keys than this one has named, or another room. Do not use the room, and give nobody a link to it. Tell the people who run the servers.',
   },
 
   done: {

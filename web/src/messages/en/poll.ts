@@ -10,7 +10,7 @@ export const en = {
   points: 'Points',
   pointsHint: 'A point for every option that somebody put behind it.',
   right: 'right',
-  gone: 'a message that is not shown any more',
+  gone: 'a message that is not shown here',
   more: (n: number) => `${n} more`,
   answers: (n: number) => several(n, 'answer', 'answers'),
   nobody: 'Nobody answered.',
