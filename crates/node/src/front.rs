@@ -48,7 +48,7 @@ pub(crate) struct Front {
     provider: Arc<dyn EngineProvider>,
     store: Disk,
     shown: Mutex<Shown>,
-    /// Grows with every view that is read.
+    /// Those who wait for a room.
     watchers: Watchers,
     /// The host logs of rooms for members, as far as read.
     logs: tokio::sync::Mutex<BTreeMap<RoomId, HostLog>>,

@@ -224,12 +224,16 @@ impl Sharing {
             return Ok(());
         }
         let alive = Alive { servers: core.servers_info(), missing: core.missing() };
-        let there = core.store.show(ALIVE, &encode(&alive), now).await?;
-        // A crash of the database has emptied what is not logged: everything is laid out and shown again.
-        if !there && self.shown_alive > 0 {
-            tracing::warn!("the database has lost what was shown to the intake processes, showing all of it again");
+        let there = core.store.show(ALIVE, &encode(&alive), now).await;
+        // A crash of the database has emptied what is not logged: everything is laid out and shown again. Who is not told whether it has
+        // cannot ask a second time.
+        if there.is_err() || matches!(there, Ok(false)) && self.shown_alive > 0 {
+            tracing::warn!(
+                "the database may have lost what was shown to the intake processes, showing all of it again"
+            );
             *self = Self { unnoted: true, ..Self::default() };
         }
+        there?;
         self.shown_alive = now;
         core.store.forget_presence(now.saturating_sub(2 * LASTING_MS)).await
     }

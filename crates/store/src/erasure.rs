@@ -4,12 +4,17 @@
 //! database (SQLite: `secure_delete`, and [`crate::apart`]), and [`Store::scrub`] empties what the database keeps of earlier
 //! versions.
 
+use std::time::Duration;
+
 use sqlx::{ConnectOptions, Connection, Row};
 
 use crate::apart::{apart, body_of};
 use crate::database::Kind;
-use crate::transaction::{from_sql, to_sql};
+use crate::transaction::{from_sql, no_answer, to_sql};
 use crate::{Error, RoomKey, Store};
+
+/// How long PostgreSQL may take to empty what it keeps.
+const VACUUM: Duration = Duration::from_secs(3600);
 
 impl Store {
     /// The entry that an epoch put on the board, encoded; `None` if there is none.
@@ -77,9 +82,12 @@ impl Store {
             }
             Kind::Postgres => {
                 // It may take long, and keeps nobody from writing: so it has a connection of its own.
-                let mut own = self.pools.readers.connect_options().connect().await?;
-                sqlx::query("VACUUM entries, epochs, conclusions").persistent(false).execute(&mut own).await?;
-                own.close().await?;
+                let work = async {
+                    let mut own = self.pools.readers.connect_options().connect().await?;
+                    sqlx::query("VACUUM entries, epochs, conclusions").persistent(false).execute(&mut own).await?;
+                    own.close().await
+                };
+                tokio::time::timeout(VACUUM, work).await.unwrap_or_else(|_| Err(no_answer()))?;
                 Ok(true)
             }
         }

@@ -14,7 +14,7 @@ use sqlx::AnyConnection;
 
 use crate::database::Kind;
 use crate::rows::{pieces, values};
-use crate::transaction::{ANSWER, array, from_sql, no_answer, to_sql};
+use crate::transaction::{INTAKE_ANSWER, array, from_sql, no_answer, to_sql};
 use crate::{EpochState, Error, RoomKey, Seen, Store};
 
 /// Something to be recorded before a participant is answered.
@@ -92,7 +92,7 @@ impl Store {
     async fn try_take_in_time(&self, many: &[Intake]) -> Result<Vec<Taken>, Error> {
         match self.pools.kind {
             Kind::Sqlite => self.try_take_in(many).await,
-            Kind::Postgres => match tokio::time::timeout(ANSWER, self.try_take_in(many)).await {
+            Kind::Postgres => match tokio::time::timeout(INTAKE_ANSWER, self.try_take_in(many)).await {
                 Ok(done) => done,
                 Err(_) => Err(no_answer().into()),
             },

@@ -20,8 +20,13 @@ use crate::{Error, Store};
 
 /// How often a transaction is begun while the database is locked or away; each try waits itself.
 const TRIES: u32 = 5;
-/// How long a commit may take. A database whose machine has vanished never answers, and nothing tells its clients so.
-pub(crate) const ANSWER: Duration = Duration::from_secs(10);
+/// How long a commit of the engine may take. A database whose machine has vanished never answers, and nothing tells its clients so.
+const ANSWER: Duration = Duration::from_secs(60);
+/// How long a transaction waits for its turn. Those before it together take far less, unless one of them waits for an answer that
+/// never comes.
+const TURN: Duration = Duration::from_secs(300);
+/// How long whoever hands something in waits, who can do it again.
+pub(crate) const INTAKE_ANSWER: Duration = Duration::from_secs(10);
 /// How long the database is asked what became of a commit, and how long after each try.
 const ASK: Duration = Duration::from_secs(30);
 const ASK_AGAIN: Duration = Duration::from_secs(1);
@@ -91,9 +96,13 @@ impl Store {
             Side::Engine => &self.pools.writer,
             Side::Intake => &self.pools.intake,
         };
-        let turn = match side {
-            Side::Engine => Some(self.pools.turn.lock().await),
-            Side::Intake => None,
+        let turn = match (side, self.pools.kind) {
+            (Side::Engine, Kind::Sqlite) => Some(self.pools.turn.lock().await),
+            (Side::Engine, Kind::Postgres) => {
+                let turn = tokio::time::timeout(TURN, self.pools.turn.lock()).await;
+                Some(turn.map_err(|_| self.stuck())?)
+            }
+            (Side::Intake, _) => None,
         };
         let mut tries = 1;
         loop {
@@ -136,8 +145,13 @@ impl Write<'_> {
 
     /// Commits what may be done again: who is not told that it was done does it again.
     pub(crate) async fn commit_repeatable(self) -> Result<(), Error> {
-        let Self { store, transaction, name: _, turn: _until_done } = self;
-        Ok(store.commit_in_time(transaction).await?)
+        let Self { store, transaction, name: _, turn } = self;
+        match store.answer(transaction).await {
+            Some(done) => Ok(done?),
+            // The one connection that writes is still waiting.
+            None if turn.is_some() => Err(store.stuck()),
+            None => Err(no_answer().into()),
+        }
     }
 
     /// Commits. When this returns `Ok`, the effect is on disk; otherwise nothing has happened.
@@ -148,24 +162,32 @@ impl Write<'_> {
     pub(crate) async fn commit(self) -> Result<(), Error> {
         let Self { store, mut transaction, name, turn: _until_known } = self;
         if store.pools.kind == Kind::Sqlite {
-            return Ok(store.commit_in_time(transaction).await?);
+            return Ok(transaction.commit().await?);
         }
         let update = "UPDATE engine SET token = CAST(gen_random_uuid() AS TEXT) RETURNING token";
         let token: String = sqlx::query_scalar(update).fetch_one(&mut *transaction).await?;
-        let Err(error) = store.commit_in_time(transaction).await else { return Ok(()) };
-        store.outcome(name, &token, error).await
+        match store.answer(transaction).await {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => store.outcome(name, &token, error).await,
+            None => store.outcome(name, &token, no_answer()).await,
+        }
     }
 }
 
 impl Store {
-    /// Commits, unless the database does not answer.
-    async fn commit_in_time(&self, transaction: Transaction<'static, Any>) -> Result<(), sqlx::Error> {
+    /// What the database answers to a commit; `None` if it does not in time.
+    async fn answer(&self, transaction: Transaction<'static, Any>) -> Option<Result<(), sqlx::Error>> {
         match self.pools.kind {
-            Kind::Sqlite => transaction.commit().await,
-            Kind::Postgres => {
-                tokio::time::timeout(ANSWER, transaction.commit()).await.unwrap_or_else(|_| Err(no_answer()))
-            }
+            Kind::Sqlite => Some(transaction.commit().await),
+            Kind::Postgres => tokio::time::timeout(ANSWER, transaction.commit()).await.ok(),
         }
+    }
+
+    /// Lets the engine write nothing more: its one connection waits for a database that does not answer. After a restart the disk
+    /// counts.
+    fn stuck(&self) -> Error {
+        self.lost.store(true, Ordering::Relaxed);
+        Error::Unknown
     }
 
     /// Finds out what became of a transaction whose commit was answered with an error, or not at all. It still has the turn, so
@@ -186,11 +208,8 @@ impl Store {
             Ok(Ok(true)) => Ok(()),
             Ok(Ok(false)) => Err(error.into()),
             Ok(Err(end)) => Err(end),
-            Err(_) => {
-                // What is in memory may contradict what is on disk from here on. After a restart the disk counts.
-                self.lost.store(true, Ordering::Relaxed);
-                Err(Error::Unknown)
-            }
+            // What is in memory may contradict what is on disk from here on.
+            Err(_) => Err(self.stuck()),
         }
     }
 

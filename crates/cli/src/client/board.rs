@@ -32,6 +32,8 @@ pub struct BoardPages<'a> {
     ended: bool,
     /// The first reason for which a server was no help.
     problem: Option<anyhow::Error>,
+    /// Whether there are servers that did not show their boards to the end.
+    unseen: bool,
 }
 
 /// A server that is still to be asked.
@@ -58,6 +60,7 @@ impl<'a> BoardPages<'a> {
             pauses: pauses(),
             ended: false,
             problem: None,
+            unseen: false,
         }
     }
 
@@ -86,6 +89,7 @@ impl<'a> BoardPages<'a> {
             if source.failures > 0 {
                 // Once a board was seen to its end, a server that failed is worth waiting for only if it may have more.
                 if self.ended && source.said <= self.length() as u64 {
+                    self.unseen = true;
                     continue;
                 }
                 self.pauses.pause().await;
@@ -102,7 +106,9 @@ impl<'a> BoardPages<'a> {
             }
         }
         if self.ended {
-            if let Some(problem) = self.problem.take() {
+            if self.unseen
+                && let Some(problem) = self.problem.take()
+            {
                 eprintln!(
                     "Not every server showed its board ({problem:#}). What is here is authentic, but if the others left out the end, \
                      nothing shows it: try again later."
@@ -128,6 +134,8 @@ impl<'a> BoardPages<'a> {
         let origin = self.room.connection(source.party).origin().to_owned();
         if failure::is_unreachable(&error) && source.failures < TRIES {
             self.sources.push_back(source);
+        } else {
+            self.unseen = true;
         }
         self.problem.get_or_insert(error.context(origin));
     }
