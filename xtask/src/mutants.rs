@@ -1,8 +1,8 @@
 //! Deliberate defects that the simulation must find: each is planted in a copy of the sources, and the simulation is run on it.
 //!
 //! A rule that no run can break is no test of anything. Each defect here breaks a promise of ARCHITECTURE.md or of the specifications in a
-//! way that somebody could break it by accident, and names the number of seeds within which a run must fail. The copy is built beside
-//! the sources' own objects, so that of the dependencies nothing is built anew. Whether each defect still fits the sources is a
+//! way that somebody could break it by accident, and names the number of seeds within which a run must fail. The copy has objects of
+//! its own: cargo would take what is built of it for the sources' own. Whether each defect still fits the sources is a
 //! unit test; whether it is found is a step of the nightly run (`docs/simulation.md`).
 
 use std::fs;
@@ -100,13 +100,27 @@ const MUTANTS: &[Mutant] = &[
         }],
     },
     Mutant {
-        name: "an entry needs one signature only",
+        name: "a server publishes on its own word",
         seeds: 20,
-        edits: &[Edit {
-            file: "crates/node/src/epochs.rs",
-            from: "signatures.len() >= QUORUM)",
-            to: "!signatures.is_empty())",
-        }],
+        edits: &[
+            Edit {
+                file: "crates/node/src/epochs.rs",
+                from: "signatures.len() >= QUORUM)",
+                to: "!signatures.is_empty())",
+            },
+            Edit {
+                file: "crates/node/src/runner.rs",
+                from: "    while let Some((peer, verdict)) = others.next().await {
+        ballot.count(peer, verdict).await;
+        if ballot.settled",
+                to: "    if !ballot.settled {
+        ballot.settle().await;
+    }
+    while let Some((peer, verdict)) = others.next().await {
+        ballot.count(peer, verdict).await;
+        if ballot.settled",
+            },
+        ],
     },
     Mutant {
         name: "slots count that the scheduler had not heard of",
@@ -181,10 +195,10 @@ pub fn run(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Cargo, to test the simulation of the copy. Of what is built beside it, only the workspace's own crates differ.
+/// Cargo, to test the simulation of the copy.
 fn simulation(copy: &Path) -> std::process::Command {
     let mut command = shell::cargo(&["test", "--workspace", "--test", "simulation"]);
-    command.current_dir(copy).env("CARGO_TARGET_DIR", shell::root().join("target"));
+    command.current_dir(copy).env("CARGO_TARGET_DIR", copy.join("target"));
     command
 }
 
