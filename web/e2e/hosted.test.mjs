@@ -52,7 +52,7 @@ test('a question is answered in one epoch, and everybody sees the result; marks 
   await anna.picture('poll-open');
   await anna.isAccessible();
   await anna.page.reload();
-  assert.ok(await anna.page.getByRole('radio', { name: 'Yes' }).isChecked());
+  await anna.page.getByRole('radio', { name: 'Yes', checked: true }).waitFor();
   for (const visitor of [anna, ben]) {
     await visitor.page.locator('[data-ballot="counted"] [data-chart="2"]').waitFor({ timeout: 60_000 });
     await visitor.page.getByText('Your answer was counted.').waitFor();

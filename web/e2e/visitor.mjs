@@ -101,6 +101,11 @@ export class Visitor {
     return (await entry.locator('header').innerText()).replaceAll(/\s+/g, ' ');
   }
 
+  /** Waits until the focus is where it belongs. @param {import('playwright-core').Locator} thing */
+  async focuses(thing) {
+    await thing.and(this.page.locator(':focus')).waitFor({ state: 'attached' });
+  }
+
   /** Waits until what moves on the page has come to rest; what never does is left alone. */
   async rests() {
     await this.page.evaluate(async () => {

@@ -46,12 +46,16 @@ export class Follower {
     private readonly alarm: Alarm,
   ) {}
 
-  /** Reads on until `signal` aborts; `looked` is called after every look at what the servers say. */
-  async follow(signal: AbortSignal, looked: () => void = () => undefined): Promise<void> {
+  /**
+   * Reads on until `signal` aborts; `looked` is called after every look at what the servers say. `all`: every server had
+   * answered or failed to, and nothing is left to be read of what they promise.
+   */
+  async follow(signal: AbortSignal, looked: (all: boolean) => void): Promise<void> {
     while (!signal.aborted) {
+      const complete = this.statuses.complete();
       const progressed = await this.readOn(signal);
       if (signal.aborted) return;
-      looked();
+      looked(complete && !progressed);
       if (!progressed) await this.statuses.next(PAUSE, signal);
     }
   }

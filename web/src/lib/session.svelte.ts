@@ -309,9 +309,9 @@ export class Session extends Viewing {
         failure = await this.claim(deployment, keepsake.invitation);
         this.part = { at: 'claiming', failure };
         void systemClock.sleep(CLAIM_AGAIN, signal).then(() => again.abort());
-      } else this.part = { at: 'outside' };
-      const before = this.claimed;
-      await this.until(() => admitted() || this.claimed !== before, AbortSignal.any([signal, again.signal]));
+      } else this.part = { at: this.informed ? 'outside' : 'looking' };
+      const { claimed, informed } = this;
+      await this.until(() => admitted() || this.claimed !== claimed || this.informed !== informed, AbortSignal.any([signal, again.signal]));
     }
     if (admitted() && keepsake.invitation !== null) keepsake.settle();
   }

@@ -82,7 +82,8 @@ export class Statuses {
     done.abort();
   }
 
-  private wake(): void {
+  /** Lets whoever waits for a word look again. */
+  wake(): void {
     const waiting = this.waiting;
     this.waiting = [];
     for (const resolve of waiting) resolve();

@@ -46,6 +46,8 @@ export class Viewing {
   entries = $state.raw<WallEntry[]>([]);
   log = $state.raw(EMPTY_LOG);
   alarms = $state.raw<Alarm[]>([]);
+  /** Whether the hosts' actions are read, as far as the servers showed any when all had answered or failed to. */
+  informed = $state(false);
   private readonly marks = $derived(marksOf(this.log));
   /** The texts of messages that are to be shown. */
   readonly textOf = $derived(textsOf(this.entries, this.marks));
@@ -83,7 +85,7 @@ export class Viewing {
       });
       await Promise.all([
         following,
-        this.actions(deployment, statuses).follow(this.ended.signal),
+        this.followActions(deployment, statuses, this.ended.signal),
         this.live(deployment, statuses, this.ended.signal),
       ]);
     } catch (error) {
@@ -126,7 +128,10 @@ export class Viewing {
     await this.followWall(deployment, statuses, reader, signal);
   }
 
-  /** Follows the wall, from what was kept of it if no server answers at first. */
+  /**
+   * Follows the wall, from what was kept of it if no server answers at first. Nothing of it is shown before it is known what
+   * the hosts hid, or want to approve first.
+   */
   protected async followWall(deployment: Deployment, statuses: Statuses, reader: Reader, signal: AbortSignal): Promise<void> {
     const { wall, take } = this.wall(deployment, statuses, reader);
     while (!signal.aborted && !statuses.complete()) await statuses.next(WAIT, signal);
@@ -136,6 +141,7 @@ export class Viewing {
       this.showLog();
       await quietly(async () => take(await this.kept.list('entries', room)));
     }
+    while (!signal.aborted && !this.informed) await statuses.next(WAIT, signal);
     await wall.follow(signal);
   }
 
@@ -191,10 +197,11 @@ export class Viewing {
     this.hosted();
   }
 
-  /** Called whenever the hosts' log has grown. */
+  /** Called whenever the hosts' log has grown, and once it is read. */
   protected hosted(): void {}
 
-  private actions(deployment: Deployment, statuses: Statuses): Follower {
+  /** Follows what the hosts do. */
+  protected async followActions(deployment: Deployment, statuses: Statuses, signal: AbortSignal): Promise<void> {
     const log = this.hostLog;
     if (!log) throw new Error('the room is not open');
     const source = {
@@ -212,7 +219,13 @@ export class Viewing {
         if (this.keeps()) void this.kept.keep('actions', this.pin.room, from, actions);
       },
     };
-    return new Follower(this.servers(deployment), statuses, source, (party, reason) => this.warn(deployment, party, reason));
+    const alarm = (party: number, reason: string) => this.warn(deployment, party, reason);
+    await new Follower(this.servers(deployment), statuses, source, alarm).follow(signal, (all) => {
+      if (this.informed || !all || !statuses.reports.some((report) => report.reachable)) return;
+      this.informed = true;
+      this.showLog();
+      statuses.wake();
+    });
   }
 
   private warn(deployment: Deployment, party: number, reason: string): void {
