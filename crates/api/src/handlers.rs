@@ -63,7 +63,8 @@ fn named(room: &RoomInfo) -> String {
     format!("{} ({})", room.id, room.descriptor.name)
 }
 
-/// Creates a room at all servers. `create` in the list of servers says who may; with `anyone`, no token is needed.
+/// Creates a room at all servers. `create` in the list of servers says who may; with `anyone`, no token is needed. Asked for once
+/// more by the same host's key with the same settings, an open room is not created again: whoever has not got the answer asks again.
 #[utoipa::path(post, path = "/api/v1/rooms", tag = "rooms", request_body = NewRoom,
     security(("administrator" = []), ("creation" = []), ()),
     responses(

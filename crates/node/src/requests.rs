@@ -118,11 +118,15 @@ impl Core {
         states.iter().filter(|(_, state)| state.reach == Reach::No).map(|(id, _)| name(id)).collect()
     }
 
+    /// Creates a room. A host who has not got the answer asks for the same once more, and gets the room that is there.
     pub(crate) async fn create_room(
         self: &Arc<Self>,
         room: NewRoom,
         creator: Creator,
     ) -> Result<RoomInfo, ServiceError> {
+        if let Some(there) = self.room_as_wished(&room) {
+            return Ok(there);
+        }
         let descriptor = room.descriptor(room_nonce(self.platform.random(), self.me()));
         descriptor.validate().map_err(|error| ServiceError::Refused(error.to_string()))?;
         if let Creator::Guest(origin) = creator {
@@ -131,6 +135,17 @@ impl Core {
         let id = descriptor.id();
         self.announce_and_wait(Body::RoomCreated(descriptor)).await?;
         self.room_info(&id)
+    }
+
+    /// The open room of the same host with the same settings.
+    fn room_as_wished(&self, wish: &NewRoom) -> Option<RoomInfo> {
+        wish.host?;
+        let world = self.world();
+        let is_same = |room: &&Room| {
+            let there = &room.descriptor;
+            room.open && !room.deleted && there.host == wish.host && *there == wish.clone().descriptor(there.nonce)
+        };
+        world.rooms.values().find(is_same).map(|room| RoomInfo::of(&room.descriptor, room.open))
     }
 
     pub(crate) async fn close_room(self: &Arc<Self>, id: RoomId) -> Result<RoomInfo, ServiceError> {

@@ -53,6 +53,30 @@ impl Hosted {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_host_who_has_not_got_the_answer_asks_again_and_gets_the_same_room() {
+    let deployment = Deployment::start().await;
+    let server = &deployment.servers[1];
+    let wish = |host: Option<u8>, name: &str| NewRoom {
+        host: host.map(|seed| key(seed).verifying_key()),
+        capacity: 12,
+        ..NewRoom::named(name)
+    };
+    let first = server.create_room(wish(Some(77), "a room")).await.unwrap();
+    assert_eq!(server.create_room(wish(Some(77), "a room")).await.unwrap(), first);
+    let id = RoomId::from_hex(&first.id).unwrap();
+    deployment.until_status(2, id, |_| true).await;
+    assert_eq!(deployment.servers[2].create_room(wish(Some(77), "a room")).await.unwrap(), first);
+    assert_eq!(server.rooms().await.unwrap().len(), 1);
+    // Another wish, another host, none, or one whose room is closed: another room.
+    for other in [wish(Some(77), "another"), wish(Some(78), "a room"), wish(None, "a room"), wish(None, "a room")] {
+        server.create_room(other).await.unwrap();
+    }
+    server.close_room(id).await.unwrap();
+    assert_ne!(server.create_room(wish(Some(77), "a room")).await.unwrap().id, first.id);
+    assert_eq!(server.rooms().await.unwrap().len(), 6);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn members_take_part_as_soon_as_they_are_admitted_and_nobody_else_does() {
     let mut deployment = Deployment::start().await;
     let members = NewRoom { admission: Admission::Members, ..NewRoom::named("a room") };

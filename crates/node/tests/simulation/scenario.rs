@@ -170,8 +170,10 @@ fn create_room(deployment: &Deployment, setting: &Setting, party: PartyId) -> Op
     let mode = if setting.robust { "robust" } else { "fair" };
     let admission = if setting.members { "members" } else { "open" };
     let host = hosting::host_key(setting.seed, 0).verifying_key().to_hex();
+    // The same name would be the same room.
+    let name = format!("a room of {}", deployment.executor.now_ms());
     let room = serde_json::json!({
-        "name": "a room", "payload": 64, "capacity": setting.capacity, "seconds": setting.seconds, "minimum": 1, "mode": mode,
+        "name": name, "payload": 64, "capacity": setting.capacity, "seconds": setting.seconds, "minimum": 1, "mode": mode,
         "host": host, "admission": admission,
     });
     let room = serde_json::from_value(room).expect("a room's settings");

@@ -3,14 +3,14 @@
 import { beforeAll, expect, test } from 'vitest';
 
 import { Problem } from '../../lib/api';
-import { HostLog, roomId } from '../../lib/cryptography';
+import { DeviceKey, HostLog, roomId } from '../../lib/cryptography';
 import { WrongServers, type Deployment, type Pin } from '../../lib/deployment';
 import { hostedRooms, isToModerate } from '../../lib/hosted';
 import type { NewRoom } from '../../lib/hosting';
 import { LogBook } from '../../lib/hostlog';
 import { memory } from '../../test/memory';
 import { loadForTest } from '../../test/world';
-import { Altered, create, settle, type Around } from './open';
+import { Altered, Asking, settle, type Around } from './open';
 import { usual } from './settings';
 
 beforeAll(loadForTest);
@@ -70,7 +70,7 @@ class Opener {
 }
 
 const wish = (moderated: boolean) => ({ ...usual('lecture', policy as never), moderated });
-const opens = (opener: Opener, moderated = false) => create('Agora', '', wish(moderated), '', opener.around());
+const opens = (opener: Opener, moderated = false) => new Asking(opener.around()).create('Agora', '', wish(moderated), '');
 
 test('the host’s key is kept before anybody looks for the room', async () => {
   const opener = new Opener();
@@ -80,6 +80,29 @@ test('the host’s key is kept before anybody looks for the room', async () => {
   expect(opened.kept).toBe(true);
   expect(await settle(opened, opener.around())).toBe(null);
   expect(opener.asked).toEqual(['create', 'look, 1 kept', 'look, 1 kept']);
+});
+
+test('the same that is asked for again, since no answer came, is asked for with the same key, and anything else with another', async () => {
+  const opener = new Opener();
+  const around = opener.around();
+  const hosts: string[] = [];
+  let lost = 2;
+  const at = (origin: string) => ({
+    ...around.at(origin),
+    create: (room: NewRoom, code: string) => {
+      hosts.push(room.host);
+      return lost-- > 0 ? Promise.reject(new TypeError('network')) : around.at(origin).create(room, code);
+    },
+  });
+  const asking = new Asking({ ...around, at });
+  await expect(asking.create('Agora', '', wish(false), '')).rejects.toThrow('network');
+  await expect(asking.create('Agora', '', wish(true), '')).rejects.toThrow('network');
+  const opened = await asking.create('Agora', '', wish(true), '');
+  await asking.create('Agora', '', wish(true), '');
+  const [first, second, third, fourth] = hosts;
+  expect(third).toBe(second);
+  expect(new Set([first, second, fourth]).size).toBe(3);
+  expect(DeviceKey.fromInvitation(opened.seed).publicKey()).toBe(third);
 });
 
 test('a room that does not show is looked for again, and no other is opened', async () => {

@@ -45,21 +45,36 @@ export const browser = (): Around => ({
 const PAUSE = 500;
 const LOOKS = 30;
 
-/**
- * Makes the host's key here and asks the servers for the room. The key is kept as soon as the room has a name, before anything
- * else can fail: nobody can make another one for it.
- */
-export async function create(name: string, purpose: string, settings: Settings, code: string, around: Around): Promise<Opened> {
-  await loadCryptography();
-  const { origin, storage, at } = around;
-  const key = DeviceKey.generate();
-  const list = await at(origin).servers();
-  const room = newRoom(name, purpose, key.publicKey(), settings);
-  const elsewhere = list.servers.filter(({ party }) => party !== list.you).map(({ url }) => url);
-  const pin = { servers: serversDigest(list.raw), room: await createAt([origin, ...elsewhere], room, code, at) };
-  const seed = key.invitation();
-  const kept = remember(storage, { ...pin, name, seed, ...(settings.moderated && { moderate: true }) });
-  return { pin, name, seed, settings, room, kept };
+/** Asks the servers for rooms, in a host's name. */
+export class Asking {
+  /** What was asked for last, and the host's key for it. */
+  private last: { wish: string; key: DeviceKey } | null = null;
+
+  constructor(private readonly around: Around) {}
+
+  /**
+   * Makes the host's key here and asks the servers for the room. The key is kept as soon as the room has a name, before anything
+   * else can fail: nobody can make another one for it.
+   */
+  async create(name: string, purpose: string, settings: Settings, code: string): Promise<Opened> {
+    await loadCryptography();
+    const { origin, storage, at } = this.around;
+    const key = this.keyFor(JSON.stringify([name, purpose, settings]));
+    const list = await at(origin).servers();
+    const room = newRoom(name, purpose, key.publicKey(), settings);
+    const elsewhere = list.servers.filter(({ party }) => party !== list.you).map(({ url }) => url);
+    const pin = { servers: serversDigest(list.raw), room: await createAt([origin, ...elsewhere], room, code, at) };
+    this.last = null;
+    const seed = key.invitation();
+    const kept = remember(storage, { ...pin, name, seed, ...(settings.moderated && { moderate: true }) });
+    return { pin, name, seed, settings, room, kept };
+  }
+
+  /** The same key if the same is asked for again: where only the answer was lost, the servers give the room that is there. */
+  private keyFor(wish: string): DeviceKey {
+    if (this.last?.wish !== wish) this.last = { wish, key: DeviceKey.generate() };
+    return this.last.key;
+  }
 }
 
 /**
