@@ -191,18 +191,16 @@ impl Core {
             let room = world.rooms.get(&epoch.room)?;
             Some(room.context(epoch.number, room.collecting(epoch.number)?.batch))
         };
-        let Some(context) = collecting() else { return };
-        let mut loaded = self.load_batch(context.batch, context.shape).await;
-        while let Err(error) = &loaded
-            && error.may_pass()
-        {
-            tracing::warn!(batch = context.batch, %error, "a batch cannot be read; trying again");
-            self.platform.sleep(LOAD_AGAIN).await;
-            if collecting().is_none() {
-                return;
+        let (context, loaded) = loop {
+            let Some(context) = collecting() else { return };
+            match self.load_batch(context.batch, context.shape).await {
+                Err(error) if error.may_pass() => {
+                    tracing::warn!(batch = context.batch, %error, "a batch cannot be read; trying again");
+                    self.platform.sleep(LOAD_AGAIN).await;
+                }
+                loaded => break (context, loaded),
             }
-            loaded = self.load_batch(context.batch, context.shape).await;
-        }
+        };
         match loaded {
             Ok(batch) => {
                 // The epoch may have been sealed or voided meanwhile: nobody would ask for the batch any more, or let go of it.

@@ -33,6 +33,8 @@ const LATE_MS: u64 = 1_000;
 /// that. Arrivals tell of everything, unless a process took something in that leaves none: one of an earlier version.
 const RECOUNT_MS: u64 = 10_000;
 const RECOUNTING: u64 = 20;
+/// After how long the same trouble is told again, in milliseconds.
+const TELL_AGAIN_MS: u64 = 60_000;
 /// How often the engine shows that it is alive, in milliseconds.
 pub(crate) const ALIVE_MS: u64 = 1_000;
 
@@ -78,6 +80,27 @@ struct Sharing {
     /// What each room's view was, but for the time that is left.
     shown: BTreeMap<RoomId, Vec<u8>>,
     shown_alive: u64,
+    trouble: Trouble,
+}
+
+/// What does not succeed, so that a database that is away for an hour does not fill the log with as many lines as there were beats.
+#[derive(Default)]
+struct Trouble {
+    steps: Vec<&'static str>,
+    /// When it was last told, in milliseconds since 1970.
+    told: u64,
+}
+
+impl Trouble {
+    /// Whether the steps that failed in this beat are to be told: others than before, or the same ones for long enough.
+    fn is_news(&mut self, failed: Vec<&'static str>, now: u64) -> bool {
+        let news = self.steps != failed || (!failed.is_empty() && now.saturating_sub(self.told) >= TELL_AGAIN_MS);
+        if news {
+            self.told = now;
+        }
+        self.steps = failed;
+        news
+    }
 }
 
 /// Shares, until the server stops.
@@ -94,7 +117,9 @@ impl Sharing {
     /// None of the steps waits for another one that fails. That the engine is alive comes first: so what it shows is older than
     /// whatever is shown after it, and a database that has lost one has lost both.
     async fn beat(&mut self, core: &Core) {
-        for (what, done) in [
+        let mut failed = Vec::new();
+        let mut cause = None;
+        for (step, done) in [
             ("show that the engine works", self.show_alive(core).await),
             ("read who is there", self.read_presence(core).await),
             ("read what was handed in", self.note_arrivals(core).await),
@@ -102,8 +127,17 @@ impl Sharing {
             ("show how rooms stand", self.show_rooms(core).await),
         ] {
             if let Err(error) = done {
-                tracing::warn!(%error, "with intake processes beside: cannot {what}; trying again");
+                failed.push(step);
+                cause.get_or_insert(error);
             }
+        }
+        let steps = failed.join(", ");
+        match (self.trouble.is_news(failed, core.platform.now_ms()), cause) {
+            (true, Some(error)) => {
+                tracing::warn!(%error, "with intake processes beside, this does not succeed and is tried again: {steps}");
+            }
+            (true, None) => tracing::info!("with intake processes beside, everything succeeds again"),
+            (false, _) => (),
         }
     }
 
@@ -284,4 +318,23 @@ async fn offers(
         Some(owners.into_iter().map(offer).collect())
     };
     core.platform.blocking(work).await?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TELL_AGAIN_MS, Trouble};
+
+    #[test]
+    fn trouble_is_told_when_it_begins_changes_lasts_and_ends() {
+        let mut trouble = Trouble::default();
+        let away = || vec!["read who is there", "show how rooms stand"];
+        assert!(!trouble.is_news(vec![], 0), "nothing has happened");
+        assert!(trouble.is_news(away(), 100));
+        assert!(!trouble.is_news(away(), 200));
+        assert!(trouble.is_news(vec!["read who is there"], 300));
+        assert!(!trouble.is_news(vec!["read who is there"], 299 + TELL_AGAIN_MS));
+        assert!(trouble.is_news(vec!["read who is there"], 300 + TELL_AGAIN_MS));
+        assert!(trouble.is_news(vec![], 400 + TELL_AGAIN_MS));
+        assert!(!trouble.is_news(vec![], 500 + 9 * TELL_AGAIN_MS));
+    }
 }
