@@ -32,12 +32,24 @@ export type Alarm = (party: number, reason: string) => void;
 const PAUSE = 2_000;
 /** Milliseconds for which items that lack something are held back, all together, until every server that answers has shown them. */
 const HELD = 10_000;
+/** Milliseconds after which an answer is slow. */
+const SLOW = 2_000;
+/** Milliseconds without anything new after which what one server promises, or another one may have, is not waited for. */
+const AWAITED = 10_000;
+/** One of two servers is honest. */
+const AGREEING = 2;
 
 export class Follower {
   /** Servers that have shown something forged are not asked again. */
   private readonly distrusted = new Set<number>();
   /** Since when something is held back; `null` again once everything is read that anybody shows. */
   private since: number | null = null;
+  /** Servers whose last answer came late or was none: the others are asked first. */
+  private readonly slow = new Set<number>();
+  /** The server that gave something last: so that nobody who gives little at a time holds up the others, they have their turns first. */
+  private last = -1;
+  /** When something was read last, or a server answered first. */
+  private moved: number | null = null;
 
   constructor(
     private readonly servers: Server[],
@@ -46,18 +58,32 @@ export class Follower {
     private readonly alarm: Alarm,
   ) {}
 
-  /**
-   * Reads on until `signal` aborts; `looked` is called after every look at what the servers say. `all`: every server had
-   * answered or failed to, and nothing is left to be read of what they promise.
-   */
-  async follow(signal: AbortSignal, looked: (all: boolean) => void): Promise<void> {
+  /** Reads on until `signal` aborts; `looked` is called after every look at what the servers say. */
+  async follow(signal: AbortSignal, looked: () => void = () => undefined): Promise<void> {
     while (!signal.aborted) {
-      const complete = this.statuses.complete();
       const progressed = await this.readOn(signal);
       if (signal.aborted) return;
-      looked(complete && !progressed);
-      if (!progressed) await this.statuses.next(PAUSE, signal);
+      looked();
+      if (progressed) {
+        this.moved = this.statuses.now();
+        this.statuses.wake();
+      } else await this.statuses.next(PAUSE, signal);
     }
+  }
+
+  /**
+   * Whether everything is read that there is, as far as can be told. Where two servers promise more, there is more: one of them is
+   * honest. Where none does, two have to say so, once every server has answered or failed to. For anything else nobody waits for ever:
+   * one server can promise what it does not have, and be silent.
+   */
+  caughtUp(): boolean {
+    const answering = this.answering();
+    if (answering.length === 0) return false;
+    const now = this.statuses.now();
+    this.moved ??= now;
+    const more = answering.filter((party) => this.promised(party) > this.source.length()).length;
+    if (more >= AGREEING) return false;
+    return (more === 0 && answering.length >= AGREEING && this.statuses.complete()) || now - this.moved >= AWAITED;
   }
 
   private async readOn(signal: AbortSignal): Promise<boolean> {
@@ -71,17 +97,23 @@ export class Follower {
       if (items.length > 0 && shown.length === 0) return false;
       // Whoever acts here reads too: what came in meanwhile is not read twice, or it would look like a second history.
       const read = this.source.length() - length;
-      if (shown.length > 0 && this.take(shown.slice(read))) return true;
+      if (shown.length > 0 && this.take(shown.slice(read))) {
+        this.last = party;
+        return true;
+      }
     }
     // Everything is read that anybody shows. What comes later has a wait of its own.
     this.since = null;
     return false;
   }
 
-  /** Servers that answer and have shown nothing forged. */
+  /** Servers that answer and have shown nothing forged, in the order in which they are asked. */
   private answering(): number[] {
+    const all = this.servers.length;
     const parties = this.statuses.reports.map((_, party) => party);
-    return parties.filter((party) => this.statuses.reports[party]?.reachable && this.servers[party] && !this.distrusted.has(party));
+    const there = parties.filter((party) => this.statuses.reports[party]?.reachable && this.servers[party] && !this.distrusted.has(party));
+    const turn = (party: number) => (this.slow.has(party) ? all : 0) + ((party - this.last - 1 + all) % all);
+    return there.sort((a, b) => turn(a) - turn(b));
   }
 
   private promised(party: number): number {
@@ -91,7 +123,11 @@ export class Follower {
 
   private async fetch(party: number, from: number): Promise<unknown[]> {
     const server = this.servers[party];
-    return server ? this.source.fetch(server, from).catch(() => []) : [];
+    const asked = this.statuses.now();
+    const items = server ? await this.source.fetch(server, from).catch(() => []) : [];
+    if (items.length > 0 && this.statuses.now() - asked < SLOW) this.slow.delete(party);
+    else this.slow.add(party);
+    return items;
   }
 
   /** What `party` shows from place `from` on; where it lacks something, as the server shows it that lacks least. */

@@ -31,16 +31,20 @@ test('the time of the sealing is counted on from the epoch that collects', () =>
   expect(sealsAt(8, { number: 9, sealsAt: 1_000 }, 10)).toBeNull();
 });
 
-test('while the board is still being read, no poll is taken for lost', () => {
+test('while the board is still being read, no poll is taken for lost, or for counted soon', () => {
   const behind = [report(12, 'published', 13), report(12, 'published', 13)].map((one) => ({ ...one, status: one.status && { ...one.status, board_length: 5 } }));
-  expect(phaseOf(poll, { collecting: 13, boards: [], reports: behind })).toBe('counting');
-  expect(phaseOf(poll, { collecting: 13, boards: [1, 2, 3, 4, 8].map((epoch) => ({ epoch })), reports: behind })).toBe('lost');
+  const reading = { collecting: 13, boards: [], reports: behind, read: false };
+  expect(phaseOf(poll, reading)).toBe('unread');
+  expect(phaseOf(poll, { ...reading, collecting: null })).toBe('unread');
+  expect(phaseOf(poll, { ...reading, boards: [1, 2, 3, 4, 8].map((epoch) => ({ epoch })) })).toBe('lost');
+  // Whoever comes while answers are collected need not wait for old walls.
+  expect(phaseOf(poll, { ...reading, collecting: 9 })).toBe('open');
 });
 
 test('a question is repeated only if nothing came of it', () => {
   const again = { ...poll, number: 6, epoch: 15 };
-  const counted = { collecting: 13, boards: [{ epoch: 9 }], reports: [] };
-  const lost = { collecting: 13, boards: [{ epoch: 8 }, { epoch: 10 }], reports: [] };
+  const counted = { collecting: 13, boards: [{ epoch: 9 }], reports: [], read: true };
+  const lost = { collecting: 13, boards: [{ epoch: 8 }, { epoch: 10 }], reports: [], read: true };
   expect(repeated(again, [poll, again], lost)).toBe(poll);
   // Asked once more after a discussion, it wants new answers.
   expect(repeated(again, [poll, again], counted)).toBeNull();
@@ -51,17 +55,17 @@ test('a question is repeated only if nothing came of it', () => {
 
 test('a poll goes from open over counting to counted', () => {
   const at = (collecting: number | null, boards: number[], reports: Report[] = []) =>
-    phaseOf(poll, { collecting, boards: boards.map((epoch) => ({ epoch })), reports });
+    phaseOf(poll, { collecting, boards: boards.map((epoch) => ({ epoch })), reports, read: true });
   expect(at(7, [6])).toBe('open');
   expect(at(9, [8])).toBe('open');
   expect(at(10, [8])).toBe('counting');
   expect(at(10, [8, 9])).toBe('counted');
-  expect(phaseOf({ ...poll, withdrawn: true }, { collecting: 10, boards: [{ epoch: 9 }], reports: [] })).toBe('withdrawn');
+  expect(phaseOf({ ...poll, withdrawn: true }, { collecting: 10, boards: [{ epoch: 9 }], reports: [], read: true })).toBe('withdrawn');
 });
 
 test('a poll is lost when the board has passed its epoch, or when two servers say so', () => {
   const at = (boards: number[], reports: Report[]) =>
-    phaseOf(poll, { collecting: 11, boards: boards.map((epoch) => ({ epoch })), reports });
+    phaseOf(poll, { collecting: 11, boards: boards.map((epoch) => ({ epoch })), reports, read: true });
   expect(at([8, 10], [])).toBe('lost');
   const failed = report(9, 'too-few', 10);
   expect(at([8], [failed])).toBe('counting');

@@ -70,8 +70,8 @@ export function sealsAt(epoch: number, now: { number: number; sealsAt: number | 
   return now.sealsAt === null || epoch < now.number ? null : now.sealsAt + (epoch - now.number) * seconds * 1000;
 }
 
-/** Where a poll stands. */
-export type PollPhase = 'withdrawn' | 'open' | 'counting' | 'counted' | 'lost';
+/** Where a poll stands. `unread`: that cannot be told yet, since the wall is still being read. */
+export type PollPhase = 'withdrawn' | 'open' | 'counting' | 'counted' | 'lost' | 'unread';
 
 /** What is known of the room's epochs. */
 export interface Progress {
@@ -80,15 +80,19 @@ export interface Progress {
   /** The last epochs on the board that were read, and all of them. */
   boards: { epoch: number }[];
   reports: Report[];
+  /** Whether the wall is read. */
+  read: boolean;
 }
 
-export function phaseOf(poll: Poll, { collecting, boards, reports }: Progress): PollPhase {
+export function phaseOf(poll: Poll, { collecting, boards, reports, read }: Progress): PollPhase {
   if (poll.withdrawn) return 'withdrawn';
   if (boards.some(({ epoch }) => epoch === poll.epoch)) return 'counted';
   const last = boards.at(-1)?.epoch ?? -1;
   // The board goes on in the order of the epochs: one that it has passed has no entry.
   if (last > poll.epoch || endedWithoutBoard(poll.epoch, boards.length, reports)) return 'lost';
-  return collecting !== null && collecting > poll.epoch ? 'counting' : 'open';
+  if (collecting !== null && collecting <= poll.epoch) return 'open';
+  if (!read) return 'unread';
+  return collecting === null ? 'open' : 'counting';
 }
 
 /** Whether two servers say that an epoch ended and that there is no more board than was read: one of them is honest. */

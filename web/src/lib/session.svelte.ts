@@ -170,7 +170,7 @@ export class Session extends Viewing {
 
   /** Answers a question that is asked again, since nothing came of it, as before. */
   private repeatAnswers(): void {
-    const progress = { collecting: null, boards: this.entries, reports: this.reports };
+    const progress = this.progress(null);
     for (const poll of this.log.polls) {
       if (poll.withdrawn || this.ballots.some((ballot) => ballot.poll === poll.number)) continue;
       const before = repeated(poll, this.log.polls, progress);
@@ -252,6 +252,7 @@ export class Session extends Viewing {
     };
     visit(localStorage, { ...this.pin, name: deployment.name, at: systemClock.now() });
     void this.kept.keepRoom(this.pin.room, { servers: deployment.servers, descriptor: JSON.parse(deployment.descriptor) });
+    this.keepActions();
     const wall = this.followWall(deployment, statuses, reader, signal);
     const participant = this.participant(deployment, statuses, keepsake);
     const part = async (until: AbortSignal) => {
@@ -301,6 +302,8 @@ export class Session extends Viewing {
   /** Waits until this device's key may take part, and takes its invitation for it, where that is needed. */
   private async admission(deployment: Deployment, keepsake: Keepsake, signal: AbortSignal): Promise<void> {
     const admitted = () => this.admitted(deployment);
+    /** Whether it is known that no host has. */
+    const settled = () => this.informed || this.log.former.has(this.key);
     let failure: Reason | null = null;
     while (!signal.aborted && !admitted()) {
       const again = new AbortController();
@@ -309,9 +312,10 @@ export class Session extends Viewing {
         failure = await this.claim(deployment, keepsake.invitation);
         this.part = { at: 'claiming', failure };
         void systemClock.sleep(CLAIM_AGAIN, signal).then(() => again.abort());
-      } else this.part = { at: this.informed ? 'outside' : 'looking' };
-      const { claimed, informed } = this;
-      await this.until(() => admitted() || this.claimed !== claimed || this.informed !== informed, AbortSignal.any([signal, again.signal]));
+      } else this.part = { at: settled() ? 'outside' : 'looking' };
+      const before = [this.claimed, settled()];
+      const changed = () => this.claimed !== before[0] || settled() !== before[1];
+      await this.until(() => admitted() || changed(), AbortSignal.any([signal, again.signal]));
     }
     if (admitted() && keepsake.invitation !== null) keepsake.settle();
   }

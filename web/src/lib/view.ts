@@ -32,9 +32,9 @@ export function epochView(reports: Report[], home: number | undefined, most: num
   };
 }
 
-/** How many can take part: an epoch has so many places, and in a room of members nobody else gets one. */
-export function mostPresent({ capacity, members }: Pick<Deployment, 'capacity' | 'members'>, log: LogView): number {
-  return members ? Math.min(capacity, log.members.length) : capacity;
+/** How many can take part: an epoch has so many places, and in a room of members nobody else gets one. `log`: once it is read. */
+export function mostPresent({ capacity, members }: Pick<Deployment, 'capacity' | 'members'>, log: LogView | null): number {
+  return members && log ? Math.min(capacity, log.members.length) : capacity;
 }
 
 /** Participants at all servers that answer, as each tells of itself. Nobody signs that, so it goes no further than what can be. */
@@ -58,6 +58,11 @@ export function nextEpoch(view: EpochView | null, part: Standing, seconds: numbe
 /** Whether a place that a server names can be opened in a browser. */
 export function isOpenable(origin: string): boolean {
   return /^https?:\/\/[^/\s]+$/.test(origin);
+}
+
+/** Whether every server was asked and none answers. */
+export function isSilent(reports: Report[]): boolean {
+  return reports.length > 0 && reports.every(({ reachable }) => reachable === false);
 }
 
 /** Whether two servers say that the room takes nothing more: one of them is honest. */

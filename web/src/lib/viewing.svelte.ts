@@ -6,11 +6,11 @@ import { WrongServers, connect, type Deployment, type Pin } from './deployment';
 import { Follower } from './follower';
 import { EMPTY_LOG, LogBook, marksOf, type Poll, type Tally } from './hostlog';
 import { Kept } from './kept';
-import { votesOf } from './polls';
+import { votesOf, type Progress } from './polls';
 import { reasonOf, type Reason } from './reason';
 import { isOver } from './retention';
 import { Statuses, type Report } from './statuses';
-import { mostPresent, textsOf } from './view';
+import { mostPresent, textsOf, type EpochView } from './view';
 import { Wall, type Ledger, type Reading, type WallEntry } from './wall';
 
 /** How far opening the room has come. */
@@ -46,13 +46,15 @@ export class Viewing {
   entries = $state.raw<WallEntry[]>([]);
   log = $state.raw(EMPTY_LOG);
   alarms = $state.raw<Alarm[]>([]);
-  /** Whether the hosts' actions are read, as far as the servers showed any when all had answered or failed to. */
+  /** Whether the hosts' actions are read, as far as they went when this page came. */
   informed = $state(false);
+  /** Whether the wall is read, as far as it went then. */
+  read = $state(false);
   private readonly marks = $derived(marksOf(this.log));
   /** The texts of messages that are to be shown. */
   readonly textOf = $derived(textsOf(this.entries, this.marks));
   /** How many can take part in an epoch. */
-  readonly most = $derived(this.stage.at === 'open' ? mostPresent(this.stage.deployment, this.log) : 0);
+  readonly most = $derived(this.stage.at === 'open' ? mostPresent(this.stage.deployment, this.informed ? this.log : null) : 0);
   /** Votes of the newest round by message. */
   readonly votes = $derived(votesOf(this.log.polls, (poll) => this.counted(poll)));
   /** The digest of the newest entry: whoever has the same one has read the same board. */
@@ -64,6 +66,8 @@ export class Viewing {
   protected readonly kept = new Kept();
   private readonly book = new LogBook();
   private board: Board | null = null;
+  /** Actions that were read and are not kept on this device, by the place of the first. */
+  private unkept: { from: number; actions: unknown[] }[] = [];
 
   constructor(readonly pin: Pin) {}
 
@@ -134,15 +138,32 @@ export class Viewing {
    */
   protected async followWall(deployment: Deployment, statuses: Statuses, reader: Reader, signal: AbortSignal): Promise<void> {
     const { wall, take } = this.wall(deployment, statuses, reader);
-    while (!signal.aborted && !statuses.complete()) await statuses.next(WAIT, signal);
-    if (!signal.aborted && !statuses.reports.some((report) => report.reachable)) {
-      const { room } = this.pin;
-      await quietly(async () => this.hostLog?.read(JSON.stringify(await this.kept.list('actions', room))));
+    await lookUntil(() => statuses.complete(), statuses, signal);
+    if (!signal.aborted && !statuses.reports.some((report) => report.reachable)) await this.readKept(take, signal);
+    await lookUntil(() => this.informed, statuses, signal);
+    const reading = async () => {
+      if (await lookUntil(() => wall.caughtUp(), statuses, signal)) this.read = true;
+    };
+    await Promise.all([wall.follow(signal), reading()]);
+  }
+
+  /** Reads what was kept. Without the hosts' actions nothing of the wall is shown. */
+  private async readKept(take: (entries: unknown[]) => void, signal: AbortSignal): Promise<void> {
+    const { room } = this.pin;
+    const [actions, entries] = [await this.kept.list('actions', room), await this.kept.list('entries', room)];
+    if (signal.aborted) return;
+    try {
+      this.hostLog?.read(JSON.stringify(actions));
       this.showLog();
-      await quietly(async () => take(await this.kept.list('entries', room)));
+      take(entries);
+    } catch {
+      // What was kept and does not verify any more is as good as nothing: the servers give it anew.
     }
-    while (!signal.aborted && !this.informed) await statuses.next(WAIT, signal);
-    await wall.follow(signal);
+  }
+
+  /** Where the epochs stand for polls. `view`: the epoch as it is shown. */
+  progress(view: EpochView | null): Progress {
+    return { collecting: view?.number ?? null, boards: this.entries, reports: this.reports, read: this.read };
   }
 
   protected servers(deployment: Deployment) {
@@ -154,6 +175,7 @@ export class Viewing {
     const board = new Board(deployment.servers, deployment.descriptor);
     this.board = board;
     this.entries = [];
+    this.read = false;
     const { outbox, save } = reader;
     const ledger: Ledger = {
       length: () => board.length(),
@@ -216,16 +238,25 @@ export class Viewing {
           // What came before something wrong was right.
           this.showLog();
         }
-        if (this.keeps()) void this.kept.keep('actions', this.pin.room, from, actions);
+        this.unkept.push({ from, actions });
+        this.keepActions();
       },
     };
-    const alarm = (party: number, reason: string) => this.warn(deployment, party, reason);
-    await new Follower(this.servers(deployment), statuses, source, alarm).follow(signal, (all) => {
-      if (this.informed || !all || !statuses.reports.some((report) => report.reachable)) return;
+    const follower = new Follower(this.servers(deployment), statuses, source, (party, reason) => this.warn(deployment, party, reason));
+    const informing = async () => {
+      if (!(await lookUntil(() => follower.caughtUp(), statuses, signal))) return;
       this.informed = true;
       this.showLog();
       statuses.wake();
-    });
+    };
+    await Promise.all([follower.follow(signal), informing()]);
+  }
+
+  /** Keeps the actions that were read, from the first one on, as soon as this device keeps anything. */
+  protected keepActions(): void {
+    if (!this.keeps()) return;
+    for (const { from, actions } of this.unkept) void this.kept.keep('actions', this.pin.room, from, actions);
+    this.unkept = [];
   }
 
   private warn(deployment: Deployment, party: number, reason: string): void {
@@ -236,11 +267,8 @@ export class Viewing {
   }
 }
 
-/** What was kept and does not verify any more is as good as nothing. */
-async function quietly(act: () => Promise<void>): Promise<void> {
-  try {
-    await act();
-  } catch {
-    // The servers give it anew.
-  }
+/** Waits until `met`; whether it is before `signal` aborts. It is looked again at any word of a server, and when something was read. */
+async function lookUntil(met: () => boolean, statuses: Statuses, signal: AbortSignal): Promise<boolean> {
+  while (!signal.aborted && !met()) await statuses.next(WAIT, signal);
+  return !signal.aborted;
 }

@@ -3,6 +3,7 @@
 import { beforeAll, expect, test } from 'vitest';
 
 import { World, loadForTest } from '../test/world';
+import type { Server } from './api';
 import { DeviceKey, HostLog, Outbox } from './cryptography';
 import type { Deployment } from './deployment';
 import { Viewing } from './viewing.svelte';
@@ -46,12 +47,28 @@ class Looking extends Viewing {
   ) {
     super(deployment.pin);
     this.hostLog = new HostLog(deployment.servers, deployment.descriptor);
+    this.kept.keep = (kind, _, from, items) => {
+      if (kind === 'actions') this.written.splice(from, items.length, ...items);
+      return Promise.resolve();
+    };
   }
 
   /** Reads the wall from its beginning. */
   readWall(signal: AbortSignal): Promise<void> {
     const reader = { outbox: new Outbox(), save: () => undefined, again: () => undefined };
     return this.followWall(this.deployment, this.world.statuses, reader, signal);
+  }
+
+  joined = false;
+  private readonly written: unknown[] = [];
+
+  /** What this device keeps of the hosts' actions. */
+  onDevice(): unknown[] {
+    return [...this.written];
+  }
+
+  protected override keeps(): boolean {
+    return this.joined;
   }
 
   readActions(signal: AbortSignal): Promise<void> {
@@ -107,16 +124,90 @@ test('nothing of the wall is read before what the hosts did, from every server t
   expect(known).not.toContain(false);
 });
 
+/** Looks at a room of which the servers say so much of their boards and actions, until `signal` aborts. */
+function looking(world: World, viewing: Looking, status: (party: number) => { board_length: number; actions: number }): (signal: AbortSignal) => Promise<unknown> {
+  for (const { party } of world.servers) {
+    world.statuses.take(party, { ...world.status({ number: 2, ms: 1_000, present: [] }), ...status(party) });
+  }
+  return (signal) => Promise.all([viewing.readActions(signal), viewing.readWall(signal)]);
+}
+
 test('a server that never answers, or promises what it does not have, keeps nobody from reading', async () => {
   const world = new World();
   let asked = 0;
   for (const server of world.servers) server.board = () => Promise.resolve((asked++, []));
   const viewing = new Looking(deploymentAt(world), world);
-  const status = { ...world.status({ number: 2, ms: 1_000, present: [] }), board_length: 1 };
-  world.statuses.take(0, { ...status, actions: 1_000 });
-  world.statuses.take(1, status);
-  world.statuses.lose(2);
-  await during(world, 1_000, (signal) => Promise.all([viewing.readActions(signal), viewing.readWall(signal)]));
+  await during(world, 12_000, async (signal) => {
+    const following = looking(world, viewing, (party) => ({ board_length: 1, actions: party === 0 ? 1_000 : 0 }))(signal);
+    world.statuses.lose(2);
+    await world.clock.sleep(9_000, signal);
+    expect([viewing.informed, asked]).toEqual([false, 0]);
+    await following;
+  });
   expect(viewing.informed).toBe(true);
   expect(asked).toBeGreaterThan(0);
+});
+
+test('while two servers promise actions that cannot be read, nothing of the wall is shown, however long', async () => {
+  const world = new World();
+  let [asked, broken] = [0, true];
+  const deployment = deploymentAt(world);
+  const moderate: unknown = JSON.parse(new HostLog(deployment.servers, deployment.descriptor).act(DeviceKey.fromSeed(HOST), 1n, '{"moderate":{"on":true}}'));
+  for (const server of world.servers) {
+    server.board = () => Promise.resolve((asked++, []));
+    server.actions = () => (broken ? Promise.reject(new TypeError('network')) : Promise.resolve([moderate]));
+  }
+  const viewing = new Looking(deployment, world);
+  await during(world, 120_000, async (signal) => {
+    const following = looking(world, viewing, (party) => ({ board_length: 1, actions: party === 0 ? 0 : 1 }))(signal);
+    await world.clock.sleep(60_000, signal);
+    expect([viewing.informed, asked]).toEqual([false, 0]);
+    broken = false;
+    await following;
+  });
+  expect([viewing.informed, viewing.log.moderated]).toEqual([true, true]);
+  expect(asked).toBeGreaterThan(0);
+});
+
+test('a server that gives one action at a time, and late, holds up nobody', async () => {
+  const world = new World();
+  const deployment = deploymentAt(world);
+  const log = new HostLog(deployment.servers, deployment.descriptor);
+  const actions = Array.from({ length: 100 }, (_, index): unknown => {
+    const signed = log.act(DeviceKey.fromSeed(HOST), 1n, JSON.stringify({ pin: { target: { epoch: 1, index }, pinned: true } }));
+    log.read(`[${signed}]`);
+    return JSON.parse(signed);
+  });
+  const [late, ...prompt]: Server[] = world.servers;
+  for (const server of prompt) server.actions = (_, from) => Promise.resolve(actions.slice(from, from + 64));
+  late!.actions = async (_, from) => {
+    await world.clock.sleep(14_000, new AbortController().signal);
+    return actions.slice(from, from + 1);
+  };
+  const viewing = new Looking(deployment, world);
+  await during(world, 16_000, looking(world, viewing, () => ({ board_length: 0, actions: 100 })));
+  expect([viewing.log.length, viewing.informed, viewing.read]).toEqual([100, true, true]);
+});
+
+test('what the hosts did is kept from its beginning as soon as this device keeps anything', async () => {
+  const world = new World();
+  const deployment = deploymentAt(world);
+  const log = new HostLog(deployment.servers, deployment.descriptor);
+  const actions: unknown[] = [];
+  const moderate = (on: boolean) => {
+    const signed = log.act(DeviceKey.fromSeed(HOST), 1n, JSON.stringify({ moderate: { on } }));
+    log.read(`[${signed}]`);
+    actions.push(JSON.parse(signed));
+  };
+  moderate(true);
+  const servers: Server[] = world.servers;
+  for (const server of servers) server.actions = (_, from) => Promise.resolve(actions.slice(from));
+  const viewing = new Looking(deployment, world);
+  const look = () => looking(world, viewing, () => ({ board_length: 0, actions: actions.length }));
+  await during(world, 1_000, look());
+  expect(viewing.onDevice()).toEqual([]);
+  viewing.joined = true;
+  moderate(false);
+  await during(world, 1_000, look());
+  expect(viewing.onDevice()).toEqual(actions);
 });

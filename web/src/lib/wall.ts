@@ -66,24 +66,33 @@ function lackOf(entry: unknown, explained: Ledger['explained']): number {
 }
 
 export class Wall {
+  private readonly follower: Follower;
+
   constructor(
-    private readonly room: string,
-    private readonly servers: Server[],
+    room: string,
+    servers: Server[],
     private readonly statuses: Statuses,
     private readonly ledger: Ledger,
     private readonly events: WallEvents,
-  ) {}
+  ) {
+    const source = {
+      promised: ({ board_length }: { board_length: number }) => board_length,
+      fetch: (server: Server, from: number) => server.board(room, from),
+      length: () => ledger.length(),
+      take: (entries: unknown[]) => events.read(ledger.read(entries)),
+      lack: (entry: unknown) => lackOf(entry, (epoch, index) => ledger.explained(epoch, index)),
+    };
+    this.follower = new Follower(servers, statuses, source, events.alarm);
+  }
 
   /** Reads on until `signal` aborts. */
   async follow(signal: AbortSignal): Promise<void> {
-    const source = {
-      promised: ({ board_length }: { board_length: number }) => board_length,
-      fetch: (server: Server, from: number) => server.board(this.room, from),
-      length: () => this.ledger.length(),
-      take: (entries: unknown[]) => this.events.read(this.ledger.read(entries)),
-      lack: (entry: unknown) => lackOf(entry, (epoch, index) => this.ledger.explained(epoch, index)),
-    };
-    await new Follower(this.servers, this.statuses, source, this.events.alarm).follow(signal, () => this.settle());
+    await this.follower.follow(signal, () => this.settle());
+  }
+
+  /** Whether the wall is read as far as it goes ({@link Follower.caughtUp}). */
+  caughtUp(): boolean {
+    return this.follower.caughtUp();
   }
 
   private settle(): void {

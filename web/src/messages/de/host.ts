@@ -232,6 +232,7 @@ export const de: Host = {
     file: (name: string, link: string) => `Leitungslink von „${name}“. Wer ihn hat, leitet den Raum.\r\n\r\n${link}\r\n`,
     export: 'Mitnehmen',
     exportHint: 'Tabellen für ein Rechenblatt, eine Datei für Programme, ein Bericht zum Drucken und die Aufzeichnung mit allen Unterschriften, die jeder prüfen kann.',
+    unread: 'Sobald die ganze Wand gelesen ist.',
     csvMessages: 'Nachrichten (CSV)',
     csvPolls: 'Umfragen (CSV)',
     json: 'Alles (JSON)',

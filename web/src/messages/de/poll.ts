@@ -36,6 +36,7 @@ export const de: Poll = {
     lost: 'Die Epoche endete ohne Ergebnis. Nichts daraus wurde enthüllt.',
     withdrawn: 'Zurückgezogen',
     open: 'Es werden Antworten gesammelt',
+    unread: 'Die Wand wird gelesen',
   },
   epoch: (epoch: number) => `versiegelt in Epoche ${epoch}`,
 };

@@ -9,6 +9,7 @@ export const de: Room = {
   closed: 'Dieser Raum ist geschlossen. Seine Wand bleibt.',
   elsewhere: 'Dieser Raum ist in einem anderen Tab dieses Browsers offen, und jener nimmt teil. Hier kannst du mitlesen.',
   reading: 'Du liest mit. Die Server sehen, dass diese Seite offen ist, und sonst nichts von dir.',
+  admission: 'Es wird gelesen, wen der Host zugelassen hat …',
   offline: 'Kein Server antwortet. Du siehst, was dieses Gerät aufbewahrt hat, so wie es damals geprüft wurde. Auch was du schreibst, bleibt hier, bis ein Server antwortet.',
   full: {
     own: 'Der Speicher dieses Browsers ist voll. Deine Nachricht steht nur auf dieser Seite und wird erst gesendet, wenn dieses Gerät sie aufbewahren kann: Sonst könnte ein Neuladen sie auf zwei Arten sagen. Lösche die Daten von Websites, die du nicht brauchst; diese Seite macht dann von selbst weiter. Schließe sie bis dahin nicht.',

@@ -233,6 +233,7 @@ export const en = {
     file: (name: string, link: string) => `Host link of “${name}”. Whoever has it is host of the room.\r\n\r\n${link}\r\n`,
     export: 'Take it home',
     exportHint: 'Tables for a spreadsheet, one file for programs, a report to print, and the record with all signatures, which anybody can check.',
+    unread: 'As soon as the whole wall is read.',
     csvMessages: 'Messages (CSV)',
     csvPolls: 'Polls (CSV)',
     json: 'Everything (JSON)',

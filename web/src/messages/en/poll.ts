@@ -37,6 +37,7 @@ export const en = {
     lost: 'The epoch ended without a result. Nothing of it was revealed.',
     withdrawn: 'Withdrawn',
     open: 'Answers are collected',
+    unread: 'The wall is being read',
   },
   epoch: (epoch: number) => `sealed in epoch ${epoch}`,
 };

@@ -10,6 +10,7 @@ export const en = {
   closed: 'This room is closed. Its wall remains.',
   elsewhere: 'This room is open in another tab of this browser, and that one takes part. Here you can read along.',
   reading: 'You read along. The servers see that this page is open, and nothing else of you.',
+  admission: 'Reading whom the host has admitted…',
   offline: 'No server answers. You see what this device has kept, as it was verified then. What you write is kept here, too, until a server answers.',
   full: {
     own: 'The storage of this browser is full. Your message is on this page only, and is not sent before this device can keep it: otherwise a reload could say it in two ways. Clear the data of sites that you do not need; this page then goes on by itself. Until then, do not close it.',
