@@ -9,7 +9,9 @@ import { start } from './deployment.mjs';
 import { PHONE, launch } from './visitor.mjs';
 
 /** Milliseconds in which those who come at all have come, also on a busy machine. */
-const TIME = 45_000;
+const TIME = 90_000;
+/** For what needs a chain of records to be read and verified. */
+const LONG = { timeout: 120_000 };
 
 /** @type {Awaited<ReturnType<typeof start>>} */
 let deployment;
@@ -35,8 +37,8 @@ after(async () => {
 const origin = (party = 0) => deployment.origins[party] ?? '';
 
 test('two decisions wait for somebody who does not come', async () => {
-  const deadline = new Date(Date.now() + TIME);
   for (const stand of ['Nobody', 'Only all three operators together']) {
+    const deadline = new Date(Date.now() + TIME);
     const wish = { question: `Who stands in? ${stand}`, me: 'Anna', others: ['Ben'], stand, rule: 'Everybody agrees', deadline };
     const links = await anna.makes(origin(), wish);
     waiting[stand] = anna.page.url();
@@ -79,7 +81,7 @@ test('a link that was used opens nothing for anybody else', async () => {
   const links = await anna.makes(origin(), { question: 'Shall we move?', me: 'Anna', others: ['Zoe', 'Yan'], known: ['Ben'] });
   await zoe.accepts(links['Zoe'] ?? '');
   await stranger.open(links['Zoe'] ?? '');
-  await stranger.page.getByText('This invitation was used before').waitFor();
+  await stranger.page.getByText('This invitation was used before').waitFor(LONG);
   await stranger.isPresentable('spent');
   assert.equal(await stranger.page.getByRole('button', { name: 'Accept', exact: true }).count(), 0);
   waiting['Zoe'] = anna.page.url();
@@ -96,7 +98,7 @@ test('who has not accepted is taken off the list, and the others go on; then it 
   await anna.confirms('Call it off');
   await anna.at('cancelled');
   await ben.open(waiting['Zoe'] ?? '');
-  await ben.page.getByText('has called it off').waitFor();
+  await ben.page.getByText('has called it off').waitFor(LONG);
   await ben.isPresentable('cancelled-phone');
 });
 
@@ -134,11 +136,11 @@ test('saved records are checked without a server, and a changed letter is found'
   const file = ben.page.locator('details input[type=file]').last();
   const check = (/** @type {string} */ text) => file.setInputFiles({ name: 'records.json', mimeType: 'application/json', buffer: Buffer.from(text) });
   await check(records);
-  await ben.page.locator('[data-archive=holds]').getByText('The table says 9').waitFor();
+  await ben.page.locator('[data-archive=holds]').getByText('The table says 9').waitFor(LONG);
   await ben.isPresentable('archive-phone');
   const middle = Math.floor(records.length / 2);
   await check(`${records.slice(0, middle)}${records[middle] === 'A' ? 'B' : 'A'}${records.slice(middle + 1)}`);
-  await ben.page.locator('[data-archive=refused]').getByText('Do not believe this file').waitFor();
+  await ben.page.locator('[data-archive=refused]').getByText('Do not believe this file').waitFor(LONG);
   assert.equal(await ben.page.locator('[data-archive=holds]').count(), 0);
   await ben.isAccessible();
 });

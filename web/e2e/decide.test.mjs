@@ -29,8 +29,8 @@ after(async () => {
 const origin = (party = 0) => deployment.origins[party] ?? '';
 /** @param {string} link @param {number} party */
 const elsewhere = (link, party) => link.replace(origin(), origin(party));
-/** Milliseconds in which everybody comes who does not stay away; shorter where the machine was seen to be fast. */
-let time = 60_000;
+/** Milliseconds in which everybody comes who does not stay away, as fast as the machine was seen to be. */
+let time = 0;
 
 test('three people decide: two visits at once, a reload in between, and everybody sees and rechecks the result', async () => {
   const began = performance.now();
@@ -66,8 +66,8 @@ test('three people decide: two visits at once, a reload in between, and everybod
   await Promise.all([ben.hasAnswered(), carla.hasAnswered()]);
   for (const person of [anna, ben, carla]) assert.match(await person.result(), /Passed.*Nobody stayed away/);
 
-  // The next three do no more than these, and are looked at once.
-  time = Math.min(time, 12_000 + 2 * (performance.now() - began - Decider.looking));
+  // The next three do no more than these, and are looked at once, not seven times.
+  time = 12_000 + 2 * (performance.now() - began - Decider.looking) + Decider.looking / 3;
 
   await carla.page.getByRole('button', { name: 'Check everything again' }).click();
   await carla.page.getByText('Everything holds').waitFor({ timeout: 120_000 });

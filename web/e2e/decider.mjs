@@ -3,7 +3,7 @@
 import { Visitor } from './visitor.mjs';
 
 /** How long proofs, agreement among the servers and openings may take on a busy machine. */
-const PATIENCE = 120_000;
+const PATIENCE = 300_000;
 
 /**
  * What a decision is to be.

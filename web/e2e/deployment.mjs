@@ -87,7 +87,7 @@ export async function start({ smtp } = {}) {
     const late = setTimeout(() => servers.kill('SIGKILL'), 20_000);
     await ended;
     clearTimeout(late);
-    await rm(directory, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
     if (process.env.OSTRAKON_E2E_LOG) console.log(said);
   };
   try {

@@ -44,17 +44,18 @@ test('a question is answered in one epoch, and everybody sees the result; marks 
   await Promise.all([anna, ben].flatMap((visitor) => [visitor.reads('Why so late?'), visitor.reads('An insult.')]));
 
   await host.poll({ question: 'Shall we adjourn?', form: { choice: { options: ['Yes', 'No'], several: false } } }, 3);
-  for (const [visitor, answer] of /** @type {const} */ ([[anna, 'Yes'], [ben, 'No']])) {
-    await visitor.page.getByRole('radio', { name: answer }).check();
-    await visitor.page.getByRole('button', { name: 'Answer', exact: true }).click();
-    await visitor.page.getByText('Your answer is kept on this device until epoch').waitFor();
-  }
-  await anna.picture('poll-open');
-  await anna.isAccessible();
+  const answers = async (/** @type {Visitor} */ { page }, /** @type {string} */ answer) => {
+    await page.getByRole('radio', { name: answer }).check();
+    await page.getByRole('button', { name: 'Answer', exact: true }).click();
+    await page.getByText('Your answer is kept on this device until epoch').waitFor();
+  };
+  await Promise.all([answers(anna, 'Yes'), answers(ben, 'No')]);
   await anna.page.reload();
   await anna.page.getByRole('radio', { name: 'Yes', checked: true }).waitFor();
+  await anna.picture('poll-open');
+  await anna.isAccessible();
   for (const visitor of [anna, ben]) {
-    await visitor.page.locator('[data-ballot="counted"] [data-chart="2"]').waitFor({ timeout: 60_000 });
+    await visitor.page.locator('[data-ballot="counted"] [data-chart="2"]').waitFor({ timeout: 120_000 });
     await visitor.page.getByText('Your answer was counted.').waitFor();
   }
   await anna.picture('poll-counted');

@@ -48,7 +48,7 @@ async function speakAndRead({ links, anna, ben }) {
   await anna.join(links[0] ?? '');
   await ben.join(links[1] ?? '');
   await Promise.all([anna.say('By land.'), ben.say('By sea.')]);
-  const seen = await Promise.all([anna, ben].map(async (visitor) => [await visitor.reads('By land.'), await visitor.reads('By sea.')]));
+  const seen = await Promise.all([anna, ben].map(async (visitor) => [(await visitor.reads('By land.')).epoch, (await visitor.reads('By sea.')).epoch]));
   assert.deepEqual(seen[0], seen[1]);
 }
 

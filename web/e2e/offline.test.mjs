@@ -58,7 +58,7 @@ test('a page that nobody looks at stops taking part, whatever it has to say, and
   const anna = await Visitor.arrive(browser);
   await anna.page.clock.install();
   await anna.join(link ?? '');
-  await anna.page.locator('[data-part="handed-in"]').waitFor({ timeout: 60_000 });
+  await anna.takesPart();
   await anna.say('Said by nobody who is here.');
   await anna.page.evaluate(() => {
     Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => 'hidden' });

@@ -49,8 +49,8 @@ test('two people speak, and both see both messages in one epoch', async () => {
   const seen = await Promise.all(
     [anna, ben].flatMap((visitor) => [visitor.reads('The well is dry — Ἀθῆναι'), visitor.reads('Let the youngest speak first.')]),
   );
-  assert.equal(new Set(seen).size, 1, `the messages are in different epochs: ${seen.join(' | ')}`);
-  assert.match(seen[0] ?? '', /shuffled among 2 · ✓ verified: signed by [23] of 3 servers/);
+  assert.equal(new Set(seen.map(({ epoch }) => epoch)).size, 1, 'the messages are in one epoch');
+  for (const { header } of seen) assert.match(header, /shuffled among 2 · ✓ verified: signed by [23] of 3 servers/);
   await anna.page.getByText('Your message is on the wall, unaltered').waitFor();
   await anna.page.locator('[data-signed]').getByText(/signed by (alpha|beta)/).waitFor();
   assert.equal(await anna.page.getByLabel('Your message').inputValue(), '');
@@ -317,7 +317,7 @@ for (const [look, options, reading] of LOOKS) {
     await seen('join');
     await take.click();
     await page.locator('#message').waitFor();
-    for (const summary of await page.locator('summary').all()) await summary.click();
+    await page.locator('details').evaluateAll((all) => all.forEach((one) => one.setAttribute('open', '')));
     await seen('room');
     await visitor.leave();
   });
@@ -333,6 +333,8 @@ test('everything can be done with the keyboard, in the language that is chosen',
   await visitor.focuses(page.locator('#content'));
   await page.getByLabel('Language').selectOption('de');
   await page.getByRole('heading', { name: 'Bevor du teilnimmst' }).waitFor();
+  // As long as no server gives what is needed for that, the message enters no epoch and can be taken back.
+  await page.route('**/issue?*', (route) => route.fulfill({ status: 404, json: {} }));
   const take = page.getByRole('button', { name: 'Teilnehmen', exact: true });
   for (let tabs = 0; tabs < 12 && !(await take.evaluate((button) => button === document.activeElement)); tabs++) await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
@@ -341,11 +343,8 @@ test('everything can be done with the keyboard, in the language that is chosen',
   await page.keyboard.press('Control+Enter');
   await page.locator('[data-own]').getByText('Nur mit Tasten.').waitFor();
   await visitor.focuses(page.locator('#own'));
-  const back = page.getByRole('button', { name: 'Zurücknehmen und ändern' });
-  if (await back.isVisible()) {
-    await back.press('Enter');
-    assert.equal(await page.getByLabel('Deine Nachricht').inputValue(), 'Nur mit Tasten.');
-  }
+  await page.getByRole('button', { name: 'Zurücknehmen und ändern' }).press('Enter');
+  assert.equal(await page.getByLabel('Deine Nachricht').inputValue(), 'Nur mit Tasten.');
   await page.reload();
   await page.getByRole('heading', { name: 'Die Wand' }).waitFor();
   await visitor.leave();

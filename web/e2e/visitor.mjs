@@ -35,9 +35,9 @@ export class Visitor {
     this.page = page;
     page.on('pageerror', (error) => this.complaints.push(String(error)));
     page.on('console', (message) => {
-      // A slot that is not there yet, or of which this server has not heard yet, is answered with 404, which the browser notes; the
-      // page comes again.
-      const expected = message.text().includes('status of 404') && /\/(issue\?|submission$)/.test(message.location().url);
+      // A slot that is not there yet, or of which this server has not heard yet, is answered with 404, one of an epoch that is just
+      // being closed with 409, and one whose batch is being loaded with 503, which the browser notes; the page comes again.
+      const expected = /status of (404|409|503)/.test(message.text()) && /\/(issue\?|submission$)/.test(message.location().url);
       if (message.type() === 'error' && !expected) this.complaints.push(`${message.text()} ${message.location().url}`);
     });
     page.on('request', (request) => this.requests.push(request));
@@ -79,7 +79,7 @@ export class Visitor {
 
   /** The number of the epoch that collects. */
   async epoch() {
-    return Number(await this.page.locator('[data-epoch]').getAttribute('data-epoch'));
+    return Number(await this.page.locator('[data-epoch]:not([data-epoch=""])').getAttribute('data-epoch'));
   }
 
   /** @param {string} text */
@@ -92,13 +92,14 @@ export class Visitor {
    * Waits until a message is on the wall.
    *
    * @param {string} text
-   * @returns {Promise<string>} the epoch and what is said of it
+   * @returns {Promise<{ epoch: number, header: string }>} its epoch and what is said of that
    */
   async reads(text) {
     const entry = this.page.locator('[data-entry]').filter({ hasText: text });
     await entry.first().waitFor({ timeout: 90_000 });
     assert.equal(await entry.count(), 1, `"${text}" is on the wall more than once`);
-    return (await entry.locator('header').innerText()).replaceAll(/\s+/g, ' ');
+    const header = (await entry.locator('header').innerText()).replaceAll(/\s+/g, ' ');
+    return { epoch: Number(await entry.getAttribute('data-entry')), header };
   }
 
   /** Waits until the focus is where it belongs. @param {import('playwright-core').Locator} thing */
