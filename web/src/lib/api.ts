@@ -84,9 +84,9 @@ export interface Server {
   /** What the server gives to the owner of a slot, closed; `request` is the owner's signed request, a query. */
   issue(id: string, epoch: number, request: string): Promise<Uint8Array>;
   submit(id: string, epoch: number, submission: { key: string; slot: number; body: Uint8Array }): Promise<void>;
-  board(id: string, from: number): Promise<unknown[]>;
+  board(id: string, from: number, signal?: AbortSignal): Promise<unknown[]>;
   /** What the room's hosts did, from action number `from` on. */
-  actions(id: string, from: number): Promise<unknown[]>;
+  actions(id: string, from: number, signal?: AbortSignal): Promise<unknown[]>;
   /** Hands in the claim of an invitation (JSON). */
   claim(id: string, claim: string): Promise<void>;
   /** The room with a short code, and the digest of the servers, as this server names them. */
@@ -134,13 +134,14 @@ export class HttpServer implements Server {
     acceptedShape(JSON.parse(await this.post(path, { ...submission, body })));
   }
 
-  async board(id: string, from: number): Promise<unknown[]> {
+  async board(id: string, from: number, signal: AbortSignal | null = null): Promise<unknown[]> {
     const path = at('rooms/{id}/board', { id }, `from=${from}&wait=0`);
-    return boardShape(JSON.parse(await this.ask(path, {}, PATIENCE, MOST_BOARD))).entries;
+    return boardShape(JSON.parse(await this.ask(path, { signal }, PATIENCE, MOST_BOARD))).entries;
   }
 
-  async actions(id: string, from: number): Promise<unknown[]> {
-    return actionsShape(JSON.parse(await this.ask(at('rooms/{id}/actions', { id }, `from=${from}&wait=0`)))).actions;
+  async actions(id: string, from: number, signal: AbortSignal | null = null): Promise<unknown[]> {
+    const path = at('rooms/{id}/actions', { id }, `from=${from}&wait=0`);
+    return actionsShape(JSON.parse(await this.ask(path, { signal }))).actions;
   }
 
   async claim(id: string, claim: string): Promise<void> {

@@ -7,7 +7,7 @@ import type { Statuses } from './statuses';
 export interface Source {
   /** Items that a server says it has. */
   promised(status: Status): number;
-  fetch(server: Server, from: number): Promise<unknown[]>;
+  fetch(server: Server, from: number, signal: AbortSignal): Promise<unknown[]>;
   /** Items read so far. */
   length(): number;
   /** Verifies items and takes them in; throws what is wrong with them. */
@@ -90,8 +90,8 @@ export class Follower {
     for (const party of this.answering()) {
       const length = this.source.length();
       if (this.promised(party) <= length) continue;
-      const items = await this.fetch(party, length);
-      const shown = await this.compared(party, length, items);
+      const items = await this.fetch(party, length, signal);
+      const shown = await this.compared(party, length, items, signal);
       if (signal.aborted) return false;
       // What is held back was compared with what everybody shows: whoever is asked next shows no more of it.
       if (items.length > 0 && shown.length === 0) return false;
@@ -121,17 +121,17 @@ export class Follower {
     return status ? this.source.promised(status) : 0;
   }
 
-  private async fetch(party: number, from: number): Promise<unknown[]> {
+  private async fetch(party: number, from: number, signal: AbortSignal): Promise<unknown[]> {
     const server = this.servers[party];
     const asked = this.statuses.now();
-    const items = server ? await this.source.fetch(server, from).catch(() => []) : [];
+    const items = server ? await this.source.fetch(server, from, signal).catch(() => []) : [];
     if (items.length > 0 && this.statuses.now() - asked < SLOW) this.slow.delete(party);
     else this.slow.add(party);
     return items;
   }
 
   /** What `party` shows from place `from` on; where it lacks something, as the server shows it that lacks least. */
-  private async compared(party: number, from: number, items: unknown[]): Promise<Shown[]> {
+  private async compared(party: number, from: number, items: unknown[], signal: AbortSignal): Promise<Shown[]> {
     const lack = (item: unknown) => this.source.lack?.(item) ?? 0;
     const shown = items.map((item): Shown => ({ party, item, lack: lack(item) }));
     /** Places up to which everybody who shows something shows it on one page. */
@@ -140,7 +140,7 @@ export class Follower {
     for (const other of this.answering()) {
       if (shown.every((one) => one.lack === 0)) return shown;
       if (other === party) continue;
-      const theirs = this.promised(other) > from ? await this.fetch(other, from) : [];
+      const theirs = this.promised(other) > from ? await this.fetch(other, from, signal) : [];
       for (const [place, item] of theirs.entries()) {
         const before = shown[place];
         if (before && lack(item) < before.lack) shown[place] = { party: other, item, lack: lack(item) };

@@ -228,7 +228,7 @@ export class Viewing {
     if (!log) throw new Error('the room is not open');
     const source = {
       promised: ({ actions }: { actions: number | null }) => actions ?? 0,
-      fetch: (server: Deployment['operators'][number]['api'], from: number) => server.actions(this.pin.room, from),
+      fetch: (server: Deployment['operators'][number]['api'], from: number, until: AbortSignal) => server.actions(this.pin.room, from, until),
       length: () => Number(log.length()),
       take: (actions: unknown[]) => {
         const from = Number(log.length());

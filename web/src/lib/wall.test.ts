@@ -84,6 +84,24 @@ test('a server that promises entries and gives none is not asked without pause',
   stop.abort();
 });
 
+test('whoever stops reading waits for no server', async () => {
+  const world = new World();
+  const silent: Server = world.servers[0]!;
+  let asked = 0;
+  silent.board = (_, __, signal) => {
+    asked++;
+    return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new TypeError('aborted'))));
+  };
+  say(world, 0, { board_length: 1 });
+  const stop = new AbortController();
+  const events = { read: () => undefined, alarm: () => undefined, again: () => undefined };
+  const following = new Wall('room', world.servers, world.statuses, ledger(() => true), events).follow(stop.signal);
+  await settled();
+  expect(asked).toBe(1);
+  stop.abort();
+  await following;
+});
+
 test('one server alone cannot make the message be said again', async () => {
   const world = new World();
   const book = ledger(() => true);

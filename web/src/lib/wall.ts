@@ -77,7 +77,7 @@ export class Wall {
   ) {
     const source = {
       promised: ({ board_length }: { board_length: number }) => board_length,
-      fetch: (server: Server, from: number) => server.board(room, from),
+      fetch: (server: Server, from: number, signal: AbortSignal) => server.board(room, from, signal),
       length: () => ledger.length(),
       take: (entries: unknown[]) => events.read(ledger.read(entries)),
       lack: (entry: unknown) => lackOf(entry, (epoch, index) => ledger.explained(epoch, index)),
