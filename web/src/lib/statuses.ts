@@ -60,10 +60,17 @@ export class Statuses {
 
   /** Takes in what a server says. */
   take(party: number, status: Status): void {
-    const left = status.epoch?.closes_in_ms ?? null;
-    const sealsAt = left === null ? null : this.clock.now() + left;
-    this.reports[party] = { reachable: true, status, sealsAt };
+    this.reports[party] = { reachable: true, status, sealsAt: this.sealsAt(status, this.reports[party]) };
     this.wake();
+  }
+
+  private sealsAt({ epoch }: Status, before: Report | undefined): number | null {
+    const left = epoch?.closes_in_ms ?? null;
+    if (left === null) return null;
+    const now = this.clock.now();
+    // An epoch that waits for company has no time left for as long as it waits: when it was to be sealed is past, and stays so.
+    const due = left === 0 && before?.status?.epoch?.number === epoch?.number ? before?.sealsAt : null;
+    return Math.min(due ?? Infinity, now + left);
   }
 
   /** Notes that a server does not answer. */
