@@ -17,7 +17,7 @@ pub const VARIABLE: &str = "OSTRAKON_TEST_POSTGRES";
 /// Debian's user for it. The server refuses to be run by root.
 const USER: &str = "postgres";
 /// How often, and how long after each other, it is asked whether it is ready.
-const TRIES: u32 = 300;
+const TRIES: u32 = 1800;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A server that runs until this is dropped.

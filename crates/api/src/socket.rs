@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
-    const PATIENCE: Duration = Duration::from_millis(200);
+    const PATIENCE: Duration = Duration::from_millis(800);
 
     #[tokio::test]
     async fn a_client_that_does_not_read_is_given_up() {

@@ -12,7 +12,7 @@ use serde_json::Value;
 fn demo(lines: &Path, archive: &Path) -> Value {
     let path = |path: &Path| path.to_str().expect("temporary paths are text").to_owned();
     let (lines, archive) = (path(lines), path(archive));
-    let arguments = ["demo", "broadcast", "--messages", &lines, "--archive", &archive, "--timeout", "120", "--json"];
+    let arguments = ["demo", "broadcast", "--messages", &lines, "--archive", &archive, "--timeout", "600", "--json"];
     json(&arguments).remove(0)
 }
 

@@ -7,6 +7,7 @@ mod common;
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -21,7 +22,7 @@ const PARTICIPANT: &str = "10.77.0.4";
 /// How long anything may take, on a machine that has other things to do.
 const PATIENCE: Duration = Duration::from_secs(180);
 /// How long a server may take to stop: what the guide promises.
-const STOPPED: Duration = Duration::from_secs(5);
+const STOPPED: Duration = Duration::from_secs(15);
 
 /// Four namespaces, whose ends are on a bridge in a fifth.
 struct Network {
@@ -218,9 +219,13 @@ fn the_guide_leads_three_operators_to_a_room_and_through_trouble() {
         let company =
             format!("while sleep 20; do for n in 1 2; do timeout 60 ostrakon say '{link}' company & done; done");
         let mut company = network.command("participant", &company);
-        let mut company = company.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a shell");
+        let mut company =
+            company.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().expect("a shell");
         participant("say");
-        company.kill().and_then(|()| company.wait()).expect("a child");
+        // With everybody whom the shell has started: whoever waits for news would keep the servers from stopping.
+        let group = format!("-{}", company.id());
+        assert!(Command::new("kill").args(["-KILL", "--", &group]).status().expect("kill is there").success());
+        company.wait().expect("a child");
     };
     let board = || participant("watch").matches("message ").count();
     say();

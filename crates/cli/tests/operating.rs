@@ -19,7 +19,7 @@ const CLIENT: [u8; 4] = [127, 0, 0, 9];
 /// How long a server may take to notice what has changed.
 const NOTICED: Duration = Duration::from_secs(30);
 /// How long a server may take to stop: what docs/operating.md promises.
-const STOPPED: Duration = Duration::from_secs(5);
+const STOPPED: Duration = Duration::from_secs(15);
 
 /// One server of three, whose others do not run.
 struct Server {

@@ -10,6 +10,8 @@ use ostrakon_net::{Quota, Reach};
 use ostrakon_party::{Length, PartyId};
 
 const ANY: Length = Length::AtMost(1 << 30);
+/// What has to be fast is tried so often: on a busy machine anything can be slow, but what waits for a timer always is.
+const ATTEMPTS: u32 = 5;
 const P0: PartyId = PartyId(0);
 const P1: PartyId = PartyId(1);
 const P2: PartyId = PartyId(2);
@@ -93,16 +95,21 @@ async fn a_long_message_awaited_beforehand_is_sent_once_when_it_is_posted() {
     let (_site, all) = start_all(2).await;
     let ((m0, p0), (m1, p1)) = (&all[0], &all[1]);
     until_reach(m1, 0, Reach::Direct).await;
-    let waiting = p1.receive(P0, tag(0, 0), ANY);
-    let posting = async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        p0.send(P1, tag(0, 0), pattern(2 << 20));
-    };
-    let began = tokio::time::Instant::now();
-    let (got, ()) = within(10, async { tokio::join!(waiting, posting) }).await;
-    assert_eq!(got.unwrap().body.len(), 2 << 20);
-    assert!(began.elapsed() < Duration::from_millis(900), "it did not wait to be asked a second time");
-    assert!(m0.peer_state(P1).unwrap().bytes_sent < (2 << 20) + 100_000);
+    let mut fastest = Duration::MAX;
+    for sequence in 0..ATTEMPTS {
+        let before = m0.peer_state(P1).unwrap().bytes_sent;
+        let waiting = p1.receive(P0, tag(0, sequence), ANY);
+        let posting = async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            p0.send(P1, tag(0, sequence), pattern(2 << 20));
+        };
+        let began = tokio::time::Instant::now();
+        let (got, ()) = within(60, async { tokio::join!(waiting, posting) }).await;
+        assert_eq!(got.unwrap().body.len(), 2 << 20);
+        fastest = fastest.min(began.elapsed());
+        assert!(m0.peer_state(P1).unwrap().bytes_sent - before < (2 << 20) + 100_000);
+    }
+    assert!(fastest < Duration::from_millis(900), "it did not wait to be asked a second time");
 }
 
 #[tokio::test]
@@ -252,22 +259,26 @@ fn the_channel_may_be_awaited_outside_of_the_runtime() {
 async fn what_came_to_be_awaited_during_a_cut_is_asked_for_on_reconnection() {
     let (_site, all) = start_all(2).await;
     let ((m0, p0), (m1, p1)) = (&all[0], &all[1]);
-    until_reach(m0, 1, Reach::Direct).await;
-    m0.set_blocked(P1, true);
-    until_reach(m1, 0, Reach::No).await;
-    p0.send(P1, tag(0, 0), pattern(100_000));
-    let receiving = async {
-        let got = p1.receive(P0, tag(0, 0), ANY).await;
-        (got, tokio::time::Instant::now())
-    };
-    let healing = async {
-        m0.set_blocked(P1, false);
-        until_reach(m1, 0, Reach::Direct).await;
-        tokio::time::Instant::now()
-    };
-    let ((got, received), healed) = within(10, async { tokio::join!(receiving, healing) }).await;
-    got.unwrap();
-    assert!(received.saturating_duration_since(healed) < Duration::from_millis(500), "not only when the timer says so");
+    let mut fastest = Duration::MAX;
+    for sequence in 0..ATTEMPTS {
+        until_reach(m0, 1, Reach::Direct).await;
+        m0.set_blocked(P1, true);
+        until_reach(m1, 0, Reach::No).await;
+        p0.send(P1, tag(0, sequence), pattern(100_000));
+        let receiving = async {
+            let got = p1.receive(P0, tag(0, sequence), ANY).await;
+            (got, tokio::time::Instant::now())
+        };
+        let healing = async {
+            m0.set_blocked(P1, false);
+            until_reach(m1, 0, Reach::Direct).await;
+            tokio::time::Instant::now()
+        };
+        let ((got, received), healed) = within(60, async { tokio::join!(receiving, healing) }).await;
+        got.unwrap();
+        fastest = fastest.min(received.saturating_duration_since(healed));
+    }
+    assert!(fastest < Duration::from_millis(500), "not only when the timer says so");
 }
 
 #[tokio::test]

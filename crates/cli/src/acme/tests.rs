@@ -272,8 +272,8 @@ async fn a_certificate_is_ordered_kept_and_replaced_when_it_is_due() {
 fn a_certificate_is_replaced_after_two_thirds_of_its_life() {
     let directory = tempfile::tempdir().unwrap();
     let cache = Cache(directory.path().into());
-    let now = edge::unix_time();
     fs::write(cache.certificate(), "").unwrap();
+    let now = edge::unix_time();
     let due = cache.due(now + 90 * 86_400);
     assert!((now + 59 * 86_400..=now + 60 * 86_400).contains(&due));
     assert!(cache.due(now - 1) <= now);

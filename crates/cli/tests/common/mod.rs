@@ -127,6 +127,9 @@ impl Drop for Up {
     }
 }
 
+/// The exit code of `say` if it cannot even look at the room: nothing has been said then.
+pub const NOT_THERE: i32 = 4;
+
 /// The words of those who only give company.
 const COMPANY: &str = "(company)";
 
@@ -140,7 +143,16 @@ pub fn say(up: &Up, texts: &[&str]) -> Vec<Value> {
     let mut speakers: Vec<_> = texts.iter().enumerate().map(|(i, text)| speak(i, text)).collect();
     let mut company: Vec<Child> = Vec::new();
     for moment in 1.. {
-        if speakers.iter_mut().all(|speaker| speaker.try_wait().expect("a child").is_some()) {
+        let mut speaking = false;
+        for (i, speaker) in speakers.iter_mut().enumerate() {
+            let ended = speaker.try_wait().expect("a child");
+            // One that found no server comes again.
+            if ended.is_some_and(|status| status.code() == Some(NOT_THERE)) {
+                *speaker = speak(i, texts[i]);
+            }
+            speaking |= ended.is_none_or(|status| status.code() == Some(NOT_THERE));
+        }
+        if !speaking {
             break;
         }
         std::thread::sleep(Duration::from_millis(50));

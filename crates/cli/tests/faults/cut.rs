@@ -1,7 +1,6 @@
 //! Two servers are cut off from each other: the third carries their messages, until the wire is whole again.
 
 use ostrakon_broadcast::client::Link;
-use ostrakon_node::config::Config;
 
 use crate::moment::Moment;
 use crate::proxy::{Proxy, Wire};
@@ -50,10 +49,7 @@ async fn epochs_go_on_while_two_servers_are_cut_off_from_each_other() {
 
 /// Has one server look for another at a proxy.
 fn lead_through(servers: &Servers, from: usize, to: usize, proxy: &Proxy) {
-    let path = servers.config(from);
-    let mut config = Config::read(&path).expect("a configuration");
-    config.servers[to].address = format!("127.0.0.1:{}", proxy.port);
-    std::fs::write(path, config.to_text()).expect("it can be written");
+    servers.reconfigure(from, |config| config.servers[to].address = format!("127.0.0.1:{}", proxy.port));
 }
 
 /// Cuts a wire. Messages come through all the same.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ostrakon_broadcast::Archive;
 use ostrakon_broadcast::client::Link;
+use ostrakon_node::config::Config;
 use ostrakon_node::interface::{Readiness, Status};
 use reqwest::Client;
 use tokio::process::{Child, Command};
@@ -44,6 +45,13 @@ impl Servers {
 
     pub fn config(&self, n: usize) -> PathBuf {
         self.home(n).join("server.toml")
+    }
+
+    /// Changes the configuration of server `n`, which knows of it at its next start.
+    pub fn reconfigure(&self, n: usize, change: impl FnOnce(&mut Config)) {
+        let mut config = Config::read(&self.config(n)).expect("a configuration");
+        change(&mut config);
+        std::fs::write(self.config(n), config.to_text()).expect("it can be written");
     }
 
     pub fn data(&self, n: usize) -> PathBuf {

@@ -11,10 +11,8 @@ use serde_json::Value;
 use tokio::process::Command;
 use tokio::task::JoinSet;
 
+use crate::common::NOT_THERE;
 use crate::servers::{PAUSE, Servers};
-
-/// The exit code of `say` if it cannot even look at the room: nothing has been said then.
-const NOT_THERE: i32 = 4;
 
 /// What was said: where on the board it is, according to its speaker, or `None` while its speaker waits for that.
 #[derive(Default)]

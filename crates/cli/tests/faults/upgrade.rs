@@ -5,7 +5,7 @@
 
 use tokio::process::Command;
 
-use crate::servers::Servers;
+use crate::servers::{LONG, PAUSE, Servers};
 use crate::speakers::Speakers;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -26,7 +26,12 @@ async fn a_room_goes_on_while_one_server_after_the_other_is_upgraded() {
         speakers.more(&servers, 2).await;
         let of_mixed_servers = servers.room(1);
         for (server, link) in of_mixed_servers.iter().enumerate() {
-            assert!(servers.status(server, link).await.is_some(), "server {server} knows the new room");
+            let known = async {
+                while servers.status(server, link).await.is_none() {
+                    tokio::time::sleep(PAUSE).await;
+                }
+            };
+            assert!(tokio::time::timeout(LONG, known).await.is_ok(), "server {server} knows the new room");
         }
     }
     let spoken = speakers.end().await;

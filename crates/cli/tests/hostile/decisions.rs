@@ -1,5 +1,6 @@
 //! Requests about decisions that no honest device sends: each is refused with a problem document, and people decide meanwhile.
 
+use futures::StreamExt;
 use ostrakon_decide::Meaning;
 use ostrakon_decide::shares::new_key;
 use ostrakon_decide::{Content, HelperKey, Serial, Stage};
@@ -14,8 +15,9 @@ use crate::servers::{PAUSE, Servers};
 
 /// Bytes by which a server may grow.
 const GROWTH: u64 = 96 << 20;
-/// Requests at once from one address: ten times what it has in a second.
-const FLOOD: usize = 600;
+/// Requests from one address, and how many of them at once: many more than it has in the time that they take.
+const FLOOD: usize = 3000;
+const AT_ONCE: usize = 100;
 
 /// Where signed and sealed things are handed in, and what is handed in there by nobody honest: the path, and the status of garbage at
 /// the first server and at the second.
@@ -195,7 +197,7 @@ async fn flood(decision: String, origin: String) -> (usize, usize) {
         let url = format!("{origin}/api/v1/{}", paths[n % paths.len()]);
         answer(http.post(url).header("content-type", "application/octet-stream").body(vec![n as u8; 900]))
     };
-    let statuses = futures::future::join_all((0..FLOOD).map(send)).await;
+    let statuses: Vec<_> = futures::stream::iter((0..FLOOD).map(send)).buffer_unordered(AT_ONCE).collect().await;
     let limited = statuses.iter().filter(|(status, _)| *status == StatusCode::TOO_MANY_REQUESTS).count();
     let all = statuses.iter().all(|(status, _)| [422, 429, 503].contains(&status.as_u16()));
     assert!(all, "every one has its problem document");

@@ -83,8 +83,13 @@ impl Rogue {
 
     /// The epoch that collects.
     pub async fn epoch(&self) -> u64 {
+        self.epoch_at(0).await
+    }
+
+    /// The epoch that collects, as a server knows it.
+    pub async fn epoch_at(&self, server: usize) -> u64 {
         loop {
-            if let Some(context) = self.status(0).await.context {
+            if let Some(context) = self.status(server).await.context {
                 return context.epoch.number;
             }
             tokio::time::sleep(PAUSE).await;

@@ -144,10 +144,10 @@ async fn try_all(
 
 /// The epoch goes by; then nothing of it is accepted any more, nor in the next.
 async fn late_and_replayed(rogue: &Rogue, epoch: u64, right: &ostrakon_node::interface::SubmissionRequest) {
-    while rogue.epoch().await == epoch {
-        tokio::time::sleep(crate::servers::PAUSE).await;
-    }
     for server in 0..3 {
+        while rogue.epoch_at(server).await == epoch {
+            tokio::time::sleep(crate::servers::PAUSE).await;
+        }
         let (status, text) = answer(rogue.submit(server, epoch, right)).await;
         assert_eq!(status, 409, "late at {server}: {text}");
         let (status, text) = answer(rogue.issue_request(server, epoch)).await;

@@ -29,9 +29,14 @@ pub struct Fleet {
     _proxies: JoinSet<()>,
 }
 
-async fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
-    listener.local_addr().expect("an address").port()
+/// Free ports, all at once: taken one after the other, two might be the same.
+async fn free_ports<const N: usize>() -> [u16; N] {
+    let mut listeners = Vec::with_capacity(N);
+    for _ in 0..N {
+        listeners.push(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port"));
+    }
+    let ports: Vec<_> = listeners.iter().map(|one| one.local_addr().expect("an address").port()).collect();
+    ports.try_into().expect("as many as were asked for")
 }
 
 impl Fleet {
@@ -44,11 +49,11 @@ impl Fleet {
         let databases = Scratch::create(&admin, names).await.expect("the tests' PostgreSQL answers");
         let servers = Servers::new(directory);
         let (mut engines, mut ports, mut proxies) = ([0; 3], [[0; INTAKES]; 3], JoinSet::new());
-        for (n, (engine, ports)) in engines.iter_mut().zip(&mut ports).enumerate() {
-            *engine = free_port().await;
-            for port in ports.iter_mut() {
-                *port = free_port().await;
-            }
+        let free = free_ports::<{ 3 * (1 + INTAKES) }>().await;
+        let each = free.chunks(1 + INTAKES);
+        for (n, ((engine, ports), free)) in engines.iter_mut().zip(&mut ports).zip(each).enumerate() {
+            *engine = free[0];
+            ports.copy_from_slice(&free[1..]);
             let public = servers.public_port(n);
             proxies.spawn(forward(TcpListener::bind((Ipv4Addr::LOCALHOST, public)).await.expect("free"), *ports));
             configure(&servers, n, *engine, ports);

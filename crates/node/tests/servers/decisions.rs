@@ -300,7 +300,7 @@ impl CorruptP0 {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
             };
-            tokio::time::timeout(Duration::from_secs(60), wait).await.expect(what);
+            tokio::time::timeout(Duration::from_secs(300), wait).await.expect(what);
         }
     }
 }

@@ -106,7 +106,7 @@ async fn gone(deployment: &Deployment, server: usize, text: &str) {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), gone).await.unwrap_or_else(|_| panic!("{text:?} is at {server}"));
+    tokio::time::timeout(Duration::from_secs(300), gone).await.unwrap_or_else(|_| panic!("{text:?} is at {server}"));
 }
 
 /// The place of what was said in the first epoch.

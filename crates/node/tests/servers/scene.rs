@@ -100,6 +100,6 @@ impl Scene {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(30), wait).await.expect("a fault is recorded")
+        tokio::time::timeout(Duration::from_secs(300), wait).await.expect("a fault is recorded")
     }
 }

@@ -145,7 +145,7 @@ async fn an_intake_process_that_vanishes_does_not_keep_epochs_from_being_sealed(
     proxy.set("WITH asked", Deed::Held);
     let vanished = tokio::spawn(async move { intake.take_in(&[crate::submission(1, 1, b"gone")]).await });
     proxy.sprung().await;
-    let sealed = tokio::time::timeout(Duration::from_secs(15), deliver(&engine, P0, 3, seal([3, 1, 0]))).await;
+    let sealed = tokio::time::timeout(Duration::from_secs(60), deliver(&engine, P0, 3, seal([3, 1, 0]))).await;
     sealed.expect("in time").unwrap();
     let slots: Vec<_> = engine.submissions(&ROOM, 0).await.unwrap().iter().map(|row| row.slot).collect();
     assert_eq!(slots, [4]);
