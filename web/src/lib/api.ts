@@ -95,8 +95,9 @@ export interface Server {
 
 /** Seconds that a server may take to say that nothing has changed. */
 const WAIT = 20;
-/** Milliseconds after which an answer is given up. */
+/** Milliseconds after which an answer is given up; and one that is short, and that everything else waits for. */
 const PATIENCE = 15_000;
+const SOON = 10_000;
 /** Bytes of an answer that are read at most: of most answers, and of a page of a board, which may hold one large epoch. */
 const MOST = 32 << 20;
 const MOST_BOARD = 160 << 20;
@@ -106,16 +107,16 @@ export class HttpServer implements Server {
   constructor(private readonly origin: string) {}
 
   async servers(): Promise<ServerList> {
-    return readServers(await this.ask(at('servers', {})));
+    return readServers(await this.ask(at('servers', {}), {}, SOON));
   }
 
   async room(id: string): Promise<RoomInfo> {
-    return roomShape(JSON.parse(await this.ask(at('rooms/{id}', { id }))));
+    return roomShape(JSON.parse(await this.ask(at('rooms/{id}', { id }), {}, SOON)));
   }
 
   async status(id: string, after: number | null, signal: AbortSignal): Promise<Status> {
     const path = at('rooms/{id}/status', { id }, after === null ? '' : `after=${after}&wait=${WAIT}`);
-    return statusShape(JSON.parse(await this.ask(path, { signal }, PATIENCE + WAIT * 1000)));
+    return statusShape(JSON.parse(await this.ask(path, { signal }, after === null ? SOON : PATIENCE + WAIT * 1000)));
   }
 
   async presence(id: string, presence: { key: string; time: number; signature: string }): Promise<void> {

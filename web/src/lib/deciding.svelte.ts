@@ -322,8 +322,8 @@ export class Deciding {
     return decisionLink(this.entrance, this.place.decision, this.place.servers, invitation);
   }
 
-  /** The server that sends e-mail; `null` if none does. */
-  sender(): Promise<DecisionServer | null> {
+  /** The server that sends e-mail; `null` if none does, `undefined` if one that does not answer may. */
+  sender(): Promise<DecisionServer | null | undefined> {
     return senderOf(this.servers());
   }
 

@@ -1,9 +1,15 @@
 // From a link to the servers that it pins.
 
-import { HttpServer, readServers, type RoomInfo, type Server } from './api';
+import { HttpServer, Problem, readServers, type RoomInfo, type Server } from './api';
+import { systemClock } from './clock';
 import { messageLimit, roomId, serversDigest } from './cryptography';
 import type { Params } from './routes';
 import { count, oneOf, opaque, optional, record, text } from './shape';
+
+/** One of two servers is honest. */
+const AGREEING = 2;
+/** Milliseconds for which a second server's word is waited for once there is one. */
+const SECOND = 3_000;
 
 /** What a link says, apart from where it was opened. */
 export interface Pin {
@@ -75,9 +81,9 @@ export interface Documents {
 
 /**
  * Asks the server that the page came from for the others, and every one of them whether it says the same. Where none
- * answers, what was `kept` stands in, which must be what the link names as well.
+ * answers, what was `kept` stands in, which must be what the link names as well; not if two servers say that the room is no more.
  *
- * Throws {@link WrongServers} if a server that answers is not one of the link's.
+ * Throws {@link WrongServers} if a server that answers is not one of the link's, or if none shows the link's room and one another.
  */
 export async function connect(
   pin: Pin,
@@ -86,13 +92,8 @@ export async function connect(
   at = (url: string): Server => new HttpServer(url),
 ): Promise<Deployment> {
   const { raw, operators } = await operatorsOf(pin.servers, origin, at, kept?.servers);
-  const info = await firstAnswer(operators, (server) => server.room(pin.room)).catch((error: unknown): RoomInfo => {
-    if (!kept) throw error;
-    return { descriptor: kept.descriptor, state: 'open' };
-  });
-  const descriptor = JSON.stringify(info.descriptor);
-  if (roomId(descriptor) !== pin.room) throw new WrongServers(origin);
-  const { host, admission, retention_days, mode, ...settings } = settingsShape(info.descriptor);
+  const { descriptor, closed } = await roomOf(pin, operators, kept);
+  const { host, admission, retention_days, mode, ...settings } = settingsShape(JSON.parse(descriptor));
   return {
     pin,
     operators,
@@ -104,7 +105,7 @@ export async function connect(
     retention: retention_days,
     limit: messageLimit(descriptor),
     robust: mode === 'robust',
-    closed: info.state === 'closed',
+    closed,
   };
 }
 
@@ -141,14 +142,33 @@ async function confirm(operator: Operator, digest: string): Promise<void> {
   if (!same) throw new WrongServers(operator.origin);
 }
 
-async function firstAnswer<T>(operators: Operator[], ask: (server: Server) => Promise<T>): Promise<T> {
-  let failure: unknown;
-  for (const { api } of operators) {
-    try {
-      return await ask(api);
-    } catch (error) {
-      failure = error;
-    }
-  }
-  throw failure;
+/** What the servers say of a room, as its id proves it, and whether two of them say that it is closed: one of the two is honest. */
+async function roomOf(pin: Pin, operators: Operator[], kept: Documents | null): Promise<{ descriptor: string; closed: boolean }> {
+  const { found, failures } = await asked(operators, pin.room);
+  const known = found.filter(({ descriptor }) => isOf(pin, descriptor));
+  const [first] = known;
+  if (first) return { descriptor: JSON.stringify(first.descriptor), closed: known.filter(({ state }) => state === 'closed').length >= AGREEING };
+  const missing = failures.filter((failure) => failure instanceof Problem && failure.status === 404);
+  if (kept && missing.length < AGREEING && isOf(pin, kept.descriptor)) return { descriptor: JSON.stringify(kept.descriptor), closed: false };
+  // A server that shows another room than the link's is not one to go on with, and nobody shows the link's.
+  if (found.length > 0) throw new WrongServers(pin.room);
+  throw missing[0] ?? failures[0];
+}
+
+const isOf = (pin: Pin, descriptor: unknown) => roomId(JSON.stringify(descriptor)) === pin.room;
+
+/** Asks all servers for a room: until all have answered or failed to, two have shown it, or one has and the others are late. */
+async function asked(operators: Operator[], room: string): Promise<{ found: RoomInfo[]; failures: unknown[] }> {
+  const [found, failures]: [RoomInfo[], unknown[]] = [[], []];
+  const late = new AbortController();
+  const enough = new Promise<void>((resolve) => {
+    const look = () => {
+      if (found.length >= AGREEING || found.length + failures.length === operators.length) resolve();
+      else if (found.length === 1) void systemClock.sleep(SECOND, late.signal).then(resolve);
+    };
+    for (const { api } of operators) void api.room(room).then((info) => found.push(info), (error: unknown) => failures.push(error)).then(look);
+  });
+  await enough;
+  late.abort();
+  return { found: [...found], failures: [...failures] };
 }

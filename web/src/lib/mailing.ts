@@ -17,10 +17,10 @@ export type Failure = 'address' | 'over' | 'none' | 'busy' | 'untaken' | 'away' 
 /** What is asked of a server. */
 type Sender = Pick<DecisionServer, 'mail'>;
 
-/** The first server that sends e-mail; `null` if none does. */
-export async function senderOf<S extends Pick<DecisionServer, 'sendsMail'>>(servers: S[]): Promise<S | null> {
-  const answers = await Promise.all(servers.map((server) => server.sendsMail().catch(() => false)));
-  return servers.find((_, party) => answers[party]) ?? null;
+/** The first server that sends e-mail; `null` if none does, `undefined` if none of those that answer does. */
+export async function senderOf<S extends Pick<DecisionServer, 'sendsMail'>>(servers: S[]): Promise<S | null | undefined> {
+  const answers = await Promise.all(servers.map((server) => server.sendsMail().catch(() => undefined)));
+  return servers.find((_, party) => answers[party]) ?? (answers.includes(undefined) ? undefined : null);
 }
 
 function failureOf(error: unknown): Failure {

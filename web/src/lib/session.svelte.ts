@@ -14,6 +14,7 @@ import { repeated } from './polls';
 import { reasonOf, type Reason } from './reason';
 import type { Statuses } from './statuses';
 import { Told } from './told';
+import { isClosed } from './view';
 import { Viewing } from './viewing.svelte';
 import { unlist, visit } from './visited';
 import type { Reading } from './wall';
@@ -256,7 +257,8 @@ export class Session extends Viewing {
     const wall = this.followWall(deployment, statuses, reader, signal);
     const participant = this.participant(deployment, statuses, keepsake);
     const part = async (until: AbortSignal) => {
-      while (!until.aborted) {
+      // A room that is closed takes nothing more, and would be asked again and again.
+      while (!until.aborted && !isClosed(this.reports)) {
         await this.admission(deployment, keepsake, until);
         await this.whileAdmitted(deployment, until, (signal) => participant.run(signal));
       }
@@ -290,7 +292,7 @@ export class Session extends Viewing {
     const over = new AbortController();
     const until = AbortSignal.any([signal, over.signal]);
     const running = part(until);
-    await Promise.race([running, this.until(() => !this.admitted(deployment), until)]);
+    await Promise.race([running, this.until(() => !this.admitted(deployment) || isClosed(this.reports), until)]);
     over.abort();
     await running;
   }
@@ -348,6 +350,10 @@ export class Session extends Viewing {
     const waiting = this.changed;
     this.changed = [];
     for (const look of waiting) look();
+  }
+
+  protected override heard(): void {
+    this.wake();
   }
 
   protected override hosted(): void {

@@ -86,6 +86,7 @@ export class Viewing {
       const statuses = new Statuses(this.pin.room, this.servers(deployment), systemClock);
       const following = statuses.follow(this.ended.signal, () => {
         this.reports = [...statuses.reports];
+        this.heard();
       });
       await Promise.all([
         following,
@@ -218,6 +219,9 @@ export class Viewing {
     this.log = this.book.take(this.hostLog.changes());
     this.hosted();
   }
+
+  /** Called whenever a server has said how the room stands, or failed to. */
+  protected heard(): void {}
 
   /** Called whenever the hosts' log has grown, and once it is read. */
   protected hosted(): void {}

@@ -26,7 +26,7 @@ const view: View = {
   seats: [{ account: 'a1' }, { account: 'c1' }],
 };
 
-function shown(unresolved: Doubt | null, outcome: Outcome | null = null): string {
+function shown(unresolved: Doubt | null, outcome: Outcome | null = null, change: { view?: Partial<View>; session?: object } = {}): string {
   const session = {
     person: 0,
     account: { key: { publicKey: () => 'a1' } },
@@ -39,8 +39,9 @@ function shown(unresolved: Doubt | null, outcome: Outcome | null = null): string
     checked: null,
     invitedAs: null,
     place: { invitation: undefined },
+    ...change.session,
   };
-  return render(OpenDecision, { props: { session, view } as never }).body;
+  return render(OpenDecision, { props: { session, view: { ...view, ...change.view } } as never }).body;
 }
 
 test('where too few stand in for somebody, that is said, nobody is accused, and the people stay on the page', () => {
@@ -55,4 +56,18 @@ test('where too few stand in for somebody, that is said, nobody is accused, and 
 test('before that, servers that do not open it are named, and a result is a result', () => {
   expect(shown(null)).toContain('does not open it');
   expect(shown(null, { outputs: [1], meanings: [{ passed: true }] })).toContain('data-decision="result"');
+});
+
+test('who was taken off the list is told so, and not asked for an answer or told that somebody else came', () => {
+  const people: View['people'] = [{ name: 'Anna', part: 'accepted', verified: false }, { name: 'Ben', part: 'removed', verified: false }];
+  const someone = { account: { key: { publicKey: () => 'b1' } } };
+  for (const stage of ['accepting', 'answering'] as const) {
+    const byAccount = shown(null, null, { view: { stage, people }, session: { ...someone, person: 1 } });
+    const byLink = shown(null, null, { view: { stage, people }, session: { ...someone, person: null, invitedAs: 1, place: { invitation: 'secret' } } });
+    for (const page of [byAccount, byLink]) {
+      expect(page).toContain('data-decision="removed"');
+      expect(page).toContain('has taken you off its list');
+      expect(page).not.toContain('was used');
+    }
+  }
 });

@@ -127,6 +127,7 @@ export const de: Decision = {
     invited: (names: string[]) => `Es gibt kein Ergebnis: ${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} nicht rechtzeitig angenommen. Von den Antworten wurde nichts enthüllt.`,
     absent: (names: string[]) => `Es gibt kein Ergebnis: ${spoken(names)} ${names.length === 1 ? 'ist' : 'sind'} weggeblieben, und niemand kann einspringen. Von den Antworten wurde nichts enthüllt.`,
   },
+  removed: 'Wer diese Entscheidung angelegt hat, hat dich von der Liste genommen. Sie geht ohne deine Antwort weiter. Wenn das ein Versehen ist, bitte um eine neue Entscheidung.',
   cancelled: 'Die Person, die diese Entscheidung angelegt hat, hat sie abgesagt. Von den Antworten wurde nichts enthüllt.',
 
   result: {

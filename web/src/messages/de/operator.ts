@@ -105,6 +105,8 @@ export const de: Operator = {
     more: 'Mehr zeigen',
   },
 
+  reading: 'Wird gelesen …',
+  unread: (why: string) => `Noch nicht gelesen, und wird wieder versucht: ${why}`,
   faults: {
     title: 'Verstöße',
     lead: 'Was Server unterschrieben, die sich falsch verhielten. Jeder kann eine Datei prüfen: ostrakon fault verify DATEI --servers PRÜFSUMME',

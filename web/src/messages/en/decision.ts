@@ -128,6 +128,7 @@ export const en = {
     invited: (names: string[]) => `There is no result: ${spoken(names)} did not accept in time. Nothing of the answers was revealed.`,
     absent: (names: string[]) => `There is no result: ${spoken(names)} stayed away, and nobody can stand in. Nothing of the answers was revealed.`,
   },
+  removed: 'Whoever made this decision has taken you off its list. It goes on without your answer. If that is a mistake, ask for a new decision.',
   cancelled: 'Whoever made this decision has called it off. Nothing of the answers was revealed.',
 
   result: {

@@ -104,6 +104,8 @@ export const en = {
     more: 'Show more',
   },
 
+  reading: 'Being read…',
+  unread: (why: string) => `Not read yet, and tried again: ${why}`,
   faults: {
     title: 'Faults',
     lead: 'What misbehaving servers signed. Anybody can judge a file: ostrakon fault verify FILE --servers DIGEST',
