@@ -487,6 +487,7 @@ test('a message is erased, the room is closed, and everything is deleted', async
   const late = await Visitor.arrive(browser);
   await late.open(agora.link);
   await late.page.getByText('This room is closed.').first().waitFor();
+  await late.page.locator('[data-entry] [data-erased]').first().waitFor();
   assert.equal(await late.page.getByText(QUESTION).count(), 0);
   assert.equal(await late.page.getByText('A server showed something forged').count(), 0);
   assert.deepEqual(late.complaints, []);
