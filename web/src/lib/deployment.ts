@@ -144,21 +144,26 @@ async function confirm(operator: Operator, digest: string): Promise<void> {
 
 /** What the servers say of a room, as its id proves it, and whether two of them say that it is closed: one of the two is honest. */
 async function roomOf(pin: Pin, operators: Operator[], kept: Documents | null): Promise<{ descriptor: string; closed: boolean }> {
-  const { found, failures } = await asked(operators, pin.room);
-  const known = found.filter(({ descriptor }) => isOf(pin, descriptor));
-  const [first] = known;
-  if (first) return { descriptor: JSON.stringify(first.descriptor), closed: known.filter(({ state }) => state === 'closed').length >= AGREEING };
+  const { found, failures } = await asked(operators, pin);
+  const [first] = found;
+  if (first) return { descriptor: JSON.stringify(first.descriptor), closed: found.filter(({ state }) => state === 'closed').length >= AGREEING };
   const missing = failures.filter((failure) => failure instanceof Problem && failure.status === 404);
   if (kept && missing.length < AGREEING && isOf(pin, kept.descriptor)) return { descriptor: JSON.stringify(kept.descriptor), closed: false };
   // A server that shows another room than the link's is not one to go on with, and nobody shows the link's.
-  if (found.length > 0) throw new WrongServers(pin.room);
-  throw missing[0] ?? failures[0];
+  throw failures.find((failure) => failure instanceof WrongServers) ?? missing[0] ?? failures[0];
 }
 
-const isOf = (pin: Pin, descriptor: unknown) => roomId(JSON.stringify(descriptor)) === pin.room;
+function isOf(pin: Pin, descriptor: unknown): boolean {
+  try {
+    return roomId(JSON.stringify(descriptor)) === pin.room;
+  } catch {
+    // What is no descriptor at all is that of no room.
+    return false;
+  }
+}
 
 /** Asks all servers for a room: until all have answered or failed to, two have shown it, or one has and the others are late. */
-async function asked(operators: Operator[], room: string): Promise<{ found: RoomInfo[]; failures: unknown[] }> {
+async function asked(operators: Operator[], pin: Pin): Promise<{ found: RoomInfo[]; failures: unknown[] }> {
   const [found, failures]: [RoomInfo[], unknown[]] = [[], []];
   const late = new AbortController();
   const enough = new Promise<void>((resolve) => {
@@ -166,7 +171,12 @@ async function asked(operators: Operator[], room: string): Promise<{ found: Room
       if (found.length >= AGREEING || found.length + failures.length === operators.length) resolve();
       else if (found.length === 1) void systemClock.sleep(SECOND, late.signal).then(resolve);
     };
-    for (const { api } of operators) void api.room(room).then((info) => found.push(info), (error: unknown) => failures.push(error)).then(look);
+    const ask = async ({ api, origin }: Operator) => {
+      const info = await api.room(pin.room);
+      if (!isOf(pin, info.descriptor)) throw new WrongServers(origin);
+      found.push(info);
+    };
+    for (const operator of operators) void ask(operator).catch((error: unknown) => failures.push(error)).then(look);
   });
   await enough;
   late.abort();

@@ -154,8 +154,8 @@ export class Viewing {
     const [actions, entries] = [await this.kept.list('actions', room), await this.kept.list('entries', room)];
     if (signal.aborted) return;
     try {
-      // A tab that looked on before has read them.
-      if (Number(this.hostLog?.length()) === 0) this.hostLog?.read(JSON.stringify(actions));
+      // A tab that looked on before has read some of them, or all.
+      this.hostLog?.read(JSON.stringify(actions.slice(Number(this.hostLog.length()))));
       this.showLog();
       take(entries);
     } catch {
