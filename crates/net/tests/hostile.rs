@@ -72,7 +72,7 @@ async fn mute(site: &Site) -> TlsStream<TcpStream> {
 /// P1, honest, with nobody at P0's place. What ends here ends because P1 ends it, not because it was slow.
 async fn alone() -> (Site, Arc<Mesh>, Party) {
     let (mut site, mut listeners) = Site::new(3).await;
-    site.timing.handshake = Duration::from_secs(30);
+    site.timing.handshake = Duration::from_secs(60);
     site.timing.dead_after = Duration::from_secs(60);
     let l1 = listeners.remove(1);
     let (mesh, party) = site.start(1, l1);
@@ -274,6 +274,7 @@ async fn a_contradictory_configuration_is_explained() {
 #[tokio::test]
 async fn a_silent_connection_is_given_up() {
     let (mut site, mut listeners) = Site::new(2).await;
+    site.timing.handshake = Duration::from_secs(60);
     site.timing.dead_after = Duration::from_secs(2);
     let (m1, _p1) = site.start(1, listeners.remove(1));
     let _tls = rogue(&site, site.roster.session).await;

@@ -90,7 +90,7 @@ pub fn reach(mesh: &Mesh, peer: u8) -> Reach {
 
 /// Waits until `mesh` reaches `peer` as `wanted`.
 pub async fn until_reach(mesh: &Mesh, peer: u8, wanted: Reach) {
-    within(10, async {
+    within(60, async {
         while reach(mesh, peer) != wanted {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
