@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -34,14 +35,11 @@ impl Postgres {
     pub fn start() -> Result<Self> {
         let programs = tools::postgres()?;
         let root = tools::is_root()?;
-        let directory = env::temp_dir().join(format!("ostrakon-postgres-{}", std::process::id()));
-        let mut builder = DirBuilder::new();
-        builder.mode(0o700).create(&directory).with_context(|| format!("{} cannot be made", directory.display()))?;
-        if root {
-            give_away(&directory)?;
-        }
         // From here on the directory is removed again, whatever happens.
-        let cleared = Cleared(directory);
+        let cleared = Cleared(fresh_directory()?);
+        if root {
+            give_away(&cleared.0)?;
+        }
         let data = cleared.0.join("data");
         let mut init = as_user(&programs.join("initdb"), root);
         init.args(["--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--no-sync", "--pgdata"]);
@@ -86,6 +84,21 @@ impl Drop for Postgres {
             drop(self.server.wait());
         }
         drop(Cleared(self.directory.clone()));
+    }
+}
+
+/// Makes a directory that only this user can open. One that a killed run has left under the same process id is passed over.
+fn fresh_directory() -> Result<PathBuf> {
+    let mut number = 0;
+    loop {
+        let directory = env::temp_dir().join(format!("ostrakon-postgres-{}-{number}", std::process::id()));
+        match DirBuilder::new().mode(0o700).create(&directory) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+            made => {
+                made.with_context(|| format!("{} cannot be made", directory.display()))?;
+                return Ok(directory);
+            }
+        }
     }
 }
 

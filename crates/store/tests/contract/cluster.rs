@@ -47,7 +47,7 @@ impl Cluster {
 
     /// Waits until the server answers.
     pub async fn connect(&self) -> AnyConnection {
-        for _ in 0..300 {
+        for _ in 0..1800 {
             if let Ok(connection) = AnyConnection::connect(&self.url()).await {
                 return connection;
             }
