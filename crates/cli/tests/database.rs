@@ -18,7 +18,7 @@ use tokio::time::Instant;
 const LONG: Duration = Duration::from_secs(60);
 /// A server asks for half a minute what became of a commit.
 const GIVEN_UP: Duration = Duration::from_secs(120);
-/// How long a server may take to stop: what docs/operating.md promises.
+/// How long a server may take to stop: three times what docs/operating.md promises, for a machine that has other things to do.
 const STOPPED: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(20);
 /// The store's lock of the one engine that writes.
