@@ -18,8 +18,8 @@ use tokio::time::Instant;
 const LONG: Duration = Duration::from_secs(60);
 /// A server asks for half a minute what became of a commit.
 const GIVEN_UP: Duration = Duration::from_secs(120);
-/// How long a server may take to stop: three times what docs/operating.md promises, for a machine that has other things to do.
-const STOPPED: Duration = Duration::from_secs(15);
+/// How long a server may take to stop: what docs/operating.md promises.
+const STOPPED: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(20);
 /// The store's lock of the one engine that writes.
 const ENGINE_LOCK: i64 = 0x6f73_7472_616b_6f6e;

@@ -18,8 +18,8 @@ use tokio::time::Instant;
 const CLIENT: [u8; 4] = [127, 0, 0, 9];
 /// How long a server may take to notice what has changed.
 const NOTICED: Duration = Duration::from_secs(30);
-/// How long a server may take to stop: three times what docs/operating.md promises, for a machine that has other things to do.
-const STOPPED: Duration = Duration::from_secs(15);
+/// How long a server may take to stop: what docs/operating.md promises.
+const STOPPED: Duration = Duration::from_secs(5);
 
 /// One server of three, whose others do not run.
 struct Server {
