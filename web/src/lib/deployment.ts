@@ -1,7 +1,7 @@
 // From a link to the servers that it pins.
 
 import { HttpServer, Problem, readServers, type RoomInfo, type Server } from './api';
-import { systemClock } from './clock';
+import { systemClock, type Clock } from './clock';
 import { messageLimit, roomId, serversDigest } from './cryptography';
 import type { Params } from './routes';
 import { count, oneOf, opaque, optional, record, text } from './shape';
@@ -90,9 +90,10 @@ export async function connect(
   origin: string,
   kept: Documents | null = null,
   at = (url: string): Server => new HttpServer(url),
+  clock = systemClock,
 ): Promise<Deployment> {
   const { raw, operators } = await operatorsOf(pin.servers, origin, at, kept?.servers);
-  const { descriptor, closed } = await roomOf(pin, operators, kept);
+  const { descriptor, closed } = await roomOf(pin, operators, kept, clock);
   const { host, admission, retention_days, mode, ...settings } = settingsShape(JSON.parse(descriptor));
   return {
     pin,
@@ -143,8 +144,8 @@ async function confirm(operator: Operator, digest: string): Promise<void> {
 }
 
 /** What the servers say of a room, as its id proves it, and whether two of them say that it is closed: one of the two is honest. */
-async function roomOf(pin: Pin, operators: Operator[], kept: Documents | null): Promise<{ descriptor: string; closed: boolean }> {
-  const { found, failures } = await asked(operators, pin);
+async function roomOf(pin: Pin, operators: Operator[], kept: Documents | null, clock: Clock): Promise<{ descriptor: string; closed: boolean }> {
+  const { found, failures } = await asked(operators, pin, clock);
   const [first] = found;
   if (first) return { descriptor: JSON.stringify(first.descriptor), closed: found.filter(({ state }) => state === 'closed').length >= AGREEING };
   const missing = failures.filter((failure) => failure instanceof Problem && failure.status === 404);
@@ -163,13 +164,13 @@ function isOf(pin: Pin, descriptor: unknown): boolean {
 }
 
 /** Asks all servers for a room: until all have answered or failed to, two have shown it, or one has and the others are late. */
-async function asked(operators: Operator[], pin: Pin): Promise<{ found: RoomInfo[]; failures: unknown[] }> {
+async function asked(operators: Operator[], pin: Pin, clock: Clock): Promise<{ found: RoomInfo[]; failures: unknown[] }> {
   const [found, failures]: [RoomInfo[], unknown[]] = [[], []];
   const late = new AbortController();
   const enough = new Promise<void>((resolve) => {
     const look = () => {
       if (found.length >= AGREEING || found.length + failures.length === operators.length) resolve();
-      else if (found.length === 1) void systemClock.sleep(SECOND, late.signal).then(resolve);
+      else if (found.length === 1) void clock.sleep(SECOND, late.signal).then(resolve);
     };
     const ask = async ({ api, origin }: Operator) => {
       const info = await api.room(pin.room);

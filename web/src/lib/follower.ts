@@ -73,17 +73,22 @@ export class Follower {
 
   /**
    * Whether everything is read that there is, as far as can be told. Where two servers promise more, there is more: one of them is
-   * honest. Where none does, two have to say so, once every server has answered or failed to. For anything else nobody waits for ever:
-   * one server can promise what it does not have, and be silent.
+   * honest. Where none does, two have to say so, once every server has answered or failed to. For anything else nobody waits for ever,
+   * once whoever promises more was asked in vain: one server can promise what it does not have, and be silent.
    */
   caughtUp(): boolean {
     const answering = this.answering();
-    if (answering.length === 0) return false;
+    if (answering.length === 0) {
+      // Whoever comes back has the whole time again.
+      this.moved = null;
+      return false;
+    }
     const now = this.statuses.now();
     this.moved ??= now;
-    const more = answering.filter((party) => this.promised(party) > this.source.length()).length;
-    if (more >= AGREEING) return false;
-    return (more === 0 && answering.length >= AGREEING && this.statuses.complete()) || now - this.moved >= AWAITED;
+    const more = answering.filter((party) => this.promised(party) > this.source.length());
+    if (more.length >= AGREEING) return false;
+    if (more.length === 0 && answering.length >= AGREEING && this.statuses.complete()) return true;
+    return now - this.moved >= AWAITED && more.every((party) => this.slow.has(party));
   }
 
   private async readOn(signal: AbortSignal): Promise<boolean> {
@@ -124,9 +129,10 @@ export class Follower {
   private async fetch(party: number, from: number, signal: AbortSignal): Promise<unknown[]> {
     const server = this.servers[party];
     const asked = this.statuses.now();
+    // As long as it is asked it may yet give what it promises.
+    this.slow.delete(party);
     const items = server ? await this.source.fetch(server, from, signal).catch(() => []) : [];
-    if (items.length > 0 && this.statuses.now() - asked < SLOW) this.slow.delete(party);
-    else this.slow.add(party);
+    if (items.length === 0 || this.statuses.now() - asked >= SLOW) this.slow.add(party);
     return items;
   }
 

@@ -305,7 +305,7 @@ export class Session extends Viewing {
   private async admission(deployment: Deployment, keepsake: Keepsake, signal: AbortSignal): Promise<void> {
     const admitted = () => this.admitted(deployment);
     /** Whether it is known that no host has. */
-    const settled = () => this.informed || this.log.former.has(this.key);
+    const settled = () => this.informed || this.recalled || this.log.former.has(this.key);
     let failure: Reason | null = null;
     while (!signal.aborted && !admitted()) {
       const again = new AbortController();

@@ -48,8 +48,10 @@ export class Viewing {
   alarms = $state.raw<Alarm[]>([]);
   /** Whether the hosts' actions are read, as far as they went when this page came. */
   informed = $state(false);
-  /** Whether the wall is read, as far as it went then. */
+  /** Whether the wall is read, as far as it went then; where no server answered, as far as this device has kept it. */
   read = $state(false);
+  /** Whether what this device has kept is read, since no server answered. */
+  protected recalled = false;
   private readonly marks = $derived(marksOf(this.log));
   /** The texts of messages that are to be shown. */
   readonly textOf = $derived(textsOf(this.entries, this.marks));
@@ -158,9 +160,12 @@ export class Viewing {
       this.hostLog?.read(JSON.stringify(actions.slice(Number(this.hostLog.length()))));
       this.showLog();
       take(entries);
+      this.read = entries.length > 0;
     } catch {
       // What was kept and does not verify any more is as good as nothing: the servers give it anew.
     }
+    this.recalled = true;
+    this.heard();
   }
 
   /** Where the epochs stand for polls. `view`: the epoch as it is shown. */
@@ -221,10 +226,10 @@ export class Viewing {
     this.hosted();
   }
 
-  /** Called whenever a server has said how the room stands, or failed to. */
+  /** Called whenever a server has said how the room stands, or failed to, and when what there is was read. */
   protected heard(): void {}
 
-  /** Called whenever the hosts' log has grown, and once it is read. */
+  /** Called whenever the hosts' log has grown. */
   protected hosted(): void {}
 
   /** Follows what the hosts do. */
@@ -241,17 +246,17 @@ export class Viewing {
           log.read(JSON.stringify(actions));
         } finally {
           // What came before something wrong was right.
+          this.unkept.push({ from, actions: actions.slice(0, Number(log.length()) - from) });
+          this.keepActions();
           this.showLog();
         }
-        this.unkept.push({ from, actions });
-        this.keepActions();
       },
     };
     const follower = new Follower(this.servers(deployment), statuses, source, (party, reason) => this.warn(deployment, party, reason));
     const informing = async () => {
       if (!(await lookUntil(() => follower.caughtUp(), statuses, signal))) return;
       this.informed = true;
-      this.showLog();
+      this.heard();
       statuses.wake();
     };
     await Promise.all([follower.follow(signal), informing()]);

@@ -211,3 +211,50 @@ test('what the hosts did is kept from its beginning as soon as this device keeps
   await during(world, 1_000, look());
   expect(viewing.onDevice()).toEqual(actions);
 });
+
+/** An action of the host, the first one in its room. */
+function first({ servers, descriptor }: Deployment): unknown {
+  return JSON.parse(new HostLog(servers, descriptor).act(DeviceKey.fromSeed(HOST), 1n, '{"moderate":{"on":true}}'));
+}
+
+test('a server that is alone is waited for as long as it may yet answer, and anew when it comes back', async () => {
+  const world = new World();
+  const deployment = deploymentAt(world);
+  const alone: Server = world.servers[0]!;
+  let asked = 0;
+  alone.actions = async () => {
+    if (asked++ === 0) throw new TypeError('network');
+    await world.clock.sleep(14_000, new AbortController().signal);
+    return [first(deployment)];
+  };
+  const viewing = new Looking(deployment, world);
+  const status = { ...world.status({ number: 2, ms: 1_000, present: [] }), actions: 1 };
+  await during(world, 60_000, async (signal) => {
+    const following = viewing.readActions(signal);
+    for (const { party } of world.servers) world.statuses.lose(party);
+    await world.clock.sleep(5_000, signal);
+    // For a moment, too short for an answer; then it is back.
+    world.statuses.take(0, status);
+    await world.clock.sleep(500, signal);
+    world.statuses.lose(0);
+    await world.clock.sleep(20_000, signal);
+    world.statuses.take(0, status);
+    await world.clock.sleep(13_000, signal);
+    expect(viewing.informed).toBe(false);
+    await following;
+  });
+  expect([viewing.informed, viewing.log.moderated]).toEqual([true, true]);
+});
+
+test('of what a server shows, that which is right is kept, up to what is wrong', async () => {
+  const world = new World();
+  const deployment = deploymentAt(world);
+  const right = first(deployment);
+  const liar: Server = world.servers[0]!;
+  liar.actions = () => Promise.resolve([right, right]);
+  const viewing = new Looking(deployment, world);
+  viewing.joined = true;
+  await during(world, 1_000, looking(world, viewing, (party) => ({ board_length: 0, actions: party === 0 ? 2 : 1 })));
+  expect(viewing.alarms.map(({ party }) => party)).toEqual([0]);
+  expect(viewing.onDevice()).toEqual([right]);
+});
