@@ -239,7 +239,7 @@ async fn who_tries_tokens_is_stopped_and_nobody_else() {
         router.clone().oneshot(asked).await.unwrap().status().as_u16()
     };
     // Eleven at once, and one more for every second that they take.
-    let (mut guess, began) = (0, std::time::Instant::now());
+    let (mut guess, began) = (0, tokio::time::Instant::now());
     while ask("192.0.2.1", &format!("guess {guess}")).await == 401 {
         guess += 1;
         assert!(guess <= 12 + began.elapsed().as_secs(), "{guess} guesses");
@@ -265,7 +265,7 @@ async fn tokens_cannot_be_tried_where_anybody_may_create_rooms() {
         router.clone().oneshot(asked).await.unwrap().status().as_u16()
     };
     // Eleven at once, and one more for every second that they take.
-    let (mut guess, began) = (0, std::time::Instant::now());
+    let (mut guess, began) = (0, tokio::time::Instant::now());
     while create(Some(&format!("guess {guess}"))).await == 401 {
         guess += 1;
         assert!(guess <= 12 + began.elapsed().as_secs(), "{guess} guesses");

@@ -1,13 +1,11 @@
 // From a link to the servers that it pins.
 
-import { HttpServer, Problem, readServers, type RoomInfo, type Server } from './api';
+import { AGREEING, HttpServer, Problem, readServers, type RoomInfo, type Server } from './api';
 import { systemClock, type Clock } from './clock';
 import { messageLimit, roomId, serversDigest } from './cryptography';
 import type { Params } from './routes';
 import { count, oneOf, opaque, optional, record, text } from './shape';
 
-/** One of two servers is honest. */
-const AGREEING = 2;
 /** Milliseconds for which a second server's word is waited for once there is one. */
 const SECOND = 3_000;
 

@@ -1,6 +1,6 @@
 // Reads a list on that every server serves, from whichever has more of it, and believes nothing unverified.
 
-import type { Server, Status } from './api';
+import { AGREEING, type Server, type Status } from './api';
 import type { Statuses } from './statuses';
 
 /** What is followed. */
@@ -36,8 +36,6 @@ const HELD = 10_000;
 const SLOW = 2_000;
 /** Milliseconds without anything new after which what one server promises, or another one may have, is not waited for. */
 const AWAITED = 10_000;
-/** One of two servers is honest. */
-const AGREEING = 2;
 
 export class Follower {
   /** Servers that have shown something forged are not asked again. */

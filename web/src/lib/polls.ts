@@ -1,5 +1,6 @@
 // When a poll's answers are taken, where it stands, and what its result says.
 
+import { AGREEING } from './api';
 import { keyOf, type Answer, type Poll, type PollForm, type Tally, type Target } from './hostlog';
 import type { Report } from './statuses';
 import { normalised } from './text';
@@ -102,7 +103,7 @@ function endedWithoutBoard(epoch: number, read: number, reports: Report[]): bool
     const pending = status.mixing.some(({ number }) => number <= epoch) || (status.epoch?.number ?? Infinity) <= epoch;
     return !pending && (status.last.number > epoch || status.last.outcome !== 'published');
   };
-  return reports.filter(says).length >= 2;
+  return reports.filter(says).length >= AGREEING;
 }
 
 /** The poll that `poll` asks again because nothing came of it; `null` if it asks something new, or for a new result. */

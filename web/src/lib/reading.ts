@@ -4,7 +4,7 @@
 import { t } from '../messages/common';
 import { systemClock } from './clock';
 import type { DecisionVisit } from './cryptography';
-import { Problem } from './api';
+import { AGREEING, Problem } from './api';
 import type { DecisionInfo, DecisionServer, Opening } from './decisions';
 import { Told } from './told';
 import { readOutcome, readView, type Outcome, type View } from './decision';
@@ -20,8 +20,6 @@ export class Refused extends Error {
   }
 }
 
-/** Two servers have to show the same. */
-const AGREEING = 2;
 /** Records after which the proofs read so far are verified; the page repaints in between. */
 const CHUNK = 8;
 /** Records that a chain may have: what a server says beyond is not believed. */

@@ -1,6 +1,6 @@
 // What each server says about the room, kept up to date by asking and asking again.
 
-import type { Server, Status } from './api';
+import { AGREEING, type Server, type Status } from './api';
 import type { Clock } from './clock';
 
 /** One server's latest word. */
@@ -111,7 +111,7 @@ export class Statuses {
    * longer than that. One of the two is honest.
    */
   endedWithoutBoard(number: number, length: number): boolean {
-    return this.reports.filter(({ status }) => status !== null && saysEnded(status, number, length)).length >= 2;
+    return this.reports.filter(({ status }) => status !== null && saysEnded(status, number, length)).length >= AGREEING;
   }
 }
 

@@ -1,5 +1,6 @@
 // What the page shows, worked out from what the servers say.
 
+import { AGREEING } from './api';
 import type { Deployment } from './deployment';
 import { keyOf, type LogView, type Marks } from './hostlog';
 import type { TextOf } from './polls';
@@ -67,7 +68,7 @@ export function isSilent(reports: Report[]): boolean {
 
 /** Whether two servers say that the room takes nothing more: one of them is honest. */
 export function isClosed(reports: Report[]): boolean {
-  return reports.filter(({ reachable, status }) => reachable && status !== null && status.epoch === null).length >= 2;
+  return reports.filter(({ reachable, status }) => reachable && status !== null && status.epoch === null).length >= AGREEING;
 }
 
 /** A part of the wall: an epoch in which somebody spoke, or a run of epochs in which nobody did. */

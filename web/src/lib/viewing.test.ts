@@ -31,6 +31,11 @@ function deploymentAt(world: World): Deployment {
   };
 }
 
+/** The host's first action in its room: from now on the projector shows what was approved. */
+function first({ servers, descriptor }: Deployment): unknown {
+  return JSON.parse(new HostLog(servers, descriptor).act(DeviceKey.fromSeed(HOST), 1n, '{"moderate":{"on":true}}'));
+}
+
 /** What `follow` does lasts so many milliseconds. */
 async function during(world: World, ms: number, follow: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
   const stop = new AbortController();
@@ -92,7 +97,6 @@ test('nothing of the wall is read before what the hosts did, from every server t
   const world = new World();
   const deployment = deploymentAt(world);
   const viewing = new Looking(deployment, world);
-  const moderate = new HostLog(deployment.servers, deployment.descriptor).act(DeviceKey.fromSeed(HOST), 1n, '{"moderate":{"on":true}}');
   /** Whether it was known that hosts approve first, whenever a server was asked for its wall. */
   const known: boolean[] = [];
   for (const server of world.servers) {
@@ -104,7 +108,7 @@ test('nothing of the wall is read before what the hosts did, from every server t
   const slow = world.servers[2]!;
   slow.actions = async () => {
     await world.clock.sleep(3_000, new AbortController().signal);
-    return [JSON.parse(moderate)];
+    return [first(deployment)];
   };
   const status = { ...world.status({ number: 2, ms: 1_000, present: [] }), board_length: 1 };
   await during(world, 20_000, async (signal) => {
@@ -152,10 +156,9 @@ test('while two servers promise actions that cannot be read, nothing of the wall
   const world = new World();
   let [asked, broken] = [0, true];
   const deployment = deploymentAt(world);
-  const moderate: unknown = JSON.parse(new HostLog(deployment.servers, deployment.descriptor).act(DeviceKey.fromSeed(HOST), 1n, '{"moderate":{"on":true}}'));
   for (const server of world.servers) {
     server.board = () => Promise.resolve((asked++, []));
-    server.actions = () => (broken ? Promise.reject(new TypeError('network')) : Promise.resolve([moderate]));
+    server.actions = () => (broken ? Promise.reject(new TypeError('network')) : Promise.resolve([first(deployment)]));
   }
   const viewing = new Looking(deployment, world);
   await during(world, 120_000, async (signal) => {
@@ -211,11 +214,6 @@ test('what the hosts did is kept from its beginning as soon as this device keeps
   await during(world, 1_000, look());
   expect(viewing.onDevice()).toEqual(actions);
 });
-
-/** An action of the host, the first one in its room. */
-function first({ servers, descriptor }: Deployment): unknown {
-  return JSON.parse(new HostLog(servers, descriptor).act(DeviceKey.fromSeed(HOST), 1n, '{"moderate":{"on":true}}'));
-}
 
 test('a server that is alone is waited for as long as it may yet answer, and anew when it comes back', async () => {
   const world = new World();

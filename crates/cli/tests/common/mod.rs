@@ -145,12 +145,13 @@ pub fn say(up: &Up, texts: &[&str]) -> Vec<Value> {
     for moment in 1.. {
         let mut speaking = false;
         for (i, speaker) in speakers.iter_mut().enumerate() {
-            let ended = speaker.try_wait().expect("a child");
-            // One that found no server comes again.
-            if ended.is_some_and(|status| status.code() == Some(NOT_THERE)) {
-                *speaker = speak(i, texts[i]);
+            match speaker.try_wait().expect("a child") {
+                // One that found no server comes again.
+                Some(status) if status.code() == Some(NOT_THERE) => *speaker = speak(i, texts[i]),
+                Some(_) => continue,
+                None => {}
             }
-            speaking |= ended.is_none_or(|status| status.code() == Some(NOT_THERE));
+            speaking = true;
         }
         if !speaking {
             break;

@@ -22,7 +22,7 @@ use crate::clocked::{Ahead, Clocked};
 use crate::engine::{Controls, PlainProvider};
 
 /// Long enough for anything here, also on a busy machine.
-const LONG: Duration = Duration::from_secs(300);
+pub const LONG: Duration = Duration::from_secs(300);
 
 pub struct Deployment {
     directory: tempfile::TempDir,

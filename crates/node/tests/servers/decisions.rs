@@ -12,7 +12,7 @@ use ostrakon_node::{Service, ServiceError};
 use ostrakon_party::{Recipient, wire};
 use sqlx::{AnyConnection, Connection};
 
-use crate::common::{Deployment, key, now};
+use crate::common::{Deployment, LONG, key, now};
 use crate::group::{
     Group, account, certified, creator, draft, draw, first_record, put_forward, records, refused, seeded,
 };
@@ -300,7 +300,7 @@ impl CorruptP0 {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
             };
-            tokio::time::timeout(Duration::from_secs(300), wait).await.expect(what);
+            tokio::time::timeout(LONG, wait).await.expect(what);
         }
     }
 }

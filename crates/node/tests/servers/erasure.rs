@@ -15,7 +15,7 @@ use ostrakon_node::platform::{Links, Platform, System};
 use ostrakon_node::{Config, RuffleProvider, Service, ServiceError, StartError};
 use ostrakon_party::Roster;
 
-use crate::common::Deployment;
+use crate::common::{Deployment, LONG};
 use crate::hosting::Hosted;
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -106,7 +106,7 @@ async fn gone(deployment: &Deployment, server: usize, text: &str) {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(300), gone).await.unwrap_or_else(|_| panic!("{text:?} is at {server}"));
+    tokio::time::timeout(LONG, gone).await.unwrap_or_else(|_| panic!("{text:?} is at {server}"));
 }
 
 /// The place of what was said in the first epoch.

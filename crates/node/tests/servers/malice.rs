@@ -7,6 +7,7 @@ use ostrakon_node::evidence::{FaultFile, Finding};
 use ostrakon_node::interface::NewRoom;
 use ostrakon_party::Recipient;
 
+use crate::common::LONG;
 use crate::scene::{P0, P1, P2, Scene, tag};
 
 /// An announcement's bytes up to the kind: nothing was delivered before it but `own` announcements of P2.
@@ -68,7 +69,7 @@ async fn what_breaks_the_rules_changes_nothing_and_the_log_goes_on() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(300), wait).await.expect("four faults, with the last announcement's");
+        tokio::time::timeout(LONG, wait).await.expect("four faults, with the last announcement's");
         let faults = scene.honest[server].faults().await.unwrap();
         assert!(faults.iter().all(|fault| fault.culprit == 2));
         assert_eq!(faults.iter().filter(|fault| fault.what.contains("well formed")).count(), 2);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ostrakon_node::interface::Outcome;
 use ostrakon_node::operator::{PeerReach, VERSION, WarningKind};
 
-use crate::common::Deployment;
+use crate::common::{Deployment, LONG};
 
 /// Reads the exposition format strictly: every sample of a family that was announced, every name and value well formed.
 fn samples(text: &str) -> BTreeMap<String, f64> {
@@ -60,7 +60,7 @@ async fn an_operator_sees_peers_epochs_and_stock_and_the_metrics_parse() {
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         }
     };
-    let overview = tokio::time::timeout(std::time::Duration::from_secs(300), measured).await.expect("in time");
+    let overview = tokio::time::timeout(LONG, measured).await.expect("in time");
     for peer in &overview.peers {
         assert_eq!((peer.reach, peer.version.as_deref()), (PeerReach::Direct, Some(VERSION)));
         assert!(peer.clock_ahead_ms.unwrap().abs() < 1_000, "one machine has one clock: {peer:?}");

@@ -12,7 +12,7 @@ use ostrakon_party::{
     Channel, Header, Instance, InstanceKind, Message, Party, PartyId, Recipient, Roster, SignedHeader, Step, Tag,
 };
 
-use crate::common::{configs, key};
+use crate::common::{LONG, configs, key};
 use crate::engine::PlainProvider;
 
 pub const P0: PartyId = PartyId(0);
@@ -100,6 +100,6 @@ impl Scene {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(300), wait).await.expect("a fault is recorded")
+        tokio::time::timeout(LONG, wait).await.expect("a fault is recorded")
     }
 }

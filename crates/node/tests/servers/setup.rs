@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ostrakon_node::Service;
 
-use crate::common::Deployment;
+use crate::common::{Deployment, LONG};
 use crate::engine::PlainProvider;
 use crate::scene::{SEED, Scene};
 
@@ -34,7 +34,7 @@ async fn a_crash_at_the_end_of_the_set_up_is_made_up_for() {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };
-        assert_eq!(tokio::time::timeout(Duration::from_secs(300), wait).await.expect("in time"), session);
+        assert_eq!(tokio::time::timeout(LONG, wait).await.expect("in time"), session);
     }
 }
 
@@ -48,7 +48,7 @@ async fn a_beginning_that_the_disk_prevents_ends_the_process() {
     std::fs::rename(&result, &aside).unwrap();
     std::fs::create_dir(&result).unwrap();
     let restarted = deployment.restart_without_waiting(1).await;
-    let reason = tokio::time::timeout(Duration::from_secs(300), restarted.ended()).await.expect("in time");
+    let reason = tokio::time::timeout(LONG, restarted.ended()).await.expect("in time");
     assert!(reason.contains("set-up.result") && restarted.readiness().detail.contains(&reason), "{reason}");
     restarted.stop().await;
     std::fs::remove_dir(&result).unwrap();

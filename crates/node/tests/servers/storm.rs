@@ -11,7 +11,7 @@ use ostrakon_node::interface::{Status, SubmissionRequest};
 use ostrakon_node::{Service, ServiceError};
 use ostrakon_party::PartyId;
 
-use crate::common::{Client, Deployment, issue_request, key, now};
+use crate::common::{Client, Deployment, LONG, issue_request, key, now};
 
 type Servers = Arc<Mutex<Vec<Service>>>;
 
@@ -169,7 +169,7 @@ async fn storm(deployment: &mut Deployment, servers: &Servers, room: RoomId) {
                 tokio::time::sleep(PAUSE).await;
             }
         };
-        let messages = tokio::time::timeout(Duration::from_secs(300), wait).await.expect("in time");
+        let messages = tokio::time::timeout(LONG, wait).await.expect("in time");
         assert_eq!(messages, expected, "once each, at server {server}");
     }
 }
