@@ -16,17 +16,26 @@ function pageFiles(): Plugin {
     apply: 'build',
     enforce: 'post',
     generateBundle(_, bundle) {
-      const built = Object.values(bundle).map((file): [string, string | Uint8Array] => [file.fileName, file.type === 'chunk' ? file.code : file.source]);
+      const built = Object.values(bundle).map((file): [string, string | Uint8Array] => [
+        file.fileName,
+        file.type === 'chunk' ? file.code : file.source,
+      ]);
       const copied = readdirSync('public', { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile())
         .map((entry) => `${entry.parentPath}/${entry.name}`)
         .map((path): [string, Uint8Array] => [path.slice('public/'.length), readFileSync(path)]);
-      const files = [...built, ...copied].filter(([name]) => name !== WORKER).sort(([a], [b]) => (a < b ? -1 : 1));
+      const files = [...built, ...copied]
+        .filter(([name]) => name !== WORKER)
+        .sort(([a], [b]) => (a < b ? -1 : 1));
       const digest = createHash('sha256');
-      for (const [name, contents] of files) digest.update(`${name}\0`).update(createHash('sha256').update(contents).digest());
+      for (const [name, contents] of files)
+        digest.update(`${name}\0`).update(createHash('sha256').update(contents).digest());
       const worker = bundle[WORKER];
-      if (worker?.type !== 'chunk' || !worker.code.includes('__FILES__')) throw new Error('the service worker was not built');
-      worker.code = worker.code.replace('__FILES__', JSON.stringify(files.map(([name]) => name))).replace('__VERSION__', digest.digest('hex'));
+      if (worker?.type !== 'chunk' || !worker.code.includes('__FILES__'))
+        throw new Error('the service worker was not built');
+      worker.code = worker.code
+        .replace('__FILES__', JSON.stringify(files.map(([name]) => name)))
+        .replace('__VERSION__', digest.digest('hex'));
     },
   };
 }
@@ -42,7 +51,9 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     rollupOptions: {
       input: { index: 'index.html', worker: 'src/worker/service-worker.ts' },
-      output: { entryFileNames: ({ name }) => (name === 'worker' ? WORKER : 'assets/[name]-[hash].js') },
+      output: {
+        entryFileNames: ({ name }) => (name === 'worker' ? WORKER : 'assets/[name]-[hash].js'),
+      },
     },
   },
 });

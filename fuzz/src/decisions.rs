@@ -8,8 +8,9 @@ use ostrakon_decide::keys::{PublicBytes, certify, receipt_digest};
 use ostrakon_decide::record::{RECORD_BYTES, create};
 use ostrakon_decide::shares::new_key;
 use ostrakon_decide::{
-    Ballot, Chain, Content, DecisionId, Deposit, Draft, Examined, Function, HelperKey, Invitation, KeyStatement, Layer,
-    Link, Memory, Opening, Operators, Person, Seat, Serial, SignedRecord, Tie, Visit,
+    Ballot, Chain, Content, DecisionId, Deposit, Draft, Examined, Function, HelperKey, Invitation,
+    KeyStatement, Layer, Link, Memory, Opening, Operators, Person, Seat, Serial, SignedRecord, Tie,
+    Visit,
 };
 use ostrakon_party::PartyId;
 use ostrakon_party::wire::encode;
@@ -86,7 +87,10 @@ pub fn read_draft(bytes: &[u8]) -> bool {
     if draft.validate().is_err() {
         return false;
     }
-    let tables = draft.ballots.iter().map(|ballot| ballot.function.table(draft.people.len(), ballot.options.len()));
+    let tables = draft
+        .ballots
+        .iter()
+        .map(|ballot| ballot.function.table(draft.people.len(), ballot.options.len()));
     let lengths: Vec<usize> = tables.map(|table| table.len()).collect();
     assert!(lengths.iter().all(|length| *length > 0));
     assert!(lengths.iter().sum::<usize>() <= 900);
@@ -126,7 +130,9 @@ fn closed() -> (Examined, Opening) {
     let mut draft = Draft { people: draft().people[..2].to_vec(), ..draft() };
     draft.ballots.truncate(2);
     draft.people[1].seat = Seat::Account(key(1).verifying_key());
-    let layer = |party: u8, rng: &mut Stream| Layer::of(&key(party), PartyId(party), &operators, &draft, rng);
+    let layer = |party: u8, rng: &mut Stream| {
+        Layer::of(&key(party), PartyId(party), &operators, &draft, rng)
+    };
     let layers = [0, 1, 2].map(|party| layer(party, &mut rng).expect("a threshold"));
     let first = create(draft, layers, &operators, &key(5), 7);
     let mut visit = Visit::new(operators, first.record.decision);
@@ -134,18 +140,24 @@ fn closed() -> (Examined, Opening) {
     let helpers = [0, 1, 2].map(|party| HelperKey::of(&key(party), PartyId(party), &operators));
     let mut shares = Vec::new();
     for person in 0..2 {
-        let new = new_key(&key(person), Serial([person; 16]), 2, &operators, &helpers, &mut rng).expect("a key");
-        let receipt = |party: u8| key(party).sign(&receipt_digest(&operators, PartyId(party), &new.statement));
+        let new = new_key(&key(person), Serial([person; 16]), 2, &operators, &helpers, &mut rng)
+            .expect("a key");
+        let receipt = |party: u8| {
+            key(party).sign(&receipt_digest(&operators, PartyId(party), &new.statement))
+        };
         let receipts = (0..3).map(receipt).collect();
         shares.push(new.deposits[1].open(&key(1), PartyId(1), &operators).expect("its share"));
-        let certified = certify(&key(person), new.statement, receipts, &operators).expect("it is certified");
+        let certified =
+            certify(&key(person), new.statement, receipts, &operators).expect("it is certified");
         let accept = visit.accept(&key(person), certified, None, 8).expect("there is a place");
         visit.read(&accept.encode(), &mut rng).expect("it follows");
     }
-    let step = visit.answer(&key(0), &[1, 2], &mut Memory::default(), 9, &mut rng).expect("it answers");
+    let step =
+        visit.answer(&key(0), &[1, 2], &mut Memory::default(), 9, &mut rng).expect("it answers");
     visit.read(&step.encode(), &mut rng).expect("it follows");
     visit.verify(&mut rng).expect("it holds");
-    let close = visit.chain().expect("a chain").next(&key(0), 10, Content::Close { absent: vec![1] });
+    let close =
+        visit.chain().expect("a chain").next(&key(0), 10, Content::Close { absent: vec![1] });
     visit.read(&close.encode(), &mut rng).expect("it follows");
     let examined = Examined::of(&visit).expect("it holds");
     let opening = examined.open(&key(1), PartyId(1), &shares, &mut rng).expect("it is closed");
@@ -162,7 +174,8 @@ pub fn read_opening(bytes: &[u8]) -> bool {
     assert_eq!(opening.encode(), bytes, "only one encoding is accepted");
     let (examined, own) = &*CLOSED;
     let holds = examined.check_opening(PartyId(1), &opening).is_ok();
-    let part_of_own = opening.layer == own.layer && opening.absent.iter().all(|part| own.absent.contains(part));
+    let part_of_own =
+        opening.layer == own.layer && opening.absent.iter().all(|part| own.absent.contains(part));
     assert!(!holds || part_of_own, "the server has opened it once");
     assert!(examined.check_opening(PartyId(2), &opening).is_err(), "and no other server has");
     holds

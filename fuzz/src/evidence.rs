@@ -6,7 +6,9 @@ use ostrakon_crypto::Digest;
 use ostrakon_node::announcement::{Announcement, Body};
 use ostrakon_node::evidence::{FaultFile, Finding};
 use ostrakon_party::wire::encode;
-use ostrakon_party::{Header, Instance, InstanceKind, PartyId, Recipient, Roster, SignedHeader, Step, Tag};
+use ostrakon_party::{
+    Header, Instance, InstanceKind, PartyId, Recipient, Roster, SignedHeader, Step, Tag,
+};
 use ostrakon_replicated::fault::{Evidence, Fault, Statement};
 use ostrakon_replicated::messages::{BatchSpec, EpochSpec, Inputs, Kind, Shape, Subject};
 use serde::Serialize;
@@ -74,7 +76,13 @@ const SHAPE: Shape = Shape { rows: 6, width: 24 };
 const BATCH: BatchSpec = BatchSpec { number: 3, shape: SHAPE, inputs: Inputs::Slots };
 
 fn epoch() -> Subject {
-    Subject::Epoch(EpochSpec { context: Digest([4; 32]), number: 2, batch: BATCH, minimum: 3, robust: false })
+    Subject::Epoch(EpochSpec {
+        context: Digest([4; 32]),
+        number: 2,
+        batch: BATCH,
+        minimum: 3,
+        robust: false,
+    })
 }
 
 /// A server says something in a run.
@@ -94,7 +102,8 @@ const SEED_STATEMENT: usize = 2 * 5 * 32;
 
 pub fn batch_evidence() -> Vec<u8> {
     let subject = Subject::Batch(BATCH);
-    let all = |kind, bytes| [0, 1, 2].map(|server| says(server, subject, kind, Recipient::All, bytes));
+    let all =
+        |kind, bytes| [0, 1, 2].map(|server| says(server, subject, kind, Recipient::All, bytes));
     let said = [
         all(Kind::SeedStatement, SEED_STATEMENT),
         all(Kind::TranscriptStatement, 300),
@@ -118,9 +127,14 @@ pub fn pads_evidence() -> Vec<u8> {
 pub fn shuffle_evidence() -> Vec<u8> {
     let table = says(0, epoch(), Kind::Delta02, Recipient::One(PartyId(1)), 6 * 24).signed;
     let digest = says(2, epoch(), Kind::Delta02Digest, Recipient::One(PartyId(1)), 32);
-    let votes = [0, 1, 2].map(|server| says(server, epoch(), Kind::TableVote, Recipient::All, 32)).to_vec();
+    let votes =
+        [0, 1, 2].map(|server| says(server, epoch(), Kind::TableVote, Recipient::All, 32)).to_vec();
     let (before, seeds) = (vec![5_u8; 6 * 24], vec![6_u8; 64]);
-    of_run(epoch(), OF_SHUFFLE, ((DELTA_02, table, digest), before, votes, seeds, seeds_statement()))
+    of_run(
+        epoch(),
+        OF_SHUFFLE,
+        ((DELTA_02, table, digest), before, votes, seeds, seeds_statement()),
+    )
 }
 
 pub fn last_evidence() -> Vec<u8> {
@@ -198,7 +212,15 @@ pub fn valid_echo() -> Vec<u8> {
 /// A file that accuses a server.
 fn file(culprit: u8, what: &str, finding: Finding, evidence: Vec<u8>) -> FaultFile {
     let format = "ostrakon-fault-1".into();
-    FaultFile { format, servers: servers(), seen_at: 1, culprit, what: what.into(), finding, evidence }
+    FaultFile {
+        format,
+        servers: servers(),
+        seen_at: 1,
+        culprit,
+        what: what.into(),
+        finding,
+        evidence,
+    }
 }
 
 /// The evidence of a file that accuses server 1, and of files that accuse the others.
@@ -210,13 +232,18 @@ pub fn read_kept(bytes: &[u8]) -> bool {
         assert_eq!(read, file, "what is read is what is written");
         finding
     });
-    assert_eq!([findings[0], findings[2]], [Finding::Unproven; 2], "only server 1 has signed anything");
+    assert_eq!(
+        [findings[0], findings[2]],
+        [Finding::Unproven; 2],
+        "only server 1 has signed anything"
+    );
     findings[1] == Finding::Proved
 }
 
 /// Such a file, as somebody sends it.
 pub fn valid_file() -> Vec<u8> {
-    serde_json::to_vec(&file(CULPRIT.0, "it whispered", Finding::Proved, valid_private())).expect("plain data")
+    serde_json::to_vec(&file(CULPRIT.0, "it whispered", Finding::Proved, valid_private()))
+        .expect("plain data")
 }
 
 /// A file is read or refused; what it proves, it proves of the servers that it lists.

@@ -3,7 +3,9 @@
 use std::sync::LazyLock;
 
 use ostrakon_broadcast::client::Invitation;
-use ostrakon_broadcast::hosting::{Action, Answer, Claim, Deed, HostLog, MessageId, Poll, PollForm, SignedAction};
+use ostrakon_broadcast::hosting::{
+    Action, Answer, Claim, Deed, HostLog, MessageId, Poll, PollForm, SignedAction,
+};
 use ostrakon_broadcast::room::{Admission, RoomDescriptor, RoomId};
 
 use super::{key, room, servers};
@@ -61,7 +63,11 @@ pub fn valid_deed() -> Vec<u8> {
 
 fn poll() -> Poll {
     let options = ["Yes", "No", "Perhaps"].map(str::to_owned).to_vec();
-    Poll { question: "Shall we?".to_owned(), form: PollForm::Choice { options, several: true }, epoch: 4 }
+    Poll {
+        question: "Shall we?".to_owned(),
+        form: PollForm::Choice { options, several: true },
+        epoch: 4,
+    }
 }
 
 /// Polls of every form.
@@ -79,7 +85,11 @@ pub fn read_ballot(bytes: &[u8]) -> bool {
     let mut counts = false;
     for poll in polls() {
         if let Some(answer) = Answer::decode(POLL, &poll, bytes) {
-            assert_eq!(answer.encode(POLL, &poll).as_deref(), Ok(bytes), "an answer is written in one way");
+            assert_eq!(
+                answer.encode(POLL, &poll).as_deref(),
+                Ok(bytes),
+                "an answer is written in one way"
+            );
             assert!(Answer::decode(POLL + 1, &poll, bytes).is_none(), "and to one poll");
             counts = true;
         }

@@ -21,7 +21,9 @@ use ostrakon_broadcast::row::{Content, RowFormat};
 use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_net::frame::{Frame, MAX_LENGTH, Prefix};
 use ostrakon_party::wire::{decode, encode};
-use ostrakon_party::{Header, Instance, InstanceKind, Message, PartyId, Recipient, SessionId, SignedHeader, Step, Tag};
+use ostrakon_party::{
+    Header, Instance, InstanceKind, Message, PartyId, Recipient, SessionId, SignedHeader, Step, Tag,
+};
 use ostrakon_replicated::client::{self, Submission, verify_submission};
 use ostrakon_replicated::pair::Pair;
 use ostrakon_replicated::slots::{Issue, SlotSeeds};
@@ -40,13 +42,25 @@ pub struct Decoder {
 pub const DECODERS: [Decoder; 35] = [
     Decoder { name: "message_header", valid: &[valid_header], read: read_header },
     Decoder { name: "frame", valid: &[valid_frame], read: read_frame },
-    Decoder { name: "board_entry", valid: &[|| encode(&VALID_ARCHIVE.entries[0])], read: read_entry },
-    Decoder { name: "archive", valid: &[|| VALID_ARCHIVE.to_text().into_bytes()], read: read_archive },
+    Decoder {
+        name: "board_entry",
+        valid: &[|| encode(&VALID_ARCHIVE.entries[0])],
+        read: read_entry,
+    },
+    Decoder {
+        name: "archive",
+        valid: &[|| VALID_ARCHIVE.to_text().into_bytes()],
+        read: read_archive,
+    },
     Decoder { name: "row", valid: &[valid_row], read: read_row },
     Decoder { name: "room", valid: &[valid_room], read: read_room },
     Decoder {
         name: "evidence",
-        valid: &[evidence::valid_equivocation, evidence::valid_malformed, evidence::valid_wrong_opening],
+        valid: &[
+            evidence::valid_equivocation,
+            evidence::valid_malformed,
+            evidence::valid_wrong_opening,
+        ],
         read: evidence::read_fault,
     },
     Decoder {
@@ -83,18 +97,42 @@ pub const DECODERS: [Decoder; 35] = [
     Decoder { name: "invitation", valid: &[hosts::valid_invitation], read: hosts::read_invitation },
     Decoder { name: "claim", valid: &[hosts::valid_claim], read: hosts::read_claim },
     Decoder { name: "presence", valid: &[requests::valid_presence], read: requests::read_presence },
-    Decoder { name: "issue_request", valid: &[requests::valid_issue_request], read: requests::read_issue_request },
+    Decoder {
+        name: "issue_request",
+        valid: &[requests::valid_issue_request],
+        read: requests::read_issue_request,
+    },
     Decoder {
         name: "submission_request",
         valid: &[requests::valid_submission_request],
         read: requests::read_submission_request,
     },
     Decoder { name: "new_room", valid: &[requests::valid_new_room], read: requests::read_new_room },
-    Decoder { name: "announcement", valid: &[requests::valid_announcement], read: requests::read_announcement },
-    Decoder { name: "decision_record", valid: &[decisions::valid_record], read: decisions::read_record },
-    Decoder { name: "decision_draft", valid: &[decisions::valid_draft], read: decisions::read_draft },
-    Decoder { name: "decision_deposit", valid: &[decisions::valid_deposit], read: decisions::read_deposit },
-    Decoder { name: "decision_opening", valid: &[decisions::valid_opening], read: decisions::read_opening },
+    Decoder {
+        name: "announcement",
+        valid: &[requests::valid_announcement],
+        read: requests::read_announcement,
+    },
+    Decoder {
+        name: "decision_record",
+        valid: &[decisions::valid_record],
+        read: decisions::read_record,
+    },
+    Decoder {
+        name: "decision_draft",
+        valid: &[decisions::valid_draft],
+        read: decisions::read_draft,
+    },
+    Decoder {
+        name: "decision_deposit",
+        valid: &[decisions::valid_deposit],
+        read: decisions::read_deposit,
+    },
+    Decoder {
+        name: "decision_opening",
+        valid: &[decisions::valid_opening],
+        read: decisions::read_opening,
+    },
     Decoder { name: "onepass_step", valid: &[onepass::valid_step], read: onepass::read_step },
     Decoder { name: "onepass_key", valid: &[onepass::valid_key], read: onepass::read_key },
     Decoder { name: "onepass_share", valid: &[onepass::valid_share], read: onepass::read_share },
@@ -168,7 +206,8 @@ fn read_header(bytes: &[u8]) -> bool {
 fn valid_frame() -> Vec<u8> {
     let signed = decode(&valid_header()).expect("it is valid");
     let mut bytes = Vec::new();
-    Frame::Whole(Message { signed, body: Bytes::from_static(b"a body"), depth: 3 }).encode(&mut bytes);
+    Frame::Whole(Message { signed, body: Bytes::from_static(b"a body"), depth: 3 })
+        .encode(&mut bytes);
     bytes
 }
 
@@ -184,7 +223,13 @@ fn read_frame(bytes: &[u8]) -> bool {
 }
 
 fn room() -> RoomDescriptor {
-    RoomDescriptor { payload: 64, capacity: 12, minimum: 3, nonce: [4; 16], ..RoomDescriptor::new("A room") }
+    RoomDescriptor {
+        payload: 64,
+        capacity: 12,
+        minimum: 3,
+        nonce: [4; 16],
+        ..RoomDescriptor::new("A room")
+    }
 }
 
 /// Signing takes longer than decoding: it is done once.
@@ -204,11 +249,13 @@ fn valid_archive() -> Archive {
             accepted: 5,
             messages: vec![
                 Published::Kept { salt: [1; 16], body: b"first".to_vec() },
-                Published::Kept { salt: [2; 16], body: "zweite \u{e4}".as_bytes().to_vec() }.erased(),
+                Published::Kept { salt: [2; 16], body: "zweite \u{e4}".as_bytes().to_vec() }
+                    .erased(),
             ],
         };
         head = entry.digest(&servers);
-        let signatures = (0..3).map(|server| (PartyId(server), entry.sign(&servers, &key(server)))).collect();
+        let signatures =
+            (0..3).map(|server| (PartyId(server), entry.sign(&servers, &key(server)))).collect();
         entries.push(SignedEntry { entry, signatures });
     }
     Archive { servers, room: room(), entries, head }
@@ -278,13 +325,21 @@ fn read_link(bytes: &[u8]) -> bool {
 }
 
 fn servers() -> Servers {
-    Servers { session: SessionId(Digest([7; 32])), keys: (0..3).map(|server| key(server).verifying_key()).collect() }
+    Servers {
+        session: SessionId(Digest([7; 32])),
+        keys: (0..3).map(|server| key(server).verifying_key()).collect(),
+    }
 }
 
 fn valid_submission() -> Vec<u8> {
     let masked = vec![5; 48];
     let owner = key(8);
-    let digest = ostrakon_replicated::slots::submission_digest(&Digest([4; 32]), 2, &owner.verifying_key().0, &masked);
+    let digest = ostrakon_replicated::slots::submission_digest(
+        &Digest([4; 32]),
+        2,
+        &owner.verifying_key().0,
+        &masked,
+    );
     encode(&Submission { masked, signature: owner.sign(&digest) })
 }
 
@@ -306,11 +361,15 @@ fn read_issue(bytes: &[u8]) -> bool {
     let Ok(issue) = decode::<Issue>(bytes) else { return false };
     assert_eq!(encode(&issue), bytes, "only one encoding is accepted");
     let (session, context) = (Digest([7; 32]), Digest([4; 32]));
-    let name = client::SlotName { session: &session, batch: 1, context: &context, rows: 6, slot: 2 };
+    let name =
+        client::SlotName { session: &session, batch: 1, context: &context, rows: 6, slot: 2 };
     for place in 0..3 {
         let mut issues = [None; 3];
         issues[place] = Some(&issue);
-        assert_eq!(client::combine(name, issues).err(), Some(client::MaskError::Incomplete(Pair::P01)));
+        assert_eq!(
+            client::combine(name, issues).err(),
+            Some(client::MaskError::Incomplete(Pair::P01))
+        );
     }
     true
 }
@@ -330,7 +389,8 @@ fn valid_envelope() -> Vec<u8> {
     let issued = Issued { context, slot: 1, issue: encode(&valid_issue()) };
     let exchange = Exchange::new(&key(8), &issue_name()).public();
     let owner = key(8).verifying_key();
-    let offer = envelope::offer(&servers(), &issue_name(), &owner, issued, |digest| key(1).sign(digest));
+    let offer =
+        envelope::offer(&servers(), &issue_name(), &owner, issued, |digest| key(1).sign(digest));
     envelope::close(&servers(), &issue_name(), &owner, &exchange, &offer, [6; 32])
 }
 

@@ -6,8 +6,8 @@ use ostrakon_crypto::hash::digest;
 use ostrakon_crypto::{Digest, Secret, Stream};
 use ostrakon_onepass::params::{MAX_ENTRIES, MAX_STEP_BYTES};
 use ostrakon_onepass::{
-    Absence, Ballot, Closing, Helpers, History, KeyShare, Layer, LayerKey, OneTimeKey, PartialDecryption,
-    ProofOfPossession, Ristretto, Session, SessionId, Step, Visitor,
+    Absence, Ballot, Closing, Helpers, History, KeyShare, Layer, LayerKey, OneTimeKey,
+    PartialDecryption, ProofOfPossession, Ristretto, Session, SessionId, Step, Visitor,
 };
 
 /// Visitors of the session.
@@ -53,18 +53,23 @@ fn session(visitors: usize, ballots: Vec<Ballot>) -> Option<Session<Ristretto>> 
 
 fn scene() -> Scene {
     let mut rng = seeded(1);
-    let ballots = [2, 3].map(|values| Ballot::from_function(values, VISITORS, |counts| u32::from(counts[1])));
-    let session = session(VISITORS, ballots.map(|ballot| ballot.expect("it is small")).to_vec()).expect("it is valid");
+    let ballots =
+        [2, 3].map(|values| Ballot::from_function(values, VISITORS, |counts| u32::from(counts[1])));
+    let session = session(VISITORS, ballots.map(|ballot| ballot.expect("it is small")).to_vec())
+        .expect("it is valid");
     let start = History::start(Arc::new(session));
     let visitor = Visitor::new(&start, 1, key(1)).expect("it comes for the first time");
-    let step = visitor.visit(&start, &[1, 2], &head(), &mut rng).expect("values in range").to_bytes();
+    let step =
+        visitor.visit(&start, &[1, 2], &head(), &mut rng).expect("values in range").to_bytes();
     let mut verifier = start.clone().verifier();
     verifier.push(1, &head(), &step, &mut rng).expect("an honest step");
     let after = verifier.finish(&mut rng).expect("an honest step");
     let absent = [0, 2].map(|visitor| Absence { visitor, choices: vec![0, 1] });
     let closing = after.close(&head(), &absent).expect("exactly the absent");
     let operator = closing.decrypt_as_operator(0, &key(100), &mut rng).expect("its key");
-    let helper = closing.decrypt_as_helper(1, Layer::Visitor(2), &key(2).share(1), &mut rng).expect("its share");
+    let helper = closing
+        .decrypt_as_helper(1, Layer::Visitor(2), &key(2).share(1), &mut rng)
+        .expect("its share");
     let possession = key(0).prove_possession(&head(), &mut rng);
     Scene {
         start,
@@ -102,7 +107,11 @@ pub fn read_key(bytes: &[u8]) -> bool {
     let Some((key, proof)) = bytes.split_at_checked(LAYER_KEY) else { return false };
     let Ok(key) = LayerKey::<Ristretto>::from_bytes(key, helpers()) else { return false };
     let Ok(proof) = ProofOfPossession::<Ristretto>::from_bytes(proof) else { return false };
-    assert_eq!([key.to_bytes(), proof.to_bytes().to_vec()].concat(), bytes, "only one encoding is accepted");
+    assert_eq!(
+        [key.to_bytes(), proof.to_bytes().to_vec()].concat(),
+        bytes,
+        "only one encoding is accepted"
+    );
     let possessed = proof.verify(&key, &head());
     assert!(!possessed || bytes == SCENE.key, "one key is proved to be known");
     possessed
@@ -138,7 +147,10 @@ pub fn read_part(bytes: &[u8]) -> bool {
     let of_helper = scene.closing.verify_helper(1, Layer::Visitor(2), partial.clone()).is_ok();
     assert!(!of_operator || bytes == scene.partials[0], "the operator has made one part only");
     assert!(!of_helper || bytes == scene.partials[1], "the helper has made one part only");
-    assert!(scene.closing.verify_helper(1, Layer::Visitor(0), partial).is_err(), "it is for another layer");
+    assert!(
+        scene.closing.verify_helper(1, Layer::Visitor(0), partial).is_err(),
+        "it is for another layer"
+    );
     of_operator || of_helper
 }
 
@@ -152,9 +164,12 @@ pub fn valid_table() -> Vec<u8> {
 /// Whatever table a session is asked for: it is refused, or its steps and tables are within their limits.
 pub fn read_table(bytes: &[u8]) -> bool {
     let Some(([low, high, visitors], outputs)) = bytes.split_first_chunk() else { return false };
-    let outputs: Vec<u32> = outputs.as_chunks().0.iter().map(|output| u32::from_le_bytes(*output)).collect();
+    let outputs: Vec<u32> =
+        outputs.as_chunks().0.iter().map(|output| u32::from_le_bytes(*output)).collect();
     let visitors = usize::from(*visitors);
-    let Ok(ballot) = Ballot::new(u16::from_le_bytes([*low, *high]), visitors, outputs) else { return false };
+    let Ok(ballot) = Ballot::new(u16::from_le_bytes([*low, *high]), visitors, outputs) else {
+        return false;
+    };
     assert!(ballot.outputs().len() <= MAX_ENTRIES);
     let Some(session) = session(visitors, vec![ballot]) else { return false };
     assert!(session.step_bytes(0) <= MAX_STEP_BYTES);

@@ -32,7 +32,10 @@ pub fn read_presence(bytes: &[u8]) -> bool {
     let digest = presence_digest(&room().id(), presence.time, PartyId(1));
     let verifies = presence.key.verifies(&digest, &presence.signature);
     let own = presence.key == key(8).verifying_key();
-    assert!(!verifies || !own || presence.time == 1_000, "the participant has signed one presence only");
+    assert!(
+        !verifies || !own || presence.time == 1_000,
+        "the participant has signed one presence only"
+    );
     verifies && own
 }
 
@@ -48,7 +51,10 @@ pub fn read_issue_request(bytes: &[u8]) -> bool {
     let verifies = request.key.verifies(&digest, &request.signature);
     let own = request.key == key(8).verifying_key();
     let exchange = Exchange::new(&key(8), &issue_name()).public();
-    assert!(!verifies || !own || request.exchange == exchange, "the participant has signed one exchange key only");
+    assert!(
+        !verifies || !own || request.exchange == exchange,
+        "the participant has signed one exchange key only"
+    );
     verifies && own
 }
 
@@ -64,7 +70,8 @@ pub fn read_submission_request(bytes: &[u8]) -> bool {
 }
 
 pub fn valid_new_room() -> Vec<u8> {
-    br#"{"name":"A room","payload":64,"capacity":12,"seconds":10,"minimum":3,"mode":"fair"}"#.to_vec()
+    br#"{"name":"A room","payload":64,"capacity":12,"seconds":10,"minimum":3,"mode":"fair"}"#
+        .to_vec()
 }
 
 /// Whatever is asked for, a room that is created has a descriptor that everybody accepts.

@@ -68,7 +68,8 @@ for (const { name, ...shape } of SHAPES) {
   /** @type {Map<string, Times[]>} */
   const times = new Map();
   for (let run = 0; run < RUNS; run += 1) {
-    for (const [build, page] of pages) times.set(build, [...(times.get(build) ?? []), await page.evaluate(visit)]);
+    for (const [build, page] of pages)
+      times.set(build, [...(times.get(build) ?? []), await page.evaluate(visit)]);
   }
   for (const [build, all] of times) results.push({ build, shape: name, ...median(all) });
 }
@@ -86,7 +87,13 @@ function visit() {
   const verified = performance.now();
   const bytes = visits.step();
   const done = performance.now();
-  return { decode: decoded - begun, verify: verified - decoded, step: done - verified, total: done - begun, bytes };
+  return {
+    decode: decoded - begun,
+    verify: verified - decoded,
+    step: done - verified,
+    total: done - begun,
+    bytes,
+  };
 }
 
 /** @param {Times[]} all @returns {Times} */
@@ -95,5 +102,11 @@ function median(all) {
     const sorted = all.map((times) => times[key]).sort((a, b) => a - b);
     return Math.round((sorted[(sorted.length - 1) >> 1] ?? 0) * 10) / 10;
   };
-  return { decode: middle('decode'), verify: middle('verify'), step: middle('step'), total: middle('total'), bytes: middle('bytes') };
+  return {
+    decode: middle('decode'),
+    verify: middle('verify'),
+    step: middle('step'),
+    total: middle('total'),
+    bytes: middle('bytes'),
+  };
 }

@@ -20,10 +20,15 @@ export function hashes(): Plugin {
     closeBundle() {
       const paths = readdirSync(directory, { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile())
-        .map((entry) => relative(directory, join(entry.parentPath, entry.name)).split(sep).join('/'))
+        .map((entry) =>
+          relative(directory, join(entry.parentPath, entry.name)).split(sep).join('/'),
+        )
         .filter((path) => path !== MANIFEST)
         .sort();
-      const digest = (path: string) => createHash('sha256').update(readFileSync(join(directory, path))).digest('hex');
+      const digest = (path: string) =>
+        createHash('sha256')
+          .update(readFileSync(join(directory, path)))
+          .digest('hex');
       const files = Object.fromEntries(paths.map((path) => [path, digest(path)]));
       writeFileSync(join(directory, MANIFEST), `${JSON.stringify({ files }, null, 2)}\n`);
     },

@@ -39,7 +39,14 @@ const origin = (party = 0) => deployment.origins[party] ?? '';
 test('two decisions wait for somebody who does not come', async () => {
   for (const stand of ['Nobody', 'Only all three operators together']) {
     const deadline = new Date(Date.now() + TIME);
-    const wish = { question: `Who stands in? ${stand}`, me: 'Anna', others: ['Ben'], stand, rule: 'Everybody agrees', deadline };
+    const wish = {
+      question: `Who stands in? ${stand}`,
+      me: 'Anna',
+      others: ['Ben'],
+      stand,
+      rule: 'Everybody agrees',
+      deadline,
+    };
     const links = await anna.makes(origin(), wish);
     waiting[stand] = anna.page.url();
     await anna.page.getByRole('button', { name: 'Accept', exact: true }).click();
@@ -47,7 +54,10 @@ test('two decisions wait for somebody who does not come', async () => {
     await ben.accepts(links['Ben'] ?? '');
     await anna.at('answer');
     await anna.page.getByText('After you comes Ben.').waitFor();
-    const learned = stand === 'Nobody' ? 'could look at what the result would be' : 'could open every single answer';
+    const learned =
+      stand === 'Nobody'
+        ? 'could look at what the result would be'
+        : 'could open every single answer';
     await anna.page.getByText(learned).waitFor();
     await anna.answers('Yes');
     await anna.hasAnswered();
@@ -56,7 +66,13 @@ test('two decisions wait for somebody who does not come', async () => {
 
 test('a table of one’s own is computed, and servers that are killed between the visits lose nothing', async () => {
   // Nobody needs a link: the two know each other by now.
-  await anna.makes(origin(), { question: 'A draw?', me: 'Anna', known: ['Ben'], rule: 'A table of your own', outputs: [3, 9, 3] });
+  await anna.makes(origin(), {
+    question: 'A draw?',
+    me: 'Anna',
+    known: ['Ben'],
+    rule: 'A table of your own',
+    outputs: [3, 9, 3],
+  });
   const link = anna.page.url();
   await anna.answers('Yes');
   await anna.hasAnswered();
@@ -73,12 +89,18 @@ test('a table of one’s own is computed, and servers that are killed between th
   await ben.answers('No');
   await ben.hasAnswered();
   await deployment.back(0);
-  for (const person of [anna, ben]) assert.match(await person.result(), /The table says 9.*Nobody stayed away/);
+  for (const person of [anna, ben])
+    assert.match(await person.result(), /The table says 9.*Nobody stayed away/);
 });
 
 test('a link that was used opens nothing for anybody else', async () => {
   const [zoe, stranger] = [await Decider.come(browser), await Decider.come(browser)];
-  const links = await anna.makes(origin(), { question: 'Shall we move?', me: 'Anna', others: ['Zoe', 'Yan'], known: ['Ben'] });
+  const links = await anna.makes(origin(), {
+    question: 'Shall we move?',
+    me: 'Anna',
+    others: ['Zoe', 'Yan'],
+    known: ['Ben'],
+  });
   await zoe.accepts(links['Zoe'] ?? '');
   await stranger.open(links['Zoe'] ?? '');
   await stranger.page.getByText('This invitation was used before').waitFor(LONG);
@@ -106,14 +128,21 @@ test('an account moves to another device whole, and no other file takes its plac
   await anna.open(`${origin()}/#/decide`);
   await anna.page.getByText('Your account', { exact: true }).click();
   await anna.page.getByRole('button', { name: 'Save as a file…' }).click();
-  const [download] = await Promise.all([anna.page.waitForEvent('download'), anna.confirms('Save the file')]);
+  const [download] = await Promise.all([
+    anna.page.waitForEvent('download'),
+    anna.confirms('Save the file'),
+  ]);
   const device = await Decider.come(browser, PHONE);
   await device.open(`${origin(2)}/#/decide`);
   await device.page.getByText('Your account', { exact: true }).click();
   const code = () => device.page.locator('details code').first().innerText();
   const before = await code();
   const file = device.page.locator('details input[type=file]').first();
-  await file.setInputFiles({ name: 'holiday.json', mimeType: 'application/json', buffer: Buffer.from('{"photos":[]}') });
+  await file.setInputFiles({
+    name: 'holiday.json',
+    mimeType: 'application/json',
+    buffer: Buffer.from('{"photos":[]}'),
+  });
   await device.confirms('Replace it');
   await device.page.getByText('this is no file with an account').waitFor();
   assert.equal(await code(), before, 'a wrong file changes nothing');
@@ -134,13 +163,23 @@ test('saved records are checked without a server, and a changed letter is found'
   await ben.open(`${origin()}/#/decide`);
   await ben.page.getByText('Check the saved records of a decision').click();
   const file = ben.page.locator('details input[type=file]').last();
-  const check = (/** @type {string} */ text) => file.setInputFiles({ name: 'records.json', mimeType: 'application/json', buffer: Buffer.from(text) });
+  const check = (/** @type {string} */ text) =>
+    file.setInputFiles({
+      name: 'records.json',
+      mimeType: 'application/json',
+      buffer: Buffer.from(text),
+    });
   await check(records);
   await ben.page.locator('[data-archive=holds]').getByText('The table says 9').waitFor(LONG);
   await ben.isPresentable('archive-phone');
   const middle = Math.floor(records.length / 2);
-  await check(`${records.slice(0, middle)}${records[middle] === 'A' ? 'B' : 'A'}${records.slice(middle + 1)}`);
-  await ben.page.locator('[data-archive=refused]').getByText('Do not believe this file').waitFor(LONG);
+  await check(
+    `${records.slice(0, middle)}${records[middle] === 'A' ? 'B' : 'A'}${records.slice(middle + 1)}`,
+  );
+  await ben.page
+    .locator('[data-archive=refused]')
+    .getByText('Do not believe this file')
+    .waitFor(LONG);
   assert.equal(await ben.page.locator('[data-archive=holds]').count(), 0);
   await ben.isAccessible();
 });

@@ -34,19 +34,32 @@ let time = 0;
 
 test('three people decide: two visits at once, a reload in between, and everybody sees and rechecks the result', async () => {
   const began = performance.now();
-  const [anna, ben, carla] = [await Decider.come(browser), await Decider.come(browser, PHONE), await Decider.come(browser)];
+  const [anna, ben, carla] = [
+    await Decider.come(browser),
+    await Decider.come(browser, PHONE),
+    await Decider.come(browser),
+  ];
   await anna.open(`${origin()}/#/decide`);
   await anna.page.getByRole('heading', { name: 'Decide together' }).waitFor();
   await anna.isPresentable('create');
-  const links = await anna.makes(origin(), { question: 'Shall we hire Ada?', me: 'Anna', others: ['Ben', 'Carla'] });
+  const links = await anna.makes(origin(), {
+    question: 'Shall we hire Ada?',
+    me: 'Anna',
+    others: ['Ben', 'Carla'],
+  });
   await anna.isPresentable('creator');
 
   await ben.open(links['Ben'] ?? '');
-  await ben.page.getByRole('heading', { name: 'Ben, you are asked to decide' }).waitFor({ timeout: 120_000 });
+  await ben.page
+    .getByRole('heading', { name: 'Ben, you are asked to decide' })
+    .waitFor({ timeout: 120_000 });
   await ben.isPresentable('accept-phone');
   await ben.accepts(links['Ben'] ?? '');
   await ben.page.getByText('Carla has not accepted yet. When everybody has').waitFor();
-  assert.ok(!ben.page.url().includes((links['Ben'] ?? '').split('/').at(-1) ?? '-'), 'the invitation is gone from the address');
+  assert.ok(
+    !ben.page.url().includes((links['Ben'] ?? '').split('/').at(-1) ?? '-'),
+    'the invitation is gone from the address',
+  );
   await carla.accepts(elsewhere(links['Carla'] ?? '', 1));
 
   await anna.answers('Yes');
@@ -59,12 +72,17 @@ test('three people decide: two visits at once, a reload in between, and everybod
 
   await ben.at('answer');
   await ben.isPresentable('answer-phone');
-  assert.equal(await ben.page.getByRole('radio', { checked: true }).count(), 0, 'nothing is chosen beforehand');
+  assert.equal(
+    await ben.page.getByRole('radio', { checked: true }).count(),
+    0,
+    'nothing is chosen beforehand',
+  );
   await carla.at('answer');
   await carla.isPresentable('answer');
   await Promise.all([ben.answers('Yes'), carla.answers('No')]);
   await Promise.all([ben.hasAnswered(), carla.hasAnswered()]);
-  for (const person of [anna, ben, carla]) assert.match(await person.result(), /Passed.*Nobody stayed away/);
+  for (const person of [anna, ben, carla])
+    assert.match(await person.result(), /Passed.*Nobody stayed away/);
 
   // The next three do no more than these, and are looked at once, not seven times.
   time = 12_000 + 2 * (performance.now() - began - Decider.looking) + Decider.looking / 3;
@@ -79,10 +97,21 @@ test('three people decide: two visits at once, a reload in between, and everybod
 });
 
 test('by e-mail: a date is found although somebody stays away, everybody rechecks it, and it goes into the calendar', async () => {
-  const [anna, ben, carla] = [await Decider.come(browser), await Decider.come(browser, PHONE), await Decider.come(browser)];
+  const [anna, ben, carla] = [
+    await Decider.come(browser),
+    await Decider.come(browser, PHONE),
+    await Decider.come(browser),
+  ];
   const dates = [new Date(Date.UTC(2027, 4, 3, 16)), new Date(Date.UTC(2027, 4, 4, 16))];
   const table = 'Name;E-mail\r\nBen;ben@example.org\r\nCarla;nobody@example.org\r\n';
-  await anna.makes(origin(), { question: 'When shall we meet?', me: 'Anna', table, dates, rule: 'The full count', deadline: new Date(Date.now() + time) });
+  await anna.makes(origin(), {
+    question: 'When shall we meet?',
+    me: 'Anna',
+    table,
+    dates,
+    rule: 'The full count',
+    deadline: new Date(Date.now() + time),
+  });
   await anna.page.getByRole('button', { name: 'Send 2 links by e-mail' }).click();
   const [guestBen, guestCarla] = [anna.guest('Ben'), anna.guest('Carla')];
   await guestBen.getByText('Sent: the mail server has taken it.').waitFor();
@@ -93,10 +122,16 @@ test('by e-mail: a date is found although somebody stays away, everybody recheck
   await guestCarla.getByText('Sent: the mail server has taken it.').waitFor();
   await anna.page.reload();
   await guestBen.getByText('Sent: the mail server has taken it.').waitFor();
-  assert.equal(await guestCarla.getByLabel('E-mail address of Carla').inputValue(), 'carla@example.org');
+  assert.equal(
+    await guestCarla.getByLabel('E-mail address of Carla').inputValue(),
+    'carla@example.org',
+  );
 
   const letter = await inbox.letter('ben@example.org');
-  assert.match(letter.text, /^Hello Ben,\s+Anna asks for your answer to this question:\s+> When shall we meet\?/);
+  assert.match(
+    letter.text,
+    /^Hello Ben,\s+Anna asks for your answer to this question:\s+> When shall we meet\?/,
+  );
   await ben.accepts(letter.link);
   await carla.accepts((await inbox.letter('carla@example.org')).link);
   assert.equal(inbox.letters.length, 2, 'one message to each');
@@ -111,7 +146,10 @@ test('by e-mail: a date is found although somebody stays away, everybody recheck
   assert.match(result, /Carla stayed away/);
   assert.match(await anna.result(), /4 May 2027.*suits best/);
   assert.match(await ben.saves('Put it into the calendar'), /DTSTART:20270504T160000Z\r\n/);
-  for (const [person, count] of /** @type {const} */ ([[anna, '1 person has'], [ben, '2 people have']])) {
+  for (const [person, count] of /** @type {const} */ ([
+    [anna, '1 person has'],
+    [ben, '2 people have'],
+  ])) {
     await person.page.getByRole('button', { name: 'Check everything again' }).click();
     await person.page.getByText('Everything holds').waitFor({ timeout: 120_000 });
     await person.page.getByText(`${count} rechecked everything`).waitFor({ timeout: 120_000 });
@@ -127,7 +165,8 @@ async function forge(visitor, parties) {
       const response = await route.fetch().catch(() => null);
       if (!response) return route.abort();
       const page = await response.json();
-      const altered = (/** @type {string} */ record) => `${record.slice(0, 200)}${record[200] === 'A' ? 'B' : 'A'}${record.slice(201)}`;
+      const altered = (/** @type {string} */ record) =>
+        `${record.slice(0, 200)}${record[200] === 'A' ? 'B' : 'A'}${record.slice(201)}`;
       await route.fulfill({ response, json: { ...page, records: page.records.map(altered) } });
     });
   }
@@ -135,7 +174,11 @@ async function forge(visitor, parties) {
 
 test('a server that alters a record is named, and what the others show is gone on with; where all do, nothing goes on', async () => {
   const [anna, ben] = [await Decider.come(browser), await Decider.come(browser)];
-  const links = await anna.makes(origin(), { question: 'Shall we sail?', me: 'Anna', others: ['Ben'] });
+  const links = await anna.makes(origin(), {
+    question: 'Shall we sail?',
+    me: 'Anna',
+    others: ['Ben'],
+  });
   await forge(ben, [0, 1, 2]);
   await ben.open(links['Ben'] ?? '');
   const refusal = ben.page.getByRole('alert').filter({ hasText: 'Do not answer' });
@@ -144,7 +187,9 @@ test('a server that alters a record is named, and what the others show is gone o
   await ben.page.unrouteAll({ behavior: 'ignoreErrors' });
   await forge(ben, [0]);
   await ben.page.getByRole('button', { name: 'Try again' }).click();
-  await ben.page.getByRole('heading', { name: 'The server “alpha” showed something forged' }).waitFor({ timeout: 120_000 });
+  await ben.page
+    .getByRole('heading', { name: 'The server “alpha” showed something forged' })
+    .waitFor({ timeout: 120_000 });
   await ben.isPresentable('distrusted');
   await ben.page.getByRole('button', { name: 'Accept', exact: true }).click();
   await ben.at('answer');

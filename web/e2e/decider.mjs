@@ -47,13 +47,29 @@ export class Decider extends Visitor {
     await this.open(`${origin}/#/decide`);
     await this.fills(wish);
     await page.getByRole('button', { name: 'Make the decision' }).click();
-    await page.getByRole('heading', { name: 'You made this decision' }).waitFor({ timeout: PATIENCE });
-    const link = (/** @type {string} */ name) => page.getByRole('textbox', { name: `Link for ${name}` }).inputValue();
-    return Object.fromEntries(await Promise.all(others.map(async (name) => [name, await link(name)])));
+    await page
+      .getByRole('heading', { name: 'You made this decision' })
+      .waitFor({ timeout: PATIENCE });
+    const link = (/** @type {string} */ name) =>
+      page.getByRole('textbox', { name: `Link for ${name}` }).inputValue();
+    return Object.fromEntries(
+      await Promise.all(others.map(async (name) => [name, await link(name)])),
+    );
   }
 
   /** Fills in the form. @param {Wish} wish */
-  async fills({ question, me, others = [], known = [], table, deadline, dates = [], rule, outputs = [], stand }) {
+  async fills({
+    question,
+    me,
+    others = [],
+    known = [],
+    table,
+    deadline,
+    dates = [],
+    rule,
+    outputs = [],
+    stand,
+  }) {
     const { page } = this;
     if (dates.length > 0) await page.getByText('A date', { exact: true }).click();
     await page.getByLabel('Your question').fill(question);
@@ -62,12 +78,20 @@ export class Decider extends Visitor {
       await page.getByLabel(`Date ${index + 1}`, { exact: true }).fill(local(date));
     }
     await page.getByRole('textbox', { name: 'I decide, too, as' }).fill(me);
-    if (table) await page.locator('input[type=file][accept*=csv]').setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(table) });
+    if (table)
+      await page
+        .locator('input[type=file][accept*=csv]')
+        .setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(table) });
     else await page.getByLabel('Names, one on each line').fill(others.join('\n'));
     for (const name of known) await page.getByRole('checkbox', { name, exact: true }).check();
     if (rule) await page.getByRole('radio', { name: rule }).check();
-    for (const [row, output] of outputs.entries()) await page.locator('table input').nth(row).fill(`${output}`);
-    if (stand) await page.getByRole('group', { name: 'If somebody stays away' }).getByRole('radio', { name: stand }).check();
+    for (const [row, output] of outputs.entries())
+      await page.locator('table input').nth(row).fill(`${output}`);
+    if (stand)
+      await page
+        .getByRole('group', { name: 'If somebody stays away' })
+        .getByRole('radio', { name: stand })
+        .check();
     if (deadline) await this.setsDeadline(deadline);
   }
 
@@ -91,14 +115,18 @@ export class Decider extends Visitor {
   /** Opens an invitation and accepts. @param {string} link */
   async accepts(link) {
     await this.open(link);
-    await this.page.getByRole('button', { name: 'Accept', exact: true }).click({ timeout: PATIENCE });
+    await this.page
+      .getByRole('button', { name: 'Accept', exact: true })
+      .click({ timeout: PATIENCE });
     await this.at('waiting', 'answer');
   }
 
   /** Waits until the page is in one of these states. @param {string[]} states */
   async at(...states) {
     try {
-      await this.page.locator(states.map((state) => `[data-decision="${state}"]`).join(', ')).waitFor({ timeout: PATIENCE });
+      await this.page
+        .locator(states.map((state) => `[data-decision="${state}"]`).join(', '))
+        .waitFor({ timeout: PATIENCE });
     } catch (error) {
       throw new Error(`${error}; the page says: ${await this.page.locator('main').innerText()}`);
     }
@@ -108,7 +136,11 @@ export class Decider extends Visitor {
   async answers(...answers) {
     await this.at('answer');
     for (const [index, answer] of answers.entries()) {
-      await this.page.locator('form fieldset').nth(index).getByRole('radio', { name: answer, exact: true }).check();
+      await this.page
+        .locator('form fieldset')
+        .nth(index)
+        .getByRole('radio', { name: answer, exact: true })
+        .check();
     }
     await this.page.getByRole('button', { name: 'Answer…' }).click();
     await this.page.getByRole('button', { name: 'Give this answer' }).click();
@@ -122,7 +154,10 @@ export class Decider extends Visitor {
    */
   async isPresentable(name) {
     const began = performance.now();
-    for (const [language, colorScheme] of /** @type {const} */ ([['de', 'dark'], ['en', 'light']])) {
+    for (const [language, colorScheme] of /** @type {const} */ ([
+      ['de', 'dark'],
+      ['en', 'light'],
+    ])) {
       await this.page.emulateMedia({ colorScheme });
       await this.page.locator('header select').selectOption(language);
       await this.isAccessible();
@@ -145,7 +180,10 @@ export class Decider extends Visitor {
 
   /** What a button gives as a file. @param {string} button */
   async saves(button) {
-    const [download] = await Promise.all([this.page.waitForEvent('download'), this.page.getByRole('button', { name: button }).click()]);
+    const [download] = await Promise.all([
+      this.page.waitForEvent('download'),
+      this.page.getByRole('button', { name: button }).click(),
+    ]);
     const chunks = [];
     for await (const chunk of await download.createReadStream()) chunks.push(chunk);
     return Buffer.concat(chunks).toString('utf8');
@@ -154,5 +192,7 @@ export class Decider extends Visitor {
 
 /** As the browser's field for a local point of time wants it: to the minute, or with 19 letters to the second. @param {Date} date */
 function local(date, letters = 16) {
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, letters);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000)
+    .toISOString()
+    .slice(0, letters);
 }

@@ -23,7 +23,8 @@ function program() {
   const named = process.env.OSTRAKON ?? process.env.OSTRAKON_BIN;
   const built = [path.join(target, 'debug/ostrakon'), path.join(target, 'release/ostrakon')];
   const found = named ?? built.find((candidate) => existsSync(candidate));
-  if (!found) throw new Error('there is no server to test with: run `cargo build --package ostrakon`');
+  if (!found)
+    throw new Error('there is no server to test with: run `cargo build --package ostrakon`');
   return found;
 }
 
@@ -77,7 +78,16 @@ export async function start({ smtp } = {}) {
   const data = path.join(directory, 'data');
   const files = path.join(directory, 'web');
   await cp(path.join(web, 'dist'), files, { recursive: true });
-  const options = ['up', '--data-dir', data, '--web', files, '--base-port', `${base}`, ...(smtp ? ['--smtp', smtp] : [])];
+  const options = [
+    'up',
+    '--data-dir',
+    data,
+    '--web',
+    files,
+    '--base-port',
+    `${base}`,
+    ...(smtp ? ['--smtp', smtp] : []),
+  ];
   const servers = spawn(program(), options, { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(servers, 'exit');
   let said = '';
@@ -93,9 +103,18 @@ export async function start({ smtp } = {}) {
   try {
     const origins = (await linksOf(servers, ended)).map((link) => new URL(link).origin);
     const token = (await readFile(path.join(data, 'alpha/admin.token'), 'utf8')).trim();
-    const kill = (/** @type {number} */ party) => killServer(path.join(data, NAMES[party] ?? '', 'server.toml'));
+    const kill = (/** @type {number} */ party) =>
+      killServer(path.join(data, NAMES[party] ?? '', 'server.toml'));
     const back = (/** @type {number} */ party) => answers(origins[party] ?? '');
-    return { origins, files, token, kill, back, room: (name) => createRoom(data, origins, name), stop };
+    return {
+      origins,
+      files,
+      token,
+      kill,
+      back,
+      room: (name) => createRoom(data, origins, name),
+      stop,
+    };
   } catch (error) {
     await stop();
     throw new Error(`${error}; the servers said:\n${said}`);
@@ -105,7 +124,9 @@ export async function start({ smtp } = {}) {
 /** Ends the process that serves this configuration, without a warning. @param {string} config */
 async function killServer(config) {
   for (const entry of await readdir('/proc')) {
-    const command = /^\d+$/.test(entry) ? await readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => '') : '';
+    const command = /^\d+$/.test(entry)
+      ? await readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => '')
+      : '';
     if (command.split('\0').includes(config)) return void process.kill(Number(entry), 'SIGKILL');
   }
   throw new Error(`no process serves ${config}`);
@@ -114,7 +135,10 @@ async function killServer(config) {
 /** Waits until a server says that it is ready. @param {string} origin */
 async function answers(origin) {
   for (let look = 0; look < 600; look++) {
-    const ready = await fetch(`${origin}/readyz`).then(({ ok }) => ok, () => false);
+    const ready = await fetch(`${origin}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
     if (ready) return;
     await pause(100);
   }

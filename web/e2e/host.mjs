@@ -2,7 +2,14 @@
 
 import { readFile } from 'node:fs/promises';
 
-import { DeviceKey, HostLog, initSync, roomCode, roomId, serversDigest } from '../src/wasm/ostrakon_wasm.js';
+import {
+  DeviceKey,
+  HostLog,
+  initSync,
+  roomCode,
+  roomId,
+  serversDigest,
+} from '../src/wasm/ostrakon_wasm.js';
 
 initSync({ module: await readFile(new URL('../src/wasm/ostrakon_wasm_bg.wasm', import.meta.url)) });
 
@@ -11,7 +18,11 @@ initSync({ module: await readFile(new URL('../src/wasm/ostrakon_wasm_bg.wasm', i
  * @param {unknown} [body]
  */
 async function ask(url, body) {
-  const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: typeof body === 'string' ? body : JSON.stringify(body) };
+  const init = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  };
   const answer = await fetch(url, body === undefined ? {} : init);
   const text = await answer.text();
   if (!answer.ok) throw new Error(`${url}: ${answer.status} ${text}`);
@@ -52,12 +63,23 @@ export class Host {
     const servers = await ask(`${origin}/api/v1/servers`);
     const text = JSON.stringify(descriptor);
     const room = roomId(text);
-    return new Host(origin, key, room, roomCode(room), new HostLog(servers, text), `#/room/${room}/${serversDigest(servers)}`);
+    return new Host(
+      origin,
+      key,
+      room,
+      roomCode(room),
+      new HostLog(servers, text),
+      `#/room/${room}/${serversDigest(servers)}`,
+    );
   }
 
   /** @param {object | string} deed */
   async act(deed) {
-    const signed = this.log.act(this.key, BigInt(Math.floor(Date.now() / 1000)), JSON.stringify(deed));
+    const signed = this.log.act(
+      this.key,
+      BigInt(Math.floor(Date.now() / 1000)),
+      JSON.stringify(deed),
+    );
     await ask(`${this.origin}/api/v1/rooms/${this.room}/actions`, signed);
     this.log.read(`[${signed}]`);
   }

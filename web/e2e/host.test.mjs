@@ -38,15 +38,23 @@ class Host extends Visitor {
     await page.getByText(kind).click();
     await page.getByLabel('Name of the room').fill(name);
     await page.getByText('Change the settings').click();
-    const settings = { 'Longest message': '254', 'Length of an epoch': '6', 'Places in an epoch': '64', 'Least number': '1' };
+    const settings = {
+      'Longest message': '254',
+      'Length of an epoch': '6',
+      'Places in an epoch': '64',
+      'Least number': '1',
+    };
     for (const [label, value] of Object.entries(settings)) await page.getByLabel(label).fill(value);
     if (moderated) await page.getByLabel('The projector shows approved messages only').check();
     // Where the servers let everybody open rooms, they ask for no code.
     const code = page.getByLabel('Creation code');
     if (await code.count()) await code.fill(deployment.token);
     await page.getByRole('button', { name: 'Open the room' }).click();
-    await page.getByRole('heading', { level: 1, name: `“${name}” is open` }).waitFor({ timeout: 60_000 });
-    const text = (/** @type {string} */ label) => page.getByLabel(label, { exact: true }).inputValue();
+    await page
+      .getByRole('heading', { level: 1, name: `“${name}” is open` })
+      .waitFor({ timeout: 60_000 });
+    const text = (/** @type {string} */ label) =>
+      page.getByLabel(label, { exact: true }).inputValue();
     return { link: await text('Link to the room'), hostLink: await text('Host link') };
   }
 
@@ -88,7 +96,10 @@ class Host extends Visitor {
 
   /** Presses what saves a file and returns what is in it. @param {string} button */
   async saves(button) {
-    const [download] = await Promise.all([this.page.waitForEvent('download'), this.page.getByText(button, { exact: true }).click()]);
+    const [download] = await Promise.all([
+      this.page.waitForEvent('download'),
+      this.page.getByText(button, { exact: true }).click(),
+    ]);
     return readFile(await download.path(), 'utf8');
   }
 }
@@ -114,8 +125,15 @@ async function shownAfterReload({ page }) {
   });
   await page.addInitScript(() => {
     const texts = new Set();
-    const look = () => document.querySelectorAll('[data-shard] .text').forEach((shard) => texts.add(shard.textContent));
-    new MutationObserver(look).observe(document, { childList: true, subtree: true, characterData: true });
+    const look = () =>
+      document
+        .querySelectorAll('[data-shard] .text')
+        .forEach((shard) => texts.add(shard.textContent));
+    new MutationObserver(look).observe(document, {
+      childList: true,
+      subtree: true,
+      characterData: true,
+    });
     Object.assign(globalThis, { texts });
   });
   await page.reload();
@@ -161,7 +179,10 @@ test('a room is opened in the page, and its host link leads to the host’s page
   await elsewhere.page.getByText('What is said is erased after 30 days').click();
   await elsewhere.page.getByText('the servers erase what was published on').waitFor();
   // The key that is kept here is not forgotten without a question, on neither list.
-  for (const [place, button] of /** @type {const} */ ([['create', 'Forget “Agora” here'], ['', 'Forget that you host “Agora”']])) {
+  for (const [place, button] of /** @type {const} */ ([
+    ['create', 'Forget “Agora” here'],
+    ['', 'Forget that you host “Agora”'],
+  ])) {
     await elsewhere.open(`${deployment.origins[0]}/#/${place}`);
     await elsewhere.page.getByRole('button', { name: button }).click();
     await elsewhere.page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
@@ -179,13 +200,20 @@ test('what people say is moderated by keyboard, and the projector follows', asyn
   await beamer.page.getByText('Nothing has been published yet').waitFor();
   const [anna, ben] = (agora.people = await twoPeople([link, link]));
   await Promise.all([anna?.say(QUESTION), ben?.say(NOISE)]);
-  await Promise.all([host.row(QUESTION).waitFor({ timeout: 120_000 }), host.row(NOISE).waitFor({ timeout: 120_000 })]);
+  await Promise.all([
+    host.row(QUESTION).waitFor({ timeout: 120_000 }),
+    host.row(NOISE).waitFor({ timeout: 120_000 }),
+  ]);
 
   await host.row(QUESTION).getByRole('button', { name: 'Answered' }).focus();
   await host.page.keyboard.press('p');
   await host.row(QUESTION).locator('[aria-pressed="true"]', { hasText: 'Pin' }).waitFor();
   await host.marks(NOISE, 'Hide');
-  await beamer.page.locator('[data-shard]').filter({ hasText: QUESTION }).getByText('pinned').waitFor();
+  await beamer.page
+    .locator('[data-shard]')
+    .filter({ hasText: QUESTION })
+    .getByText('pinned')
+    .waitFor();
   await beamer.page.getByText('1 message hidden by the host').waitFor();
   assert.equal(await beamer.page.getByText(NOISE).count(), 0);
   await anna?.page.getByText(NOISE).waitFor({ state: 'detached' });
@@ -207,7 +235,11 @@ test('what people say is moderated by keyboard, and the projector follows', asyn
   await beamer.page.locator('[data-shard]').filter({ hasText: QUESTION }).waitFor();
   await Promise.all([host.isAccessible(), beamer.isAccessible()]);
   await Promise.all([host.picture('host-desktop-light'), beamer.picture('projector-wall-light')]);
-  assert.deepEqual(await shownAfterReload(beamer), [QUESTION], 'nothing is shown while it is not known what is hidden');
+  assert.deepEqual(
+    await shownAfterReload(beamer),
+    [QUESTION],
+    'nothing is shown while it is not known what is hidden',
+  );
   assert.deepEqual([...host.complaints, ...beamer.complaints], []);
   await beamer.leave();
 });
@@ -228,13 +260,23 @@ describe('meanwhile', { concurrency: true }, () => {
     await host.picture('host-poll-desktop-light');
     const charts = [host, beamer].map(({ page }) => page.locator('[data-chart="2"]').first());
     await Promise.all(charts.map((chart) => chart.waitFor({ timeout: 120_000 })));
-    for (const chart of charts) assert.match(await chart.getByRole('row', { name: 'The assembly' }).innerText(), /2\s+100 %/);
+    for (const chart of charts)
+      assert.match(await chart.getByRole('row', { name: 'The assembly' }).innerText(), /2\s+100 %/);
     await Promise.all([host.isAccessible(), beamer.isAccessible()]);
-    await Promise.all([host.picture('host-result-desktop-light'), beamer.picture('projector-result-dark')]);
+    await Promise.all([
+      host.picture('host-result-desktop-light'),
+      beamer.picture('projector-result-dark'),
+    ]);
 
     await host.tab('Room');
-    assert.match(await host.saves('Messages (CSV)'), /"Why were judges drawn by lot\?",2,"Courts",(true|false),true,true,false,false/);
-    assert.match(await host.saves('Polls (CSV)'), /"Which body decided on war\?","one",\d+,false,2,"The assembly",2/);
+    assert.match(
+      await host.saves('Messages (CSV)'),
+      /"Why were judges drawn by lot\?",2,"Courts",(true|false),true,true,false,false/,
+    );
+    assert.match(
+      await host.saves('Polls (CSV)'),
+      /"Which body decided on war\?","one",\d+,false,2,"The assembly",2/,
+    );
     // The report bears the digest of the board, which goes on with every epoch.
     const digests = () => host.page.locator('.report dd').allTextContents();
     const before = await digests();
@@ -257,10 +299,16 @@ describe('meanwhile', { concurrency: true }, () => {
     const people = await twoPeople([link, link]);
     const [bread, ships] = ['Who pays for the bread?', 'How many ships are left?'];
     await Promise.all([people[0]?.say(bread), people[1]?.say(ships)]);
-    await Promise.all([host.row(bread).waitFor({ timeout: 120_000 }), host.row(ships).waitFor({ timeout: 120_000 })]);
+    await Promise.all([
+      host.row(bread).waitFor({ timeout: 120_000 }),
+      host.row(ships).waitFor({ timeout: 120_000 }),
+    ]);
 
     await host.page.getByRole('button', { name: 'Vote on these' }).click();
-    await host.page.getByRole('dialog').getByLabel('Time to answer').selectOption({ label: '15 seconds' });
+    await host.page
+      .getByRole('dialog')
+      .getByLabel('Time to answer')
+      .selectOption({ label: '15 seconds' });
     await host.isAccessible();
     await host.picture('round-desktop-light');
     await host.page.getByRole('button', { name: 'Start the vote' }).click();
@@ -268,7 +316,9 @@ describe('meanwhile', { concurrency: true }, () => {
       for (const text of chosen) await page.getByRole('checkbox', { name: text }).check();
       await page.getByRole('button', { name: 'Answer', exact: true }).click();
     };
-    await Promise.all(people.map((person, index) => vote(person, index === 0 ? [ships, bread] : [ships])));
+    await Promise.all(
+      people.map((person, index) => vote(person, index === 0 ? [ships, bread] : [ships])),
+    );
     await Promise.all([people[0]?.isAccessible(), people[0]?.picture('round-participant')]);
     await host.row(ships).locator('[data-votes="2"]').waitFor({ timeout: 120_000 });
     await host.row(bread).locator('[data-votes="1"]').waitFor();
@@ -277,9 +327,16 @@ describe('meanwhile', { concurrency: true }, () => {
     assert.match(await host.page.locator('[data-row]').first().innerText(), /ships/);
     const [anna] = people;
     await anna?.page.getByLabel('Order').selectOption('Most votes first');
-    assert.match((await anna?.page.locator('[data-voted] li').first().innerText()) ?? '', /ships are left\?\s+▲ 2 votes/);
+    assert.match(
+      (await anna?.page.locator('[data-voted] li').first().innerText()) ?? '',
+      /ships are left\?\s+▲ 2 votes/,
+    );
     await Promise.all([host.isAccessible(), beamer.isAccessible(), anna?.isAccessible()]);
-    await Promise.all([host.picture('votes-host-light'), beamer.picture('votes-projector-light'), anna?.picture('votes-wall-light')]);
+    await Promise.all([
+      host.picture('votes-host-light'),
+      beamer.picture('votes-projector-light'),
+      anna?.picture('votes-wall-light'),
+    ]);
 
     await host.row(bread).getByRole('button', { name: 'Show alone' }).click();
     await beamer.page.locator('[data-alone]').getByText(bread).waitFor();
@@ -294,13 +351,22 @@ describe('meanwhile', { concurrency: true }, () => {
     await host.fills('What matters most?', ['Bread', 'Ships', 'Plays']);
     await host.page.getByRole('button', { name: 'Keep for later' }).click();
     const file = await host.saves('Save as a file');
-    assert.deepEqual(JSON.parse(file).polls.map((/** @type {any} */ poll) => poll.kind), ['one', 'ranking']);
+    assert.deepEqual(
+      JSON.parse(file).polls.map((/** @type {any} */ poll) => poll.kind),
+      ['one', 'ranking'],
+    );
     await host.page.reload();
     await host.tab('Polls');
     await host.page.getByRole('button', { name: 'Earlier' }).nth(1).click();
     const prepared = host.page.locator('[data-prepared]');
     await prepared.first().getByText('What matters most?').waitFor();
-    await host.page.getByLabel('Add from a file').setInputFiles({ name: 'polls.json', mimeType: 'application/json', buffer: Buffer.from('{}') });
+    await host.page
+      .getByLabel('Add from a file')
+      .setInputFiles({
+        name: 'polls.json',
+        mimeType: 'application/json',
+        buffer: Buffer.from('{}'),
+      });
     await host.page.getByText('this is no file with prepared questions').waitFor();
     await host.isAccessible();
     await host.picture('prepared-desktop-light');
@@ -309,7 +375,10 @@ describe('meanwhile', { concurrency: true }, () => {
     await host.page.getByLabel('Question', { exact: true }).fill('What matters?');
     await host.tab('Messages');
     await host.tab('Polls');
-    assert.equal(await host.page.getByLabel('Question', { exact: true }).inputValue(), 'What matters?');
+    assert.equal(
+      await host.page.getByLabel('Question', { exact: true }).inputValue(),
+      'What matters?',
+    );
     assert.equal(await prepared.count(), 2);
     await host.page.getByRole('button', { name: 'Leave it as it was' }).click();
     for (const question of ['Which ship returned?', 'What matters most?']) {
@@ -317,14 +386,26 @@ describe('meanwhile', { concurrency: true }, () => {
       await prepared.filter({ hasText: question }).waitFor({ state: 'detached' });
     }
     await beamer.page.locator('[data-alone]').waitFor({ state: 'detached' });
-    const answer = async (/** @type {Visitor} */ { page }, /** @type {string} */ ship, /** @type {string[]} */ ranking) => {
-      const [quiz, order] = ['Which ship returned?', 'What matters most?'].map((question) => page.locator('[data-poll]').filter({ hasText: question }));
+    const answer = async (
+      /** @type {Visitor} */ { page },
+      /** @type {string} */ ship,
+      /** @type {string[]} */ ranking,
+    ) => {
+      const [quiz, order] = ['Which ship returned?', 'What matters most?'].map((question) =>
+        page.locator('[data-poll]').filter({ hasText: question }),
+      );
       await quiz?.getByLabel(ship).check();
       await quiz?.getByRole('button', { name: 'Answer', exact: true }).click();
       for (const option of ranking) await order?.getByRole('button', { name: option }).click();
       await order?.getByRole('button', { name: 'Answer', exact: true }).click();
     };
-    await Promise.all(people.map((person, index) => (index === 0 ? answer(person, 'Paralos', ['Plays', 'Bread']) : answer(person, 'Salaminia', ['Plays', 'Ships']))));
+    await Promise.all(
+      people.map((person, index) =>
+        index === 0
+          ? answer(person, 'Paralos', ['Plays', 'Bread'])
+          : answer(person, 'Salaminia', ['Plays', 'Ships']),
+      ),
+    );
     await anna?.picture('quiz-participant');
     const asked = host.page.locator('[data-poll]').filter({ hasText: 'Which ship returned?' });
     await asked.getByRole('button', { name: 'Show the right answer' }).click({ timeout: 120_000 });
@@ -337,7 +418,11 @@ describe('meanwhile', { concurrency: true }, () => {
     await ranking.locator('[data-chart="2"]').waitFor({ timeout: 120_000 });
     assert.match(await ranking.getByRole('row').nth(1).innerText(), /Plays\s+4\s+100 %/);
     await Promise.all([host.isAccessible(), anna?.isAccessible(), beamer.isAccessible()]);
-    await Promise.all([host.picture('quiz-host-light'), anna?.picture('quiz-result-participant'), beamer.picture('ranking-projector-light')]);
+    await Promise.all([
+      host.picture('quiz-host-light'),
+      anna?.picture('quiz-result-participant'),
+      beamer.picture('ranking-projector-light'),
+    ]);
     const complaints = [host, beamer, ...people].flatMap((visitor) => visitor.complaints);
     assert.deepEqual(complaints, []);
     await Promise.all([host, beamer, ...people].map((visitor) => visitor.leave()));
@@ -349,7 +434,13 @@ describe('meanwhile', { concurrency: true }, () => {
     await host.page.getByRole('link', { name: 'Go to the host’s page' }).click();
     await host.tab('Room');
     // Said before anybody could write. What the page does not know yet it does not show as decided, either way.
-    await host.page.getByRole('checkbox', { name: 'The projector shows approved messages only', checked: true, disabled: false }).waitFor();
+    await host.page
+      .getByRole('checkbox', {
+        name: 'The projector shows approved messages only',
+        checked: true,
+        disabled: false,
+      })
+      .waitFor();
     await host.tab('People');
     await host.page.getByLabel('How many').fill('2');
     await host.page.getByRole('button', { name: 'Make links' }).click();
@@ -359,7 +450,12 @@ describe('meanwhile', { concurrency: true }, () => {
     await host.isAccessible();
     await host.picture('host-people-desktop-light');
     await host.page.emulateMedia({ media: 'print' });
-    assert.deepEqual(await host.page.locator('.sheets [data-qr]').evaluateAll((codes) => codes.map((code) => code.getAttribute('data-qr'))), invitations);
+    assert.deepEqual(
+      await host.page
+        .locator('.sheets [data-qr]')
+        .evaluateAll((codes) => codes.map((code) => code.getAttribute('data-qr'))),
+      invitations,
+    );
     await host.picture('invitations');
     const members = await twoPeople(/** @type {[string, string]} */ (invitations));
     await host.page.emulateMedia({ media: 'screen' });
@@ -367,9 +463,15 @@ describe('meanwhile', { concurrency: true }, () => {
     await host.page.getByText('Invitation 2: used').waitFor();
     // The links are nowhere else: neither a link nor Back leaves them behind without a question.
     const here = host.page.url();
-    for (const leave of [() => host.page.getByRole('link', { name: 'Leave the room' }).click(), () => host.page.goBack()]) {
+    for (const leave of [
+      () => host.page.getByRole('link', { name: 'Leave the room' }).click(),
+      () => host.page.goBack(),
+    ]) {
       await leave();
-      await host.page.getByRole('dialog').getByText('2 invitation links are on this page and nowhere else').waitFor();
+      await host.page
+        .getByRole('dialog')
+        .getByText('2 invitation links are on this page and nowhere else')
+        .waitFor();
       await host.page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
       assert.equal(host.page.url(), here);
       await host.page.locator('[data-invitations="2"]').waitFor();
@@ -396,8 +498,11 @@ describe('meanwhile', { concurrency: true }, () => {
     await host.tab('Messages');
     // Both at once: one of the two is told that the other was first, and does it again by itself.
     await Promise.all([host.marks(QUESTION, 'Answered'), beate.marks(NOISE, 'Answered')]);
-    await Promise.all([host, beate].map(({ page }) => page.getByRole('button', { name: 'Answered 2' }).waitFor()));
-    for (const { page } of [host, beate]) assert.equal(await page.getByText('A server showed something forged').count(), 0);
+    await Promise.all(
+      [host, beate].map(({ page }) => page.getByRole('button', { name: 'Answered 2' }).waitFor()),
+    );
+    for (const { page } of [host, beate])
+      assert.equal(await page.getByText('A server showed something forged').count(), 0);
     await host.fits();
     await host.isAccessible();
     await host.picture('host-phone-dark');
@@ -408,7 +513,10 @@ describe('meanwhile', { concurrency: true }, () => {
     // The focus is not lost with the button.
     await host.focuses(host.page.locator('#hosts'));
     assert.equal(await beate.page.getByRole('button', { name: 'Pin', exact: true }).count(), 0);
-    assert.deepEqual(host.complaints.filter((text) => !text.includes('status of 409')), []);
+    assert.deepEqual(
+      host.complaints.filter((text) => !text.includes('status of 409')),
+      [],
+    );
     await Promise.all([host.leave(), beate.leave()]);
   });
 });
@@ -418,8 +526,15 @@ test('on a phone a refusal is in sight wherever the host is, in the language of 
   await host.open(agora.hostLink);
   await host.page.getByLabel('Language').selectOption('Deutsch');
   await host.page.route('**/actions', (route) => {
-    const problem = { type: 'about:blank', title: 'Conflict', status: 422, detail: 'the room has as many actions as it can have' };
-    return route.request().method() === 'POST' ? route.fulfill({ status: 422, json: problem }) : route.continue();
+    const problem = {
+      type: 'about:blank',
+      title: 'Conflict',
+      status: 422,
+      detail: 'the room has as many actions as it can have',
+    };
+    return route.request().method() === 'POST'
+      ? route.fulfill({ status: 422, json: problem })
+      : route.continue();
   });
   const tool = host.row(QUESTION).locator('[data-tool="a"]');
   await tool.scrollIntoViewIfNeeded();
@@ -431,7 +546,9 @@ test('on a phone a refusal is in sight wherever the host is, in the language of 
   await notice.getByText('as many actions as it can have').waitFor();
   await host.fits();
   await host.isAccessible();
-  await host.page.screenshot({ path: new URL('screenshots/refusal-phone.png', import.meta.url).pathname });
+  await host.page.screenshot({
+    path: new URL('screenshots/refusal-phone.png', import.meta.url).pathname,
+  });
   await tool.focus();
   await notice.getByRole('button', { name: 'Hinweis schließen' }).focus();
   await host.page.keyboard.press('Enter');
@@ -440,7 +557,10 @@ test('on a phone a refusal is in sight wherever the host is, in the language of 
   await host.leave();
 });
 
-for (const [device, options, colorScheme] of /** @type {const} */ ([['desktop', DESKTOP, 'dark'], ['phone', PHONE, 'light']])) {
+for (const [device, options, colorScheme] of /** @type {const} */ ([
+  ['desktop', DESKTOP, 'dark'],
+  ['phone', PHONE, 'light'],
+])) {
   test(`${device}, ${colorScheme}: every part fits and is accessible`, async () => {
     const host = await Host.come({ ...options, colorScheme });
     await host.open(`${deployment.origins[1]}/#/create`);

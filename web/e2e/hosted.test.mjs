@@ -24,7 +24,12 @@ after(async () => {
 /** @param {object} settings */
 async function hosted(settings) {
   const host = await Host.open(deployment.origins[0] ?? '', settings);
-  return { host, links: /** @type {[string, string, string]} */ (deployment.origins.map((origin) => `${origin}/${host.route}`)) };
+  return {
+    host,
+    links: /** @type {[string, string, string]} */ (
+      deployment.origins.map((origin) => `${origin}/${host.route}`)
+    ),
+  };
 }
 
 /** Where a message stands: its epoch, and its place among those of that epoch. @param {Visitor} visitor @param {string} text */
@@ -35,15 +40,23 @@ async function target({ page }, text) {
 }
 
 test('a question is answered in one epoch, and everybody sees the result; marks of the host are shown to all', async () => {
-  const { host, links } = await hosted({ name: 'Heliaia', purpose: 'To judge what the assembly could not.' });
+  const { host, links } = await hosted({
+    name: 'Heliaia',
+    purpose: 'To judge what the assembly could not.',
+  });
   const [anna, ben] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
   await anna.join(links[0]);
   await ben.join(links[1]);
   await anna.page.getByText('To judge what the assembly could not.').waitFor();
   await Promise.all([anna.say('Why so late?'), ben.say('An insult.')]);
-  await Promise.all([anna, ben].flatMap((visitor) => [visitor.reads('Why so late?'), visitor.reads('An insult.')]));
+  await Promise.all(
+    [anna, ben].flatMap((visitor) => [visitor.reads('Why so late?'), visitor.reads('An insult.')]),
+  );
 
-  await host.poll({ question: 'Shall we adjourn?', form: { choice: { options: ['Yes', 'No'], several: false } } }, 3);
+  await host.poll(
+    { question: 'Shall we adjourn?', form: { choice: { options: ['Yes', 'No'], several: false } } },
+    3,
+  );
   const answers = async (/** @type {Visitor} */ { page }, /** @type {string} */ answer) => {
     await page.getByRole('radio', { name: answer }).check();
     await page.getByRole('button', { name: 'Answer', exact: true }).click();
@@ -55,7 +68,9 @@ test('a question is answered in one epoch, and everybody sees the result; marks 
   await anna.picture('poll-open');
   await anna.isAccessible();
   for (const visitor of [anna, ben]) {
-    await visitor.page.locator('[data-ballot="counted"] [data-chart="2"]').waitFor({ timeout: 120_000 });
+    await visitor.page
+      .locator('[data-ballot="counted"] [data-chart="2"]')
+      .waitFor({ timeout: 120_000 });
     await visitor.page.getByText('Your answer was counted.').waitFor();
   }
   await anna.picture('poll-counted');
@@ -101,7 +116,10 @@ test('who opens an invitation that was taken back is told so', async () => {
   await host.act({ dismiss: { keys: [keyOf(invitation)] } });
   const anna = await Visitor.arrive(browser, PHONE);
   await anna.open(`${links[2]}/${invitation}`);
-  await anna.page.locator('[data-apart="withdrawn"]').getByText('The host has taken this invitation back').waitFor();
+  await anna.page
+    .locator('[data-apart="withdrawn"]')
+    .getByText('The host has taken this invitation back')
+    .waitFor();
   assert.equal(await anna.page.getByRole('button', { name: 'Take part', exact: true }).count(), 0);
   await anna.fits();
   await anna.isAccessible();
@@ -121,7 +139,10 @@ test('an invitation is good for one device, and its key moves to another when th
   await anna.isAccessible();
   await anna.page.getByRole('button', { name: 'Take part', exact: true }).click();
   await anna.takesPart();
-  assert.ok(!anna.page.url().includes(link.split('/').at(-1) ?? ''), 'the address does not show the invitation any more');
+  assert.ok(
+    !anna.page.url().includes(link.split('/').at(-1) ?? ''),
+    'the address does not show the invitation any more',
+  );
   const refusal = other.page.locator('[data-apart="used"]');
   await refusal.getByText('This link has been used on another device').waitFor();
   assert.equal(await other.page.getByRole('button', { name: 'Take part', exact: true }).count(), 0);
@@ -138,7 +159,9 @@ test('an invitation is good for one device, and its key moves to another when th
   ]);
   await anna.page.locator('[data-apart="moved"]').waitFor();
   await anna.isAccessible();
-  await other.page.getByLabel('Go on here with the key of another device').setInputFiles(await file.path());
+  await other.page
+    .getByLabel('Go on here with the key of another device')
+    .setInputFiles(await file.path());
   await other.takesPart();
   await Promise.all([anna.leave(), other.leave()]);
 });
@@ -147,7 +170,9 @@ test('a short code leads to its room, and says whom it trusts', async () => {
   const { host } = await hosted({ name: 'Lykeion' });
   const visitor = await Visitor.arrive(browser);
   await visitor.open(deployment.origins[0] ?? '');
-  await visitor.page.getByLabel('Link or code of a room').fill(host.code.toLowerCase().replace('-', ' '));
+  await visitor.page
+    .getByLabel('Link or code of a room')
+    .fill(host.code.toLowerCase().replace('-', ' '));
   await visitor.page.keyboard.press('Enter');
   await visitor.page.getByText('this page has to believe its server, alpha').waitFor();
   await visitor.isAccessible();

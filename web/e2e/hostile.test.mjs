@@ -40,7 +40,12 @@ async function sabotage(visitor, what, lie) {
 async function pair(name) {
   const links = await deployment.room(name);
   const visitors = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
-  return { links, visitors, anna: /** @type {Visitor} */ (visitors[0]), ben: /** @type {Visitor} */ (visitors[1]) };
+  return {
+    links,
+    visitors,
+    anna: /** @type {Visitor} */ (visitors[0]),
+    ben: /** @type {Visitor} */ (visitors[1]),
+  };
 }
 
 /** Both say something, and both read both once, in the same epochs. @param {Awaited<ReturnType<typeof pair>>} people */
@@ -48,7 +53,12 @@ async function speakAndRead({ links, anna, ben }) {
   await anna.join(links[0] ?? '');
   await ben.join(links[1] ?? '');
   await Promise.all([anna.say('By land.'), ben.say('By sea.')]);
-  const seen = await Promise.all([anna, ben].map(async (visitor) => [(await visitor.reads('By land.')).epoch, (await visitor.reads('By sea.')).epoch]));
+  const seen = await Promise.all(
+    [anna, ben].map(async (visitor) => [
+      (await visitor.reads('By land.')).epoch,
+      (await visitor.reads('By sea.')).epoch,
+    ]),
+  );
   assert.deepEqual(seen[0], seen[1]);
 }
 
@@ -76,7 +86,8 @@ test('a server that lies about how the room stands neither stops people nor show
 
 test('a server whose answers make no sense counts as one that does not answer', async () => {
   const people = await pair('Plataea');
-  for (const visitor of people.visitors) await sabotage(visitor, 'status*', () => ['<html>', null, -1]);
+  for (const visitor of people.visitors)
+    await sabotage(visitor, 'status*', () => ['<html>', null, -1]);
   await speakAndRead(people);
   await people.anna.page.locator('[data-reachable="false"]').getByText('does not answer').waitFor();
   for (const visitor of people.visitors) await visitor.leave();
@@ -98,7 +109,10 @@ test('a host’s action that no host signed raises the alarm and changes nothing
   await sabotage(people.anna, 'actions*', () => ({ actions: [forged] }));
   await speakAndRead(people);
   await people.anna.page.getByRole('alert').getByText('A server showed something forged').waitFor();
-  await people.anna.page.getByRole('alert').getByText(/^What gamma showed does not hold/).waitFor();
+  await people.anna.page
+    .getByRole('alert')
+    .getByText(/^What gamma showed does not hold/)
+    .waitFor();
   assert.equal(await people.anna.page.getByText('This room is closed').count(), 0);
   await people.anna.isAccessible();
   for (const visitor of people.visitors) await visitor.leave();

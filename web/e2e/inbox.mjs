@@ -19,7 +19,8 @@ export class Inbox {
     this.server = new SMTPServer({
       disabledCommands: ['AUTH', 'STARTTLS'],
       disableReverseLookup: true,
-      onRcptTo: ({ address }, _, done) => done(address.startsWith('nobody@') ? new Error('no such person') : null),
+      onRcptTo: ({ address }, _, done) =>
+        done(address.startsWith('nobody@') ? new Error('no such person') : null),
       onData: (stream, _, done) => void this.take(stream).then(() => done(), done),
     });
   }
@@ -28,7 +29,8 @@ export class Inbox {
     const inbox = new Inbox();
     await new Promise((resolve) => inbox.server.listen(0, '127.0.0.1', () => resolve(undefined)));
     const address = inbox.server.server.address();
-    if (address === null || typeof address === 'string') throw new Error('the mail server has no port');
+    if (address === null || typeof address === 'string')
+      throw new Error('the mail server has no port');
     inbox.url = `smtp://127.0.0.1:${address.port}`;
     return inbox;
   }

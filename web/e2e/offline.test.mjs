@@ -71,9 +71,16 @@ test('a page that nobody looks at stops taking part, whatever it has to say, and
   await anna.page.getByText('It waits until this page takes part again').waitFor();
   const asked = anna.requests.length;
   await anna.page.clock.fastForward('00:30');
-  assert.deepEqual(anna.requests.slice(asked).filter((request) => request.method() === 'POST'), [], 'a page that rests sends nothing');
+  assert.deepEqual(
+    anna.requests.slice(asked).filter((request) => request.method() === 'POST'),
+    [],
+    'a page that rests sends nothing',
+  );
   await anna.page.evaluate(() => {
-    Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => 'visible' });
+    Object.defineProperty(document, 'visibilityState', {
+      configurable: true,
+      get: () => 'visible',
+    });
     document.dispatchEvent(new Event('visibilitychange'));
   });
   await anna.page.locator('[data-part]:not([data-part="resting"])').waitFor();
@@ -105,14 +112,22 @@ test('the page can be installed, and a newer one waits until the reader asks for
   assert.deepEqual(errors, []);
   const { installabilityErrors } = await session.send('Page.getInstallabilityErrors');
   // A browser without a window keeps a private profile, where nothing is installed.
-  assert.deepEqual(installabilityErrors.filter(({ errorId }) => errorId !== 'in-incognito'), []);
+  assert.deepEqual(
+    installabilityErrors.filter(({ errorId }) => errorId !== 'in-incognito'),
+    [],
+  );
   await visitor.page.reload();
   assert.equal(await visitor.page.locator('[data-newer]').count(), 0);
   await appendFile(path.join(deployment.files, 'service-worker.js'), '\n// newer\n');
-  await visitor.page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.update());
+  await visitor.page.evaluate(async () =>
+    (await navigator.serviceWorker.getRegistration())?.update(),
+  );
   await visitor.page.locator('[data-newer]').waitFor();
   await visitor.isAccessible();
-  await Promise.all([visitor.page.waitForEvent('load'), visitor.page.getByRole('button', { name: 'Load it' }).click()]);
+  await Promise.all([
+    visitor.page.waitForEvent('load'),
+    visitor.page.getByRole('button', { name: 'Load it' }).click(),
+  ]);
   await visitor.page.getByRole('heading', { level: 1 }).waitFor();
   assert.equal(await visitor.page.locator('[data-newer]').count(), 0);
   assert.deepEqual(visitor.complaints, []);

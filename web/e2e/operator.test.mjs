@@ -48,12 +48,18 @@ test('an operator sees the server, closes a room, and the tab forgets the token'
 
   await page.getByRole('button', { name: 'Close: Pnyx' }).click();
   await page.getByRole('button', { name: 'Really close?' }).click();
-  await page.locator('[data-action="close room"]').filter({ hasText: 'Pnyx' }).waitFor({ timeout: 30_000 });
+  await page
+    .locator('[data-action="close room"]')
+    .filter({ hasText: 'Pnyx' })
+    .waitFor({ timeout: 30_000 });
   await page.getByRole('row', { name: /Pnyx/ }).filter({ hasText: 'closed' }).first().waitFor();
 
   const remove = page.getByRole('button', { name: 'Delete from this server… Pnyx' });
   await remove.click();
-  await page.getByRole('dialog').getByText('The two other operators decide for their own servers').waitFor();
+  await page
+    .getByRole('dialog')
+    .getByText('The two other operators decide for their own servers')
+    .waitFor();
   await visitor.isAccessible();
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   await remove.click();
@@ -84,7 +90,14 @@ test('an operator sees the server, closes a room, and the tab forgets the token'
 test('on a phone in the dark the page fits, and evidence is saved as the server wrote it', async () => {
   const visitor = await Visitor.arrive(browser, { ...PHONE, colorScheme: 'dark' });
   const { page } = visitor;
-  const file = { format: 'ostrakon-fault-1', seen_at: 1_700_000_000, culprit: 2, what: 'it whispered', finding: 'proved', evidence: 'AAEC' };
+  const file = {
+    format: 'ostrakon-fault-1',
+    seen_at: 1_700_000_000,
+    culprit: 2,
+    what: 'it whispered',
+    finding: 'proved',
+    evidence: 'AAEC',
+  };
   await page.route('**/api/v1/operator/faults', (route) => route.fulfill({ json: [file] }));
   await visitor.open(`${deployment.origins[0]}/#/operator`);
   await enter(visitor, deployment.token);
@@ -92,7 +105,10 @@ test('on a phone in the dark the page fits, and evidence is saved as the server 
   await page.getByRole('button', { name: 'Download the evidence' }).click();
   const saved = await (await saving).path();
   assert.deepEqual(JSON.parse(await readFile(saved, 'utf8')), file);
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), PHONE.viewport.width);
+  assert.equal(
+    await page.evaluate(() => document.documentElement.scrollWidth),
+    PHONE.viewport.width,
+  );
   await visitor.isAccessible();
   await visitor.picture('operator-phone-dark');
   await visitor.leave();

@@ -45,21 +45,35 @@ test('two people speak, and both see both messages in one epoch', async () => {
   await ben.takesPart();
   const last = await anna.epoch();
   await anna.page.locator(`[data-epoch]:not([data-epoch="${last}"])`).waitFor({ timeout: 60_000 });
-  await Promise.all([anna.say('The well is dry — Ἀθῆναι'), ben.say('Let the youngest speak first.')]);
+  await Promise.all([
+    anna.say('The well is dry — Ἀθῆναι'),
+    ben.say('Let the youngest speak first.'),
+  ]);
   const seen = await Promise.all(
-    [anna, ben].flatMap((visitor) => [visitor.reads('The well is dry — Ἀθῆναι'), visitor.reads('Let the youngest speak first.')]),
+    [anna, ben].flatMap((visitor) => [
+      visitor.reads('The well is dry — Ἀθῆναι'),
+      visitor.reads('Let the youngest speak first.'),
+    ]),
   );
   assert.equal(new Set(seen.map(({ epoch }) => epoch)).size, 1, 'the messages are in one epoch');
-  for (const { header } of seen) assert.match(header, /shuffled among 2 · ✓ verified: signed by [23] of 3 servers/);
+  for (const { header } of seen)
+    assert.match(header, /shuffled among 2 · ✓ verified: signed by [23] of 3 servers/);
   await anna.page.getByText('Your message is on the wall, unaltered').waitFor();
-  await anna.page.locator('[data-signed]').getByText(/signed by (alpha|beta)/).waitFor();
+  await anna.page
+    .locator('[data-signed]')
+    .getByText(/signed by (alpha|beta)/)
+    .waitFor();
   assert.equal(await anna.page.getByLabel('Your message').inputValue(), '');
   for (const visitor of [anna, ben]) {
     await visitor.fits();
     await visitor.isAccessible();
     assert.deepEqual(visitor.complaints, []);
     const asked = new Set(visitor.requests.map((request) => new URL(request.url()).origin));
-    assert.deepEqual([...asked].filter((origin) => !deployment.origins.includes(origin)), [], 'the page asks its servers only');
+    assert.deepEqual(
+      [...asked].filter((origin) => !deployment.origins.includes(origin)),
+      [],
+      'the page asks its servers only',
+    );
     await visitor.leave();
   }
 });
@@ -77,7 +91,10 @@ test('a message waits for company, survives a reload, and is said once', async (
   await anna.page.getByText('Waiting until enough take part').waitFor({ timeout: 60_000 });
   const ben = await Visitor.arrive(browser);
   await ben.join(links[0]);
-  await Promise.all([anna.reads('Patience is a shard too.'), ben.reads('Patience is a shard too.')]);
+  await Promise.all([
+    anna.reads('Patience is a shard too.'),
+    ben.reads('Patience is a shard too.'),
+  ]);
   await anna.page.locator('[data-own]').waitFor({ state: 'detached' });
   assert.deepEqual(anna.complaints, []);
   await Promise.all([anna.leave(), ben.leave()]);
@@ -104,7 +121,10 @@ test('a full storage holds a message back, says so, and lets it go on by itself'
   await anna.page.getByRole('button', { name: 'Take part', exact: true }).waitFor();
   await storage(anna, true);
   await anna.page.getByRole('button', { name: 'Take part', exact: true }).click();
-  await anna.page.getByRole('alert').getByText('storage is full, so this device can keep nothing').waitFor();
+  await anna.page
+    .getByRole('alert')
+    .getByText('storage is full, so this device can keep nothing')
+    .waitFor();
   await storage(anna, false);
   await anna.page.getByRole('button', { name: 'Try again' }).click();
   await anna.join(links[0]);
@@ -133,7 +153,11 @@ test('this device lists the rooms in which it takes part, and forgets them', asy
   const start = deployment.origins[0] ?? '';
   await anna.open(`${start}/#/`);
   await anna.page.getByRole('heading', { level: 1 }).waitFor();
-  assert.equal(await anna.page.locator('[data-rooms]').count(), 0, 'who only reads leaves no trace');
+  assert.equal(
+    await anna.page.locator('[data-rooms]').count(),
+    0,
+    'who only reads leaves no trace',
+  );
   await anna.join(spoken);
   await anna.takesPart();
   await anna.open(`${start}/#/`);
@@ -147,7 +171,12 @@ test('this device lists the rooms in which it takes part, and forgets them', asy
   await list.getByRole('button', { name: 'Forget “Agora” on this device' }).click();
   await anna.page.getByRole('dialog').getByRole('button', { name: 'Forget' }).click();
   await anna.page.getByText('“Agora” is forgotten on this device.').waitFor();
-  assert.equal(await anna.page.evaluate(() => Object.keys(localStorage).filter((name) => name.startsWith('ostrakon/room/')).length), 0);
+  assert.equal(
+    await anna.page.evaluate(
+      () => Object.keys(localStorage).filter((name) => name.startsWith('ostrakon/room/')).length,
+    ),
+    0,
+  );
   // The focus is not lost with the button.
   await anna.focuses(anna.page.getByText('“Agora” is forgotten on this device.'));
   await anna.open(spoken);
@@ -158,7 +187,8 @@ test('this device lists the rooms in which it takes part, and forgets them', asy
 test('with one server out of reach, people still speak', async () => {
   const links = await room('Pnyx');
   const [anna, ben] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
-  for (const visitor of [anna, ben]) await visitor.page.route(`${deployment.origins[2]}/**`, (route) => route.abort());
+  for (const visitor of [anna, ben])
+    await visitor.page.route(`${deployment.origins[2]}/**`, (route) => route.abort());
   await anna.join(links[0]);
   await anna.takesPart();
   await ben.join(links[1]);
@@ -173,13 +203,21 @@ test('a forged wall raises the alarm and is not shown', async () => {
   await visitor.page.route('**/api/v1/rooms/*/board*', async (route) => {
     const response = await route.fetch();
     const page = await response.json();
-    for (const { entry } of page.entries) for (const message of entry.messages) message.kept.body[0] ^= 1;
+    for (const { entry } of page.entries)
+      for (const message of entry.messages) message.kept.body[0] ^= 1;
     await route.fulfill({ response, json: page });
   });
   await visitor.open(spoken);
-  await visitor.page.getByRole('alert').getByText('A server showed something forged').first().waitFor();
+  await visitor.page
+    .getByRole('alert')
+    .getByText('A server showed something forged')
+    .first()
+    .waitFor();
   await visitor.page.getByText('What was said exactly').first().click();
-  await visitor.page.getByText(/entry \d+ bears a signature that server \d did not make/).first().waitFor();
+  await visitor.page
+    .getByText(/entry \d+ bears a signature that server \d did not make/)
+    .first()
+    .waitFor();
   assert.equal(await visitor.page.locator('[data-entry]').count(), 0);
   await visitor.isAccessible();
   await visitor.picture('alarm');
@@ -210,7 +248,10 @@ test('where a browser forbids the page to keep anything, the page says so', asyn
     Object.defineProperty(globalThis, 'localStorage', { get });
   });
   await visitor.open(spoken);
-  await visitor.page.getByRole('alert').getByText('This browser forbids this site to keep anything').waitFor();
+  await visitor.page
+    .getByRole('alert')
+    .getByText('This browser forbids this site to keep anything')
+    .waitFor();
   await visitor.isAccessible();
   await visitor.leave();
 });
@@ -221,8 +262,13 @@ test('what a visit loads is on the list of the build, with its digest', async ()
   const visitor = await Visitor.arrive(browser);
   await visitor.open(origin);
   await visitor.page.getByRole('heading', { level: 1 }).waitFor();
-  const loaded = visitor.requests.map((request) => new URL(request.url()).pathname.slice(1) || 'index.html');
-  assert.deepEqual(loaded.filter((path) => !path.startsWith('api/') && !(path in files)), []);
+  const loaded = visitor.requests.map(
+    (request) => new URL(request.url()).pathname.slice(1) || 'index.html',
+  );
+  assert.deepEqual(
+    loaded.filter((path) => !path.startsWith('api/') && !(path in files)),
+    [],
+  );
   for (const [path, digest] of Object.entries(files)) {
     const contents = new Uint8Array(await (await fetch(`${origin}/${path}`)).arrayBuffer());
     assert.equal(createHash('sha256').update(contents).digest('hex'), digest, path);
@@ -234,8 +280,14 @@ test('servers that the link does not name are refused, and told nothing', async 
   const visitor = await Visitor.arrive(browser);
   const text = spoken;
   await visitor.open(text.slice(0, -1) + (text.endsWith('0') ? '1' : '0'));
-  await visitor.page.getByRole('alert').getByText('These are not the servers that your link names').waitFor();
-  assert.deepEqual(visitor.requests.filter((request) => request.method() === 'POST'), []);
+  await visitor.page
+    .getByRole('alert')
+    .getByText('These are not the servers that your link names')
+    .waitFor();
+  assert.deepEqual(
+    visitor.requests.filter((request) => request.method() === 'POST'),
+    [],
+  );
   await visitor.isAccessible();
   await visitor.picture('refusal');
   await visitor.leave();
@@ -262,7 +314,10 @@ test('without its cryptography the page says so, and goes on when it can be had'
   await page.keyboard.press('Enter');
   await page.getByRole('alert').getByText('could not be loaded').waitFor();
   await visitor.open(spoken);
-  await page.getByRole('alert').getByText('the server did not answer, or this device has no network').waitFor();
+  await page
+    .getByRole('alert')
+    .getByText('the server did not answer, or this device has no network')
+    .waitFor();
   await page.unroute('**/*.wasm');
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('heading', { name: 'The wall' }).waitFor();
@@ -297,7 +352,10 @@ const LOOKS = [
 
 for (const [look, options, reading] of LOOKS) {
   test(`${look}: fits, is accessible, and can be looked at`, async () => {
-    const visitor = await Visitor.arrive(browser, { ...options, locale: reading === 'de' ? 'de-DE' : 'en-GB' });
+    const visitor = await Visitor.arrive(browser, {
+      ...options,
+      locale: reading === 'de' ? 'de-DE' : 'en-GB',
+    });
     const { page } = visitor;
     const seen = async (/** @type {string} */ what) => {
       if (reading === 'rtl') await page.evaluate(() => void (document.documentElement.dir = 'rtl'));
@@ -312,12 +370,18 @@ for (const [look, options, reading] of LOOKS) {
     await page.locator('[data-join]').waitFor();
     await page.locator('[data-entry]').first().waitFor();
     assert.equal(await page.locator('html').getAttribute('lang'), reading === 'de' ? 'de' : 'en');
-    const take = page.getByRole('button', { name: reading === 'de' ? 'Teilnehmen' : 'Take part', exact: true });
-    if (options.isMobile) assert.ok(await visitor.sees(take), 'the choice lies below what a phone shows');
+    const take = page.getByRole('button', {
+      name: reading === 'de' ? 'Teilnehmen' : 'Take part',
+      exact: true,
+    });
+    if (options.isMobile)
+      assert.ok(await visitor.sees(take), 'the choice lies below what a phone shows');
     await seen('join');
     await take.click();
     await page.locator('#message').waitFor();
-    await page.locator('details').evaluateAll((all) => all.forEach((one) => one.setAttribute('open', '')));
+    await page
+      .locator('details')
+      .evaluateAll((all) => all.forEach((one) => one.setAttribute('open', '')));
     await seen('room');
     await visitor.leave();
   });
@@ -336,7 +400,12 @@ test('everything can be done with the keyboard, in the language that is chosen',
   // As long as no server gives what is needed for that, the message enters no epoch and can be taken back.
   await page.route('**/issue?*', (route) => route.fulfill({ status: 404, json: {} }));
   const take = page.getByRole('button', { name: 'Teilnehmen', exact: true });
-  for (let tabs = 0; tabs < 12 && !(await take.evaluate((button) => button === document.activeElement)); tabs++) await page.keyboard.press('Tab');
+  for (
+    let tabs = 0;
+    tabs < 12 && !(await take.evaluate((button) => button === document.activeElement));
+    tabs++
+  )
+    await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await page.getByLabel('Deine Nachricht').focus();
   await page.keyboard.type('Nur mit Tasten.');

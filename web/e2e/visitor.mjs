@@ -9,7 +9,10 @@ import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
-const axeSource = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const axeSource = await readFile(
+  createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
+  'utf8',
+);
 
 /** @typedef {import('playwright-core').Browser} Browser */
 /** @typedef {import('playwright-core').Page} Page */
@@ -20,7 +23,10 @@ export const DESKTOP = { viewport: { width: 1280, height: 900 } };
 /** @returns {Promise<Browser>} */
 export function launch() {
   const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'] });
+  return chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
+  });
 }
 
 /** One browser profile with one open page, and what it asked for and complained about. */
@@ -37,8 +43,11 @@ export class Visitor {
     page.on('console', (message) => {
       // A slot that is not there yet, or of which this server has not heard yet, is answered with 404, one of an epoch that is just
       // being closed with 409, and one whose batch is being loaded with 503, which the browser notes; the page comes again.
-      const expected = /status of (404|409|503)/.test(message.text()) && /\/(issue\?|submission$)/.test(message.location().url);
-      if (message.type() === 'error' && !expected) this.complaints.push(`${message.text()} ${message.location().url}`);
+      const expected =
+        /status of (404|409|503)/.test(message.text()) &&
+        /\/(issue\?|submission$)/.test(message.location().url);
+      if (message.type() === 'error' && !expected)
+        this.complaints.push(`${message.text()} ${message.location().url}`);
     });
     page.on('request', (request) => this.requests.push(request));
   }
@@ -79,7 +88,9 @@ export class Visitor {
 
   /** The number of the epoch that collects. */
   async epoch() {
-    return Number(await this.page.locator('[data-epoch]:not([data-epoch=""])').getAttribute('data-epoch'));
+    return Number(
+      await this.page.locator('[data-epoch]:not([data-epoch=""])').getAttribute('data-epoch'),
+    );
   }
 
   /** @param {string} text */
@@ -111,7 +122,13 @@ export class Visitor {
   async rests() {
     await this.page.evaluate(async () => {
       for (let rounds = 0; rounds < 5; rounds++) {
-        const moving = document.getAnimations().filter((one) => one.playState === 'running' && Number.isFinite(one.effect?.getComputedTiming().endTime));
+        const moving = document
+          .getAnimations()
+          .filter(
+            (one) =>
+              one.playState === 'running' &&
+              Number.isFinite(one.effect?.getComputedTiming().endTime),
+          );
         if (moving.length === 0) return;
         await Promise.allSettled(moving.map((one) => one.finished));
       }
@@ -126,18 +143,25 @@ export class Visitor {
     await this.rests();
     await this.page.evaluate(axeSource);
     const { violations } = await this.page.evaluate(
-      (enabled) => /** @type {any} */ (globalThis).axe.run({ rules: { 'color-contrast': { enabled } } }),
+      (enabled) =>
+        /** @type {any} */ (globalThis).axe.run({ rules: { 'color-contrast': { enabled } } }),
       contrast,
     );
     const grave = violations
       .filter((/** @type {any} */ found) => ['serious', 'critical'].includes(found.impact))
-      .map((/** @type {any} */ found) => `${found.id}: ${found.nodes.map((/** @type {any} */ node) => node.html).join(' ')}`);
+      .map(
+        (/** @type {any} */ found) =>
+          `${found.id}: ${found.nodes.map((/** @type {any} */ node) => node.html).join(' ')}`,
+      );
     assert.deepEqual(grave, []);
   }
 
   /** Nothing lies beyond the right edge. */
   async fits() {
-    const [content, window] = await this.page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    const [content, window] = await this.page.evaluate(() => [
+      document.documentElement.scrollWidth,
+      innerWidth,
+    ]);
     assert.ok(content <= window, `the page is ${content} px wide, the window ${window} px`);
   }
 

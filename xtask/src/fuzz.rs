@@ -16,7 +16,9 @@ const SECONDS_EACH: u32 = 60;
 /// If a decoder panics or leaks; the input lies in `fuzz/artifacts`.
 pub fn run() -> Result<()> {
     let toolchains = match shell::find("rustup") {
-        Some(rustup) => String::from_utf8(shell::output(shell::program(rustup).args(["toolchain", "list"]))?)?,
+        Some(rustup) => {
+            String::from_utf8(shell::output(shell::program(rustup).args(["toolchain", "list"]))?)?
+        }
         None => String::new(),
     };
     if !toolchains.lines().any(|line| line.starts_with("nightly-")) {
@@ -38,10 +40,16 @@ pub fn run() -> Result<()> {
 
 fn targets() -> Result<Vec<String>> {
     let path = shell::root().join("fuzz/Cargo.toml");
-    let text = fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
-    let manifest: toml::Table = text.parse().with_context(|| format!("{} is no TOML", path.display()))?;
+    let text =
+        fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let manifest: toml::Table =
+        text.parse().with_context(|| format!("{} is no TOML", path.display()))?;
     let bins = manifest.get("bin").and_then(toml::Value::as_array);
     let bins = bins.with_context(|| format!("{} lists no [[bin]]", path.display()))?;
     let name = |bin: &toml::Value| bin.get("name")?.as_str().map(str::to_owned);
-    bins.iter().map(|bin| name(bin).with_context(|| format!("{} has a [[bin]] without name", path.display()))).collect()
+    bins.iter()
+        .map(|bin| {
+            name(bin).with_context(|| format!("{} has a [[bin]] without name", path.display()))
+        })
+        .collect()
 }

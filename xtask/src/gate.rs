@@ -44,7 +44,14 @@ const STEPS: [Step; 18] = [
     step("tidy", |_| tidy::check()),
     step("deny", |_| deny(&["bans", "licenses", "sources"])),
     step("clippy", |_| {
-        shell::run(&mut shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+        shell::run(&mut shell::cargo(&[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ]))
     }),
     step("test", test),
     step("doc", |_| {
@@ -119,7 +126,9 @@ pub fn run(options: &Options) -> Result<()> {
     print_table(&outcomes);
     match failure {
         None => Ok(()),
-        Some(name) => bail!("step {name} failed (its output is above); `cargo xtask test --only {name}` repeats it"),
+        Some(name) => bail!(
+            "step {name} failed (its output is above); `cargo xtask test --only {name}` repeats it"
+        ),
     }
 }
 

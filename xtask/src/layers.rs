@@ -95,7 +95,10 @@ fn violations_of(of: &Crate, graph: &Graph) -> Vec<Violation> {
         report("no layer".to_owned(), "every crate has its place in LAYERS (xtask/src/layers.rs)");
     }
     if of.name != MAY_BE_UNSAFE && !of.inherits_lints {
-        report("own lints".to_owned(), "every crate but kernels inherits the workspace's lints, which forbid unsafe");
+        report(
+            "own lints".to_owned(),
+            "every crate but kernels inherits the workspace's lints, which forbid unsafe",
+        );
     }
     for (to, kind) in &of.edges {
         if graph.has_crate(to)
@@ -143,7 +146,11 @@ mod tests {
         for &(of, to, kind) in edges {
             for name in [of, to] {
                 if !graph.has_crate(name) && (name.starts_with("ostrakon") || name == "xtask") {
-                    graph.crates.push(Crate { name: name.to_owned(), inherits_lints: true, edges: Vec::new() });
+                    graph.crates.push(Crate {
+                        name: name.to_owned(),
+                        inherits_lints: true,
+                        edges: Vec::new(),
+                    });
                 }
             }
             if let Some(from) = graph.crates.iter_mut().find(|candidate| candidate.name == of) {
@@ -179,7 +186,9 @@ mod tests {
     fn a_dependency_on_a_higher_layer_is_found() {
         assert_eq!(
             complaints(&[("ostrakon-field", "ostrakon-party", Kind::Normal)]),
-            ["ostrakon-field: dependency on ostrakon-party: dependencies point to lower layers only"]
+            [
+                "ostrakon-field: dependency on ostrakon-party: dependencies point to lower layers only"
+            ]
         );
     }
 
@@ -187,7 +196,9 @@ mod tests {
     fn a_dependency_within_a_layer_is_found_in_tests_too() {
         assert_eq!(
             complaints(&[("ostrakon-store", "ostrakon-net", Kind::Dev)]),
-            ["ostrakon-store: dev-dependency on ostrakon-net: dependencies point to lower layers only"]
+            [
+                "ostrakon-store: dev-dependency on ostrakon-net: dependencies point to lower layers only"
+            ]
         );
     }
 
@@ -196,16 +207,25 @@ mod tests {
         for program in ["ostrakon", "ostrakon-bench"] {
             assert_eq!(
                 complaints(&[(program, "ostrakon-testkit", Kind::Normal)]),
-                [format!("{program}: dependency on ostrakon-testkit: testkit is a dev-dependency only")]
+                [format!(
+                    "{program}: dependency on ostrakon-testkit: testkit is a dev-dependency only"
+                )]
             );
         }
     }
 
     #[test]
     fn an_executor_reached_through_another_crate_is_found_with_the_path() {
-        let found = complaints(&[("ostrakon-broadcast", "helper", Kind::Normal), ("helper", "tokio", Kind::Normal)]);
+        let found = complaints(&[
+            ("ostrakon-broadcast", "helper", Kind::Normal),
+            ("helper", "tokio", Kind::Normal),
+        ]);
         assert_eq!(found.len(), 1);
-        assert!(found[0].starts_with("ostrakon-broadcast: ostrakon-broadcast → helper → tokio: "), "{}", found[0]);
+        assert!(
+            found[0].starts_with("ostrakon-broadcast: ostrakon-broadcast → helper → tokio: "),
+            "{}",
+            found[0]
+        );
     }
 
     #[test]
@@ -223,8 +243,15 @@ mod tests {
         for of in &mut graph.crates {
             of.inherits_lints = false;
         }
-        graph.crates.push(Crate { name: "ostrakon-elsewhere".to_owned(), inherits_lints: true, edges: Vec::new() });
-        let found: Vec<_> = violations(&graph).into_iter().map(|violation| (violation.of, violation.edge)).collect();
+        graph.crates.push(Crate {
+            name: "ostrakon-elsewhere".to_owned(),
+            inherits_lints: true,
+            edges: Vec::new(),
+        });
+        let found: Vec<_> = violations(&graph)
+            .into_iter()
+            .map(|violation| (violation.of, violation.edge))
+            .collect();
         assert_eq!(
             found,
             [

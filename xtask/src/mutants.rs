@@ -182,7 +182,9 @@ pub fn run(name: &str) -> Result<()> {
         shell::progress(&format!("{}: building", mutant.name));
         shell::run(simulation(&copy).arg("--no-run"))?;
         let mut run = simulation(&copy);
-        run.args(["--", "whatever"]).env("OSTRAKON_SEEDS", mutant.seeds.to_string()).env("OSTRAKON_FAILURES", "1");
+        run.args(["--", "whatever"])
+            .env("OSTRAKON_SEEDS", mutant.seeds.to_string())
+            .env("OSTRAKON_FAILURES", "1");
         let output = run.output().context("cargo cannot be started")?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let found = text.lines().find(|line| line.contains("these seeds fail"));
@@ -213,7 +215,8 @@ fn refresh(copy: &Path) -> Result<()> {
             continue;
         }
         let folder = to.parent().context("a file is in a folder")?;
-        fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+        fs::create_dir_all(folder)
+            .with_context(|| format!("{} cannot be made", folder.display()))?;
         fs::write(&to, bytes).with_context(|| format!("{} cannot be written", to.display()))?;
     }
     Ok(())
@@ -230,9 +233,15 @@ fn plant(root: &Path, mutant: &Mutant) -> Result<()> {
 fn planted(root: &Path, mutant: &Mutant) -> Result<Vec<(PathBuf, String)>> {
     let change = |edit: &Edit| {
         let path = root.join(edit.file);
-        let text = fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        let text = fs::read_to_string(&path)
+            .with_context(|| format!("{} cannot be read", path.display()))?;
         if text.matches(edit.from).count() != 1 {
-            bail!("{}: {} does not hold once what is to be replaced:\n{}", mutant.name, edit.file, edit.from);
+            bail!(
+                "{}: {} does not hold once what is to be replaced:\n{}",
+                mutant.name,
+                edit.file,
+                edit.from
+            );
         }
         Ok((path, text.replacen(edit.from, edit.to, 1)))
     };

@@ -42,7 +42,14 @@ impl Postgres {
         }
         let data = cleared.0.join("data");
         let mut init = as_user(&programs.join("initdb"), root);
-        init.args(["--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--no-sync", "--pgdata"]);
+        init.args([
+            "--auth=trust",
+            "--username=postgres",
+            "--encoding=UTF8",
+            "--locale=C",
+            "--no-sync",
+            "--pgdata",
+        ]);
         shell::output(init.arg(&data))?;
         let log = cleared.0.join("log");
         let file = OpenOptions::new().create(true).append(true).open(&log)?;
@@ -91,7 +98,8 @@ impl Drop for Postgres {
 fn fresh_directory() -> Result<PathBuf> {
     let mut number = 0;
     loop {
-        let directory = env::temp_dir().join(format!("ostrakon-postgres-{}-{number}", std::process::id()));
+        let directory =
+            env::temp_dir().join(format!("ostrakon-postgres-{}-{number}", std::process::id()));
         match DirBuilder::new().mode(0o700).create(&directory) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
             made => {

@@ -53,7 +53,10 @@ pub fn run(command: &mut Command) -> Result<()> {
 /// As [`run`].
 pub fn output(command: &mut Command) -> Result<Vec<u8>> {
     let line = command_line(command);
-    let output = command.stderr(Stdio::inherit()).output().with_context(|| format!("`{line}` cannot be started"))?;
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("`{line}` cannot be started"))?;
     if !output.status.success() {
         bail!("`{line}` failed ({})", output.status);
     }
@@ -62,7 +65,9 @@ pub fn output(command: &mut Command) -> Result<Vec<u8>> {
 
 /// Where a program lies on the `PATH`, if it does.
 pub fn find(name: &str) -> Option<PathBuf> {
-    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
+    env::split_paths(&env::var_os("PATH")?)
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
 }
 
 /// One line of progress on stderr.

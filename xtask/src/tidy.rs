@@ -25,7 +25,8 @@ pub fn check() -> Result<()> {
         let path = shell::root().join(name);
         // A file that was deleted but is still tracked is not there to be read.
         if path.is_file() {
-            let text = fs::read_to_string(&path).with_context(|| format!("{name} cannot be read"))?;
+            let text =
+                fs::read_to_string(&path).with_context(|| format!("{name} cannot be read"))?;
             complaints.extend(complaints_about(name, &text));
         }
     }
@@ -47,15 +48,21 @@ fn complaints_about(name: &str, text: &str) -> Vec<String> {
     let mut complaints = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
-        for word in words.filter(|word| UNFINISHED.iter().any(|mark| word.eq_ignore_ascii_case(mark))) {
-            complaints.push(format!("{name}:{number}: `{word}` marks unfinished work; finish it or leave it out"));
+        for word in
+            words.filter(|word| UNFINISHED.iter().any(|mark| word.eq_ignore_ascii_case(mark)))
+        {
+            complaints.push(format!(
+                "{name}:{number}: `{word}` marks unfinished work; finish it or leave it out"
+            ));
         }
     }
     let lines = text.lines().count();
     // Declarations are generated from the API's description, in one piece.
-    let limited = matches!(extension(name), Some("rs" | "ts" | "svelte")) && !name.ends_with(".d.ts");
+    let limited =
+        matches!(extension(name), Some("rs" | "ts" | "svelte")) && !name.ends_with(".d.ts");
     if limited && MOST_LINES < lines {
-        complaints.push(format!("{name}: {lines} lines, more than {MOST_LINES}; split it by subject"));
+        complaints
+            .push(format!("{name}: {lines} lines, more than {MOST_LINES}; split it by subject"));
     }
     complaints
 }

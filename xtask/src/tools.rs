@@ -39,7 +39,9 @@ pub fn wasm_target() -> Result<()> {
 /// If they are not; the error says what to install.
 pub fn node() -> Result<()> {
     let (major, minor) = OLDEST_NODE;
-    let remedy = format!("install Node.js {major}.{minor} or newer with npm (Debian 13: `apt-get install nodejs npm`)");
+    let remedy = format!(
+        "install Node.js {major}.{minor} or newer with npm (Debian 13: `apt-get install nodejs npm`)"
+    );
     for name in ["node", "npm"] {
         if shell::find(name).is_none() {
             bail!("`{name}` is missing: {remedy}");
@@ -82,7 +84,9 @@ fn installed(name: &str, version: &str) -> Result<PathBuf> {
     if path.is_file() && record.contains(&format!("\"{name} {version} ")) {
         return Ok(path);
     }
-    shell::progress(&format!("installing {name} {version} into target/tools (about a minute, once)"));
+    shell::progress(&format!(
+        "installing {name} {version} into target/tools (about a minute, once)"
+    ));
     // The tool runs for less than a second: it is compiled to be ready soon, not to be fast.
     shell::run(
         shell::cargo(&["install", "--quiet", "--locked", "--force", name, "--version", version])
@@ -115,7 +119,8 @@ pub fn chromium() -> Result<PathBuf> {
         bail!("Chromium is missing: {remedy}");
     }
     apt_install("chromium")?;
-    shell::find("chromium").with_context(|| format!("Chromium is missing after its installation: {remedy}"))
+    shell::find("chromium")
+        .with_context(|| format!("Chromium is missing after its installation: {remedy}"))
 }
 
 /// The directory of PostgreSQL's programs: of the newest version that Debian's packages have put there, or of those on the
@@ -132,13 +137,16 @@ pub fn postgres() -> Result<PathBuf> {
         bail!("PostgreSQL is missing: {remedy}");
     }
     apt_install("postgresql")?;
-    installed_postgres().with_context(|| format!("PostgreSQL is missing after its installation: {remedy}"))
+    installed_postgres()
+        .with_context(|| format!("PostgreSQL is missing after its installation: {remedy}"))
 }
 
 fn installed_postgres() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let newest = versions.filter_map(|entry| Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path())));
-    let debian = newest.max().map(|(_, path)| path.join("bin")).filter(|path| path.join("initdb").is_file());
+    let newest = versions
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path())));
+    let debian =
+        newest.max().map(|(_, path)| path.join("bin")).filter(|path| path.join("initdb").is_file());
     debian.or_else(|| Some(shell::find("initdb")?.parent()?.to_owned()))
 }
 

@@ -16,7 +16,9 @@ pub fn up(rest: &[String]) -> Result<()> {
     web::build()?;
     shell::progress("building the servers");
     shell::run(&mut shell::cargo(&["build", "--release", "--package", "ostrakon"]))?;
-    shell::progress("starting; Ctrl-C stops everything, and the next start continues with ostrakon-data/");
+    shell::progress(
+        "starting; Ctrl-C stops everything, and the next start continues with ostrakon-data/",
+    );
     // Taking over this process lets Ctrl-C reach the servers' supervisor and nobody else.
     let failure = shell::program(shell::root().join("target/release/ostrakon"))
         .args(["up", "--data-dir", "ostrakon-data", "--web", "web/dist"])

@@ -26,8 +26,15 @@ pub fn build_wasm() -> Result<()> {
     tools::wasm_target()?;
     shell::progress("building the browser's cryptography");
     shell::run(
-        shell::cargo(&["build", "--release", "--package", "ostrakon-wasm", "--target", WASM_TARGET])
-            .env("CARGO_ENCODED_RUSTFLAGS", flags(DALEK_BITS)?),
+        shell::cargo(&[
+            "build",
+            "--release",
+            "--package",
+            "ostrakon-wasm",
+            "--target",
+            WASM_TARGET,
+        ])
+        .env("CARGO_ENCODED_RUSTFLAGS", flags(DALEK_BITS)?),
     )?;
     let module = shell::root().join("target").join(WASM_TARGET).join("release/ostrakon_wasm.wasm");
     bind(&module, &directory().join("src/wasm"))
@@ -46,10 +53,20 @@ pub fn bench_wasm() -> Result<()> {
         shell::progress(&format!("building the protocol with numbers of {bits} bits"));
         // A folder of its own: other flags would compile everything that the page uses again.
         let target = shell::root().join(format!("target/bench-wasm/{bits}"));
-        let arguments =
-            ["build", "--release", "--package", "ostrakon-wasm", "--example", "visits", "--target", WASM_TARGET];
+        let arguments = [
+            "build",
+            "--release",
+            "--package",
+            "ostrakon-wasm",
+            "--example",
+            "visits",
+            "--target",
+            WASM_TARGET,
+        ];
         shell::run(
-            shell::cargo(&arguments).env("CARGO_ENCODED_RUSTFLAGS", flags(bits)?).env("CARGO_TARGET_DIR", &target),
+            shell::cargo(&arguments)
+                .env("CARGO_ENCODED_RUSTFLAGS", flags(bits)?)
+                .env("CARGO_TARGET_DIR", &target),
         )?;
         let out = target.join("bindings");
         bind(&target.join(WASM_TARGET).join("release/examples/visits.wasm"), &out)?;
@@ -82,7 +99,10 @@ fn flags(dalek_bits: &str) -> Result<String> {
 fn without_local_paths() -> Result<String> {
     let cargo_home = match std::env::var("CARGO_HOME") {
         Ok(path) => path,
-        Err(_) => format!("{}/.cargo", std::env::var("HOME").context("neither CARGO_HOME nor HOME is set")?),
+        Err(_) => format!(
+            "{}/.cargo",
+            std::env::var("HOME").context("neither CARGO_HOME nor HOME is set")?
+        ),
     };
     let root = shell::root().display();
     // Cargo separates these flags by a control character, so that paths may contain spaces.
@@ -127,9 +147,17 @@ pub fn build_schema() -> Result<()> {
     if !text.status.success() {
         bail!("the servers' OpenAPI document cannot be made");
     }
-    fs::write(&document, text.stdout).with_context(|| format!("{} cannot be written", document.display()))?;
+    fs::write(&document, text.stdout)
+        .with_context(|| format!("{} cannot be written", document.display()))?;
     let document = document.to_str().context("the project's path is not text")?;
-    shell::run(&mut npm(&["exec", "--", "openapi-typescript", document, "--output", "src/lib/schema.d.ts"]))
+    shell::run(&mut npm(&[
+        "exec",
+        "--",
+        "openapi-typescript",
+        document,
+        "--output",
+        "src/lib/schema.d.ts",
+    ]))
 }
 
 /// Builds the page into `web/dist`.
@@ -147,9 +175,11 @@ pub fn build() -> Result<()> {
 /// If a file differs, or nothing was built before.
 pub fn build_again() -> Result<()> {
     let list = directory().join("dist/hashes.json");
-    let before = fs::read_to_string(&list).with_context(|| format!("{}: build the page first", list.display()))?;
+    let before = fs::read_to_string(&list)
+        .with_context(|| format!("{}: build the page first", list.display()))?;
     let target = shell::root().join("target/wasm32-unknown-unknown");
-    fs::remove_dir_all(&target).with_context(|| format!("{} cannot be removed", target.display()))?;
+    fs::remove_dir_all(&target)
+        .with_context(|| format!("{} cannot be removed", target.display()))?;
     build_wasm()?;
     build()?;
     if fs::read_to_string(&list)? != before {

@@ -39,10 +39,13 @@ impl Client {
     /// it are hearsay. Without one, the proxy.
     pub fn forwarded(self, headers: &HeaderMap) -> Self {
         let last = headers.get_all(FORWARDED).iter().next_back();
-        let last = last.and_then(|value| value.to_str().ok()).and_then(|value| value.rsplit(',').next());
+        let last =
+            last.and_then(|value| value.to_str().ok()).and_then(|value| value.rsplit(',').next());
         let address = last.map(str::trim).and_then(|text| {
             // Some proxies add the port.
-            text.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()))
+            text.parse()
+                .ok()
+                .or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()))
         });
         address.map_or(self, Self::at)
     }
@@ -58,18 +61,32 @@ mod tests {
 
     #[test]
     fn a_network_is_one_client_and_the_machine_itself_is_none() {
-        assert!(at("2001:db8:1:2::1") == at("2001:db8:1:2:ffff::9") && at("2001:db8:1:2::1") != at("2001:db8:1:3::1"));
+        assert!(
+            at("2001:db8:1:2::1") == at("2001:db8:1:2:ffff::9")
+                && at("2001:db8:1:2::1") != at("2001:db8:1:3::1")
+        );
         assert!(at("::ffff:192.0.2.7") == at("192.0.2.7") && at("192.0.2.7") != at("192.0.2.8"));
-        assert!(at("127.0.0.1") == Client::Local && at("::1") == Client::Local && at("127.0.0.2") != Client::Local);
+        assert!(
+            at("127.0.0.1") == Client::Local
+                && at("::1") == Client::Local
+                && at("127.0.0.2") != Client::Local
+        );
     }
 
     #[test]
     fn only_what_the_proxy_itself_added_is_believed() {
         let proxy = at("192.0.2.1");
         let headers = |values: &[&'static str]| {
-            values.iter().map(|value| (FORWARDED.parse().unwrap(), value.parse().unwrap())).collect::<HeaderMap>()
+            values
+                .iter()
+                .map(|value| (FORWARDED.parse().unwrap(), value.parse().unwrap()))
+                .collect::<HeaderMap>()
         };
-        for values in [&["192.0.2.9, 198.51.100.7"][..], &["192.0.2.9", "198.51.100.7"], &["198.51.100.7:4711"]] {
+        for values in [
+            &["192.0.2.9, 198.51.100.7"][..],
+            &["192.0.2.9", "198.51.100.7"],
+            &["198.51.100.7:4711"],
+        ] {
             assert!(proxy.forwarded(&headers(values)) == at("198.51.100.7"), "{values:?}");
         }
         for values in [&[][..], &["unknown"], &["198.51.100.7, "]] {

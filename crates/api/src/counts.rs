@@ -142,7 +142,11 @@ mod tests {
         assert_eq!(held.len(), 50, "as many as it leaves");
         held.extend(std::iter::from_fn(|| enter(2)));
         assert_eq!(held.len(), 75);
-        held.extend((3..28).map(|client| enter(client).expect("others have some for as long as there are any")));
+        held.extend(
+            (3..28).map(|client| {
+                enter(client).expect("others have some for as long as there are any")
+            }),
+        );
         assert!(enter(99).is_none() && tally.enter(Client::Local).is_none());
         held.clear();
         let counts = lock(&tally.counts);
@@ -160,7 +164,11 @@ mod tests {
         assert!(!rates.exhausted(&1, begin + Duration::from_secs(1)));
         assert_eq!(count(2, begin), 51, "another has its own");
         assert_eq!(count(1, begin + Duration::from_secs(2)), 10);
-        assert_eq!(count(1, begin + Duration::from_secs(3600)), 51, "no more than that is saved up");
+        assert_eq!(
+            count(1, begin + Duration::from_secs(3600)),
+            51,
+            "no more than that is saved up"
+        );
     }
 
     #[test]
@@ -170,7 +178,10 @@ mod tests {
         let admitted = (0..2 * ENTRIES).filter(|key| rates.take(*key, 5.0, begin)).count();
         assert_eq!(admitted, ENTRIES + 51, "strangers share one place");
         assert!(lock(&rates.0).earned.len() <= ENTRIES);
-        assert!(rates.take(usize::MAX, 5.0, begin + 2 * SEARCH), "places of those who are long gone are given away");
+        assert!(
+            rates.take(usize::MAX, 5.0, begin + 2 * SEARCH),
+            "places of those who are long gone are given away"
+        );
         assert_eq!(lock(&rates.0).earned.len(), 1);
     }
 }

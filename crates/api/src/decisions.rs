@@ -7,8 +7,8 @@ use axum::response::{IntoResponse, Response};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_node::Service;
 use ostrakon_node::interface::decisions::{
-    DecisionInfo, DecisionMade, DepositReceipt, LayerInfo, MailRequest, RecordTaken, RecordsPage, StockLevel,
-    parse_decision,
+    DecisionInfo, DecisionMade, DepositReceipt, LayerInfo, MailRequest, RecordTaken, RecordsPage,
+    StockLevel, parse_decision,
 };
 use serde::Deserialize;
 
@@ -33,14 +33,17 @@ pub(crate) struct RecordsQuery {
 }
 
 fn account(text: &str) -> Result<VerifyingKey, Problem> {
-    let malformed = || Problem::new(StatusCode::NOT_FOUND, "an account is a key of 64 hexadecimal digits");
+    let malformed =
+        || Problem::new(StatusCode::NOT_FOUND, "an account is a key of 64 hexadecimal digits");
     VerifyingKey::from_hex(text).ok_or_else(malformed)
 }
 
 /// The key to which shares of one-time keys are sealed for this server.
 #[utoipa::path(get, path = "/api/v1/helper", tag = "decisions",
     responses((status = 200, body = Object, description = "Party number, exchange key, signature of the server.")))]
-pub(crate) async fn helper(State(service): State<Service>) -> Answer<ostrakon_node::interface::decisions::HelperKey> {
+pub(crate) async fn helper(
+    State(service): State<Service>,
+) -> Answer<ostrakon_node::interface::decisions::HelperKey> {
     Ok(axum::Json(service.helper_key()?))
 }
 
@@ -83,7 +86,10 @@ pub(crate) async fn add_to_stock(
         (status = 200, body = StockLevel),
         (status = 421, description = "Not the first server; the problem names it.", body = Problem),
     ))]
-pub(crate) async fn stock(State(service): State<Service>, Path(key): Path<String>) -> Answer<StockLevel> {
+pub(crate) async fn stock(
+    State(service): State<Service>,
+    Path(key): Path<String>,
+) -> Answer<StockLevel> {
     Ok(axum::Json(service.stock_level(account(&key)?).await?))
 }
 
@@ -94,7 +100,10 @@ pub(crate) async fn stock(State(service): State<Service>, Path(key): Path<String
         (status = 200, body = LayerInfo),
         (status = 422, description = "The draft breaks a limit; the problem names it.", body = Problem),
     ))]
-pub(crate) async fn layer(State(service): State<Service>, Binary(body): Binary) -> Answer<LayerInfo> {
+pub(crate) async fn layer(
+    State(service): State<Service>,
+    Binary(body): Binary,
+) -> Answer<LayerInfo> {
     Ok(axum::Json(service.layer(&body)?))
 }
 
@@ -121,7 +130,10 @@ pub(crate) async fn create(
 #[utoipa::path(get, path = "/api/v1/decisions/{id}", tag = "decisions",
     params(("id" = String, Path, description = "The decision's id: 32 hexadecimal digits.")),
     responses((status = 200, body = DecisionInfo), (status = 404, description = "No such decision.", body = Problem)))]
-pub(crate) async fn decision(State(service): State<Service>, Path(id): Path<String>) -> Answer<DecisionInfo> {
+pub(crate) async fn decision(
+    State(service): State<Service>,
+    Path(id): Path<String>,
+) -> Answer<DecisionInfo> {
     Ok(axum::Json(service.decision(parse_decision(&id)?)?))
 }
 

@@ -38,7 +38,8 @@ impl<S: Send + Sync> FromRequest<S> for Binary {
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let content_type = request.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
         if content_type != Some(b"application/octet-stream") {
-            let detail = "this takes bytes: send them with `Content-Type: application/octet-stream`";
+            let detail =
+                "this takes bytes: send them with `Content-Type: application/octet-stream`";
             return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
         }
         let body = tokio::time::timeout(BODY_TIME, Bytes::from_request(request, state)).await;
@@ -47,7 +48,8 @@ impl<S: Send + Sync> FromRequest<S> for Binary {
 }
 
 fn late(_: tokio::time::error::Elapsed) -> Problem {
-    let detail = format!("the body did not arrive within {} seconds; send it again", BODY_TIME.as_secs());
+    let detail =
+        format!("the body did not arrive within {} seconds; send it again", BODY_TIME.as_secs());
     Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
 }
 

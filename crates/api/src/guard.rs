@@ -98,15 +98,18 @@ impl Guard {
         if client != Client::Local && !self.requests.take(client, by_address, now) {
             return Err("too many requests from this address; wait a moment");
         }
-        if client != Client::Local && decides(request) && !self.deciding.take(client, DECIDING, now) {
+        if client != Client::Local && decides(request) && !self.deciding.take(client, DECIDING, now)
+        {
             return Err("too many keys and records of decisions from this address; wait a moment");
         }
         let Some(room) = taken_part_in(request) else { return Ok(()) };
         let Some((capacity, seconds)) = self.service.room_size(&room) else { return Ok(()) };
-        let rate = f64::from(self.limits.requests_per_slot) * f64::from(capacity) / f64::from(seconds.max(1));
+        let rate = f64::from(self.limits.requests_per_slot) * f64::from(capacity)
+            / f64::from(seconds.max(1));
         let rate = rate.max(LEAST_RATE);
         // Half of a room's rate is what all its participants need. So one client alone neither exhausts it, nor lacks any.
-        if client != Client::Local && !self.in_rooms_by_client.take((client, room), rate / 2.0, now) {
+        if client != Client::Local && !self.in_rooms_by_client.take((client, room), rate / 2.0, now)
+        {
             return Err("too many requests from this address in this room; wait a moment");
         }
         if !self.in_rooms.take(room, rate, now) {
@@ -150,7 +153,11 @@ fn waits(request: &Request) -> bool {
 }
 
 /// The layer: refuses what is too much, and counts the rest.
-pub(crate) async fn limit(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn limit(
+    State(guard): State<Arc<Guard>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     if is_disguised(&request) {
         return Problem::no_such_path().into_response();
     }
@@ -159,7 +166,11 @@ pub(crate) async fn limit(State(guard): State<Arc<Guard>>, mut request: Request,
         return too_many(detail);
     }
     let _waiting = match waits(&request).then(|| guard.waiting.enter(client)) {
-        Some(None) => return too_many("too many requests wait for news here; ask again later, or without `wait`"),
+        Some(None) => {
+            return too_many(
+                "too many requests wait for news here; ask again later, or without `wait`",
+            );
+        }
         counted => counted.flatten(),
     };
     let origin = match client {
@@ -174,7 +185,8 @@ pub(crate) async fn limit(State(guard): State<Arc<Guard>>, mut request: Request,
 impl Turn {
     /// Whether a client may try another token, after the wrong ones that it tried.
     pub fn may_try_token(&self) -> bool {
-        self.client == Client::Local || !self.guard.wrong_tokens.exhausted(&self.client, Instant::now())
+        self.client == Client::Local
+            || !self.guard.wrong_tokens.exhausted(&self.client, Instant::now())
     }
 
     /// Notes that a client tried a wrong token.
@@ -185,14 +197,20 @@ impl Turn {
     }
 
     /// Makes an answer that may be large when it is its turn, and counts it until it is sent.
-    pub async fn make(self, answer: impl Future<Output = Result<Response, Problem>>) -> Result<Response, Problem> {
+    pub async fn make(
+        self,
+        answer: impl Future<Output = Result<Response, Problem>>,
+    ) -> Result<Response, Problem> {
         let _turn = self.guard.making.acquire().await.expect("the semaphore is never closed");
         let response = answer.await?;
         if response.body().size_hint().exact().is_some_and(|bytes| bytes <= LARGE as u64) {
             return Ok(response);
         }
         let refused = || {
-            Problem::new(StatusCode::TOO_MANY_REQUESTS, "too many large answers are being sent; try again in a moment")
+            Problem::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too many large answers are being sent; try again in a moment",
+            )
         };
         let counted = self.guard.large.enter(self.client).ok_or_else(refused)?;
         Ok(response.map(|body| Body::new(Held { body, _counted: counted })))
@@ -235,7 +253,9 @@ mod tests {
 
     #[test]
     fn whoever_waits_is_counted_however_it_is_spelt() {
-        for waiting in ["wait=25", "after=1&wait=1", "%77ait=25", "w%61it=7", "wait=%32", "wait=%2B1"] {
+        for waiting in
+            ["wait=25", "after=1&wait=1", "%77ait=25", "w%61it=7", "wait=%32", "wait=%2B1"]
+        {
             assert!(waits(&request(Method::GET, &format!("/status?{waiting}"))), "{waiting}");
         }
         for other in ["", "wait=0", "await=5", "wait=x", "wait=1&wait=2"] {
@@ -249,9 +269,11 @@ mod tests {
         let plain = format!("/api/v1/rooms/{room}/presence");
         assert_eq!(taken_part_in(&request(Method::POST, &plain)), RoomId::from_hex(room));
         assert!(!is_disguised(&request(Method::POST, &plain)));
-        for path in
-            [plain.replace("abc", "%61bc"), plain.replace("rooms/0", "rooms/%30"), plain.replace("pres", "%70res")]
-        {
+        for path in [
+            plain.replace("abc", "%61bc"),
+            plain.replace("rooms/0", "rooms/%30"),
+            plain.replace("pres", "%70res"),
+        ] {
             assert!(is_disguised(&request(Method::POST, &path)), "{path}");
         }
     }

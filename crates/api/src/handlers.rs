@@ -9,8 +9,8 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ostrakon_node::creation::Creator;
 use ostrakon_node::interface::{
-    Accepted, BoardPage, Issue, IssueRequest, NewRoom, Presence, PresenceAnswer, Readiness, RoomInfo, ServersInfo,
-    Status, SubmissionRequest, parse_room,
+    Accepted, BoardPage, Issue, IssueRequest, NewRoom, Presence, PresenceAnswer, Readiness,
+    RoomInfo, ServersInfo, Status, SubmissionRequest, parse_room,
 };
 use ostrakon_node::{Service, ServiceError};
 use serde::Deserialize;
@@ -90,7 +90,10 @@ pub(crate) async fn create_room(
     (status = 200, body = Vec<RoomInfo>),
     (status = 401, description = "The administrator token is missing or wrong.", body = Problem),
 ))]
-pub(crate) async fn rooms(State(service): State<Service>, _: Administrator) -> Answer<Vec<RoomInfo>> {
+pub(crate) async fn rooms(
+    State(service): State<Service>,
+    _: Administrator,
+) -> Answer<Vec<RoomInfo>> {
     Ok(axum::Json(service.rooms().await?))
 }
 
@@ -98,7 +101,10 @@ pub(crate) async fn rooms(State(service): State<Service>, _: Administrator) -> A
 #[utoipa::path(get, path = "/api/v1/rooms/{id}", tag = "rooms",
     params(("id" = String, Path, description = "The room's id: 32 hexadecimal digits.")),
     responses((status = 200, body = RoomInfo), (status = 404, description = "No such room.", body = Problem)))]
-pub(crate) async fn room(State(service): State<Service>, Path(id): Path<String>) -> Answer<RoomInfo> {
+pub(crate) async fn room(
+    State(service): State<Service>,
+    Path(id): Path<String>,
+) -> Answer<RoomInfo> {
     Ok(axum::Json(service.room(parse_room(&id)?).await?))
 }
 
@@ -209,7 +215,9 @@ pub(crate) async fn board(
     let room = parse_room(&id)?;
     service.board_reaches(room, query.from, seconds(query.wait)).await?;
     // Who only waits does not keep others from having their answers made.
-    let page = async { Ok(axum::Json(service.board(room, query.from, Duration::ZERO).await?).into_response()) };
+    let page = async {
+        Ok(axum::Json(service.board(room, query.from, Duration::ZERO).await?).into_response())
+    };
     turn.make(page).await
 }
 
@@ -231,7 +239,10 @@ pub(crate) async fn archive(
             Ok::<_, ServiceError>(archive.next().await?.map(|piece| (piece, archive)))
         });
         let disposition = "attachment; filename=\"board.json\"";
-        let headers = [(header::CONTENT_TYPE, "application/json"), (header::CONTENT_DISPOSITION, disposition)];
+        let headers = [
+            (header::CONTENT_TYPE, "application/json"),
+            (header::CONTENT_DISPOSITION, disposition),
+        ];
         Ok((headers, Body::from_stream(pieces)).into_response())
     };
     turn.make(answer).await
@@ -257,5 +268,6 @@ pub(crate) async fn readyz(State(service): State<Service>) -> (StatusCode, axum:
 /// Coarse counters and levels, as Prometheus reads them.
 #[utoipa::path(get, path = "/metrics", tag = "operation", responses((status = 200, body = String)))]
 pub(crate) async fn metrics(State(service): State<Service>) -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], service.metrics()).into_response()
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], service.metrics())
+        .into_response()
 }

@@ -89,6 +89,9 @@ pub(crate) async fn claim(
 #[utoipa::path(get, path = "/api/v1/codes/{code}", tag = "rooms",
     params(("code" = String, Path, description = "Eight letters and digits, as in 4W7K-90XM.")),
     responses((status = 200, body = CodeInfo), (status = 404, description = "No room has this code.", body = Problem)))]
-pub(crate) async fn code(State(service): State<Service>, Path(code): Path<String>) -> Answer<CodeInfo> {
+pub(crate) async fn code(
+    State(service): State<Service>,
+    Path(code): Path<String>,
+) -> Answer<CodeInfo> {
     Ok(axum::Json(service.code(&code)?))
 }

@@ -35,7 +35,12 @@ const AFTER_FAILURE: Duration = Duration::from_millis(50);
 
 /// Serves `router` on `listener` until `stop` resolves, and then finishes what is under way, for a short time. Who comes
 /// when there are as many connections as the limits admit is told so and left.
-pub async fn serve(listener: impl Into<Listener>, router: Router, limits: &Limits, stop: impl Future<Output = ()>) {
+pub async fn serve(
+    listener: impl Into<Listener>,
+    router: Router,
+    limits: &Limits,
+    stop: impl Future<Output = ()>,
+) {
     let Listener { tcp: listener, tls } = listener.into();
     let router = if tls.is_some() { router.layer(map_response(strictly)) } else { router };
     let graceful = GracefulShutdown::new();
@@ -43,7 +48,8 @@ pub async fn serve(listener: impl Into<Listener>, router: Router, limits: &Limit
     let count = |peer: SocketAddr| {
         let client = Client::of(peer);
         // Behind a proxy all connections are the proxy's, which has to see to its clients' numbers itself.
-        let counted = connections.enter(if limits.behind_proxy { Client::Local } else { client })?;
+        let counted =
+            connections.enter(if limits.behind_proxy { Client::Local } else { client })?;
         Some((client, counted))
     };
     let mut stop = std::pin::pin!(stop);
@@ -119,8 +125,9 @@ mod tests {
 
     /// A server that answers at once on `/`, and never on `/never`.
     async fn start() -> (std::net::SocketAddr, oneshot::Sender<()>, JoinHandle<()>) {
-        let router =
-            Router::new().route("/", get(|| async { "hello" })).route("/never", get(std::future::pending::<()>));
+        let router = Router::new()
+            .route("/", get(|| async { "hello" }))
+            .route("/never", get(std::future::pending::<()>));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let limits = Limits { connections: 3, ..Limits::default() };
         let address = listener.local_addr().unwrap();
@@ -147,17 +154,31 @@ mod tests {
             assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("hello"), "{answer}");
         }
         let mut stream = TcpStream::connect(address).await.unwrap();
-        let answer = ask(&mut stream, &format!("GET / HTTP/1.1\r\nx: {}\r\n\r\n", "y".repeat(2 * HEADER_BYTES))).await;
-        assert!(answer.starts_with("HTTP/1.1 431") && answer.contains("application/problem+json"), "{answer}");
+        let answer = ask(
+            &mut stream,
+            &format!("GET / HTTP/1.1\r\nx: {}\r\n\r\n", "y".repeat(2 * HEADER_BYTES)),
+        )
+        .await;
+        assert!(
+            answer.starts_with("HTTP/1.1 431") && answer.contains("application/problem+json"),
+            "{answer}"
+        );
     }
 
     #[tokio::test]
     async fn what_is_no_request_is_refused_with_a_problem_document() {
         let (address, _stop, _server) = start().await;
-        for garbage in ["\0\0\0\0\r\n\r\n", "GET / HTTP/1.1\r\n:\r\n\r\n", "\u{16}\u{3}\u{1} a greeting in TLS"] {
+        for garbage in [
+            "\0\0\0\0\r\n\r\n",
+            "GET / HTTP/1.1\r\n:\r\n\r\n",
+            "\u{16}\u{3}\u{1} a greeting in TLS",
+        ] {
             let mut stream = TcpStream::connect(address).await.unwrap();
             let answer = ask(&mut stream, garbage).await;
-            assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("application/problem+json"), "{answer}");
+            assert!(
+                answer.starts_with("HTTP/1.1 400") && answer.contains("application/problem+json"),
+                "{answer}"
+            );
             assert_eq!(stream.read(&mut [0; 8]).await.unwrap_or(0), 0, "the connection is closed");
         }
     }
@@ -174,7 +195,10 @@ mod tests {
         let mut late = TcpStream::connect(address).await.unwrap();
         let mut answer = String::new();
         late.read_to_string(&mut answer).await.unwrap();
-        assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("application/problem+json"), "{answer}");
+        assert!(
+            answer.starts_with("HTTP/1.1 503") && answer.contains("application/problem+json"),
+            "{answer}"
+        );
         held.pop();
         let again = async {
             loop {

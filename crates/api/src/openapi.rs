@@ -56,15 +56,16 @@ impl utoipa::Modify for Administrator {
     fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
         let components = openapi.components.get_or_insert_default();
         for name in ["administrator", "creation"] {
-            components.add_security_scheme(name, SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
+            components
+                .add_security_scheme(name, SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
         }
     }
 }
 
 /// Operations that an intake process carries out; of all others it says who does.
 const AT_INTAKE: [&str; 12] = [
-    "servers", "room", "presence", "status", "issue", "submit", "board", "archive", "actions", "healthz", "readyz",
-    "metrics",
+    "servers", "room", "presence", "status", "issue", "submit", "board", "archive", "actions",
+    "healthz", "readyz", "metrics",
 ];
 
 /// What the layers around the handlers answer with, and the state that the server is in.
@@ -93,7 +94,11 @@ fn add_common(operation: &mut Operation) {
     let common = [
         ("408", true, "The request took too long, or its body did."),
         ("413", operation.request_body.is_some(), "The body has more bytes than are taken."),
-        ("421", !at_intake, "Not this process of the server; the problem names the one that is known to do it."),
+        (
+            "421",
+            !at_intake,
+            "Not this process of the server; the problem names the one that is known to do it.",
+        ),
         ("429", true, "More than a limit admits: wait a moment."),
         ("503", true, "Not now; the problem says what the server waits for."),
     ];
@@ -101,7 +106,9 @@ fn add_common(operation: &mut Operation) {
         if applies {
             let problem = || {
                 let mut response = Response::new(description);
-                response.content.insert(problem::MEDIA_TYPE.to_owned(), Content::new(Some(reference())).into());
+                response
+                    .content
+                    .insert(problem::MEDIA_TYPE.to_owned(), Content::new(Some(reference())).into());
                 response.into()
             };
             operation.responses.responses.entry(status.to_owned()).or_insert_with(problem);
@@ -114,7 +121,8 @@ fn state_type(response: &mut RefOr<Response>) {
     let RefOr::T(response) = response else { return };
     let content = std::mem::take(&mut response.content);
     let typed = content.into_iter().map(|(media_type, content)| {
-        let is_problem = matches!(&content, RefOr::T(content) if content.schema == Some(reference()));
+        let is_problem =
+            matches!(&content, RefOr::T(content) if content.schema == Some(reference()));
         (if is_problem { problem::MEDIA_TYPE.to_owned() } else { media_type }, content)
     });
     response.content = typed.collect();
@@ -146,14 +154,17 @@ mod tests {
     fn problems_have_their_media_type_and_common_ones_are_described_everywhere() {
         let document: serde_json::Value = serde_json::from_str(&super::openapi()).unwrap();
         let items = document["paths"].as_object().unwrap().values();
-        let operations: Vec<_> = items.flat_map(|item| item.as_object().unwrap().values()).collect();
+        let operations: Vec<_> =
+            items.flat_map(|item| item.as_object().unwrap().values()).collect();
         let mut ids = Vec::new();
         for operation in operations {
-            let (id, responses) = (operation["operationId"].as_str().unwrap(), &operation["responses"]);
+            let (id, responses) =
+                (operation["operationId"].as_str().unwrap(), &operation["responses"]);
             for (status, response) in responses.as_object().unwrap() {
                 let Some(content) = response["content"].as_object() else { continue };
-                let is_problem =
-                    |content: &serde_json::Value| content["schema"]["$ref"] == "#/components/schemas/Problem";
+                let is_problem = |content: &serde_json::Value| {
+                    content["schema"]["$ref"] == "#/components/schemas/Problem"
+                };
                 let types: Vec<_> = content.keys().collect();
                 let any = content.values().any(is_problem);
                 assert_eq!(any, types == ["application/problem+json"], "{id} {status}: {types:?}");
@@ -165,11 +176,23 @@ mod tests {
             assert!(responses["413"].is_object() || operation["requestBody"].is_null(), "{id}");
             ids.push(id);
         }
-        assert!(super::AT_INTAKE.iter().all(|served| ids.iter().filter(|id| *id == served).count() == 1), "{ids:?}");
-        let status = |path: &str, method: &str| document["paths"][path][method]["responses"]["421"].is_object();
-        assert!(status("/api/v1/operator/audit", "get") && !status("/api/v1/rooms/{id}/status", "get"));
+        assert!(
+            super::AT_INTAKE
+                .iter()
+                .all(|served| ids.iter().filter(|id| *id == served).count() == 1),
+            "{ids:?}"
+        );
+        let status = |path: &str, method: &str| {
+            document["paths"][path][method]["responses"]["421"].is_object()
+        };
+        assert!(
+            status("/api/v1/operator/audit", "get") && !status("/api/v1/rooms/{id}/status", "get")
+        );
         // What a handler says itself stands.
         let not_ready = &document["paths"]["/readyz"]["get"]["responses"]["503"]["content"];
-        assert_eq!(not_ready["application/json"]["schema"]["$ref"], "#/components/schemas/Readiness");
+        assert_eq!(
+            not_ready["application/json"]["schema"]["$ref"],
+            "#/components/schemas/Readiness"
+        );
     }
 }

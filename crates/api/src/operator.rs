@@ -42,7 +42,10 @@ pub(crate) async fn overview(State(service): State<Service>, _: Administrator) -
     (status = 401, description = "The administrator token is missing or wrong.", body = Problem),
     (status = 503, description = "The servers have not set up their session yet.", body = Problem),
 ))]
-pub(crate) async fn faults(State(service): State<Service>, _: Administrator) -> Answer<Vec<FaultFile>> {
+pub(crate) async fn faults(
+    State(service): State<Service>,
+    _: Administrator,
+) -> Answer<Vec<FaultFile>> {
     Ok(axum::Json(service.fault_files().await?))
 }
 
@@ -109,7 +112,10 @@ pub(crate) async fn set_log(
 ) -> Answer<LogFilter> {
     let refuse = |status, why: &str| Err(Problem::new(status, why));
     if wanted.filter.len() > LONGEST_FILTER {
-        return refuse(StatusCode::UNPROCESSABLE_ENTITY, "the filter is too long: at most 500 characters are taken");
+        return refuse(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "the filter is too long: at most 500 characters are taken",
+        );
     }
     let Some(log) = log else {
         return refuse(
@@ -122,6 +128,9 @@ pub(crate) async fn set_log(
             service.note("set log", &wanted.filter).await;
             Ok(axum::Json(wanted))
         }
-        Err(why) => refuse(StatusCode::UNPROCESSABLE_ENTITY, &format!("the filter is not understood: {why}")),
+        Err(why) => refuse(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            &format!("the filter is not understood: {why}"),
+        ),
     }
 }

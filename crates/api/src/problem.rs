@@ -36,7 +36,10 @@ impl Problem {
     }
 
     pub(crate) fn no_such_path() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "there is nothing at this path; /api/v1/openapi.json describes what there is")
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "there is nothing at this path; /api/v1/openapi.json describes what there is",
+        )
     }
 
     pub(crate) fn wrong_method() -> Self {
@@ -56,7 +59,10 @@ impl Problem {
 
 impl Problem {
     pub(crate) fn too_many_tokens() -> Self {
-        Self::new(StatusCode::TOO_MANY_REQUESTS, "too many wrong tokens came from this address; wait a moment")
+        Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "too many wrong tokens came from this address; wait a moment",
+        )
     }
 
     pub(crate) fn may_not_create() -> Self {
@@ -105,7 +111,10 @@ impl From<ServiceError> for Problem {
 fn refused_body(status: StatusCode, text: String) -> Problem {
     if status == StatusCode::PAYLOAD_TOO_LARGE {
         let limit = crate::router::BODY_BYTES;
-        return Problem::new(status, format!("the body is too large: at most {limit} bytes are taken"));
+        return Problem::new(
+            status,
+            format!("the body is too large: at most {limit} bytes are taken"),
+        );
     }
     Problem::new(status, text)
 }
@@ -156,7 +165,10 @@ mod tests {
             let response = Problem::from(error).into_response();
             assert_eq!(response.status().as_u16(), status);
             assert_eq!(response.headers()[header::CONTENT_TYPE], "application/problem+json");
-            assert_eq!(response.headers().contains_key(header::RETRY_AFTER), status == 503 || status == 429);
+            assert_eq!(
+                response.headers().contains_key(header::RETRY_AFTER),
+                status == 503 || status == 429
+            );
             let body = axum::body::to_bytes(response.into_body(), 4096).await.unwrap();
             let problem: Problem = serde_json::from_slice(&body).unwrap();
             assert_eq!((problem.status, problem.detail), (status, detail));

@@ -55,7 +55,10 @@ pub fn router(service: Service, options: &Options) -> Router {
         .layer(DefaultBodyLimit::max(BODY_BYTES))
         .layer(middleware::from_fn(in_time))
         .layer(middleware::from_fn_with_state(guard, limit))
-        .layer(CompressionLayer::new().compress_when(DefaultPredicate::new().and(SizeAbove::new(WORTH_COMPRESSING))))
+        .layer(
+            CompressionLayer::new()
+                .compress_when(DefaultPredicate::new().and(SizeAbove::new(WORTH_COMPRESSING))),
+        )
         .layer(middleware::from_fn_with_state(finish, web::finish))
         .layer(cors())
 }
@@ -63,7 +66,11 @@ pub fn router(service: Service, options: &Options) -> Router {
 /// Ends what takes too long.
 async fn in_time(request: Request, next: Next) -> Response {
     let late = |_| {
-        Problem::new(StatusCode::REQUEST_TIMEOUT, "the request took too long; try again in a moment").into_response()
+        Problem::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "the request took too long; try again in a moment",
+        )
+        .into_response()
     };
     tokio::time::timeout(REQUEST_TIME, next.run(request)).await.unwrap_or_else(late)
 }

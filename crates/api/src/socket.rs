@@ -38,7 +38,11 @@ impl<S> Socket<S> {
     }
 
     /// Takes notice of how a write went.
-    fn settle(&mut self, context: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    fn settle(
+        &mut self,
+        context: &mut Context<'_>,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
         match &written {
             Poll::Ready(Ok(bytes)) => {
                 if let Some((since, _)) = self.blocked.take() {
@@ -83,7 +87,8 @@ fn refusal_instead_of(head: &[u8]) -> Option<Vec<u8>> {
         _ => return None,
     };
     // Answers of this server's own have a body.
-    let bare = head.ends_with(b"\r\n\r\n") && head.windows(17).any(|line| line == b"content-length: 0");
+    let bare =
+        head.ends_with(b"\r\n\r\n") && head.windows(17).any(|line| line == b"content-length: 0");
     let status = std::str::from_utf8(&head[9..12]).ok()?.parse().ok()?;
     bare.then(|| closing(&Problem::new(status, detail)))
 }
@@ -113,7 +118,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Socket<S> {
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Socket<S> {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         ready!(self.refuse(context))?;
         if let Some(refusal) = refusal_instead_of(bytes) {
             self.refusal = refusal;
@@ -191,7 +200,9 @@ mod tests {
             tokio::time::sleep(PATIENCE / 4).await;
             far.read_exact(&mut take).await.unwrap();
         }
-        sent.await.unwrap().expect("eight times a quarter of its patience, made up for by what it read");
+        sent.await
+            .unwrap()
+            .expect("eight times a quarter of its patience, made up for by what it read");
     }
 
     #[test]

@@ -81,7 +81,8 @@ impl Default for Tls {
         let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()
             .expect("the provider has suites for them");
-        let mut config = config.with_no_client_auth().with_cert_resolver(Arc::clone(&shelf) as Arc<_>);
+        let mut config =
+            config.with_no_client_auth().with_cert_resolver(Arc::clone(&shelf) as Arc<_>);
         config.alpn_protocols = vec![b"http/1.1".to_vec(), CHALLENGE_PROTOCOL.to_vec()];
         Self { shelf, acceptor: TlsAcceptor::from(Arc::new(config)) }
     }
@@ -94,7 +95,10 @@ impl Tls {
     /// [`CertificateError`].
     pub fn use_files(&self, certificate: &Path, key: &Path) -> Result<(), CertificateError> {
         let read = |path: &Path| {
-            std::fs::read(path).map_err(|source| CertificateError::File { path: path.display().to_string(), source })
+            std::fs::read(path).map_err(|source| CertificateError::File {
+                path: path.display().to_string(),
+                source,
+            })
         };
         self.use_pem(&read(certificate)?, &read(key)?)
     }
@@ -113,12 +117,24 @@ impl Tls {
     ///
     /// # Errors
     /// [`CertificateError`].
-    pub fn answer_challenge(&self, name: &str, certificate: &[u8], key: &[u8]) -> Result<(), CertificateError> {
+    pub fn answer_challenge(
+        &self,
+        name: &str,
+        certificate: &[u8],
+        key: &[u8],
+    ) -> Result<(), CertificateError> {
         // Its critical extension is for the authority alone; no library would take it for a certificate.
         let (chain, key) = (read_chain(certificate)?, read_key(key)?);
-        let key = default_provider().key_provider.load_private_key(key).map_err(CertificateError::Pair)?;
+        let key = default_provider()
+            .key_provider
+            .load_private_key(key)
+            .map_err(CertificateError::Pair)?;
         let certified = Arc::new(CertifiedKey::new(chain, key));
-        self.shelf.challenges.write().expect("no panic while held").insert(name.to_owned(), certified);
+        self.shelf
+            .challenges
+            .write()
+            .expect("no panic while held")
+            .insert(name.to_owned(), certified);
         Ok(())
     }
 
@@ -129,7 +145,12 @@ impl Tls {
 
     /// When the certificate in use expires, in seconds since 1970.
     pub fn expires(&self) -> Option<u64> {
-        self.shelf.current.read().expect("no panic while held").as_ref().map(|(_, expires)| *expires)
+        self.shelf
+            .current
+            .read()
+            .expect("no panic while held")
+            .as_ref()
+            .map(|(_, expires)| *expires)
     }
 
     /// Carries out the handshake. `None`: nobody is there who wants to speak HTTP.
@@ -155,8 +176,10 @@ fn certified(certificate: &[u8], key: &[u8]) -> Result<(Arc<CertifiedKey>, u64),
     let (chain, key) = (read_chain(certificate)?, read_key(key)?);
     let expiries = chain.iter().map(|one| certificate_expires(one)).collect::<Option<Vec<_>>>();
     let expires = expiries.and_then(|times| times.into_iter().min());
-    let expires = expires.ok_or_else(|| CertificateError::Certificate("none is in the file".into()))?;
-    let certified = CertifiedKey::from_der(chain, key, &default_provider()).map_err(CertificateError::Pair)?;
+    let expires =
+        expires.ok_or_else(|| CertificateError::Certificate("none is in the file".into()))?;
+    let certified =
+        CertifiedKey::from_der(chain, key, &default_provider()).map_err(CertificateError::Pair)?;
     Ok((Arc::new(certified), expires))
 }
 
@@ -202,7 +225,11 @@ impl Stream {
 }
 
 impl AsyncRead for Stream {
-    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
             Self::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
@@ -211,7 +238,11 @@ impl AsyncRead for Stream {
 }
 
 impl AsyncWrite for Stream {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
             Self::Tls(stream) => Pin::new(stream).poll_write(context, bytes),

@@ -15,12 +15,15 @@ use crate::problem::Problem;
 /// Names of files below this path contain a digest of their contents.
 const HASHED: &str = "/assets/";
 
-const PERMISSIONS: &str = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()";
+const PERMISSIONS: &str =
+    "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()";
 
 /// The policy for pages: scripts, styles and WASM of this origin, none inline, and requests to the servers only.
 pub(crate) fn content_security_policy(origins: &[String]) -> HeaderValue {
     // An origin that is no plain `scheme://host:port` could add rules of its own.
-    let plain = |origin: &&String| origin.chars().all(|c| c.is_ascii_alphanumeric() || "-.:/[]".contains(c));
+    let plain = |origin: &&String| {
+        origin.chars().all(|c| c.is_ascii_alphanumeric() || "-.:/[]".contains(c))
+    };
     let connect: Vec<_> = origins.iter().filter(plain).map(String::as_str).collect();
     let policy = format!(
         "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; \
@@ -39,7 +42,10 @@ pub(crate) fn security_headers(origins: &[String]) -> [(HeaderName, HeaderValue)
         (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
         (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
         (HeaderName::from_static("permissions-policy"), HeaderValue::from_static(PERMISSIONS)),
-        (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            HeaderValue::from_static("same-origin"),
+        ),
     ]
 }
 
@@ -56,7 +62,11 @@ impl Finish {
 /// The outermost layer: headers, and a problem document for every refusal that has none.
 ///
 /// It says whether an answer may be kept: hashed files for ever, other files after asking, everything else never.
-pub(crate) async fn finish(State(Finish(security)): State<Finish>, request: Request, next: Next) -> Response {
+pub(crate) async fn finish(
+    State(Finish(security)): State<Finish>,
+    request: Request,
+    next: Next,
+) -> Response {
     let path = request.uri().path();
     let hashed = path.starts_with(HASHED);
     let api = path.starts_with("/api/");
@@ -83,15 +93,21 @@ fn explained(response: Response) -> Response {
         return response;
     }
     let detail = match status {
-        StatusCode::RANGE_NOT_SATISFIABLE => "the file has no such part; ask for it without `range`",
-        _ => "the request cannot be answered as it is; /api/v1/openapi.json describes what can be asked",
+        StatusCode::RANGE_NOT_SATISFIABLE => {
+            "the file has no such part; ask for it without `range`"
+        }
+        _ => {
+            "the request cannot be answered as it is; /api/v1/openapi.json describes what can be asked"
+        }
     };
     let (mut parts, body) = Problem::new(status, detail).into_response().into_parts();
     // Headers such as `allow` and `content-range` stay; those of the body are the document's.
     let (refusal, _) = response.into_parts();
     let of_body = [header::CONTENT_LENGTH, header::CONTENT_TYPE, header::CONTENT_ENCODING];
     let stays = |(name, value): (Option<HeaderName>, HeaderValue)| Some((name?, value));
-    parts.headers.extend(refusal.headers.into_iter().filter_map(stays).filter(|(name, _)| !of_body.contains(name)));
+    parts.headers.extend(
+        refusal.headers.into_iter().filter_map(stays).filter(|(name, _)| !of_body.contains(name)),
+    );
     Response::from_parts(parts, body)
 }
 
@@ -100,8 +116,11 @@ pub(crate) fn files<S: Clone + Send + Sync + 'static>(directory: Option<&Path>) 
     match directory {
         Some(directory) => {
             let missing = axum::handler::HandlerWithoutStateExt::into_service(no_such_path);
-            Router::new()
-                .fallback_service(ServeDir::new(directory).call_fallback_on_method_not_allowed(true).fallback(missing))
+            Router::new().fallback_service(
+                ServeDir::new(directory)
+                    .call_fallback_on_method_not_allowed(true)
+                    .fallback(missing),
+            )
         }
         None => Router::new().route("/", axum::routing::get(no_client)).fallback(no_such_path),
     }
@@ -122,7 +141,8 @@ mod tests {
     use tower::ServiceExt;
 
     async fn get(directory: Option<&Path>, path: &str) -> Response {
-        let router: Router = files(directory).layer(axum::middleware::from_fn_with_state(Finish::new(&[]), finish));
+        let router: Router =
+            files(directory).layer(axum::middleware::from_fn_with_state(Finish::new(&[]), finish));
         router.oneshot(Request::get(path).body(axum::body::Body::empty()).unwrap()).await.unwrap()
     }
 
@@ -143,8 +163,14 @@ mod tests {
         let wasm = get(Some(&web), "/assets/core-12.wasm").await;
         assert_eq!(wasm.headers()[header::CONTENT_TYPE], "application/wasm");
         assert!(wasm.headers()[header::CACHE_CONTROL].to_str().unwrap().contains("immutable"));
-        for path in ["/../secret", "/..%2fsecret", "/%2e%2e/secret", "/assets/../../secret", "/assets/none.js", "/none"]
-        {
+        for path in [
+            "/../secret",
+            "/..%2fsecret",
+            "/%2e%2e/secret",
+            "/assets/../../secret",
+            "/assets/none.js",
+            "/none",
+        ] {
             let response = get(Some(&web), path).await;
             assert_eq!(response.status(), StatusCode::NOT_FOUND, "{path}");
             assert_eq!(response.headers()[header::CACHE_CONTROL], "no-cache", "{path}");
@@ -157,9 +183,11 @@ mod tests {
     async fn refusals_of_the_file_server_are_explained_too() {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("index.html"), "page").unwrap();
-        let router: Router =
-            files(Some(root.path())).layer(axum::middleware::from_fn_with_state(Finish::new(&[]), finish));
-        let request = Request::get("/index.html").header(header::RANGE, "bytes=9-").body(axum::body::Body::empty());
+        let router: Router = files(Some(root.path()))
+            .layer(axum::middleware::from_fn_with_state(Finish::new(&[]), finish));
+        let request = Request::get("/index.html")
+            .header(header::RANGE, "bytes=9-")
+            .body(axum::body::Body::empty());
         let response = router.oneshot(request.unwrap()).await.unwrap();
         assert_eq!(response.status(), StatusCode::RANGE_NOT_SATISFIABLE);
         assert_eq!(response.headers()[header::CONTENT_RANGE], "bytes */4");

@@ -43,7 +43,8 @@ async fn ask(stream: &mut TlsStream<TcpStream>) -> String {
     String::from_utf8_lossy(&answer[..length]).into_owned()
 }
 
-async fn start() -> (std::net::SocketAddr, Tls, tokio::sync::oneshot::Sender<()>, tokio::task::JoinHandle<()>) {
+async fn start()
+-> (std::net::SocketAddr, Tls, tokio::sync::oneshot::Sender<()>, tokio::task::JoinHandle<()>) {
     let tls = Tls::default();
     let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = tcp.local_addr().unwrap();
@@ -102,7 +103,10 @@ async fn plain_requests_and_silence_get_nothing() {
     // The end may be a reset.
     let _ = plain.read_to_end(&mut answer).await;
     assert!(!String::from_utf8_lossy(&answer).contains("hello"));
-    assert!(ask(&mut connect(address, &pair).await.unwrap()).await.ends_with("hello"), "others are served meanwhile");
+    assert!(
+        ask(&mut connect(address, &pair).await.unwrap()).await.ends_with("hello"),
+        "others are served meanwhile"
+    );
     let closed = tokio::time::timeout(Duration::from_secs(20), silent.read(&mut [0; 8])).await;
     assert_eq!(closed.expect("silence is not waited for").unwrap_or(0), 0);
 }
@@ -116,7 +120,8 @@ async fn the_authority_gets_its_answer_and_nobody_else_does() {
     params.custom_extensions = vec![CustomExtension::new_acme_identifier(&[7; 32])];
     let signing_key = KeyPair::generate().unwrap();
     let cert = params.self_signed(&signing_key).unwrap();
-    tls.answer_challenge(NAME, cert.pem().as_bytes(), signing_key.serialize_pem().as_bytes()).unwrap();
+    tls.answer_challenge(NAME, cert.pem().as_bytes(), signing_key.serialize_pem().as_bytes())
+        .unwrap();
 
     let ask_for_proof = async || {
         let mut config = ClientConfig::builder()
@@ -125,7 +130,9 @@ async fn the_authority_gets_its_answer_and_nobody_else_does() {
             .with_no_client_auth();
         config.alpn_protocols = vec![b"acme-tls/1".to_vec()];
         let stream = TcpStream::connect(address).await.unwrap();
-        TlsConnector::from(Arc::new(config)).connect(ServerName::try_from(NAME).unwrap(), stream).await
+        TlsConnector::from(Arc::new(config))
+            .connect(ServerName::try_from(NAME).unwrap(), stream)
+            .await
     };
     let stream = ask_for_proof().await.unwrap();
     assert_eq!(stream.get_ref().1.peer_certificates().unwrap()[0], *cert.der());

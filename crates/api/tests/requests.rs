@@ -39,7 +39,10 @@ async fn server() -> (Router, Service, tempfile::TempDir) {
 }
 
 /// The same, with other options and settings.
-async fn server_with(options: &Options, change: fn(&mut Config)) -> (Router, Service, tempfile::TempDir) {
+async fn server_with(
+    options: &Options,
+    change: fn(&mut Config),
+) -> (Router, Service, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         let path = directory.path().join(name);
@@ -65,7 +68,10 @@ async fn server_with(options: &Options, change: fn(&mut Config)) -> (Router, Ser
 }
 
 fn request(method: Method, path: &str, token: Option<&str>, body: &str) -> Request<Body> {
-    let request = Request::builder().method(method).uri(path).header(header::CONTENT_TYPE, "application/json");
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::CONTENT_TYPE, "application/json");
     let request = match token {
         Some(token) => request.header(header::AUTHORIZATION, format!("Bearer {token}")),
         None => request,
@@ -117,7 +123,11 @@ async fn every_refusal_is_a_problem_document_with_its_status() {
         (Method::GET, "/nothing", None, "", 404),
     ] {
         let what = format!("{method} {path} {token:?} {}", &body[..body.len().min(40)]);
-        assert_eq!(problem(&router, request(method, path, token, body)).await.status, status, "{what}");
+        assert_eq!(
+            problem(&router, request(method, path, token, body)).await.status,
+            status,
+            "{what}"
+        );
     }
     service.stop().await;
 }
@@ -129,7 +139,8 @@ async fn bodies_must_be_json_and_waits_are_numbers() {
     assert_eq!(problem(&router, text).await.status, 415);
     let wait = request(Method::GET, &format!("{ROOM}/status?wait=-1"), None, "");
     assert_eq!(problem(&router, wait).await.status, 400);
-    let epoch = request(Method::GET, &format!("{ROOM}/epochs/-1/issue?key=a&signature=b"), None, "");
+    let epoch =
+        request(Method::GET, &format!("{ROOM}/epochs/-1/issue?key=a&signature=b"), None, "");
     assert_eq!(problem(&router, epoch).await.status, 404);
     service.stop().await;
 }
@@ -144,13 +155,23 @@ async fn what_is_signed_for_decisions_travels_as_bytes_within_limits() {
         let request = request.header(header::AUTHORIZATION, format!("Bearer {TOKEN}"));
         request.body(Body::from(vec![0xff; length])).unwrap()
     };
-    for path in ["/api/v1/shares", account.as_str(), "/api/v1/layers", "/api/v1/decisions", records.as_str()] {
+    for path in [
+        "/api/v1/shares",
+        account.as_str(),
+        "/api/v1/layers",
+        "/api/v1/decisions",
+        records.as_str(),
+    ] {
         for (kind, length, status) in [
             ("application/json", 2, 415),
             ("application/octet-stream", 65 << 10, 413),
             ("application/octet-stream", 300, 503),
         ] {
-            assert_eq!(problem(&router, bytes(path, kind, length)).await.status, status, "{path} {kind} {length}");
+            assert_eq!(
+                problem(&router, bytes(path, kind, length)).await.status,
+                status,
+                "{path} {kind} {length}"
+            );
         }
     }
     for (method, path, body, status) in [
@@ -163,9 +184,14 @@ async fn what_is_signed_for_decisions_travels_as_bytes_within_limits() {
         (Method::POST, "/api/v1/decisions/xyz/mail", "{}", 422),
         (Method::PUT, "/api/v1/layers", "", 405),
     ] {
-        assert_eq!(problem(&router, request(method, path, None, body)).await.status, status, "{path}");
+        assert_eq!(
+            problem(&router, request(method, path, None, body)).await.status,
+            status,
+            "{path}"
+        );
     }
-    let uninvited = Request::post("/api/v1/decisions").header(header::CONTENT_TYPE, "application/octet-stream");
+    let uninvited =
+        Request::post("/api/v1/decisions").header(header::CONTENT_TYPE, "application/octet-stream");
     assert_eq!(problem(&router, uninvited.body(Body::from("x")).unwrap()).await.status, 401);
     service.stop().await;
 }
@@ -176,7 +202,11 @@ async fn a_server_without_the_others_is_healthy_but_not_ready() {
     let ask = async |path: &str| {
         let response = router.clone().oneshot(request(Method::GET, path, None, "")).await.unwrap();
         let status = response.status();
-        (status, String::from_utf8(to_bytes(response.into_body(), 1 << 20).await.unwrap().to_vec()).unwrap())
+        (
+            status,
+            String::from_utf8(to_bytes(response.into_body(), 1 << 20).await.unwrap().to_vec())
+                .unwrap(),
+        )
     };
     assert_eq!(ask("/healthz").await.0, StatusCode::OK);
     let (status, body) = ask("/readyz").await;
@@ -207,11 +237,17 @@ async fn an_operator_sees_a_server_that_still_waits_and_changes_its_log() {
     assert_eq!(response.headers()[header::CACHE_CONTROL], "no-store");
     let body = to_bytes(response.into_body(), 1 << 20).await.unwrap();
     let overview: serde_json::Value = serde_json::from_slice(&body).unwrap();
-    assert_eq!((&overview["ready"], &overview["peers"][1]["reach"]), (&false.into(), &"none".into()));
+    assert_eq!(
+        (&overview["ready"], &overview["peers"][1]["reach"]),
+        (&false.into(), &"none".into())
+    );
     assert_eq!(overview["warnings"][0]["kind"], "unreachable");
     let set = async |filter: &str| {
         let body = serde_json::json!({ "filter": filter }).to_string();
-        let response = router.clone().oneshot(request(Method::PUT, "/api/v1/operator/log", Some(TOKEN), &body)).await;
+        let response = router
+            .clone()
+            .oneshot(request(Method::PUT, "/api/v1/operator/log", Some(TOKEN), &body))
+            .await;
         response.unwrap().status().as_u16()
     };
     assert_eq!(
@@ -245,7 +281,11 @@ async fn who_tries_tokens_is_stopped_and_nobody_else() {
         assert!(guess <= 12 + began.elapsed().as_secs(), "{guess} guesses");
     }
     assert!(guess >= 11, "{guess} guesses");
-    assert_eq!(ask("192.0.2.1", TOKEN).await, 429, "the right token is not told from wrong ones meanwhile");
+    assert_eq!(
+        ask("192.0.2.1", TOKEN).await,
+        429,
+        "the right token is not told from wrong ones meanwhile"
+    );
     assert_eq!(ask("192.0.2.2", TOKEN).await, 200);
     tokio::time::sleep(std::time::Duration::from_millis(1200)).await;
     assert_eq!(ask("192.0.2.1", TOKEN).await, 200, "it is a matter of seconds");
@@ -271,7 +311,11 @@ async fn tokens_cannot_be_tried_where_anybody_may_create_rooms() {
         assert!(guess <= 12 + began.elapsed().as_secs(), "{guess} guesses");
     }
     assert!(guess >= 11, "{guess} guesses");
-    assert_eq!(create(Some(TOKEN)).await, 429, "the right token is not told from wrong ones meanwhile");
+    assert_eq!(
+        create(Some(TOKEN)).await,
+        429,
+        "the right token is not told from wrong ones meanwhile"
+    );
     assert_eq!(create(None).await, 503, "who tries none is served: the others are not there yet");
     service.stop().await;
 }
@@ -280,8 +324,14 @@ async fn tokens_cannot_be_tried_where_anybody_may_create_rooms() {
 async fn what_is_counted_by_its_path_goes_by_one_name() {
     let (router, service, _directory) = server().await;
     let disguised = ROOM.replace("/0011", "/%30011");
-    for (method, path) in [(Method::POST, format!("{disguised}/presence")), (Method::GET, disguised)] {
-        assert_eq!(problem(&router, request(method, &path, None, "{}")).await.status, 404, "{path}");
+    for (method, path) in
+        [(Method::POST, format!("{disguised}/presence")), (Method::GET, disguised)]
+    {
+        assert_eq!(
+            problem(&router, request(method, &path, None, "{}")).await.status,
+            404,
+            "{path}"
+        );
     }
     service.stop().await;
 }

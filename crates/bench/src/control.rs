@@ -137,7 +137,9 @@ impl Parties {
         let mut ports = Vec::new();
         for running in &mut parties.0 {
             running.tell(&Command::Bind)?;
-            let Reply::Bound { port, key } = running.answer()? else { bail!("a party process did not bind a port") };
+            let Reply::Bound { port, key } = running.answer()? else {
+                bail!("a party process did not bind a port")
+            };
             keys.push(key);
             ports.push(port);
         }
@@ -155,7 +157,9 @@ impl Parties {
         }
         let mut all = [[0; 32]; 3];
         for (running, party) in self.0.iter_mut().zip(0..) {
-            let Reply::Prepared { seeds } = running.answer()? else { bail!("a party process prepared no batch") };
+            let Reply::Prepared { seeds } = running.answer()? else {
+                bail!("a party process prepared no batch")
+            };
             for (pair, seed) in Pair::of_party(party).into_iter().zip(seeds) {
                 all[pair.index()] = seed;
             }
@@ -175,7 +179,9 @@ impl Parties {
         }
         let mut reports = Vec::new();
         for running in &mut self.0 {
-            let Reply::Done(report) = running.answer()? else { bail!("a party process gave an unexpected answer") };
+            let Reply::Done(report) = running.answer()? else {
+                bail!("a party process gave an unexpected answer")
+            };
             reports.push(report);
         }
         let seconds = begun.elapsed().as_secs_f64();
@@ -201,7 +207,8 @@ impl Drop for Parties {
 fn spawn(program: &Program) -> Result<Running> {
     let mut process = Process::new(&program.path);
     process.args(&program.arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = process.spawn().with_context(|| format!("{} cannot be started", program.path.display()))?;
+    let mut child =
+        process.spawn().with_context(|| format!("{} cannot be started", program.path.display()))?;
     let input = child.stdin.take();
     let output = BufReader::new(child.stdout.take().context("a party process has no output")?);
     Ok(Running { child, input, output })
@@ -212,7 +219,9 @@ impl Running {
         let input = self.input.as_mut().context("the party process was told to end")?;
         let mut line = serde_json::to_string(command)?;
         line.push('\n');
-        input.write_all(line.as_bytes()).context("a party process has ended; its messages are above")
+        input
+            .write_all(line.as_bytes())
+            .context("a party process has ended; its messages are above")
     }
 
     fn answer(&mut self) -> Result<Reply> {

@@ -25,7 +25,11 @@ pub struct Options {
 ///
 /// # Errors
 /// If the shape is not allowed, a process fails, a message is lost, or other amounts are sent than the formulas say.
-pub fn run(options: Options, program: &Program, mut report: impl FnMut(&str)) -> Result<Vec<Measurement>> {
+pub fn run(
+    options: Options,
+    program: &Program,
+    mut report: impl FnMut(&str),
+) -> Result<Vec<Measurement>> {
     let Options { clients, payload, runs } = options;
     ensure!(clients >= 3, "an epoch needs at least 3 participants, one for each server's slots");
     let shape = checked(clients, payload.saturating_add(REDUNDANCY as u32))?;

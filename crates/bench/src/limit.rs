@@ -13,7 +13,9 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use ostrakon_crypto::hash::keyed;
-use ostrakon_kernels::{Prg, gather, permutation, replicated_rows, short_prg_rows, xor_into, zeroed_table};
+use ostrakon_kernels::{
+    Prg, gather, permutation, replicated_rows, short_prg_rows, xor_into, zeroed_table,
+};
 use ostrakon_party::Header;
 use ostrakon_replicated::messages::{LIST_ENTRY, Shape};
 use ostrakon_replicated::params::{SLOT_SEED, WEIGHT_BYTES};
@@ -85,7 +87,13 @@ impl Limits {
             table
         };
         let index = permutation::sample(&Prg::new(&[1; 32]), shape.rows as usize);
-        Self { shape, index, tables: [table(1), table(2)], samples: Vec::new(), slot_samples: Vec::new() }
+        Self {
+            shape,
+            index,
+            tables: [table(1), table(2)],
+            samples: Vec::new(),
+            slot_samples: Vec::new(),
+        }
     }
 
     /// Measures every kind of work once more.
@@ -154,13 +162,17 @@ impl Limits {
             gf64: middle(|u| u.gf64),
             permutation: middle(|u| u.permutation),
         };
-        let weighted = (f64::from(self.shape.width) + WEIGHT_BYTES as f64) / f64::from(self.shape.width);
+        let weighted =
+            (f64::from(self.shape.width) + WEIGHT_BYTES as f64) / f64::from(self.shape.width);
         let middle = |unit: fn(&SlotUnits) -> f64| match self.slot_samples.len() {
             0 => 0.0,
             _ => median(self.slot_samples.iter().map(unit).collect()),
         };
-        let slots =
-            SlotUnits { row: middle(|u| u.row), compression: middle(|u| u.compression), expand: middle(|u| u.expand) };
+        let slots = SlotUnits {
+            row: middle(|u| u.row),
+            compression: middle(|u| u.compression),
+            expand: middle(|u| u.expand),
+        };
         phase(&Work { units, slots, weighted, per_byte: 1.0 / f64::from(self.shape.width) })
     }
 }
@@ -252,7 +264,9 @@ impl Work {
 
 /// Seals and opens a table in records, on all cores.
 fn aead(table: &mut [u8]) -> f64 {
-    let key = UnboundKey::new(&AES_128_GCM, &[7; 16]).map(LessSafeKey::new).expect("the key has 16 bytes");
+    let key = UnboundKey::new(&AES_128_GCM, &[7; 16])
+        .map(LessSafeKey::new)
+        .expect("the key has 16 bytes");
     let nonce = |record: usize| {
         let mut nonce = [0; 12];
         nonce[..8].copy_from_slice(&(record as u64).to_le_bytes());
@@ -260,7 +274,9 @@ fn aead(table: &mut [u8]) -> f64 {
     };
     // Each record's tag is kept beside it while it is closed.
     let sealed = |(i, record): (usize, &mut [u8])| {
-        let tag = key.seal_in_place_separate_tag(nonce(i), Aad::empty(), record).expect("records are short");
+        let tag = key
+            .seal_in_place_separate_tag(nonce(i), Aad::empty(), record)
+            .expect("records are short");
         let mut joined = [0; 16];
         joined.copy_from_slice(tag.as_ref());
         joined
@@ -272,7 +288,8 @@ fn aead(table: &mut [u8]) -> f64 {
             || vec![0; RECORD],
             |out, (i, (record, tag))| {
                 let out = &mut out[..record.len()];
-                key.open_separate_gather(nonce(i), Aad::empty(), record, tag, out).expect("nothing was changed");
+                key.open_separate_gather(nonce(i), Aad::empty(), record, tag, out)
+                    .expect("nothing was changed");
             },
         );
     });

@@ -52,8 +52,10 @@ pub fn table(measurements: &[Measurement]) -> String {
             m.phase, m.rows, m.width, m.seconds, m.limit_seconds, m.ratio, m.rounds, sent, peak
         );
         writeln!(text, "{row}").expect("text can be written to");
-        let parts = m.limit_parts.iter().map(|(name, seconds)| format!("{name} {:.1}", seconds * 1e3));
-        writeln!(text, "  limit in ms: {}", parts.collect::<Vec<_>>().join(", ")).expect("text can be written to");
+        let parts =
+            m.limit_parts.iter().map(|(name, seconds)| format!("{name} {:.1}", seconds * 1e3));
+        writeln!(text, "  limit in ms: {}", parts.collect::<Vec<_>>().join(", "))
+            .expect("text can be written to");
     }
     text
 }

@@ -12,6 +12,8 @@ pub fn reset_peak() {
 pub fn peak() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kibibytes = line.and_then(|line| line.trim().strip_suffix("kB")).and_then(|number| number.trim().parse().ok());
+    let kibibytes = line
+        .and_then(|line| line.trim().strip_suffix("kB"))
+        .and_then(|number| number.trim().parse().ok());
     kibibytes.unwrap_or(0u64) * 1024
 }

@@ -33,7 +33,8 @@ pub fn run() -> Result<()> {
     let runtime = Runtime::new().context("the network's threads cannot be started")?;
     let mut seed = [0; 32];
     random(&mut seed)?;
-    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).context("no port can be bound")?;
+    let listener =
+        runtime.block_on(TcpListener::bind("127.0.0.1:0")).context("no port can be bound")?;
     let port = listener.local_addr()?.port();
     let key = SigningKey::from_seed(&seed).verifying_key();
     let mut lines = std::io::stdin().lock().lines();
@@ -125,7 +126,8 @@ impl Server {
         keys: Vec<VerifyingKey>,
         ports: &[u16],
     ) -> Result<Self> {
-        let id = keys.iter().position(|k| k == key).context("this party is not among the parties")?;
+        let id =
+            keys.iter().position(|k| k == key).context("this party is not among the parties")?;
         let id = PartyId(u8::try_from(id)?);
         let roster = Arc::new(Roster { session: setup::setup_session(&keys), keys });
         let mesh = Mesh::start(Config {
@@ -133,7 +135,11 @@ impl Server {
             roster: roster.clone(),
             identity: Identity::from_seed(&seed),
             listener,
-            addresses: roster.parties().zip(ports).map(|(party, port)| (party, format!("127.0.0.1:{port}"))).collect(),
+            addresses: roster
+                .parties()
+                .zip(ports)
+                .map(|(party, port)| (party, format!("127.0.0.1:{port}")))
+                .collect(),
             timing: Timing::default(),
             quota: Quota::default(),
         })?;
@@ -145,7 +151,15 @@ impl Server {
         let keys = setup::run(&party, secret()?).await?;
         let roster = Arc::new(Roster { session: keys.session(), keys: roster.keys.clone() });
         let party = Party::new(id, roster, signing, mesh.channel());
-        Ok(Self { party, keys, marks: Memory::default(), stock: None, beta: Bytes::new(), mixed: None, room: None })
+        Ok(Self {
+            party,
+            keys,
+            marks: Memory::default(),
+            stock: None,
+            beta: Bytes::new(),
+            mixed: None,
+            room: None,
+        })
     }
 
     fn carry_out(&mut self, runtime: &Runtime, command: Command) -> Result<Report> {
@@ -161,7 +175,8 @@ impl Server {
             Command::Shuffle => {
                 let stock = self.stock.take().context("no batch is prepared")?;
                 let spec = epoch_of(stock.spec);
-                let shuffled = epoch::shuffle_shared(&self.party, stock, spec, self.beta.clone(), &self.marks);
+                let shuffled =
+                    epoch::shuffle_shared(&self.party, stock, spec, self.beta.clone(), &self.marks);
                 self.mixed = Some(runtime.block_on(shuffled)?);
                 Ok(self.report(spec.instance(), String::new()))
             }
@@ -201,7 +216,12 @@ impl Server {
 
     fn report(&self, instance: Instance, result: String) -> Report {
         let meter = &self.party.meter;
-        Report { bytes: meter.bytes_sent(instance), rounds: meter.rounds(instance), peak_rss: 0, result }
+        Report {
+            bytes: meter.bytes_sent(instance),
+            rounds: meter.rounds(instance),
+            peak_rss: 0,
+            result,
+        }
     }
 
     fn forget(&self, instance: Instance) {

@@ -22,7 +22,15 @@ pub struct Phase {
 impl Phase {
     /// A phase of which no run is noted yet.
     pub fn new(name: &'static str, cost: Cost, limit: fn(&Work) -> Parts) -> Self {
-        Self { name, cost, limit, seconds: Vec::new(), rounds: 0, bytes: Vec::new(), peak_rss: vec![0; 3] }
+        Self {
+            name,
+            cost,
+            limit,
+            seconds: Vec::new(),
+            rounds: 0,
+            bytes: Vec::new(),
+            peak_rss: vec![0; 3],
+        }
     }
 
     /// Notes a run. `before` is what the parties had sent, and how many rounds there had been, when the phase began.
@@ -38,7 +46,11 @@ impl Phase {
             *peak = (*peak).max(report.peak_rss);
         }
         let sum = self.bytes.iter().sum();
-        ensure!(self.cost.admits(sum), "{} sent {sum} bytes, which is not what its formula says", self.name);
+        ensure!(
+            self.cost.admits(sum),
+            "{} sent {sum} bytes, which is not what its formula says",
+            self.name
+        );
         Ok(())
     }
 

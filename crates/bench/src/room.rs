@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use ostrakon_broadcast::board::{Published, SALT};
-use ostrakon_broadcast::engine::{Batch, Engine, EpochContext, Journal, Shape, SlotState, context_digest};
+use ostrakon_broadcast::engine::{
+    Batch, Engine, EpochContext, Journal, Shape, SlotState, context_digest,
+};
 use ostrakon_broadcast::ruffle::server::RuffleEngine;
 use ostrakon_broadcast::{Content, Entry, EpochId, Mode, RoomDescriptor, RowFormat, Servers};
 use ostrakon_crypto::{Digest, Secret, SigningKey};
@@ -47,12 +49,22 @@ impl Journal for MemoryJournal {
 
 /// The room that is measured. No limit of a room's settings matters here but the payload's.
 fn descriptor(epoch: Epoch) -> RoomDescriptor {
-    RoomDescriptor { payload: epoch.payload, capacity: epoch.clients, seconds: 1, ..RoomDescriptor::new("benchmark") }
+    RoomDescriptor {
+        payload: epoch.payload,
+        capacity: epoch.clients,
+        seconds: 1,
+        ..RoomDescriptor::new("benchmark")
+    }
 }
 
 impl Room {
     /// Prepares the epoch's batch with the other parties and loads it. Returns the batch's seeds too, in the order of the own pairs.
-    pub fn prepare(runtime: &Runtime, party: &Party, keys: &SharedKeys, epoch: Epoch) -> Result<(Self, [[u8; 32]; 2])> {
+    pub fn prepare(
+        runtime: &Runtime,
+        party: &Party,
+        keys: &SharedKeys,
+        epoch: Epoch,
+    ) -> Result<(Self, [[u8; 32]; 2])> {
         let engine = RuffleEngine::new(party.clone(), SharedKeys::from_bytes(&keys.to_bytes())?);
         let descriptor = descriptor(epoch);
         let shape = Shape::of(&descriptor);
@@ -69,7 +81,18 @@ impl Room {
         };
         let servers = Servers { session: party.roster.session, keys: party.roster.keys.clone() };
         let party = party.clone();
-        Ok((Self { party, engine, descriptor, servers, context, batch: Some(batch), slots: Vec::new() }, seeds))
+        Ok((
+            Self {
+                party,
+                engine,
+                descriptor,
+                servers,
+                context,
+                batch: Some(batch),
+                slots: Vec::new(),
+            },
+            seeds,
+        ))
     }
 
     /// Makes every participant's submission, all parties being known to hold the batch.
@@ -80,10 +103,14 @@ impl Room {
         let digest = context_digest(&self.servers.session, &self.context);
         let submit = |slot: u32| {
             let key = participant(slot);
-            let text = format!("participant {slot} says something that nobody can trace").into_bytes();
+            let text =
+                format!("participant {slot} says something that nobody can trace").into_bytes();
             let text = text[..text.len().min(format.limit())].to_vec();
-            let row = format.encode(&Content::Message(text), &format.padding(&key)).expect("the text is cut to fit");
-            let masks: [SlotSeeds; 3] = [0, 1, 2].map(|pair: usize| SlotSeeds::derive(&streams[pair], slot));
+            let row = format
+                .encode(&Content::Message(text), &format.padding(&key))
+                .expect("the text is cut to fit");
+            let masks: [SlotSeeds; 3] =
+                [0, 1, 2].map(|pair: usize| SlotSeeds::derive(&streams[pair], slot));
             let name = SlotName {
                 session: &self.servers.session.0,
                 batch: self.context.batch,
@@ -107,10 +134,11 @@ impl Room {
             mixed.open().await
         })?;
         let format = RowFormat::new(&self.descriptor, self.context.epoch.number);
-        let messages = opened.table.chunks_exact(format.width()).filter_map(|row| match format.decode(row) {
-            Some(Content::Message(body)) => Some(Published::Kept { salt: [0; SALT], body }),
-            _ => None,
-        });
+        let messages =
+            opened.table.chunks_exact(format.width()).filter_map(|row| match format.decode(row) {
+                Some(Content::Message(body)) => Some(Published::Kept { salt: [0; SALT], body }),
+                _ => None,
+            });
         let entry = Entry {
             epoch: self.context.epoch,
             previous: Digest([0; 32]),
@@ -128,7 +156,11 @@ impl Room {
         let spec = EpochSpec {
             context: context_digest(&self.servers.session, &self.context),
             number: self.context.epoch.number,
-            batch: BatchSpec { number: batch, shape: messages::Shape { rows, width }, inputs: Inputs::Slots },
+            batch: BatchSpec {
+                number: batch,
+                shape: messages::Shape { rows, width },
+                inputs: Inputs::Slots,
+            },
             minimum: self.context.minimum,
             robust: self.context.mode == Mode::Robust,
         };
@@ -138,6 +170,7 @@ impl Room {
 
 /// A participant's key: a function of the slot, so that all three processes have the same participants.
 fn participant(slot: u32) -> SigningKey {
-    let secret = Secret::new([6; 32]).derive("ostrakon/v1/bench/participant", &[&slot.to_le_bytes()]);
+    let secret =
+        Secret::new([6; 32]).derive("ostrakon/v1/bench/participant", &[&slot.to_le_bytes()]);
     SigningKey::from_seed(secret.expose())
 }

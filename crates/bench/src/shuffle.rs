@@ -35,12 +35,17 @@ pub(crate) fn checked(rows: u32, width: u32) -> Result<Shape> {
 ///
 /// # Errors
 /// If the shape is not allowed, or a process fails, or sends other amounts than the formulas say.
-pub fn run(options: Options, program: &Program, mut report: impl FnMut(&str)) -> Result<Vec<Measurement>> {
+pub fn run(
+    options: Options,
+    program: &Program,
+    mut report: impl FnMut(&str),
+) -> Result<Vec<Measurement>> {
     let shape = checked(options.rows, options.width)?;
     report("setting up three servers");
     let mut parties = Parties::start(program)?;
     let mut limits = Limits::new(shape);
-    let mut preprocessing = Phase::new("preprocessing", cost::preprocessing(shape), Work::preprocessing);
+    let mut preprocessing =
+        Phase::new("preprocessing", cost::preprocessing(shape), Work::preprocessing);
     let mut online = Phase::new("online", cost::online(shape), Work::online);
     let mut opening = Phase::new("opening", cost::opening(shape), Work::opening);
     let mut slots = Phase::new("slot-commitments", Cost::default(), Work::slot_commitments);
@@ -57,5 +62,7 @@ pub fn run(options: Options, program: &Program, mut report: impl FnMut(&str)) ->
         limits.sample()?;
         limits.sample_slots();
     }
-    Ok([preprocessing, online, opening, slots].map(|phase| phase.measurement(shape, &limits)).into())
+    Ok([preprocessing, online, opening, slots]
+        .map(|phase| phase.measurement(shape, &limits))
+        .into())
 }

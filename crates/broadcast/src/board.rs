@@ -35,7 +35,10 @@ impl Published {
     pub fn digest(&self) -> Digest {
         match self {
             Published::Kept { salt, body } => {
-                Transcript::new("ostrakon/v1/broadcast/published message").field(salt).field(body).finish()
+                Transcript::new("ostrakon/v1/broadcast/published message")
+                    .field(salt)
+                    .field(body)
+                    .finish()
             }
             Published::Erased(digest) => *digest,
         }
@@ -116,7 +119,9 @@ pub struct SignedEntry {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unproven {
     /// Not the file that was exported.
-    #[error("the archive is not in the form in which archives are written: it was changed after export")]
+    #[error(
+        "the archive is not in the form in which archives are written: it was changed after export"
+    )]
     Form,
     /// Other servers than the ones pinned.
     #[error("the archive is of other servers than the given link names")]
@@ -201,7 +206,8 @@ pub struct Archive {
 impl Archive {
     /// The file's text: JSON, always written in the same way.
     pub fn to_text(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("writing plain data into memory does not fail");
+        let mut text = serde_json::to_string_pretty(self)
+            .expect("writing plain data into memory does not fail");
         text.push('\n');
         text
     }
@@ -209,7 +215,9 @@ impl Archive {
     /// The text's beginning, up to where the entries come, and its end.
     fn frame(servers: &Servers, room: &RoomDescriptor, head: Digest) -> (String, String) {
         const ENTRIES: &str = "\"entries\": [";
-        let whole = Archive { servers: servers.clone(), room: room.clone(), entries: Vec::new(), head }.to_text();
+        let whole =
+            Archive { servers: servers.clone(), room: room.clone(), entries: Vec::new(), head }
+                .to_text();
         // Within a text, quotes are escaped, so this stands in one place only.
         let at = whole.rfind(ENTRIES).expect("an archive has entries") + ENTRIES.len();
         (whole[..at].to_owned(), whole[at..].to_owned())
@@ -228,7 +236,8 @@ impl Archive {
         if pinned.is_some_and(|digest| *digest != archive.servers.digest()) {
             return Err(Unproven::Servers);
         }
-        let head = verify_chain(&archive.servers, &archive.room, Digest([0; 32]), &archive.entries)?;
+        let head =
+            verify_chain(&archive.servers, &archive.room, Digest([0; 32]), &archive.entries)?;
         if head != archive.head {
             return Err(Unproven::Chain(archive.entries.len()));
         }
@@ -257,7 +266,8 @@ impl ArchiveWriter {
 
     /// The piece with the next entry of the board.
     pub fn entry(&mut self, signed: &SignedEntry) -> String {
-        let text = serde_json::to_string_pretty(signed).expect("writing plain data into memory does not fail");
+        let text = serde_json::to_string_pretty(signed)
+            .expect("writing plain data into memory does not fail");
         let comma = if self.written { "," } else { "" };
         self.head = signed.entry.digest(&self.servers);
         self.written = true;
@@ -281,8 +291,10 @@ mod tests {
     /// A board with texts that could be taken for parts of the form.
     fn archive(count: u64) -> Archive {
         let keys: Vec<_> = (1..4).map(|seed| SigningKey::from_seed(&[seed; 32])).collect();
-        let servers =
-            Servers { session: SessionId(Digest([9; 32])), keys: keys.iter().map(SigningKey::verifying_key).collect() };
+        let servers = Servers {
+            session: SessionId(Digest([9; 32])),
+            keys: keys.iter().map(SigningKey::verifying_key).collect(),
+        };
         let room = RoomDescriptor::new("\"entries\": [],\n  \"head\"");
         let mut archive = Archive { servers, room, entries: Vec::new(), head: Digest([0; 32]) };
         for number in 0..count {
@@ -292,7 +304,9 @@ mod tests {
             let epoch = EpochId { room: archive.room.id(), number };
             let entry = Entry { epoch, previous: archive.head, accepted: 3, messages };
             archive.head = entry.digest(&archive.servers);
-            let sign = |party: u8| (PartyId(party), entry.sign(&archive.servers, &keys[usize::from(party)]));
+            let sign = |party: u8| {
+                (PartyId(party), entry.sign(&archive.servers, &keys[usize::from(party)]))
+            };
             archive.entries.push(SignedEntry { signatures: vec![sign(0), sign(2)], entry });
         }
         archive
@@ -302,7 +316,8 @@ mod tests {
     fn an_archive_written_piece_by_piece_is_the_one_written_whole() {
         for count in [0, 1, 2, 5] {
             let whole = archive(count);
-            let (mut writer, mut text) = ArchiveWriter::begin(whole.servers.clone(), whole.room.clone());
+            let (mut writer, mut text) =
+                ArchiveWriter::begin(whole.servers.clone(), whole.room.clone());
             whole.entries.iter().for_each(|entry| text.push_str(&writer.entry(entry)));
             text.push_str(&writer.end());
             assert_eq!(text, whole.to_text());

@@ -24,7 +24,8 @@ pub fn presence_digest(room: &RoomId, time: u64, party: PartyId) -> Digest {
 /// The server to be present at: the one with the fewest participants, of those that answer (`Some`). `draw` is a random
 /// number that decides between equals; `avoid` is a server that gave no slot, taken only if no other one answers.
 pub fn choose_home(present: &[Option<u32>], avoid: Option<PartyId>, draw: u32) -> Option<PartyId> {
-    let answering = || (0u8..).zip(present).filter_map(|(id, count)| Some((PartyId(id), (*count)?)));
+    let answering =
+        || (0u8..).zip(present).filter_map(|(id, count)| Some((PartyId(id), (*count)?)));
     let wanted: Vec<_> = answering().filter(|(id, _)| Some(*id) != avoid).collect();
     let choice = if wanted.is_empty() { answering().collect() } else { wanted };
     let fewest = choice.iter().map(|(_, count)| *count).min()?;
@@ -73,8 +74,10 @@ impl FromStr for Link {
     fn from_str(text: &str) -> Result<Self, InvalidLink> {
         let (origin, path) = split_link(text, "/#/room/").ok_or(InvalidLink)?;
         let (room, rest) = path.split_once('/').ok_or(InvalidLink)?;
-        let (servers, invitation) = rest.split_once('/').map_or((rest, None), |(servers, seed)| (servers, Some(seed)));
-        let invitation = invitation.map(|seed| Invitation::from_text(seed).ok_or(InvalidLink)).transpose()?;
+        let (servers, invitation) =
+            rest.split_once('/').map_or((rest, None), |(servers, seed)| (servers, Some(seed)));
+        let invitation =
+            invitation.map(|seed| Invitation::from_text(seed).ok_or(InvalidLink)).transpose()?;
         let room = RoomId::from_hex(room).ok_or(InvalidLink)?;
         let servers = Digest::from_hex(servers).ok_or(InvalidLink)?;
         Ok(Self { origin: origin.to_owned(), room, servers, invitation })
@@ -145,7 +148,8 @@ mod tests {
     use ostrakon_party::SessionId;
 
     fn entry(number: u64, previous: Digest, messages: &[&[u8]]) -> Entry {
-        let messages = messages.iter().map(|m| Published::Kept { salt: [7; 16], body: m.to_vec() }).collect();
+        let messages =
+            messages.iter().map(|m| Published::Kept { salt: [7; 16], body: m.to_vec() }).collect();
         Entry { epoch: EpochId { room: room().id(), number }, previous, accepted: 3, messages }
     }
 
@@ -183,7 +187,10 @@ mod tests {
     #[test]
     fn the_home_is_the_emptiest_server_that_answers() {
         assert_eq!(choose_home(&[Some(3), Some(1), Some(2)], None, 9), Some(PartyId(1)));
-        assert_eq!(choose_home(&[Some(3), Some(1), Some(2)], Some(PartyId(1)), 9), Some(PartyId(2)));
+        assert_eq!(
+            choose_home(&[Some(3), Some(1), Some(2)], Some(PartyId(1)), 9),
+            Some(PartyId(2))
+        );
         assert_eq!(choose_home(&[Some(1), None, Some(1)], None, 0), Some(PartyId(0)));
         assert_eq!(choose_home(&[Some(1), None, Some(1)], None, 1), Some(PartyId(2)));
         assert_eq!(choose_home(&[None, Some(5), None], Some(PartyId(1)), 1), Some(PartyId(1)));
@@ -217,8 +224,10 @@ mod tests {
     #[test]
     fn a_board_is_read_in_pieces_and_no_replay_or_gap_passes() {
         let keys: Vec<_> = (1..=3).map(|seed| SigningKey::from_seed(&[seed; 32])).collect();
-        let servers =
-            Servers { session: SessionId(Digest([9; 32])), keys: keys.iter().map(SigningKey::verifying_key).collect() };
+        let servers = Servers {
+            session: SessionId(Digest([9; 32])),
+            keys: keys.iter().map(SigningKey::verifying_key).collect(),
+        };
         let sign = |entry: Entry| {
             let signature = |i: u8| (PartyId(i), entry.sign(&servers, &keys[usize::from(i)]));
             SignedEntry { signatures: vec![signature(0), signature(2)], entry }

@@ -13,7 +13,9 @@ use ostrakon_party::{Party, PartyId, SessionId};
 use crate::room::{EpochId, Mode, RoomDescriptor, Servers};
 
 /// The shape of a table: what preprocessed material is made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub struct Shape {
     /// Rows, which is the number of slots.
     pub rows: u32,
@@ -150,8 +152,13 @@ pub trait Batch: Send + Sync {
     ///
     /// # Errors
     /// [`Rejected`] says what is wrong with it.
-    fn check(&self, context: &EpochContext, slot: u32, owner: &VerifyingKey, submission: &[u8])
-    -> Result<(), Rejected>;
+    fn check(
+        &self,
+        context: &EpochContext,
+        slot: u32,
+        owner: &VerifyingKey,
+        submission: &[u8],
+    ) -> Result<(), Rejected>;
 
     /// Seals (agrees with the other servers on the set of submissions) and mixes. `slots` holds every slot that was given
     /// out. An owner may have several, of different servers: it has one message, that of the lowest for which the servers
@@ -171,7 +178,12 @@ pub trait Engine: Send + Sync {
     ///
     /// # Errors
     /// [`Fault`] if a server cheated. The batch is then thrown away and its number never used again.
-    fn prepare(&self, number: u64, shape: Shape, seed: [u8; 32]) -> BoxFuture<'static, Result<Vec<u8>, Fault>>;
+    fn prepare(
+        &self,
+        number: u64,
+        shape: Shape,
+        seed: [u8; 32],
+    ) -> BoxFuture<'static, Result<Vec<u8>, Fault>>;
 
     /// Takes a prepared batch into use.
     ///
@@ -196,7 +208,9 @@ pub trait Engine: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IssueError {
     /// A server's issue is malformed or contradicts what two others say.
-    #[error("server {0} sent material that does not fit what the others say; the message was not sent")]
+    #[error(
+        "server {0} sent material that does not fit what the others say; the message was not sent"
+    )]
     Bad(PartyId),
     /// Too few issues to be sure of the slot's masks.
     #[error("two servers' material is needed for every mask; wait until more servers answer")]

@@ -54,7 +54,12 @@ impl Exchange {
 /// What the owner signs to be given an issue.
 pub fn request_digest(name: &IssueName, exchange: &[u8; 32]) -> Digest {
     let mut transcript = Transcript::new("ostrakon/v1/broadcast/issue request");
-    transcript.field(&name.room.0).number(name.number).number(u64::from(name.party.0)).field(exchange).finish()
+    transcript
+        .field(&name.room.0)
+        .number(name.number)
+        .number(u64::from(name.party.0))
+        .field(exchange)
+        .finish()
 }
 
 /// What a server says to the owner of a slot. It is secret, so it is not printed.
@@ -70,7 +75,10 @@ pub struct Issued {
 
 impl fmt::Debug for Issued {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Issued").field("context", &self.context).field("slot", &self.slot).finish_non_exhaustive()
+        f.debug_struct("Issued")
+            .field("context", &self.context)
+            .field("slot", &self.slot)
+            .finish_non_exhaustive()
     }
 }
 
@@ -83,10 +91,17 @@ struct Offer {
 
 /// Why an issue is not believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("what server {0} sent was not made by it for this device: another server may stand in between")]
+#[error(
+    "what server {0} sent was not made by it for this device: another server may stand in between"
+)]
 pub struct NotGenuine(pub PartyId);
 
-fn about(label: &'static str, servers: &Digest, name: &IssueName, owner: &VerifyingKey) -> Transcript {
+fn about(
+    label: &'static str,
+    servers: &Digest,
+    name: &IssueName,
+    owner: &VerifyingKey,
+) -> Transcript {
     let mut transcript = Transcript::new(label);
     transcript
         .field(&servers.0)
@@ -98,7 +113,9 @@ fn about(label: &'static str, servers: &Digest, name: &IssueName, owner: &Verify
 }
 
 fn statement(servers: &Digest, name: &IssueName, owner: &VerifyingKey, issued: &Issued) -> Digest {
-    about("ostrakon/v1/broadcast/issue offer", servers, name, owner).field(&wire::encode(issued)).finish()
+    about("ostrakon/v1/broadcast/issue offer", servers, name, owner)
+        .field(&wire::encode(issued))
+        .finish()
 }
 
 /// Signs what a slot's owner is to be given. `sign` signs with the server's identity key. The result is as secret as the issue.
@@ -130,7 +147,12 @@ pub fn close(
 ///
 /// # Errors
 /// [`NotGenuine`] if it was not made by the server whose key is pinned, for this owner and this epoch.
-pub fn open(servers: &Servers, name: &IssueName, key: &SigningKey, bytes: &[u8]) -> Result<Issued, NotGenuine> {
+pub fn open(
+    servers: &Servers,
+    name: &IssueName,
+    key: &SigningKey,
+    bytes: &[u8],
+) -> Result<Issued, NotGenuine> {
     let not_genuine = NotGenuine(name.party);
     let envelope: Sealed = wire::decode(bytes).map_err(|_| not_genuine)?;
     let exchange = Exchange::new(key, name);
@@ -159,17 +181,23 @@ pub struct Agreed {
 
 impl fmt::Debug for Agreed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Agreed").field("context", &self.context).field("slot", &self.slot).finish_non_exhaustive()
+        f.debug_struct("Agreed")
+            .field("context", &self.context)
+            .field("slot", &self.slot)
+            .finish_non_exhaustive()
     }
 }
 
 /// What two servers say alike. `None` until two do.
 pub fn agreed(issued: &[Option<Issued>]) -> Option<Agreed> {
     let same = |a: &Issued, b: &Issued| a.context == b.context && a.slot == b.slot;
-    let said_twice = |one: &&Issued| issued.iter().flatten().filter(|other| same(one, other)).count() >= 2;
+    let said_twice =
+        |one: &&Issued| issued.iter().flatten().filter(|other| same(one, other)).count() >= 2;
     let believed = issued.iter().flatten().find(said_twice)?;
-    let material =
-        issued.iter().map(|one| one.as_ref().filter(|one| same(one, believed)).map(|one| one.issue.clone())).collect();
+    let material = issued
+        .iter()
+        .map(|one| one.as_ref().filter(|one| same(one, believed)).map(|one| one.issue.clone()))
+        .collect();
     Some(Agreed { context: believed.context.clone(), slot: believed.slot, material })
 }
 
@@ -190,8 +218,10 @@ mod tests {
 
     fn scene() -> Scene {
         let keys: Vec<_> = (1..=3).map(|seed| SigningKey::from_seed(&[seed; 32])).collect();
-        let servers =
-            Servers { session: SessionId(Digest([9; 32])), keys: keys.iter().map(SigningKey::verifying_key).collect() };
+        let servers = Servers {
+            session: SessionId(Digest([9; 32])),
+            keys: keys.iter().map(SigningKey::verifying_key).collect(),
+        };
         let name = IssueName { room: RoomId([4; 16]), number: 7, party: PartyId(1) };
         let context = EpochContext {
             epoch: EpochId { room: name.room, number: name.number },
@@ -225,11 +255,17 @@ mod tests {
         let scene = scene();
         let exchange = Exchange::new(&scene.owner, &scene.name).public();
         let bytes = close_with(&scene, 1, &exchange);
-        assert_eq!(open(&scene.servers, &scene.name, &scene.owner, &bytes), Ok(scene.issued.clone()));
+        assert_eq!(
+            open(&scene.servers, &scene.name, &scene.owner, &bytes),
+            Ok(scene.issued.clone())
+        );
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 4;
-            assert!(open(&scene.servers, &scene.name, &scene.owner, &changed).is_err(), "byte {at}");
+            assert!(
+                open(&scene.servers, &scene.name, &scene.owner, &changed).is_err(),
+                "byte {at}"
+            );
         }
         let stranger = SigningKey::from_seed(&[8; 32]);
         assert!(open(&scene.servers, &scene.name, &stranger, &bytes).is_err(), "another owner");
@@ -251,9 +287,14 @@ mod tests {
         let exchange = Exchange::new(&scene.owner, &scene.name).public();
         let request = scene.owner.sign(&request_digest(&scene.name, &exchange));
         let others = Exchange::new(&own, &scene.name).public();
-        assert!(!scene.owner.verifying_key().verifies(&request_digest(&scene.name, &others), &request));
+        assert!(
+            !scene.owner.verifying_key().verifies(&request_digest(&scene.name, &others), &request)
+        );
         let forged = close_with(&scene, 0, &exchange);
-        assert_eq!(open(&scene.servers, &scene.name, &scene.owner, &forged), Err(NotGenuine(PartyId(1))));
+        assert_eq!(
+            open(&scene.servers, &scene.name, &scene.owner, &forged),
+            Err(NotGenuine(PartyId(1)))
+        );
     }
 
     /// An owner who passes on what it was offered can make nobody else believe that it is theirs.
@@ -261,10 +302,12 @@ mod tests {
     fn an_offer_is_worth_nothing_to_anybody_but_its_owner() {
         let scene = scene();
         let (owner, other) = (scene.owner.verifying_key(), SigningKey::from_seed(&[8; 32]));
-        let offer =
-            offer(&scene.servers, &scene.name, &owner, scene.issued.clone(), |digest| scene.keys[1].sign(digest));
+        let offer = offer(&scene.servers, &scene.name, &owner, scene.issued.clone(), |digest| {
+            scene.keys[1].sign(digest)
+        });
         let exchange = Exchange::new(&other, &scene.name).public();
-        let bytes = close(&scene.servers, &scene.name, &other.verifying_key(), &exchange, &offer, [6; 32]);
+        let bytes =
+            close(&scene.servers, &scene.name, &other.verifying_key(), &exchange, &offer, [6; 32]);
         assert_eq!(open(&scene.servers, &scene.name, &other, &bytes), Err(NotGenuine(PartyId(1))));
     }
 

@@ -54,7 +54,10 @@ pub struct Ballot {
 
 impl fmt::Debug for Ballot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ballot").field("poll", &self.poll).field("state", &self.state).finish_non_exhaustive()
+        f.debug_struct("Ballot")
+            .field("poll", &self.poll)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
     }
 }
 
@@ -146,7 +149,8 @@ impl Outbox {
 
     /// Forgets an answer that was not put into its epoch, for a poll that was withdrawn.
     pub fn withdraw(&mut self, poll: u64) {
-        self.ballots.retain(|_, ballot| ballot.poll != poll || ballot.state != BallotState::Waiting);
+        self.ballots
+            .retain(|_, ballot| ballot.poll != poll || ballot.state != BallotState::Waiting);
     }
 
     /// The answers that are known, by the polls' epochs.
@@ -166,8 +170,11 @@ impl Outbox {
 
     /// The earliest epoch whose outcome decides about the message or an answer.
     pub fn awaited(&self) -> Option<u64> {
-        let sent =
-            self.ballots.iter().filter(|(_, ballot)| ballot.state == BallotState::Sent).map(|(number, _)| *number);
+        let sent = self
+            .ballots
+            .iter()
+            .filter(|(_, ballot)| ballot.state == BallotState::Sent)
+            .map(|(number, _)| *number);
         sent.chain(self.undecided).min()
     }
 
@@ -223,7 +230,9 @@ impl Outbox {
         };
         self.undecided = None;
         let erased = || entry.messages.iter().any(|message| message.body().is_none());
-        if number == undecided && self.message.as_deref().is_some_and(|message| holds(message) || erased()) {
+        if number == undecided
+            && self.message.as_deref().is_some_and(|message| holds(message) || erased())
+        {
             self.message = None;
             return Observed::Published;
         }
@@ -251,7 +260,9 @@ impl Outbox {
                 settled => settled,
             };
         }
-        while self.ballots.len() > BALLOTS_KEPT && self.ballots.first_key_value().is_some_and(|(e, _)| *e <= number) {
+        while self.ballots.len() > BALLOTS_KEPT
+            && self.ballots.first_key_value().is_some_and(|(e, _)| *e <= number)
+        {
             self.ballots.pop_first();
         }
     }
@@ -266,8 +277,14 @@ mod tests {
     use crate::room::{EpochId, RoomId};
 
     fn entry(number: u64, messages: &[&[u8]]) -> Entry {
-        let messages = messages.iter().map(|m| Published::Kept { salt: [0; 16], body: m.to_vec() }).collect();
-        Entry { epoch: EpochId { room: RoomId([1; 16]), number }, previous: Digest([0; 32]), accepted: 3, messages }
+        let messages =
+            messages.iter().map(|m| Published::Kept { salt: [0; 16], body: m.to_vec() }).collect();
+        Entry {
+            epoch: EpochId { room: RoomId([1; 16]), number },
+            previous: Digest([0; 32]),
+            accepted: 3,
+            messages,
+        }
     }
 
     #[test]
@@ -288,7 +305,11 @@ mod tests {
         assert_eq!(outbox.content(1), Some(Content::Cover));
         outbox.put(b"hello".to_vec()).unwrap();
         assert_eq!(outbox.put(b"more".to_vec()), Err(NotTaken::Occupied));
-        assert_eq!(outbox.content(1), Some(Content::Cover), "what goes into an epoch is decided once");
+        assert_eq!(
+            outbox.content(1),
+            Some(Content::Cover),
+            "what goes into an epoch is decided once"
+        );
         assert_eq!(outbox.content(2), said());
         assert_eq!(outbox.content(3), Some(Content::Cover), "epoch 2 is undecided");
         assert_eq!(outbox.content(2), None, "no going back");
@@ -296,7 +317,11 @@ mod tests {
         assert_eq!(outbox.observe(&entry(2, &[b"other"])), Observed::Again);
         assert_eq!(outbox.content(3), Some(Content::Cover), "epoch 3 was answered for");
         assert_eq!(outbox.content(4), said());
-        assert_eq!(outbox.observe(&entry(5, &[b"hello"])), Observed::Again, "epoch 4 was left out of the chain");
+        assert_eq!(
+            outbox.observe(&entry(5, &[b"hello"])),
+            Observed::Again,
+            "epoch 4 was left out of the chain"
+        );
         assert_eq!(outbox.content(6), said());
         assert_eq!(outbox.content(6), said());
         outbox.ended_without_board(5);
@@ -329,7 +354,11 @@ mod tests {
         assert_eq!(outbox.observe(&entry(5, &[b"hello", b"\0no"])), Observed::Nothing);
         assert_eq!(outbox.ballots()[&5].state, BallotState::Counted);
         assert_eq!(outbox.observe(&entry(6, &[b"hello"])), Observed::Published);
-        assert_eq!(outbox.answer(8, 6, b"\0yes".to_vec()), Err(NotTaken::TooLate), "the epoch is over");
+        assert_eq!(
+            outbox.answer(8, 6, b"\0yes".to_vec()),
+            Err(NotTaken::TooLate),
+            "the epoch is over"
+        );
     }
 
     #[test]
@@ -366,7 +395,11 @@ mod tests {
         assert_eq!(outbox.content(3), Some(Content::Cover));
         outbox.put(b"hello".to_vec()).unwrap();
         assert!(matches!(outbox.content(4), Some(Content::Message(_))));
-        assert_eq!(outbox.observe(&erased_in(5)), Observed::Again, "epoch 4 was left out of the chain");
+        assert_eq!(
+            outbox.observe(&erased_in(5)),
+            Observed::Again,
+            "epoch 4 was left out of the chain"
+        );
     }
 
     #[test]

@@ -96,17 +96,20 @@ impl RoomId {
     pub fn code(&self) -> String {
         let bits = self.0[..5].iter().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
         let symbol = |i: u32| char::from(CODE_SYMBOLS[(bits >> (5 * (7 - i)) & 31) as usize]);
-        let (left, right): (String, String) = ((0..4).map(symbol).collect(), (4..8).map(symbol).collect());
+        let (left, right): (String, String) =
+            ((0..4).map(symbol).collect(), (4..8).map(symbol).collect());
         format!("{left}-{right}")
     }
 
     /// What [`RoomId::code`] writes, from what people type: letters of either case, with or without the hyphen, with the
     /// usual confusions (O for 0, I or L for 1) mended. `None` for anything else.
     pub fn tidy_code(typed: &str) -> Option<String> {
-        let plain = typed.chars().filter(|c| !c.is_whitespace() && *c != '-').map(|c| match c.to_ascii_uppercase() {
-            'O' => '0',
-            'I' | 'L' => '1',
-            other => other,
+        let plain = typed.chars().filter(|c| !c.is_whitespace() && *c != '-').map(|c| {
+            match c.to_ascii_uppercase() {
+                'O' => '0',
+                'I' | 'L' => '1',
+                other => other,
+            }
         });
         let mut code: String = plain.collect();
         let is_symbol = |c: char| u8::try_from(c).is_ok_and(|c| CODE_SYMBOLS.contains(&c));
@@ -165,7 +168,9 @@ impl RoomDescriptor {
         }
         if self.retention_days.is_some_and(|days| !RETENTION_DAYS.contains(&days)) {
             let (least, most) = (RETENTION_DAYS.start(), RETENTION_DAYS.end());
-            return complain(format!("messages can be kept {least} to {most} days, or without a limit"));
+            return complain(format!(
+                "messages can be kept {least} to {most} days, or without a limit"
+            ));
         }
         self.validate_table()
     }
@@ -189,7 +194,8 @@ impl RoomDescriptor {
                 self.capacity
             ));
         }
-        let table = u64::from(self.capacity) * (u64::from(self.payload) + crate::row::REDUNDANCY as u64);
+        let table =
+            u64::from(self.capacity) * (u64::from(self.payload) + crate::row::REDUNDANCY as u64);
         if table > TABLE_BYTES {
             return complain(format!(
                 "{} slots of {} bytes make a table of more than {} MiB: take fewer slots or shorter messages",
@@ -199,7 +205,10 @@ impl RoomDescriptor {
             ));
         }
         if !SECONDS.contains(&self.seconds) {
-            return complain(format!("an epoch must last 1 second to 7 days, not {} seconds", self.seconds));
+            return complain(format!(
+                "an epoch must last 1 second to 7 days, not {} seconds",
+                self.seconds
+            ));
         }
         if self.minimum == 0 || self.minimum > self.capacity / 3 * 2 {
             return complain(format!(
@@ -254,7 +263,13 @@ mod tests {
     use super::*;
 
     fn room() -> RoomDescriptor {
-        RoomDescriptor { payload: 64, capacity: 12, seconds: 5, minimum: 2, ..RoomDescriptor::new("r") }
+        RoomDescriptor {
+            payload: 64,
+            capacity: 12,
+            seconds: 5,
+            minimum: 2,
+            ..RoomDescriptor::new("r")
+        }
     }
 
     #[test]

@@ -87,7 +87,11 @@ impl RowFormat {
         let length = u16::try_from(text.len()).expect("payloads have at most 4096 bytes");
         row[..LENGTH].copy_from_slice(&length.to_le_bytes());
         row[LENGTH..LENGTH + text.len()].copy_from_slice(text);
-        padding.fill("ostrakon/v1/broadcast/row padding stream", &[], &mut row[LENGTH + text.len()..self.payload]);
+        padding.fill(
+            "ostrakon/v1/broadcast/row padding stream",
+            &[],
+            &mut row[LENGTH + text.len()..self.payload],
+        );
         let redundancy = self.redundancy(&row[..self.payload]);
         row[self.payload..].copy_from_slice(&redundancy);
         Ok(row)
@@ -95,7 +99,8 @@ impl RowFormat {
 
     /// Reads a row; `None` if it is noise, spoilt, or of another room or epoch.
     pub fn decode(&self, row: &[u8]) -> Option<Content> {
-        if row.len() != self.width() || row[self.payload..] != self.redundancy(&row[..self.payload]) {
+        if row.len() != self.width() || row[self.payload..] != self.redundancy(&row[..self.payload])
+        {
             return None;
         }
         let length = usize::from(u16::from_le_bytes([row[0], row[1]]));
@@ -122,7 +127,8 @@ mod tests {
 
     #[test]
     fn what_a_row_says_is_not_printed() {
-        let printed = [Content::Cover, Content::Message(vec![213; 3])].map(|content| format!("{content:?}"));
+        let printed =
+            [Content::Cover, Content::Message(vec![213; 3])].map(|content| format!("{content:?}"));
         assert_eq!(printed, ["Content", "Content"]);
     }
 

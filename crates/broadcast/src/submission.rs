@@ -35,7 +35,9 @@ pub struct Submission {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSubmission {
     /// One server's word about an epoch is not enough.
-    #[error("no two servers describe the epoch and the slot alike yet; wait until more servers answer")]
+    #[error(
+        "no two servers describe the epoch and the slot alike yet; wait until more servers answer"
+    )]
     NotAgreed,
     /// Two servers describe an epoch that the room cannot have.
     #[error("the servers describe the epoch otherwise than the room: the message was not sent")]
@@ -59,7 +61,8 @@ impl Author<'_> {
         issued: &[Option<Issued>],
         outbox: &mut Outbox,
     ) -> Result<Option<Submission>, NoSubmission> {
-        let Agreed { context, slot, mut material } = agreed(issued).ok_or(NoSubmission::NotAgreed)?;
+        let Agreed { context, slot, mut material } =
+            agreed(issued).ok_or(NoSubmission::NotAgreed)?;
         if !context.is_of(self.room) || slot >= self.room.capacity {
             return Err(NoSubmission::AnotherRoom);
         }
@@ -72,7 +75,9 @@ impl Author<'_> {
             match self.engine.submit(self.servers, &context, slot, &material, &row, self.key) {
                 Ok(body) => return Ok(Some(Submission { slot, body, message })),
                 // What one server spoils, the others may make good.
-                Err(IssueError::Bad(party)) if material.get(party.index()).is_some_and(Option::is_some) => {
+                Err(IssueError::Bad(party))
+                    if material.get(party.index()).is_some_and(Option::is_some) =>
+                {
                     material[party.index()] = None;
                 }
                 Err(error) => return Err(error.into()),
@@ -105,7 +110,11 @@ mod tests {
             if let Some(at) = issues.iter().position(|issue| *issue == Some(vec![255])) {
                 return Err(IssueError::Bad(PartyId(u8::try_from(at).unwrap())));
             }
-            if issues.iter().flatten().count() >= 2 { Ok(row.to_vec()) } else { Err(IssueError::Incomplete) }
+            if issues.iter().flatten().count() >= 2 {
+                Ok(row.to_vec())
+            } else {
+                Err(IssueError::Incomplete)
+            }
         }
     }
 
@@ -116,14 +125,24 @@ mod tests {
     fn issued(number: u64, batch: u64, byte: u8) -> Issued {
         let room = room();
         let epoch = EpochId { room: room.id(), number };
-        let context = EpochContext { epoch, batch, shape: Shape::of(&room), mode: room.mode, minimum: room.minimum };
+        let context = EpochContext {
+            epoch,
+            batch,
+            shape: Shape::of(&room),
+            mode: room.mode,
+            minimum: room.minimum,
+        };
         Issued { context, slot: 4, issue: vec![byte] }
     }
 
-    fn submission(issued: &[Option<Issued>], outbox: &mut Outbox) -> Result<Option<Submission>, NoSubmission> {
+    fn submission(
+        issued: &[Option<Issued>],
+        outbox: &mut Outbox,
+    ) -> Result<Option<Submission>, NoSubmission> {
         let servers = Servers { session: SessionId(Digest([9; 32])), keys: Vec::new() };
         let key = SigningKey::from_seed(&[9; 32]);
-        Author { engine: &Plain, servers: &servers, room: &room(), key: &key }.submission(issued, outbox)
+        Author { engine: &Plain, servers: &servers, room: &room(), key: &key }
+            .submission(issued, outbox)
     }
 
     #[test]
@@ -133,8 +152,15 @@ mod tests {
         let given = |number| [1, 1, 255].map(|byte| Some(issued(number, 3, byte)));
         let said = submission(&given(5), &mut outbox).unwrap().unwrap();
         assert_eq!((said.slot, said.message), (4, true));
-        assert_eq!(RowFormat::new(&room(), 5).decode(&said.body), Some(Content::Message(b"hello".to_vec())));
-        assert_eq!(submission(&given(5), &mut outbox), Ok(Some(said)), "asked again, the same answer");
+        assert_eq!(
+            RowFormat::new(&room(), 5).decode(&said.body),
+            Some(Content::Message(b"hello".to_vec()))
+        );
+        assert_eq!(
+            submission(&given(5), &mut outbox),
+            Ok(Some(said)),
+            "asked again, the same answer"
+        );
         let cover = submission(&given(6), &mut outbox).unwrap().unwrap();
         assert_eq!(RowFormat::new(&room(), 6).decode(&cover.body), Some(Content::Cover));
         assert!(!cover.message);
@@ -154,7 +180,10 @@ mod tests {
         }
         let mut elsewhere = issued(5, 3, 1);
         elsewhere.slot = 7;
-        assert_eq!(submission(&[Some(elsewhere), one(5, 3), None], &mut outbox), Err(NoSubmission::NotAgreed));
+        assert_eq!(
+            submission(&[Some(elsewhere), one(5, 3), None], &mut outbox),
+            Err(NoSubmission::NotAgreed)
+        );
         assert!(submission(&[one(4, 3), one(5, 3), one(5, 3)], &mut outbox).unwrap().is_some());
         assert_eq!(outbox.content(4), None, "it was for epoch 5");
     }

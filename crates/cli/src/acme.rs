@@ -10,8 +10,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use instant_acme::{
-    Account, AccountCredentials, AuthorizationStatus, ChallengeType, Identifier, NewAccount, NewOrder, Order,
-    OrderStatus, RetryPolicy,
+    Account, AccountCredentials, AuthorizationStatus, ChallengeType, Identifier, NewAccount,
+    NewOrder, Order, OrderStatus, RetryPolicy,
 };
 use ostrakon_api::Tls;
 use ostrakon_crypto::hash;
@@ -40,7 +40,8 @@ struct Ordered {
 impl Ordered {
     /// What an order by these settings would be for.
     fn by(acme: &Acme) -> Self {
-        let mut domains: Vec<_> = acme.domains.iter().map(|domain| domain.to_ascii_lowercase()).collect();
+        let mut domains: Vec<_> =
+            acme.domains.iter().map(|domain| domain.to_ascii_lowercase()).collect();
         domains.sort_unstable();
         domains.dedup();
         Self { authority: acme.authority.clone(), domains }
@@ -61,7 +62,8 @@ impl Cache {
     fn account(&self, authority: &str) -> PathBuf {
         // The first authority's had this name, whichever it was.
         let first = self.0.join("account.json");
-        let account = fs::read(&first).ok().and_then(|text| serde_json::from_slice::<AccountAt>(&text).ok());
+        let account =
+            fs::read(&first).ok().and_then(|text| serde_json::from_slice::<AccountAt>(&text).ok());
         if account.is_some_and(|account| account.directory.as_deref() == Some(authority)) {
             return first;
         }
@@ -135,7 +137,10 @@ async fn attend(acme: &Acme, cache: &Cache, tls: &Tls) -> Duration {
         }
         Err(error) => {
             let error = format!("{error:#}");
-            tracing::error!(error, "the authority issued no certificate; trying again in half an hour");
+            tracing::error!(
+                error,
+                "the authority issued no certificate; trying again in half an hour"
+            );
             AFTER_FAILURE
         }
     }
@@ -148,9 +153,15 @@ async fn order(acme: &Acme, cache: &Cache, tls: &Tls) -> Result<()> {
     let names: Vec<_> = acme.domains.iter().cloned().map(Identifier::Dns).collect();
     let mut order = account.new_order(&NewOrder::new(&names)).await.context("the order")?;
     prove(&mut order, tls).await?;
-    let status = order.poll_ready(&PATIENCE).await.context("the authority does not find its challenge answered")?;
+    let status = order
+        .poll_ready(&PATIENCE)
+        .await
+        .context("the authority does not find its challenge answered")?;
     if status != OrderStatus::Ready {
-        bail!("the authority could not check the names: does {} lead to this server's port 443?", acme.domains[0]);
+        bail!(
+            "the authority could not check the names: does {} lead to this server's port 443?",
+            acme.domains[0]
+        );
     }
     let key = order.finalize().await.context("the request for the certificate")?;
     let certificate = order.poll_certificate(&PATIENCE).await.context("the certificate")?;
@@ -173,7 +184,11 @@ async fn account(acme: &Acme, cache: &Cache) -> Result<Account> {
         return Ok(builder.from_credentials(credentials).await?);
     }
     let contact: Vec<_> = acme.contact.iter().map(String::as_str).collect();
-    let account = NewAccount { contact: &contact, terms_of_service_agreed: true, only_return_existing: false };
+    let account = NewAccount {
+        contact: &contact,
+        terms_of_service_agreed: true,
+        only_return_existing: false,
+    };
     let (account, credentials) = builder.create(&account, acme.authority.clone(), None).await?;
     secret::write_new(&path, &serde_json::to_string(&credentials)?)?;
     Ok(account)
@@ -188,7 +203,8 @@ async fn prove(order: &mut Order, tls: &Tls) -> Result<()> {
             continue;
         }
         let challenge = authorization.challenge(ChallengeType::TlsAlpn01);
-        let mut challenge = challenge.context("the authority does not offer the challenge tls-alpn-01")?;
+        let mut challenge =
+            challenge.context("the authority does not offer the challenge tls-alpn-01")?;
         let name = challenge.identifier().to_string();
         let mut params = CertificateParams::new(vec![name.clone()])?;
         let digest = challenge.key_authorization().digest();

@@ -105,7 +105,11 @@ fn read_lines(path: &Path) -> Result<Vec<Vec<u8>>> {
     let longest = *PAYLOAD_BYTES.end() as usize - 2;
     let mut lines = Vec::new();
     for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {
-        ensure!(line.len() <= longest, "line {number} has {} bytes; {longest} are the most", line.len());
+        ensure!(
+            line.len() <= longest,
+            "line {number} has {} bytes; {longest} are the most",
+            line.len()
+        );
         if !line.is_empty() {
             lines.push(line.to_vec());
         }
@@ -126,13 +130,23 @@ fn room_for(lines: &[Vec<u8>], seconds: Option<u32>) -> Result<NewRoom> {
     Ok(NewRoom { payload, capacity, seconds, ..NewRoom::named("Demonstration") })
 }
 
-async fn broadcast(site: &Site, processes: &mut Processes, options: &Broadcast, lines: &[Vec<u8>]) -> Result<()> {
+async fn broadcast(
+    site: &Site,
+    processes: &mut Processes,
+    options: &Broadcast,
+    lines: &[Vec<u8>],
+) -> Result<()> {
     let http = http_client()?;
     let spinner = output::spinner("three servers set up");
     processes.ready(&http, |reason| spinner.set_message(reason)).await?;
     let administrator = site.administrator(http.clone())?;
     let room = administrator.create(room_for(lines, options.seconds)?).await?;
-    let link = administrator.links(&room).await?.into_iter().next().context("the servers have no links")?;
+    let link = administrator
+        .links(&room)
+        .await?
+        .into_iter()
+        .next()
+        .context("the servers have no links")?;
     let room = Room::open(&http, link).await?;
     spinner.finish_and_clear();
 
@@ -173,7 +187,8 @@ async fn say_all(room: &Arc<Room>, lines: &[Vec<u8>], bar: &ProgressBar) -> Resu
                 bar.tick();
             }
         };
-        speakers.spawn(Participant::new(room.clone(), Some(line.clone()), home(i))?.take_part(again));
+        speakers
+            .spawn(Participant::new(room.clone(), Some(line.clone()), home(i))?.take_part(again));
     }
     while let Some(published) = speakers.join_next().await {
         published??;
@@ -194,7 +209,9 @@ fn compare(lines: &[Vec<u8>], archive: &Archive) -> Result<()> {
     let lost: i64 = missing.values().filter(|count| **count > 0).sum();
     let added: i64 = -missing.values().filter(|count| **count < 0).sum::<i64>();
     if lost != 0 || added != 0 {
-        return Err(failure::unproven(format!("the board lacks {lost} lines and has {added} that were not said")));
+        return Err(failure::unproven(format!(
+            "the board lacks {lost} lines and has {added} that were not said"
+        )));
     }
     Ok(())
 }
@@ -203,7 +220,12 @@ fn report(room: &Room, archive: &Archive, seconds: f64, json: bool) -> Result<()
     let entries = archive.entries.iter().map(|signed| &signed.entry);
     let epochs: BTreeMap<u64, Epoch> = entries
         .clone()
-        .map(|e| (e.epoch.number, Epoch { number: e.epoch.number, accepted: e.accepted, messages: e.messages.len() }))
+        .map(|e| {
+            (
+                e.epoch.number,
+                Epoch { number: e.epoch.number, accepted: e.accepted, messages: e.messages.len() },
+            )
+        })
         .collect();
     let messages: Vec<_> = entries.flat_map(|entry| entry.bodies()).collect();
     if messages.is_empty() {

@@ -17,7 +17,10 @@ pub fn random<const N: usize>() -> [u8; N] {
 }
 
 fn fill(out: &mut [u8]) {
-    #[expect(clippy::disallowed_methods, reason = "keys of participants and servers are drawn here")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "keys of participants and servers are drawn here"
+    )]
     getrandom::fill(out).expect("the operating system gives random bytes");
 }
 

@@ -60,7 +60,8 @@ async fn copy(room: &Room, path: &Path) -> Result<(usize, Digest)> {
     let mut file = Draft::begin(path)?;
     let mut pages = BoardPages::open(room).await;
     let bar = output::bar(usize::try_from(pages.said())?, "entries");
-    let (mut writer, beginning) = ArchiveWriter::begin(room.servers.clone(), room.descriptor.clone());
+    let (mut writer, beginning) =
+        ArchiveWriter::begin(room.servers.clone(), room.descriptor.clone());
     file.append(&beginning)?;
     while let Some(page) = pages.next().await? {
         page.iter().try_for_each(|entry| file.append(&writer.entry(entry)))?;
@@ -119,11 +120,14 @@ impl<'a> Draft<'a> {
 
     fn finish(self) -> Result<()> {
         let Self { path, file } = self;
-        let file = file.into_inner().map_err(IntoInnerError::into_error).with_context(|| cannot(path))?;
+        let file =
+            file.into_inner().map_err(IntoInnerError::into_error).with_context(|| cannot(path))?;
         file.as_file().sync_all().with_context(|| cannot(path))?;
         file.persist(path).with_context(|| cannot(path))?;
         // Without this a crash may undo the renaming.
-        File::open(directory(path)).and_then(|directory| directory.sync_all()).with_context(|| cannot(path))
+        File::open(directory(path))
+            .and_then(|directory| directory.sync_all())
+            .with_context(|| cannot(path))
     }
 }
 

@@ -51,12 +51,15 @@ struct Found {
 pub fn run(command: &Command) -> Result<()> {
     let Command::Verify(options) = command;
     let path = options.file.display();
-    let length = std::fs::metadata(&options.file).with_context(|| format!("{path} cannot be read"))?.len();
+    let length =
+        std::fs::metadata(&options.file).with_context(|| format!("{path} cannot be read"))?.len();
     if length > LONGEST_FILE as u64 {
         return Err(failure::unproven(format!("{path} is too long for a fault's file")));
     }
-    let text = std::fs::read_to_string(&options.file).with_context(|| format!("{path} cannot be read"))?;
-    let (file, finding) = FaultFile::verify(&text, options.servers.as_ref()).map_err(failure::unproven)?;
+    let text =
+        std::fs::read_to_string(&options.file).with_context(|| format!("{path} cannot be read"))?;
+    let (file, finding) =
+        FaultFile::verify(&text, options.servers.as_ref()).map_err(failure::unproven)?;
     let found = Found {
         finding,
         culprit: file.culprit,
@@ -71,7 +74,9 @@ pub fn run(command: &Command) -> Result<()> {
         let Found { culprit, key, what, .. } = &found;
         output::line(&match finding {
             Finding::Proved => {
-                format!("proved: server {culprit} (key {key}) signed what no honest server signs ({what:?})")
+                format!(
+                    "proved: server {culprit} (key {key}) signed what no honest server signs ({what:?})"
+                )
             }
             Finding::Signed => format!(
                 "signed: server {culprit} (key {key}) did say this ({what:?}); that it broke a rule follows from what was \
@@ -80,7 +85,9 @@ pub fn run(command: &Command) -> Result<()> {
             Finding::Unproven => format!("unproven: nothing in the file convicts server {culprit}"),
         })?;
         if !found.pinned {
-            eprintln!("Without --servers this is about some servers with these keys, not necessarily yours.");
+            eprintln!(
+                "Without --servers this is about some servers with these keys, not necessarily yours."
+            );
         }
     }
     match finding {

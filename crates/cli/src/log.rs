@@ -33,7 +33,8 @@ pub fn start(server: Option<Format>) -> LogControl {
     let default = if server.is_some() { DEFAULT } else { "warn" };
     let filter = EnvFilter::try_from_env(VARIABLE).unwrap_or_else(|_| EnvFilter::new(default));
     let (filter, handle) = reload::Layer::new(filter);
-    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    let lines =
+        fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     let lines: Box<dyn Layer<Registry> + Send + Sync> = match server {
         Some(Format::Json) => lines.json().with_filter(own()).boxed(),
         Some(Format::Text) => lines.with_filter(own()).boxed(),
@@ -48,5 +49,6 @@ pub fn start(server: Option<Format>) -> LogControl {
 /// # Errors
 /// What is wrong with it, in words.
 pub fn parse(text: &str) -> Result<EnvFilter, String> {
-    EnvFilter::try_new(text).map_err(|error| format!("{text:?} is no log filter: {error}; try `info` or `debug`"))
+    EnvFilter::try_new(text)
+        .map_err(|error| format!("{text:?} is no log filter: {error}; try `info` or `debug`"))
 }

@@ -72,7 +72,8 @@ impl<'a> MessageJson<'a> {
 
 /// A spinner on standard error; nothing if that is no terminal.
 pub fn spinner(text: impl Into<Cow<'static, str>>) -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} {msg} {elapsed}").expect("the template is well-formed");
+    let style = ProgressStyle::with_template("{spinner} {msg} {elapsed}")
+        .expect("the template is well-formed");
     let bar = ProgressBar::new_spinner().with_style(style).with_message(text);
     bar.enable_steady_tick(Duration::from_millis(120));
     bar
@@ -99,6 +100,9 @@ mod tests {
     #[test]
     fn messages_are_text_or_marked() {
         assert_eq!(serde_json::to_string(&MessageJson::of("é\"".as_bytes())).unwrap(), r#""é\"""#);
-        assert_eq!(serde_json::to_string(&MessageJson::of(&[0xff])).unwrap(), r#"{"base64url":"_w"}"#);
+        assert_eq!(
+            serde_json::to_string(&MessageJson::of(&[0xff])).unwrap(),
+            r#"{"base64url":"_w"}"#
+        );
     }
 }

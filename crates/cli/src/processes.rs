@@ -52,7 +52,11 @@ impl Processes {
     /// # Errors
     /// If a process cannot be started.
     pub fn start(site: &Site, web: Option<&Path>) -> Result<Self> {
-        let servers = site.servers().into_iter().map(|server| Running::start(server, web)).collect::<Result<_>>()?;
+        let servers = site
+            .servers()
+            .into_iter()
+            .map(|server| Running::start(server, web))
+            .collect::<Result<_>>()?;
         Ok(Self { servers, web: web.map(Path::to_owned) })
     }
 
@@ -71,24 +75,38 @@ impl Processes {
     ///
     /// # Errors
     /// If a server dies, or takes too long; the end of its log is in the error.
-    pub async fn ready(&mut self, http: &reqwest::Client, mut report: impl FnMut(String)) -> Result<()> {
+    pub async fn ready(
+        &mut self,
+        http: &reqwest::Client,
+        mut report: impl FnMut(String),
+    ) -> Result<()> {
         let deadline = Instant::now() + READY_TIME;
         loop {
             let mut waiting = None;
             for running in &mut self.servers {
                 if let Some(status) = running.child.try_wait()? {
-                    bail!("server {} ended at once ({status}): {}", running.server.name, running.server.last_words());
+                    bail!(
+                        "server {} ended at once ({status}): {}",
+                        running.server.name,
+                        running.server.last_words()
+                    );
                 }
                 let connection = Connection::new(http.clone(), &running.server.url);
                 match connection.readiness().await {
                     Ok(readiness) if readiness.ready => {}
-                    Ok(readiness) => waiting = Some(format!("{}: {}", running.server.name, readiness.detail)),
-                    Err(_) => waiting = Some(format!("{} does not answer yet", running.server.name)),
+                    Ok(readiness) => {
+                        waiting = Some(format!("{}: {}", running.server.name, readiness.detail))
+                    }
+                    Err(_) => {
+                        waiting = Some(format!("{} does not answer yet", running.server.name))
+                    }
                 }
             }
             let Some(reason) = waiting else { return Ok(()) };
             if deadline <= Instant::now() {
-                return Err(failure::unreachable(format!("the servers are not ready after {READY_TIME:?}: {reason}")));
+                return Err(failure::unreachable(format!(
+                    "the servers are not ready after {READY_TIME:?}: {reason}"
+                )));
             }
             report(reason);
             tokio::time::sleep(Duration::from_millis(150)).await;
@@ -108,7 +126,11 @@ impl Processes {
         loop {
             let (index, status) = self.next_death().await?;
             let server = self.servers[index].server.clone();
-            report(format!("server {} ended ({status}); starting it again. {}", server.name, server.last_words()));
+            report(format!(
+                "server {} ended ({status}); starting it again. {}",
+                server.name,
+                server.last_words()
+            ));
             tokio::time::sleep(RESTART_PAUSE).await;
             self.servers[index] = Running::start(server, self.web.as_deref())?;
         }
@@ -143,7 +165,12 @@ fn spawn(server: &Server, web: Option<&Path>) -> Result<Child> {
     if let Some(web) = web {
         command.arg("--web").arg(web);
     }
-    command.stdin(Stdio::piped()).stdout(log.try_clone()?).stderr(log).process_group(0).kill_on_drop(true);
+    command
+        .stdin(Stdio::piped())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .process_group(0)
+        .kill_on_drop(true);
     command.spawn().with_context(|| format!("server {} cannot be started", server.name))
 }
 

@@ -75,10 +75,13 @@ pub async fn run(command: Command) -> Result<()> {
         }
         Command::Begin(options) => {
             let config = Config::read(&options.config).context("--config")?;
-            let read = |path: &PathBuf| fs::read(path).with_context(|| format!("{} cannot be read", path.display()));
+            let read = |path: &PathBuf| {
+                fs::read(path).with_context(|| format!("{} cannot be read", path.display()))
+            };
             let files: Vec<Vec<u8>> = options.states.iter().map(read).collect::<Result<_>>()?;
             let [one, other] = files.as_slice() else { anyhow::bail!("two files are needed") };
-            let begun = renewal::begin(&config, Arc::new(RuffleProvider), system, [one, other]).await?;
+            let begun =
+                renewal::begin(&config, Arc::new(RuffleProvider), system, [one, other]).await?;
             report(&begun, options.json)
         }
     }
@@ -86,12 +89,19 @@ pub async fn run(command: Command) -> Result<()> {
 
 fn report(begun: &renewal::Begun, json: bool) -> Result<()> {
     let closed_rooms: Vec<_> = begun.closed.iter().map(|room| room.to_hex()).collect();
-    let report =
-        Report { generation: begun.generation, digest: begun.digest.to_hex(), rooms: begun.rooms, closed_rooms };
+    let report = Report {
+        generation: begun.generation,
+        digest: begun.digest.to_hex(),
+        rooms: begun.rooms,
+        closed_rooms,
+    };
     if json {
         return output::json(&report);
     }
-    output::line(&format!("generation {}, {} rooms; digest {}", report.generation, report.rooms, report.digest))?;
+    output::line(&format!(
+        "generation {}, {} rooms; digest {}",
+        report.generation, report.rooms, report.digest
+    ))?;
     for room in report.closed_rooms {
         output::line(&format!(
             "room {room} is closed: its messages were being opened, so they must not be said again"
@@ -105,8 +115,13 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let cannot = || format!("--output: {} cannot be written", path.display());
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".partial");
-    let mut file =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary).with_context(cannot)?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&temporary)
+        .with_context(cannot)?;
     file.write_all(bytes).and_then(|()| file.sync_all()).with_context(cannot)?;
     fs::rename(&temporary, path).with_context(cannot)
 }

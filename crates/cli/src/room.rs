@@ -108,7 +108,8 @@ enum ModeArg {
 }
 
 fn room_id(text: &str) -> Result<RoomId, String> {
-    RoomId::from_hex(text).ok_or_else(|| "a room's id has 32 lower-case hexadecimal digits".to_owned())
+    RoomId::from_hex(text)
+        .ok_or_else(|| "a room's id has 32 lower-case hexadecimal digits".to_owned())
 }
 
 /// A room with its links.
@@ -171,7 +172,8 @@ async fn delete(one: &One) -> Result<()> {
 
 impl Create {
     fn new_room(&self) -> Result<NewRoom> {
-        let host = self.host_key.as_deref().map(crate::host::key_in).transpose().context("--host-key")?;
+        let host =
+            self.host_key.as_deref().map(crate::host::key_in).transpose().context("--host-key")?;
         Ok(NewRoom {
             purpose: self.purpose.clone(),
             host: host.map(|key| key.verifying_key()),
@@ -205,10 +207,14 @@ impl Administrator {
     fn of(target: &Target) -> Result<Self> {
         let http = http_client()?;
         if let (Some(server), Some(file)) = (&target.server, &target.token_file) {
-            return Ok(Self::new(Connection::new(http, server), secret::read(file).context("--token-file")?));
+            return Ok(Self::new(
+                Connection::new(http, server),
+                secret::read(file).context("--token-file")?,
+            ));
         }
-        let site = Site::open(&target.data_dir)
-            .context("--data-dir holds no local servers; name another server with --server and --token-file")?;
+        let site = Site::open(&target.data_dir).context(
+            "--data-dir holds no local servers; name another server with --server and --token-file",
+        )?;
         site.administrator(http)
     }
 
@@ -237,7 +243,10 @@ impl Administrator {
                 }
             };
             if tokio::time::timeout(KNOWN_TIME, known).await.is_err() {
-                eprintln!("{} does not know the room yet; its link works as soon as it does", link.origin);
+                eprintln!(
+                    "{} does not know the room yet; its link works as soon as it does",
+                    link.origin
+                );
             }
         }
         Ok(room)
@@ -246,7 +255,10 @@ impl Administrator {
     /// Deletes a room at this server.
     async fn delete(&self, room: &str) -> Result<()> {
         let path = format!("operator/rooms/{room}");
-        self.server.administer_silently(Method::DELETE, &path, &self.token).await.map_err(failure::call)
+        self.server
+            .administer_silently(Method::DELETE, &path, &self.token)
+            .await
+            .map_err(failure::call)
     }
 
     /// Every room.

@@ -86,7 +86,9 @@ pub async fn run(options: Options) -> Result<()> {
         return output::json(&said);
     }
     let Said { epoch, accepted, messages, .. } = said;
-    output::line(&format!("published in epoch {epoch}, one of {messages} messages by {accepted} participants"))
+    output::line(&format!(
+        "published in epoch {epoch}, one of {messages} messages by {accepted} participants"
+    ))
 }
 
 fn message(text: &str) -> Result<Vec<u8>> {
@@ -104,8 +106,12 @@ fn message(text: &str) -> Result<Vec<u8>> {
 fn describe(event: Event) -> String {
     match event {
         Event::Home(party) => format!("present at server {}, waiting for a slot", party.0),
-        Event::Submitted { epoch, message: true } => format!("handed in for epoch {epoch}, waiting for the board"),
-        Event::Submitted { epoch, message: false } => format!("took part in epoch {epoch}, waiting for the board"),
+        Event::Submitted { epoch, message: true } => {
+            format!("handed in for epoch {epoch}, waiting for the board")
+        }
+        Event::Submitted { epoch, message: false } => {
+            format!("took part in epoch {epoch}, waiting for the board")
+        }
         Event::NoSlot(epoch) => format!("no slot in epoch {epoch}, trying another server"),
         Event::Again(epoch) => format!("epoch {epoch} ended without the message, sending it again"),
     }
@@ -113,7 +119,11 @@ fn describe(event: Event) -> String {
 
 /// Says why the last epoch published nothing: once in full, and then by the spinner.
 fn warn(bar: &ProgressBar, warned: &mut Option<u64>, last: Option<&LastEpoch>) {
-    let Some(LastEpoch { number, outcome, detail }) = last.filter(|last| Some(last.number) > *warned) else { return };
+    let Some(LastEpoch { number, outcome, detail }) =
+        last.filter(|last| Some(last.number) > *warned)
+    else {
+        return;
+    };
     if *outcome == Outcome::Published {
         return;
     }

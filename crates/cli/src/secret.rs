@@ -13,7 +13,9 @@ use anyhow::{Context, Result, bail};
 /// If there is such a file already: keys are never overwritten.
 pub fn write_new(path: &Path, contents: &str) -> Result<()> {
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    let mut file = file.with_context(|| format!("{} cannot be created; keys are never overwritten", path.display()))?;
+    let mut file = file.with_context(|| {
+        format!("{} cannot be created; keys are never overwritten", path.display())
+    })?;
     file.write_all(contents.as_bytes())?;
     file.sync_all().with_context(|| format!("{} cannot be written", path.display()))
 }
@@ -27,7 +29,8 @@ pub fn replace(path: &Path, contents: &str) -> Result<()> {
     let temporary = path.with_extension("partial");
     let write = || {
         let mut options = OpenOptions::new();
-        let mut file = options.create(true).truncate(true).write(true).mode(0o600).open(&temporary)?;
+        let mut file =
+            options.create(true).truncate(true).write(true).mode(0o600).open(&temporary)?;
         file.write_all(contents.as_bytes())?;
         file.sync_all()?;
         fs::rename(&temporary, path)?;
@@ -68,7 +71,8 @@ pub fn read(path: &Path) -> Result<String> {
 /// # Errors
 /// If others than the owner may read the file.
 pub fn read_all(path: &Path) -> Result<String> {
-    let metadata = fs::metadata(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let metadata =
+        fs::metadata(path).with_context(|| format!("{} cannot be read", path.display()))?;
     if metadata.permissions().mode() & 0o077 != 0 {
         bail!("{} may be read by others than its owner: `chmod 600 {0}`", path.display());
     }
@@ -94,7 +98,9 @@ pub fn lock(path: &Path) -> Result<Option<File>> {
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("{} cannot be locked", path.display())),
+        Err(TryLockError::Error(error)) => {
+            Err(error).with_context(|| format!("{} cannot be locked", path.display()))
+        }
     }
 }
 

@@ -80,7 +80,8 @@ pub async fn run(options: Options, log: LogControl) -> Result<()> {
     };
     let settings = ostrakon_api::Options { web: options.web, origins, log: Some(log.clone()) };
     let router = ostrakon_api::router(service.clone(), &settings);
-    let upkeep = tokio::spawn(Upkeep::new(service.clone(), options.config, log, tls.clone()).run(hangup));
+    let upkeep =
+        tokio::spawn(Upkeep::new(service.clone(), options.config, log, tls.clone()).run(hangup));
     let mut failure = None;
     let end = async {
         tokio::select! {

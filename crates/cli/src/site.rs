@@ -54,7 +54,8 @@ impl Ports {
 /// Ports that nobody uses at the moment.
 fn free_ports(count: usize) -> Result<Vec<u16>> {
     // All are held until all are known, so that they differ.
-    let hold = |_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port is free on 127.0.0.1");
+    let hold =
+        |_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port is free on 127.0.0.1");
     let held = (0..count).map(hold).collect::<Result<Vec<_>>>()?;
     held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
 }
@@ -101,7 +102,11 @@ impl Site {
     ///
     /// # Errors
     /// As [`Site::create`].
-    pub fn create_with(directory: &Path, ports: Ports, change: impl Fn(usize, &mut Config)) -> Result<Self> {
+    pub fn create_with(
+        directory: &Path,
+        ports: Ports,
+        change: impl Fn(usize, &mut Config),
+    ) -> Result<Self> {
         let mut cards = Vec::new();
         for (i, name) in NAMES.iter().enumerate() {
             let home = directory.join(name);
@@ -116,7 +121,8 @@ impl Site {
         for (i, name) in NAMES.iter().enumerate() {
             let listen = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
             let party = u8::try_from(i).expect("three servers");
-            let mut config = Config::new(party, listen(ports.http[i]), listen(ports.mesh[i]), cards.clone());
+            let mut config =
+                Config::new(party, listen(ports.http[i]), listen(ports.mesh[i]), cards.clone());
             // Who can reach these servers is at this machine.
             config.rooms.create = Create::Anyone;
             change(i, &mut config);
@@ -140,7 +146,12 @@ impl Site {
         let server = |(name, config): (&&str, &Config)| {
             let home = self.directory.join(name);
             let url = config.servers[config.id().index()].url.clone();
-            Server { name: (*name).to_owned(), config: home.join(CONFIG), log: home.join("log"), url }
+            Server {
+                name: (*name).to_owned(),
+                config: home.join(CONFIG),
+                log: home.join("log"),
+                url,
+            }
         };
         NAMES.iter().zip(&self.configs).map(server).collect()
     }
@@ -164,7 +175,10 @@ impl Site {
                 init::write_config(&home, &config)?;
                 let url = format!("http://{}", config.http);
                 let name = format!("{name}, intake {number}");
-                of_one.push((Server { name, config: home.join(CONFIG), log: home.join("log"), url }, port));
+                of_one.push((
+                    Server { name, config: home.join(CONFIG), log: home.join("log"), url },
+                    port,
+                ));
             }
             all.push(of_one);
         }
@@ -181,7 +195,10 @@ impl Site {
     /// # Errors
     /// If the token cannot be read.
     pub fn administrator(&self, http: reqwest::Client) -> Result<Administrator> {
-        Ok(Administrator::new(Connection::new(http, &self.configs[0].servers[0].url), self.token()?))
+        Ok(Administrator::new(
+            Connection::new(http, &self.configs[0].servers[0].url),
+            self.token()?,
+        ))
     }
 
     /// The token of the first server's administrator.

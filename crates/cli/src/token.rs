@@ -65,7 +65,9 @@ enum Missing {
 
 fn rotate(path: &Path, keep_old: bool, missing: Missing) -> Result<()> {
     let old = match fs::read_to_string(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound && missing == Missing::Make => String::new(),
+        Err(error) if error.kind() == ErrorKind::NotFound && missing == Missing::Make => {
+            String::new()
+        }
         read => read.with_context(|| format!("{} cannot be read", path.display()))?,
     };
     let mut text = data_encoding::HEXLOWER.encode(&edge::random::<32>()) + "\n";
@@ -88,9 +90,13 @@ pub fn replace(path: &Path, text: &str) -> Result<()> {
     let successor = path.with_file_name(name);
     let write = || -> std::io::Result<()> {
         let _ = fs::remove_file(&successor);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&successor)?;
+        let mut file =
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(&successor)?;
         file.write_all(text.as_bytes())?;
-        let directory = successor.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let directory = successor
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
         if let Ok(old) = fs::metadata(path).or_else(|_| fs::metadata(directory)) {
             let new = file.metadata()?;
             if (old.uid(), old.gid()) != (new.uid(), new.gid()) {
@@ -118,8 +124,12 @@ mod tests {
     fn a_rotation_replaces_the_token_or_puts_a_new_one_first() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("admin.token");
-        assert!(rotate(&path, false, Missing::Refuse).is_err(), "a name that leads nowhere is a mistake");
-        crate::secret::write_new(&path, "the first token of all\n".replace(' ', "-").as_str()).unwrap();
+        assert!(
+            rotate(&path, false, Missing::Refuse).is_err(),
+            "a name that leads nowhere is a mistake"
+        );
+        crate::secret::write_new(&path, "the first token of all\n".replace(' ', "-").as_str())
+            .unwrap();
         rotate(&path, true, Missing::Refuse).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         let tokens: Vec<_> = text.lines().collect();

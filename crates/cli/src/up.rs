@@ -36,7 +36,11 @@ pub struct Options {
 /// If they cannot be set up, or do not come to work.
 pub async fn run(options: Options) -> Result<()> {
     if let Some(web) = &options.web {
-        ensure!(web.join("index.html").is_file(), "--web: {} holds no index.html; build the page first", web.display());
+        ensure!(
+            web.join("index.html").is_file(),
+            "--web: {} holds no index.html; build the page first",
+            web.display()
+        );
     }
     let site = match Site::open(&options.data_dir) {
         Ok(site) => site,
@@ -78,7 +82,9 @@ async fn work(site: &Site, processes: &mut Processes) -> Result<()> {
     let rooms = administrator.rooms().await?;
     let room = match rooms.into_iter().find(|room| room.state == RoomState::Open) {
         Some(room) => room,
-        None => administrator.create(first_room()).await.context("the first room cannot be created")?,
+        None => {
+            administrator.create(first_room()).await.context("the first room cannot be created")?
+        }
     };
     spinner.finish_and_clear();
     announce(&room, &administrator.links(&room).await?)?;
@@ -90,7 +96,10 @@ fn first_room() -> NewRoom {
 }
 
 fn announce(room: &RoomInfo, links: &[Link]) -> Result<()> {
-    output::line(&format!("The room \"{}\" is open. Any of these links leads there:", room.descriptor.name))?;
+    output::line(&format!(
+        "The room \"{}\" is open. Any of these links leads there:",
+        room.descriptor.name
+    ))?;
     links.iter().try_for_each(|link| output::line(&format!("  {link}")))?;
     eprintln!("Ctrl-C stops the servers; the next start continues with the same data.");
     Ok(())

@@ -111,8 +111,10 @@ impl Upkeep {
     pub async fn run(mut self, mut hangup: Signal) {
         let mut review = Instant::now();
         loop {
-            let tokens = self.tokens.iter_mut().fold(false, |changed, file| file.changed() | changed);
-            let certificate = self.certificate.iter_mut().fold(false, |changed, file| file.changed() | changed);
+            let tokens =
+                self.tokens.iter_mut().fold(false, |changed, file| file.changed() | changed);
+            let certificate =
+                self.certificate.iter_mut().fold(false, |changed, file| file.changed() | changed);
             if tokens {
                 self.reload_tokens();
             }
@@ -137,23 +139,30 @@ impl Upkeep {
     fn reload_tokens(&self) {
         match self.service.reload() {
             Ok(()) => tracing::info!("tokens have been read again"),
-            Err(error) => tracing::error!(%error, "tokens cannot be read again; those known before still count"),
+            Err(error) => {
+                tracing::error!(%error, "tokens cannot be read again; those known before still count")
+            }
         }
     }
 
     fn reload_certificate(&self) {
-        let Some((tls, (certificate, key))) = self.tls.as_ref().zip(self.pair.as_ref()) else { return };
+        let Some((tls, (certificate, key))) = self.tls.as_ref().zip(self.pair.as_ref()) else {
+            return;
+        };
         match tls.use_files(certificate, key) {
             Ok(()) => tracing::info!("the certificate has been read again"),
             // A tool that renews writes one file after the other.
-            Err(error) => tracing::error!(%error, "the certificate cannot be read again; the one before is still used"),
+            Err(error) => {
+                tracing::error!(%error, "the certificate cannot be read again; the one before is still used")
+            }
         }
     }
 
     fn reload_log(&self) {
         let config = Config::read(&self.config_path);
         let filter = config.map(|config| config.log.unwrap_or_else(|| log::DEFAULT.into()));
-        let set = filter.map_err(|error| error.to_string()).and_then(|filter| self.log.set(&filter));
+        let set =
+            filter.map_err(|error| error.to_string()).and_then(|filter| self.log.set(&filter));
         match set {
             Ok(()) => tracing::info!("the log is as the configuration says"),
             Err(error) => tracing::error!(error, "the log stays as it is"),
@@ -167,7 +176,10 @@ impl Upkeep {
                 Ok(expires) => self.service.set_certificate_expires(expires),
                 Err(error) => {
                     let error = format!("{error:#}");
-                    tracing::warn!(error, "the proxy's certificate cannot be seen, so nobody watches its end");
+                    tracing::warn!(
+                        error,
+                        "the proxy's certificate cannot be seen, so nobody watches its end"
+                    );
                 }
             }
         }
@@ -190,9 +202,11 @@ async fn wait(hangup: &mut Signal) -> bool {
 /// If nobody does.
 pub async fn certificate_at(url: &str) -> Result<u64> {
     // It is looked at, not relied on: an expired one has to be seen too.
-    let client = reqwest::Client::builder().no_proxy().tls_info(true).tls_danger_accept_invalid_certs(true);
+    let client =
+        reqwest::Client::builder().no_proxy().tls_info(true).tls_danger_accept_invalid_certs(true);
     let answer = client.timeout(PROXY_TIME).build()?.head(format!("{url}/healthz")).send().await?;
-    let shown = answer.extensions().get::<reqwest::tls::TlsInfo>().and_then(|info| info.peer_certificate());
+    let shown =
+        answer.extensions().get::<reqwest::tls::TlsInfo>().and_then(|info| info.peer_certificate());
     let expires = shown.and_then(ostrakon_api::certificate_expires);
     expires.with_context(|| format!("{url} shows no certificate"))
 }

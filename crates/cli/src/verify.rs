@@ -40,7 +40,8 @@ struct Found {
 /// # Errors
 /// With exit code 3 if anything in the file is not as the servers signed it.
 pub fn run(options: &Options) -> Result<()> {
-    let text = std::fs::read(&options.file).with_context(|| format!("{} cannot be read", options.file.display()))?;
+    let text = std::fs::read(&options.file)
+        .with_context(|| format!("{} cannot be read", options.file.display()))?;
     let archive = check(&text, options.link.as_ref())?;
     let found = Found {
         valid: true,
@@ -56,9 +57,13 @@ pub fn run(options: &Options) -> Result<()> {
         return output::json(&found);
     }
     let Found { room, entries, messages, servers, .. } = &found;
-    output::line(&format!("authentic: room {room}, {entries} entries, {messages} messages, servers {servers}"))?;
+    output::line(&format!(
+        "authentic: room {room}, {entries} entries, {messages} messages, servers {servers}"
+    ))?;
     if !found.pinned {
-        eprintln!("Without --link this shows that these servers signed the board, not that they are the room's.");
+        eprintln!(
+            "Without --link this shows that these servers signed the board, not that they are the room's."
+        );
     }
     Ok(())
 }
@@ -68,11 +73,14 @@ pub fn run(options: &Options) -> Result<()> {
 /// # Errors
 /// With exit code 3 if it is not.
 pub fn check(bytes: &[u8], link: Option<&Link>) -> Result<Archive> {
-    let text = std::str::from_utf8(bytes).map_err(|_| failure::unproven("the file is no archive: it is not text"))?;
+    let text = std::str::from_utf8(bytes)
+        .map_err(|_| failure::unproven("the file is no archive: it is not text"))?;
     let archive = Archive::verify(text, link.map(|link| &link.servers));
     let archive = archive.map_err(|error| failure::unproven(format!("not authentic: {error}")))?;
     if link.is_some_and(|link| link.room != archive.room.id()) {
-        return Err(failure::unproven("not authentic: the archive is of another room than the given link names"));
+        return Err(failure::unproven(
+            "not authentic: the archive is of another room than the given link names",
+        ));
     }
     Ok(archive)
 }

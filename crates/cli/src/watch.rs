@@ -64,7 +64,12 @@ fn print(signed: &SignedEntry, json: bool) -> Result<()> {
     if json {
         let signers = signed.signatures.iter().map(|(party, _)| party.0).collect();
         let messages = texts.map(MessageJson::of).collect();
-        return output::json(&EntryJson { epoch: epoch.number, accepted: *accepted, messages, signers });
+        return output::json(&EntryJson {
+            epoch: epoch.number,
+            accepted: *accepted,
+            messages,
+            signers,
+        });
     }
     eprintln!("epoch {}: {accepted} took part", epoch.number);
     texts.try_for_each(output::message)

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 fn measure(arguments: &[&str]) -> Vec<Value> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ostrakon"));
-    let output = command.arg("bench").args(arguments).args(["--runs", "1", "--json"]).output().unwrap();
+    let output =
+        command.arg("bench").args(arguments).args(["--runs", "1", "--json"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
@@ -19,7 +20,8 @@ fn assert_is_a_measurement(phase: &Value) {
     let number = |name: &str| phase[name].as_f64().unwrap();
     assert!(number("seconds") > 0.0 && number("limit_seconds") > 0.0);
     assert!((number("ratio") - number("seconds") / number("limit_seconds")).abs() < 1e-9);
-    let parts: f64 = phase["limit_parts"].as_object().unwrap().values().map(|part| part.as_f64().unwrap()).sum();
+    let parts: f64 =
+        phase["limit_parts"].as_object().unwrap().values().map(|part| part.as_f64().unwrap()).sum();
     assert!((parts - number("limit_seconds")).abs() < 1e-9);
     assert!(bytes(phase).iter().sum::<u64>() <= phase["formula_bytes"].as_u64().unwrap());
     let peaks = phase["peak_rss"].as_array().unwrap();
@@ -39,14 +41,21 @@ fn a_shuffle_is_measured_phase_by_phase() {
     for (party, sent) in bytes(&phases[1]).into_iter().enumerate() {
         assert!((table..table + 4_000).contains(&sent), "P{party} sent {sent} bytes");
     }
-    assert_eq!(bytes(&phases[2]), [64, table, 0], "the lower holder of each missing share sends it");
+    assert_eq!(
+        bytes(&phases[2]),
+        [64, table, 0],
+        "the lower holder of each missing share sends it"
+    );
 }
 
 #[test]
 fn an_epoch_is_measured_with_everybody_taking_part() {
     let phases = measure(&["epoch", "--clients", "50", "--payload", "64"]);
     assert_eq!(phases.len(), 1);
-    assert_eq!((phases[0]["phase"].as_str(), phases[0]["width"].as_u64()), (Some("epoch"), Some(80)));
+    assert_eq!(
+        (phases[0]["phase"].as_str(), phases[0]["width"].as_u64()),
+        (Some("epoch"), Some(80))
+    );
     assert_is_a_measurement(&phases[0]);
 }
 
@@ -56,12 +65,18 @@ fn a_visit_to_a_decision_is_measured_beside_its_limit_and_its_sizes() {
     assert_eq!(visits.len(), 5);
     for visit in &visits {
         let number = |name: &str| visit[name].as_f64().unwrap();
-        let parts: f64 = visit["limit_parts"].as_object().unwrap().values().map(|part| part.as_f64().unwrap()).sum();
+        let parts: f64 = visit["limit_parts"]
+            .as_object()
+            .unwrap()
+            .values()
+            .map(|part| part.as_f64().unwrap())
+            .sum();
         assert!(parts > 0.0 && (parts - number("limit_ms")).abs() < 1e-9);
         assert!((number("ratio") - number("total_ms") / number("limit_ms")).abs() < 1e-9);
         assert_eq!(number("step_bytes"), number("table_bytes") + number("proof_bytes"));
     }
-    let sizes = |name: &str| visits.iter().map(|visit| visit[name].as_u64().unwrap()).collect::<Vec<_>>();
+    let sizes =
+        |name: &str| visits.iter().map(|visit| visit[name].as_u64().unwrap()).collect::<Vec<_>>();
     assert_eq!(sizes("step_bytes"), [64 + 352, 6_400 + 352, 64 + 352, 64 + 544, 640 + 3_520]);
     assert_eq!(sizes("history_bytes")[1], 0);
     assert_eq!(sizes("history_bytes")[2], (2..=100).sum::<u64>() * 64 + 99 * 352);
@@ -69,7 +84,19 @@ fn a_visit_to_a_decision_is_measured_beside_its_limit_and_its_sizes() {
 
 fn intake(more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ostrakon"));
-    command.args(["bench", "intake", "--clients", "60", "--connections", "8", "--seconds", "1", "--json"]).args(more);
+    command
+        .args([
+            "bench",
+            "intake",
+            "--clients",
+            "60",
+            "--connections",
+            "8",
+            "--seconds",
+            "1",
+            "--json",
+        ])
+        .args(more);
     command
 }
 
@@ -96,14 +123,23 @@ fn assert_is_an_intake(mut command: Command) -> Value {
 #[test]
 fn an_intake_is_measured_and_nothing_is_lost() {
     let measured = assert_is_an_intake(intake(&[]));
-    assert_eq!((measured["database"].as_str(), measured["intakes"].as_u64()), (Some("sqlite"), Some(0)));
+    assert_eq!(
+        (measured["database"].as_str(), measured["intakes"].as_u64()),
+        (Some("sqlite"), Some(0))
+    );
 }
 
 #[test]
 fn an_intake_by_several_processes_for_each_server_is_measured() {
-    assert!(std::env::var_os("OSTRAKON_TEST_POSTGRES").is_some(), "run `cargo xtask postgres cargo test …`");
+    assert!(
+        std::env::var_os("OSTRAKON_TEST_POSTGRES").is_some(),
+        "run `cargo xtask postgres cargo test …`"
+    );
     let measured = assert_is_an_intake(intake(&["--database", "postgres", "--intakes", "2"]));
-    assert_eq!((measured["database"].as_str(), measured["intakes"].as_u64()), (Some("postgres"), Some(2)));
+    assert_eq!(
+        (measured["database"].as_str(), measured["intakes"].as_u64()),
+        (Some("postgres"), Some(2))
+    );
 }
 
 #[test]
@@ -117,8 +153,16 @@ fn processes_that_cannot_share_a_database_are_refused_with_the_remedy() {
     let mut nowhere = intake(&["--database", "postgres"]);
     nowhere.env_remove("OSTRAKON_TEST_POSTGRES");
     assert!(refused(nowhere).contains("--postgres-url"));
-    let elsewhere = refused(intake(&["--database", "postgres", "--postgres-url", "mysql://me:hunter2@localhost/x"]));
-    assert!(elsewhere.contains("postgres://USER@HOST/DATABASE") && !elsewhere.contains("hunter2"), "{elsewhere}");
+    let elsewhere = refused(intake(&[
+        "--database",
+        "postgres",
+        "--postgres-url",
+        "mysql://me:hunter2@localhost/x",
+    ]));
+    assert!(
+        elsewhere.contains("postgres://USER@HOST/DATABASE") && !elsewhere.contains("hunter2"),
+        "{elsewhere}"
+    );
 }
 
 #[test]

@@ -53,7 +53,10 @@ fn everything_wrong_is_said_at_once_with_the_remedy() {
     std::fs::write(path, wrong).unwrap();
     let found = findings(&[good[0], good[1], "--offline"], 1);
     let says = |part: &str| {
-        assert!(found.iter().any(|(level, message)| level == "error" && message.contains(part)), "{part}: {found:#?}");
+        assert!(
+            found.iter().any(|(level, message)| level == "error" && message.contains(part)),
+            "{part}: {found:#?}"
+        );
     };
     for part in [
         "no setting `mesch`; do you mean `mesh`?",
@@ -69,11 +72,20 @@ fn everything_wrong_is_said_at_once_with_the_remedy() {
     ] {
         says(part);
     }
-    std::fs::write(path, before.replace("party = 1", "party = \"one\"").replace("http = ", "htp = ")).unwrap();
+    std::fs::write(
+        path,
+        before.replace("party = 1", "party = \"one\"").replace("http = ", "htp = "),
+    )
+    .unwrap();
     let found = findings(&[good[1]], 1);
     assert!(found.iter().any(|(_, message)| message.contains("do you mean `http`")), "{found:?}");
-    assert!(found.iter().any(|(_, message)| message.contains("line") && message.contains("one")), "{found:?}");
-    assert!(complaint(&["config", "check", "nowhere.toml"], 1).contains("1 error has to be mended"));
+    assert!(
+        found.iter().any(|(_, message)| message.contains("line") && message.contains("one")),
+        "{found:?}"
+    );
+    assert!(
+        complaint(&["config", "check", "nowhere.toml"], 1).contains("1 error has to be mended")
+    );
 }
 
 /// The configuration of one of three servers on this machine.
@@ -130,7 +142,10 @@ fn what_a_server_reads_at_its_start_has_to_be_there_and_private() {
     complains("[stock]", &mail("password_file = \"password\""), "chmod 600");
 
     let acme = "[https.acme]\ndomains = [\"a.example\"]\n\n[stock]";
-    assert_eq!(altered(&config, "[stock]", acme, 0).iter().filter(|(level, _)| level == "error").count(), 0);
+    assert_eq!(
+        altered(&config, "[stock]", acme, 0).iter().filter(|(level, _)| level == "error").count(),
+        0
+    );
     std::fs::create_dir(home.join("acme")).unwrap();
     make_private(&home.join("acme"), 0o755);
     complains("[stock]", acme, "chmod 700");
@@ -140,7 +155,10 @@ fn what_a_server_reads_at_its_start_has_to_be_there_and_private() {
     std::fs::write(&config, before.replace("[stock]", &store("url_file = \"url\""))).unwrap();
     findings(&[text(&config), "--offline"], 0);
     let found = findings(&[text(&config)], 1);
-    assert!(found.iter().any(|(_, message)| message.contains("the store's URL leads to it")), "{found:#?}");
+    assert!(
+        found.iter().any(|(_, message)| message.contains("the store's URL leads to it")),
+        "{found:#?}"
+    );
 }
 
 #[test]
@@ -148,7 +166,8 @@ fn a_certificate_that_ends_soon_or_has_ended_keeps_no_server_down() {
     let directory = tempfile::tempdir().unwrap();
     let config = good(directory.path());
     let home = config.parent().unwrap();
-    let https = "[https]\ncertificate_file = \"certificate.pem\"\nkey_file = \"key.pem\"\n\n[stock]";
+    let https =
+        "[https]\ncertificate_file = \"certificate.pem\"\nkey_file = \"key.pem\"\n\n[stock]";
     let hour = 3600;
     for (end, said) in [
         (now() - hour, Some("has expired")),
@@ -162,10 +181,12 @@ fn a_certificate_that_ends_soon_or_has_ended_keeps_no_server_down() {
         file(home, "certificate.pem", &params.self_signed(&key).unwrap().pem());
         make_private(&file(home, "key.pem", &key.serialize_pem()), 0o600);
         let found = altered(&config, "[stock]", https, 0);
-        let told: Vec<_> = found.iter().filter(|(_, message)| message.contains("certificate")).collect();
+        let told: Vec<_> =
+            found.iter().filter(|(_, message)| message.contains("certificate")).collect();
         assert_eq!(told.len(), usize::from(said.is_some()), "{found:#?}");
         assert!(
-            told.iter().all(|(level, message)| level == "warning" && message.contains(said.unwrap())),
+            told.iter()
+                .all(|(level, message)| level == "warning" && message.contains(said.unwrap())),
             "{found:#?}"
         );
     }
@@ -184,5 +205,9 @@ fn an_intake_process_needs_a_shared_database_and_no_secrets() {
     assert!(found.len() == 1 && found[0].1.contains("needs the PostgreSQL database"), "{found:#?}");
     let store = "[store]\nurl = \"postgres://nobody@127.0.0.1:1/nothing\"\n\n";
     assert_eq!(altered(&config, "[stock]", &role(store), 0), []);
-    assert_eq!(altered(&config, "party = 0", "party = 0\n# unchanged", 1).len(), 2, "an engine needs its secrets");
+    assert_eq!(
+        altered(&config, "party = 0", "party = 0\n# unchanged", 1).len(),
+        2,
+        "an engine needs its secrets"
+    );
 }

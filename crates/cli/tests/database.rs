@@ -124,16 +124,22 @@ async fn database(name: &str) -> Scratch {
 impl Server {
     async fn start(directory: &Path, databases: Scratch) -> Self {
         let admin = admin();
-        let (_, socket) = admin.split_once("host=").expect("the tests' PostgreSQL is reached by its socket");
+        let (_, socket) =
+            admin.split_once("host=").expect("the tests' PostgreSQL is reached by its socket");
         let proxy = Proxy::start(socket.split('&').next().unwrap()).await;
         let url = format!("postgres://postgres@127.0.0.1:{}/{}", proxy.port, databases.names()[0]);
         let (site, base) = (directory.join("site"), free_base_port());
-        assert!(run(&["init", "--local", site.to_str().unwrap(), "--base-port", &base.to_string()]).status.success());
+        assert!(
+            run(&["init", "--local", site.to_str().unwrap(), "--base-port", &base.to_string()])
+                .status
+                .success()
+        );
         let home = site.join("alpha");
         let config = home.join("server.toml");
         let log = std::fs::File::create(home.join("log")).unwrap();
         let mut command = ostrakon(&["serve", "--config", config.to_str().unwrap()]);
-        let child = command.env("OSTRAKON_STORE_URL", url).stderr(Stdio::from(log)).spawn().unwrap();
+        let child =
+            command.env("OSTRAKON_STORE_URL", url).stderr(Stdio::from(log)).spawn().unwrap();
         Self { home, base, child, proxy, databases }
     }
 
@@ -146,22 +152,30 @@ impl Server {
         let deadline = Instant::now() + LONG;
         while !done(self).await {
             let ended = self.child.try_wait().unwrap();
-            assert!(ended.is_none() && Instant::now() < deadline, "{what} ({ended:?}): {}", self.log());
+            assert!(
+                ended.is_none() && Instant::now() < deadline,
+                "{what} ({ended:?}): {}",
+                self.log()
+            );
             tokio::time::sleep(PAUSE).await;
         }
     }
 
     /// Until the process has its port, which is early in its start.
     async fn listens(&mut self) {
-        let listens = async |server: &Self| TcpStream::connect(("127.0.0.1", server.base)).await.is_ok();
+        let listens =
+            async |server: &Self| TcpStream::connect(("127.0.0.1", server.base)).await.is_ok();
         self.until("the server has its port", listens).await;
     }
 
     /// Until the start is done.
     async fn answers(&mut self) {
         let url = format!("http://127.0.0.1:{}/healthz", self.base);
-        let client = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(1)).build().unwrap();
-        let answers = async |_: &Self| client.get(&url).send().await.is_ok_and(|answer| answer.status().is_success());
+        let client =
+            reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(1)).build().unwrap();
+        let answers = async |_: &Self| {
+            client.get(&url).send().await.is_ok_and(|answer| answer.status().is_success())
+        };
         self.until("the server answers", answers).await;
     }
 
@@ -191,7 +205,9 @@ async fn a_commit_of_which_nobody_can_tell_what_became_ends_the_process_with_an_
     server.proxy.wire.send_replace(Wire::CutAtCommit);
     // That tokens were read again is put on record.
     signal("HUP", server.child.id());
-    server.until("the answer is lost", async |server| *server.proxy.wire.borrow() == Wire::Broken).await;
+    server
+        .until("the answer is lost", async |server| *server.proxy.wire.borrow() == Wire::Broken)
+        .await;
     let status = server.end(GIVEN_UP).await;
     assert_eq!(status.code(), Some(1));
     let log = server.log();
@@ -228,7 +244,11 @@ async fn a_signal_that_comes_early_is_minded_all_the_same() {
         if early == "HUP" {
             holder.close().await.unwrap();
             server.answers().await;
-            server.until("it is read again", async |server| server.log().contains("tokens have been read again")).await;
+            server
+                .until("it is read again", async |server| {
+                    server.log().contains("tokens have been read again")
+                })
+                .await;
             signal("TERM", server.child.id());
         }
         let status = server.end(STOPPED).await;

@@ -18,7 +18,8 @@ fn people_decide_in_any_order_and_the_archive_proves_it() {
     let directory = tempfile::tempdir().unwrap();
     let answers = file(directory.path(), "answers", "yes\nno\n2\nyes\n1\n");
     let archive = directory.path().join("decision.json");
-    let arguments = ["demo", "decide", "--people", "5", "--function", "tally", "--answers", text(&answers)];
+    let arguments =
+        ["demo", "decide", "--people", "5", "--function", "tally", "--answers", text(&answers)];
     let more = ["--archive", text(&archive), "--timeout", "240", "--json"];
     let result = json(&[&arguments[..], &more].concat()).remove(0);
     assert_eq!(result["results"], serde_json::json!(["no 2, yes 3"]));
@@ -31,7 +32,10 @@ fn check_archive(archive: &Path, link: &str) {
     let report = json(&["decide", "verify", text(archive), "--link", link, "--json"]).remove(0);
     assert_eq!(report["results"], serde_json::json!(["no 2, yes 3"]));
     let foreign = format!("{}{}", &link[..link.len() - 64], "5".repeat(64));
-    assert!(complaint(&["decide", "verify", text(archive), "--link", &foreign], 3).contains("other servers"));
+    assert!(
+        complaint(&["decide", "verify", text(archive), "--link", &foreign], 3)
+            .contains("other servers")
+    );
     let whole = std::fs::read(archive).unwrap();
     let copy = archive.with_extension("changed");
     let refused = |changed: &[u8], what: &str| {
@@ -52,10 +56,15 @@ fn check_archive(archive: &Path, link: &str) {
 fn who_stays_away_counts_as_assumed() {
     let directory = tempfile::tempdir().unwrap();
     let answers = file(directory.path(), "answers", "yes\nyes\nyes\n");
-    let arguments = ["demo", "decide", "--people", "3", "--function", "unanimous", "--answers", text(&answers)];
+    let arguments =
+        ["demo", "decide", "--people", "3", "--function", "unanimous", "--answers", text(&answers)];
     let more = ["--absent", "1", "--seconds", "45", "--timeout", "240", "--json"];
     let result = json(&[&arguments[..], &more].concat()).remove(0);
-    assert_eq!(result["results"], serde_json::json!(["not passed"]), "the absent one counts as a no");
+    assert_eq!(
+        result["results"],
+        serde_json::json!(["not passed"]),
+        "the absent one counts as a no"
+    );
     assert_eq!((result["answered"].as_u64(), result["absent"].as_u64()), (Some(2), Some(1)));
 }
 
@@ -93,10 +102,19 @@ impl Device<'_> {
 
     /// Answers, and is killed as soon as it is written down that it did.
     fn answer_and_die(&self, answer: &[&str]) {
-        let mut child = self.command("answer", answer).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = self
+            .command("answer", answer)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         let state = self.home.join("account.json");
-        let written = || std::fs::read_to_string(&state).is_ok_and(|text| text.contains(r#""answered":{"#));
-        assert!(looks(60_000, Duration::from_millis(1)).any(|()| written()), "the answer is never written down");
+        let written =
+            || std::fs::read_to_string(&state).is_ok_and(|text| text.contains(r#""answered":{"#));
+        assert!(
+            looks(60_000, Duration::from_millis(1)).any(|()| written()),
+            "the answer is never written down"
+        );
         child.kill().unwrap();
         child.wait().unwrap();
     }
@@ -123,21 +141,36 @@ fn a_decision_lives_through_invitations_answers_kills_and_its_verification() {
     assert_eq!(host.value("invite", &[]).as_array().unwrap(), people);
 
     let anna = device("anna", links[0]);
-    assert!(anna.refusal("answer", &["--answer", "river"], 1).contains("once for each of 2 ballots"));
-    assert!(anna.refusal("answer", &["--answer", "lake", "--answer", "yes"], 1).contains("none of the options"));
-    assert!(anna.refusal("answer", &["--answer", "river", "--answer", "yes"], 1).contains("everybody has accepted"));
+    assert!(
+        anna.refusal("answer", &["--answer", "river"], 1).contains("once for each of 2 ballots")
+    );
+    assert!(
+        anna.refusal("answer", &["--answer", "lake", "--answer", "yes"], 1)
+            .contains("none of the options")
+    );
+    assert!(
+        anna.refusal("answer", &["--answer", "river", "--answer", "yes"], 1)
+            .contains("everybody has accepted")
+    );
     let thief = device("thief", links[0]);
-    assert!(!thief.command("answer", &[]).output().unwrap().status.success(), "the first claim counts");
+    assert!(
+        !thief.command("answer", &[]).output().unwrap().status.success(),
+        "the first claim counts"
+    );
     assert!(anna.refusal("finish", &["--cancel"], 1).contains("only who created"));
     assert_eq!(host.value("status", &[])["stage"], "accepting");
     assert_eq!(host.value("finish", &["--remove", "Clio"])["stage"], "accepting");
     let ben = device("ben", links[1]);
     assert!(ben.command("answer", &[]).output().unwrap().status.success());
     assert_eq!(host.value("status", &[])["stage"], "answering");
-    assert!(!device("clio", links[2]).command("answer", &[]).output().unwrap().status.success(), "she was removed");
+    assert!(
+        !device("clio", links[2]).command("answer", &[]).output().unwrap().status.success(),
+        "she was removed"
+    );
 
     // Whether it has left or not: there is one answer, and no other.
-    let (mine, other) = (["--answer", "hill", "--answer", "yes"], ["--answer", "river", "--answer", "yes"]);
+    let (mine, other) =
+        (["--answer", "hill", "--answer", "yes"], ["--answer", "river", "--answer", "yes"]);
     anna.answer_and_die(&mine);
     let receipt = anna.value("answer", &[]);
     anna.refusal("answer", &other, 1);
@@ -145,11 +178,15 @@ fn a_decision_lives_through_invitations_answers_kills_and_its_verification() {
     ben.value("answer", &["--answer", "2", "--answer", "2"]);
 
     let opened = || !host.value("status", &[])["outcome"].is_null();
-    assert!(looks(300, Duration::from_millis(200)).any(|()| opened()), "the servers do not open the result");
+    assert!(
+        looks(300, Duration::from_millis(200)).any(|()| opened()),
+        "the servers do not open the result"
+    );
     let archive = directory.path().join("archive.json");
     let report = ben.value("verify", &["--tell", "--output", text(&archive)]);
     assert_eq!(report["results"], serde_json::json!(["place: hill", "Sunday: passed"]));
-    let checked = json(&["decide", "verify", text(&archive), "--link", host.link, "--json"]).remove(0);
+    let checked =
+        json(&["decide", "verify", text(&archive), "--link", host.link, "--json"]).remove(0);
     assert_eq!(checked["outcome"], report["outcome"]);
     assert_eq!(host.value("status", &[])["people"][1]["verified"], true);
     up.stop();
@@ -160,9 +197,19 @@ fn wrong_usage_is_named() {
     let link = format!("http://127.0.0.1:9/#/decision/{}/{}", "0".repeat(32), "0".repeat(64));
     let home = tempfile::tempdir().unwrap();
     let home = text(home.path());
-    assert!(complaint(&["decide", "answer", "http://127.0.0.1:9/"], 2).contains("not a link to a decision"));
-    assert!(complaint(&["decide", "status", &link, "--state-dir", home], 4).contains("does not answer"));
+    assert!(
+        complaint(&["decide", "answer", "http://127.0.0.1:9/"], 2)
+            .contains("not a link to a decision")
+    );
+    assert!(
+        complaint(&["decide", "status", &link, "--state-dir", home], 4).contains("does not answer")
+    );
     assert!(complaint(&["decide", "verify", "/nonexistent.json"], 1).contains("cannot be read"));
-    assert!(complaint(&["decide", "create", "--server", "http://127.0.0.1:9"], 2).contains("--question"));
-    assert!(complaint(&["decide", "invite", &link, "--state-dir", home], 1).contains("has not created"));
+    assert!(
+        complaint(&["decide", "create", "--server", "http://127.0.0.1:9"], 2)
+            .contains("--question")
+    );
+    assert!(
+        complaint(&["decide", "invite", &link, "--state-dir", home], 1).contains("has not created")
+    );
 }

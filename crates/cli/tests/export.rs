@@ -18,7 +18,9 @@ use ostrakon_broadcast::board::{Published, SALT};
 use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::{Archive, Entry, EpochId, RoomDescriptor, Servers, SignedEntry};
 use ostrakon_crypto::{Digest, SigningKey};
-use ostrakon_node::interface::{BoardPage, Create, RoomInfo, RoomLimits, ServerInfo, ServersInfo, Status};
+use ostrakon_node::interface::{
+    BoardPage, Create, RoomInfo, RoomLimits, ServerInfo, ServersInfo, Status,
+};
 use ostrakon_party::{PartyId, SessionId};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -34,14 +36,18 @@ fn board(length: u64) -> Archive {
     let room = RoomDescriptor::new("Many pages");
     let mut archive = Archive { servers, room, entries: Vec::new(), head: Digest([0; 32]) };
     for number in 0..length {
-        let kept = |text: &str| Published::Kept { salt: [7; SALT], body: format!("{text} {number}").into_bytes() };
+        let kept = |text: &str| Published::Kept {
+            salt: [7; SALT],
+            body: format!("{text} {number}").into_bytes(),
+        };
         let messages = vec![kept("said"), kept("erased").erased()];
         let epoch = EpochId { room: archive.room.id(), number: 2 * number };
         let entry = Entry { epoch, previous: archive.head, accepted: 6, messages };
         archive.head = entry.digest(&archive.servers);
         // Not always the same two sign first.
         let signers = if number % 2 == 0 { [0, 1] } else { [1, 2] };
-        let sign = |party: u8| (PartyId(party), entry.sign(&archive.servers, &keys[usize::from(party)]));
+        let sign =
+            |party: u8| (PartyId(party), entry.sign(&archive.servers, &keys[usize::from(party)]));
         archive.entries.push(SignedEntry { signatures: signers.map(sign).to_vec(), entry });
     }
     archive
@@ -60,13 +66,16 @@ type Shown = State<Arc<Server>>;
 
 impl Server {
     async fn board(State(server): Shown, Query(query): Query<HashMap<String, usize>>) -> Response {
-        let lives = server.life.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |life| life.checked_sub(1));
+        let lives = server
+            .life
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |life| life.checked_sub(1));
         let rest = server.entries.get(query["from"]..).unwrap_or_default();
         let page = BoardPage { entries: rest.iter().take(PAGE).cloned().collect() };
         if lives.is_ok() {
             return Json(page).into_response();
         }
-        let broken = [Ok(Bytes::from_static(b"{\"entries\":[")), Err(std::io::Error::other("it dies"))];
+        let broken =
+            [Ok(Bytes::from_static(b"{\"entries\":[")), Err(std::io::Error::other("it dies"))];
         Body::from_stream(stream::iter(broken)).into_response()
     }
 
@@ -111,11 +120,21 @@ impl Deployment {
             servers: (0..).zip(&listeners).map(server).collect(),
             version: String::new(),
             create: Create::default(),
-            limits: RoomLimits { payload: [32, 4096], capacity: [3, 9], seconds: [1, 9], retention_days: None },
+            limits: RoomLimits {
+                payload: [32, 4096],
+                capacity: [3, 9],
+                seconds: [1, 9],
+                retention_days: None,
+            },
             mail: false,
         };
         let origin = url(&listeners[0]);
-        let link = Link { origin, room: board.room.id(), servers: board.servers.digest(), invitation: None };
+        let link = Link {
+            origin,
+            room: board.room.id(),
+            servers: board.servers.digest(),
+            invitation: None,
+        };
         let mut tasks = JoinSet::new();
         for ((listener, entries), life) in listeners.into_iter().zip(shown).zip(lives) {
             let (info, room) = (info.clone(), board.room.clone());
@@ -131,7 +150,10 @@ impl Deployment {
         let name = file.to_str().unwrap();
         let written = json(&["export", &link, "--output", name, "--json"]).remove(0);
         let checked = json(&["verify", name, "--link", &link, "--json"]).remove(0);
-        assert_eq!((&checked["entries"], &checked["head"]), (&written["entries"], &written["head"]));
+        assert_eq!(
+            (&checked["entries"], &checked["head"]),
+            (&written["entries"], &written["head"])
+        );
         assert_eq!(files(directory), ["board.json"]);
         std::fs::read_to_string(file).unwrap()
     }
@@ -145,7 +167,10 @@ fn router(server: Arc<Server>) -> Router {
         .route(&format!("{room}/status"), get(Server::status))
         .route(&format!("{room}/board"), get(Server::board))
         // The whole board in one answer takes longer than anybody waits.
-        .route(&format!("{room}/archive"), get(async || Body::from_stream(stream::pending::<std::io::Result<Bytes>>())))
+        .route(
+            &format!("{room}/archive"),
+            get(async || Body::from_stream(stream::pending::<std::io::Result<Bytes>>())),
+        )
         .with_state(server)
 }
 
@@ -195,7 +220,9 @@ async fn the_signatures_are_those_of_the_server_that_has_most() {
     let keys: Vec<_> = (1..=3).map(|seed| SigningKey::from_seed(&[seed; 32])).collect();
     let mut lagging = whole.entries[..9].to_vec();
     for signed in &mut lagging {
-        let sign = |party: u8| (PartyId(party), signed.entry.sign(&whole.servers, &keys[usize::from(party)]));
+        let sign = |party: u8| {
+            (PartyId(party), signed.entry.sign(&whole.servers, &keys[usize::from(party)]))
+        };
         signed.signatures = (0..3).map(sign).collect();
     }
     let shown = [lagging, whole.entries.clone(), whole.entries[..10].to_vec()];

@@ -55,7 +55,8 @@ impl Wire {
 
 fn carry(near: TcpStream, far: TcpStream, mode: Arc<AtomicU8>) {
     let deaf = Arc::new(AtomicBool::new(false));
-    let (back_from, back_to, lost) = (far.try_clone().unwrap(), near.try_clone().unwrap(), Arc::clone(&deaf));
+    let (back_from, back_to, lost) =
+        (far.try_clone().unwrap(), near.try_clone().unwrap(), Arc::clone(&deaf));
     std::thread::spawn(move || {
         pass(near, far, |bytes| {
             if !is_action(bytes) {
@@ -123,7 +124,10 @@ impl Desk<'_> {
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!((output.status.code(), self.wire.is_whole()), (Some(4), true), "{errors}");
         assert!(errors.contains("not known") && output.stdout.is_empty(), "{errors}");
-        let mode = std::fs::metadata(self.directory.join("host.key.pending")).unwrap().permissions().mode();
+        let mode = std::fs::metadata(self.directory.join("host.key.pending"))
+            .unwrap()
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o600);
     }
 
@@ -154,8 +158,10 @@ fn a_host_whose_answers_are_lost_does_everything_once() {
     let (up, wire) = up(&site);
     let key = directory.path().join("host.key");
     let create = ["room", "create", "Hosted", "--host-key", key.to_str().unwrap(), "--members"];
-    let room = json(&[&create[..], &["--data-dir", site.to_str().unwrap(), "--json"]].concat()).remove(0);
-    let desk = Desk { directory: directory.path(), link: room["links"][1].as_str().unwrap(), wire: &wire };
+    let room =
+        json(&[&create[..], &["--data-dir", site.to_str().unwrap(), "--json"]].concat()).remove(0);
+    let desk =
+        Desk { directory: directory.path(), link: room["links"][1].as_str().unwrap(), wire: &wire };
     asks_once(&desk);
     invites_once(&desk);
     goes_on_with_something_else(&desk);
@@ -168,8 +174,15 @@ fn asks_once(desk: &Desk) {
     let tea = ["poll", "Tea?", "--option", "yes", "--option", "no"];
     desk.loses(SWALLOWS_ANSWER, &tea);
     let (done, said) = desk.acts(&tea);
-    assert_eq!((&done["action"], said.contains("An earlier command has done this")), (&Value::from(0), true), "{said}");
-    assert_eq!((desk.questions(), &desk.shown()["actions"]), (vec!["Tea?".to_owned()], &Value::from(1)));
+    assert_eq!(
+        (&done["action"], said.contains("An earlier command has done this")),
+        (&Value::from(0), true),
+        "{said}"
+    );
+    assert_eq!(
+        (desk.questions(), &desk.shown()["actions"]),
+        (vec!["Tea?".to_owned()], &Value::from(1))
+    );
     // What was answered is not what was lost.
     assert_eq!(desk.acts(&tea).0["action"], 1);
 }
@@ -179,7 +192,8 @@ fn invites_once(desk: &Desk) {
     let pending = std::fs::read_to_string(desk.directory.join("host.key.pending")).unwrap();
     let pending: Value = serde_json::from_str(&pending).unwrap();
     let seeds = pending[0]["seeds"].as_array().unwrap().iter();
-    let links: Vec<_> = seeds.map(|seed| format!("{}/{}", desk.link, seed.as_str().unwrap())).collect();
+    let links: Vec<_> =
+        seeds.map(|seed| format!("{}/{}", desk.link, seed.as_str().unwrap())).collect();
     let (done, _) = desk.acts(&["invite", "2"]);
     assert_eq!((&done["action"], &done["links"]), (&Value::from(2), &Value::from(links)));
     assert_eq!(desk.shown()["invitations"], 2);
@@ -190,7 +204,8 @@ fn goes_on_with_something_else(desk: &Desk) {
     let (done, said) = desk.acts(&["hide", "3", "0"]);
     assert_eq!((&done["action"], done.get("links")), (&Value::from(4), None));
     assert!(
-        said.contains("invitations, 1 in number; action 3 of") && said.contains(&format!("  {}/", desk.link)),
+        said.contains("invitations, 1 in number; action 3 of")
+            && said.contains(&format!("  {}/", desk.link)),
         "{said}"
     );
 }

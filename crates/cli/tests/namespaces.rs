@@ -36,7 +36,11 @@ impl Network {
         let prefix = format!("ost{}", std::process::id() % 100_000);
         let network = Self { prefix, directory: directory.into() };
         let bridge = network.namespace("bridge");
-        if !Command::new("ip").args(["netns", "add", &bridge]).output().is_ok_and(|output| output.status.success()) {
+        if !Command::new("ip")
+            .args(["netns", "add", &bridge])
+            .output()
+            .is_ok_and(|output| output.status.success())
+        {
             return None;
         }
         network.ip(&["-n", &bridge, "link", "add", "bridge", "type", "bridge"]);
@@ -44,16 +48,25 @@ impl Network {
         for (i, name) in NAMES.iter().chain(&["participant"]).enumerate() {
             let namespace = network.namespace(name);
             network.ip(&["netns", "add", &namespace]);
-            network
-                .ip(&["-n", &bridge, "link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", &namespace]);
+            network.ip(&[
+                "-n", &bridge, "link", "add", name, "type", "veth", "peer", "name", "eth0",
+                "netns", &namespace,
+            ]);
             network.ip(&["-n", &bridge, "link", "set", name, "master", "bridge", "up"]);
-            network.ip(&["-n", &namespace, "address", "add", &format!("10.77.0.{}/24", i + 1), "dev", "eth0"]);
+            network.ip(&[
+                "-n",
+                &namespace,
+                "address",
+                "add",
+                &format!("10.77.0.{}/24", i + 1),
+                "dev",
+                "eth0",
+            ]);
             network.ip(&["-n", &namespace, "link", "set", "eth0", "up"]);
             network.ip(&["-n", &namespace, "link", "set", "lo", "up"]);
             let etc = Path::new("/etc/netns").join(&namespace);
             fs::create_dir_all(&etc).expect("root may write there");
-            let hosts =
-                "127.0.0.1 localhost\n10.77.0.1 alpha.example\n10.77.0.2 beta.example\n10.77.0.3 gamma.example\n";
+            let hosts = "127.0.0.1 localhost\n10.77.0.1 alpha.example\n10.77.0.2 beta.example\n10.77.0.3 gamma.example\n";
             fs::write(etc.join("hosts"), hosts).expect("root may write there");
             fs::create_dir(directory.join(name)).expect("a new directory");
         }
@@ -66,7 +79,11 @@ impl Network {
 
     fn ip(&self, arguments: &[&str]) {
         let output = Command::new("ip").args(arguments).output().expect("`ip` is there");
-        assert!(output.status.success(), "ip {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "ip {arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
 
     /// Cuts a host off, or connects it again.
@@ -84,14 +101,21 @@ impl Network {
         command.current_dir(self.directory.join(name)).env("PATH", path).stdin(Stdio::null());
         command.env("NAME", name).env("HOST", format!("{name}.example"));
         let authority = self.directory.join("authority.pem");
-        command.env("SSL_CERT_FILE", &authority).env("CURL_CA_BUNDLE", authority).env_remove("OSTRAKON_LOG");
+        command
+            .env("SSL_CERT_FILE", &authority)
+            .env("CURL_CA_BUNDLE", authority)
+            .env_remove("OSTRAKON_LOG");
         command
     }
 
     fn run(&self, name: &str, script: &str) -> String {
         let output = self.command(name, script).output().expect("a shell");
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "on {name}: {script}\n{said}\n{}", String::from_utf8_lossy(&output.stdout));
+        assert!(
+            output.status.success(),
+            "on {name}: {script}\n{said}\n{}",
+            String::from_utf8_lossy(&output.stdout)
+        );
         String::from_utf8(output.stdout).expect("text")
     }
 
@@ -105,7 +129,9 @@ impl Network {
     }
 
     fn logs(&self) -> String {
-        let log = |name: &str| fs::read_to_string(self.directory.join(name).join("log")).unwrap_or_default();
+        let log = |name: &str| {
+            fs::read_to_string(self.directory.join(name).join("log")).unwrap_or_default()
+        };
         let tail = |text: String| text.lines().rev().take(15).collect::<Vec<_>>().join("\n");
         NAMES.map(|name| format!("{name}:\n{}", tail(log(name)))).join("\n")
     }
@@ -169,7 +195,14 @@ fn certificates(directory: &Path) {
         let home = directory.join(name);
         fs::write(home.join("certificate.pem"), certificate.pem()).expect("a file");
         fs::write(home.join("key.pem"), key.serialize_pem()).expect("a file");
-        assert!(Command::new("chmod").arg("600").arg(home.join("key.pem")).status().expect("chmod").success());
+        assert!(
+            Command::new("chmod")
+                .arg("600")
+                .arg(home.join("key.pem"))
+                .status()
+                .expect("chmod")
+                .success()
+        );
     }
 }
 
@@ -179,7 +212,8 @@ fn exchange(directory: &Path) {
         fs::create_dir(directory.join(to).join("cards")).expect("a directory");
         for from in NAMES {
             let card = directory.join(from).join("server/card.toml");
-            fs::copy(card, directory.join(to).join("cards").join(format!("{from}.toml"))).expect("a card");
+            fs::copy(card, directory.join(to).join("cards").join(format!("{from}.toml")))
+                .expect("a card");
         }
     }
 }
@@ -199,7 +233,11 @@ fn the_guide_leads_three_operators_to_a_room_and_through_trouble() {
     certificates(directory.path());
     each("configure");
     let checked = each("check");
-    assert!(checked[0].contains("beta cannot be reached") && checked[0].contains("is good"), "{}", checked[0]);
+    assert!(
+        checked[0].contains("beta cannot be reached") && checked[0].contains("is good"),
+        "{}",
+        checked[0]
+    );
 
     let serve = guide["host serve"];
     let mut servers = VecDeque::from(NAMES.map(|name| Server::start(&network, name, serve)));
@@ -209,22 +247,37 @@ fn the_guide_leads_three_operators_to_a_room_and_through_trouble() {
     assert!(!host("alpha", "check").contains("cannot be reached"), "servers that run are reached");
 
     let links = host("alpha", "room");
-    let link = links.split_whitespace().find(|word| word.contains("alpha.example/#/room/")).expect("a link").to_owned();
+    let link = links
+        .split_whitespace()
+        .find(|word| word.contains("alpha.example/#/room/"))
+        .expect("a link")
+        .to_owned();
     let participant = |step: &str| {
         let script = guide[format!("participant {step}").as_str()];
         network.run("participant", &format!("LINK='{link}'\n{script}"))
     };
     // Who is left alone waits for company: the room's minimum does not let one message out by itself.
     let say = || {
-        let company =
-            format!("while sleep 20; do for n in 1 2; do timeout 60 ostrakon say '{link}' company & done; done");
+        let company = format!(
+            "while sleep 20; do for n in 1 2; do timeout 60 ostrakon say '{link}' company & done; done"
+        );
         let mut company = network.command("participant", &company);
-        let mut company =
-            company.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().expect("a shell");
+        let mut company = company
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .expect("a shell");
         participant("say");
         // With everybody whom the shell has started: whoever waits for news would keep the servers from stopping.
         let group = format!("-{}", company.id());
-        assert!(Command::new("kill").args(["-KILL", "--", &group]).status().expect("kill is there").success());
+        assert!(
+            Command::new("kill")
+                .args(["-KILL", "--", &group])
+                .status()
+                .expect("kill is there")
+                .success()
+        );
         company.wait().expect("a child");
     };
     let board = || participant("watch").matches("message ").count();
@@ -246,7 +299,11 @@ fn the_guide_leads_three_operators_to_a_room_and_through_trouble() {
         all_ready();
     }
     host("alpha", "rotate");
-    network.until("alpha", "ostrakon room list --server https://$HOST --token-file server/admin.token", true);
+    network.until(
+        "alpha",
+        "ostrakon room list --server https://$HOST --token-file server/admin.token",
+        true,
+    );
     say();
     assert_eq!(board(), 9);
 
@@ -257,12 +314,16 @@ fn the_guide_leads_three_operators_to_a_room_and_through_trouble() {
     assert!(participant("verify").contains("authentic"));
     // What was backed up makes a server that may start, in an empty place.
     let elsewhere = "mkdir elsewhere && cp ostrakon-backup.tar elsewhere/ && cd elsewhere\n";
-    let checked = network.run("gamma", &[elsewhere, guide["host restore"], "cat server/admin.token"].concat());
+    let checked = network
+        .run("gamma", &[elsewhere, guide["host restore"], "cat server/admin.token"].concat());
     assert!(checked.contains("is good"), "{checked}");
     servers.into_iter().for_each(Server::stop);
     for name in NAMES {
         let log = fs::read_to_string(directory.path().join(name).join("log")).expect("a log");
-        assert!(log.lines().count() > 3 && !log.contains(PARTICIPANT), "{name}'s log names a participant's address");
+        assert!(
+            log.lines().count() > 3 && !log.contains(PARTICIPANT),
+            "{name}'s log names a participant's address"
+        );
         assert!(!log.to_lowercase().contains("submission"), "{name}'s log tells of a submission");
     }
 }
@@ -270,7 +331,9 @@ fn the_guide_leads_three_operators_to_a_room_and_through_trouble() {
 #[test]
 fn the_guide_has_the_blocks_that_the_test_follows() {
     let guide = guide();
-    for step in ["card", "configure", "check", "serve", "ready", "room", "rotate", "backup", "restore"] {
+    for step in
+        ["card", "configure", "check", "serve", "ready", "room", "rotate", "backup", "restore"]
+    {
         assert!(guide.contains_key(format!("host {step}").as_str()), "{step}");
     }
     for step in ["say", "watch", "export", "verify"] {

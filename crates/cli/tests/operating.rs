@@ -55,7 +55,8 @@ fn edit(path: &Path, from: &str, to: &str) {
 }
 
 fn client(trusted: Certificate) -> Client {
-    let client = Client::builder().no_proxy().local_address(IpAddr::from(CLIENT)).tls_certs_only([trusted]);
+    let client =
+        Client::builder().no_proxy().local_address(IpAddr::from(CLIENT)).tls_certs_only([trusted]);
     client.build().unwrap()
 }
 
@@ -64,10 +65,15 @@ impl Server {
     fn start(directory: &Path, rooms: &str) -> Self {
         let site = directory.join("site");
         let base = free_base_port();
-        assert!(run(&["init", "--local", site.to_str().unwrap(), "--base-port", &base.to_string()]).status.success());
+        assert!(
+            run(&["init", "--local", site.to_str().unwrap(), "--base-port", &base.to_string()])
+                .status
+                .success()
+        );
         let home = site.join("alpha");
         let trusted = put_certificate(&home, 2090);
-        let section = "[https]\ncertificate_file = \"certificate.pem\"\nkey_file = \"key.pem\"\n\n[stock]";
+        let section =
+            "[https]\ncertificate_file = \"certificate.pem\"\nkey_file = \"key.pem\"\n\n[stock]";
         edit(&home.join("server.toml"), "[stock]", section);
         edit(&home.join("server.toml"), "create = \"anyone\"", rooms);
         let log = std::fs::File::create(home.join("log")).unwrap();
@@ -95,7 +101,12 @@ impl Server {
     /// What the request for a room gets: 401 with a wrong token, and 503 with one that counts.
     async fn create_room(&self, token: &str) -> Option<StatusCode> {
         let request = self.client.post(format!("{}/api/v1/rooms", self.origin)).bearer_auth(token);
-        request.json(&serde_json::json!({ "name": "A room" })).send().await.ok().map(|answer| answer.status())
+        request
+            .json(&serde_json::json!({ "name": "A room" }))
+            .send()
+            .await
+            .ok()
+            .map(|answer| answer.status())
     }
 
     async fn readiness(&self) -> Option<Value> {
@@ -126,26 +137,45 @@ async fn tokens_certificate_and_log_change_while_the_server_runs() {
     assert!(run(&[&rotate[..], &["--keep-old"]].concat()).status.success());
     let second = server.token();
     let knows = async |token: &str, status| server.administer(token).await == Some(status);
-    until("the new token counts", async || knows(&second, StatusCode::SERVICE_UNAVAILABLE).await).await;
+    until("the new token counts", async || knows(&second, StatusCode::SERVICE_UNAVAILABLE).await)
+        .await;
     assert!(knows(&first, StatusCode::SERVICE_UNAVAILABLE).await, "the old one still does");
     assert!(run(&rotate).status.success());
-    until("the first token is forgotten", async || knows(&first, StatusCode::UNAUTHORIZED).await).await;
+    until("the first token is forgotten", async || knows(&first, StatusCode::UNAUTHORIZED).await)
+        .await;
     std::fs::write(server.home.join("admin.token"), "short").unwrap();
-    until("an unusable token is reported", async || server.log().contains("tokens cannot be read again")).await;
+    until("an unusable token is reported", async || {
+        server.log().contains("tokens cannot be read again")
+    })
+    .await;
 
     let readiness = server.readiness().await.unwrap();
     assert_eq!(readiness["certificate_expires"], 3_786_912_000_u64, "{readiness}");
     server.client = client(put_certificate(&server.home, 2091));
     until("the new certificate is shown", async || {
-        server.readiness().await.is_some_and(|readiness| readiness["certificate_expires"] == 3_818_448_000_u64)
+        server
+            .readiness()
+            .await
+            .is_some_and(|readiness| readiness["certificate_expires"] == 3_818_448_000_u64)
     })
     .await;
-    let metrics = server.client.get(format!("{}/metrics", server.origin)).send().await.unwrap().text().await.unwrap();
+    let metrics = server
+        .client
+        .get(format!("{}/metrics", server.origin))
+        .send()
+        .await
+        .unwrap()
+        .text()
+        .await
+        .unwrap();
     assert!(metrics.contains("ostrakon_certificate_expires 3818448000"), "{metrics}");
 
     edit(&config, "log = \"info\"", "log = \"trace\"");
     signal("HUP", server.child.id());
-    until("the log is set again", async || server.log().contains("the log is as the configuration says")).await;
+    until("the log is set again", async || {
+        server.log().contains("the log is as the configuration says")
+    })
+    .await;
     server.readiness().await.unwrap();
     until("the other servers are looked for", async || server.log().contains("\"DEBUG\"")).await;
     for line in server.log().lines() {
@@ -162,10 +192,14 @@ async fn tokens_for_creating_rooms_change_while_the_server_runs() {
     let first = "the-first-creation-token";
     std::fs::create_dir(directory.path().join("tokens")).unwrap();
     let file = common::file(&directory.path().join("tokens"), "creation.token", first);
-    let rooms = format!("create = \"token\"\ncreation_token_file = {:?}", file.display().to_string());
+    let rooms =
+        format!("create = \"token\"\ncreation_token_file = {:?}", file.display().to_string());
     let server = Server::start(directory.path(), &rooms);
-    let may = async |token: &str| server.create_room(token).await == Some(StatusCode::SERVICE_UNAVAILABLE);
-    let may_not = async |token: &str| server.create_room(token).await == Some(StatusCode::UNAUTHORIZED);
+    let may = async |token: &str| {
+        server.create_room(token).await == Some(StatusCode::SERVICE_UNAVAILABLE)
+    };
+    let may_not =
+        async |token: &str| server.create_room(token).await == Some(StatusCode::UNAUTHORIZED);
     until("the token counts", async || may(first).await).await;
     // Who has tried too many wrong ones is told to wait, whatever it tries next.
     until("another does not", async || may_not("some-other-creation-token").await).await;
@@ -180,7 +214,10 @@ async fn tokens_for_creating_rooms_change_while_the_server_runs() {
     // At once on the signal, and what cannot be used changes nothing.
     std::fs::write(&file, "short").unwrap();
     signal("HUP", server.child.id());
-    until("an unusable token is reported", async || server.log().contains("tokens cannot be read again")).await;
+    until("an unusable token is reported", async || {
+        server.log().contains("tokens cannot be read again")
+    })
+    .await;
     until("the last one counts on", async || may(second).await).await;
     stop(server).await;
 }
@@ -213,7 +250,10 @@ fn a_server_that_cannot_start_says_why_in_the_form_of_its_log() {
     assert!(line["fields"]["error"].as_str().unwrap().contains("missing field"), "{said}");
     // Nobody logs anything, and the reason is still told.
     let output = ostrakon(&serve).env("OSTRAKON_LOG", "off").output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).starts_with("ostrakon: --config"), "{output:?}");
+    assert!(
+        String::from_utf8_lossy(&output.stderr).starts_with("ostrakon: --config"),
+        "{output:?}"
+    );
 }
 
 #[test]
@@ -224,7 +264,10 @@ fn a_lost_token_is_made_anew_but_not_where_none_in_a_file_counts() {
     let (config, token) = (site.join("alpha/server.toml"), site.join("alpha/admin.token"));
     std::fs::remove_file(&token).unwrap();
     let rotate = ["token", "rotate", "--config", config.to_str().unwrap()];
-    let output = ostrakon(&rotate).env("OSTRAKON_ADMIN_TOKEN", "some-token-of-the-environment").output().unwrap();
+    let output = ostrakon(&rotate)
+        .env("OSTRAKON_ADMIN_TOKEN", "some-token-of-the-environment")
+        .output()
+        .unwrap();
     assert!(!output.status.success() && !token.exists());
     assert!(String::from_utf8_lossy(&output.stderr).contains("change the variable"), "{output:?}");
     assert!(run(&rotate).status.success());

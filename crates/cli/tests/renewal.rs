@@ -25,7 +25,12 @@ fn follow(directory: &Path, block: &str) {
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
     // The usual one, by which others may read what a careless command writes.
     let script = format!("umask 022\n{}", guide()[block]);
-    let output = Command::new("sh").args(["-ec", &script]).current_dir(directory).env("PATH", path).output().unwrap();
+    let output = Command::new("sh")
+        .args(["-ec", &script])
+        .current_dir(directory)
+        .env("PATH", path)
+        .output()
+        .unwrap();
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{block}: {said}");
 }
@@ -40,7 +45,11 @@ fn lose_all_but_the_backup(directory: &Path, home: &Path) {
     common::file(&old.join("server"), "card.toml", "");
     follow(&old, "host backup");
     let archive = "ostrakon-backup.tar";
-    assert_eq!(std::fs::metadata(old.join(archive)).unwrap().permissions().mode() & 0o077, 0, "it holds keys");
+    assert_eq!(
+        std::fs::metadata(old.join(archive)).unwrap().permissions().mode() & 0o077,
+        0,
+        "it holds keys"
+    );
     std::fs::rename(old.join(archive), new.join(archive)).unwrap();
     std::fs::remove_dir_all(&old).unwrap();
     follow(&new, "host restore");
@@ -61,14 +70,22 @@ fn three_servers_go_on_under_the_same_links_after_one_has_lost_its_data() {
     lose_all_but_the_backup(directory.path(), &site.join("gamma"));
     let write = |name: &str| {
         let state = path(name, "state");
-        let written = common::run(&["renewal", "state", "--config", &path(name, "server.toml"), "--output", &state]);
+        let written = common::run(&[
+            "renewal",
+            "state",
+            "--config",
+            &path(name, "server.toml"),
+            "--output",
+            &state,
+        ]);
         assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
         state
     };
     let states = [write("alpha"), write("beta")];
     let begin = ["renewal", "begin", "--config"];
     let lost = path("gamma", "server.toml");
-    let refused = complaint(&["renewal", "state", "--config", &lost, "--output", &path("gamma", "state")], 1);
+    let refused =
+        complaint(&["renewal", "state", "--config", &lost, "--output", &path("gamma", "state")], 1);
     assert!(refused.contains("no data"), "{refused}");
     let refused = complaint(&[&begin[..], &[&lost, &states[0], &lost]].concat(), 1);
     assert!(refused.contains("renewal state"), "{refused}");
@@ -76,7 +93,9 @@ fn three_servers_go_on_under_the_same_links_after_one_has_lost_its_data() {
         let config = path(name, "server.toml");
         json(&[&begin[..], &[&config, &states[0], &states[1], "--json"]].concat()).remove(0)
     });
-    assert!(begun.iter().all(|each| *each == begun[0] && each["generation"] == 1 && each["rooms"] == 1));
+    assert!(
+        begun.iter().all(|each| *each == begun[0] && each["generation"] == 1 && each["rooms"] == 1)
+    );
 
     let up = Up::start(&site, base, &[]);
     assert_eq!(up.links, links, "the same room under the same links");

@@ -66,12 +66,26 @@ fn is_shown(up: &Up, export: impl Fn() -> Vec<u8>) -> bool {
 
 fn administer(site: &Path) {
     let site = site.to_str().unwrap();
-    let create = ["room", "create", "Second", "--payload", "64", "--capacity", "12", "--data-dir", site, "--json"];
+    let create = [
+        "room",
+        "create",
+        "Second",
+        "--payload",
+        "64",
+        "--capacity",
+        "12",
+        "--data-dir",
+        site,
+        "--json",
+    ];
     let room = json(&create).remove(0);
     let id = room["id"].as_str().unwrap();
     assert_eq!(room["links"].as_array().unwrap().len(), 3);
     assert_eq!(json(&["room", "list", "--data-dir", site, "--json"]).len(), 2);
-    assert_eq!(json(&["room", "show", id, "--data-dir", site, "--json"])[0]["descriptor"]["payload"], 64);
+    assert_eq!(
+        json(&["room", "show", id, "--data-dir", site, "--json"])[0]["descriptor"]["payload"],
+        64
+    );
     assert_eq!(json(&["room", "close", id, "--data-dir", site, "--json"])[0]["state"], "closed");
     let refused = complaint(&["room", "create", "Third", "--payload", "33", "--data-dir", site], 1);
     assert!(refused.contains("multiple of 8"), "{refused}");
@@ -85,7 +99,8 @@ fn administer(site: &Path) {
 fn host(site: &Path) {
     let key = site.join("host.key");
     let (site, key) = (site.to_str().unwrap(), key.to_str().unwrap());
-    let create = ["room", "create", "Hosted", "--host-key", key, "--members", "--retention-days", "9"];
+    let create =
+        ["room", "create", "Hosted", "--host-key", key, "--members", "--retention-days", "9"];
     let room = json(&[&create[..], &["--data-dir", site, "--json"]].concat()).remove(0);
     assert_eq!(
         (&room["descriptor"]["admission"], &room["descriptor"]["retention_days"]),
@@ -108,7 +123,8 @@ fn host(site: &Path) {
         (&shown["actions"], &shown["invitations"], shown["polls"].as_array().unwrap().len()),
         (&json!(5), &json!(2), 2)
     );
-    let epochs: Vec<_> = (0..2).map(|n| shown["polls"][n][1]["poll"]["epoch"].as_u64().unwrap()).collect();
+    let epochs: Vec<_> =
+        (0..2).map(|n| shown["polls"][n][1]["poll"]["epoch"].as_u64().unwrap()).collect();
     assert!(epochs[0] < epochs[1], "one poll in an epoch");
     assert!(complaint(&["host", "close", link, "--key", "/nowhere/key"], 1).contains("no file"));
     let other = format!("{key}.other");
@@ -116,7 +132,10 @@ fn host(site: &Path) {
     std::fs::write(&other, format!("{}\n", "A".repeat(43))).unwrap();
     assert!(complaint(&["host", "close", link, "--key", &other], 1).contains("not a host"));
     assert_eq!(act(&["close"])["action"], 5);
-    assert!(complaint(&["host", "poll", link, "Late?", "--text", "--epoch", "99", "--key", key], 1).contains("closed"));
+    assert!(
+        complaint(&["host", "poll", link, "Late?", "--text", "--epoch", "99", "--key", key], 1)
+            .contains("closed")
+    );
 
     let delete = ["room", "delete", id, "--data-dir", site, "--json"];
     assert_eq!(json(&delete)[0]["deleted"], id);
@@ -138,16 +157,35 @@ struct Case {
 fn cases(room: &str) -> Vec<Case> {
     let key = "11".repeat(32);
     let signature = "22".repeat(64);
-    let presence = |time: u64| json!({"key": key, "time": time, "signature": signature}).to_string();
-    let case = |method, path: String, body: Option<String>, status, says| Case { method, path, body, status, says };
+    let presence =
+        |time: u64| json!({"key": key, "time": time, "signature": signature}).to_string();
+    let case = |method, path: String, body: Option<String>, status, says| Case {
+        method,
+        path,
+        body,
+        status,
+        says,
+    };
     let in_room = |rest: &str| format!("/api/v1/rooms/{room}{rest}");
     let issue = format!("/epochs/0/issue?key={key}&exchange={key}&signature={signature}");
     let unknown = "0".repeat(32);
     vec![
         case(Method::POST, in_room("/presence"), Some("{".into()), StatusCode::BAD_REQUEST, "JSON"),
-        case(Method::POST, in_room("/presence"), Some("{}".into()), StatusCode::UNPROCESSABLE_ENTITY, "key"),
+        case(
+            Method::POST,
+            in_room("/presence"),
+            Some("{}".into()),
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "key",
+        ),
         case(Method::POST, in_room("/presence"), Some(presence(0)), StatusCode::FORBIDDEN, ""),
-        case(Method::POST, in_room("/presence"), Some("x".repeat(70_000)), StatusCode::PAYLOAD_TOO_LARGE, "at most"),
+        case(
+            Method::POST,
+            in_room("/presence"),
+            Some("x".repeat(70_000)),
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "at most",
+        ),
         case(Method::GET, in_room("/presence"), None, StatusCode::METHOD_NOT_ALLOWED, "methods"),
         case(Method::GET, in_room("/status?wait=x"), None, StatusCode::BAD_REQUEST, "wait"),
         case(Method::GET, in_room(&issue), None, StatusCode::NOT_FOUND, ""),
@@ -156,7 +194,13 @@ fn cases(room: &str) -> Vec<Case> {
         case(Method::GET, "/api/v1/rooms/short".into(), None, StatusCode::NOT_FOUND, "32"),
         case(Method::GET, "/api/v2/servers".into(), None, StatusCode::NOT_FOUND, "openapi"),
         case(Method::GET, "/api/v1/rooms".into(), None, StatusCode::UNAUTHORIZED, "Bearer"),
-        case(Method::POST, "/api/v1/rooms".into(), Some("{}".into()), StatusCode::UNPROCESSABLE_ENTITY, "name"),
+        case(
+            Method::POST,
+            "/api/v1/rooms".into(),
+            Some("{}".into()),
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "name",
+        ),
         case(Method::DELETE, in_room(""), None, StatusCode::UNAUTHORIZED, "Bearer"),
         case(Method::GET, "/nothing".into(), None, StatusCode::NOT_FOUND, ""),
     ]
@@ -169,7 +213,11 @@ async fn hostile_requests_get_problem_documents_and_pages_are_confined() {
     std::fs::create_dir_all(web.join("assets")).unwrap();
     std::fs::write(web.join("index.html"), "<!doctype html><title>page</title>").unwrap();
     std::fs::write(web.join("assets/app-1234.js"), "export {};").unwrap();
-    let up = Up::start(&directory.path().join("site"), free_base_port(), &["--web", web.to_str().unwrap()]);
+    let up = Up::start(
+        &directory.path().join("site"),
+        free_base_port(),
+        &["--web", web.to_str().unwrap()],
+    );
     let client = Client::builder().no_proxy().build().unwrap();
     for case in cases(up.room()) {
         let request = client.request(case.method.clone(), format!("{}{}", up.origin(1), case.path));
@@ -196,7 +244,9 @@ async fn pages(up: &Up, client: &Client) {
     let page = client.get(up.origin(0)).send().await.unwrap();
     assert_eq!(page.headers()["cache-control"], "no-cache");
     let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();
-    for part in [up.origin(1), up.origin(2), "default-src 'none'", "script-src 'self' 'wasm-unsafe-eval';"] {
+    for part in
+        [up.origin(1), up.origin(2), "default-src 'none'", "script-src 'self' 'wasm-unsafe-eval';"]
+    {
         assert!(policy.contains(part), "{policy}");
     }
     assert!(!policy.contains("unsafe-inline"), "{policy}");
@@ -204,7 +254,11 @@ async fn pages(up: &Up, client: &Client) {
     assert!(page.text().await.unwrap().contains("page"));
     let script = client.get(format!("{}/assets/app-1234.js", up.origin(0))).send().await.unwrap();
     assert!(script.headers()["cache-control"].to_str().unwrap().contains("immutable"));
-    let outside = client.get(format!("{}/..%2f..%2fsite/alpha/identity.key", up.origin(0))).send().await.unwrap();
+    let outside = client
+        .get(format!("{}/..%2f..%2fsite/alpha/identity.key", up.origin(0)))
+        .send()
+        .await
+        .unwrap();
     assert_eq!(outside.status(), StatusCode::NOT_FOUND);
     let preflight = client
         .request(Method::OPTIONS, format!("{}/api/v1/rooms/{}/presence", up.origin(0), up.room()))
@@ -212,7 +266,10 @@ async fn pages(up: &Up, client: &Client) {
         .header("access-control-request-method", "POST")
         .header("access-control-request-headers", "content-type")
         .send();
-    assert_eq!(preflight.await.unwrap().headers()["access-control-allow-headers"], "content-type,authorization");
+    assert_eq!(
+        preflight.await.unwrap().headers()["access-control-allow-headers"],
+        "content-type,authorization"
+    );
 }
 
 async fn operation(up: &Up, client: &Client) {
@@ -221,7 +278,9 @@ async fn operation(up: &Up, client: &Client) {
     assert_eq!(get("/readyz").await.unwrap().json::<Value>().await.unwrap()["ready"], true);
     assert!(get("/metrics").await.unwrap().text().await.unwrap().contains("# TYPE"));
     let description: Value = get("/api/v1/openapi.json").await.unwrap().json().await.unwrap();
-    assert!(description["paths"]["/api/v1/rooms/{id}/epochs/{number}/submission"]["post"].is_object());
+    assert!(
+        description["paths"]["/api/v1/rooms/{id}/epochs/{number}/submission"]["post"].is_object()
+    );
     let servers: Value = get("/api/v1/servers").await.unwrap().json().await.unwrap();
     assert_eq!(servers["you"], 2);
     assert!(up.links[0].ends_with(servers["digest"].as_str().unwrap()));

@@ -19,13 +19,15 @@ fn serve(directory: PathBuf, policy: &'static str) -> String {
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
-            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map(|line| line.unwrap_or_default());
+            let mut lines = BufReader::new(stream.try_clone().unwrap())
+                .lines()
+                .map(|line| line.unwrap_or_default());
             let request = lines.next().unwrap_or_default();
             for _ in lines.take_while(|line| !line.is_empty()) {}
             let path = request.split(' ').nth(1).unwrap_or("/").trim_start_matches('/');
             let path = if path.is_empty() { "index.html" } else { path };
-            let (status, body) =
-                fs::read(directory.join(path)).map_or(("404 Not Found", Vec::new()), |body| ("200 OK", body));
+            let (status, body) = fs::read(directory.join(path))
+                .map_or(("404 Not Found", Vec::new()), |body| ("200 OK", body));
             let length = body.len();
             let header = format!(
                 "HTTP/1.1 {status}\r\ncontent-length: {length}\r\ncontent-security-policy: {policy}\r\nconnection: close\r\n\r\n"
@@ -52,13 +54,15 @@ fn page(parent: &Path, name: &str, script: &str) -> PathBuf {
 #[test]
 fn a_page_that_differs_anywhere_is_found() {
     let root = tempfile::tempdir().unwrap();
-    let (good, other) = (page(root.path(), "good", "let a = 1"), page(root.path(), "other", "let a = 2"));
+    let (good, other) =
+        (page(root.path(), "good", "let a = 1"), page(root.path(), "other", "let a = 2"));
     let key = root.path().join("release-key");
     let signed = run(&["sign-web", good.to_str().unwrap(), "--key", key.to_str().unwrap()]);
     let release = String::from_utf8(signed.stdout).unwrap().trim().to_owned();
     let (first, second) = (serve(good.clone(), POLICY), serve(good.clone(), POLICY));
     let dist = good.to_str().unwrap();
-    let found = json(&["verify-web", &first, &second, "--release", &release, "--dist", dist, "--json"]);
+    let found =
+        json(&["verify-web", &first, &second, "--release", &release, "--dist", dist, "--json"]);
     assert_eq!((&found[0]["same"], &found[0]["servers"][1]["files"]), (&true.into(), &3.into()));
 
     let elsewhere = serve(other.clone(), POLICY);
@@ -72,7 +76,10 @@ fn a_page_that_differs_anywhere_is_found() {
     complaint(&["verify-web", &elsewhere], 3);
     complaint(&["verify-web", "http://127.0.0.1:1"], 4);
     complaint(&["verify-web", "somewhere"], 1);
-    assert!(complaint(&["sign-web", other.to_str().unwrap(), "--key", key.to_str().unwrap()], 1).contains("a.js"));
+    assert!(
+        complaint(&["sign-web", other.to_str().unwrap(), "--key", key.to_str().unwrap()], 1)
+            .contains("a.js")
+    );
 }
 
 #[test]

@@ -25,7 +25,11 @@ mod tests {
     /// Whether the signature is valid; both libraries must say the same.
     fn agreed(key: &[u8; 32], message: &[u8; 32], signature: &[u8; 64]) -> bool {
         let valid = verifies(key, message, signature);
-        assert_eq!(dalek::verifies(key, message, signature), valid, "{key:?} {message:?} {signature:?}");
+        assert_eq!(
+            dalek::verifies(key, message, signature),
+            valid,
+            "{key:?} {message:?} {signature:?}"
+        );
         valid
     }
 
@@ -57,7 +61,8 @@ mod tests {
             for sign in [0, 0x80] {
                 let mut point = y;
                 point[31] |= sign;
-                let weak = ed25519_dalek::VerifyingKey::from_bytes(&point).is_ok_and(|key| key.is_weak());
+                let weak =
+                    ed25519_dalek::VerifyingKey::from_bytes(&point).is_ok_and(|key| key.is_weak());
                 assert!(weak, "{point:?} is a point of small order");
                 for message in (0..32).map(bytes) {
                     let mut signature = [0; 64];
@@ -74,8 +79,8 @@ mod tests {
 
     /// The order of the group, little-endian.
     const ORDER: [u8; 32] = [
-        0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
+        0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde,
+        0x14, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
     ];
 
     #[test]
@@ -122,10 +127,18 @@ mod tests {
     #[test]
     fn an_exchange_is_that_of_the_standard() {
         let hex = |text| crate::Digest::from_hex(text).unwrap().0;
-        let alice = Exchange::new(&hex("77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a"));
-        let bob = Exchange::new(&hex("5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb"));
-        assert_eq!(alice.public(), hex("8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a"));
-        assert_eq!(bob.public(), hex("de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f"));
+        let alice =
+            Exchange::new(&hex("77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a"));
+        let bob =
+            Exchange::new(&hex("5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb"));
+        assert_eq!(
+            alice.public(),
+            hex("8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a")
+        );
+        assert_eq!(
+            bob.public(),
+            hex("de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f")
+        );
         let shared = hex("4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742");
         assert_eq!((*alice.with(&bob.public()), *bob.with(&alice.public())), (shared, shared));
     }

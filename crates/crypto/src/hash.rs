@@ -27,7 +27,8 @@ impl<'de> Deserialize<'de> for Digest {
             return <[u8; 32]>::deserialize(deserializer).map(Self);
         }
         let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        Digest::from_hex(&text).ok_or_else(|| D::Error::custom("not 64 lower-case hexadecimal digits"))
+        Digest::from_hex(&text)
+            .ok_or_else(|| D::Error::custom("not 64 lower-case hexadecimal digits"))
     }
 }
 

@@ -56,7 +56,11 @@ impl Tree {
 #[cfg(feature = "parallel")]
 fn parents(key: &[u8; 32], below: &[Digest]) -> Vec<Digest> {
     use rayon::prelude::*;
-    below.par_chunks_exact(2).with_min_len(1024).map(|pair| parent(key, &pair[0], &pair[1])).collect()
+    below
+        .par_chunks_exact(2)
+        .with_min_len(1024)
+        .map(|pair| parent(key, &pair[0], &pair[1]))
+        .collect()
 }
 
 #[cfg(not(feature = "parallel"))]

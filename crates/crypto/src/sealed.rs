@@ -26,7 +26,12 @@ impl ExchangeKey {
 
     /// Opens what [`seal`] made for this key, under the same purpose and about the same things. `None` for anything else. What is
     /// returned is wiped when dropped.
-    pub fn open(&self, purpose: &'static str, about: &mut Transcript, sealed: &Sealed) -> Option<Zeroizing<Vec<u8>>> {
+    pub fn open(
+        &self,
+        purpose: &'static str,
+        about: &mut Transcript,
+        sealed: &Sealed,
+    ) -> Option<Zeroizing<Vec<u8>>> {
         let shared = self.0.with(&sealed.exchange);
         let cipher = cipher(purpose, about, &self.public(), &sealed.exchange, &shared);
         cipher.decrypt(&Nonce::default(), &sealed.closed[..]).ok().map(Zeroizing::new)

@@ -108,8 +108,10 @@ impl<'de> Deserialize<'de> for Signature {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if deserializer.is_human_readable() {
             let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-            let bytes = data_encoding::HEXLOWER.decode(text.as_bytes()).map_err(D::Error::custom)?;
-            let bytes = bytes.try_into().map_err(|_| D::Error::custom("a signature has 64 bytes"))?;
+            let bytes =
+                data_encoding::HEXLOWER.decode(text.as_bytes()).map_err(D::Error::custom)?;
+            let bytes =
+                bytes.try_into().map_err(|_| D::Error::custom("a signature has 64 bytes"))?;
             return Ok(Self(bytes));
         }
         struct Bytes64;
@@ -121,7 +123,8 @@ impl<'de> Deserialize<'de> for Signature {
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Signature, A::Error> {
                 let mut bytes = [0; 64];
                 for (i, byte) in bytes.iter_mut().enumerate() {
-                    *byte = seq.next_element()?.ok_or_else(|| A::Error::invalid_length(i, &self))?;
+                    *byte =
+                        seq.next_element()?.ok_or_else(|| A::Error::invalid_length(i, &self))?;
                 }
                 Ok(Signature(bytes))
             }

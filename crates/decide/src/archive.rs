@@ -95,7 +95,10 @@ impl Report {
     pub fn new(chain: &Chain, outcome: Option<Outcome>, openings: &[(PartyId, Opening)]) -> Self {
         let draft = chain.draft();
         let absent = chain.close().map(|(_, absent)| absent.to_vec()).unwrap_or_default();
-        let person = |(place, (person, standing)): (u16, (&crate::draft::Person, &crate::chain::Standing))| {
+        let person = |(place, (person, standing)): (
+            u16,
+            (&crate::draft::Person, &crate::chain::Standing),
+        )| {
             let part = match (standing.answered(), standing.key()) {
                 _ if standing.is_removed() => Part::Removed,
                 (Some(number), _) => Part::Answered(number),
@@ -138,7 +141,8 @@ impl Archive {
         records: impl IntoIterator<Item = impl AsRef<[u8]>>,
         openings: &[(PartyId, Opening)],
     ) -> Self {
-        let records = records.into_iter().map(|record| BASE64URL_NOPAD.encode(record.as_ref())).collect();
+        let records =
+            records.into_iter().map(|record| BASE64URL_NOPAD.encode(record.as_ref())).collect();
         let mut openings: Vec<_> = openings
             .iter()
             .map(|(party, opening)| ArchivedOpening {
@@ -152,7 +156,8 @@ impl Archive {
 
     /// The file's text: JSON, always written in the same way.
     pub fn to_text(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("writing plain data into memory does not fail");
+        let mut text = serde_json::to_string_pretty(self)
+            .expect("writing plain data into memory does not fail");
         text.push('\n');
         text
     }
@@ -162,18 +167,27 @@ impl Archive {
     ///
     /// # Errors
     /// [`Refused`] says what does not hold. Every change of a single byte is an error.
-    pub fn verify(text: &str, pinned: Option<&Digest>, rng: &mut impl CryptoRng) -> Result<Report, Refused> {
+    pub fn verify(
+        text: &str,
+        pinned: Option<&Digest>,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Report, Refused> {
         let Ok(archive) = serde_json::from_str::<Archive>(text) else {
             return refuse("it is not in the form in which archives are written");
         };
         if archive.to_text() != text {
-            return refuse("it is not in the form in which archives are written: it was changed after export");
+            return refuse(
+                "it is not in the form in which archives are written: it was changed after export",
+            );
         }
-        let Some(operators) = Operators::new(&archive.servers) else { return refuse("it does not name three servers") };
+        let Some(operators) = Operators::new(&archive.servers) else {
+            return refuse("it does not name three servers");
+        };
         if pinned.is_some_and(|digest| *digest != operators.digest) {
             return refuse("it is of other servers than the given link names");
         }
-        let records = archive.records.iter().map(|record| bytes(record)).collect::<Result<Vec<_>, _>>()?;
+        let records =
+            archive.records.iter().map(|record| bytes(record)).collect::<Result<Vec<_>, _>>()?;
         let examined = examine(operators, &records, rng)?;
         let openings = archive.openings()?;
         let parties: Vec<u8> = openings.iter().map(|(party, _)| party.0).collect();
@@ -185,7 +199,9 @@ impl Archive {
     }
 
     fn openings(&self) -> Result<Vec<(PartyId, Opening)>, Refused> {
-        let read = |archived: &ArchivedOpening| Ok((archived.party, Opening::decode(&bytes(&archived.opening)?)?));
+        let read = |archived: &ArchivedOpening| {
+            Ok((archived.party, Opening::decode(&bytes(&archived.opening)?)?))
+        };
         self.openings.iter().map(read).collect()
     }
 

@@ -120,7 +120,11 @@ impl Chain {
         Self::begin_with(operators, first, Signatures::Trust)
     }
 
-    fn begin_with(operators: Operators, first: &SignedRecord, signatures: Signatures) -> Result<Self, Refused> {
+    fn begin_with(
+        operators: Operators,
+        first: &SignedRecord,
+        signatures: Signatures,
+    ) -> Result<Self, Refused> {
         let creation = rules::check_creation(&operators, first, signatures)?;
         Ok(Self {
             operators,
@@ -177,14 +181,17 @@ impl Chain {
             }
             Content::Remove { person } => people[usize::from(*person)].removed = true,
             Content::Cancel => self.stage = Stage::Cancelled,
-            Content::Step { person, step } => self.take_step(*person, &signed.record.previous, step),
+            Content::Step { person, step } => {
+                self.take_step(*person, &signed.record.previous, step)
+            }
             Content::Close { absent } => {
                 self.stage = Stage::Closed;
                 self.close = Some((digest, absent.clone()));
             }
             Content::Lapse => self.stage = Stage::Lapsed,
             Content::Verified => {
-                let person = people.iter_mut().find(|person| person.owner() == Some(&signed.record.author));
+                let person =
+                    people.iter_mut().find(|person| person.owner() == Some(&signed.record.author));
                 person.expect("the rules allow it to people only").verified = true;
             }
         }
@@ -197,8 +204,12 @@ impl Chain {
 
     /// The session begins with the record that was just taken.
     fn begin_session(&mut self) {
-        let session = self.roster(&self.head).session().expect("the rules admit no keys that make no session");
-        self.course = Some(Course { begins: self.head, trail: *session.binding(), arrived: Vec::new() });
+        let session = self
+            .roster(&self.head)
+            .session()
+            .expect("the rules admit no keys that make no session");
+        self.course =
+            Some(Course { begins: self.head, trail: *session.binding(), arrived: Vec::new() });
         self.stage = Stage::Answering;
     }
 
@@ -214,7 +225,14 @@ impl Chain {
     /// The next record of this author, signed. It is not taken yet.
     pub fn next(&self, key: &SigningKey, time: u64, content: Content) -> SignedRecord {
         let author = key.verifying_key();
-        let record = Record { decision: self.id, number: self.length, previous: self.head, time, author, content };
+        let record = Record {
+            decision: self.id,
+            number: self.length,
+            previous: self.head,
+            time,
+            author,
+            content,
+        };
         record.sign(&self.operators, key)
     }
 
@@ -249,18 +267,25 @@ impl Chain {
     ) -> Result<(), Refused> {
         let number = signed.record.number;
         let rule = |reason: &str| Refused::Rule { number, reason: reason.to_owned() };
-        let Content::Step { person, step } = &signed.record.content else { return Err(rule("it is no step")) };
+        let Content::Step { person, step } = &signed.record.content else {
+            return Err(rule("it is no step"));
+        };
         let visitor = self.visitor(*person).ok_or_else(|| rule("its person is not asked"))?;
         let before = match before.map(|before| &before.record) {
-            Some(Record { content: Content::Step { step, .. }, number, .. }) if Some(*number) == self.last_step => {
+            Some(Record { content: Content::Step { step, .. }, number, .. })
+                if Some(*number) == self.last_step =>
+            {
                 Some(step.as_slice())
             }
             None if self.last_step.is_none() => None,
             _ => return Err(rule("the record given as the step before it is another one")),
         };
         let refuse = |fault| self.wrong_step(number, *person, fault);
-        let mut verifier = self.resume(before).map_err(|()| rule("there is no session yet"))?.verifier();
-        verifier.push(visitor, &signed.record.previous, step, rng).map_err(|error| refuse(error.fault))?;
+        let mut verifier =
+            self.resume(before).map_err(|()| rule("there is no session yet"))?.verifier();
+        verifier
+            .push(visitor, &signed.record.previous, step, rng)
+            .map_err(|error| refuse(error.fault))?;
         verifier.finish(rng).map_err(|error| refuse(error.fault))?;
         Ok(())
     }
@@ -271,17 +296,31 @@ impl Chain {
         let session = Arc::new(self.session().ok_or(())?);
         match last {
             None => Ok(History::start(session)),
-            Some(step) => History::resume(session, course.arrived.clone(), course.trail, step).map_err(|_| ()),
+            Some(step) => {
+                History::resume(session, course.arrived.clone(), course.trail, step).map_err(|_| ())
+            }
         }
     }
 
-    pub(crate) fn wrong_step(&self, number: u32, person: u16, fault: onepass::StepFault) -> Refused {
+    pub(crate) fn wrong_step(
+        &self,
+        number: u32,
+        person: u16,
+        fault: onepass::StepFault,
+    ) -> Refused {
         Refused::Step { number, person, name: self.name(person), fault }
     }
 
     fn roster<'a>(&'a self, begins: &'a Digest) -> Roster<'a> {
-        let people = self.asked().filter_map(|(place, person)| Some((place, person.key.clone()?))).collect();
-        Roster { operators: &self.operators, draft: &self.draft, layers: &self.layers[..], begins, people }
+        let people =
+            self.asked().filter_map(|(place, person)| Some((place, person.key.clone()?))).collect();
+        Roster {
+            operators: &self.operators,
+            draft: &self.draft,
+            layers: &self.layers[..],
+            begins,
+            people,
+        }
     }
 
     /// The engine's session, once everybody's key is known. It is computed anew.
@@ -301,7 +340,11 @@ impl Chain {
 
     /// What the draft calls a person.
     pub(crate) fn name(&self, person: u16) -> String {
-        self.draft.people.get(usize::from(person)).map(|person| person.name.clone()).unwrap_or_default()
+        self.draft
+            .people
+            .get(usize::from(person))
+            .map(|person| person.name.clone())
+            .unwrap_or_default()
     }
 
     /// The servers.
@@ -376,10 +419,15 @@ impl Chain {
 
     /// The people whom the draft names by an account and who have not accepted: P0 looks for a key in their stock.
     pub fn waits_for_stock(&self) -> Vec<(u16, VerifyingKey)> {
-        let account = |(place, person): (u16, &Standing)| match self.draft.people[usize::from(place)].seat {
-            Seat::Account(account) if person.key.is_none() => Some((place, account)),
-            _ => None,
-        };
-        if self.stage == Stage::Accepting { self.asked().filter_map(account).collect() } else { Vec::new() }
+        let account =
+            |(place, person): (u16, &Standing)| match self.draft.people[usize::from(place)].seat {
+                Seat::Account(account) if person.key.is_none() => Some((place, account)),
+                _ => None,
+            };
+        if self.stage == Stage::Accepting {
+            self.asked().filter_map(account).collect()
+        } else {
+            Vec::new()
+        }
     }
 }

@@ -123,7 +123,9 @@ impl Ballot {
     fn validate(&self, place: usize, people: usize) -> Result<(), InvalidDraft> {
         let number = place + 1;
         if self.label.len() > LABEL_BYTES {
-            return complain(format!("the label of ballot {number} must have at most {LABEL_BYTES} bytes"));
+            return complain(format!(
+                "the label of ballot {number} must have at most {LABEL_BYTES} bytes"
+            ));
         }
         if !OPTIONS.contains(&self.options.len()) {
             let (least, most) = (OPTIONS.start(), OPTIONS.end());
@@ -133,7 +135,9 @@ impl Ballot {
             ));
         }
         if !self.options.iter().all(|option| says(option, LABEL_BYTES)) {
-            return complain(format!("each option of ballot {number} must have 1 to {LABEL_BYTES} bytes"));
+            return complain(format!(
+                "each option of ballot {number} must have 1 to {LABEL_BYTES} bytes"
+            ));
         }
         let distinct: BTreeSet<_> = self.options.iter().map(|option| option.trim()).collect();
         if distinct.len() != self.options.len() {
@@ -161,17 +165,25 @@ impl Draft {
             return complain(format!("the question must have 1 to {QUESTION_BYTES} bytes"));
         }
         if helpers(self.threshold).is_none() {
-            return complain(format!("0, 2 or 3 servers stand in for who stays away, not {}", self.threshold));
+            return complain(format!(
+                "0, 2 or 3 servers stand in for who stays away, not {}",
+                self.threshold
+            ));
         }
         if !BALLOTS.contains(&self.ballots.len()) {
             let (least, most) = (BALLOTS.start(), BALLOTS.end());
-            return complain(format!("a decision has {least} to {most} ballots, not {}", self.ballots.len()));
+            return complain(format!(
+                "a decision has {least} to {most} ballots, not {}",
+                self.ballots.len()
+            ));
         }
         self.validate_people()?;
         for (place, ballot) in self.ballots.iter().enumerate() {
             ballot.validate(place, self.people.len())?;
         }
-        let entries = |ballot: &Ballot| table_entries(self.people.len(), u16::try_from(ballot.options.len()).ok()?);
+        let entries = |ballot: &Ballot| {
+            table_entries(self.people.len(), u16::try_from(ballot.options.len()).ok()?)
+        };
         let all: Option<usize> = self.ballots.iter().map(entries).sum();
         if all.is_none_or(|all| all > MAX_ENTRIES) {
             return complain(format!(
@@ -188,26 +200,42 @@ impl Draft {
     fn step_bytes(&self) -> usize {
         let values = |ballot: &Ballot| u16::try_from(ballot.options.len()).unwrap_or(u16::MAX);
         let entries = |ballot: &Ballot| {
-            table_entries(self.people.len() - 1, values(ballot)).unwrap_or(usize::MAX / CIPHERTEXT_BYTES)
+            table_entries(self.people.len() - 1, values(ballot))
+                .unwrap_or(usize::MAX / CIPHERTEXT_BYTES)
         };
-        self.ballots.iter().map(|ballot| CIPHERTEXT_BYTES * entries(ballot) + proof_bytes(values(ballot))).sum()
+        self.ballots
+            .iter()
+            .map(|ballot| CIPHERTEXT_BYTES * entries(ballot) + proof_bytes(values(ballot)))
+            .sum()
     }
 
     fn validate_people(&self) -> Result<(), InvalidDraft> {
         if !PEOPLE.contains(&self.people.len()) {
             let (least, most) = (PEOPLE.start(), PEOPLE.end());
-            return complain(format!("{least} to {most} people can be asked, not {}", self.people.len()));
+            return complain(format!(
+                "{least} to {most} people can be asked, not {}",
+                self.people.len()
+            ));
         }
         if let Some(person) = self.people.iter().find(|person| !says(&person.name, LABEL_BYTES)) {
-            return complain(format!("the name “{}” must have 1 to {LABEL_BYTES} bytes", person.name));
+            return complain(format!(
+                "the name “{}” must have 1 to {LABEL_BYTES} bytes",
+                person.name
+            ));
         }
         let mut names = BTreeSet::new();
         if let Some(person) = self.people.iter().find(|person| !names.insert(person.name.trim())) {
-            return complain(format!("two people are called “{}”: give them different names", person.name.trim()));
+            return complain(format!(
+                "two people are called “{}”: give them different names",
+                person.name.trim()
+            ));
         }
         let mut keys = BTreeSet::new();
         if let Some(person) = self.people.iter().find(|person| !keys.insert(*person.seat.key())) {
-            return complain(format!("“{}” has the account or the invitation of somebody else", person.name));
+            return complain(format!(
+                "“{}” has the account or the invitation of somebody else",
+                person.name
+            ));
         }
         Ok(())
     }
@@ -221,7 +249,9 @@ impl Draft {
             return complain("the deadline has passed: take a later one".into());
         }
         if self.deadline - now > MOST_SECONDS {
-            return complain("the deadline is more than 400 days ahead: take an earlier one".into());
+            return complain(
+                "the deadline is more than 400 days ahead: take an earlier one".into(),
+            );
         }
         Ok(())
     }
@@ -248,7 +278,8 @@ mod tests {
     }
 
     fn draft(people: u8) -> Draft {
-        let person = |i: u8| Person { name: format!("p{i}"), seat: Seat::Invitation(VerifyingKey([i; 32])) };
+        let person =
+            |i: u8| Person { name: format!("p{i}"), seat: Seat::Invitation(VerifyingKey([i; 32])) };
         Draft {
             question: "Shall we?".into(),
             ballots: vec![ballot()],

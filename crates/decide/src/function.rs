@@ -74,13 +74,14 @@ impl Function {
         if self.is_binary() && options != 2 {
             return Some(format!("this function needs two options, not {options}"));
         }
-        let Some(entries) = table_entries(people, u16::try_from(options).unwrap_or(u16::MAX)) else {
+        let Some(entries) = table_entries(people, u16::try_from(options).unwrap_or(u16::MAX))
+        else {
             return Some(too_large(people, options));
         };
         match self {
-            Function::AtLeast { k } if *k == 0 || usize::from(*k) > people => {
-                Some(format!("“at least k” needs k from 1 to {people}, the number of people, not {k}"))
-            }
+            Function::AtLeast { k } if *k == 0 || usize::from(*k) > people => Some(format!(
+                "“at least k” needs k from 1 to {people}, the number of people, not {k}"
+            )),
             Function::Custom { outputs } if outputs.len() != entries => Some(format!(
                 "the table of {people} people and {options} options has {entries} entries, not {}",
                 outputs.len()
@@ -128,13 +129,16 @@ impl Function {
             return None;
         }
         Some(match self {
-            Function::Majority | Function::Unanimous | Function::AtLeast { .. } | Function::Veto => {
-                Meaning::Passed(output == 1)
-            }
+            Function::Majority
+            | Function::Unanimous
+            | Function::AtLeast { .. }
+            | Function::Veto => Meaning::Passed(output == 1),
             Function::Parity => Meaning::Odd(output == 1),
             Function::Plurality { .. } if output as usize == options => Meaning::Tie,
             Function::Plurality { .. } => Meaning::Option(u8::try_from(output).ok()?),
-            Function::Tally => Meaning::Counts(compositions(people, options).swap_remove(output as usize)),
+            Function::Tally => {
+                Meaning::Counts(compositions(people, options).swap_remove(output as usize))
+            }
             Function::Custom { .. } => Meaning::Value(u8::try_from(output).ok()?),
         })
     }
@@ -180,7 +184,12 @@ mod tests {
         assert!(Function::Majority.objection(3, 3).unwrap().contains("two options"));
         assert!(Function::AtLeast { k: 4 }.objection(3, 2).unwrap().contains("from 1 to 3"));
         assert!(Function::AtLeast { k: 0 }.objection(3, 2).is_some());
-        assert!(Function::Custom { outputs: vec![0; 3] }.objection(3, 2).unwrap().contains("4 entries, not 3"));
+        assert!(
+            Function::Custom { outputs: vec![0; 3] }
+                .objection(3, 2)
+                .unwrap()
+                .contains("4 entries, not 3")
+        );
         assert!(Function::Tally.objection(200, 3).unwrap().contains("900"));
         assert_eq!(Function::Tally.objection(40, 3), None);
         assert_eq!(Function::Majority.table(3, 3), Vec::<u32>::new());

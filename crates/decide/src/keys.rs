@@ -42,7 +42,9 @@ pub enum InvalidKey {
     #[error("the key is malformed: {0}")]
     Form(String),
     /// Its maker need not know its secret half.
-    #[error("the key's maker has not proved to know its secret: it could be made out of other people's keys")]
+    #[error(
+        "the key's maker has not proved to know its secret: it could be made out of other people's keys"
+    )]
     Possession,
     /// No signature of whom it must be signed by.
     #[error("the key's signature is not the one of its owner")]
@@ -51,10 +53,14 @@ pub enum InvalidKey {
     #[error("server {0} has not signed this: ask it again, or another server stands in between")]
     Server(u8),
     /// Not one receipt of each server.
-    #[error("a key that servers can stand in for needs the receipts of all three, any other one none")]
+    #[error(
+        "a key that servers can stand in for needs the receipts of all three, any other one none"
+    )]
     Receipts,
     /// The share is not what the commitments promise, or was sealed for another server or key.
-    #[error("the share for server {0} cannot be read or does not fit its commitments: the device must make a new key")]
+    #[error(
+        "the share for server {0} cannot be read or does not fit its commitments: the device must make a new key"
+    )]
     Share(u8),
     /// Another threshold than the one asked for.
     #[error("the key is shared for {found} servers, but the decision needs keys for {expected}")]
@@ -83,7 +89,10 @@ pub struct KeyStatement {
 }
 
 /// Reads commitments, or a layer's.
-pub(crate) fn layer_key(commitments: &[PublicBytes], helpers: Helpers) -> Result<LayerKey<Ristretto>, InvalidKey> {
+pub(crate) fn layer_key(
+    commitments: &[PublicBytes],
+    helpers: Helpers,
+) -> Result<LayerKey<Ristretto>, InvalidKey> {
     let bytes: Vec<u8> = commitments.iter().flat_map(|commitment| commitment.0).collect();
     LayerKey::from_bytes(&bytes, helpers).map_err(|error| InvalidKey::Form(error.to_string()))
 }
@@ -94,8 +103,13 @@ pub(crate) fn commitments(key: &LayerKey<Ristretto>) -> Vec<PublicBytes> {
 }
 
 /// Whether the proof shows that the key's maker knows it.
-pub(crate) fn check_possession(key: &LayerKey<Ristretto>, proof: &[u8], context: &Digest) -> Result<(), InvalidKey> {
-    let proof = ProofOfPossession::from_bytes(proof).map_err(|error| InvalidKey::Form(error.to_string()))?;
+pub(crate) fn check_possession(
+    key: &LayerKey<Ristretto>,
+    proof: &[u8],
+    context: &Digest,
+) -> Result<(), InvalidKey> {
+    let proof = ProofOfPossession::from_bytes(proof)
+        .map_err(|error| InvalidKey::Form(error.to_string()))?;
     if proof.verify(key, context) { Ok(()) } else { Err(InvalidKey::Possession) }
 }
 
@@ -112,7 +126,8 @@ pub(crate) fn one_time_key(
 }
 
 pub(crate) fn threshold_helpers(threshold: u8) -> Result<Helpers, InvalidKey> {
-    helpers(threshold).ok_or_else(|| InvalidKey::Form(format!("0, 2 or 3 servers can stand in, not {threshold}")))
+    helpers(threshold)
+        .ok_or_else(|| InvalidKey::Form(format!("0, 2 or 3 servers can stand in, not {threshold}")))
 }
 
 impl KeyStatement {
@@ -122,16 +137,28 @@ impl KeyStatement {
     }
 
     /// What a proof of possession is bound to.
-    pub(crate) fn context(operators: &Operators, owner: &VerifyingKey, serial: &Serial, threshold: u8) -> Digest {
-        let mut transcript = operators.transcript("ostrakon/v1/decide/possession of a one-time key");
+    pub(crate) fn context(
+        operators: &Operators,
+        owner: &VerifyingKey,
+        serial: &Serial,
+        threshold: u8,
+    ) -> Digest {
+        let mut transcript =
+            operators.transcript("ostrakon/v1/decide/possession of a one-time key");
         transcript.field(&owner.0).field(&serial.0).number(u64::from(threshold)).finish()
     }
 
     /// Adds the statement to a transcript.
     pub(crate) fn add_to<'a>(&self, transcript: &'a mut Transcript) -> &'a mut Transcript {
-        let commitments: Vec<u8> = self.commitments.iter().flat_map(|commitment| commitment.0).collect();
+        let commitments: Vec<u8> =
+            self.commitments.iter().flat_map(|commitment| commitment.0).collect();
         let threshold = u64::from(self.threshold);
-        transcript.field(&self.owner.0).field(&self.serial.0).number(threshold).field(&commitments).field(&self.proof)
+        transcript
+            .field(&self.owner.0)
+            .field(&self.serial.0)
+            .number(threshold)
+            .field(&commitments)
+            .field(&self.proof)
     }
 
     /// The key with its commitments, unverified.
@@ -180,7 +207,11 @@ impl CertifiedKey {
     /// [`InvalidKey`].
     pub fn verify(&self, operators: &Operators) -> Result<(), InvalidKey> {
         self.check_receipts(operators)?;
-        if !self.statement.owner.verifies(&certificate_digest(operators, &self.statement), &self.signature) {
+        if !self
+            .statement
+            .owner
+            .verifies(&certificate_digest(operators, &self.statement), &self.signature)
+        {
             return Err(InvalidKey::Owner);
         }
         self.statement.verify(operators)

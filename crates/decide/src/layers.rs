@@ -7,7 +7,9 @@ use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
 
 use crate::draft::Draft;
-use crate::keys::{InvalidKey, PublicBytes, check_possession, commitments, layer_key, threshold_helpers};
+use crate::keys::{
+    InvalidKey, PublicBytes, check_possession, commitments, layer_key, threshold_helpers,
+};
 use crate::operators::Operators;
 
 /// An operator's layer key for one draft, signed.
@@ -24,7 +26,10 @@ pub struct Layer {
 }
 
 /// The secret half: a function of the operator's identity and the draft.
-pub(crate) fn secret(identity: &SigningKey, draft: &Draft) -> Result<OneTimeKey<Ristretto>, InvalidKey> {
+pub(crate) fn secret(
+    identity: &SigningKey,
+    draft: &Draft,
+) -> Result<OneTimeKey<Ristretto>, InvalidKey> {
     let seed = identity.derive("ostrakon/v1/decide/operator layer", &[&draft.digest().0]);
     Ok(OneTimeKey::from_seed(&seed, threshold_helpers(draft.threshold)?))
 }
@@ -37,7 +42,8 @@ impl Layer {
 
     fn digest(&self, operators: &Operators, draft: &Draft) -> Digest {
         let mut transcript = operators.transcript("ostrakon/v1/decide/layer");
-        let commitments: Vec<u8> = self.commitments.iter().flat_map(|commitment| commitment.0).collect();
+        let commitments: Vec<u8> =
+            self.commitments.iter().flat_map(|commitment| commitment.0).collect();
         transcript
             .number(u64::from(self.party.0))
             .field(&draft.digest().0)
@@ -58,9 +64,14 @@ impl Layer {
         rng: &mut impl CryptoRng,
     ) -> Result<Self, InvalidKey> {
         let key = secret(identity, draft)?;
-        let proof = key.prove_possession(&Self::context(operators, party, draft), rng).to_bytes().to_vec();
-        let mut layer =
-            Self { party, commitments: commitments(&key.layer_key()), proof, signature: Signature([0; 64]) };
+        let proof =
+            key.prove_possession(&Self::context(operators, party, draft), rng).to_bytes().to_vec();
+        let mut layer = Self {
+            party,
+            commitments: commitments(&key.layer_key()),
+            proof,
+            signature: Signature([0; 64]),
+        };
         layer.signature = identity.sign(&layer.digest(operators, draft));
         Ok(layer)
     }

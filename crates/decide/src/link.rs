@@ -32,7 +32,13 @@ pub struct InvalidLink;
 
 impl fmt::Display for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/#/decision/{}/{}", self.origin, self.decision.to_hex(), self.servers.to_hex())?;
+        write!(
+            f,
+            "{}/#/decision/{}/{}",
+            self.origin,
+            self.decision.to_hex(),
+            self.servers.to_hex()
+        )?;
         self.invitation.iter().try_for_each(|invitation| write!(f, "/{}", invitation.to_text()))
     }
 }
@@ -45,7 +51,8 @@ impl FromStr for Link {
         let mut parts = path.splitn(3, '/');
         let decision = parts.next().and_then(DecisionId::from_hex).ok_or(InvalidLink)?;
         let servers = parts.next().and_then(Digest::from_hex).ok_or(InvalidLink)?;
-        let invitation = parts.next().map(|seed| Invitation::from_text(seed).ok_or(InvalidLink)).transpose()?;
+        let invitation =
+            parts.next().map(|seed| Invitation::from_text(seed).ok_or(InvalidLink)).transpose()?;
         Ok(Self { origin: origin.to_owned(), decision, servers, invitation })
     }
 }

@@ -89,7 +89,9 @@ impl Memory {
 
     /// Takes note that a one-time key is used in a decision, which must have been seen, unless it is used in another one.
     pub(crate) fn use_key(&mut self, decision: &DecisionId, serial: Serial) -> Result<(), Refused> {
-        let elsewhere = |(other, known): (&DecisionId, &Remembered)| other != decision && known.serial == Some(serial);
+        let elsewhere = |(other, known): (&DecisionId, &Remembered)| {
+            other != decision && known.serial == Some(serial)
+        };
         if self.decisions.iter().any(elsewhere) {
             return Err(Refused::Device(
                 "the one-time key of this decision is used in another one: server 0 has broken the rules. Do not answer".into(),
@@ -97,7 +99,9 @@ impl Memory {
         }
         let known = self.decisions.get_mut(decision).expect("it was seen");
         if known.serial.is_some_and(|other| other != serial) {
-            return Err(Refused::Device("this device uses another one-time key in this decision".into()));
+            return Err(Refused::Device(
+                "this device uses another one-time key in this decision".into(),
+            ));
         }
         known.serial = Some(serial);
         Ok(())
@@ -109,7 +113,8 @@ impl Memory {
         match &known.answered {
             Some(Answered { answers: Some(fixed) }) if fixed == answers => Ok(()),
             Some(_) => Err(Refused::Device(
-                "this device has answered already; what was answered cannot be changed any more".into(),
+                "this device has answered already; what was answered cannot be changed any more"
+                    .into(),
             )),
             None => {
                 known.answered = Some(Answered { answers: Some(answers.to_vec()) });
@@ -167,7 +172,11 @@ mod tests {
         kept.fix(&B, &[213]).unwrap();
         assert!(!format!("{kept:#?}").contains("213"), "answers are not printed");
         kept.settle(&A);
-        assert_eq!((kept.has_answered(&A), kept.pending(&A)), (true, None), "what was answered is not kept");
+        assert_eq!(
+            (kept.has_answered(&A), kept.pending(&A)),
+            (true, None),
+            "what was answered is not kept"
+        );
         assert!(kept.fix(&A, &[1]).is_err(), "it has come");
     }
 }

@@ -2,7 +2,9 @@
 //! and 16).
 
 use ostrakon_crypto::{Digest, SigningKey};
-use ostrakon_onepass::{Absence, Closing, Layer as EngineLayer, PartialDecryption, Removed, Ristretto};
+use ostrakon_onepass::{
+    Absence, Closing, Layer as EngineLayer, PartialDecryption, Removed, Ristretto,
+};
 use ostrakon_party::{PartyId, wire};
 use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
@@ -113,13 +115,18 @@ impl Examined {
         let (chain, history) = visit.verified()?;
         let closing = match (chain.close(), history) {
             (Some((head, absent)), Some(history)) => {
-                let choices: Vec<u16> = chain.draft().ballots.iter().map(|ballot| u16::from(ballot.assumed)).collect();
+                let choices: Vec<u16> =
+                    chain.draft().ballots.iter().map(|ballot| u16::from(ballot.assumed)).collect();
                 let absence = |person: &u16| {
                     let visitor = chain.visitor(*person).expect("the rules name people only");
                     Absence { visitor, choices: choices.clone() }
                 };
                 let absent: Vec<Absence> = absent.iter().map(absence).collect();
-                Some(history.close(&head, &absent).map_err(|error| Refused::NoResult(error.to_string()))?)
+                Some(
+                    history
+                        .close(&head, &absent)
+                        .map_err(|error| Refused::NoResult(error.to_string()))?,
+                )
             }
             _ => None,
         };
@@ -149,7 +156,9 @@ impl Examined {
     /// The absent by their places in the draft, ascending, with their keys.
     fn absentees(&self) -> impl Iterator<Item = (u16, &KeyStatement)> {
         let absent = self.chain.close().map(|(_, absent)| absent).unwrap_or_default();
-        absent.iter().filter_map(|person| Some((*person, self.chain.people()[usize::from(*person)].key()?)))
+        absent
+            .iter()
+            .filter_map(|person| Some((*person, self.chain.people()[usize::from(*person)].key()?)))
     }
 
     /// The layer of an absent person.
@@ -182,13 +191,18 @@ impl Examined {
     ) -> Result<Opening, Refused> {
         let (closing, close) = self.closing()?;
         let failed = |reason: String| Refused::Opening { party: party.0, reason };
-        let key = layers::secret(identity, self.chain.draft()).map_err(|error| failed(error.to_string()))?;
-        let layer = closing.decrypt_as_operator(party.index(), &key, rng).map_err(|error| failed(error.to_string()))?;
+        let key = layers::secret(identity, self.chain.draft())
+            .map_err(|error| failed(error.to_string()))?;
+        let layer = closing
+            .decrypt_as_operator(party.index(), &key, rng)
+            .map_err(|error| failed(error.to_string()))?;
         let mut absent = Vec::new();
         for (person, key) in self.absentees() {
-            let held = shares.iter().find(|held| held.statement() == key).and_then(HeldShare::share);
+            let held =
+                shares.iter().find(|held| held.statement() == key).and_then(HeldShare::share);
             let layer = self.layer_of(person);
-            let partial = held.and_then(|held| closing.decrypt_as_helper(party.index(), layer, &held, rng).ok());
+            let partial = held
+                .and_then(|held| closing.decrypt_as_helper(party.index(), layer, &held, rng).ok());
             absent.extend(partial.map(|partial| StandIn { person, partial: partial.to_bytes() }));
         }
         Ok(Opening { close, layer: layer.to_bytes(), absent })
@@ -202,27 +216,39 @@ impl Examined {
         self.removed(party, opening).map(|_| ())
     }
 
-    fn removed(&self, party: PartyId, opening: &Opening) -> Result<Vec<Removed<Ristretto>>, Refused> {
+    fn removed(
+        &self,
+        party: PartyId,
+        opening: &Opening,
+    ) -> Result<Vec<Removed<Ristretto>>, Refused> {
         let (closing, close) = self.closing()?;
         let failed = |reason: String| Refused::Opening { party: party.0, reason };
         if opening.close != close {
             return Err(failed("it opens another close".into()));
         }
         if !opening.absent.is_sorted_by(|a, b| a.person < b.person) {
-            return Err(failed("its parts for the absent are not in order, or one is there twice".into()));
+            return Err(failed(
+                "its parts for the absent are not in order, or one is there twice".into(),
+            ));
         }
         let ballots = self.chain.draft().ballots.len();
-        let read =
-            |bytes: &[u8]| PartialDecryption::from_bytes(bytes, ballots).map_err(|error| failed(error.to_string()));
+        let read = |bytes: &[u8]| {
+            PartialDecryption::from_bytes(bytes, ballots).map_err(|error| failed(error.to_string()))
+        };
         let operator = closing.verify_operator(party.index(), read(&opening.layer)?);
         let mut removed = vec![operator.map_err(|error| failed(error.to_string()))?];
         for part in &opening.absent {
             if self.absentees().all(|(person, _)| person != part.person) {
                 return Err(failed("it stands in for somebody who was not absent".into()));
             }
-            let helper = closing.verify_helper(party.index(), self.layer_of(part.person), read(&part.partial)?);
+            let helper = closing.verify_helper(
+                party.index(),
+                self.layer_of(part.person),
+                read(&part.partial)?,
+            );
             let name = self.chain.name(part.person);
-            removed.push(helper.map_err(|_| failed(format!("its part for “{name}” does not hold")))?);
+            removed
+                .push(helper.map_err(|_| failed(format!("its part for “{name}” does not hold")))?);
         }
         Ok(removed)
     }
@@ -242,13 +268,16 @@ impl Examined {
         if let Some(shortage) = shortage(&self.chain, openings) {
             return Err(Refused::NoResult(shortage));
         }
-        let outputs = closing.open(&removed).map_err(|error| Refused::NoResult(error.to_string()))?;
+        let outputs =
+            closing.open(&removed).map_err(|error| Refused::NoResult(error.to_string()))?;
         let people = self.chain.remaining();
         let meaning = |(output, ballot): (&u32, &crate::draft::Ballot)| {
             ballot.function.meaning(people, ballot.options.len(), *output)
         };
-        let meanings: Option<_> = outputs.iter().zip(&self.chain.draft().ballots).map(meaning).collect();
-        let meanings = meanings.ok_or_else(|| Refused::NoResult("it is none of the function's outputs".into()))?;
+        let meanings: Option<_> =
+            outputs.iter().zip(&self.chain.draft().ballots).map(meaning).collect();
+        let meanings = meanings
+            .ok_or_else(|| Refused::NoResult("it is none of the function's outputs".into()))?;
         Ok(Outcome { outputs, meanings })
     }
 

@@ -26,7 +26,10 @@ pub struct Creation {
 
 /// What a record says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::large_enum_variant, reason = "records are read one at a time and not kept in memory")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "records are read one at a time and not kept in memory"
+)]
 pub enum Content {
     /// The decision begins. By the creator; the first record and no other.
     Create(Box<Creation>),
@@ -145,11 +148,17 @@ pub fn create(
 ) -> SignedRecord {
     let (decision, author) = (draft.id(), creator.verifying_key());
     let content = Content::Create(Box::new(Creation { draft, layers }));
-    Record { decision, number: 0, previous: Digest([0; 32]), time, author, content }.sign(operators, creator)
+    Record { decision, number: 0, previous: Digest([0; 32]), time, author, content }
+        .sign(operators, creator)
 }
 
 /// What the key of an invitation signs for whoever takes the person's place.
-pub fn claim_digest(operators: &Operators, decision: &DecisionId, person: u16, owner: &VerifyingKey) -> Digest {
+pub fn claim_digest(
+    operators: &Operators,
+    decision: &DecisionId,
+    person: u16,
+    owner: &VerifyingKey,
+) -> Digest {
     let mut transcript = operators.transcript("ostrakon/v1/decide/claim");
     transcript.field(&decision.0).number(u64::from(person)).field(&owner.0).finish()
 }

@@ -24,7 +24,9 @@ pub enum Refused {
         number: u32,
     },
     /// Not signed by its author.
-    #[error("record {number} is not signed by the author that it names: whoever showed it has changed it")]
+    #[error(
+        "record {number} is not signed by the author that it names: whoever showed it has changed it"
+    )]
     Signature {
         /// The record's number.
         number: u32,

@@ -26,8 +26,13 @@ pub fn residual(chain: &Chain, person: u16) -> Residual {
         (_, other) => other.is_none(),
     };
     let others = || chain.asked().filter(|(other, _)| *other != person);
-    let after: Vec<u16> = others().filter(|(_, other)| comes_after(other.answered())).map(|(other, _)| other).collect();
-    let entries = |options: usize| table_entries(after.len(), u16::try_from(options).unwrap_or(u16::MAX)).unwrap_or(0);
+    let after: Vec<u16> = others()
+        .filter(|(_, other)| comes_after(other.answered()))
+        .map(|(other, _)| other)
+        .collect();
+    let entries = |options: usize| {
+        table_entries(after.len(), u16::try_from(options).unwrap_or(u16::MAX)).unwrap_or(0)
+    };
     Residual {
         before: others().count() - after.len(),
         results: chain.draft().ballots.iter().map(|ballot| entries(ballot.options.len())).collect(),

@@ -34,7 +34,11 @@ impl HelperKey {
     /// The key of the server with this identity.
     pub fn of(identity: &SigningKey, party: PartyId, operators: &Operators) -> Self {
         let exchange = PublicBytes(exchange(identity, operators).public());
-        Self { party, exchange, signature: identity.sign(&Self::digest(operators, party, &exchange)) }
+        Self {
+            party,
+            exchange,
+            signature: identity.sign(&Self::digest(operators, party, &exchange)),
+        }
     }
 
     fn digest(operators: &Operators, party: PartyId, exchange: &PublicBytes) -> Digest {
@@ -48,7 +52,8 @@ impl HelperKey {
     /// [`InvalidKey::Server`].
     pub fn verify(&self, operators: &Operators) -> Result<(), InvalidKey> {
         let digest = Self::digest(operators, self.party, &self.exchange);
-        let genuine = operators.key(self.party).is_some_and(|key| key.verifies(&digest, &self.signature));
+        let genuine =
+            operators.key(self.party).is_some_and(|key| key.verifies(&digest, &self.signature));
         if genuine { Ok(()) } else { Err(InvalidKey::Server(self.party.0)) }
     }
 }
@@ -86,7 +91,12 @@ impl Deposit {
     ///
     /// # Errors
     /// [`InvalidKey`]: the key is malformed or not possessed, the deposit is for another server, or the share is wrong.
-    pub fn open(&self, identity: &SigningKey, party: PartyId, operators: &Operators) -> Result<HeldShare, InvalidKey> {
+    pub fn open(
+        &self,
+        identity: &SigningKey,
+        party: PartyId,
+        operators: &Operators,
+    ) -> Result<HeldShare, InvalidKey> {
         if self.helper != party || self.statement.threshold == 0 {
             return Err(InvalidKey::Share(self.helper.0));
         }
@@ -94,8 +104,9 @@ impl Deposit {
         let mut about = about(operators, party, &self.statement);
         let plain = exchange(identity, operators).open(SHARE_KEY, &mut about, &self.sealed);
         let share = plain.and_then(|plain| KeyShare::<Ristretto>::from_bytes(&plain).ok());
-        let share =
-            share.filter(|share| self.statement.layer_key().is_ok_and(|key| key.verify_share(party.index(), share)));
+        let share = share.filter(|share| {
+            self.statement.layer_key().is_ok_and(|key| key.verify_share(party.index(), share))
+        });
         let share = share.ok_or(InvalidKey::Share(party.0))?;
         Ok(HeldShare { statement: self.statement.clone(), share: share.to_bytes() })
     }
@@ -154,11 +165,20 @@ pub fn new_key(
     let owner = account.verifying_key();
     let context = KeyStatement::context(operators, &owner, &serial, threshold);
     let proof = key.prove_possession(&context, rng).to_bytes().to_vec();
-    let statement = KeyStatement { owner, serial, threshold, commitments: commitments(&key.layer_key()), proof };
+    let statement = KeyStatement {
+        owner,
+        serial,
+        threshold,
+        commitments: commitments(&key.layer_key()),
+        proof,
+    };
     let mut deposits = Vec::new();
     for place in 0..if threshold == 0 { 0 } else { SERVERS } {
         let helper = PartyId(u8::try_from(place).expect("three servers"));
-        let to = helpers.get(place).filter(|key| key.party == helper).ok_or(InvalidKey::Server(helper.0))?;
+        let to = helpers
+            .get(place)
+            .filter(|key| key.party == helper)
+            .ok_or(InvalidKey::Server(helper.0))?;
         to.verify(operators)?;
         let mut randomness = [0; 32];
         rng.fill_bytes(&mut randomness);

@@ -43,7 +43,14 @@ pub struct Visit {
 impl Visit {
     /// Nothing is read yet. `operators` and `id` are those of the link.
     pub fn new(operators: Operators, id: DecisionId) -> Self {
-        Self { operators, id, chain: None, digests: Vec::new(), steps: Vec::new(), course: Course::None }
+        Self {
+            operators,
+            id,
+            chain: None,
+            digests: Vec::new(),
+            steps: Vec::new(),
+            course: Course::None,
+        }
     }
 
     /// Reads the next record and checks all of it but the proof of a step, which [`Visit::verify`] does for many at once. A step is
@@ -151,7 +158,8 @@ impl Visit {
     pub fn remember(&self, account: &VerifyingKey, memory: &mut Memory) -> Result<(), Refused> {
         let (chain, _) = self.verified()?;
         memory.pin(self.id, &self.digests)?;
-        let own = chain.person(account).and_then(|person| chain.people()[usize::from(person)].key());
+        let own =
+            chain.person(account).and_then(|person| chain.people()[usize::from(person)].key());
         own.map_or(Ok(()), |key| memory.use_key(&self.id, key.serial))
     }
 
@@ -168,13 +176,16 @@ impl Visit {
     ) -> Result<SignedRecord, Refused> {
         let chain = self.read_chain()?;
         let owner = account.verifying_key();
-        let seat =
-            invitation.map_or(Seat::Account(owner), |invitation| Seat::Invitation(invitation.key().verifying_key()));
+        let seat = invitation.map_or(Seat::Account(owner), |invitation| {
+            Seat::Invitation(invitation.key().verifying_key())
+        });
         let place = chain.draft().people.iter().position(|person| person.seat == seat);
         let person = place.and_then(|place| u16::try_from(place).ok());
-        let person = person.ok_or_else(|| device("nobody is invited by this link or with this account"))?;
-        let sign =
-            |invitation: &Invitation| invitation.key().sign(&claim_digest(&self.operators, &self.id, person, &owner));
+        let person =
+            person.ok_or_else(|| device("nobody is invited by this link or with this account"))?;
+        let sign = |invitation: &Invitation| {
+            invitation.key().sign(&claim_digest(&self.operators, &self.id, person, &owner))
+        };
         let claim = invitation.map(sign);
         let signed = chain.next(account, time, Content::Accept { person, key, claim });
         chain.check(&signed)?;
@@ -197,7 +208,8 @@ impl Visit {
     ) -> Result<SignedRecord, Refused> {
         let (chain, history) = self.verified()?;
         let owner = account.verifying_key();
-        let person = chain.person(&owner).ok_or_else(|| device("this account does not take part"))?;
+        let person =
+            chain.person(&owner).ok_or_else(|| device("this account does not take part"))?;
         let standing = &chain.people()[usize::from(person)];
         if standing.answered().is_some() {
             return Err(device("this account has answered; it cannot be changed any more"));
@@ -241,8 +253,14 @@ fn check_answers(chain: &Chain, answers: &[u8]) -> Result<(), Refused> {
             answers.len()
         )));
     }
-    match answers.iter().zip(ballots).position(|(answer, ballot)| usize::from(*answer) >= ballot.options.len()) {
-        Some(ballot) => Err(device(format!("the answer to ballot {} is none of its options", ballot + 1))),
+    match answers
+        .iter()
+        .zip(ballots)
+        .position(|(answer, ballot)| usize::from(*answer) >= ballot.options.len())
+    {
+        Some(ballot) => {
+            Err(device(format!("the answer to ballot {} is none of its options", ballot + 1)))
+        }
         None => Ok(()),
     }
 }

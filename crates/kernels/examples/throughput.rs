@@ -6,13 +6,15 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use ostrakon_kernels::{
-    Prg, gather, gather_xor, gather_xor_prg, permutation, replicated_rows, short_prg_rows, xor_into, zeroed_table,
+    Prg, gather, gather_xor, gather_xor_prg, permutation, replicated_rows, short_prg_rows,
+    xor_into, zeroed_table,
 };
 
 const RUNS: usize = 5;
 
 fn main() {
-    let rows = std::env::args().nth(1).map_or(1_000_000, |arg| arg.parse().expect("ROWS is a number"));
+    let rows =
+        std::env::args().nth(1).map_or(1_000_000, |arg| arg.parse().expect("ROWS is a number"));
     for rows in [rows, 10 * rows] {
         for width in [32, 48, 160] {
             if rows * width <= 1 << 30 {
@@ -35,7 +37,9 @@ fn tables(rows: usize, width: usize) {
     report("fresh table", rows, bytes, || prg.fill(&mut zeroed_table(bytes)));
     report("gather", rows, bytes, || gather(&mut dst, &src, width, &index));
     report("gather_xor", rows, bytes, || gather_xor(&mut dst, &src, width, &index));
-    report("gather_xor_prg", rows, bytes, || gather_xor_prg(&mut dst, &src, width, &index, &prg, 0));
+    report("gather_xor_prg", rows, bytes, || {
+        gather_xor_prg(&mut dst, &src, width, &index, &prg, 0)
+    });
     let mut seeds = vec![0; 16 * rows];
     prg.fill(&mut seeds);
     report("short_prg_rows", rows, bytes, || short_prg_rows(&seeds, width, &mut dst, false));
@@ -64,5 +68,9 @@ fn report(name: &str, rows: usize, bytes: usize, mut run: impl FnMut()) {
         start.elapsed().as_secs_f64()
     });
     let best = seconds.fold(f64::INFINITY, f64::min);
-    println!("  {name:16} {:8.2} ns/row {:8.2} GB/s", best * 1e9 / rows as f64, bytes as f64 / best / 1e9);
+    println!(
+        "  {name:16} {:8.2} ns/row {:8.2} GB/s",
+        best * 1e9 / rows as f64,
+        bytes as f64 / best / 1e9
+    );
 }

@@ -36,7 +36,14 @@ pub fn gather_xor(dst: &mut [u8], src: &[u8], width: usize, index: &[u32]) {
 ///
 /// # Panics
 /// As [`gather`].
-pub fn gather_xor_prg(dst: &mut [u8], src: &[u8], width: usize, index: &[u32], prg: &Prg, byte_offset: u64) {
+pub fn gather_xor_prg(
+    dst: &mut [u8],
+    src: &[u8],
+    width: usize,
+    index: &[u32],
+    prg: &Prg,
+    byte_offset: u64,
+) {
     run(dst, src, width, index, Rows::Mask(prg, byte_offset));
 }
 
@@ -162,7 +169,8 @@ mod tests {
     #[test]
     fn agrees_with_the_definition_across_chunks() {
         let rows = 70_001u32;
-        let index: Vec<u32> = (0..rows).map(|i| (u64::from(i) * 48_271 % u64::from(rows)) as u32).collect();
+        let index: Vec<u32> =
+            (0..rows).map(|i| (u64::from(i) * 48_271 % u64::from(rows)) as u32).collect();
         for width in [8, 24, 32, 33, 48, 64] {
             check(width, rows as usize, &index);
         }

@@ -43,7 +43,9 @@ fn prefer_huge_pages<T>(buffer: &mut [T]) {
         let start = buffer.as_mut_ptr().cast::<u8>();
         let skip = start.align_offset(PAGE);
         // SAFETY: the range lies within the buffer, which is borrowed exclusively, and the advice leaves contents alone.
-        unsafe { libc::madvise(start.add(skip).cast(), (bytes - skip) / PAGE * PAGE, libc::MADV_HUGEPAGE) };
+        unsafe {
+            libc::madvise(start.add(skip).cast(), (bytes - skip) / PAGE * PAGE, libc::MADV_HUGEPAGE)
+        };
     }
     #[cfg(not(target_os = "linux"))]
     let _ = buffer;

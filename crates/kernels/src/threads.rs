@@ -6,7 +6,11 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 /// Calls `work(i, chunk)` for the `i`-th chunk of `chunk_len` elements of `data`; the last chunk may be shorter.
-pub(crate) fn for_each_chunk<T: Send>(data: &mut [T], chunk_len: usize, work: impl Fn(usize, &mut [T]) + Sync + Send) {
+pub(crate) fn for_each_chunk<T: Send>(
+    data: &mut [T],
+    chunk_len: usize,
+    work: impl Fn(usize, &mut [T]) + Sync + Send,
+) {
     #[cfg(all(feature = "parallel", not(target_arch = "wasm32")))]
     if data.len() > chunk_len {
         data.par_chunks_mut(chunk_len).enumerate().for_each(|(i, chunk)| work(i, chunk));

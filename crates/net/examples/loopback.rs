@@ -10,13 +10,18 @@ use bytes::Bytes;
 use ostrakon_crypto::{Digest, SigningKey};
 use ostrakon_net::{Config, Identity, Mesh, Quota, Reach, Timing};
 use ostrakon_party::{
-    Channel, Header, Instance, InstanceKind, Message, PartyId, Recipient, Roster, SessionId, Step, Tag,
+    Channel, Header, Instance, InstanceKind, Message, PartyId, Recipient, Roster, SessionId, Step,
+    Tag,
 };
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 fn tag(sequence: u32) -> Tag {
-    Tag { instance: Instance { kind: InstanceKind::Batch, scope: [0; 16], number: 0 }, step: Step(0), sequence }
+    Tag {
+        instance: Instance { kind: InstanceKind::Batch, scope: [0; 16], number: 0 },
+        step: Step(0),
+        sequence,
+    }
 }
 
 fn message(session: SessionId, from: u8, sequence: u32, body: &Bytes) -> Message {
@@ -29,7 +34,11 @@ fn message(session: SessionId, from: u8, sequence: u32, body: &Bytes) -> Message
         length: body.len() as u64,
         digest: Digest([0; 32]),
     };
-    Message { signed: header.sign(&SigningKey::from_seed(&[from + 1; 32])), body: body.clone(), depth: 1 }
+    Message {
+        signed: header.sign(&SigningKey::from_seed(&[from + 1; 32])),
+        body: body.clone(),
+        depth: 1,
+    }
 }
 
 async fn meshes(session: SessionId) -> Vec<Arc<Mesh>> {
@@ -64,11 +73,9 @@ async fn main() {
     let count = arguments.next().unwrap_or(64);
     let session = SessionId(Digest([0; 32]));
     let meshes = meshes(session).await;
-    while meshes
-        .iter()
-        .enumerate()
-        .any(|(i, m)| m.peer_state(PartyId(1 - i as u8)).is_none_or(|peer| peer.reach != Reach::Direct))
-    {
+    while meshes.iter().enumerate().any(|(i, m)| {
+        m.peer_state(PartyId(1 - i as u8)).is_none_or(|peer| peer.reach != Reach::Direct)
+    }) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let body = Bytes::from(vec![0x5a; mib as usize * 1024 * 1024]);
@@ -86,8 +93,10 @@ async fn main() {
     for sequence in count..2 * count {
         a.post(PartyId(1), message(session, 0, sequence, &body));
         b.post(PartyId(0), message(session, 1, sequence, &body));
-        let both =
-            tokio::join!(b.collect(PartyId(0), tag(sequence), limit), a.collect(PartyId(1), tag(sequence), limit));
+        let both = tokio::join!(
+            b.collect(PartyId(0), tag(sequence), limit),
+            a.collect(PartyId(1), tag(sequence), limit)
+        );
         assert_eq!(both.0.body.len() + both.1.body.len(), 2 * body.len());
     }
     report("each way, both at once", mib * count, begun);

@@ -43,7 +43,10 @@ impl Credentials {
         let keys = || roster.parties().zip(&roster.keys);
         let lower: Vec<_> = keys().filter(|(peer, _)| *peer < id).map(|(_, key)| *key).collect();
         Self {
-            dial: keys().filter(|(p, _)| *p > id).map(|(p, key)| (p, identity.dial_config(key))).collect(),
+            dial: keys()
+                .filter(|(p, _)| *p > id)
+                .map(|(p, key)| (p, identity.dial_config(key)))
+                .collect(),
             accept_any: identity.accept_config(&lower),
             accept_one: keys()
                 .filter(|(p, _)| *p < id)
@@ -62,8 +65,13 @@ fn direct(stream: TcpStream, peer: Option<&Peer>) -> io::Result<Direct> {
 }
 
 /// Limits a handshake in time.
-async fn in_time<T>(shared: &Shared, handshake: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    timeout(shared.timing.handshake, handshake).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+async fn in_time<T>(
+    shared: &Shared,
+    handshake: impl Future<Output = io::Result<T>>,
+) -> io::Result<T> {
+    timeout(shared.timing.handshake, handshake)
+        .await
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 /// Pauses between attempts to connect: doubling up to a cap, each shortened by up to a half so that parties that lost
@@ -83,7 +91,10 @@ impl Backoff {
         let full = MIN_PAUSE.saturating_mul(1 << self.failures.min(16)).min(self.cap);
         self.failures = self.failures.saturating_add(1);
         // A step of a linear congruential generator (Knuth's MMIX): spread is all that is needed.
-        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.state = self
+            .state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let thousandths = u32::try_from(self.state >> 33 & 511).expect("nine bits");
         full - full * thousandths / 1024
     }
@@ -104,7 +115,11 @@ impl Backoff {
     }
 }
 
-async fn dial<S: Transport>(shared: &Shared, peer: &Peer, transport: S) -> io::Result<TlsStream<S>> {
+async fn dial<S: Transport>(
+    shared: &Shared,
+    peer: &Peer,
+    transport: S,
+) -> io::Result<TlsStream<S>> {
     let config = shared.credentials.dial.get(&peer.id).ok_or(io::ErrorKind::NotFound)?;
     let stream = TlsConnector::from(Arc::clone(config)).connect(tls::any_name(), transport).await?;
     let mut stream = TlsStream::Client(stream);
@@ -152,10 +167,14 @@ pub(crate) async fn dial_relayed(shared: Arc<Shared>, peer: Arc<Peer>) {
         if reach.wait_for(|reach| *reach == Reach::No).await.is_err() {
             return;
         }
-        if timeout(shared.timing.relay_after, reach.wait_for(|reach| *reach != Reach::No)).await.is_ok() {
+        if timeout(shared.timing.relay_after, reach.wait_for(|reach| *reach != Reach::No))
+            .await
+            .is_ok()
+        {
             continue;
         }
-        let relays = shared.peers().filter(|via| via.id != peer.id && *via.reach.borrow() == Reach::Direct);
+        let relays =
+            shared.peers().filter(|via| via.id != peer.id && *via.reach.borrow() == Reach::Direct);
         for via in relays {
             circuit = circuit.wrapping_add(1);
             let tunnel = shared.tunnels.open(peer.id, via, circuit);
@@ -169,7 +188,9 @@ pub(crate) async fn dial_relayed(shared: Arc<Shared>, peer: Arc<Peer>) {
                     backoff.run(&shared, &peer, stream, Some(via.id)).await;
                     break;
                 }
-                Err(error) => tracing::debug!(peer = %peer.id, via = %via.id, %error, "could not connect by relay"),
+                Err(error) => {
+                    tracing::debug!(peer = %peer.id, via = %via.id, %error, "could not connect by relay")
+                }
             }
         }
         sleep(backoff.pause()).await;
@@ -177,7 +198,11 @@ pub(crate) async fn dial_relayed(shared: Arc<Shared>, peer: Arc<Peer>) {
 }
 
 /// Accepts connections of lower-numbered peers, by TCP and through tunnels.
-pub(crate) async fn accept_all(shared: Arc<Shared>, listener: TcpListener, mut tunnels: mpsc::Receiver<Tunnel>) {
+pub(crate) async fn accept_all(
+    shared: Arc<Shared>,
+    listener: TcpListener,
+    mut tunnels: mpsc::Receiver<Tunnel>,
+) {
     let mut tasks = JoinSet::new();
     let handshakes = Arc::new(Semaphore::new(MAX_HANDSHAKES));
     loop {
@@ -217,7 +242,11 @@ pub(crate) async fn accept_all(shared: Arc<Shared>, listener: TcpListener, mut t
 }
 
 /// Greets a peer that has proved who it is.
-async fn greet<S: Transport>(shared: &Shared, peer: &Peer, stream: &mut TlsStream<S>) -> io::Result<()> {
+async fn greet<S: Transport>(
+    shared: &Shared,
+    peer: &Peer,
+    stream: &mut TlsStream<S>,
+) -> io::Result<()> {
     let greeted = link::greet(shared, stream).await;
     if let Err(error) = greeted.as_ref()
         && error.kind() == io::ErrorKind::InvalidData
@@ -227,12 +256,16 @@ async fn greet<S: Transport>(shared: &Shared, peer: &Peer, stream: &mut TlsStrea
     greeted
 }
 
-async fn accept_direct(shared: &Shared, stream: TcpStream) -> io::Result<(Arc<Peer>, TlsStream<Direct>)> {
+async fn accept_direct(
+    shared: &Shared,
+    stream: TcpStream,
+) -> io::Result<(Arc<Peer>, TlsStream<Direct>)> {
     let acceptor = TlsAcceptor::from(Arc::clone(&shared.credentials.accept_any));
     let mut stream = acceptor.accept(direct(stream, None)?).await?;
     let (transport, session) = stream.get_mut();
     let key = tls::presented(session.peer_certificates());
-    let peer = shared.peers().find(|peer| Some(peer.key) == key).ok_or(io::ErrorKind::PermissionDenied)?;
+    let peer =
+        shared.peers().find(|peer| Some(peer.key) == key).ok_or(io::ErrorKind::PermissionDenied)?;
     if *peer.blocked.borrow() {
         return Err(io::ErrorKind::ConnectionRefused.into());
     }
@@ -242,7 +275,10 @@ async fn accept_direct(shared: &Shared, stream: TcpStream) -> io::Result<(Arc<Pe
     Ok((Arc::clone(peer), stream))
 }
 
-async fn accept_relayed(shared: &Shared, tunnel: Tunnel) -> io::Result<(Arc<Peer>, TlsStream<Tunnel>)> {
+async fn accept_relayed(
+    shared: &Shared,
+    tunnel: Tunnel,
+) -> io::Result<(Arc<Peer>, TlsStream<Tunnel>)> {
     let id = tunnel.route.peer;
     let peer = shared.peer(id).ok_or(io::ErrorKind::NotFound)?;
     let config = shared.credentials.accept_one.get(&id).ok_or(io::ErrorKind::PermissionDenied)?;

@@ -38,7 +38,9 @@ const RELAY_HEAD: usize = 2;
 
 /// Bytes that are not a frame. The connection that they came by is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the peer sent bytes that are not a frame of this version; check that both servers run the same release")]
+#[error(
+    "the peer sent bytes that are not a frame of this version; check that both servers run the same release"
+)]
 pub struct Malformed;
 
 /// What a frame is.
@@ -71,7 +73,10 @@ pub enum Kind {
 
 impl Kind {
     fn from_byte(byte: u8) -> Option<Self> {
-        use Kind::{Chunk, Head, Hello, Ping, Probe, RelayCredit, RelayData, RelayEnd, RelayOpen, Want, Whole};
+        use Kind::{
+            Chunk, Head, Hello, Ping, Probe, RelayCredit, RelayData, RelayEnd, RelayOpen, Want,
+            Whole,
+        };
         [Hello, Ping, Want, Whole, Head, Chunk, RelayOpen, RelayData, RelayCredit, RelayEnd, Probe]
             .into_iter()
             .find(|kind| *kind as u8 == byte)
@@ -124,7 +129,8 @@ impl Prefix {
 
     /// Writes the prefix.
     pub fn encode(&self) -> [u8; PREFIX] {
-        let length = u32::try_from(self.length).expect("frames are shorter than 2^24 bytes").to_le_bytes();
+        let length =
+            u32::try_from(self.length).expect("frames are shorter than 2^24 bytes").to_le_bytes();
         let argument = self.argument.to_le_bytes();
         let [a0, a1, a2, a3] = argument;
         [self.kind as u8, length[0], length[1], length[2], a0, a1, a2, a3]
@@ -273,7 +279,12 @@ impl Frame {
             Frame::Probe(probe) => put(out, Kind::Probe, 0, &[&wire::encode(probe)]),
             Frame::Whole(message) => {
                 let head = wire::encode(&(message.signed, message.depth));
-                put(out, Kind::Whole, u32::try_from(head.len()).expect("a short header"), &[&head, &message.body]);
+                put(
+                    out,
+                    Kind::Whole,
+                    u32::try_from(head.len()).expect("a short header"),
+                    &[&head, &message.body],
+                );
             }
             Frame::Head { transfer, signed, depth, length } => {
                 put(out, Kind::Head, *transfer, &[&wire::encode(&(*signed, *depth, *length))]);
@@ -283,7 +294,9 @@ impl Frame {
                 match part {
                     Part::Open => put(out, Kind::RelayOpen, *circuit, &[&head]),
                     Part::Data(bytes) => put(out, Kind::RelayData, *circuit, &[&head, bytes]),
-                    Part::Credit(more) => put(out, Kind::RelayCredit, *circuit, &[&head, &more.to_le_bytes()]),
+                    Part::Credit(more) => {
+                        put(out, Kind::RelayCredit, *circuit, &[&head, &more.to_le_bytes()])
+                    }
                     Part::End => put(out, Kind::RelayEnd, *circuit, &[&head]),
                 }
             }
@@ -347,15 +360,20 @@ mod tests {
     use super::*;
 
     fn tags() -> impl Strategy<Value = Tag> {
-        (any::<[u8; 16]>(), any::<u64>(), any::<u16>(), any::<u32>()).prop_map(|(scope, number, step, sequence)| Tag {
-            instance: Instance { kind: InstanceKind::Epoch, scope, number },
-            step: Step(step),
-            sequence,
-        })
+        (any::<[u8; 16]>(), any::<u64>(), any::<u16>(), any::<u32>()).prop_map(
+            |(scope, number, step, sequence)| Tag {
+                instance: Instance { kind: InstanceKind::Epoch, scope, number },
+                step: Step(step),
+                sequence,
+            },
+        )
     }
 
     fn headers() -> impl Strategy<Value = SignedHeader> {
-        let to = prop_oneof![any::<u8>().prop_map(|id| Recipient::One(PartyId(id))), Just(Recipient::All)];
+        let to = prop_oneof![
+            any::<u8>().prop_map(|id| Recipient::One(PartyId(id))),
+            Just(Recipient::All)
+        ];
         (tags(), any::<[u8; 32]>(), any::<u8>(), to, any::<u64>(), any::<[u8; 32]>()).prop_map(
             |(tag, session, from, to, length, digest)| SignedHeader {
                 header: Header {
@@ -384,23 +402,23 @@ mod tests {
         ];
         let leg = prop_oneof![Just(Leg::Onward), Just(Leg::Arrived)];
         prop_oneof![
-            (any::<u16>(), any::<[u8; 32]>())
-                .prop_map(|(version, s)| Frame::Hello(Hello { version, session: SessionId(Digest(s)) })),
+            (any::<u16>(), any::<[u8; 32]>()).prop_map(|(version, s)| Frame::Hello(Hello {
+                version,
+                session: SessionId(Digest(s))
+            })),
             Just(Frame::Ping),
-            (any::<u64>(), any::<Option<(u64, u64)>>(), bytes(MAX_ABOUT))
-                .prop_map(|(sent, answers, about)| { Frame::Probe(Probe { sent, answers, about: about.to_vec() }) }),
-            (tags(), any::<u64>(), any::<bool>()).prop_map(|(tag, limit, again)| Frame::Want(Want {
-                tag,
-                limit,
-                again
-            })),
-            (headers(), any::<u32>(), bytes(2000)).prop_map(|(signed, depth, body)| Frame::Whole(Message {
-                signed,
-                body,
-                depth
-            })),
-            (any::<u32>(), headers(), any::<u32>(), SMALL as u64 + 1..)
-                .prop_map(|(transfer, signed, depth, length)| Frame::Head { transfer, signed, depth, length }),
+            (any::<u64>(), any::<Option<(u64, u64)>>(), bytes(MAX_ABOUT)).prop_map(
+                |(sent, answers, about)| {
+                    Frame::Probe(Probe { sent, answers, about: about.to_vec() })
+                }
+            ),
+            (tags(), any::<u64>(), any::<bool>())
+                .prop_map(|(tag, limit, again)| Frame::Want(Want { tag, limit, again })),
+            (headers(), any::<u32>(), bytes(2000))
+                .prop_map(|(signed, depth, body)| Frame::Whole(Message { signed, body, depth })),
+            (any::<u32>(), headers(), any::<u32>(), SMALL as u64 + 1..).prop_map(
+                |(transfer, signed, depth, length)| Frame::Head { transfer, signed, depth, length }
+            ),
             (any::<u8>(), leg, any::<u32>(), part).prop_map(|(peer, leg, circuit, part)| {
                 Frame::Relay(Relay { peer: PartyId(peer), leg, circuit, part })
             }),
@@ -480,14 +498,24 @@ mod tests {
         let data = Part::Data(vec![1; RELAYED].into());
         for frame in [
             Frame::Want(Want { tag, limit: u64::MAX, again: true }),
-            Frame::Probe(Probe { sent: u64::MAX, answers: Some((u64::MAX, u64::MAX)), about: vec![1; MAX_ABOUT] }),
+            Frame::Probe(Probe {
+                sent: u64::MAX,
+                answers: Some((u64::MAX, u64::MAX)),
+                about: vec![1; MAX_ABOUT],
+            }),
             Frame::Whole(whole),
             Frame::Head { transfer: u32::MAX, signed, depth: u32::MAX, length: u64::MAX },
-            Frame::Relay(Relay { peer: PartyId(255), leg: Leg::Arrived, circuit: u32::MAX, part: data }),
+            Frame::Relay(Relay {
+                peer: PartyId(255),
+                leg: Leg::Arrived,
+                circuit: u32::MAX,
+                part: data,
+            }),
         ] {
             assert!(read(&encoded(&frame)).is_ok());
         }
-        let talkative = Frame::Probe(Probe { sent: 0, answers: None, about: vec![1; MAX_ABOUT + 1] });
+        let talkative =
+            Frame::Probe(Probe { sent: 0, answers: None, about: vec![1; MAX_ABOUT + 1] });
         assert!(read(&encoded(&talkative)).is_err());
         let too_long = Prefix { kind: Kind::Chunk, length: CHUNK + 1, argument: 0 };
         assert_eq!(Prefix::decode(&too_long.encode()), Err(Malformed));
@@ -498,7 +526,10 @@ mod tests {
         for version in [0, 1, 127, 128, 300, u16::MAX] {
             let hello = Hello { version, session: SessionId(Digest([9; 32])) };
             assert_eq!(Hello::version_of(&wire::encode(&hello)), Some(version));
-            assert_eq!(Hello::version_of(&wire::encode(&(version, "something else"))), Some(version));
+            assert_eq!(
+                Hello::version_of(&wire::encode(&(version, "something else"))),
+                Some(version)
+            );
         }
         for noise in [&[][..], &[0x80], &[0xff; 9], &[0x80, 0x00, 1]] {
             assert_eq!(Hello::version_of(noise), None);

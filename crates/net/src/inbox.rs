@@ -102,7 +102,12 @@ impl Inbox {
     }
 
     /// Waits for a message: either it is there, or the receiver gets it later; then there may be a request to send.
-    pub fn collect(&mut self, tag: Tag, limit: u64, now: Instant) -> (oneshot::Receiver<Message>, Option<Frame>) {
+    pub fn collect(
+        &mut self,
+        tag: Tag,
+        limit: u64,
+        now: Instant,
+    ) -> (oneshot::Receiver<Message>, Option<Frame>) {
         let (deliver, receiver) = oneshot::channel();
         if self.retired.contains(&tag.instance) {
             return (receiver, None);
@@ -161,12 +166,15 @@ impl Inbox {
     fn store(&mut self, tag: Tag, message: Message) {
         let size = message.body.len() + OVERHEAD;
         let slot = self.slots.get(&tag);
-        if slot.is_some_and(|slot| slot.stored.is_some() || (slot.delivered > 0 && slot.asked == 0)) {
+        if slot.is_some_and(|slot| slot.stored.is_some() || (slot.delivered > 0 && slot.asked == 0))
+        {
             return; // A duplicate.
         }
         let asked = slot.is_some_and(|slot| slot.asked > 0);
         if !asked {
-            if self.early_messages >= self.quota.messages || self.early_bytes + size > self.quota.bytes {
+            if self.early_messages >= self.quota.messages
+                || self.early_bytes + size > self.quota.bytes
+            {
                 self.dropped = true;
                 return;
             }
@@ -189,7 +197,14 @@ impl Inbox {
     }
 
     /// A long message is announced. Room is made for it only if it is awaited with a sufficient limit.
-    pub fn begin(&mut self, link: u64, transfer: u32, signed: SignedHeader, depth: u32, length: u64) {
+    pub fn begin(
+        &mut self,
+        link: u64,
+        transfer: u32,
+        signed: SignedHeader,
+        depth: u32,
+        length: u64,
+    ) {
         let tag = signed.header.tag;
         if self.retired.contains(&tag.instance) {
             return;
@@ -280,7 +295,8 @@ impl Inbox {
 
     /// Forgets an instance. It must be among the retired ones already.
     pub fn purge(&mut self, instance: &Instance) {
-        let over: Vec<Tag> = self.slots.keys().filter(|tag| tag.instance == *instance).copied().collect();
+        let over: Vec<Tag> =
+            self.slots.keys().filter(|tag| tag.instance == *instance).copied().collect();
         for tag in over {
             self.unstore(&tag);
             self.slots.remove(&tag);

@@ -65,7 +65,11 @@ impl Counted {
 }
 
 impl AsyncRead for Counted {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let result = Pin::new(&mut self.io).poll_read(cx, buf);
         self.counters.received.fetch_add((buf.filled().len() - before) as u64, Ordering::Relaxed);
@@ -74,7 +78,11 @@ impl AsyncRead for Counted {
 }
 
 impl AsyncWrite for Counted {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let result = Pin::new(&mut self.io).poll_write(cx, buf);
         self.note_sent(&result);
         result
@@ -124,7 +132,9 @@ pub(crate) async fn greet<S: Transport>(shared: &Shared, tls: &mut TlsStream<S>)
     }
     match Frame::decode(prefix, body.into()).map_err(malformed)? {
         Frame::Hello(theirs) if theirs == ours => Ok(()),
-        _ => Err(foreign("the peer is in another session; give all servers the same session description")),
+        _ => Err(foreign(
+            "the peer is in another session; give all servers the same session description",
+        )),
     }
 }
 
@@ -152,7 +162,13 @@ pub(crate) async fn run<S: Transport>(
     tracing::info!(peer = %peer.id, relayed = via.is_some(), "connected");
     let (reader, writer) = tokio::io::split(tls);
     let mut tasks = JoinSet::new();
-    tasks.spawn(write(Arc::clone(shared), Arc::clone(peer), active.id, Arc::clone(&active.wake), writer));
+    tasks.spawn(write(
+        Arc::clone(shared),
+        Arc::clone(peer),
+        active.id,
+        Arc::clone(&active.wake),
+        writer,
+    ));
     tasks.spawn(read(Arc::clone(shared), Arc::clone(peer), active.id, via, reader));
     tasks.spawn(watch(Arc::clone(shared), Arc::clone(peer)));
     let end = tokio::select! {
@@ -226,7 +242,11 @@ async fn write<S: Transport>(
 }
 
 /// Writes both as if they were one, so that TLS records are full.
-async fn write_both<S: Transport>(writer: &mut WriteHalf<S>, mut head: &[u8], mut body: Bytes) -> io::Result<()> {
+async fn write_both<S: Transport>(
+    writer: &mut WriteHalf<S>,
+    mut head: &[u8],
+    mut body: Bytes,
+) -> io::Result<()> {
     while !head.is_empty() || !body.is_empty() {
         let written = writer.write_vectored(&[IoSlice::new(head), IoSlice::new(&body)]).await?;
         if written == 0 {
@@ -268,7 +288,9 @@ async fn read<S: Transport>(
                 peer.inbox().begin(link, transfer, signed, depth, length);
             }
             // Tunnels are not tunnelled.
-            Frame::Relay(relay) if via.is_none() => shared.relay(peer.id, relay).map_err(malformed)?,
+            Frame::Relay(relay) if via.is_none() => {
+                shared.relay(peer.id, relay).map_err(malformed)?
+            }
             Frame::Relay(_) => return Err(malformed(Malformed)),
         }
     }
@@ -284,7 +306,11 @@ async fn read_chunk<S: Transport>(
     let Some(mut assembly) = assembly else {
         let mut unwanted = reader.take(prefix.length as u64);
         let skipped = tokio::io::copy(&mut unwanted, &mut tokio::io::sink()).await?;
-        return if skipped == prefix.length as u64 { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
+        return if skipped == prefix.length as u64 {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::UnexpectedEof.into())
+        };
     };
     if prefix.length > assembly.missing() {
         return Err(malformed(Malformed));
@@ -295,7 +321,12 @@ async fn read_chunk<S: Transport>(
 }
 
 /// Reads exactly `n` bytes to the end of `out`, which has room for them, without clearing that room first.
-async fn append<S: Transport>(reader: &mut ReadHalf<S>, out: &mut Vec<u8>, n: usize, peer: &Peer) -> io::Result<()> {
+async fn append<S: Transport>(
+    reader: &mut ReadHalf<S>,
+    out: &mut Vec<u8>,
+    n: usize,
+    peer: &Peer,
+) -> io::Result<()> {
     let end = out.len() + n;
     while out.len() < end {
         let missing = end - out.len();

@@ -85,10 +85,14 @@ pub struct Config {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The identity is not the roster's.
-    #[error("the roster's key of {0} is not that of the given identity; check the party's number and its key file")]
+    #[error(
+        "the roster's key of {0} is not that of the given identity; check the party's number and its key file"
+    )]
     WrongKey(PartyId),
     /// A peer to be dialled has no address.
-    #[error("no address is configured for {0}; every party needs those of all higher-numbered ones")]
+    #[error(
+        "no address is configured for {0}; every party needs those of all higher-numbered ones"
+    )]
     NoAddress(PartyId),
     /// There is no runtime to run on.
     #[error("a mesh must be started inside a tokio runtime with time and I/O enabled")]
@@ -162,7 +166,12 @@ impl Shared {
                 let is_end = part == Part::End;
                 let onward = Relay { peer: from, leg: Leg::Arrived, circuit: relay.circuit, part };
                 if !far.outbox().push_relay(from, onward) && !is_end {
-                    let end = Relay { peer: far.id, leg: Leg::Arrived, circuit: relay.circuit, part: Part::End };
+                    let end = Relay {
+                        peer: far.id,
+                        leg: Leg::Arrived,
+                        circuit: relay.circuit,
+                        part: Part::End,
+                    };
                     neighbour.outbox().push_relay(far.id, end);
                 }
             }
@@ -176,11 +185,17 @@ impl Shared {
             }
             (Leg::Arrived, part) => {
                 let is_end = part == Part::End;
-                let known = self.tunnels.receive(Route { peer: far.id, via: from }, relay.circuit, part);
+                let known =
+                    self.tunnels.receive(Route { peer: far.id, via: from }, relay.circuit, part);
                 // The far end may not know that this one has started anew. An end is not answered: two that do not know
                 // a tunnel would tell each other so for ever.
                 if !known && !is_end {
-                    let end = Relay { peer: far.id, leg: Leg::Onward, circuit: relay.circuit, part: Part::End };
+                    let end = Relay {
+                        peer: far.id,
+                        leg: Leg::Onward,
+                        circuit: relay.circuit,
+                        part: Part::End,
+                    };
                     neighbour.outbox().push_relay(self.id, end);
                 }
             }
@@ -213,8 +228,9 @@ impl Mesh {
         }
         let retired = Arc::new(Retired::default());
         let others = roster.parties().zip(&roster.keys).filter(|(peer, _)| *peer != id);
-        let peers: BTreeMap<PartyId, Arc<Peer>> =
-            others.map(|(peer, key)| (peer, Arc::new(Peer::new(peer, id, *key, &retired, quota)))).collect();
+        let peers: BTreeMap<PartyId, Arc<Peer>> = others
+            .map(|(peer, key)| (peer, Arc::new(Peer::new(peer, id, *key, &retired, quota))))
+            .collect();
         let (incoming, tunnels) = mpsc::channel(WAITING_TUNNELS);
         let credentials = Credentials::new(id, &identity, &roster);
         let shared = Arc::new(Shared {
@@ -263,7 +279,8 @@ impl Mesh {
     /// sent, and compares `clock` with theirs.
     pub fn introduce(&self, mut about: Bytes, clock: Clock) {
         about.truncate(MAX_ABOUT);
-        *self.shared.introduction.lock().expect("no panic while held") = Some(Introduction { about, clock });
+        *self.shared.introduction.lock().expect("no panic while held") =
+            Some(Introduction { about, clock });
     }
 
     /// What is known of every peer beside the state of its link.

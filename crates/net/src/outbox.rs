@@ -138,7 +138,9 @@ impl Outbox {
         let link = self.active.as_ref().map(|active| active.id);
         match self.kept.get(&want.tag) {
             // The copy on its way will do: a link loses nothing while it lasts.
-            Some(kept) if kept.queued || (!want.again && kept.sent_on.is_some() && kept.sent_on == link) => {}
+            Some(kept)
+                if kept.queued
+                    || (!want.again && kept.sent_on.is_some() && kept.sent_on == link) => {}
             Some(_) => self.enqueue(want.tag, want.limit),
             None if self.wanted.len() < MAX_WANTED => {
                 self.wanted.insert(want.tag, want.limit);
@@ -164,7 +166,12 @@ impl Outbox {
             let number = self.next_transfer;
             self.next_transfer = number.wrapping_add(1);
             // The header goes ahead, by the short frames' lane, so that the peer knows the message to be on its way.
-            self.lane.push_back(Frame::Head { transfer: number, signed: *signed, depth: *depth, length });
+            self.lane.push_back(Frame::Head {
+                transfer: number,
+                signed: *signed,
+                depth: *depth,
+                length,
+            });
             self.transfers.push_back(Transfer { number, tag, rest: body.clone() });
         }
         self.wake();

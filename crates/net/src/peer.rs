@@ -68,7 +68,13 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    pub fn new(id: PartyId, own_id: PartyId, key: VerifyingKey, retired: &Arc<Retired>, quota: Quota) -> Self {
+    pub fn new(
+        id: PartyId,
+        own_id: PartyId,
+        key: VerifyingKey,
+        retired: &Arc<Retired>,
+        quota: Quota,
+    ) -> Self {
         Self {
             id,
             own_id,
@@ -116,7 +122,8 @@ impl Peer {
 
     /// Makes a new link the one in use and asks for everything that is awaited.
     pub fn activate(&self, id: u64, via: Option<PartyId>) -> Active {
-        let active = Active { id, via, wake: Arc::new(Notify::new()), cancel: Arc::new(Notify::new()) };
+        let active =
+            Active { id, via, wake: Arc::new(Notify::new()), cancel: Arc::new(Notify::new()) };
         {
             let mut outbox = self.outbox();
             outbox.activate(active.clone());
@@ -224,7 +231,8 @@ mod tests {
     async fn a_wait_cancelled_after_the_arrival_hands_the_message_on() {
         let signing = SigningKey::from_seed(&[1; 32]);
         let quota = Quota { bytes: 0, messages: 0 };
-        let peer = Peer::new(PartyId(0), PartyId(1), signing.verifying_key(), &Arc::default(), quota);
+        let peer =
+            Peer::new(PartyId(0), PartyId(1), signing.verifying_key(), &Arc::default(), quota);
         let tag = Tag {
             instance: Instance { kind: InstanceKind::Setup, scope: [0; 16], number: 0 },
             step: Step(0),
@@ -240,7 +248,11 @@ mod tests {
         };
         let mut first = Box::pin(peer.collect(tag, 1));
         assert!((&mut first).now_or_never().is_none());
-        peer.inbox().deliver(Message { signed: header.sign(&signing), body: Bytes::from_static(b"x"), depth: 0 });
+        peer.inbox().deliver(Message {
+            signed: header.sign(&signing),
+            body: Bytes::from_static(b"x"),
+            depth: 0,
+        });
         drop(first);
         let second = peer.collect(tag, 1).now_or_never();
         assert_eq!(second.expect("it is there").body, b"x"[..]);

@@ -71,7 +71,9 @@ impl Measurements {
         let Probe { sent, answers, about } = probe;
         self.about = about.into();
         self.heard = Some((sent, now));
-        let Some((ours, theirs)) = answers.filter(|(ours, _)| self.sent == Some(*ours)) else { return };
+        let Some((ours, theirs)) = answers.filter(|(ours, _)| self.sent == Some(*ours)) else {
+            return;
+        };
         // The peer chose two of these; wide arithmetic takes them all.
         let [ours, theirs, sent, now] = [ours, theirs, sent, now].map(i128::from);
         let way = (now - ours) - (sent - theirs);
@@ -99,7 +101,13 @@ mod tests {
     use super::*;
 
     /// Two ends, the second `ahead`, whose probes take `there` and `back`.
-    fn exchange(a: &mut Measurements, b: &mut Measurements, at: u64, ahead: u64, (there, back): (u64, u64)) {
+    fn exchange(
+        a: &mut Measurements,
+        b: &mut Measurements,
+        at: u64,
+        ahead: u64,
+        (there, back): (u64, u64),
+    ) {
         let probe = a.next(at, &Bytes::new());
         b.take(probe, at + there + ahead);
         let probe = b.next(at + there + 500 + ahead, &Bytes::from_static(b"b"));
@@ -114,7 +122,11 @@ mod tests {
         exchange(&mut a, &mut b, 2_000, 60_000, (3, 3));
         exchange(&mut a, &mut b, 3_000, 60_000, (0, 900));
         assert_eq!((a.ahead(), &a.about()[..]), (Some(60_000), &b"b"[..]));
-        assert_eq!(b.ahead(), Some(-59_998), "of its own first probe, answered by the quick second one");
+        assert_eq!(
+            b.ahead(),
+            Some(-59_998),
+            "of its own first probe, answered by the quick second one"
+        );
     }
 
     #[test]

@@ -171,7 +171,8 @@ impl Tunnel {
     }
 
     fn send(&self, part: Part) -> bool {
-        let relay = Relay { peer: self.route.peer, leg: Leg::Onward, circuit: self.circuit.number, part };
+        let relay =
+            Relay { peer: self.route.peer, leg: Leg::Onward, circuit: self.circuit.number, part };
         self.via.outbox().push_relay(self.via.own_id, relay)
     }
 }
@@ -187,7 +188,11 @@ impl Drop for Tunnel {
 }
 
 impl AsyncRead for Tunnel {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let mut state = self.circuit.state.lock().expect("no panic while held");
         let Some(mut first) = state.arrived.pop_front() else {
             if state.closed {
@@ -211,7 +216,9 @@ impl AsyncRead for Tunnel {
         }
         let portion = if state.taken >= PORTION { std::mem::take(&mut state.taken) } else { 0 };
         drop(state);
-        if portion > 0 && !self.send(Part::Credit(u32::try_from(portion).expect("less than the window"))) {
+        if portion > 0
+            && !self.send(Part::Credit(u32::try_from(portion).expect("less than the window")))
+        {
             // The far end would wait for it for ever.
             self.circuit.close();
         }
@@ -220,7 +227,11 @@ impl AsyncRead for Tunnel {
 }
 
 impl AsyncWrite for Tunnel {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let mut state = self.circuit.state.lock().expect("no panic while held");
         if state.closed {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
@@ -263,9 +274,20 @@ mod tests {
     /// The end of a tunnel waits until the peer reads it, so there must not be one for every tunnel that a peer opens.
     #[test]
     fn who_opens_tunnels_without_end_and_reads_nothing_makes_nothing_pile_up() {
-        let peer = Peer::new(PartyId(0), PartyId(2), VerifyingKey([0; 32]), &Arc::default(), Quota::default());
+        let peer = Peer::new(
+            PartyId(0),
+            PartyId(2),
+            VerifyingKey([0; 32]),
+            &Arc::default(),
+            Quota::default(),
+        );
         let via = Arc::new(peer);
-        via.outbox().activate(Active { id: 1, via: None, wake: Arc::default(), cancel: Arc::default() });
+        via.outbox().activate(Active {
+            id: 1,
+            via: None,
+            wake: Arc::default(),
+            cancel: Arc::default(),
+        });
         let tunnels = Arc::<Tunnels>::default();
         let mut cx = Context::from_waker(Waker::noop());
         for _ in 0..2 * FORWARDED / FRAME_COST {
@@ -293,7 +315,10 @@ mod tests {
             while circuit.receive(Part::Data(vec![0; size].into())) {
                 accepted += size + FRAME_COST;
             }
-            assert!(accepted <= WINDOW && accepted + size + FRAME_COST > WINDOW, "{accepted} in frames of {size}");
+            assert!(
+                accepted <= WINDOW && accepted + size + FRAME_COST > WINDOW,
+                "{accepted} in frames of {size}"
+            );
         }
     }
 

@@ -17,22 +17,26 @@ use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
 use rustls::crypto::aws_lc_rs::cipher_suite::{TLS13_AES_128_GCM_SHA256, TLS13_AES_256_GCM_SHA384};
 use rustls::crypto::aws_lc_rs::{default_provider, kx_group, sign};
 use rustls::crypto::{CryptoProvider, verify_tls13_signature_with_raw_key};
-use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
+use rustls::pki_types::{
+    CertificateDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime,
+};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage};
 use rustls::sign::CertifiedKey;
 use rustls::version::TLS13;
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error, PeerIncompatible, ServerConfig,
-    SignatureScheme,
+    CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error,
+    PeerIncompatible, ServerConfig, SignatureScheme,
 };
 use zeroize::Zeroizing;
 
 /// An Ed25519 public key as SubjectPublicKeyInfo is this and the 32 bytes of the key (RFC 8410).
-const SPKI_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+const SPKI_PREFIX: [u8; 12] =
+    [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 /// An Ed25519 private key as PKCS#8 version 1 is this and the 32 bytes of the seed (RFC 8410).
-const PKCS8_PREFIX: [u8; 16] =
-    [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
+const PKCS8_PREFIX: [u8; 16] = [
+    0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
+];
 
 fn spki(key: &VerifyingKey) -> Vec<u8> {
     [&SPKI_PREFIX[..], &key.0].concat()
@@ -56,8 +60,8 @@ impl Identity {
     pub fn from_seed(seed: &[u8; 32]) -> Self {
         let key = SigningKey::from_seed(seed).verifying_key();
         let pkcs8 = Zeroizing::new([&PKCS8_PREFIX[..], seed].concat());
-        let signing =
-            sign::any_eddsa_type(&PrivatePkcs8KeyDer::from(&pkcs8[..])).expect("every 32-byte seed is an Ed25519 key");
+        let signing = sign::any_eddsa_type(&PrivatePkcs8KeyDer::from(&pkcs8[..]))
+            .expect("every 32-byte seed is an Ed25519 key");
         let certified = CertifiedKey::new(vec![CertificateDer::from(spki(&key))], signing);
         Self { key, certified: Arc::new(certified) }
     }
@@ -75,7 +79,9 @@ impl Identity {
             .expect("the suites are TLS 1.3")
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(Pinned::new(provider, &[*peer])))
-            .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(Arc::clone(&self.certified))));
+            .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(
+                Arc::clone(&self.certified),
+            )));
         config.resumption = Resumption::disabled();
         config.enable_sni = false;
         Arc::new(config)
@@ -88,7 +94,9 @@ impl Identity {
             .with_protocol_versions(&[&TLS13])
             .expect("the suites are TLS 1.3")
             .with_client_cert_verifier(Arc::new(Pinned::new(provider, peers)))
-            .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(Arc::clone(&self.certified))));
+            .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(Arc::clone(
+                &self.certified,
+            ))));
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         Arc::new(config)
@@ -125,7 +133,11 @@ impl Pinned {
         Self { provider, keys: keys.iter().map(spki).collect() }
     }
 
-    fn check(&self, presented: &CertificateDer<'_>, more: &[CertificateDer<'_>]) -> Result<(), Error> {
+    fn check(
+        &self,
+        presented: &CertificateDer<'_>,
+        more: &[CertificateDer<'_>],
+    ) -> Result<(), Error> {
         // Public keys are no secret: comparing them need not be constant-time.
         if more.is_empty() && self.keys.iter().any(|key| key == presented.as_ref()) {
             Ok(())
@@ -141,7 +153,12 @@ impl Pinned {
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         let key = SubjectPublicKeyInfoDer::from(presented.as_ref());
-        verify_tls13_signature_with_raw_key(message, &key, dss, &self.provider.signature_verification_algorithms)
+        verify_tls13_signature_with_raw_key(
+            message,
+            &key,
+            dss,
+            &self.provider.signature_verification_algorithms,
+        )
     }
 }
 

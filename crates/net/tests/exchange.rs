@@ -21,12 +21,17 @@ async fn every_pair_exchanges_messages_both_ways() {
     let (_site, all) = start_all(3).await;
     for (_, party) in &all {
         for peer in party.peers() {
-            party.send(peer, tag(0, u32::from(peer.0)), format!("{} to {peer}", party.id).into_bytes());
+            party.send(
+                peer,
+                tag(0, u32::from(peer.0)),
+                format!("{} to {peer}", party.id).into_bytes(),
+            );
         }
     }
     for (_, party) in &all {
         for peer in party.peers() {
-            let got = within(10, party.receive(peer, tag(0, u32::from(party.id.0)), ANY)).await.unwrap();
+            let got =
+                within(10, party.receive(peer, tag(0, u32::from(party.id.0)), ANY)).await.unwrap();
             assert_eq!(&got.body[..], format!("{peer} to {}", party.id).as_bytes());
         }
     }
@@ -54,7 +59,8 @@ async fn a_restarted_sender_that_posts_again_is_heard() {
         let (receiver_mesh, receiver) = all.pop().unwrap();
         let from = sender.1.id;
         until_reach(&receiver_mesh, from.0, Reach::Direct).await;
-        let waiting = tokio::spawn(async move { receiver.receive(from, tag(3, 0), ANY).await.unwrap() });
+        let waiting =
+            tokio::spawn(async move { receiver.receive(from, tag(3, 0), ANY).await.unwrap() });
         tokio::time::sleep(Duration::from_millis(100)).await;
         sender.0.shutdown().await;
         drop(sender);
@@ -118,7 +124,8 @@ async fn too_long_a_message_is_refused_with_evidence() {
     let (p0, p1) = (&all[0].1, &all[1].1);
     for (sequence, length) in [(0, 1000), (1, 1 << 20)] {
         let signed = p0.send(P1, tag(0, sequence), pattern(length));
-        let refused = within(10, p1.receive(P0, tag(0, sequence), Length::AtMost(999))).await.unwrap_err();
+        let refused =
+            within(10, p1.receive(P0, tag(0, sequence), Length::AtMost(999))).await.unwrap_err();
         assert_eq!(refused.0, signed);
         assert!(site.roster.vouches(&refused.0));
     }
@@ -130,7 +137,8 @@ async fn too_long_a_message_is_refused_with_evidence() {
 async fn early_messages_beyond_the_quota_are_asked_for_later() {
     let (mut site, listeners) = Site::new(2).await;
     site.quota = Quota { bytes: 40_000, messages: 10 };
-    let all: Vec<_> = (0..2).zip(listeners).map(|(id, listener)| site.start(id, listener)).collect();
+    let all: Vec<_> =
+        (0..2).zip(listeners).map(|(id, listener)| site.start(id, listener)).collect();
     let (p0, p1) = (&all[0].1, &all[1].1);
     until_reach(&all[0].0, 1, Reach::Direct).await;
     for sequence in 0..100 {
@@ -158,7 +166,8 @@ async fn a_forged_message_is_followed_by_another_copy() {
         digest: ostrakon_party::Header::digest_of(b"lie"),
     };
     let signed = header.sign(&ostrakon_crypto::SigningKey::from_seed(&[99; 32]));
-    let forged = ostrakon_party::Message { signed, body: bytes::Bytes::from_static(b"lie"), depth: 1 };
+    let forged =
+        ostrakon_party::Message { signed, body: bytes::Bytes::from_static(b"lie"), depth: 1 };
     all[0].0.channel().post(P1, forged);
     let waiting = p1.receive(P0, tag(0, 0), ANY);
     let correcting = async {
@@ -173,7 +182,8 @@ async fn a_forged_message_is_followed_by_another_copy() {
 async fn a_cancelled_wait_loses_nothing() {
     let (_site, all) = start_all(2).await;
     let (p0, p1) = (&all[0].1, &all[1].1);
-    let waiting = tokio::time::timeout(Duration::from_millis(200), p1.receive(P0, tag(0, 0), ANY)).await;
+    let waiting =
+        tokio::time::timeout(Duration::from_millis(200), p1.receive(P0, tag(0, 0), ANY)).await;
     assert!(waiting.is_err());
     p0.send(P1, tag(0, 0), pattern(200_000));
     p1.patience().await;
@@ -187,11 +197,19 @@ async fn retired_instances_are_forgotten_on_both_sides() {
     p0.send(P1, tag(0, 0), b"kept".to_vec());
     p0.send(P1, tag(1, 0), b"over".to_vec());
     p0.retire(tag(1, 0).instance);
-    assert!(tokio::time::timeout(Duration::from_millis(1500), p1.receive(P0, tag(1, 0), ANY)).await.is_err());
+    assert!(
+        tokio::time::timeout(Duration::from_millis(1500), p1.receive(P0, tag(1, 0), ANY))
+            .await
+            .is_err()
+    );
     within(10, p1.receive(P0, tag(0, 0), ANY)).await.unwrap();
     p1.retire(tag(2, 0).instance);
     p0.send(P1, tag(2, 0), b"late".to_vec());
-    assert!(tokio::time::timeout(Duration::from_millis(300), p1.receive(P0, tag(2, 0), ANY)).await.is_err());
+    assert!(
+        tokio::time::timeout(Duration::from_millis(300), p1.receive(P0, tag(2, 0), ANY))
+            .await
+            .is_err()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -209,7 +227,8 @@ async fn a_cut_link_is_relayed_and_healed() {
     m2.set_blocked(P0, true);
     until_reach(m0, 2, Reach::Relayed(P1)).await;
     until_reach(m2, 0, Reach::Relayed(P1)).await;
-    let both = async { tokio::join!(p2.receive(P0, tag(0, 0), ANY), p0.receive(P2, tag(0, 0), ANY)) };
+    let both =
+        async { tokio::join!(p2.receive(P0, tag(0, 0), ANY), p0.receive(P2, tag(0, 0), ANY)) };
     let (a, b) = within(20, both).await;
     assert_eq!(a.unwrap().body, body);
     assert_eq!(b.unwrap().body, body);
@@ -236,14 +255,16 @@ async fn a_cut_in_the_middle_of_a_long_message_is_survived() {
             m1.set_blocked(P0, false);
         }
     };
-    let (got, ()) = within(30, async { tokio::join!(p1.receive(P0, tag(0, 0), ANY), cutting) }).await;
+    let (got, ()) =
+        within(30, async { tokio::join!(p1.receive(P0, tag(0, 0), ANY), cutting) }).await;
     assert_eq!(got.unwrap().body, body);
     assert!(m0.peer_state(P1).unwrap().links > 1);
 }
 
 #[test]
 fn the_channel_may_be_awaited_outside_of_the_runtime() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let (_site, all) = runtime.block_on(start_all(2));
     let (p0, p1) = (&all[0].1, &all[1].1);
     p0.send(P1, tag(0, 0), b"x".to_vec());
@@ -274,7 +295,8 @@ async fn what_came_to_be_awaited_during_a_cut_is_asked_for_on_reconnection() {
             until_reach(m1, 0, Reach::Direct).await;
             tokio::time::Instant::now()
         };
-        let ((got, received), healed) = within(60, async { tokio::join!(receiving, healing) }).await;
+        let ((got, received), healed) =
+            within(60, async { tokio::join!(receiving, healing) }).await;
         got.unwrap();
         fastest = fastest.min(received.saturating_duration_since(healed));
     }
@@ -288,13 +310,18 @@ async fn peers_learn_of_each_other_and_of_their_clocks() {
     m0.introduce(b"zero".to_vec().into(), Arc::new(|| 1_000_000));
     m1.introduce(vec![b'1'; 500].into(), Arc::new(|| 1_090_000));
     within(10, async {
-        while m0.acquaintances()[&P1].clock_ahead.is_none() || m1.acquaintances()[&P0].clock_ahead.is_none() {
+        while m0.acquaintances()[&P1].clock_ahead.is_none()
+            || m1.acquaintances()[&P0].clock_ahead.is_none()
+        {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     })
     .await;
     let (of_one, of_zero) = (&m0.acquaintances()[&P1], &m1.acquaintances()[&P0]);
     assert_eq!((of_one.clock_ahead, of_zero.clock_ahead), (Some(90_000), Some(-90_000)));
-    assert_eq!((&of_zero.about[..], of_one.about.len()), (&b"zero"[..], ostrakon_net::probe::MAX_ABOUT));
+    assert_eq!(
+        (&of_zero.about[..], of_one.about.len()),
+        (&b"zero"[..], ostrakon_net::probe::MAX_ABOUT)
+    );
     assert_eq!(of_one.trouble, None);
 }

@@ -126,12 +126,14 @@ async fn a_malformed_frame_closes_the_connection_and_nothing_else() {
         until_reach(&m1, 0, Reach::Direct).await;
         tls.write_all(&bytes).await.unwrap();
         let mut sink = Vec::new();
-        let closed = tokio::time::timeout(Duration::from_secs(30), tls.read_to_end(&mut sink)).await;
+        let closed =
+            tokio::time::timeout(Duration::from_secs(30), tls.read_to_end(&mut sink)).await;
         assert!(closed.is_ok(), "{what} was tolerated");
         until_reach(&m1, 0, Reach::No).await;
     }
     // A message of ten chunks that has eleven.
-    let waiting = tokio::spawn(async move { p1.receive(P0, tag(0, 0), Length::AtMost(1 << 20)).await });
+    let waiting =
+        tokio::spawn(async move { p1.receive(P0, tag(0, 0), Length::AtMost(1 << 20)).await });
     let mut tls = rogue(&site, site.roster.session).await;
     until_reach(&m1, 0, Reach::Direct).await;
     tls.write_all(&announce(100_000, 0, 5)).await.unwrap();
@@ -153,7 +155,8 @@ async fn a_malformed_frame_closes_the_connection_and_nothing_else() {
 #[tokio::test]
 async fn an_announcement_reserves_nothing_beyond_the_limit() {
     let (site, m1, p1) = alone().await;
-    let waiting = tokio::spawn(async move { p1.receive(P0, tag(0, 0), Length::AtMost(1 << 20)).await });
+    let waiting =
+        tokio::spawn(async move { p1.receive(P0, tag(0, 0), Length::AtMost(1 << 20)).await });
     let mut tls = rogue(&site, site.roster.session).await;
     until_reach(&m1, 0, Reach::Direct).await;
     // Not awaited at all, and awaited with a lower limit: 2^60 bytes would not be had.
@@ -183,7 +186,12 @@ async fn two_releases_that_do_not_understand_each_other_both_say_so() {
     tls.write_all(&[&prefix[..], &body].concat()).await.unwrap();
     let mut answer = vec![0; 128];
     let n = tls.read(&mut answer).await.unwrap();
-    assert_eq!(answer[8], VERSION as u8, "the other side can read which version is spoken here: {:?}", &answer[..n]);
+    assert_eq!(
+        answer[8],
+        VERSION as u8,
+        "the other side can read which version is spoken here: {:?}",
+        &answer[..n]
+    );
     within(30, async {
         loop {
             let trouble = m1.acquaintances()[&P0].trouble.clone().unwrap_or_default();
@@ -247,7 +255,8 @@ async fn a_flood_of_early_messages_and_wants_is_survived() {
         let mut junk = Message { signed, body: pattern(1 << 10).into(), depth: 1 };
         junk.signed.header.tag = tag(5, sequence);
         Frame::Whole(junk).encode(&mut bytes);
-        let want = ostrakon_net::frame::Want { tag: tag(6, sequence), limit: u64::MAX, again: true };
+        let want =
+            ostrakon_net::frame::Want { tag: tag(6, sequence), limit: u64::MAX, again: true };
         Frame::Want(want).encode(&mut bytes);
         tls.write_all(&bytes).await.unwrap();
     }
@@ -287,7 +296,8 @@ async fn a_silent_connection_is_given_up() {
 async fn idle_links_stay_up() {
     let (mut site, listeners) = Site::new(2).await;
     site.timing.dead_after = Duration::from_secs(3);
-    let all: Vec<_> = (0..2).zip(listeners).map(|(id, listener)| site.start(id, listener)).collect();
+    let all: Vec<_> =
+        (0..2).zip(listeners).map(|(id, listener)| site.start(id, listener)).collect();
     until_reach(&all[0].0, 1, Reach::Direct).await;
     tokio::time::sleep(Duration::from_secs(7)).await;
     assert_eq!(all[0].0.peer_state(P1).unwrap().links, 1);

@@ -10,7 +10,10 @@ use rustls::crypto::aws_lc_rs::{default_provider, kx_group, sign};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use rustls::server::AlwaysResolvesServerRawPublicKeys;
 use rustls::sign::CertifiedKey;
-use rustls::{ClientConfig, DigitallySignedStruct, Error, NamedGroup, ProtocolVersion, ServerConfig, SignatureScheme};
+use rustls::{
+    ClientConfig, DigitallySignedStruct, Error, NamedGroup, ProtocolVersion, ServerConfig,
+    SignatureScheme,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
@@ -23,7 +26,10 @@ fn key(n: u8) -> VerifyingKey {
 }
 
 /// What both ends think of a connection, once a byte has gone each way (in TLS 1.3 the dialler learns only then).
-async fn meet(dial: Arc<ClientConfig>, accept: Arc<ServerConfig>) -> (Result<(), String>, Result<(), String>) {
+async fn meet(
+    dial: Arc<ClientConfig>,
+    accept: Arc<ServerConfig>,
+) -> (Result<(), String>, Result<(), String>) {
     let (near, far) = tokio::io::duplex(1 << 16);
     let dialling = async {
         let name = ServerName::try_from("127.0.0.1").unwrap();
@@ -55,13 +61,15 @@ async fn assert_refused(dial: Arc<ClientConfig>, accept: Arc<ServerConfig>) {
 
 #[tokio::test]
 async fn the_pinned_parties_meet() {
-    let met = meet(identity(1).dial_config(&key(2)), identity(2).accept_config(&[key(3), key(1)])).await;
+    let met =
+        meet(identity(1).dial_config(&key(2)), identity(2).accept_config(&[key(3), key(1)])).await;
     assert_eq!(met, (Ok(()), Ok(())));
 }
 
 #[tokio::test]
 async fn a_dialler_with_another_key_is_refused() {
-    assert_refused(identity(9).dial_config(&key(2)), identity(2).accept_config(&[key(1), key(3)])).await;
+    assert_refused(identity(9).dial_config(&key(2)), identity(2).accept_config(&[key(1), key(3)]))
+        .await;
     assert_refused(identity(1).dial_config(&key(2)), identity(2).accept_config(&[])).await;
 }
 
@@ -76,7 +84,8 @@ fn impostor(of: u8, by: u8) -> Arc<CertifiedKey> {
     let prefix = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
     let pkcs8 = [&prefix[..], &[by; 32]].concat();
     let secret = sign::any_eddsa_type(&PrivatePkcs8KeyDer::from(pkcs8)).unwrap();
-    let spki = [&[0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0][..], &key(of).0].concat();
+    let spki =
+        [&[0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0][..], &key(of).0].concat();
     Arc::new(CertifiedKey::new(vec![CertificateDer::from(spki)], secret))
 }
 
@@ -87,7 +96,8 @@ async fn a_public_key_without_its_secret_is_refused() {
     assert_refused(identity(1).dial_config(&key(2)), Arc::new(accept)).await;
 
     let mut dial = ClientConfig::clone(&identity(9).dial_config(&key(2)));
-    dial.client_auth_cert_resolver = Arc::new(AlwaysResolvesClientRawPublicKeys::new(impostor(1, 9)));
+    dial.client_auth_cert_resolver =
+        Arc::new(AlwaysResolvesClientRawPublicKeys::new(impostor(1, 9)));
     assert_refused(Arc::new(dial), identity(2).accept_config(&[key(1)])).await;
 }
 
@@ -166,7 +176,9 @@ fn dialler(
         .unwrap()
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(Gullible))
-        .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(impostor(1, 1))));
+        .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(impostor(
+            1, 1,
+        ))));
     Arc::new(config)
 }
 

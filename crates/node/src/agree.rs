@@ -15,7 +15,8 @@
 use std::sync::Arc;
 
 use ostrakon_party::{
-    Instance, InstanceKind, Length, PartyId, Received, Recipient, Refused, SignedHeader, Step, Tag, wire,
+    Instance, InstanceKind, Length, PartyId, Received, Recipient, Refused, SignedHeader, Step, Tag,
+    wire,
 };
 use ostrakon_store::FaultRow;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, oneshot, watch};
@@ -120,14 +121,21 @@ pub(crate) enum AnnounceError {
 impl Core {
     /// Announces something: when this returns it is recorded here and on its way. The receiver resolves when both others
     /// have received it. Waits while too many are on their way, and until it is known that this server may speak.
-    pub(crate) async fn announce(self: &Arc<Self>, body: Body) -> Result<oneshot::Receiver<()>, AnnounceError> {
+    pub(crate) async fn announce(
+        self: &Arc<Self>,
+        body: Body,
+    ) -> Result<oneshot::Receiver<()>, AnnounceError> {
         freshness::allowed(&self.standing).await.map_err(AnnounceError::Silent)?;
         self.is_understood(body.language())?;
-        let permit = Arc::clone(&self.logs.window).acquire_owned().await.map_err(|_| AnnounceError::Stopping)?;
+        let permit = Arc::clone(&self.logs.window)
+            .acquire_owned()
+            .await
+            .map_err(|_| AnnounceError::Stopping)?;
         let core = Arc::clone(self);
         // On a task of its own: if the caller goes away half-way, disk and memory must not differ.
         let (done, result) = oneshot::channel();
-        self.platform.spawn(Box::pin(async move { drop(done.send(core.announce_now(body, permit).await)) }));
+        self.platform
+            .spawn(Box::pin(async move { drop(done.send(core.announce_now(body, permit).await)) }));
         result.await.map_err(|_| AnnounceError::Stopping)?
     }
 
@@ -143,7 +151,9 @@ impl Core {
             about.map_or(1, |about| about.language())
         };
         match self.party.peers().find(|peer| speaks(peer) < language) {
-            Some(peer) => Err(AnnounceError::NotUnderstood(self.config.servers[peer.index()].name.clone())),
+            Some(peer) => {
+                Err(AnnounceError::NotUnderstood(self.config.servers[peer.index()].name.clone()))
+            }
             None => Ok(()),
         }
     }
@@ -168,7 +178,8 @@ impl Core {
         self.store.announce(self.me(), number, &bytes, Some(&change)).await?;
         let effects = self.apply(number, &change, now);
         self.introduction.kept(self.me(), number);
-        let signed = self.party.send_all(ControlStep::Announce.of(instance(self.me(), number)), bytes);
+        let signed =
+            self.party.send_all(ControlStep::Announce.of(instance(self.me(), number)), bytes);
         self.logs.delivered.send_modify(|delivered| delivered[self.me().index()] += 1);
         self.introduction.delivered(self.me(), number);
         drop(turn);
@@ -195,7 +206,9 @@ impl Core {
     }
 
     /// Says again what was said before the restart.
-    pub(crate) async fn repeat_announcements(self: &Arc<Self>) -> Result<(), ostrakon_store::Error> {
+    pub(crate) async fn repeat_announcements(
+        self: &Arc<Self>,
+    ) -> Result<(), ostrakon_store::Error> {
         let delivered = *self.logs.delivered.borrow();
         for author in self.party.roster.parties() {
             let from = delivered[author.index()].saturating_sub(KEPT);
@@ -227,7 +240,8 @@ impl Core {
 /// Waits for both others' echoes of this server's own announcement.
 async fn collect_echoes(core: &Core, number: u64, own: SignedHeader) {
     let tag = ControlStep::Echo.of(instance(core.me(), number));
-    let echoes = core.party.peers().map(|peer| core.party.receive(peer, tag, Length::AtMost(LONGEST_ECHO)));
+    let echoes =
+        core.party.peers().map(|peer| core.party.receive(peer, tag, Length::AtMost(LONGEST_ECHO)));
     for echo in futures::future::join_all(echoes).await {
         let vouched = echo.ok().and_then(|echo| wire::decode::<SignedHeader>(&echo.body).ok());
         if vouched.is_none_or(|header| header.header != own.header) {
@@ -274,9 +288,13 @@ impl From<ostrakon_store::Error> for End {
 
 async fn follow_one(core: &Arc<Core>, author: PartyId, number: u64) -> Result<(), End> {
     let at = instance(author, number);
-    let received = core.party.receive(author, ControlStep::Announce.of(at), Length::AtMost(LONGEST)).await;
+    let received =
+        core.party.receive(author, ControlStep::Announce.of(at), Length::AtMost(LONGEST)).await;
     let received = received.map_err(|Refused(signed)| {
-        End::Contradiction("it announced more than an announcement can hold", Evidence::TooLong(signed))
+        End::Contradiction(
+            "it announced more than an announcement can hold",
+            Evidence::TooLong(signed),
+        )
     })?;
     if received.signed.header.to != Recipient::All {
         let evidence = Evidence::Private(received.signed);
@@ -292,12 +310,21 @@ async fn follow_one(core: &Arc<Core>, author: PartyId, number: u64) -> Result<()
 /// Writes the announcement down before vouching for it.
 async fn keep(core: &Core, author: PartyId, number: u64, received: &Received) -> Result<(), End> {
     let header = wire::encode(&received.signed);
-    match core.store.announcements(author, number).await?.into_iter().find(|row| row.number == number) {
-        None => Ok(core.store.keep_announcement(author, number, Some(&header), &received.body).await?),
+    match core
+        .store
+        .announcements(author, number)
+        .await?
+        .into_iter()
+        .find(|row| row.number == number)
+    {
+        None => {
+            Ok(core.store.keep_announcement(author, number, Some(&header), &received.body).await?)
+        }
         Some(row) if row.body == received.body => Ok(()),
         Some(row) => {
             let earlier = wire::decode(&row.signed.unwrap_or_default());
-            let earlier = earlier.map_err(|_| ostrakon_store::Error::Corrupt("announcements.signed"))?;
+            let earlier =
+                earlier.map_err(|_| ostrakon_store::Error::Corrupt("announcements.signed"))?;
             let evidence = Evidence::Contradiction(Box::new([earlier, received.signed]));
             Err(End::Contradiction("it announced two different things under one number", evidence))
         }
@@ -305,9 +332,15 @@ async fn keep(core: &Core, author: PartyId, number: u64, received: &Received) ->
 }
 
 /// Waits for the third server's echo, and compares.
-async fn compare(core: &Core, author: PartyId, at: Instance, received: &Received) -> Result<(), End> {
+async fn compare(
+    core: &Core,
+    author: PartyId,
+    at: Instance,
+    received: &Received,
+) -> Result<(), End> {
     let third = core.party.peers().find(|peer| *peer != author).expect("there are three servers");
-    let echo = core.party.receive(third, ControlStep::Echo.of(at), Length::AtMost(LONGEST_ECHO)).await;
+    let echo =
+        core.party.receive(third, ControlStep::Echo.of(at), Length::AtMost(LONGEST_ECHO)).await;
     let own = received.signed;
     let echoed = echo.as_ref().ok().and_then(|echo| wire::decode::<SignedHeader>(&echo.body).ok());
     // An honest server echoes only what was announced to all, by this author, under this tag.
@@ -334,7 +367,12 @@ async fn compare(core: &Core, author: PartyId, at: Instance, received: &Received
     }
 }
 
-async fn deliver(core: &Arc<Core>, author: PartyId, number: u64, received: &Received) -> Result<(), End> {
+async fn deliver(
+    core: &Arc<Core>,
+    author: PartyId,
+    number: u64,
+    received: &Received,
+) -> Result<(), End> {
     let decoded = Announcement::decode(&received.body);
     if let Ok(announcement) = &decoded {
         let mut delivered = core.logs.delivered.subscribe();
@@ -379,7 +417,8 @@ async fn deliver(core: &Arc<Core>, author: PartyId, number: u64, received: &Rece
 /// an honest author has delivered no more than is written down here. (Logs are not followed with an old copy of the data.)
 async fn accuse(core: &Core, author: PartyId, received: &Received, after: &[u64; SERVERS]) {
     let kept = core.introduction.progress().kept;
-    let impossible = |other: &PartyId| *other != author && after[other.index()] > kept[other.index()];
+    let impossible =
+        |other: &PartyId| *other != author && after[other.index()] > kept[other.index()];
     if let Some(other) = core.party.roster.parties().find(impossible) {
         let (named, kept) = (after[other.index()], kept[other.index()]);
         tracing::error!(
@@ -387,7 +426,12 @@ async fn accuse(core: &Core, author: PartyId, received: &Received, after: &[u64;
             "a server claims to have heard announcements that were never made; its log stands still"
         );
         let evidence = Evidence::Announcement(received.signed, received.body.to_vec());
-        core.keep_fault(author, "it claims to have heard announcements that were never made", evidence).await;
+        core.keep_fault(
+            author,
+            "it claims to have heard announcements that were never made",
+            evidence,
+        )
+        .await;
     }
     std::future::pending().await
 }
@@ -395,7 +439,8 @@ async fn accuse(core: &Core, author: PartyId, received: &Received, after: &[u64;
 impl Core {
     pub(crate) async fn keep_fault(&self, culprit: PartyId, what: &str, evidence: Evidence) {
         let evidence = wire::encode(&evidence);
-        let row = FaultRow { seen_at: self.platform.now_ms(), culprit, what: what.to_owned(), evidence };
+        let row =
+            FaultRow { seen_at: self.platform.now_ms(), culprit, what: what.to_owned(), evidence };
         if let Err(error) = self.store.keep_fault(&row).await {
             tracing::error!(%error, %culprit, what, "a fault cannot be recorded");
         }

@@ -178,7 +178,8 @@ impl Announcement {
 #[cfg(test)]
 mod tests {
     use ostrakon_broadcast::hosting::{
-        Action, Deed, KEYS_AT_ONCE, MessageId, OPTION_BYTES, OPTIONS, Poll, PollForm, QUESTION_BYTES,
+        Action, Deed, KEYS_AT_ONCE, MessageId, OPTION_BYTES, OPTIONS, Poll, PollForm,
+        QUESTION_BYTES,
     };
     use ostrakon_crypto::{Digest, Signature};
 
@@ -211,11 +212,16 @@ mod tests {
             Deed::EraseAll,
         ];
         let hosted = |deed| {
-            let action = Action { number: 8, previous: Digest([9; 32]), author: key, time: 10, deed };
+            let action =
+                Action { number: 8, previous: Digest([9; 32]), author: key, time: 10, deed };
             Body::Hosted { room, action: SignedAction { action, signature: Signature([11; 64]) } }
         };
         let decision = DecisionId([12; 16]);
-        let descriptor = RoomDescriptor { host: Some(key), retention_days: Some(13), ..RoomDescriptor::new("r") };
+        let descriptor = RoomDescriptor {
+            host: Some(key),
+            retention_days: Some(13),
+            ..RoomDescriptor::new("r")
+        };
         let mut bodies = vec![
             Body::RoomCreated(descriptor),
             Body::RoomClosed(room),
@@ -245,7 +251,10 @@ mod tests {
             assert_eq!(Announcement::decode(&bytes), Ok(announcement));
             transcript.field(&bytes);
         }
-        assert_eq!(transcript.finish().to_hex(), "be6d1abbd23f83d7a2df8f37129b2e3f909e9417e4b30d723cdd3cf2784748d6");
+        assert_eq!(
+            transcript.finish().to_hex(),
+            "be6d1abbd23f83d7a2df8f37129b2e3f909e9417e4b30d723cdd3cf2784748d6"
+        );
     }
 
     #[test]
@@ -285,9 +294,17 @@ mod tests {
         let options = (0..*OPTIONS.end()).map(|_| "o".repeat(OPTION_BYTES)).collect();
         let form = PollForm::Choice { options, several: true };
         let poll = Poll { question: "q".repeat(QUESTION_BYTES), form, epoch: u64::MAX };
-        for deed in [Deed::Admit { keys: vec![VerifyingKey([255; 32]); KEYS_AT_ONCE] }, Deed::Poll { poll }] {
+        for deed in
+            [Deed::Admit { keys: vec![VerifyingKey([255; 32]); KEYS_AT_ONCE] }, Deed::Poll { poll }]
+        {
             let author = VerifyingKey([255; 32]);
-            let action = Action { number: u64::MAX, previous: Digest([255; 32]), author, time: u64::MAX, deed };
+            let action = Action {
+                number: u64::MAX,
+                previous: Digest([255; 32]),
+                author,
+                time: u64::MAX,
+                deed,
+            };
             let action = SignedAction { action, signature: Signature([255; 64]) };
             let body = Body::Hosted { room: RoomId([255; 16]), action };
             let announcement = Announcement { after: [u64::MAX; SERVERS], body };

@@ -39,7 +39,11 @@ impl BoardArchive {
             return Ok(Some(beginning));
         }
         if self.writer.is_some() && self.ready.is_empty() {
-            let rows = self.store.entries(&self.room.0, self.read, READ_ENTRIES).await.map_err(internal)?;
+            let rows = self
+                .store
+                .entries(&self.room.0, self.read, READ_ENTRIES)
+                .await
+                .map_err(internal)?;
             self.read += rows.len() as u64;
             self.ready = rows.into_iter().map(read_entry).collect::<Result<_, _>>()?;
         }

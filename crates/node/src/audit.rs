@@ -45,7 +45,11 @@ pub(crate) async fn note(disk: &Disk, now: u64, actor: &str, action: &str, detai
 }
 
 /// The newest `count` records whose number is below `before`, newest first.
-pub(crate) async fn read(disk: &Disk, before: Option<u64>, count: u32) -> Result<Vec<AuditInfo>, Error> {
+pub(crate) async fn read(
+    disk: &Disk,
+    before: Option<u64>,
+    count: u32,
+) -> Result<Vec<AuditInfo>, Error> {
     let rows = disk.audit(before, count.min(MOST_AT_ONCE)).await?;
     Ok(rows.into_iter().map(AuditInfo::from).collect())
 }

@@ -23,7 +23,11 @@ pub(crate) async fn run(core: Arc<Core>) {
     loop {
         if core.me() == SCHEDULER {
             for _ in 0..DECISIONS {
-                let decision = scheduling::decide(&core.world(), core.platform.now_ms(), core.config.stock.ready);
+                let decision = scheduling::decide(
+                    &core.world(),
+                    core.platform.now_ms(),
+                    core.config.stock.ready,
+                );
                 let Some(body) = decision else { break };
                 if !announce(&core, body).await {
                     break;

@@ -170,13 +170,19 @@ impl Https {
         }
         if let Some(acme) = &self.acme {
             if files || behind_proxy {
-                complain("`https.acme` excludes certificate files and `limits.behind_proxy`: choose one".into());
+                complain(
+                    "`https.acme` excludes certificate files and `limits.behind_proxy`: choose one"
+                        .into(),
+                );
             }
             if acme.domains.is_empty() {
                 complain("`https.acme.domains` must name this server's host".into());
             }
             if !acme.authority.starts_with("https://") {
-                complain(format!("`https.acme.authority` must begin with https://, not read {:?}", acme.authority));
+                complain(format!(
+                    "`https.acme.authority` must begin with https://, not read {:?}",
+                    acme.authority
+                ));
             }
         }
         let none = !files && self.key_file.is_none() && self.acme.is_none() && !behind_proxy;
@@ -256,11 +262,17 @@ impl Config {
     /// [`ConfigError`].
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = read(path)?;
-        let mut config: Config = toml::from_str(&text)
-            .map_err(|source| ConfigError::Syntax { path: path.into(), source: Box::new(source) })?;
+        let mut config: Config = toml::from_str(&text).map_err(|source| ConfigError::Syntax {
+            path: path.into(),
+            source: Box::new(source),
+        })?;
         config.resolve(path.parent().unwrap_or(Path::new(".")));
         let problems = config.problems();
-        if problems.is_empty() { Ok(config) } else { Err(ConfigError::Setting(problems.join("; "))) }
+        if problems.is_empty() {
+            Ok(config)
+        } else {
+            Err(ConfigError::Setting(problems.join("; ")))
+        }
     }
 
     /// Makes relative paths relative to `base`, the directory of the configuration file.
@@ -275,7 +287,10 @@ impl Config {
         ]
         .into_iter()
         .flatten();
-        let acme = acme.iter_mut().flat_map(|acme| [Some(&mut acme.cache), acme.authority_roots.as_mut()]).flatten();
+        let acme = acme
+            .iter_mut()
+            .flat_map(|acme| [Some(&mut acme.cache), acme.authority_roots.as_mut()])
+            .flatten();
         let usual = [&mut self.data, &mut self.identity_file, &mut self.admin_token_file];
         for path in usual.into_iter().chain(optional).chain(acme) {
             *path = base.join(&*path);
@@ -329,7 +344,10 @@ impl Config {
     pub fn identity(&self) -> Result<Zeroizing<[u8; 32]>, ConfigError> {
         let (origin, text) = secret(IDENTITY_VARIABLE, &self.identity_file)?;
         let bytes = HEXLOWER_PERMISSIVE.decode(text.trim().as_bytes()).map(Zeroizing::new);
-        let seed = bytes.ok().and_then(|bytes| <[u8; 32]>::try_from(bytes.as_slice()).ok()).map(Zeroizing::new);
+        let seed = bytes
+            .ok()
+            .and_then(|bytes| <[u8; 32]>::try_from(bytes.as_slice()).ok())
+            .map(Zeroizing::new);
         let Some(seed) = seed else {
             return Err(ConfigError::Setting(format!("{origin} must hold 64 hexadecimal digits")));
         };
@@ -365,7 +383,8 @@ impl Config {
                 Err(ConfigError::Setting(text.into()))
             }
             (Create::Token, file) => {
-                let (origin, text) = secret(CREATION_TOKEN_VARIABLE, file.unwrap_or(Path::new("")))?;
+                let (origin, text) =
+                    secret(CREATION_TOKEN_VARIABLE, file.unwrap_or(Path::new("")))?;
                 tokens(&origin, &text)
             }
             _ => Ok(Vec::new()),
@@ -465,7 +484,10 @@ mod tests {
         open.https.key_file = Some("key.pem".into());
         open.stock.ready = 0;
         let problems = open.problems();
-        assert!(problems[0].contains("stock.ready") && problems[1].contains("give both"), "{problems:?}");
+        assert!(
+            problems[0].contains("stock.ready") && problems[1].contains("give both"),
+            "{problems:?}"
+        );
         let text = "domains = [\"a.example\"]";
         open.https = Https { acme: Some(toml::from_str(text).unwrap()), ..Https::default() };
         assert!(open.problems()[1].contains("choose one"));

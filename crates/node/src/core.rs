@@ -118,9 +118,13 @@ impl Core {
                 // The receiver ends with the server.
                 Effect::Prepare(number) => drop(self.to_prepare.send(number)),
                 Effect::Retire(number) => stock::retire(self, number),
-                Effect::Discard(number) => self.spawn(async move { stock::discard(&core, number).await }),
+                Effect::Discard(number) => {
+                    self.spawn(async move { stock::discard(&core, number).await })
+                }
                 Effect::Load(epoch) => self.spawn(async move { core.load(epoch).await }),
-                Effect::Compute(epoch) => self.spawn(async move { runner::compute(core, epoch).await }),
+                Effect::Compute(epoch) => {
+                    self.spawn(async move { runner::compute(core, epoch).await })
+                }
                 Effect::Open(decision) => self.spawn(decision_course::open(core, decision)),
                 Effect::Hosted(room, number) => self.spawn(hosting::follow_up(core, room, number)),
             }

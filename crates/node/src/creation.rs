@@ -6,7 +6,9 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-use ostrakon_broadcast::room::{CAPACITY, PAYLOAD_BYTES, RETENTION_DAYS, RoomDescriptor, RoomId, SECONDS};
+use ostrakon_broadcast::room::{
+    CAPACITY, PAYLOAD_BYTES, RETENTION_DAYS, RoomDescriptor, RoomId, SECONDS,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::core::Core;
@@ -90,9 +92,15 @@ impl RoomPolicy {
         if self.creation_token_file.is_some() && self.create != Create::Token {
             complain("`rooms.creation_token_file` needs `rooms.create = \"token\"`".into());
         }
-        for (name, value, range) in [("payload", self.payload, PAYLOAD_BYTES), ("capacity", self.capacity, CAPACITY)] {
+        for (name, value, range) in
+            [("payload", self.payload, PAYLOAD_BYTES), ("capacity", self.capacity, CAPACITY)]
+        {
             if !range.contains(&value) {
-                complain(format!("`rooms.{name}` must be from {} to {}, not {value}", range.start(), range.end()));
+                complain(format!(
+                    "`rooms.{name}` must be from {} to {}, not {value}",
+                    range.start(),
+                    range.end()
+                ));
             }
         }
         if let Some(days) = self.retention_days.filter(|days| !RETENTION_DAYS.contains(days)) {
@@ -124,7 +132,10 @@ impl RoomPolicy {
             ));
         }
         if room.capacity > self.capacity {
-            return refused(format!("this server takes rooms of at most {} slots (capacity)", self.capacity));
+            return refused(format!(
+                "this server takes rooms of at most {} slots (capacity)",
+                self.capacity
+            ));
         }
         if room.seconds < self.shortest_seconds {
             return refused(format!(
@@ -133,9 +144,9 @@ impl RoomPolicy {
             ));
         }
         match (self.retention_days, room.retention_days) {
-            (Some(most), kept) if kept.is_none_or(|days| days > most) => {
-                refused(format!("this server takes rooms that keep messages for at most {most} days (retention_days)"))
-            }
+            (Some(most), kept) if kept.is_none_or(|days| days > most) => refused(format!(
+                "this server takes rooms that keep messages for at most {most} days (retention_days)"
+            )),
             _ => Ok(()),
         }
     }
@@ -150,15 +161,27 @@ impl Creations {
     ///
     /// # Errors
     /// `Busy` names the quota.
-    pub fn note(&mut self, policy: &RoomPolicy, origin: Option<u64>, now: u64) -> Result<(), ServiceError> {
+    pub fn note(
+        &mut self,
+        policy: &RoomPolicy,
+        origin: Option<u64>,
+        now: u64,
+    ) -> Result<(), ServiceError> {
         self.0.retain(|(at, _)| now < at.saturating_add(HOUR_MS));
-        let busy = |text: &str| Err(ServiceError::Busy(format!("{text}; try again in an hour, or at another server")));
+        let busy = |text: &str| {
+            Err(ServiceError::Busy(format!("{text}; try again in an hour, or at another server")))
+        };
         if self.0.len() >= policy.per_hour as usize {
-            return busy("as many rooms as this server takes within an hour were created (per_hour)");
+            return busy(
+                "as many rooms as this server takes within an hour were created (per_hour)",
+            );
         }
-        let of_origin = self.0.iter().filter(|(_, other)| origin.is_some() && *other == origin).count();
+        let of_origin =
+            self.0.iter().filter(|(_, other)| origin.is_some() && *other == origin).count();
         if of_origin >= policy.per_hour_and_address as usize {
-            return busy("this address has created as many rooms as it may within an hour (per_hour_and_address)");
+            return busy(
+                "this address has created as many rooms as it may within an hour (per_hour_and_address)",
+            );
         }
         self.0.push_back((now, origin));
         Ok(())
@@ -167,7 +190,11 @@ impl Creations {
 
 impl Core {
     /// Whether somebody who is not the administrator may create this room now.
-    pub(crate) fn admit_guest_room(&self, room: &RoomDescriptor, origin: Option<u64>) -> Result<(), ServiceError> {
+    pub(crate) fn admit_guest_room(
+        &self,
+        room: &RoomDescriptor,
+        origin: Option<u64>,
+    ) -> Result<(), ServiceError> {
         let policy = &self.config.rooms;
         policy.admits(room)?;
         let of_this_server = |room: &&Room| room.open && room.author == self.me();
@@ -184,7 +211,8 @@ impl Core {
     /// Where a short code leads. Codes are short: whoever makes many rooms can make two of one code. Then it leads nowhere.
     pub(crate) fn code(&self, code: &str) -> Result<CodeInfo, ServiceError> {
         let not_found = |text: &str| ServiceError::NotFound(text.into());
-        let code = RoomId::tidy_code(code).ok_or_else(|| not_found("a room's code has eight letters and digits"))?;
+        let code = RoomId::tidy_code(code)
+            .ok_or_else(|| not_found("a room's code has eight letters and digits"))?;
         let world = self.world();
         let of_code = world.rooms.iter().filter(|(id, room)| !room.deleted && id.code() == code);
         let (open, closed): (Vec<_>, Vec<_>) = of_code.partition(|(_, room)| room.open);
@@ -228,12 +256,21 @@ mod tests {
         let mut creations = Creations::default();
         creations.note(&policy, Some(1), 0).unwrap();
         creations.note(&policy, Some(1), 5).unwrap();
-        assert!(creations.note(&policy, Some(1), 6).unwrap_err().to_string().contains("(per_hour_and_address)"));
+        assert!(
+            creations
+                .note(&policy, Some(1), 6)
+                .unwrap_err()
+                .to_string()
+                .contains("(per_hour_and_address)")
+        );
         creations.note(&policy, Some(2), 7).unwrap();
-        assert!(creations.note(&policy, Some(3), 8).unwrap_err().to_string().contains("(per_hour)"));
+        assert!(
+            creations.note(&policy, Some(3), 8).unwrap_err().to_string().contains("(per_hour)")
+        );
         creations.note(&policy, Some(1), HOUR_MS).expect("an hour has passed since the first");
         let mut local = Creations::default();
-        (0..3).for_each(|at| local.note(&policy, None, at).expect("no address, no limit by address"));
+        (0..3)
+            .for_each(|at| local.note(&policy, None, at).expect("no address, no limit by address"));
     }
 
     #[test]
@@ -248,6 +285,9 @@ mod tests {
         policy.problems(&mut |text| problems.push(text));
         let words = ["creation_token_file", "rooms.payload", "rooms.retention_days"];
         assert_eq!(problems.len(), words.len());
-        assert!(problems.iter().zip(words).all(|(problem, word)| problem.contains(word)), "{problems:?}");
+        assert!(
+            problems.iter().zip(words).all(|(problem, word)| problem.contains(word)),
+            "{problems:?}"
+        );
     }
 }

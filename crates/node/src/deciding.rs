@@ -9,8 +9,8 @@ use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::{Digest, Generator, VerifyingKey};
 use ostrakon_decide::keys::{MOST_STOCK, STOCK, receipt_digest};
 use ostrakon_decide::{
-    CertifiedKey, Chain, Content, DecisionId, Deposit, Draft, HeldShare, HelperKey, InvalidKey, KeyName, Layer,
-    Refused, SignedRecord,
+    CertifiedKey, Chain, Content, DecisionId, Deposit, Draft, HeldShare, HelperKey, InvalidKey,
+    KeyName, Layer, Refused, SignedRecord,
 };
 use ostrakon_party::wire;
 use tokio::sync::Semaphore;
@@ -22,8 +22,8 @@ use crate::creation::Creator;
 use crate::decisions::{Course, MOST_DECISIONS};
 use crate::interface::ServiceError;
 use crate::interface::decisions::{
-    DecisionInfo, DecisionMade, DecisionStage, DepositReceipt, LayerInfo, OpeningInfo, RecordTaken, RecordsPage,
-    StockLevel,
+    DecisionInfo, DecisionMade, DecisionStage, DepositReceipt, LayerInfo, OpeningInfo, RecordTaken,
+    RecordsPage, StockLevel,
 };
 use crate::platform::Platform;
 use crate::requests::{NOTICE, internal};
@@ -80,7 +80,9 @@ pub(crate) fn randomness(platform: &Arc<dyn Platform>) -> Generator<impl FnMut(&
 }
 
 pub(crate) fn no_decision() -> ServiceError {
-    ServiceError::NotFound("there is no such decision here; if it was just created, try again in a moment".into())
+    ServiceError::NotFound(
+        "there is no such decision here; if it was just created, try again in a moment".into(),
+    )
 }
 
 fn invalid(error: InvalidKey) -> ServiceError {
@@ -90,12 +92,18 @@ fn invalid(error: InvalidKey) -> ServiceError {
 impl From<Refused> for ServiceError {
     fn from(refused: Refused) -> Self {
         let text = refused.to_string();
-        if refused.is_conflict() { ServiceError::Conflict(text) } else { ServiceError::Refused(text) }
+        if refused.is_conflict() {
+            ServiceError::Conflict(text)
+        } else {
+            ServiceError::Refused(text)
+        }
     }
 }
 
 fn busy() -> ServiceError {
-    ServiceError::Busy("too many records of decisions are being looked at; try again in a moment".into())
+    ServiceError::Busy(
+        "too many records of decisions are being looked at; try again in a moment".into(),
+    )
 }
 
 impl Core {
@@ -104,7 +112,9 @@ impl Core {
             return Ok(());
         }
         let url = &self.config.servers[SCHEDULER.index()].url;
-        Err(ServiceError::Elsewhere(format!("decisions are put into order by the first server: send this to {url}")))
+        Err(ServiceError::Elsewhere(format!(
+            "decisions are put into order by the first server: send this to {url}"
+        )))
     }
 
     /// Step 1.
@@ -127,7 +137,9 @@ impl Core {
         let kept = self.store.keep_share(&name, &held.to_bytes()).await.map_err(internal)?;
         // Sharings are a function of owner and serial; so the same deposit again gives the same share.
         if HeldShare::from_bytes(&kept).is_none_or(|kept| kept.statement() != held.statement()) {
-            return Err(ServiceError::Conflict("another key was deposited under this serial: take a fresh one".into()));
+            return Err(ServiceError::Conflict(
+                "another key was deposited under this serial: take a fresh one".into(),
+            ));
         }
         let digest = receipt_digest(&operators, self.me(), held.statement());
         Ok(DepositReceipt { receipt: self.identity.sign(&digest) })
@@ -158,13 +170,17 @@ impl Core {
         let malformed = |_| ServiceError::Refused("this is no list of certified keys".into());
         let keys: Vec<CertifiedKey> = wire::decode(bytes).map_err(malformed)?;
         if keys.is_empty() || keys.len() > MOST_STOCK {
-            return Err(ServiceError::Refused(format!("a stock takes 1 to {MOST_STOCK} keys at once")));
+            return Err(ServiceError::Refused(format!(
+                "a stock takes 1 to {MOST_STOCK} keys at once"
+            )));
         }
         let operators = self.world().operators();
         let verify = move || {
             let row = |key: &CertifiedKey| {
                 if key.statement.owner != owner {
-                    return Err(ServiceError::Refused("a key in the list belongs to another account".into()));
+                    return Err(ServiceError::Refused(
+                        "a key in the list belongs to another account".into(),
+                    ));
                 }
                 key.verify(&operators).map_err(invalid)?;
                 Ok((key.statement.serial.0, wire::encode(key)))
@@ -172,12 +188,16 @@ impl Core {
             keys.iter().map(row).collect::<Result<Vec<_>, _>>()
         };
         let rows = self.platform.blocking(verify).await.ok_or(ServiceError::Internal)??;
-        let stock = self.store.add_stock_keys(&owner.0, &rows, MOST_STOCK).await.map_err(internal)?;
+        let stock =
+            self.store.add_stock_keys(&owner.0, &rows, MOST_STOCK).await.map_err(internal)?;
         self.spawn(decision_course::serve_account(Arc::clone(self), owner));
         Ok(StockLevel { stock, wanted: STOCK as u64 })
     }
 
-    pub(crate) async fn stock_level(&self, owner: VerifyingKey) -> Result<StockLevel, ServiceError> {
+    pub(crate) async fn stock_level(
+        &self,
+        owner: VerifyingKey,
+    ) -> Result<StockLevel, ServiceError> {
         self.sequencer_only()?;
         let stock = self.store.stock_keys(&owner.0).await.map_err(internal)?.len() as u64;
         Ok(StockLevel { stock, wanted: STOCK as u64 })
@@ -186,13 +206,15 @@ impl Core {
     /// Step 5.
     pub(crate) fn layer(&self, bytes: &[u8]) -> Result<LayerInfo, ServiceError> {
         let operators = self.world().operators();
-        let draft: Draft = wire::decode(bytes).map_err(|_| ServiceError::Refused("this is no draft".into()))?;
+        let draft: Draft =
+            wire::decode(bytes).map_err(|_| ServiceError::Refused("this is no draft".into()))?;
         draft.validate().map_err(|error| ServiceError::Refused(error.to_string()))?;
         if draft.servers != operators.digest {
             return Err(ServiceError::Refused("the draft is for other servers".into()));
         }
         let mut randomness = randomness(&self.platform);
-        let layer = Layer::of(&self.identity, self.me(), &operators, &draft, &mut randomness).map_err(invalid)?;
+        let layer = Layer::of(&self.identity, self.me(), &operators, &draft, &mut randomness)
+            .map_err(invalid)?;
         Ok(LayerInfo { party: self.me().0, layer: BASE64URL_NOPAD.encode(&wire::encode(&layer)) })
     }
 
@@ -208,15 +230,17 @@ impl Core {
         let made = Ok(DecisionMade { id: id.to_hex() });
         let chain = Chain::begin(self.world().operators(), &signed)?;
         if self.world().decisions.ended.contains(&id) {
-            let text =
-                "this decision ended when the servers began again after one had lost its data: create another one";
+            let text = "this decision ended when the servers began again after one had lost its data: create another one";
             return Err(ServiceError::Conflict(text.into()));
         }
         if self.holds_record(&id, 0, bytes).await? {
             return made;
         }
         let now = self.platform.now_ms();
-        chain.draft().validate_deadline(now / 1000).map_err(|error| ServiceError::Refused(error.to_string()))?;
+        chain
+            .draft()
+            .validate_deadline(now / 1000)
+            .map_err(|error| ServiceError::Refused(error.to_string()))?;
         if self.world().decisions.kept.len() >= MOST_DECISIONS {
             return Err(ServiceError::Busy(format!(
                 "this deployment keeps {MOST_DECISIONS} decisions and takes no more: use another deployment"
@@ -250,7 +274,9 @@ impl Core {
         match checked {
             Ok(()) => {}
             // The answer to the first attempt was lost.
-            Err(Refused::NotNext { .. }) if self.holds_record(&id, taken.number, bytes).await? => return Ok(taken),
+            Err(Refused::NotNext { .. }) if self.holds_record(&id, taken.number, bytes).await? => {
+                return Ok(taken);
+            }
             Err(refused) => return Err(refused.into()),
         }
         if let Some(name) = signed.record.spends() {
@@ -272,12 +298,18 @@ impl Core {
     fn ends_with(&self, id: &DecisionId, head: &Digest) -> Result<(), ServiceError> {
         let world = self.world();
         let decision = world.decisions.kept.get(id).ok_or_else(no_decision)?;
-        if decision.head() == *head { Ok(()) } else { Err(Refused::NotNext { next: decision.length() }.into()) }
+        if decision.head() == *head {
+            Ok(())
+        } else {
+            Err(Refused::NotNext { next: decision.length() }.into())
+        }
     }
 
     fn is_fresh(&self, name: &KeyName) -> Result<(), ServiceError> {
         if self.world().decisions.spent.contains(name) {
-            return Err(ServiceError::Refused("this one-time key stands in another decision: take a fresh one".into()));
+            return Err(ServiceError::Refused(
+                "this one-time key stands in another decision: take a fresh one".into(),
+            ));
         }
         Ok(())
     }
@@ -285,7 +317,9 @@ impl Core {
     /// Step 13: verifies a step against the tables before it, on a thread of its own.
     async fn verify_step(&self, chain: Chain, signed: SignedRecord) -> Result<(), ServiceError> {
         if self.platform.now_ms() / 1000 >= chain.draft().deadline {
-            return Err(ServiceError::Conflict("the deadline has passed: no more answers are taken".into()));
+            return Err(ServiceError::Conflict(
+                "the deadline has passed: no more answers are taken".into(),
+            ));
         }
         let before = match chain.last_step() {
             Some(number) => Some(self.record(&chain.id(), number).await?),
@@ -300,8 +334,16 @@ impl Core {
     }
 
     /// Puts a record, which was checked, at the end of its chain.
-    pub(crate) async fn announce_record(self: &Arc<Self>, id: DecisionId, record: Vec<u8>) -> Result<(), ServiceError> {
-        let late = || ServiceError::Unavailable("the other servers do not answer; try again when they do".into());
+    pub(crate) async fn announce_record(
+        self: &Arc<Self>,
+        id: DecisionId,
+        record: Vec<u8>,
+    ) -> Result<(), ServiceError> {
+        let late = || {
+            ServiceError::Unavailable(
+                "the other servers do not answer; try again when they do".into(),
+            )
+        };
         let announce = async {
             let _turn = self.decisions.announcing.acquire().await.map_err(|_| busy())?;
             self.announce(Body::Decided { decision: id, record }).await.map_err(ServiceError::from)
@@ -318,11 +360,17 @@ impl Core {
     async fn record(&self, id: &DecisionId, number: u32) -> Result<SignedRecord, ServiceError> {
         let rows = self.store.decision_records(&id.0, number, 1).await.map_err(internal)?;
         let row = rows.first().ok_or(ServiceError::Internal)?;
-        SignedRecord::decode(row).map_err(|_| internal(ostrakon_store::Error::Corrupt("decision_records.body")))
+        SignedRecord::decode(row)
+            .map_err(|_| internal(ostrakon_store::Error::Corrupt("decision_records.body")))
     }
 
     /// Whether exactly this record is in the chain already.
-    async fn holds_record(&self, id: &DecisionId, number: u32, bytes: &[u8]) -> Result<bool, ServiceError> {
+    async fn holds_record(
+        &self,
+        id: &DecisionId,
+        number: u32,
+        bytes: &[u8],
+    ) -> Result<bool, ServiceError> {
         let rows = self.store.decision_records(&id.0, number, 1).await.map_err(internal)?;
         Ok(rows.first().is_some_and(|row| row == bytes))
     }
@@ -331,8 +379,12 @@ impl Core {
         let world = self.world();
         let decision = world.decisions.kept.get(id).ok_or_else(no_decision)?;
         let (people, answered, verified, deadline) = match &decision.course {
-            Course::UnderWay(chain) => (chain.remaining(), chain.answered(), chain.verified(), chain.draft().deadline),
-            Course::Ended(ended) => (ended.remaining(), ended.answered(), ended.verified(), ended.deadline()),
+            Course::UnderWay(chain) => {
+                (chain.remaining(), chain.answered(), chain.verified(), chain.draft().deadline)
+            }
+            Course::Ended(ended) => {
+                (ended.remaining(), ended.answered(), ended.verified(), ended.deadline())
+            }
         };
         let refusal = self.decisions.refusals.lock().expect("no panic while held").get(id).cloned();
         Ok(DecisionInfo {
@@ -359,13 +411,18 @@ impl Core {
         self.world().decisions.kept.get(&id).ok_or_else(no_decision)?;
         let more = |world: &World| {
             let decision = world.decisions.kept.get(&id);
-            decision.is_none_or(|decision| decision.length() > from || decision.opened.len() > opened)
+            decision
+                .is_none_or(|decision| decision.length() > from || decision.opened.len() > opened)
         };
         self.platform.timeout(wait, self.wait_until(more)).await;
         Ok(())
     }
 
-    pub(crate) async fn records(&self, id: DecisionId, from: u32) -> Result<RecordsPage, ServiceError> {
+    pub(crate) async fn records(
+        &self,
+        id: DecisionId,
+        from: u32,
+    ) -> Result<RecordsPage, ServiceError> {
         self.world().decisions.kept.get(&id).ok_or_else(no_decision)?;
         let openings = self.store.decision_openings(&id.0).await.map_err(internal)?;
         let shown = |(party, opening): &(ostrakon_party::PartyId, Vec<u8>)| OpeningInfo {
@@ -376,7 +433,8 @@ impl Core {
         let mut records = Vec::new();
         let (mut next, mut bytes) = (from, 0);
         while bytes < PAGE_BYTES {
-            let rows = self.store.decision_records(&id.0, next, READ_RECORDS).await.map_err(internal)?;
+            let rows =
+                self.store.decision_records(&id.0, next, READ_RECORDS).await.map_err(internal)?;
             let complete = rows.len() < READ_RECORDS as usize;
             for row in rows {
                 next += 1;

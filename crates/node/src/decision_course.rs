@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ostrakon_crypto::VerifyingKey;
-use ostrakon_decide::{CertifiedKey, Chain, Content, DecisionId, HeldShare, Opening, Refused, SignedRecord, examine};
+use ostrakon_decide::{
+    CertifiedKey, Chain, Content, DecisionId, HeldShare, Opening, Refused, SignedRecord, examine,
+};
 use ostrakon_party::{PartyId, wire};
 use ostrakon_store::{Error, OneTimeName};
 
@@ -51,7 +53,8 @@ pub(crate) async fn run(core: Arc<Core>) {
 fn waiting_for_stock(core: &Core, whose: impl Fn(&VerifyingKey) -> bool) -> Vec<DecisionId> {
     let world = core.world();
     let for_it = |chain: &Chain| chain.waits_for_stock().iter().any(|(_, account)| whose(account));
-    let waiting = world.decisions.kept.iter().filter(|(_, decision)| decision.chain().is_some_and(for_it));
+    let waiting =
+        world.decisions.kept.iter().filter(|(_, decision)| decision.chain().is_some_and(for_it));
     waiting.map(|(id, _)| *id).collect()
 }
 
@@ -59,7 +62,8 @@ fn waiting_for_stock(core: &Core, whose: impl Fn(&VerifyingKey) -> bool) -> Vec<
 fn due(core: &Core) -> Vec<(DecisionId, Chain, Content)> {
     let now = core.platform.now_ms() / 1000;
     let world = core.world();
-    let chains = world.decisions.kept.iter().filter_map(|(id, decision)| Some((id, decision.chain()?)));
+    let chains =
+        world.decisions.kept.iter().filter_map(|(id, decision)| Some((id, decision.chain()?)));
     chains.filter_map(|(id, chain)| Some((*id, chain.clone(), chain.due(now)?))).collect()
 }
 
@@ -97,7 +101,9 @@ pub(crate) async fn fill_from_stock(core: Arc<Core>, id: DecisionId) {
             Err(error) => return tracing::error!(%error, "a stock of one-time keys cannot be read"),
         };
         let keys = stock.iter().filter_map(|key| wire::decode::<CertifiedKey>(key).ok());
-        let Some(key) = keys.into_iter().find(|key| key.statement.threshold == chain.draft().threshold) else {
+        let Some(key) =
+            keys.into_iter().find(|key| key.statement.threshold == chain.draft().threshold)
+        else {
             continue;
         };
         // Somebody else's record may have come in between: then the chain is another one.
@@ -127,7 +133,8 @@ pub(crate) async fn open(core: Arc<Core>, id: DecisionId) {
 async fn refuse(core: &Core, id: DecisionId, refused: Refused) {
     tracing::error!(decision = id.to_hex(), %refused, "a decision is not opened");
     let detail = format!("{}: {refused}", id.to_hex());
-    audit::note(&core.store, core.platform.now_ms(), "server", "refuse to open decision", &detail).await;
+    audit::note(&core.store, core.platform.now_ms(), "server", "refuse to open decision", &detail)
+        .await;
     core.decisions.refusals.lock().expect("no panic while held").insert(id, refused.to_string());
     core.change(|world| world.version += 1);
 }
@@ -140,7 +147,9 @@ enum Attempt {
 
 async fn try_to_open(core: &Arc<Core>, id: &DecisionId) -> Result<Attempt, Error> {
     let me = core.me();
-    let opened = |world: &World| world.decisions.kept.get(id).is_none_or(|decision| decision.opened.contains(&me));
+    let opened = |world: &World| {
+        world.decisions.kept.get(id).is_none_or(|decision| decision.opened.contains(&me))
+    };
     if opened(&core.world()) {
         return Ok(Attempt::Done);
     }
@@ -150,7 +159,12 @@ async fn try_to_open(core: &Arc<Core>, id: &DecisionId) -> Result<Attempt, Error
             return Ok(Attempt::Wait(Duration::from_secs(deadline - now).min(DOZE)));
         }
     }
-    let _turn = core.decisions.examining.acquire().await.map_err(|_| Error::State("the process is shutting down"))?;
+    let _turn = core
+        .decisions
+        .examining
+        .acquire()
+        .await
+        .map_err(|_| Error::State("the process is shutting down"))?;
     let records = all_records(&core.store, id).await?;
     let operators = core.world().operators();
     let mut drawn = randomness(&core.platform);
@@ -164,15 +178,18 @@ async fn try_to_open(core: &Arc<Core>, id: &DecisionId) -> Result<Attempt, Error
         // The clock was put back.
         return Ok(Attempt::Wait(AGAIN));
     }
-    let (close, _) = examined.chain().close().ok_or(Error::State("a decision is opened after its close"))?;
-    let names: Vec<OneTimeName> = examined.absent_keys().iter().map(|name| (name.owner.0, name.serial.0)).collect();
+    let (close, _) =
+        examined.chain().close().ok_or(Error::State("a decision is opened after its close"))?;
+    let names: Vec<OneTimeName> =
+        examined.absent_keys().iter().map(|name| (name.owner.0, name.serial.0)).collect();
     let Some(bound) = core.store.bind_opening(&id.0, &close.0, &names).await? else {
         let reason = "this server has opened another close of it before";
         return Ok(Attempt::Refused(Refused::Opening { party: me.0, reason: reason.into() }));
     };
     let shares = shares(core, &bound).await?;
     let (identity, mut drawn) = (Arc::clone(&core.identity), randomness(&core.platform));
-    let opening = core.platform.blocking(move || examined.open(&identity, me, &shares, &mut drawn)).await;
+    let opening =
+        core.platform.blocking(move || examined.open(&identity, me, &shares, &mut drawn)).await;
     match opening {
         Some(Ok(opening)) => {
             if opening.absent.len() < names.len() {
@@ -189,10 +206,22 @@ async fn try_to_open(core: &Arc<Core>, id: &DecisionId) -> Result<Attempt, Error
 async fn note_lack(core: &Core, id: &DecisionId, given: usize, wanted: usize) {
     let detail = format!("{}: for {given} of {wanted} who stayed away", id.to_hex());
     tracing::warn!(detail, "a decision is opened without all shares of one-time keys");
-    audit::note(&core.store, core.platform.now_ms(), "server", "open decision without all shares", &detail).await;
+    audit::note(
+        &core.store,
+        core.platform.now_ms(),
+        "server",
+        "open decision without all shares",
+        &detail,
+    )
+    .await;
 }
 
-async fn announce_opening(core: &Arc<Core>, id: DecisionId, me: PartyId, opening: &Opening) -> Result<Attempt, Error> {
+async fn announce_opening(
+    core: &Arc<Core>,
+    id: DecisionId,
+    me: PartyId,
+    opening: &Opening,
+) -> Result<Attempt, Error> {
     match core.announce(Body::DecisionOpened { decision: id, opening: opening.encode() }).await {
         Ok(_) => Ok(Attempt::Done),
         Err(error) => {
@@ -265,8 +294,11 @@ pub(crate) async fn take_up(core: &Arc<Core>) -> Result<(), Error> {
     core.decisions.shares.store(core.store.held_shares().await?, Ordering::Relaxed);
     let closed: Vec<DecisionId> = {
         let world = core.world();
-        let unopened =
-            world.decisions.kept.iter().filter(|(_, decision)| decision.closed.is_some() && !decision.is_opened());
+        let unopened = world
+            .decisions
+            .kept
+            .iter()
+            .filter(|(_, decision)| decision.closed.is_some() && !decision.is_opened());
         unopened.map(|(id, _)| *id).collect()
     };
     for id in closed {

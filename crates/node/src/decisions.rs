@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ostrakon_crypto::Digest;
 use ostrakon_decide::{
-    Chain, Content, DecisionId, Ended, KeyName, Opening, Operators, Refused, SignedRecord, Stage, shortage,
+    Chain, Content, DecisionId, Ended, KeyName, Opening, Operators, Refused, SignedRecord, Stage,
+    shortage,
 };
 use ostrakon_party::PartyId;
 use ostrakon_store::{Change, DecisionKey, NewRecord};
@@ -176,12 +177,16 @@ impl World {
         if author != SCHEDULER {
             return Err(Invalid("only the scheduler puts the records of decisions into order"));
         }
-        let signed =
-            read_record(id, bytes).ok_or(Invalid("a record is well formed and announced for its own decision"))?;
+        let signed = read_record(id, bytes)
+            .ok_or(Invalid("a record is well formed and announced for its own decision"))?;
         if self.decisions.ended.contains(id) {
             return Ok(None);
         }
-        let refused = |_| Invalid("a record is the next of its decision's chain, and follows the rules of decisions");
+        let refused = |_| {
+            Invalid(
+                "a record is the next of its decision's chain, and follows the rules of decisions",
+            )
+        };
         match self.decisions.kept.get(id) {
             Some(decision) => decision.check(&signed).map_err(refused)?,
             None if self.decisions.kept.len() >= MOST_DECISIONS => {
@@ -214,8 +219,10 @@ impl World {
         let known = after[SCHEDULER.index()];
         let decision = self.decisions.kept.get(id);
         // Whoever delivers this has delivered as much of the scheduler's log as its author had.
-        let decision = decision.filter(|decision| decision.closed.is_some_and(|closed| closed < known));
-        let decision = decision.ok_or(Invalid("a server opens decisions of whose close it knows"))?;
+        let decision =
+            decision.filter(|decision| decision.closed.is_some_and(|closed| closed < known));
+        let decision =
+            decision.ok_or(Invalid("a server opens decisions of whose close it knows"))?;
         if !is_opening(opening) {
             return Err(Invalid("an opening must be well formed"));
         }
@@ -253,7 +260,12 @@ impl World {
     }
 
     /// Takes an opening that was judged.
-    pub(crate) fn take_opening(&mut self, id: &DecisionKey, party: PartyId, opening: &[u8]) -> Vec<Effect> {
+    pub(crate) fn take_opening(
+        &mut self,
+        id: &DecisionKey,
+        party: PartyId,
+        opening: &[u8],
+    ) -> Vec<Effect> {
         if let Some(decision) = self.decisions.kept.get_mut(&DecisionId(*id)) {
             decision.take_opening(party, opening);
         }

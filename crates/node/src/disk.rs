@@ -7,9 +7,9 @@ use ostrakon_broadcast::EpochId;
 use ostrakon_crypto::{Digest, Signature, VerifyingKey};
 use ostrakon_party::PartyId;
 use ostrakon_store::{
-    AnnouncementRow, Arrivals, AssignmentRow, AuditRow, BatchRow, Change, Database, DecisionKey, DecisionRow, EntryRow,
-    EpochRow, Error, FaultRow, Generation, Intake, NewAudit, NewEntry, Offer, OneTimeName, Renewed, RoomKey, RoomRow,
-    Seen, Store, SubmissionRow, Taken, View,
+    AnnouncementRow, Arrivals, AssignmentRow, AuditRow, BatchRow, Change, Database, DecisionKey,
+    DecisionRow, EntryRow, EpochRow, Error, FaultRow, Generation, Intake, NewAudit, NewEntry,
+    Offer, OneTimeName, Renewed, RoomKey, RoomRow, Seen, Store, SubmissionRow, Taken, View,
 };
 use zeroize::Zeroizing;
 
@@ -137,7 +137,12 @@ impl Disk {
     }
 
     /// See [`Store::record_in_epoch`]; blocks the thread meanwhile.
-    pub fn record_blocking(&self, epoch: &EpochId, name: &str, value: &[u8]) -> Result<Vec<u8>, Error> {
+    pub fn record_blocking(
+        &self,
+        epoch: &EpochId,
+        name: &str,
+        value: &[u8],
+    ) -> Result<Vec<u8>, Error> {
         self.blocking(self.store.record_in_epoch(&epoch.room.0, epoch.number, name, value))
     }
 
@@ -146,7 +151,10 @@ impl Disk {
         self.blocking(self.store.record(name, value))
     }
 
-    fn blocking(&self, call: impl Future<Output = Result<Vec<u8>, Error>> + Send) -> Result<Vec<u8>, Error> {
+    fn blocking(
+        &self,
+        call: impl Future<Output = Result<Vec<u8>, Error>> + Send,
+    ) -> Result<Vec<u8>, Error> {
         let mut result = None;
         self.platform.disk_blocking(Box::pin(async { result = Some(call.await) }));
         result.unwrap_or(Err(Error::State("the process is shutting down")))

@@ -84,7 +84,9 @@ pub fn read_rows(room: &RoomDescriptor, number: u64, opened: &Opened) -> Compute
     let keep = |(index, body)| Published::Kept { salt: salt(&rows, index), body };
     let messages = (0..).zip(bodies).map(keep);
     let detail = match (opened.trusted, &opened.fault) {
-        (Some(trusted), Some(fault)) => format!("{fault}; server {trusted} finished alone and knows who wrote what"),
+        (Some(trusted), Some(fault)) => {
+            format!("{fault}; server {trusted} finished alone and knows who wrote what")
+        }
         (None, Some(fault)) => fault.to_string(),
         _ => String::new(),
     };
@@ -137,7 +139,10 @@ pub fn tally(verdicts: &[Option<Verdict>; SERVERS], servers: &Servers) -> Tally 
         match verdict {
             None => {}
             Some(Verdict::Publish(digest, signature))
-                if servers.keys.get(id.index()).is_some_and(|key| key.verifies(digest, signature)) =>
+                if servers
+                    .keys
+                    .get(id.index())
+                    .is_some_and(|key| key.verifies(digest, signature)) =>
             {
                 match votes.iter_mut().find(|(voted, _)| voted == digest) {
                     Some((_, signatures)) => signatures.push((id, *signature)),
@@ -147,7 +152,9 @@ pub fn tally(verdicts: &[Option<Verdict>; SERVERS], servers: &Servers) -> Tally 
             Some(_) => refusals += 1,
         }
     }
-    if let Some((digest, signatures)) = votes.into_iter().find(|(_, signatures)| signatures.len() >= QUORUM) {
+    if let Some((digest, signatures)) =
+        votes.into_iter().find(|(_, signatures)| signatures.len() >= QUORUM)
+    {
         return Tally::Publish(digest, signatures);
     }
     if refusals > SERVERS - QUORUM { Tally::Nothing } else { Tally::Open }

@@ -86,7 +86,10 @@ pub(crate) async fn after_writing(core: &Arc<Core>, epoch: EpochId) {
     let (deleted, asked_for) = {
         let world = core.world();
         let room = world.rooms.get(&epoch.room);
-        (room.is_some_and(|room| room.deleted), room.is_some_and(|room| asks(&room.log, epoch.number)))
+        (
+            room.is_some_and(|room| room.deleted),
+            room.is_some_and(|room| asks(&room.log, epoch.number)),
+        )
     };
     if deleted {
         erase_room(core, epoch.room).await;
@@ -129,7 +132,12 @@ async fn rewrite(core: &Core, room: RoomId, epoch: u64, which: Which<'_>) -> Res
     rewrite_conclusion(core, room, epoch, which).await
 }
 
-async fn rewrite_entry(core: &Core, room: RoomId, epoch: u64, which: Which<'_>) -> Result<(), Error> {
+async fn rewrite_entry(
+    core: &Core,
+    room: RoomId,
+    epoch: u64,
+    which: Which<'_>,
+) -> Result<(), Error> {
     // One at a time: what one erases, another must not write back.
     let _turn = core.desk.erasing.lock().await;
     if let Some(body) = core.store.entry_of(&room.0, epoch).await? {
@@ -142,10 +150,16 @@ async fn rewrite_entry(core: &Core, room: RoomId, epoch: u64, which: Which<'_>) 
     Ok(())
 }
 
-async fn rewrite_conclusion(core: &Core, room: RoomId, epoch: u64, which: Which<'_>) -> Result<(), Error> {
+async fn rewrite_conclusion(
+    core: &Core,
+    room: RoomId,
+    epoch: u64,
+    which: Which<'_>,
+) -> Result<(), Error> {
     let _turn = core.desk.erasing.lock().await;
     if let Some(body) = core.store.conclusion_of(&room.0, epoch).await? {
-        let mut conclusion: Conclusion = wire::decode(&body).map_err(|_| Error::Corrupt("epochs.conclusion"))?;
+        let mut conclusion: Conclusion =
+            wire::decode(&body).map_err(|_| Error::Corrupt("epochs.conclusion"))?;
         if conclusion.entry.as_mut().is_some_and(|entry| strip(entry, which)) {
             core.store.rewrite_conclusion(&room.0, epoch, &wire::encode(&conclusion)).await?;
             core.desk.erased.notify_one();
@@ -162,7 +176,8 @@ async fn erase_before(core: &Core, room: RoomId, before: u32, done: &mut u64) ->
         let rows: Vec<EntryRow> = core.store.entries_before(&room.0, before, from, AT_ONCE).await?;
         let Some(last) = rows.last().map(|row| row.position) else { break };
         for row in rows {
-            let mut entry: Entry = wire::decode(&row.body).map_err(|_| Error::Corrupt("entries.body"))?;
+            let mut entry: Entry =
+                wire::decode(&row.body).map_err(|_| Error::Corrupt("entries.body"))?;
             if strip(&mut entry, Which::All) {
                 rewrite_entry(core, room, row.epoch, Which::All).await?;
             }
@@ -173,7 +188,9 @@ async fn erase_before(core: &Core, room: RoomId, before: u32, done: &mut u64) ->
         }
         from = last + 1;
     }
-    for (epoch, _) in core.store.conclusions_before(&room.0, u64::from(before).saturating_mul(DAY_MS)).await? {
+    for (epoch, _) in
+        core.store.conclusions_before(&room.0, u64::from(before).saturating_mul(DAY_MS)).await?
+    {
         rewrite_conclusion(core, room, epoch, Which::All).await?;
     }
     Ok(())
@@ -183,8 +200,9 @@ async fn erase_before(core: &Core, room: RoomId, before: u32, done: &mut u64) ->
 async fn catch_up(core: &Arc<Core>) {
     let rooms: Vec<(RoomId, bool, BTreeSet<u64>)> = {
         let world = core.world();
-        let asked =
-            |log: &HostLog| log.marks().iter().filter(|(_, marks)| marks.erased).map(|(id, _)| id.epoch).collect();
+        let asked = |log: &HostLog| {
+            log.marks().iter().filter(|(_, marks)| marks.erased).map(|(id, _)| id.epoch).collect()
+        };
         let all = |room: &Room| room.deleted || room.log.all_erased();
         world.rooms.iter().map(|(id, room)| (*id, all(room), asked(&room.log))).collect()
     };

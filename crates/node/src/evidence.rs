@@ -10,7 +10,9 @@ use ostrakon_broadcast::engine::slot_class;
 use ostrakon_broadcast::room::Servers;
 use ostrakon_broadcast::{engine, ruffle};
 use ostrakon_crypto::Digest;
-use ostrakon_party::{Header, Instance, InstanceKind, PartyId, Recipient, Roster, SignedHeader, wire};
+use ostrakon_party::{
+    Header, Instance, InstanceKind, PartyId, Recipient, Roster, SignedHeader, wire,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::agree::{self, ControlStep};
@@ -100,9 +102,13 @@ impl FaultFile {
     /// # Errors
     /// What is wrong with the file, in words.
     pub fn verify(text: &str, pinned: Option<&Digest>) -> Result<(Self, Finding), String> {
-        let file: Self = serde_json::from_str(text).map_err(|error| format!("this is no fault's file: {error}"))?;
+        let file: Self = serde_json::from_str(text)
+            .map_err(|error| format!("this is no fault's file: {error}"))?;
         if file.format != FORMAT {
-            return Err(format!("the file's format is {:?}; this release reads {FORMAT:?}", file.format));
+            return Err(format!(
+                "the file's format is {:?}; this release reads {FORMAT:?}",
+                file.format
+            ));
         }
         if pinned.is_some_and(|digest| *digest != file.servers.digest()) {
             return Err("the fault is of other servers than the given digest names".into());
@@ -119,7 +125,8 @@ impl FaultFile {
 pub(crate) fn judge(servers: &Servers, culprit: PartyId, evidence: &[u8]) -> Finding {
     let Ok(evidence) = wire::decode::<Evidence>(evidence) else { return Finding::Unproven };
     let roster = Roster { session: servers.session, keys: servers.keys.clone() };
-    let of_culprit = |signed: &SignedHeader| signed.header.from == culprit && roster.vouches(signed);
+    let of_culprit =
+        |signed: &SignedHeader| signed.header.from == culprit && roster.vouches(signed);
     let proved = match &evidence {
         Evidence::Engine(bytes) => {
             let fault = engine::Fault { culprit, what: String::new(), evidence: bytes.clone() };
@@ -127,7 +134,10 @@ pub(crate) fn judge(servers: &Servers, culprit: PartyId, evidence: &[u8]) -> Fin
         }
         Evidence::Contradiction(pair) => {
             let [a, b] = &**pair;
-            of_culprit(a) && of_culprit(b) && a.contradicts(b) && step(&a.header) == Some(ControlStep::Announce)
+            of_culprit(a)
+                && of_culprit(b)
+                && a.contradicts(b)
+                && step(&a.header) == Some(ControlStep::Announce)
         }
         Evidence::TooLong(signed) => {
             let longest = step(&signed.header).and_then(agree::longest);
@@ -151,7 +161,8 @@ pub(crate) fn judge(servers: &Servers, culprit: PartyId, evidence: &[u8]) -> Fin
         }
         Evidence::Echo(signed, body) => {
             let said = of_culprit(signed) && is_body(&signed.header, body);
-            said && step(&signed.header) == Some(ControlStep::Echo) && !is_honest_echo(&roster, &signed.header, body)
+            said && step(&signed.header) == Some(ControlStep::Echo)
+                && !is_honest_echo(&roster, &signed.header, body)
         }
     };
     if proved { Finding::Proved } else { Finding::Unproven }
@@ -174,7 +185,9 @@ fn is_never_valid(author: PartyId, number: u64, announcement: &Announcement) -> 
     let out_of_turn = announcement.after.get(author.index()) != Some(&number);
     out_of_turn
         || match &announcement.body {
-            Body::RoomCreated(descriptor) => descriptor.validate().is_err() || room_class(descriptor) != author,
+            Body::RoomCreated(descriptor) => {
+                descriptor.validate().is_err() || room_class(descriptor) != author
+            }
             Body::BatchPlanned { .. }
             | Body::EpochOpened { .. }
             | Body::EpochClosed { .. }
@@ -186,8 +199,12 @@ fn is_never_valid(author: PartyId, number: u64, announcement: &Announcement) -> 
                 let twice = numbers.len() < slots.len() || keys.len() < slots.len();
                 foreign || twice || slots.is_empty() || slots.len() > MOST_SLOTS
             }
-            Body::Hosted { action, .. } => author != SCHEDULER || action.action.deed.validate().is_err(),
-            Body::Decided { decision, record } => author != SCHEDULER || !decisions::is_record_of(decision, record),
+            Body::Hosted { action, .. } => {
+                author != SCHEDULER || action.action.deed.validate().is_err()
+            }
+            Body::Decided { decision, record } => {
+                author != SCHEDULER || !decisions::is_record_of(decision, record)
+            }
             Body::DecisionOpened { opening, .. } => !decisions::is_opening(opening),
             Body::RoomClosed(_) | Body::BatchReady { .. } | Body::BatchDropped { .. } => false,
         }
@@ -195,12 +212,17 @@ fn is_never_valid(author: PartyId, number: u64, announcement: &Announcement) -> 
 
 /// Whether an echo's bytes are the header of something that its author announced to all.
 fn is_honest_echo(roster: &Roster, echo: &Header, body: &[u8]) -> bool {
-    let Instance { kind: InstanceKind::Control, scope, number } = echo.tag.instance else { return false };
+    let Instance { kind: InstanceKind::Control, scope, number } = echo.tag.instance else {
+        return false;
+    };
     let author = PartyId(scope[15]);
     let tag = ControlStep::Announce.of(agree::instance(author, number));
     wire::decode::<SignedHeader>(body).is_ok_and(|signed| {
         let header = &signed.header;
-        header.tag == tag && header.from == author && header.to == Recipient::All && roster.vouches(&signed)
+        header.tag == tag
+            && header.from == author
+            && header.to == Recipient::All
+            && roster.vouches(&signed)
     })
 }
 

@@ -87,7 +87,9 @@ impl Introduction {
 
     /// Notes an announcement that is on disk.
     pub fn kept(&self, author: PartyId, number: u64) {
-        self.progressed(|progress| progress.kept[author.index()] = progress.kept[author.index()].max(number + 1));
+        self.progressed(|progress| {
+            progress.kept[author.index()] = progress.kept[author.index()].max(number + 1)
+        });
     }
 
     /// Notes an announcement that was delivered.
@@ -155,7 +157,11 @@ fn judge(core: &Core, said: &[(PartyId, Progress)]) -> Option<Standing> {
 
 fn complaint(core: &Core, peer: PartyId, (author, said, here): (PartyId, u64, u64)) -> String {
     let name = |party: PartyId| core.config.servers[party.index()].name.as_str();
-    let whose = if author == core.me() { "this server".to_owned() } else { format!("{} to this server", name(author)) };
+    let whose = if author == core.me() {
+        "this server".to_owned()
+    } else {
+        format!("{} to this server", name(author))
+    };
     format!(
         "the data are older than what this server has said: {} knows of {said} announcements of {whose}, the data of {here}. \
          If an old copy of the data was put back, put the newest one there; if that is lost, the servers go on by a renewal \
@@ -187,7 +193,8 @@ mod tests {
         let (me, peer, third) = (PartyId(0), PartyId(1), 2);
         let own = Progress { kept: [5, 5, 5], delivered: [5, 5, 4], ..Progress::default() };
         let after = |change: fn(&mut Progress)| {
-            let mut theirs = Progress { kept: [5, 7, 6], delivered: [4, 7, 5], ..Progress::default() };
+            let mut theirs =
+                Progress { kept: [5, 7, 6], delivered: [4, 7, 5], ..Progress::default() };
             change(&mut theirs);
             own.behind(me, peer, &theirs)
         };

@@ -25,8 +25,8 @@ use crate::disk::Disk;
 use crate::hosting::read_actions;
 use crate::intake::{self, Pending};
 use crate::interface::{
-    Accepted, ActionsPage, BoardPage, CollectPhase, Issue, IssueRequest, Presence, PresenceAnswer, Readiness, RoomInfo,
-    RoomState, ServersInfo, ServiceError, Status, SubmissionRequest,
+    Accepted, ActionsPage, BoardPage, CollectPhase, Issue, IssueRequest, Presence, PresenceAnswer,
+    Readiness, RoomInfo, RoomState, ServersInfo, ServiceError, Status, SubmissionRequest,
 };
 use crate::platform::Platform;
 use crate::presence::{self, Bound, Full, Visitor};
@@ -78,7 +78,8 @@ struct Seen<T> {
 impl<T: serde::de::DeserializeOwned> Seen<T> {
     /// What is read now. The same once more, because everything is read again, is no news of the engine.
     fn read(view: &View, before: Option<Self>, now: u64) -> Option<Self> {
-        let at = before.filter(|before| before.number == view.number).map_or(now, |before| before.at);
+        let at =
+            before.filter(|before| before.number == view.number).map_or(now, |before| before.at);
         let shown = serde_json::from_slice(&view.value).ok()?;
         Some(Self { shown, number: view.number, at })
     }
@@ -176,7 +177,8 @@ impl Front {
     }
 
     fn servers(&self) -> Result<Servers, ServiceError> {
-        let session = Digest::from_hex(&self.servers_info()?.session).ok_or(ServiceError::Internal)?;
+        let session =
+            Digest::from_hex(&self.servers_info()?.session).ok_or(ServiceError::Internal)?;
         let keys = self.config.servers.iter().map(|server| server.key).collect();
         Ok(Servers { session: SessionId(session), keys })
     }
@@ -188,7 +190,8 @@ impl Front {
         let Seen { shown: view, at, .. } = shown.rooms.get(id).ok_or_else(no_room)?;
         let mut view = view.clone();
         if let Some(epoch) = &mut view.status.epoch {
-            epoch.closes_in_ms = epoch.closes_in_ms.map(|left| left.saturating_sub(now.saturating_sub(*at)));
+            epoch.closes_in_ms =
+                epoch.closes_in_ms.map(|left| left.saturating_sub(now.saturating_sub(*at)));
         }
         Ok(view)
     }
@@ -214,14 +217,19 @@ impl Front {
         }
         let now = self.platform.now_ms();
         if (now / 1000).abs_diff(said.time) > PRESENCE_SECONDS {
-            return Err(ServiceError::Forbidden("the time is off by more than two minutes: set the clock".into()));
+            return Err(ServiceError::Forbidden(
+                "the time is off by more than two minutes: set the clock".into(),
+            ));
         }
         if !said.key.verifies(&presence_digest(&id, said.time, self.config.id()), &said.signature) {
-            return Err(ServiceError::Forbidden("the signature is not the key's on this room, time and server".into()));
+            return Err(ServiceError::Forbidden(
+                "the signature is not the key's on this room, time and server".into(),
+            ));
         }
         if !self.admits(&id, &view, &said.key).await? {
             return Err(ServiceError::Forbidden(
-                "the room is for members: claim your invitation, or ask the host to admit your key".into(),
+                "the room is for members: claim your invitation, or ask the host to admit your key"
+                    .into(),
             ));
         }
         let capacity = info.descriptor.capacity;
@@ -234,13 +242,21 @@ impl Front {
             let bound = Bound { all: capacity, of_origin: self.config.limits.share(capacity) };
             presence.note(id, Visitor { key: said.key, origin }, now, bound).map_err(full)?;
         }
-        intake::take_in(&self.intake, Intake::Presence(ostrakon_store::Seen { room: id.0, key: said.key, at: now }))
-            .await?;
+        intake::take_in(
+            &self.intake,
+            Intake::Presence(ostrakon_store::Seen { room: id.0, key: said.key, at: now }),
+        )
+        .await?;
         Ok(PresenceAnswer { home: true })
     }
 
     /// Whether a key may take part, by the host log, which every process reads for itself.
-    async fn admits(&self, id: &RoomId, view: &RoomView, key: &VerifyingKey) -> Result<bool, ServiceError> {
+    async fn admits(
+        &self,
+        id: &RoomId,
+        view: &RoomView,
+        key: &VerifyingKey,
+    ) -> Result<bool, ServiceError> {
         let descriptor = &view.info.descriptor;
         if descriptor.admission == Admission::Open {
             return Ok(true);
@@ -260,7 +276,12 @@ impl Front {
         Ok(log.admits(key))
     }
 
-    pub async fn actions_reach(&self, id: RoomId, from: u64, wait: Duration) -> Result<(), ServiceError> {
+    pub async fn actions_reach(
+        &self,
+        id: RoomId,
+        from: u64,
+        wait: Duration,
+    ) -> Result<(), ServiceError> {
         self.view(&id)?;
         self.wait(&id, wait, |status| status.actions > from).await;
         Ok(())
@@ -277,7 +298,12 @@ impl Front {
         self.platform.timeout(wait, self.watchers.wait(id, holds)).await;
     }
 
-    pub async fn status(&self, id: RoomId, after: u64, wait: Duration) -> Result<Status, ServiceError> {
+    pub async fn status(
+        &self,
+        id: RoomId,
+        after: u64,
+        wait: Duration,
+    ) -> Result<Status, ServiceError> {
         self.view(&id)?;
         self.wait(&id, wait, |status| status.version > after).await;
         Ok(self.view(&id)?.status)
@@ -287,20 +313,28 @@ impl Front {
     fn collecting(&self, id: &RoomId, epoch: u64) -> Result<RoomView, ServiceError> {
         let view = self.view(id)?;
         match view.status.epoch {
-            Some(status) if status.number == epoch && status.phase == CollectPhase::Collecting => Ok(view),
+            Some(status) if status.number == epoch && status.phase == CollectPhase::Collecting => {
+                Ok(view)
+            }
             Some(status) if status.number > epoch => Err(epoch_over(epoch)),
             None => Err(epoch_over(epoch)),
             Some(_) => Err(ServiceError::NotFound(format!("epoch {epoch} is not open yet"))),
         }
     }
 
-    pub async fn issue(&self, id: RoomId, epoch: u64, request: IssueRequest) -> Result<Issue, ServiceError> {
+    pub async fn issue(
+        &self,
+        id: RoomId,
+        epoch: u64,
+        request: IssueRequest,
+    ) -> Result<Issue, ServiceError> {
         let IssueRequest { key, exchange, signature } = request;
         self.collecting(&id, epoch)?;
         let name = IssueName { room: id, number: epoch, party: self.config.id() };
         if !key.verifies(&envelope::request_digest(&name, &exchange), &signature) {
             return Err(ServiceError::Forbidden(
-                "the signature is not the key's on this room, epoch, server and exchange key".into(),
+                "the signature is not the key's on this room, epoch, server and exchange key"
+                    .into(),
             ));
         }
         let offer = self.store.offer(&id.0, epoch, &key).await.map_err(internal)?;
@@ -311,12 +345,27 @@ impl Front {
             Taken::Different | Taken::TooLate => return Err(epoch_over(epoch)),
         }
         let randomness = self.platform.random();
-        Ok(Issue { issue: envelope::close(&self.servers()?, &name, &key, &exchange, &offer.offer, randomness) })
+        Ok(Issue {
+            issue: envelope::close(
+                &self.servers()?,
+                &name,
+                &key,
+                &exchange,
+                &offer.offer,
+                randomness,
+            ),
+        })
     }
 
-    pub async fn submit(&self, id: RoomId, epoch: u64, request: SubmissionRequest) -> Result<Accepted, ServiceError> {
+    pub async fn submit(
+        &self,
+        id: RoomId,
+        epoch: u64,
+        request: SubmissionRequest,
+    ) -> Result<Accepted, ServiceError> {
         let SubmissionRequest { key, slot, body } = request;
-        let context = self.collecting(&id, epoch)?.status.context.ok_or_else(|| epoch_over(epoch))?;
+        let context =
+            self.collecting(&id, epoch)?.status.context.ok_or_else(|| epoch_over(epoch))?;
         let limit = context.shape.width as usize + SUBMISSION_OVERHEAD;
         if body.len() > limit {
             return Err(ServiceError::TooLarge { limit });
@@ -328,20 +377,32 @@ impl Front {
         let row = SubmissionRow { slot, key, body };
         match intake::take_in(&self.intake, Intake::Submission { room: id.0, epoch, row }).await? {
             Taken::Recorded => Ok(Accepted { accepted: true }),
-            Taken::Different => Err(ServiceError::Conflict("the slot has another submission already".into())),
+            Taken::Different => {
+                Err(ServiceError::Conflict("the slot has another submission already".into()))
+            }
             Taken::TooLate => Err(ServiceError::Conflict(format!(
                 "epoch {epoch} is closed, or slot {slot} is not the key's; take part in the next one"
             ))),
         }
     }
 
-    pub async fn board_reaches(&self, id: RoomId, from: u64, wait: Duration) -> Result<(), ServiceError> {
+    pub async fn board_reaches(
+        &self,
+        id: RoomId,
+        from: u64,
+        wait: Duration,
+    ) -> Result<(), ServiceError> {
         self.view(&id)?;
         self.wait(&id, wait, |status| status.board_length > from).await;
         Ok(())
     }
 
-    pub async fn board(&self, id: RoomId, from: u64, wait: Duration) -> Result<BoardPage, ServiceError> {
+    pub async fn board(
+        &self,
+        id: RoomId,
+        from: u64,
+        wait: Duration,
+    ) -> Result<BoardPage, ServiceError> {
         self.board_reaches(id, from, wait).await?;
         read_board(&self.store, &id, from).await
     }
@@ -352,8 +413,15 @@ impl Front {
 
     /// What this process does not do.
     pub fn elsewhere(&self) -> ServiceError {
-        let at = self.config.process.engine.as_deref().map_or(String::new(), |url| format!(", at {url}"));
-        ServiceError::Elsewhere(format!("this process serves participants: ask this server's engine process{at}"))
+        let at = self
+            .config
+            .process
+            .engine
+            .as_deref()
+            .map_or(String::new(), |url| format!(", at {url}"));
+        ServiceError::Elsewhere(format!(
+            "this process serves participants: ask this server's engine process{at}"
+        ))
     }
 
     pub fn config(&self) -> &Config {
@@ -374,9 +442,11 @@ impl Front {
         let shown = self.shown();
         let (missing, detail) = match &shown.alive {
             None => (Vec::new(), "waiting for this server's engine process".to_owned()),
-            Some(alive) if alive.at + MISSED_MS < now => {
-                (Vec::new(), "this server's engine process is not at work; what is handed in is kept for it".to_owned())
-            }
+            Some(alive) if alive.at + MISSED_MS < now => (
+                Vec::new(),
+                "this server's engine process is not at work; what is handed in is kept for it"
+                    .to_owned(),
+            ),
             Some(Seen { shown: Alive { missing, .. }, .. }) if !missing.is_empty() => {
                 (missing.clone(), format!("{} cannot be reached", missing.join(", ")))
             }
@@ -404,6 +474,10 @@ mod tests {
         assert_eq!((again.shown, again.at), (7, 1000));
         let next = Seen::read(&view(4), Some(again), 6000).unwrap();
         assert_eq!(next.at, 6000);
-        assert_eq!(Seen::read(&view(1), Some(next), 7000).unwrap().at, 7000, "the numbers began anew");
+        assert_eq!(
+            Seen::read(&view(1), Some(next), 7000).unwrap().at,
+            7000,
+            "the numbers began anew"
+        );
     }
 }

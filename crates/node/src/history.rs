@@ -121,9 +121,16 @@ fn seconds(tenths: Option<u64>) -> Option<f64> {
 impl History {
     /// Notes the end of an epoch's collecting. `world` is as before the change; times in milliseconds since 1970.
     pub fn note(&mut self, world: &World, change: &Change, now: u64) {
-        let (Change::SealEpoch { room, epoch, .. } | Change::VoidEpoch { room, epoch, .. }) = change else { return };
+        let (Change::SealEpoch { room, epoch, .. } | Change::VoidEpoch { room, epoch, .. }) =
+            change
+        else {
+            return;
+        };
         let id = EpochId { room: ostrakon_broadcast::RoomId(*room), number: *epoch };
-        let Some(collecting) = world.rooms.get(&id.room).and_then(|room| room.collecting(*epoch)) else { return };
+        let Some(collecting) = world.rooms.get(&id.room).and_then(|room| room.collecting(*epoch))
+        else {
+            return;
+        };
         let Collecting { slots, begun_at, .. } = collecting;
         let collect = begun_at.map(|begun| tenths(begun, now));
         let slots = u32::try_from(slots.len()).unwrap_or(u32::MAX);
@@ -148,7 +155,14 @@ impl History {
         self.finish(epoch, under_way, outcome, accepted, now);
     }
 
-    fn finish(&mut self, id: EpochId, run: Option<UnderWay>, outcome: Outcome, accepted: Option<u32>, now: u64) {
+    fn finish(
+        &mut self,
+        id: EpochId,
+        run: Option<UnderWay>,
+        outcome: Outcome,
+        accepted: Option<u32>,
+        now: u64,
+    ) {
         let collect = run.and_then(|run| run.collect);
         let mix = run.and_then(|run| Some(tenths(run.sealed_at, run.mixed_at?)));
         let sign = run.and_then(|run| Some(tenths(run.mixed_at?, now)));
@@ -164,7 +178,11 @@ impl History {
             outcome,
             slots: run.map(|run| run.slots),
             accepted,
-            seconds: PhaseSeconds { collect: seconds(collect), mix: seconds(mix), sign: seconds(sign) },
+            seconds: PhaseSeconds {
+                collect: seconds(collect),
+                mix: seconds(mix),
+                sign: seconds(sign),
+            },
         });
     }
 
@@ -177,7 +195,8 @@ impl History {
         }
         if self.merging.len() == MERGED {
             let usable = self.merging.iter().map(|sample| sample.usable).min().unwrap_or(0);
-            self.coarse.extend(self.merging.first().map(|first| StockSample { at: first.at, usable }));
+            self.coarse
+                .extend(self.merging.first().map(|first| StockSample { at: first.at, usable }));
             self.merging.clear();
         }
         if self.coarse.len() > COARSE {
@@ -207,7 +226,8 @@ mod tests {
     }
 
     fn sealed(history: &mut History, number: u64, collect: u64, now: u64) {
-        let under_way = UnderWay { slots: 7, collect: Some(collect), sealed_at: now, mixed_at: None };
+        let under_way =
+            UnderWay { slots: 7, collect: Some(collect), sealed_at: now, mixed_at: None };
         history.under_way.insert(epoch(number), under_way);
     }
 
@@ -221,9 +241,16 @@ mod tests {
         let past = history.epochs();
         let seconds = PhaseSeconds { collect: Some(10.1), mix: Some(0.4), sign: Some(1.5) };
         assert_eq!((past[0].seconds, past[0].slots, past[0].accepted), (seconds, Some(7), Some(6)));
-        assert_eq!((past[1].seconds, past[1].slots), (PhaseSeconds::default(), None), "a restart came between");
+        assert_eq!(
+            (past[1].seconds, past[1].slots),
+            (PhaseSeconds::default(), None),
+            "a restart came between"
+        );
         let collect = history.phases[0];
-        assert_eq!((collect.below, collect.count, collect.tenths), ([0, 0, 0, 0, 1, 1, 1, 1], 1, 101));
+        assert_eq!(
+            (collect.below, collect.count, collect.tenths),
+            ([0, 0, 0, 0, 1, 1, 1, 1], 1, 101)
+        );
     }
 
     #[test]
@@ -235,13 +262,23 @@ mod tests {
         assert_eq!((history.epochs().len(), history.epochs()[0].number), (EPOCHS, 300));
         // Two days, with one empty moment in each quarter of an hour.
         for n in 0..2 * 8_640 {
-            history.sample(n * SAMPLE_SECONDS + 3, if n % 90 == 0 { 0 } else { 9 }, Queues::default());
+            history.sample(
+                n * SAMPLE_SECONDS + 3,
+                if n % 90 == 0 { 0 } else { 9 },
+                Queues::default(),
+            );
         }
         let stock = history.stock();
         assert!(stock.len() <= FINE + COARSE + MERGED, "{}", stock.len());
         assert!(stock.windows(2).all(|pair| pair[0].at < pair[1].at));
         let day = 86_400;
-        assert!((day..day + 2 * 3_600).contains(&(stock.last().unwrap().at - stock[0].at)), "a day, and an hour");
-        assert!(stock[..96].iter().filter(|sample| sample.usable == 0).count() >= 31, "no emptiness is averaged away");
+        assert!(
+            (day..day + 2 * 3_600).contains(&(stock.last().unwrap().at - stock[0].at)),
+            "a day, and an hour"
+        );
+        assert!(
+            stock[..96].iter().filter(|sample| sample.usable == 0).count() >= 31,
+            "no emptiness is averaged away"
+        );
     }
 }

@@ -86,7 +86,11 @@ impl World {
             return Err(Invalid("only the scheduler puts what hosts do into order"));
         }
         // Nothing but earlier announcements of the scheduler changes the host log.
-        let broken = |_| Invalid("what a host does is the next action of the room's host log, and signed by a host");
+        let broken = |_| {
+            Invalid(
+                "what a host does is the next action of the room's host log, and signed by a host",
+            )
+        };
         self.known_room(room, after)?.log.check(action).map_err(broken)?;
         let number = action.action.number;
         let announcement = after[author.index()];
@@ -97,7 +101,8 @@ impl World {
     /// Takes an action that was judged into the room's host log.
     pub(crate) fn act(&mut self, id: &RoomId, body: &[u8]) -> Option<Effect> {
         let room = self.rooms.get_mut(id)?;
-        let Sequenced { announcement, action } = wire::decode(body).expect("encoded when it was judged");
+        let Sequenced { announcement, action } =
+            wire::decode(body).expect("encoded when it was judged");
         room.log.apply(&action).expect("checked when it was judged");
         let action = action.action;
         if let Some(collecting) = &mut room.collecting {
@@ -114,7 +119,9 @@ impl From<Refused> for ServiceError {
     fn from(refused: Refused) -> Self {
         let text = refused.to_string();
         match refused {
-            Refused::NotNext { .. } | Refused::Closed | Refused::Claimed => ServiceError::Conflict(text),
+            Refused::NotNext { .. } | Refused::Closed | Refused::Claimed => {
+                ServiceError::Conflict(text)
+            }
             Refused::NotHost | Refused::NotFirstHost | Refused::NotInvited | Refused::Signature => {
                 ServiceError::Forbidden(text)
             }
@@ -125,9 +132,15 @@ impl From<Refused> for ServiceError {
 
 impl Core {
     /// Step 2: the scheduler takes an action, and announces it.
-    pub(crate) async fn act(self: &Arc<Self>, id: RoomId, action: SignedAction) -> Result<ActionTaken, ServiceError> {
+    pub(crate) async fn act(
+        self: &Arc<Self>,
+        id: RoomId,
+        action: SignedAction,
+    ) -> Result<ActionTaken, ServiceError> {
         self.schedules()?;
-        let busy = |_| ServiceError::Busy("too many hosts act at the same time; try again in a moment".into());
+        let busy = |_| {
+            ServiceError::Busy("too many hosts act at the same time; try again in a moment".into())
+        };
         let _turn = self.desk.acting.try_acquire().map_err(busy)?;
         let number = action.action.number;
         let taken = Ok(ActionTaken { number });
@@ -138,7 +151,11 @@ impl Core {
             Err(refused) => return Err(refused.into()),
         }
         let body = Body::Hosted { room: id, action: action.clone() };
-        let late = || ServiceError::Unavailable("the other servers do not answer; try again when they do".into());
+        let late = || {
+            ServiceError::Unavailable(
+                "the other servers do not answer; try again when they do".into(),
+            )
+        };
         match self.platform.timeout(NOTICE, self.announce(body)).await.ok_or_else(late)? {
             Ok(_) => taken,
             // Another action came in between.
@@ -155,24 +172,40 @@ impl Core {
             return Ok(());
         }
         let url = &self.config.servers[SCHEDULER.index()].url;
-        Err(ServiceError::Elsewhere(format!("the first server keeps the host log in order: send this to {url}")))
+        Err(ServiceError::Elsewhere(format!(
+            "the first server keeps the host log in order: send this to {url}"
+        )))
     }
 
     /// Step 5: the scheduler puts a claim into the host log, and announces it. Answers when the others have it too, or after
     /// a while anyway.
-    pub(crate) async fn claim(self: &Arc<Self>, id: RoomId, claim: Claim) -> Result<Accepted, ServiceError> {
+    pub(crate) async fn claim(
+        self: &Arc<Self>,
+        id: RoomId,
+        claim: Claim,
+    ) -> Result<Accepted, ServiceError> {
         self.schedules()?;
         // What is refused anyway, or done, is so before it waits for others.
         if self.placed(&id, &claim)?.is_none() {
             return Ok(Accepted { accepted: true });
         }
-        let busy = || ServiceError::Busy("too many invitations are claimed at the same time; try again soon".into());
-        let turn = self.platform.timeout(NOTICE, self.desk.claiming.acquire()).await.ok_or_else(busy)?;
+        let busy = || {
+            ServiceError::Busy(
+                "too many invitations are claimed at the same time; try again soon".into(),
+            )
+        };
+        let turn =
+            self.platform.timeout(NOTICE, self.desk.claiming.acquire()).await.ok_or_else(busy)?;
         let _turn = turn.map_err(|_| ServiceError::Unavailable("the server is stopping".into()))?;
         for _ in 0..PLACINGS {
             let placing = self.desk.placing.lock().await;
-            let Some(action) = self.placed(&id, &claim)? else { return Ok(Accepted { accepted: true }) };
-            let announced = self.platform.timeout(NOTICE, self.announce(Body::Hosted { room: id, action })).await;
+            let Some(action) = self.placed(&id, &claim)? else {
+                return Ok(Accepted { accepted: true });
+            };
+            let announced = self
+                .platform
+                .timeout(NOTICE, self.announce(Body::Hosted { room: id, action }))
+                .await;
             drop(placing);
             match announced {
                 None => {
@@ -203,20 +236,31 @@ impl Core {
         Ok(Some(log.place(claim)))
     }
 
-    fn may_follow(&self, id: &RoomId, action: &SignedAction) -> Result<Result<(), Refused>, ServiceError> {
+    fn may_follow(
+        &self,
+        id: &RoomId,
+        action: &SignedAction,
+    ) -> Result<Result<(), Refused>, ServiceError> {
         let world = self.world();
         Ok(world.rooms.get(id).ok_or_else(no_room)?.log.check(action))
     }
 
     /// Whether exactly this action is in the host log already.
     async fn holds(&self, id: &RoomId, action: &SignedAction) -> Result<bool, ServiceError> {
-        let rows = self.store.host_actions(&id.0, action.action.number, 1).await.map_err(internal)?;
+        let rows =
+            self.store.host_actions(&id.0, action.action.number, 1).await.map_err(internal)?;
         Ok(rows.first().and_then(|row| read(row)).is_some_and(|kept| kept.action == *action))
     }
 
-    pub(crate) async fn actions_reach(&self, id: RoomId, from: u64, wait: Duration) -> Result<(), ServiceError> {
+    pub(crate) async fn actions_reach(
+        &self,
+        id: RoomId,
+        from: u64,
+        wait: Duration,
+    ) -> Result<(), ServiceError> {
         drop(self.room(id)?);
-        let longer = |world: &World| world.rooms.get(&id).is_none_or(|room| room.log.length() > from);
+        let longer =
+            |world: &World| world.rooms.get(&id).is_none_or(|room| room.log.length() > from);
         self.platform.timeout(wait, self.wait_until_in(&id, longer)).await;
         Ok(())
     }
@@ -229,7 +273,10 @@ impl Core {
 }
 
 /// A room's host log.
-pub(crate) async fn all_actions(store: &Disk, id: &RoomId) -> Result<Vec<SignedAction>, ostrakon_store::Error> {
+pub(crate) async fn all_actions(
+    store: &Disk,
+    id: &RoomId,
+) -> Result<Vec<SignedAction>, ostrakon_store::Error> {
     let mut actions = Vec::new();
     loop {
         let rows = store.host_actions(&id.0, actions.len() as u64, READ_ACTIONS).await?;
@@ -248,7 +295,11 @@ pub(crate) fn of_earlier_generation(action: &SignedAction) -> Vec<u8> {
 }
 
 /// A page of a room's host log, from action `from` on.
-pub(crate) async fn read_actions(store: &Disk, id: &RoomId, from: u64) -> Result<ActionsPage, ServiceError> {
+pub(crate) async fn read_actions(
+    store: &Disk,
+    id: &RoomId,
+    from: u64,
+) -> Result<ActionsPage, ServiceError> {
     let mut actions: Vec<SignedAction> = Vec::new();
     let mut bytes = 0;
     while bytes < PAGE_BYTES {
@@ -289,7 +340,9 @@ pub(crate) async fn follow_up(core: Arc<Core>, id: RoomId, number: u64) {
 fn on_record(deed: &Deed) -> Option<(&'static str, String)> {
     let message = || {
         let target = deed.target();
-        target.map_or_else(String::new, |target| format!("message {} of epoch {}", target.index, target.epoch))
+        target.map_or_else(String::new, |target| {
+            format!("message {} of epoch {}", target.index, target.epoch)
+        })
     };
     Some(match deed {
         Deed::Hide { hidden: true, .. } => ("hide", message()),
@@ -307,7 +360,9 @@ fn on_record(deed: &Deed) -> Option<(&'static str, String)> {
         Deed::EraseAll => ("erase all", String::new()),
         // What participants do is not on record.
         Deed::Claim { .. } => return None,
-        Deed::Pin { .. } | Deed::Answer { .. } | Deed::Group { .. } | Deed::Spotlight { .. } => return None,
+        Deed::Pin { .. } | Deed::Answer { .. } | Deed::Group { .. } | Deed::Spotlight { .. } => {
+            return None;
+        }
         Deed::Poll { .. } | Deed::Withdraw { .. } | Deed::Reveal { .. } => return None,
     })
 }
@@ -335,7 +390,10 @@ pub(crate) async fn restore(
             if log.length() <= *actions {
                 collecting.members = log.roster();
             } else {
-                collecting.admit(&log.admitted_by(&action.action.author, &action.action.deed), announcement);
+                collecting.admit(
+                    &log.admitted_by(&action.action.author, &action.action.deed),
+                    announcement,
+                );
             }
         }
     }

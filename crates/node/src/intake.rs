@@ -23,18 +23,27 @@ pub(crate) struct Pending {
 }
 
 /// Records something; it is on disk when this returns.
-pub(crate) async fn take_in(queue: &mpsc::Sender<Pending>, intake: Intake) -> Result<Taken, ServiceError> {
+pub(crate) async fn take_in(
+    queue: &mpsc::Sender<Pending>,
+    intake: Intake,
+) -> Result<Taken, ServiceError> {
     let (reply, result) = oneshot::channel();
-    let full = |_| ServiceError::Busy("too many participants at once; try again in a moment".into());
+    let full =
+        |_| ServiceError::Busy("too many participants at once; try again in a moment".into());
     queue.try_send(Pending { intake, reply }).map_err(full)?;
     result.await.unwrap_or(Err(ServiceError::Unavailable("the server is being stopped".into())))
 }
 
 /// Records what arrives, until the server stops; `note` is told what became of it.
-pub(crate) async fn run(store: Disk, mut arriving: mpsc::Receiver<Pending>, note: impl Fn(&[Intake], &[Taken])) {
+pub(crate) async fn run(
+    store: Disk,
+    mut arriving: mpsc::Receiver<Pending>,
+    note: impl Fn(&[Intake], &[Taken]),
+) {
     let mut many = Vec::new();
     while arriving.recv_many(&mut many, AT_ONCE).await > 0 {
-        let (intakes, replies): (Vec<_>, Vec<_>) = many.drain(..).map(|one| (one.intake, one.reply)).unzip();
+        let (intakes, replies): (Vec<_>, Vec<_>) =
+            many.drain(..).map(|one| (one.intake, one.reply)).unzip();
         match store.take_in(&intakes).await {
             Ok(taken) => {
                 note(&intakes, &taken);
@@ -58,7 +67,8 @@ pub(crate) fn note(core: &Core, intakes: &[Intake], taken: &[Taken]) {
     for (intake, taken) in intakes.iter().zip(taken) {
         if let (Intake::Submission { room, epoch, row }, Taken::Recorded) = (intake, taken)
             && let Some(room) = world.rooms.get_mut(&RoomId(*room))
-            && let Some(collecting) = room.collecting.as_mut().filter(|collecting| collecting.number == *epoch)
+            && let Some(collecting) =
+                room.collecting.as_mut().filter(|collecting| collecting.number == *epoch)
         {
             collecting.submitted.insert(row.slot);
         }

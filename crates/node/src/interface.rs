@@ -489,7 +489,8 @@ pub struct Readiness {
 /// # Errors
 /// [`ServiceError::NotFound`]: what is no id names no room.
 pub fn parse_room(text: &str) -> Result<RoomId, ServiceError> {
-    RoomId::from_hex(text).ok_or_else(|| ServiceError::NotFound("a room's id has 32 hexadecimal digits".into()))
+    RoomId::from_hex(text)
+        .ok_or_else(|| ServiceError::NotFound("a room's id has 32 hexadecimal digits".into()))
 }
 
 pub(crate) mod hex_key {
@@ -499,9 +500,12 @@ pub(crate) mod hex_key {
         serializer.serialize_str(&key.to_hex())
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<VerifyingKey, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<VerifyingKey, D::Error> {
         let text = String::deserialize(deserializer)?;
-        VerifyingKey::from_hex(&text).ok_or_else(|| D::Error::custom("a key has 64 lower-case hexadecimal digits"))
+        VerifyingKey::from_hex(&text)
+            .ok_or_else(|| D::Error::custom("a key has 64 lower-case hexadecimal digits"))
     }
 }
 
@@ -515,7 +519,8 @@ pub(crate) mod hex_32 {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; 32], D::Error> {
         let text = String::deserialize(deserializer)?;
-        let read = Digest::from_hex(&text).ok_or_else(|| D::Error::custom("not 64 lower-case hexadecimal digits"))?;
+        let read = Digest::from_hex(&text)
+            .ok_or_else(|| D::Error::custom("not 64 lower-case hexadecimal digits"))?;
         Ok(read.0)
     }
 }
@@ -529,6 +534,8 @@ pub(crate) mod base64 {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
         let text = String::deserialize(deserializer)?;
-        BASE64URL_NOPAD.decode(text.as_bytes()).map_err(|_| D::Error::custom("not base64url without padding"))
+        BASE64URL_NOPAD
+            .decode(text.as_bytes())
+            .map_err(|_| D::Error::custom("not base64url without padding"))
     }
 }

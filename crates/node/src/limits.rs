@@ -64,7 +64,9 @@ impl Limits {
             )));
         }
         if !(1..=100).contains(&self.room_share) {
-            return Err(ConfigError::Setting("`limits.room_share` is a percentage from 1 to 100".into()));
+            return Err(ConfigError::Setting(
+                "`limits.room_share` is a percentage from 1 to 100".into(),
+            ));
         }
         Ok(())
     }
@@ -95,7 +97,10 @@ mod tests {
     fn a_class_behind_one_address_fits_and_leaves_a_seat() {
         let limits = Limits::default();
         assert!(limits.share(360) >= 100, "300 phones, a third of them at each server");
-        assert_eq!((limits.share(3), limits.share(192), limits.share(u32::MAX)), (1, 57, 1_288_490_188));
+        assert_eq!(
+            (limits.share(3), limits.share(192), limits.share(u32::MAX)),
+            (1, 57, 1_288_490_188)
+        );
         for capacity in 12..2000u32 {
             assert!(limits.share(capacity) < capacity.div_ceil(3), "{capacity}");
         }

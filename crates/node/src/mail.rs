@@ -64,7 +64,9 @@ impl Mail {
         let encrypted = self.smtp.starts_with("smtps://") || self.smtp.ends_with("?tls=required");
         let host = self.smtp.strip_prefix("smtp://").unwrap_or_default();
         let here = ["localhost", "127.0.0.1", "[::1]"];
-        if !encrypted && !here.iter().any(|name| host == *name || host.starts_with(&format!("{name}:"))) {
+        if !encrypted
+            && !here.iter().any(|name| host == *name || host.starts_with(&format!("{name}:")))
+        {
             complain(
                 "`mail.smtp` must be `smtps://HOST:PORT` or `smtp://HOST:PORT?tls=required`; without TLS it may be on this machine only"
                     .into(),
@@ -99,10 +101,19 @@ impl Mailer {
             .timeout(Some(PATIENCE));
         if let Some(user) = &mail.user {
             let password: Zeroizing<String> = config.mail_password()?;
-            transport = transport.credentials(Credentials::new(user.clone(), password.trim().to_owned()));
+            transport =
+                transport.credentials(Credentials::new(user.clone(), password.trim().to_owned()));
         }
-        let url = config.servers.get(usize::from(config.party)).map(|server| server.url.as_str()).unwrap_or_default();
-        let host = url.split("://").nth(1).and_then(|rest| rest.split([':', '/']).next()).unwrap_or("localhost");
+        let url = config
+            .servers
+            .get(usize::from(config.party))
+            .map(|server| server.url.as_str())
+            .unwrap_or_default();
+        let host = url
+            .split("://")
+            .nth(1)
+            .and_then(|rest| rest.split([':', '/']).next())
+            .unwrap_or("localhost");
         let transport = transport.hello_name(ClientId::Domain(host.to_owned())).build();
         let from = mail.from.parse().map_err(|_| wrong("from"))?;
         Ok(Some(Self { transport, from, sending: Semaphore::new(SENDING) }))
@@ -111,16 +122,27 @@ impl Mailer {
 
 impl Core {
     /// Sends somebody who is asked the link, at the creator's request.
-    pub(crate) async fn mail(&self, id: DecisionId, request: MailRequest) -> Result<(), ServiceError> {
-        let none = || ServiceError::NotFound("this server sends no e-mail: copy the link and send it yourself".into());
+    pub(crate) async fn mail(
+        &self,
+        id: DecisionId,
+        request: MailRequest,
+    ) -> Result<(), ServiceError> {
+        let none = || {
+            ServiceError::NotFound(
+                "this server sends no e-mail: copy the link and send it yourself".into(),
+            )
+        };
         let mailer = self.mailer.as_ref().ok_or_else(none)?;
-        let over = || ServiceError::Refused("the decision is over: nobody is awaited any more".into());
+        let over =
+            || ServiceError::Refused("the decision is over: nobody is awaited any more".into());
         let chain = self.chain(&id)?.ok_or_else(over)?;
         self.check_mail(&chain, &request)?;
         let wrong = || ServiceError::Refused("this is no e-mail address".into());
         let address = Some(&request.address).filter(|address| address.len() <= ADDRESS_BYTES);
-        let address: Address = address.and_then(|address| address.parse().ok()).ok_or_else(wrong)?;
-        let busy = |_| ServiceError::Busy("too much e-mail is being sent; try again in a moment".into());
+        let address: Address =
+            address.and_then(|address| address.parse().ok()).ok_or_else(wrong)?;
+        let busy =
+            |_| ServiceError::Busy("too much e-mail is being sent; try again in a moment".into());
         let _turn = mailer.sending.try_acquire().map_err(busy)?;
         // Counted first: what was sent counts, whatever happens to this process.
         let limits = (MOST_TO_A_PERSON, MOST_FOR_A_DECISION);
@@ -130,7 +152,8 @@ impl Core {
             );
             return Err(ServiceError::Conflict(format!("{text}: send the link yourself")));
         }
-        let message = self.message(mailer, &chain, &request, address).ok_or(ServiceError::Internal)?;
+        let message =
+            self.message(mailer, &chain, &request, address).ok_or(ServiceError::Internal)?;
         mailer.transport.send(message).await.map_err(|error| {
             // The whole error may repeat the address.
             tracing::warn!(permanent = error.is_permanent(), "the mail server has not taken a message");
@@ -146,11 +169,15 @@ impl Core {
         let MailRequest { person, address, link, locale, signature } = request;
         let digest = mail_digest(chain.operators(), &chain.id(), *person, address, link, locale);
         if !chain.draft().creator.verifies(&digest, signature) {
-            return Err(ServiceError::Forbidden("only who created the decision has its links sent".into()));
+            return Err(ServiceError::Forbidden(
+                "only who created the decision has its links sent".into(),
+            ));
         }
         let refused = |text: &str| Err(ServiceError::Refused(text.into()));
         let place = usize::from(*person);
-        let (Some(asked), Some(standing)) = (chain.draft().people.get(place), chain.people().get(place)) else {
+        let (Some(asked), Some(standing)) =
+            (chain.draft().people.get(place), chain.people().get(place))
+        else {
             return refused("nobody with this number is asked");
         };
         if standing.is_removed() || standing.answered().is_some() || chain.close().is_some() {
@@ -159,8 +186,13 @@ impl Core {
         let Some(read) = link.parse::<Link>().ok().filter(|read| read.to_string() == *link) else {
             return refused("this is no link to a decision");
         };
-        let of_deployment = self.config.servers.iter().any(|server| server.url.trim_end_matches('/') == read.origin);
-        if !of_deployment || read.servers != chain.operators().digest || read.decision != chain.id() {
+        let of_deployment = self
+            .config
+            .servers
+            .iter()
+            .any(|server| server.url.trim_end_matches('/') == read.origin);
+        if !of_deployment || read.servers != chain.operators().digest || read.decision != chain.id()
+        {
             return refused("only links to this decision at this deployment are sent");
         }
         let fits = match (&asked.seat, &read.invitation) {
@@ -171,7 +203,13 @@ impl Core {
         if fits { Ok(()) } else { refused("the link is not this person's") }
     }
 
-    fn message(&self, mailer: &Mailer, chain: &Chain, request: &MailRequest, to: Address) -> Option<Message> {
+    fn message(
+        &self,
+        mailer: &Mailer,
+        chain: &Chain,
+        request: &MailRequest,
+        to: Address,
+    ) -> Option<Message> {
         let draft = chain.draft();
         let person = &draft.people[usize::from(request.person)];
         let invited = matches!(person.seat, Seat::Invitation(_));
@@ -185,7 +223,11 @@ impl Core {
             invited,
             deadline: draft.deadline,
         });
-        let id = format!("<{}@{}>", HEXLOWER.encode(&self.platform.random::<16>()), mailer.from.email.domain());
+        let id = format!(
+            "<{}@{}>",
+            HEXLOWER.encode(&self.platform.random::<16>()),
+            mailer.from.email.domain()
+        );
         let message = Message::builder()
             .message_id(Some(id))
             .date(UNIX_EPOCH + Duration::from_millis(self.platform.now_ms()))
@@ -193,6 +235,9 @@ impl Core {
             .to(Mailbox::new(None, to))
             .subject(texts.subject)
             .header(ContentType::TEXT_PLAIN);
-        message.body(body).inspect_err(|error| tracing::error!(%error, "a message cannot be put together")).ok()
+        message
+            .body(body)
+            .inspect_err(|error| tracing::error!(%error, "a message cannot be put together"))
+            .ok()
     }
 }

@@ -58,7 +58,11 @@ impl Unloaded {
 
 impl Core {
     /// Reads a batch from disk.
-    pub(crate) async fn load_batch(&self, number: u64, shape: Shape) -> Result<Box<dyn Batch>, Unloaded> {
+    pub(crate) async fn load_batch(
+        &self,
+        number: u64,
+        shape: Shape,
+    ) -> Result<Box<dyn Batch>, Unloaded> {
         let bytes = self.store.batch(number).await?;
         let engine = Arc::clone(&self.engine);
         let load = self.platform.blocking(move || engine.load(number, shape, &bytes));

@@ -44,7 +44,11 @@ fn common(ready: bool, certificate_expires: Option<u64>) -> Text {
     text.sample("build_info", &format!("{{version=\"{}\"}}", operator::VERSION), 1);
     text.gauge("ready", "1 if the server can do its work.", u8::from(ready));
     if let Some(at) = certificate_expires {
-        text.gauge("certificate_expires", "When the HTTPS certificate expires, in seconds since 1970.", at);
+        text.gauge(
+            "certificate_expires",
+            "When the HTTPS certificate expires, in seconds since 1970.",
+            at,
+        );
     }
     text
 }
@@ -58,7 +62,11 @@ pub(crate) fn render_intake(ready: bool, certificate_expires: Option<u64>) -> St
 pub(crate) fn render(process: &Process<'_>) -> String {
     let mut text = common(process.ready, process.certificate_expires);
     if let Some((free, total)) = operator::disk_space(&process.config.data) {
-        text.gauge("disk_free_bytes", "Bytes left on the disk, in whole mebibytes.", free / GRAIN * GRAIN);
+        text.gauge(
+            "disk_free_bytes",
+            "Bytes left on the disk, in whole mebibytes.",
+            free / GRAIN * GRAIN,
+        );
         text.gauge("disk_bytes", "Bytes of the disk.", total);
     }
     peers(process, &mut text);
@@ -74,7 +82,9 @@ pub(crate) fn render(process: &Process<'_>) -> String {
 fn rooms(core: &Core, text: &mut Text) {
     let (open, boards, usable, preparing) = {
         let world = core.world();
-        let count = |wanted: fn(&BatchInfo) -> bool| world.batches.values().filter(|batch| wanted(batch)).count();
+        let count = |wanted: fn(&BatchInfo) -> bool| {
+            world.batches.values().filter(|batch| wanted(batch)).count()
+        };
         let boards: u64 = world.rooms.values().map(|room| room.board_length).sum();
         let (usable, supply) = (count(BatchInfo::is_usable), count(BatchInfo::is_supply));
         (world.rooms.values().filter(|room| room.open).count(), boards, usable, supply - usable)
@@ -115,9 +125,17 @@ fn epochs(core: &Core, text: &mut Text) {
 
 fn buckets(text: &mut Text, phase: &str, histogram: &Histogram) {
     for (bound, below) in BUCKETS.iter().zip(histogram.below) {
-        text.sample("epoch_phase_seconds_bucket", &format!("{{phase=\"{phase}\",le=\"{bound}\"}}"), below);
+        text.sample(
+            "epoch_phase_seconds_bucket",
+            &format!("{{phase=\"{phase}\",le=\"{bound}\"}}"),
+            below,
+        );
     }
-    text.sample("epoch_phase_seconds_bucket", &format!("{{phase=\"{phase}\",le=\"+Inf\"}}"), histogram.count);
+    text.sample(
+        "epoch_phase_seconds_bucket",
+        &format!("{{phase=\"{phase}\",le=\"+Inf\"}}"),
+        histogram.count,
+    );
     let labels = format!("{{phase=\"{phase}\"}}");
     // Whole seconds: a sum to the tenth would tell each epoch's time.
     text.sample("epoch_phase_seconds_sum", &labels, histogram.tenths / 10);
@@ -134,7 +152,11 @@ fn queues(core: &Core, text: &mut Text) {
         "How full a queue was within the last 10 seconds, in tenths, rounded down.",
     );
     text.sample("queue_fill_ratio", "{queue=\"intake\"}", ratio(queues.intake_tenths));
-    text.sample("queue_fill_ratio", "{queue=\"announcements\"}", ratio(queues.announcements_tenths));
+    text.sample(
+        "queue_fill_ratio",
+        "{queue=\"announcements\"}",
+        ratio(queues.announcements_tenths),
+    );
 }
 
 fn peers(process: &Process<'_>, text: &mut Text) {
@@ -142,17 +164,33 @@ fn peers(process: &Process<'_>, text: &mut Text) {
     let label = |party: u8| format!("{{party=\"{party}\"}}");
     let reachable = states.values().filter(|state| state.reach != Reach::No).count();
     text.gauge("peers_reachable", "Servers that can be reached.", reachable);
-    text.family("peer_reachable", "gauge", "1 if the server can be reached, directly or by way of the third.");
+    text.family(
+        "peer_reachable",
+        "gauge",
+        "1 if the server can be reached, directly or by way of the third.",
+    );
     for (peer, state) in &states {
         text.sample("peer_reachable", &label(peer.0), u8::from(state.reach != Reach::No));
     }
-    text.family("peer_clock_ahead_seconds", "gauge", "How far the server's clock is ahead of this one's.");
+    text.family(
+        "peer_clock_ahead_seconds",
+        "gauge",
+        "How far the server's clock is ahead of this one's.",
+    );
     for (peer, known) in &process.mesh.acquaintances() {
         if let Some(ahead) = known.clock_ahead {
-            text.sample("peer_clock_ahead_seconds", &label(peer.0), (ahead as f64 / 100.0).round() / 10.0);
+            text.sample(
+                "peer_clock_ahead_seconds",
+                &label(peer.0),
+                (ahead as f64 / 100.0).round() / 10.0,
+            );
         }
     }
-    text.family("peer_bytes_total", "counter", "Bytes exchanged with a server since the start, in whole mebibytes.");
+    text.family(
+        "peer_bytes_total",
+        "counter",
+        "Bytes exchanged with a server since the start, in whole mebibytes.",
+    );
     for (peer, state) in &states {
         for (direction, bytes) in [("sent", state.bytes_sent), ("received", state.bytes_received)] {
             let labels = format!("{{party=\"{}\",direction=\"{direction}\"}}", peer.0);

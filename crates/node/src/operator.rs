@@ -271,7 +271,10 @@ pub(crate) struct Process<'a> {
 /// The free and all bytes of the disk that holds `directory`.
 pub(crate) fn disk_space(directory: &Path) -> Option<(u64, u64)> {
     let space = rustix::fs::statvfs(directory).ok()?;
-    Some((space.f_bavail.saturating_mul(space.f_frsize), space.f_blocks.saturating_mul(space.f_frsize)))
+    Some((
+        space.f_bavail.saturating_mul(space.f_frsize),
+        space.f_blocks.saturating_mul(space.f_frsize),
+    ))
 }
 
 /// Everything at a glance.
@@ -336,8 +339,13 @@ fn peers(config: &Config, mesh: &dyn Links) -> Vec<PeerView> {
 }
 
 fn stock(world: &World) -> Vec<StockView> {
-    let empty =
-        |shape: Shape| StockView { rows: shape.rows, width: shape.width, usable: 0, preparing: 0, needed: false };
+    let empty = |shape: Shape| StockView {
+        rows: shape.rows,
+        width: shape.width,
+        usable: 0,
+        preparing: 0,
+        needed: false,
+    };
     let mut views: BTreeMap<Shape, StockView> = BTreeMap::new();
     for room in world.rooms.values().filter(|room| room.open) {
         let shape = Shape::of(&room.descriptor);
@@ -383,7 +391,8 @@ async fn disk(config: &Config, core: Option<&Arc<Core>>) -> Option<Disk> {
 
 /// How full the queues are. Rounded down, so that what a single participant causes is not seen.
 pub(crate) fn queues(core: &Core) -> Queues {
-    let tenths = |waiting: usize, most: usize| u8::try_from(waiting * 10 / most).unwrap_or(10).min(10);
+    let tenths =
+        |waiting: usize, most: usize| u8::try_from(waiting * 10 / most).unwrap_or(10).min(10);
     Queues {
         intake_tenths: tenths(intake::WAITING - core.intake.capacity(), intake::WAITING),
         announcements_tenths: tenths(core.logs.on_their_way(), crate::agree::WINDOW),
@@ -400,14 +409,22 @@ fn warnings(overview: &Overview) -> Vec<Warning> {
             let why = peer.trouble.as_deref().unwrap_or("nobody answers; ask its operator");
             warn(WarningKind::Unreachable, party, format!("{name} cannot be reached: {why}"));
         }
-        if let Some(version) = peer.version.as_ref().filter(|version| **version != overview.version) {
-            let text =
-                format!("{name} runs release {version}, this server {}: upgrade the older one", overview.version);
+        if let Some(version) = peer.version.as_ref().filter(|version| **version != overview.version)
+        {
+            let text = format!(
+                "{name} runs release {version}, this server {}: upgrade the older one",
+                overview.version
+            );
             warn(WarningKind::OtherVersion, party, text);
         }
-        if let Some(ahead) = peer.clock_ahead_ms.filter(|ahead| ahead.unsigned_abs() > CLOCK_BOUND_MS) {
-            let (seconds, side) = (ahead.unsigned_abs() / 1000, if ahead > 0 { "ahead of" } else { "behind" });
-            let text = format!("{name}'s clock is {seconds} s {side} this server's: synchronise both (NTP)");
+        if let Some(ahead) =
+            peer.clock_ahead_ms.filter(|ahead| ahead.unsigned_abs() > CLOCK_BOUND_MS)
+        {
+            let (seconds, side) =
+                (ahead.unsigned_abs() / 1000, if ahead > 0 { "ahead of" } else { "behind" });
+            let text = format!(
+                "{name}'s clock is {seconds} s {side} this server's: synchronise both (NTP)"
+            );
             warn(WarningKind::ClockOff, party, text);
         }
         if let Some(text) = expiry(name, peer.certificate_expires, overview.now) {
@@ -419,12 +436,16 @@ fn warnings(overview: &Overview) -> Vec<Warning> {
     }
     if let Some(disk) = overview.disk.filter(|disk| disk.free < DISK_LOW) {
         let mebibytes = disk.free >> 20;
-        let text =
-            format!("only {mebibytes} MiB of disk are left: free some; a server without disk takes nothing more");
+        let text = format!(
+            "only {mebibytes} MiB of disk are left: free some; a server without disk takes nothing more"
+        );
         warn(WarningKind::DiskLow, overview.party, text);
     }
     for shape in overview.stock.iter().filter(|shape| shape.needed && shape.usable == 0) {
-        let text = format!("no batch of {} rows of {} bytes is ready: rooms wait", shape.rows, shape.width);
+        let text = format!(
+            "no batch of {} rows of {} bytes is ready: rooms wait",
+            shape.rows, shape.width
+        );
         warn(WarningKind::StockEmpty, overview.party, text);
     }
     warnings
@@ -436,7 +457,8 @@ fn expiry(whose: &str, at: Option<u64>, now: u64) -> Option<String> {
         return Some(format!("the certificate of {whose} has expired: renew it"));
     }
     let days = (at - now) / 86_400;
-    (at - now < CERTIFICATE_NOTICE).then(|| format!("the certificate of {whose} expires in {days} days: renew it"))
+    (at - now < CERTIFICATE_NOTICE)
+        .then(|| format!("the certificate of {whose} expires in {days} days: renew it"))
 }
 
 /// Takes samples of the stock and of the queues until the server stops.

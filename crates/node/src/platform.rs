@@ -78,7 +78,10 @@ impl dyn Platform {
     }
 
     /// What work yields that blocks; `None` if it panicked or the server stops.
-    pub async fn blocking<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    pub async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
         let (done, result) = oneshot::channel();
         self.spawn_blocking(Box::new(move || drop(done.send(work()))));
         result.await.ok()
@@ -185,9 +188,14 @@ impl Platform for System {
     ) -> BoxFuture<'a, Result<Arc<dyn Links>, StartError>> {
         async move {
             let address = config.mesh;
-            let listener = TcpListener::bind(address).await.map_err(|source| StartError::Listen { address, source })?;
-            let addresses =
-                roster.parties().zip(&config.servers).map(|(id, server)| (id, server.address.clone())).collect();
+            let listener = TcpListener::bind(address)
+                .await
+                .map_err(|source| StartError::Listen { address, source })?;
+            let addresses = roster
+                .parties()
+                .zip(&config.servers)
+                .map(|(id, server)| (id, server.address.clone()))
+                .collect();
             let mesh = Mesh::start(ostrakon_net::Config {
                 id: config.id(),
                 roster,

@@ -86,7 +86,9 @@ impl Visits {
             return;
         }
         self.searched = now;
-        for (_, visit) in self.by_key.extract_if(.., |_, visit| visit.until <= now).collect::<Vec<_>>() {
+        for (_, visit) in
+            self.by_key.extract_if(.., |_, visit| visit.until <= now).collect::<Vec<_>>()
+        {
             self.leave(visit);
         }
     }
@@ -125,7 +127,13 @@ impl Presence {
     ///
     /// # Errors
     /// [`Full`] if as many others are as the bound admits.
-    pub fn note(&mut self, room: RoomId, visitor: Visitor, now: u64, bound: Bound) -> Result<(), Full> {
+    pub fn note(
+        &mut self,
+        room: RoomId,
+        visitor: Visitor,
+        now: u64,
+        bound: Bound,
+    ) -> Result<(), Full> {
         let Visitor { key, origin } = visitor;
         let visits = self.rooms.entry(room).or_default();
         let until = now + LASTING_MS;
@@ -148,7 +156,10 @@ impl Presence {
     /// is there, it has left: counting it would send others to another server, and give it slots that stay empty.
     pub fn missed(&mut self, room: &RoomId, key: &VerifyingKey, now: u64) {
         if let Some(visits) = self.rooms.get_mut(room)
-            && visits.by_key.get(key).is_some_and(|visit| visit.until + RENEWED_MS < now + LASTING_MS)
+            && visits
+                .by_key
+                .get(key)
+                .is_some_and(|visit| visit.until + RENEWED_MS < now + LASTING_MS)
         {
             visits.remove(key);
         }
@@ -243,7 +254,11 @@ mod tests {
         };
         assert_eq!(waiting(&mut presence, 7, &[]), (vec![key(1), key(2), key(3), key(4)], 4));
         assert_eq!(waiting(&mut presence, 7, &[1, 2, 4]), (vec![key(3)], 4));
-        assert_eq!(waiting(&mut presence, 7, &[1, 2, 4]), (vec![key(3)], 2), "the first two are known to have one");
+        assert_eq!(
+            waiting(&mut presence, 7, &[1, 2, 4]),
+            (vec![key(3)], 2),
+            "the first two are known to have one"
+        );
         assert_eq!(waiting(&mut presence, 7, &[1, 2, 3, 4]), (vec![], 2));
         presence.note(ROOM, visitor(5), 1, NINE).unwrap();
         assert_eq!(waiting(&mut presence, 7, &[1, 2, 3, 4]), (vec![key(5)], 1));
@@ -258,7 +273,11 @@ mod tests {
         for gone in [key(1), key(2), key(3)] {
             presence.missed(&ROOM, &gone, RENEWED_MS + 1);
         }
-        assert_eq!(everybody(&mut presence, RENEWED_MS + 1), [key(2)], "it has said so a moment ago");
+        assert_eq!(
+            everybody(&mut presence, RENEWED_MS + 1),
+            [key(2)],
+            "it has said so a moment ago"
+        );
     }
 
     #[test]

@@ -58,7 +58,9 @@ impl Process {
         platform: Arc<dyn Platform>,
     ) -> Result<Self, StartError> {
         Ok(match config.process.role {
-            Role::All | Role::Engine => Self::Server(server::start(config, provider, platform).await?),
+            Role::All | Role::Engine => {
+                Self::Server(server::start(config, provider, platform).await?)
+            }
             Role::Intake => Self::Front(front::start(config, provider, platform).await?),
         })
     }
@@ -133,7 +135,9 @@ impl Process {
     pub fn metrics(&self) -> String {
         match self {
             Self::Server(server) => server.metrics(),
-            Self::Front(front) => metrics::render_intake(front.readiness().ready, front.certificate_expires()),
+            Self::Front(front) => {
+                metrics::render_intake(front.readiness().ready, front.certificate_expires())
+            }
         }
     }
 

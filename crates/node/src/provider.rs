@@ -36,7 +36,12 @@ pub trait EngineProvider: Send + Sync + 'static {
 
     /// Whether, by what the engine has marked ([`ostrakon_broadcast::engine::Journal`]; names and values of all marks), somebody
     /// may be able to read messages of a sealed epoch. Always, unless the engine can tell.
-    fn may_have_opened(&self, session: &SessionId, context: &EpochContext, marks: &[(String, Vec<u8>)]) -> bool {
+    fn may_have_opened(
+        &self,
+        session: &SessionId,
+        context: &EpochContext,
+        marks: &[(String, Vec<u8>)],
+    ) -> bool {
         let _ = (session, context, marks);
         true
     }

@@ -26,7 +26,8 @@ use crate::{decision_course, hosting, renewal, stock};
 pub(crate) async fn progress(store: &Disk, roster: &Roster) -> Result<Progress, Error> {
     let generation = store.generation().await?;
     let base = renewal::base(generation.number);
-    let mut progress = Progress { generation: generation.number, state: generation.digest, ..Progress::default() };
+    let mut progress =
+        Progress { generation: generation.number, state: generation.digest, ..Progress::default() };
     for author in roster.parties() {
         let delivered = store.delivered(author).await?.max(base);
         let newer = store.announcements(author, delivered).await?;
@@ -43,7 +44,8 @@ pub(crate) async fn world(store: &Disk, servers: &Servers) -> Result<World, Erro
     for row in store.rooms().await? {
         let descriptor: RoomDescriptor =
             wire::decode(&row.descriptor).map_err(|_| Error::Corrupt("rooms.descriptor"))?;
-        let mut room = Room { created: row.announcement, ..Room::new(descriptor, row.author, servers) };
+        let mut room =
+            Room { created: row.announcement, ..Room::new(descriptor, row.author, servers) };
         room.log = hosting::restore(store, &RoomId(row.room), room.log, None).await?;
         room.open = row.open && !room.log.closed();
         room.deleted = row.deleted;
@@ -54,7 +56,12 @@ pub(crate) async fn world(store: &Disk, servers: &Servers) -> Result<World, Erro
         world.rooms.insert(RoomId(row.room), room);
     }
     decision_course::restore(store, &mut world, first_batch).await?;
-    for row in store.batches(BATCHES_KEPT as u32).await?.into_iter().filter(|row| row.number >= first_batch) {
+    for row in store
+        .batches(BATCHES_KEPT as u32)
+        .await?
+        .into_iter()
+        .filter(|row| row.number >= first_batch)
+    {
         world.batches.insert(row.number, batch(&row));
     }
     for row in store.epochs(KEPT_VERDICTS as u32).await? {
@@ -92,7 +99,8 @@ async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Resul
             hosting::restore(store, &RoomId(row.room), empty, opened).await?;
             collecting.begun_at = row.begun_at;
             for slot in store.assignments(&row.room, row.number).await? {
-                collecting.assign(slot.slot, Owner { key: slot.key, announcement: slot.announcement });
+                collecting
+                    .assign(slot.slot, Owner { key: slot.key, announcement: slot.announcement });
             }
             let submissions = store.submissions(&row.room, row.number).await?;
             collecting.submitted = submissions.into_iter().map(|row| row.slot).collect();
@@ -219,12 +227,18 @@ mod tests {
         assert!(gone(&world, BatchState::Spent), "its epoch is finished");
         let computing = Computing { batch: 4, phase: None };
         world.rooms.get_mut(&id).unwrap().computing.insert(7, computing);
-        assert!(!gone(&world, BatchState::Spent), "another server may need the messages of its epoch");
+        assert!(
+            !gone(&world, BatchState::Spent),
+            "another server may need the messages of its epoch"
+        );
         let newest = batch(&row(BatchState::Planned, 0, 0));
         world.batches.insert(4 + BATCHES_KEPT, newest);
         assert_eq!(world.forget_old_batches(), [4], "as on the servers that did not stop");
         assert!(gone(&world, BatchState::Stored));
-        assert!(!is_of_no_use(&world, &BatchRow { on_disk: false, ..row(BatchState::Discarded, 0, 0) }));
+        assert!(!is_of_no_use(
+            &world,
+            &BatchRow { on_disk: false, ..row(BatchState::Discarded, 0, 0) }
+        ));
     }
 
     #[test]
@@ -233,7 +247,11 @@ mod tests {
         let (ready, dropped) = (Body::BatchReady { number: 4 }, Body::BatchDropped { number: 4 });
         assert_eq!(unfinished(&row(BatchState::Planned, 0b101, 0), me), Some(dropped.clone()));
         assert_eq!(unfinished(&row(BatchState::Planned, 0b101, 0b010), me), None, "it has said so");
-        assert_eq!(unfinished(&row(BatchState::Stored, 0b101, 0), me), Some(dropped), "written, but not said yet");
+        assert_eq!(
+            unfinished(&row(BatchState::Stored, 0b101, 0), me),
+            Some(dropped),
+            "written, but not said yet"
+        );
         assert_eq!(unfinished(&row(BatchState::Stored, 0b011, 0), me), Some(ready));
         assert_eq!(unfinished(&row(BatchState::Stored, 0b111, 0), me), None);
         assert_eq!(unfinished(&row(BatchState::Reserved, 0b111, 0), me), None);

@@ -25,8 +25,9 @@ use crate::creation::Creator;
 use crate::disk::Disk;
 use crate::evidence::FaultFile;
 use crate::interface::{
-    Accepted, BoardPage, CollectPhase, EpochStatus, FaultInfo, Issue, IssueRequest, MixingStatus, NewRoom, PeerStatus,
-    Presence, PresenceAnswer, RoomInfo, RoomState, ServerInfo, ServersInfo, ServiceError, Status, SubmissionRequest,
+    Accepted, BoardPage, CollectPhase, EpochStatus, FaultInfo, Issue, IssueRequest, MixingStatus,
+    NewRoom, PeerStatus, Presence, PresenceAnswer, RoomInfo, RoomState, ServerInfo, ServersInfo,
+    ServiceError, Status, SubmissionRequest,
 };
 use crate::material::Material;
 use crate::presence::{Bound, Full, Visitor};
@@ -44,14 +45,18 @@ pub(crate) const NOTICE: Duration = Duration::from_secs(10);
 pub(crate) const SUBMISSION_OVERHEAD: usize = 1024;
 
 pub(crate) fn no_room() -> ServiceError {
-    ServiceError::NotFound("there is no such room here; if it was just created, try again in a moment".into())
+    ServiceError::NotFound(
+        "there is no such room here; if it was just created, try again in a moment".into(),
+    )
 }
 
 /// A room that this server shows.
 pub(crate) fn shown<'a>(world: &'a World, id: &RoomId) -> Result<&'a Room, ServiceError> {
     let room = world.rooms.get(id).ok_or_else(no_room)?;
     if room.deleted {
-        return Err(ServiceError::NotFound("the operator of this server has deleted this room".into()));
+        return Err(ServiceError::NotFound(
+            "the operator of this server has deleted this room".into(),
+        ));
     }
     Ok(room)
 }
@@ -60,9 +65,9 @@ impl From<AnnounceError> for ServiceError {
     fn from(error: AnnounceError) -> Self {
         match error {
             AnnounceError::Invalid(invalid) => ServiceError::Refused(invalid.to_string()),
-            AnnounceError::Stopping | AnnounceError::Silent(_) | AnnounceError::NotUnderstood(_) => {
-                ServiceError::Unavailable(error.to_string())
-            }
+            AnnounceError::Stopping
+            | AnnounceError::Silent(_)
+            | AnnounceError::NotUnderstood(_) => ServiceError::Unavailable(error.to_string()),
             AnnounceError::Store(error) => internal(error),
         }
     }
@@ -115,7 +120,11 @@ impl Core {
             self.config.servers.get(id.index()).map_or(id.to_string(), |server| server.name.clone())
         };
         let states = self.mesh.peer_states();
-        states.iter().filter(|(_, state)| state.reach == Reach::No).map(|(id, _)| name(id)).collect()
+        states
+            .iter()
+            .filter(|(_, state)| state.reach == Reach::No)
+            .map(|(id, _)| name(id))
+            .collect()
     }
 
     /// Creates a room. A host who has not got the answer asks for the same once more, and gets the room that is there.
@@ -143,7 +152,10 @@ impl Core {
         let world = self.world();
         let is_same = |room: &&Room| {
             let there = &room.descriptor;
-            room.open && !room.deleted && there.host == wish.host && *there == wish.clone().descriptor(there.nonce)
+            room.open
+                && !room.deleted
+                && there.host == wish.host
+                && *there == wish.clone().descriptor(there.nonce)
         };
         world.rooms.values().find(is_same).map(|room| RoomInfo::of(&room.descriptor, room.open))
     }
@@ -184,8 +196,13 @@ impl Core {
     /// Announces something and gives the others a while to take notice. Without them it holds here all the same, and they
     /// will learn of it.
     async fn announce_and_wait(self: &Arc<Self>, body: Body) -> Result<(), ServiceError> {
-        let late = || ServiceError::Unavailable("the other servers do not answer; try again when they do".into());
-        let noticed = self.platform.timeout(NOTICE, self.announce(body)).await.ok_or_else(late)??;
+        let late = || {
+            ServiceError::Unavailable(
+                "the other servers do not answer; try again when they do".into(),
+            )
+        };
+        let noticed =
+            self.platform.timeout(NOTICE, self.announce(body)).await.ok_or_else(late)??;
         self.platform.timeout(NOTICE, noticed).await;
         Ok(())
     }
@@ -217,18 +234,34 @@ impl Core {
         };
         let now = self.platform.now_ms();
         if (now / 1000).abs_diff(presence.time) > PRESENCE_SECONDS {
-            return Err(ServiceError::Forbidden("the time is off by more than two minutes: set the clock".into()));
+            return Err(ServiceError::Forbidden(
+                "the time is off by more than two minutes: set the clock".into(),
+            ));
         }
-        if !presence.key.verifies(&presence_digest(&id, presence.time, self.me()), &presence.signature) {
-            return Err(ServiceError::Forbidden("the signature is not the key's on this room, time and server".into()));
+        if !presence
+            .key
+            .verifies(&presence_digest(&id, presence.time, self.me()), &presence.signature)
+        {
+            return Err(ServiceError::Forbidden(
+                "the signature is not the key's on this room, time and server".into(),
+            ));
         }
         let bound = Bound { all: capacity, of_origin: self.config.limits.share(capacity) };
         let visitor = Visitor { key: presence.key, origin };
-        self.presence.lock().expect("no panic while held").note(id, visitor, now, bound).map_err(full)?;
+        self.presence
+            .lock()
+            .expect("no panic while held")
+            .note(id, visitor, now, bound)
+            .map_err(full)?;
         Ok(PresenceAnswer { home: true })
     }
 
-    pub(crate) async fn status(&self, id: RoomId, after: u64, wait: Duration) -> Result<Status, ServiceError> {
+    pub(crate) async fn status(
+        &self,
+        id: RoomId,
+        after: u64,
+        wait: Duration,
+    ) -> Result<Status, ServiceError> {
         self.room_info(&id)?;
         let newer = |world: &World| world.rooms.get(&id).is_none_or(|room| room.version > after);
         self.platform.timeout(wait, self.wait_until_in(&id, newer)).await;
@@ -241,10 +274,18 @@ impl Core {
         let world = self.world();
         let room = shown(&world, id)?;
         let shape = ostrakon_broadcast::engine::Shape::of(&room.descriptor);
-        let mut present = room.collecting.as_ref().map_or([0; SERVERS], |collecting| collecting.assigned);
+        let mut present =
+            room.collecting.as_ref().map_or([0; SERVERS], |collecting| collecting.assigned);
         present[self.me().index()] = own;
-        let computing = room.computing.iter().filter_map(|(number, computing)| Some((*number, computing.phase?)));
-        let usable = world.batches.values().filter(|batch| batch.is_usable() && batch.shape == shape).count();
+        let computing = room
+            .computing
+            .iter()
+            .filter_map(|(number, computing)| Some((*number, computing.phase?)));
+        let usable = world
+            .batches
+            .values()
+            .filter(|batch| batch.is_usable() && batch.shape == shape)
+            .count();
         let states = self.mesh.peer_states();
         let peer = |(id, state): (&ostrakon_party::PartyId, &ostrakon_net::PeerState)| PeerStatus {
             party: id.0,
@@ -261,7 +302,10 @@ impl Core {
             actions: room.log.length(),
             stock: u32::try_from(usable).unwrap_or(u32::MAX),
             peers: states.iter().map(peer).collect(),
-            context: room.collecting.as_ref().map(|collecting| room.context(collecting.number, collecting.batch)),
+            context: room
+                .collecting
+                .as_ref()
+                .map(|collecting| room.context(collecting.number, collecting.batch)),
         })
     }
 
@@ -276,24 +320,34 @@ impl Core {
         let world = self.world();
         let room = shown(&world, id)?;
         let collecting = in_epoch(room, epoch)?;
-        let own = collecting.slot_of(key).ok_or_else(|| ServiceError::NotFound("no slot yet".into()))?;
+        let own =
+            collecting.slot_of(key).ok_or_else(|| ServiceError::NotFound("no slot yet".into()))?;
         let slot = wanted.unwrap_or(own);
         if !collecting.keys.get(key).is_some_and(|slots| slots.contains(&slot)) {
             return Err(ServiceError::NotFound(format!("slot {slot} is not the key's")));
         }
         let material = self.materials.get(collecting.batch);
-        let loading =
-            || ServiceError::Unavailable("the epoch's batch is just being read; try again in a moment".into());
+        let loading = || {
+            ServiceError::Unavailable(
+                "the epoch's batch is just being read; try again in a moment".into(),
+            )
+        };
         Ok((slot, room.context(epoch, collecting.batch), material.ok_or_else(loading)?))
     }
 
-    pub(crate) async fn issue(&self, id: RoomId, epoch: u64, request: IssueRequest) -> Result<Issue, ServiceError> {
+    pub(crate) async fn issue(
+        &self,
+        id: RoomId,
+        epoch: u64,
+        request: IssueRequest,
+    ) -> Result<Issue, ServiceError> {
         let IssueRequest { key, exchange, signature } = request;
         let (slot, context, material) = self.seat(&id, epoch, &key, None)?;
         let name = IssueName { room: id, number: epoch, party: self.me() };
         if !key.verifies(&envelope::request_digest(&name, &exchange), &signature) {
             return Err(ServiceError::Forbidden(
-                "the signature is not the key's on this room, epoch, server and exchange key".into(),
+                "the signature is not the key's on this room, epoch, server and exchange key"
+                    .into(),
             ));
         }
         let mark = Intake::Issue { room: id.0, epoch, slot, key };
@@ -303,9 +357,12 @@ impl Core {
         }
         let issue = with(&material, |batch| batch.issue(slot)).ok_or_else(|| epoch_over(epoch))?;
         let issued = Issued { context, slot, issue };
-        let offer = envelope::offer(&self.servers, &name, &key, issued, |digest| self.party.sign(digest));
+        let offer =
+            envelope::offer(&self.servers, &name, &key, issued, |digest| self.party.sign(digest));
         let randomness = self.platform.random();
-        Ok(Issue { issue: envelope::close(&self.servers, &name, &key, &exchange, &offer, randomness) })
+        Ok(Issue {
+            issue: envelope::close(&self.servers, &name, &key, &exchange, &offer, randomness),
+        })
     }
 
     pub(crate) async fn submit(
@@ -327,19 +384,32 @@ impl Core {
         let row = SubmissionRow { slot, key, body };
         match intake::take_in(&self.intake, Intake::Submission { room: id.0, epoch, row }).await? {
             Taken::Recorded => Ok(Accepted { accepted: true }),
-            Taken::Different => Err(ServiceError::Conflict("the slot has another submission already".into())),
+            Taken::Different => {
+                Err(ServiceError::Conflict("the slot has another submission already".into()))
+            }
             Taken::TooLate => Err(epoch_over(epoch)),
         }
     }
 
-    pub(crate) async fn board_reaches(&self, id: RoomId, from: u64, wait: Duration) -> Result<(), ServiceError> {
+    pub(crate) async fn board_reaches(
+        &self,
+        id: RoomId,
+        from: u64,
+        wait: Duration,
+    ) -> Result<(), ServiceError> {
         drop(self.room_info(&id)?);
-        let longer = |world: &World| world.rooms.get(&id).is_none_or(|room| room.board_length > from);
+        let longer =
+            |world: &World| world.rooms.get(&id).is_none_or(|room| room.board_length > from);
         self.platform.timeout(wait, self.wait_until_in(&id, longer)).await;
         Ok(())
     }
 
-    pub(crate) async fn board(&self, id: RoomId, from: u64, wait: Duration) -> Result<BoardPage, ServiceError> {
+    pub(crate) async fn board(
+        &self,
+        id: RoomId,
+        from: u64,
+        wait: Duration,
+    ) -> Result<BoardPage, ServiceError> {
         self.board_reaches(id, from, wait).await?;
         read_board(&self.store, &id, from).await
     }
@@ -377,7 +447,11 @@ fn with<T>(material: &Material, work: impl FnOnce(&dyn Batch) -> T) -> Option<T>
 }
 
 /// A page of a room's board, from entry `from` on.
-pub(crate) async fn read_board(store: &Disk, id: &RoomId, from: u64) -> Result<BoardPage, ServiceError> {
+pub(crate) async fn read_board(
+    store: &Disk,
+    id: &RoomId,
+    from: u64,
+) -> Result<BoardPage, ServiceError> {
     let mut entries: Vec<SignedEntry> = Vec::new();
     let mut bytes = 0;
     while bytes < PAGE_BYTES && entries.len() < PAGE_ENTRIES as usize {
@@ -401,8 +475,13 @@ pub(crate) async fn read_board(store: &Disk, id: &RoomId, from: u64) -> Result<B
 /// Why somebody is not counted as present.
 pub(crate) fn full(full: Full) -> ServiceError {
     ServiceError::Busy(match full {
-        Full::Room => "the room has as many participants as slots; try another server, or later".into(),
-        Full::Share => "too many participants of this address are in the room; try another server, or later".into(),
+        Full::Room => {
+            "the room has as many participants as slots; try another server, or later".into()
+        }
+        Full::Share => {
+            "too many participants of this address are in the room; try another server, or later"
+                .into()
+        }
     })
 }
 
@@ -423,7 +502,14 @@ fn epoch_status(room: &Room, now: u64) -> Option<EpochStatus> {
     let Some(collecting) = &room.collecting else {
         let phase = CollectPhase::WaitingForStock;
         let number = room.next_epoch;
-        let waiting = EpochStatus { number, batch: None, phase, closes_in_ms: None, assigned: 0, submitted: 0 };
+        let waiting = EpochStatus {
+            number,
+            batch: None,
+            phase,
+            closes_in_ms: None,
+            assigned: 0,
+            submitted: 0,
+        };
         return room.open.then_some(waiting);
     };
     let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);

@@ -125,7 +125,12 @@ pub struct Collecting {
 
 impl Collecting {
     /// An epoch without participants, to which `members` are admitted, or everybody.
-    pub fn new(number: u64, batch: u64, opened_at: u64, members: Option<Arc<BTreeSet<VerifyingKey>>>) -> Self {
+    pub fn new(
+        number: u64,
+        batch: u64,
+        opened_at: u64,
+        members: Option<Arc<BTreeSet<VerifyingKey>>>,
+    ) -> Self {
         let (slots, order, assigned, keys, submitted, admitted) = Default::default();
         let lowest_free = std::array::from_fn(|class| class as u32);
         Self {
@@ -149,7 +154,8 @@ impl Collecting {
     /// its word, so all judge that alike, however much they know themselves.
     pub fn admits(&self, key: &VerifyingKey, known: u64) -> bool {
         let Some(members) = &self.members else { return true };
-        members.contains(key) || self.admitted.get(key).is_some_and(|announcement| *announcement < known)
+        members.contains(key)
+            || self.admitted.get(key).is_some_and(|announcement| *announcement < known)
     }
 
     /// Admits keys to an epoch that collects, by this announcement of the scheduler. Who is admitted already stays so.
@@ -271,7 +277,8 @@ impl Room {
 
     /// Whether an epoch that is not finished has this batch.
     pub fn uses(&self, batch: u64) -> bool {
-        let collecting = self.collecting.as_ref().is_some_and(|collecting| collecting.batch == batch);
+        let collecting =
+            self.collecting.as_ref().is_some_and(|collecting| collecting.batch == batch);
         collecting || self.computing.values().any(|computing| computing.batch == batch)
     }
 
@@ -329,7 +336,9 @@ impl World {
     ) -> Result<Option<Change>, Invalid> {
         let after = &announcement.after;
         if after[author.index()] != number {
-            return Err(Invalid("an announcement comes after all earlier ones of its author, and no other"));
+            return Err(Invalid(
+                "an announcement comes after all earlier ones of its author, and no other",
+            ));
         }
         match &announcement.body {
             Body::RoomCreated(descriptor) => self.judge_new_room(author, descriptor),
@@ -346,8 +355,12 @@ impl World {
                 let change = Change::BatchDropped { number: *number, party: author };
                 Ok(self.knows_batch(*number, after).then_some(change))
             }
-            Body::EpochOpened { room, number, batch } => self.judge_opening(author, after, room, (*number, *batch), at),
-            Body::Assigned { room, epoch, slots } => self.judge_assignment(author, after, room, *epoch, slots, at),
+            Body::EpochOpened { room, number, batch } => {
+                self.judge_opening(author, after, room, (*number, *batch), at)
+            }
+            Body::Assigned { room, epoch, slots } => {
+                self.judge_assignment(author, after, room, *epoch, slots, at)
+            }
             Body::EpochClosed { room, number } => {
                 self.scheduled(author, room, *number)?;
                 Ok(Some(Change::SealEpoch { room: room.0, epoch: *number, cut: after.to_vec() }))
@@ -358,13 +371,21 @@ impl World {
                 Ok(Some(Change::VoidEpoch { room: room.0, epoch: *number, outcome }))
             }
             Body::Hosted { room, action } => self.judge_action(author, after, room, action),
-            Body::Decided { decision, record } => self.judge_record(author, number, decision, record),
-            Body::DecisionOpened { decision, opening } => self.judge_decryption(author, after, decision, opening),
+            Body::Decided { decision, record } => {
+                self.judge_record(author, number, decision, record)
+            }
+            Body::DecisionOpened { decision, opening } => {
+                self.judge_decryption(author, after, decision, opening)
+            }
         }
     }
 
     /// A room, if a server that knows so many announcements of each knows of it.
-    pub(crate) fn known_room(&self, room: &RoomId, after: &[u64; SERVERS]) -> Result<&Room, Invalid> {
+    pub(crate) fn known_room(
+        &self,
+        room: &RoomId,
+        after: &[u64; SERVERS],
+    ) -> Result<&Room, Invalid> {
         let room = self.rooms.get(room).filter(|room| room.is_known_by(after));
         room.ok_or(Invalid("no such room was created"))
     }
@@ -374,8 +395,14 @@ impl World {
         self.batches.get(&number).is_some_and(|batch| batch.planned < after[SCHEDULER.index()])
     }
 
-    fn judge_new_room(&self, author: PartyId, descriptor: &RoomDescriptor) -> Result<Option<Change>, Invalid> {
-        descriptor.validate().map_err(|_| Invalid("a room's settings must be within the limits"))?;
+    fn judge_new_room(
+        &self,
+        author: PartyId,
+        descriptor: &RoomDescriptor,
+    ) -> Result<Option<Change>, Invalid> {
+        descriptor
+            .validate()
+            .map_err(|_| Invalid("a room's settings must be within the limits"))?;
         if room_class(descriptor) != author {
             return Err(Invalid("a server creates rooms of its own class only"));
         }
@@ -404,7 +431,11 @@ impl World {
             return Err(Invalid("batches are numbered one after another"));
         }
         // Rooms never vanish.
-        if !self.rooms.values().any(|room| Shape::of(&room.descriptor) == shape && room.is_known_by(after)) {
+        if !self
+            .rooms
+            .values()
+            .any(|room| Shape::of(&room.descriptor) == shape && room.is_known_by(after))
+        {
             return Err(Invalid("a batch must have the shape of a room's tables"));
         }
         Ok(Some(Change::PlanBatch { number, rows: shape.rows, width: shape.width }))
@@ -425,7 +456,10 @@ impl World {
         if known.collecting.is_some() || number != known.next_epoch {
             return Err(Invalid("a room's epochs collect one after another"));
         }
-        let info = self.batches.get(&batch).ok_or(Invalid("the epoch's batch was never planned, or long ago"))?;
+        let info = self
+            .batches
+            .get(&batch)
+            .ok_or(Invalid("the epoch's batch was never planned, or long ago"))?;
         // Whether it was dropped is not asked: that may be concurrent. The scheduler then voids the epoch.
         if info.used || !info.is_ready_by(after) || info.shape != Shape::of(&known.descriptor) {
             return Err(Invalid("the epoch's batch is not ready, used up, or of another shape"));
@@ -443,7 +477,8 @@ impl World {
         at: u64,
     ) -> Result<Option<Change>, Invalid> {
         let known = self.known_room(room, after)?;
-        let unheard = known.collecting(epoch).is_some_and(|epoch| epoch.opened >= after[SCHEDULER.index()]);
+        let unheard =
+            known.collecting(epoch).is_some_and(|epoch| epoch.opened >= after[SCHEDULER.index()]);
         if epoch >= known.next_epoch || unheard {
             return Err(Invalid("slots are given out in epochs that were opened"));
         }
@@ -467,12 +502,21 @@ impl World {
                 return Err(Invalid("a slot is given out once"));
             }
             let owned = collecting.keys.get(key).into_iter().flatten();
-            if owned.into_iter().any(|slot| slot_class(*slot, SERVERS) == author) || !keys.insert(*key) {
+            if owned.into_iter().any(|slot| slot_class(*slot, SERVERS) == author)
+                || !keys.insert(*key)
+            {
                 return Err(Invalid("a server gives a key one slot"));
             }
         }
         let announcement = after[author.index()];
-        Ok(Some(Change::Assign { room: room.0, epoch, author, announcement, slots: slots.to_vec(), at }))
+        Ok(Some(Change::Assign {
+            room: room.0,
+            epoch,
+            author,
+            announcement,
+            slots: slots.to_vec(),
+            at,
+        }))
     }
 
     fn scheduled(&self, author: PartyId, room: &RoomId, number: u64) -> Result<(), Invalid> {
@@ -480,7 +524,9 @@ impl World {
             return Err(Invalid("only the scheduler closes epochs"));
         }
         let room = self.rooms.get(room).ok_or(Invalid("no such room was created"))?;
-        room.collecting(number).map(|_| ()).ok_or(Invalid("only the epoch that collects can be closed"))
+        room.collecting(number)
+            .map(|_| ())
+            .ok_or(Invalid("only the epoch that collects can be closed"))
     }
 
     /// Carries out a change that [`World::judge`] has returned for announcement `number` of its author, and the disk has taken.
@@ -488,8 +534,11 @@ impl World {
         match change {
             Change::CreateRoom { room, descriptor, author } => {
                 let descriptor = wire::decode(descriptor).expect("encoded when it was judged");
-                let room_state =
-                    Room { created: number, active_at: now, ..Room::new(descriptor, *author, &self.servers) };
+                let room_state = Room {
+                    created: number,
+                    active_at: now,
+                    ..Room::new(descriptor, *author, &self.servers)
+                };
                 self.rooms.insert(RoomId(*room), room_state);
                 self.touch(&RoomId(*room));
                 Vec::new()
@@ -528,7 +577,8 @@ impl World {
             Change::SealEpoch { room, epoch, .. } => {
                 self.change_room(room, |room| {
                     let Some(collecting) = room.collecting.take() else { return };
-                    let computing = Computing { batch: collecting.batch, phase: Some(MixingPhase::Mixing) };
+                    let computing =
+                        Computing { batch: collecting.batch, phase: Some(MixingPhase::Mixing) };
                     room.computing.insert(*epoch, computing);
                 });
                 vec![Effect::Compute(EpochId { room: RoomId(*room), number: *epoch })]
@@ -539,7 +589,9 @@ impl World {
                 effect.into_iter().collect()
             }
             Change::DecisionRecord(record) => self.take_record(record),
-            Change::DecisionOpening { decision, party, body } => self.take_opening(decision, *party, body),
+            Change::DecisionOpening { decision, party, body } => {
+                self.take_opening(decision, *party, body)
+            }
             Change::VoidEpoch { room, epoch, .. } => {
                 let mut batch = None;
                 self.change_room(room, |room| {
@@ -560,7 +612,8 @@ impl World {
 
     /// Rooms whose tables have a shape.
     fn rooms_of(&self, shape: Shape) -> impl Iterator<Item = RoomId> + '_ {
-        let matching = self.rooms.iter().filter(move |(_, room)| Shape::of(&room.descriptor) == shape);
+        let matching =
+            self.rooms.iter().filter(move |(_, room)| Shape::of(&room.descriptor) == shape);
         matching.map(|(id, _)| *id)
     }
 }

@@ -30,14 +30,20 @@ impl EngineProvider for RuffleProvider {
     }
 
     fn engine(&self, party: Party, secret: &[u8]) -> Result<Arc<dyn Engine>, String> {
-        let keys = SharedKeys::from_bytes(secret).map_err(|_| "the servers' shared keys are damaged".to_owned())?;
+        let keys = SharedKeys::from_bytes(secret)
+            .map_err(|_| "the servers' shared keys are damaged".to_owned())?;
         if keys.session() != party.roster.session {
             return Err("the servers' shared keys are of another session".into());
         }
         Ok(Arc::new(RuffleEngine::new(party, keys)))
     }
 
-    fn may_have_opened(&self, session: &SessionId, context: &EpochContext, marks: &[(String, Vec<u8>)]) -> bool {
+    fn may_have_opened(
+        &self,
+        session: &SessionId,
+        context: &EpochContext,
+        marks: &[(String, Vec<u8>)],
+    ) -> bool {
         may_have_opened(session, context, marks)
     }
 

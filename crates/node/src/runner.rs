@@ -58,7 +58,10 @@ pub(crate) async fn compute(core: Arc<Core>, epoch: EpochId) {
             keep_faults(&core, &result).await;
             match read {
                 Some(computed) => break computed,
-                None => tracing::error!(epoch = epoch.number, "the journal cannot be written; trying again"),
+                None => tracing::error!(
+                    epoch = epoch.number,
+                    "the journal cannot be written; trying again"
+                ),
             }
         }
         core.platform.sleep(RETRY).await;
@@ -154,8 +157,13 @@ async fn slots(core: &Core, epoch: EpochId) -> Result<Vec<SlotState>, Error> {
 /// them counts is for the engine to say, by what was handed in. If the lowest counted, a server could silence whom it likes,
 /// by giving it a lower slot once it has handed in.
 fn states(assigned: Vec<AssignmentRow>, submissions: Vec<SubmissionRow>) -> Vec<SlotState> {
-    let mut bodies: BTreeMap<_, _> = submissions.into_iter().map(|row| (row.slot, row.body)).collect();
-    let state = |row: AssignmentRow| SlotState { slot: row.slot, owner: row.key, submission: bodies.remove(&row.slot) };
+    let mut bodies: BTreeMap<_, _> =
+        submissions.into_iter().map(|row| (row.slot, row.body)).collect();
+    let state = |row: AssignmentRow| SlotState {
+        slot: row.slot,
+        owner: row.key,
+        submission: bodies.remove(&row.slot),
+    };
     assigned.into_iter().map(state).collect()
 }
 
@@ -198,9 +206,12 @@ async fn conclude(core: Arc<Core>, epoch: EpochId, conclusion: Conclusion, settl
     let verdict = speak(&core, epoch, &conclusion);
     let mut verdicts = [None; SERVERS];
     verdicts[core.me().index()] = Some(verdict);
-    let published = conclusion.entry.as_ref().map(|entry| entry.digest(&core.servers)).filter(|_| settled);
-    let mut ballot = Ballot { core: Arc::clone(&core), epoch, conclusion, verdicts, settled, published };
-    let mut others: FuturesUnordered<_> = core.party.peers().map(|peer| hear(&core, epoch, peer)).collect();
+    let published =
+        conclusion.entry.as_ref().map(|entry| entry.digest(&core.servers)).filter(|_| settled);
+    let mut ballot =
+        Ballot { core: Arc::clone(&core), epoch, conclusion, verdicts, settled, published };
+    let mut others: FuturesUnordered<_> =
+        core.party.peers().map(|peer| hear(&core, epoch, peer)).collect();
     while let Some((peer, verdict)) = others.next().await {
         ballot.count(peer, verdict).await;
         if ballot.settled || matches!(epochs::tally(&ballot.verdicts, &core.servers), Tally::Open) {
@@ -220,7 +231,10 @@ async fn conclude(core: Arc<Core>, epoch: EpochId, conclusion: Conclusion, settl
     if ballot.settled {
         ballot.finish().await;
     } else {
-        tracing::error!(epoch = epoch.number, "the three servers found three different things; the room stands still");
+        tracing::error!(
+            epoch = epoch.number,
+            "the three servers found three different things; the room stands still"
+        );
     }
 }
 
@@ -252,7 +266,8 @@ async fn hear(core: &Core, epoch: EpochId, peer: PartyId) -> (PartyId, Verdict) 
 
 fn set_phase(core: &Core, epoch: EpochId, phase: Option<MixingPhase>) {
     core.change(|world| {
-        let computing = world.rooms.get_mut(&epoch.room).and_then(|room| room.computing.get_mut(&epoch.number));
+        let computing =
+            world.rooms.get_mut(&epoch.room).and_then(|room| room.computing.get_mut(&epoch.number));
         if let Some(Computing { phase: current, .. }) = computing {
             *current = phase;
         }
@@ -265,7 +280,9 @@ impl Ballot {
     async fn count(&mut self, peer: PartyId, verdict: Verdict) {
         self.verdicts[peer.index()] = Some(verdict);
         let Verdict::Publish(digest, signature) = verdict else { return };
-        if self.published == Some(digest) && self.core.servers.keys[peer.index()].verifies(&digest, &signature) {
+        if self.published == Some(digest)
+            && self.core.servers.keys[peer.index()].verifies(&digest, &signature)
+        {
             self.add_signature(peer, &signature).await;
         }
     }
@@ -286,7 +303,8 @@ impl Ballot {
                 let Some(entry) = self.entry(digest, &signatures).await else { return };
                 self.published = Some(digest);
                 accepted = Some(entry.accepted);
-                let last = LastEpoch { outcome: Outcome::Published, ..self.conclusion.last.clone() };
+                let last =
+                    LastEpoch { outcome: Outcome::Published, ..self.conclusion.last.clone() };
                 let published_on = erasure::day(self.core.platform.now_ms());
                 let entry = erasure::as_published(&self.core, entry);
                 let new = NewEntry { digest, body: wire::encode(&entry), published_on, signatures };
@@ -306,7 +324,11 @@ impl Ballot {
 
     /// The entry with this digest: this server's own, or else one of the signers'.
     async fn entry(&self, digest: Digest, signatures: &[(PartyId, Signature)]) -> Option<Entry> {
-        let own = self.conclusion.entry.as_ref().filter(|entry| entry.digest(&self.core.servers) == digest);
+        let own = self
+            .conclusion
+            .entry
+            .as_ref()
+            .filter(|entry| entry.digest(&self.core.servers) == digest);
         if let Some(entry) = own {
             return Some(entry.clone());
         }
@@ -330,7 +352,9 @@ impl Ballot {
     async fn record(&self, last: LastEpoch, entry: Option<NewEntry>) {
         let EpochId { room, number } = self.epoch;
         let outcome = wire::encode(&last);
-        while let Err(error) = self.core.store.settle_epoch(&room.0, number, &outcome, entry.as_ref()).await {
+        while let Err(error) =
+            self.core.store.settle_epoch(&room.0, number, &outcome, entry.as_ref()).await
+        {
             tracing::error!(epoch = number, %error, "an outcome cannot be recorded; trying again");
             self.core.platform.sleep(RETRY).await;
         }
@@ -364,16 +388,26 @@ impl Ballot {
             }
             world.touch(&room);
         });
-        self.insist("that an epoch is finished", || self.core.store.finish_epoch(&room.0, number, KEPT_VERDICTS)).await;
+        self.insist("that an epoch is finished", || {
+            self.core.store.finish_epoch(&room.0, number, KEPT_VERDICTS)
+        })
+        .await;
         self.core.engine.retire_epoch(&context);
         if let Some(old) = number.checked_sub(KEPT_VERDICTS) {
             self.core.party.retire(verdict_instance(EpochId { room, number: old }));
         }
-        self.insist("that a spent batch is deleted", || self.core.store.delete_batch(context.batch)).await;
+        self.insist("that a spent batch is deleted", || {
+            self.core.store.delete_batch(context.batch)
+        })
+        .await;
     }
 
     /// Writes something down, as often as the disk needs; what stands already is not written again.
-    async fn insist<F: Future<Output = Result<(), Error>>>(&self, what: &str, write: impl Fn() -> F) {
+    async fn insist<F: Future<Output = Result<(), Error>>>(
+        &self,
+        what: &str,
+        write: impl Fn() -> F,
+    ) {
         while let Err(error) = write().await {
             tracing::error!(epoch = self.epoch.number, %error, "{what} cannot be recorded; trying again");
             if let Error::State(_) = error {
@@ -400,11 +434,17 @@ mod tests {
     #[test]
     fn a_second_slot_silences_nobody() {
         let key = VerifyingKey([1; 32]);
-        let row =
-            |slot: u32| AssignmentRow { slot, key, author: PartyId((slot % 3) as u8), announcement: 7, issued: true };
+        let row = |slot: u32| AssignmentRow {
+            slot,
+            key,
+            author: PartyId((slot % 3) as u8),
+            announcement: 7,
+            issued: true,
+        };
         let submitted = SubmissionRow { slot: 4, key, body: vec![9] };
         let slots: Vec<_> = states(vec![row(2), row(4)], vec![submitted]);
-        let held: Vec<_> = slots.iter().map(|slot| (slot.slot, slot.submission.as_deref())).collect();
+        let held: Vec<_> =
+            slots.iter().map(|slot| (slot.slot, slot.submission.as_deref())).collect();
         assert_eq!(held, [(2, None), (4, Some(&[9][..]))]);
     }
 }

@@ -56,7 +56,10 @@ fn end(world: &World, id: &RoomId, room: &Room, now: u64) -> Option<Body> {
     if lost {
         return Some(Body::EpochVoided { room: *id, number });
     }
-    if !room.open && remaining(collecting, room, now).is_none_or(|left| left == 0) && !meets_minimum(collecting, room) {
+    if !room.open
+        && remaining(collecting, room, now).is_none_or(|left| left == 0)
+        && !meets_minimum(collecting, room)
+    {
         return Some(Body::EpochVoided { room: *id, number });
     }
     let closes = is_due(collecting, room, now) && room.computing.len() < MOST_COMPUTING;
@@ -103,14 +106,16 @@ fn open(world: &World, id: &RoomId, room: &Room) -> Option<Body> {
         return None;
     }
     let shape = Shape::of(&room.descriptor);
-    let (batch, _) = world.batches.iter().find(|(_, batch)| batch.is_usable() && batch.shape == shape)?;
+    let (batch, _) =
+        world.batches.iter().find(|(_, batch)| batch.is_usable() && batch.shape == shape)?;
     Some(Body::EpochOpened { room: *id, number: room.next_epoch, batch: *batch })
 }
 
 fn plan(world: &World, now: u64, ready: u32) -> Option<Body> {
     let (setbacks, since) = world.setbacks;
     let pause = if setbacks == 0 { 0 } else { (500 << setbacks.min(10)).min(LONGEST_PAUSE) };
-    let preparing = world.batches.values().filter(|batch| batch.is_supply() && !batch.is_usable()).count();
+    let preparing =
+        world.batches.values().filter(|batch| batch.is_supply() && !batch.is_usable()).count();
     if now < since.saturating_add(pause) || preparing >= MOST_IN_PREPARATION {
         return None;
     }
@@ -134,7 +139,8 @@ fn plan(world: &World, now: u64, ready: u32) -> Option<Body> {
             *lack -= 1;
         }
     }
-    let (shape, _) = lacking.into_iter().filter(|(_, lack)| *lack > 0).max_by_key(|(_, lack)| *lack)?;
+    let (shape, _) =
+        lacking.into_iter().filter(|(_, lack)| *lack > 0).max_by_key(|(_, lack)| *lack)?;
     Some(Body::BatchPlanned { number: world.next_batch(), shape })
 }
 
@@ -151,7 +157,9 @@ pub fn assign(world: &World, me: PartyId, id: &RoomId, present: &[VerifyingKey])
         .filter(|slot| !collecting.slots.contains_key(slot))
         .peekable();
     free.peek()?;
-    let without = present.iter().filter(|key| collecting.admits(key, u64::MAX) && collecting.slot_of(key).is_none());
+    let without = present
+        .iter()
+        .filter(|key| collecting.admits(key, u64::MAX) && collecting.slot_of(key).is_none());
     let slots: Vec<_> = free.zip(without.copied()).take(MOST_SLOTS).collect();
     (!slots.is_empty()).then_some(Body::Assigned { room: *id, epoch: collecting.number, slots })
 }

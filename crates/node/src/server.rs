@@ -28,7 +28,8 @@ use crate::process::Role;
 use crate::provider::EngineProvider;
 use crate::watchers::Watchers;
 use crate::{
-    audit, conductor, decision_course, erasure, freshness, intake, metrics, operator, recovery, setup, sharing, stock,
+    audit, conductor, decision_course, erasure, freshness, intake, metrics, operator, recovery,
+    setup, sharing, stock,
 };
 
 /// Why a server cannot start.
@@ -41,7 +42,9 @@ pub enum StartError {
     #[error("the data directory cannot be used: {0}")]
     Store(#[from] ostrakon_store::Error),
     /// The address for the other servers.
-    #[error("cannot listen on {address} for the other servers: {source}; is another server running there?")]
+    #[error(
+        "cannot listen on {address} for the other servers: {source}; is another server running there?"
+    )]
     Listen {
         /// Which.
         address: std::net::SocketAddr,
@@ -119,7 +122,8 @@ struct Tokens {
 
 impl Tokens {
     fn of(config: &Config) -> Result<Self, ConfigError> {
-        let administrator = config.admin_tokens()?.iter().map(|token| token_digest(token)).collect();
+        let administrator =
+            config.admin_tokens()?.iter().map(|token| token_digest(token)).collect();
         let creation = config.creation_tokens()?.iter().map(|token| token_digest(token)).collect();
         Ok(Self { administrator, creation })
     }
@@ -226,7 +230,14 @@ impl Server {
             party,
         });
         let platform = Arc::clone(&self.platform);
-        core.spawn(setup::help(early, self.store.clone(), platform, provider, result.session, repeat));
+        core.spawn(setup::help(
+            early,
+            self.store.clone(),
+            platform,
+            provider,
+            result.session,
+            repeat,
+        ));
         let noting = Arc::clone(&core);
         let note = move |intakes: &[_], taken: &[_]| intake::note(&noting, intakes, taken);
         core.spawn(intake::run(self.store.clone(), arriving, note));
@@ -285,14 +296,23 @@ impl Server {
         if missing.is_empty() {
             return "the servers are setting up their session; try again in a moment".into();
         }
-        format!("waiting for the other servers: {} cannot be reached{}", missing.join(", "), self.troubles())
+        format!(
+            "waiting for the other servers: {} cannot be reached{}",
+            missing.join(", "),
+            self.troubles()
+        )
     }
 
     fn missing(&self) -> Vec<String> {
-        let name =
-            |id: &PartyId| self.config.servers.get(id.index()).map_or(id.to_string(), |server| server.name.clone());
+        let name = |id: &PartyId| {
+            self.config.servers.get(id.index()).map_or(id.to_string(), |server| server.name.clone())
+        };
         let states = self.mesh.peer_states();
-        states.iter().filter(|(_, state)| state.reach == Reach::No).map(|(id, _)| name(id)).collect()
+        states
+            .iter()
+            .filter(|(_, state)| state.reach == Reach::No)
+            .map(|(id, _)| name(id))
+            .collect()
     }
 
     /// Why servers that answer are not understood, in parentheses.
@@ -323,7 +343,9 @@ impl Server {
         if token.is_some_and(|token| self.is_administrator(token)) {
             return Some(Creator::Administrator);
         }
-        let known = |token: &str| is_known(&self.tokens.read().expect("no panic while held").creation, token);
+        let known = |token: &str| {
+            is_known(&self.tokens.read().expect("no panic while held").creation, token)
+        };
         let may = match self.config.rooms.create {
             Create::Administrator => false,
             Create::Token => token.is_some_and(known),
@@ -367,7 +389,12 @@ impl Server {
             (None, true) if missing.is_empty() => String::new(),
             (None, true) => format!("{} cannot be reached{}", missing.join(", "), self.troubles()),
         };
-        Readiness { ready: detail.is_empty(), missing, detail, certificate_expires: self.certificate_expires() }
+        Readiness {
+            ready: detail.is_empty(),
+            missing,
+            detail,
+            certificate_expires: self.certificate_expires(),
+        }
     }
 
     pub fn metrics(&self) -> String {
@@ -383,7 +410,11 @@ impl Server {
         audit::note(&self.store, self.platform.now_ms(), actor, action, detail).await;
     }
 
-    pub async fn audit(&self, before: Option<u64>, count: u32) -> Result<Vec<AuditInfo>, ServiceError> {
+    pub async fn audit(
+        &self,
+        before: Option<u64>,
+        count: u32,
+    ) -> Result<Vec<AuditInfo>, ServiceError> {
         audit::read(&self.store, before, count).await.map_err(|error| {
             tracing::error!(%error, "the audit log cannot be read");
             ServiceError::Internal
@@ -414,7 +445,9 @@ impl Server {
     /// Stops everything. What is on disk is all that remains.
     pub async fn stop(&self) {
         if self.platform.timeout(LAST_NOTE, self.note("server", "stop", "")).await.is_none() {
-            tracing::warn!("the database does not take that the server stops, so the audit log will not say it");
+            tracing::warn!(
+                "the database does not take that the server stops, so the audit log will not say it"
+            );
         }
         self.stop.send_replace(true);
         self.mesh.shutdown().await;

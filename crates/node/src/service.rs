@@ -18,11 +18,13 @@ use crate::config::Config;
 use crate::creation::Creator;
 use crate::evidence::FaultFile;
 use crate::interface::decisions::{
-    DecisionInfo, DecisionMade, DepositReceipt, LayerInfo, MailRequest, RecordTaken, RecordsPage, StockLevel,
+    DecisionInfo, DecisionMade, DepositReceipt, LayerInfo, MailRequest, RecordTaken, RecordsPage,
+    StockLevel,
 };
 use crate::interface::{
-    Accepted, ActionTaken, ActionsPage, BoardPage, CodeInfo, FaultInfo, Issue, IssueRequest, NewRoom, Presence,
-    PresenceAnswer, Readiness, RoomInfo, ServersInfo, ServiceError, Status, SubmissionRequest,
+    Accepted, ActionTaken, ActionsPage, BoardPage, CodeInfo, FaultInfo, Issue, IssueRequest,
+    NewRoom, Presence, PresenceAnswer, Readiness, RoomInfo, ServersInfo, ServiceError, Status,
+    SubmissionRequest,
 };
 use crate::operator::{self, Overview};
 use crate::platform::{Platform, System};
@@ -43,7 +45,10 @@ impl Service {
     ///
     /// # Errors
     /// [`StartError`].
-    pub async fn start(config: Config, provider: Arc<dyn EngineProvider>) -> Result<Self, StartError> {
+    pub async fn start(
+        config: Config,
+        provider: Arc<dyn EngineProvider>,
+    ) -> Result<Self, StartError> {
         Self::start_with(config, provider, Timing::default()).await
     }
 
@@ -152,7 +157,11 @@ impl Service {
     ///
     /// # Errors
     /// As [`Service::create_room`]; `Refused` and `Busy` also name a quota.
-    pub async fn create_room_as(&self, creator: Creator, room: NewRoom) -> Result<RoomInfo, ServiceError> {
+    pub async fn create_room_as(
+        &self,
+        creator: Creator,
+        room: NewRoom,
+    ) -> Result<RoomInfo, ServiceError> {
         self.0.core()?.create_room(room, creator).await
     }
 
@@ -170,7 +179,11 @@ impl Service {
     /// # Errors
     /// `Conflict` if another action came first or the room is closed; `Forbidden` if the signer is no host; `Refused` if a
     /// limit is passed; `Elsewhere` names the first server if this is another; `Busy`; `NotFound`, `Unavailable`.
-    pub async fn act(&self, room: RoomId, action: SignedAction) -> Result<ActionTaken, ServiceError> {
+    pub async fn act(
+        &self,
+        room: RoomId,
+        action: SignedAction,
+    ) -> Result<ActionTaken, ServiceError> {
         self.0.core()?.act(room, action).await
     }
 
@@ -189,7 +202,12 @@ impl Service {
     ///
     /// # Errors
     /// `NotFound`, `Unavailable`.
-    pub async fn actions_reach(&self, room: RoomId, from: u64, wait: Duration) -> Result<(), ServiceError> {
+    pub async fn actions_reach(
+        &self,
+        room: RoomId,
+        from: u64,
+        wait: Duration,
+    ) -> Result<(), ServiceError> {
         if let Some(front) = self.0.front() {
             return front.actions_reach(room, from, wait.min(LONGEST_WAIT)).await;
         }
@@ -250,7 +268,11 @@ impl Service {
     ///
     /// # Errors
     /// `NotFound`; `Conflict` if the room is closed; `Forbidden` for a wrong signature or time; `Busy` if the room is full.
-    pub async fn presence(&self, room: RoomId, presence: Presence) -> Result<PresenceAnswer, ServiceError> {
+    pub async fn presence(
+        &self,
+        room: RoomId,
+        presence: Presence,
+    ) -> Result<PresenceAnswer, ServiceError> {
         self.presence_from(room, presence, None).await
     }
 
@@ -274,7 +296,10 @@ impl Service {
     /// How many slots a room has, and how many seconds an epoch; `None` if there is no such room here.
     pub fn room_size(&self, room: &RoomId) -> Option<(u32, u32)> {
         if let Some(front) = self.0.front() {
-            return front.room(room).ok().map(|info| (info.descriptor.capacity, info.descriptor.seconds));
+            return front
+                .room(room)
+                .ok()
+                .map(|info| (info.descriptor.capacity, info.descriptor.seconds));
         }
         self.0.core().ok()?.room_size(room)
     }
@@ -283,7 +308,12 @@ impl Service {
     ///
     /// # Errors
     /// `NotFound`, `Unavailable`.
-    pub async fn status(&self, room: RoomId, after: u64, wait: Duration) -> Result<Status, ServiceError> {
+    pub async fn status(
+        &self,
+        room: RoomId,
+        after: u64,
+        wait: Duration,
+    ) -> Result<Status, ServiceError> {
         if let Some(front) = self.0.front() {
             return front.status(room, after, wait.min(LONGEST_WAIT)).await;
         }
@@ -294,7 +324,12 @@ impl Service {
     ///
     /// # Errors
     /// `NotFound` if the key has no slot yet; `Conflict` if the epoch is closed; `Forbidden` for a wrong signature.
-    pub async fn issue(&self, room: RoomId, epoch: u64, request: IssueRequest) -> Result<Issue, ServiceError> {
+    pub async fn issue(
+        &self,
+        room: RoomId,
+        epoch: u64,
+        request: IssueRequest,
+    ) -> Result<Issue, ServiceError> {
         if let Some(front) = self.0.front() {
             return front.issue(room, epoch, request).await;
         }
@@ -306,7 +341,12 @@ impl Service {
     /// # Errors
     /// `NotFound` if the key does not own the slot; `Conflict` if the epoch is closed or holds another submission for the
     /// slot; `Refused` if the engine does; `TooLarge`.
-    pub async fn submit(&self, room: RoomId, epoch: u64, request: SubmissionRequest) -> Result<Accepted, ServiceError> {
+    pub async fn submit(
+        &self,
+        room: RoomId,
+        epoch: u64,
+        request: SubmissionRequest,
+    ) -> Result<Accepted, ServiceError> {
         if let Some(front) = self.0.front() {
             return front.submit(room, epoch, request).await;
         }
@@ -317,7 +357,12 @@ impl Service {
     ///
     /// # Errors
     /// `NotFound`, `Unavailable`.
-    pub async fn board_reaches(&self, room: RoomId, from: u64, wait: Duration) -> Result<(), ServiceError> {
+    pub async fn board_reaches(
+        &self,
+        room: RoomId,
+        from: u64,
+        wait: Duration,
+    ) -> Result<(), ServiceError> {
         if let Some(front) = self.0.front() {
             return front.board_reaches(room, from, wait.min(LONGEST_WAIT)).await;
         }
@@ -328,7 +373,12 @@ impl Service {
     ///
     /// # Errors
     /// `NotFound`, `Unavailable`.
-    pub async fn board(&self, room: RoomId, from: u64, wait: Duration) -> Result<BoardPage, ServiceError> {
+    pub async fn board(
+        &self,
+        room: RoomId,
+        from: u64,
+        wait: Duration,
+    ) -> Result<BoardPage, ServiceError> {
         if let Some(front) = self.0.front() {
             return front.board(room, from, wait.min(LONGEST_WAIT)).await;
         }
@@ -367,7 +417,11 @@ impl Service {
     ///
     /// # Errors
     /// `Refused` says what is wrong with one; `Elsewhere` names the first server if this is another; `Unavailable`.
-    pub async fn add_to_stock(&self, account: VerifyingKey, keys: &[u8]) -> Result<StockLevel, ServiceError> {
+    pub async fn add_to_stock(
+        &self,
+        account: VerifyingKey,
+        keys: &[u8],
+    ) -> Result<StockLevel, ServiceError> {
         self.0.core()?.add_to_stock(account, keys).await
     }
 
@@ -391,7 +445,11 @@ impl Service {
     ///
     /// # Errors
     /// `Refused` says what is wrong with it; `Busy` names a quota; `Elsewhere`, `Unavailable`.
-    pub async fn create_decision(&self, creator: Creator, record: &[u8]) -> Result<DecisionMade, ServiceError> {
+    pub async fn create_decision(
+        &self,
+        creator: Creator,
+        record: &[u8],
+    ) -> Result<DecisionMade, ServiceError> {
         self.0.core()?.create_decision(creator, record).await
     }
 
@@ -400,7 +458,11 @@ impl Service {
     /// # Errors
     /// `Conflict` if another record came first; `Refused` says what is wrong with it; `NotFound`, `Busy`, `Elsewhere`,
     /// `Unavailable`.
-    pub async fn append_record(&self, decision: DecisionId, record: &[u8]) -> Result<RecordTaken, ServiceError> {
+    pub async fn append_record(
+        &self,
+        decision: DecisionId,
+        record: &[u8],
+    ) -> Result<RecordTaken, ServiceError> {
         self.0.core()?.append_record(decision, record).await
     }
 
@@ -430,7 +492,11 @@ impl Service {
     ///
     /// # Errors
     /// `NotFound`, `Unavailable`.
-    pub async fn records(&self, decision: DecisionId, from: u32) -> Result<RecordsPage, ServiceError> {
+    pub async fn records(
+        &self,
+        decision: DecisionId,
+        from: u32,
+    ) -> Result<RecordsPage, ServiceError> {
         self.0.core()?.records(decision, from).await
     }
 
@@ -439,7 +505,11 @@ impl Service {
     /// # Errors
     /// `NotFound` if this server sends no e-mail or there is no such decision; `Forbidden` if the creator did not sign it;
     /// `Refused` if the link is not the person's or too many were sent; `Busy`, `Unavailable`.
-    pub async fn mail(&self, decision: DecisionId, request: MailRequest) -> Result<(), ServiceError> {
+    pub async fn mail(
+        &self,
+        decision: DecisionId,
+        request: MailRequest,
+    ) -> Result<(), ServiceError> {
         self.0.core()?.mail(decision, request).await
     }
 
@@ -464,7 +534,11 @@ impl Service {
     ///
     /// # Errors
     /// `Internal` if the disk does not work.
-    pub async fn audit(&self, before: Option<u64>, count: u32) -> Result<Vec<AuditInfo>, ServiceError> {
+    pub async fn audit(
+        &self,
+        before: Option<u64>,
+        count: u32,
+    ) -> Result<Vec<AuditInfo>, ServiceError> {
         self.0.server()?.audit(before, count).await
     }
 

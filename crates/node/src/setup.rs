@@ -44,7 +44,8 @@ pub(crate) async fn set_up(
     provider: &Arc<dyn EngineProvider>,
 ) -> Result<SetUp, BeginError> {
     if let Some(stored) = store.secret(RESULT)? {
-        let stored: Stored = wire::decode(&stored).map_err(|_| "the result of the set-up is damaged".to_owned())?;
+        let stored: Stored =
+            wire::decode(&stored).map_err(|_| "the result of the set-up is damaged".to_owned())?;
         return Ok(SetUp { session: stored.session, secret: stored.secret });
     }
     let result = provider.set_up(party, seed(store, platform)?).await?;
@@ -112,8 +113,11 @@ pub(crate) async fn help(
 /// # Errors
 /// If the result cannot be read, in words.
 pub(crate) fn session(store: &Disk) -> Result<Option<SessionId>, String> {
-    let Some(stored) = store.secret(RESULT).map_err(|error| error.to_string())? else { return Ok(None) };
-    let stored: Stored = wire::decode(&stored).map_err(|_| "the result of the set-up is damaged".to_owned())?;
+    let Some(stored) = store.secret(RESULT).map_err(|error| error.to_string())? else {
+        return Ok(None);
+    };
+    let stored: Stored =
+        wire::decode(&stored).map_err(|_| "the result of the set-up is damaged".to_owned())?;
     Ok(Some(stored.session))
 }
 

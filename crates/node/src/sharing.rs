@@ -94,7 +94,8 @@ struct Trouble {
 impl Trouble {
     /// Whether the steps that failed in this beat are to be told: others than before, or the same ones for long enough.
     fn is_news(&mut self, failed: Vec<&'static str>, now: u64) -> bool {
-        let news = self.steps != failed || (!failed.is_empty() && now.saturating_sub(self.told) >= TELL_AGAIN_MS);
+        let news = self.steps != failed
+            || (!failed.is_empty() && now.saturating_sub(self.told) >= TELL_AGAIN_MS);
         if news {
             self.told = now;
         }
@@ -136,7 +137,9 @@ impl Sharing {
             (true, Some(error)) => {
                 tracing::warn!(%error, "with intake processes beside, this does not succeed and is tried again: {steps}");
             }
-            (true, None) => tracing::info!("with intake processes beside, everything succeeds again"),
+            (true, None) => {
+                tracing::info!("with intake processes beside, everything succeeds again")
+            }
             (false, _) => (),
         }
     }
@@ -154,7 +157,9 @@ impl Sharing {
         for seen in rows {
             let id = RoomId(seen.room);
             // An intake process may be wrong, or worse: what counts is checked here again, but for the signature.
-            let Some(room) = world.rooms.get(&id).filter(|room| room.open && room.log.admits(&seen.key)) else {
+            let Some(room) =
+                world.rooms.get(&id).filter(|room| room.open && room.log.admits(&seen.key))
+            else {
                 continue;
             };
             let at = seen.at.min(now);
@@ -221,7 +226,8 @@ impl Sharing {
     }
 
     async fn show_rooms(&mut self, core: &Core) -> Result<(), Error> {
-        let rooms: Vec<_> = core.world().rooms.iter().map(|(id, room)| (*id, room.deleted)).collect();
+        let rooms: Vec<_> =
+            core.world().rooms.iter().map(|(id, room)| (*id, room.deleted)).collect();
         for (id, deleted) in rooms {
             if deleted {
                 self.hide_room(core, id).await?;
@@ -306,7 +312,8 @@ async fn offers(
     owners: Vec<(u32, VerifyingKey)>,
 ) -> Option<Vec<Offer>> {
     let (servers, party) = (core.servers.clone(), core.party.clone());
-    let name = IssueName { room: context.epoch.room, number: context.epoch.number, party: party.id };
+    let name =
+        IssueName { room: context.epoch.room, number: context.epoch.number, party: party.id };
     let work = move || {
         let material = material.read().unwrap_or_else(PoisonError::into_inner);
         let batch = material.as_ref()?;

@@ -26,7 +26,9 @@ const LONGEST_PREPARATION: Duration = Duration::from_secs(600);
 pub(crate) async fn run(core: Arc<Core>, mut planned: mpsc::UnboundedReceiver<u64>) {
     while let Some(number) = planned.recv().await {
         let info = core.world().batches.get(&number).copied();
-        let Some(info) = info.filter(|info| info.is_supply() && info.held == Held::Nothing) else { continue };
+        let Some(info) = info.filter(|info| info.is_supply() && info.held == Held::Nothing) else {
+            continue;
+        };
         let body = match prepare(&core, number, info.shape).await {
             Ok(()) => Body::BatchReady { number },
             Err(reason) => {
@@ -34,7 +36,12 @@ pub(crate) async fn run(core: Arc<Core>, mut planned: mpsc::UnboundedReceiver<u6
                 Body::BatchDropped { number }
             }
         };
-        if core.world().batches.get(&number).is_some_and(|info| info.dropped & (1 << core.me().0) != 0) {
+        if core
+            .world()
+            .batches
+            .get(&number)
+            .is_some_and(|info| info.dropped & (1 << core.me().0) != 0)
+        {
             continue;
         }
         if let Err(error) = core.announce(body).await {
@@ -46,7 +53,9 @@ pub(crate) async fn run(core: Arc<Core>, mut planned: mpsc::UnboundedReceiver<u6
 async fn prepare(core: &Arc<Core>, number: u64, shape: Shape) -> Result<(), String> {
     let used = core.store.stock_bytes().await.map_err(|error| error.to_string())?;
     if used >= core.config.stock.bytes {
-        return Err(format!("the stock has {used} bytes, as many as `stock.bytes` allows; raise it or close rooms"));
+        return Err(format!(
+            "the stock has {used} bytes, as many as `stock.bytes` allows; raise it or close rooms"
+        ));
     }
     let work = core.engine.prepare(number, shape, core.platform.random());
     let watching = Arc::clone(core);
@@ -62,12 +71,15 @@ async fn prepare(core: &Arc<Core>, number: u64, shape: Shape) -> Result<(), Stri
         }
     };
     let Some(result) = core.on_engine_thread(work, given_up).await else {
-        return Err("another server dropped it or started again, or has been silent for too long".into());
+        return Err(
+            "another server dropped it or started again, or has been silent for too long".into()
+        );
     };
     let bytes = match result {
         Ok(bytes) => bytes,
         Err(fault) => {
-            core.keep_fault(fault.culprit, &fault.what, Evidence::Engine(fault.evidence.clone())).await;
+            core.keep_fault(fault.culprit, &fault.what, Evidence::Engine(fault.evidence.clone()))
+                .await;
             return Err(fault.to_string());
         }
     };

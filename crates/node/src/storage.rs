@@ -46,7 +46,9 @@ impl Config {
     pub fn database(&self) -> Result<Database, ConfigError> {
         let Storage { url, url_file } = &self.store;
         let (origin, text) = match (std::env::var(STORE_URL_VARIABLE), url_file, url) {
-            (Ok(text), ..) => (format!("the environment variable {STORE_URL_VARIABLE}"), Zeroizing::new(text)),
+            (Ok(text), ..) => {
+                (format!("the environment variable {STORE_URL_VARIABLE}"), Zeroizing::new(text))
+            }
             (Err(_), Some(_), Some(_)) => {
                 return Err(ConfigError::Setting(
                     "`store.url` and `store.url_file` exclude each other: give one".into(),
@@ -66,7 +68,10 @@ mod tests {
 
     fn config(storage: &str) -> Config {
         let listen = std::net::SocketAddr::from(([127, 0, 0, 1], 7001));
-        Config { store: toml::from_str(storage).unwrap(), ..Config::new(0, listen, listen, Vec::new()) }
+        Config {
+            store: toml::from_str(storage).unwrap(),
+            ..Config::new(0, listen, listen, Vec::new())
+        }
     }
 
     #[test]
@@ -84,7 +89,8 @@ mod tests {
         let both = Storage { url_file: of_file.store.url_file.clone(), ..given.store.clone() };
         let error = Config { store: both, ..given.clone() }.database().unwrap_err().to_string();
         assert!(error.contains("exclude each other"), "{error}");
-        let error = config("url = 'mysql://me:hunter2@localhost'").database().unwrap_err().to_string();
+        let error =
+            config("url = 'mysql://me:hunter2@localhost'").database().unwrap_err().to_string();
         assert!(error.contains("`store.url`") && !error.contains("hunter2"), "{error}");
     }
 }

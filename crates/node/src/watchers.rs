@@ -18,7 +18,8 @@ impl Watchers {
     /// Waits until `holds`, which is asked at first and whenever the room has news.
     pub async fn wait(&self, room: &RoomId, mut holds: impl FnMut() -> bool) {
         // Before it is asked for the first time: what comes in between is not missed.
-        let mut news = self.rooms().entry(*room).or_insert_with(|| watch::Sender::new(())).subscribe();
+        let mut news =
+            self.rooms().entry(*room).or_insert_with(|| watch::Sender::new(())).subscribe();
         while !holds() {
             if news.changed().await.is_err() {
                 return;

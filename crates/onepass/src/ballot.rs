@@ -30,7 +30,11 @@ impl Ballot {
     ///
     /// # Errors
     /// If there are fewer than two values, or too many entries.
-    pub fn from_function(values: u16, visitors: usize, f: impl FnMut(&[u16]) -> u32) -> Result<Self, SessionError> {
+    pub fn from_function(
+        values: u16,
+        visitors: usize,
+        f: impl FnMut(&[u16]) -> u32,
+    ) -> Result<Self, SessionError> {
         entries(values, visitors)?;
         // The entries are within their limit, so the visitors are, too.
         let total = u16::try_from(visitors).map_err(|_| too_many(visitors as u64))?;

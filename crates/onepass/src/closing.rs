@@ -81,7 +81,8 @@ impl<G: Group> History<G> {
         transcript.field(&self.session().binding().0).field(&self.trail().0).field(&head.0);
         transcript.number(absent.len() as u64);
         for absence in &absent {
-            let choices: Vec<u8> = absence.choices.iter().flat_map(|choice| choice.to_le_bytes()).collect();
+            let choices: Vec<u8> =
+                absence.choices.iter().flat_map(|choice| choice.to_le_bytes()).collect();
             transcript.number(absence.visitor as u64).field(&choices);
         }
         hashing::elements::<G>(&mut transcript, finals.iter().flat_map(|last| [&last.u, &last.v]));
@@ -98,16 +99,24 @@ impl<G: Group> History<G> {
             }
             let ballots = self.session().ballots();
             let fits = absence.choices.len() == ballots.len()
-                && absence.choices.iter().zip(ballots).all(|(choice, ballot)| *choice < ballot.values());
+                && absence
+                    .choices
+                    .iter()
+                    .zip(ballots)
+                    .all(|(choice, ballot)| *choice < ballot.values());
             if !fits {
                 return Err(CloseError::Defaults(absence.visitor));
             }
         }
-        if let Some(left) = remaining.iter().find(|left| !absent.iter().any(|absence| absence.visitor == **left)) {
+        if let Some(left) =
+            remaining.iter().find(|left| !absent.iter().any(|absence| absence.visitor == **left))
+        {
             return Err(CloseError::NotNamed(*left));
         }
         match absent.first() {
-            Some(first) if self.session().helpers().count() == 0 => Err(CloseError::NoHelpers(first.visitor)),
+            Some(first) if self.session().helpers().count() == 0 => {
+                Err(CloseError::NoHelpers(first.visitor))
+            }
             _ => Ok(()),
         }
     }
@@ -190,7 +199,11 @@ impl<G: Group> Oracle<G> for PartialOracle {
         let mut transcript = Transcript::new("ostrakon/v1/onepass/partial challenge");
         transcript.field(&self.0.0);
         hashing::elements::<G>(&mut transcript, composites);
-        hashing::scalar::<G>("ostrakon/v1/onepass/partial challenge scalar", &transcript.finish(), 0)
+        hashing::scalar::<G>(
+            "ostrakon/v1/onepass/partial challenge scalar",
+            &transcript.finish(),
+            0,
+        )
     }
 }
 
@@ -229,7 +242,11 @@ impl<G: Group> Closing<G> {
         key: &OneTimeKey<G>,
         rng: &mut impl CryptoRng,
     ) -> Result<PartialDecryption<G>, PartialError> {
-        let listed = self.session.operators().get(operator).ok_or(PartialError::UnknownOperator(operator))?;
+        let listed = self
+            .session
+            .operators()
+            .get(operator)
+            .ok_or(PartialError::UnknownOperator(operator))?;
         if G::mul_base(key.secret()) != listed.public_key() {
             return Err(PartialError::WrongKey(operator));
         }
@@ -261,9 +278,15 @@ impl<G: Group> Closing<G> {
             return Err(PartialError::UnknownHelper(helper));
         }
         match layer {
-            Layer::Visitor(visitor) if !self.absent.contains(&visitor) => Err(PartialError::NotAbsent(visitor)),
-            Layer::Operator(operator) => self.session.layer(layer).ok_or(PartialError::UnknownOperator(operator)),
-            Layer::Visitor(_) => Ok(self.session.layer(layer).expect("who is absent is in the session")),
+            Layer::Visitor(visitor) if !self.absent.contains(&visitor) => {
+                Err(PartialError::NotAbsent(visitor))
+            }
+            Layer::Operator(operator) => {
+                self.session.layer(layer).ok_or(PartialError::UnknownOperator(operator))
+            }
+            Layer::Visitor(_) => {
+                Ok(self.session.layer(layer).expect("who is absent is in the session"))
+            }
         }
     }
 
@@ -291,8 +314,16 @@ impl<G: Group> Closing<G> {
     ///
     /// # Errors
     /// If it is wrong, or there is no such operator.
-    pub fn verify_operator(&self, operator: usize, partial: PartialDecryption<G>) -> Result<Removed<G>, PartialError> {
-        let listed = self.session.operators().get(operator).ok_or(PartialError::UnknownOperator(operator))?;
+    pub fn verify_operator(
+        &self,
+        operator: usize,
+        partial: PartialDecryption<G>,
+    ) -> Result<Removed<G>, PartialError> {
+        let listed = self
+            .session
+            .operators()
+            .get(operator)
+            .ok_or(PartialError::UnknownOperator(operator))?;
         let (party, layer) = (Party::Operator(operator), Layer::Operator(operator));
         if !self.holds(party, layer, listed.public_key(), &partial)? {
             return Err(PartialError::Operator(operator));
@@ -326,7 +357,10 @@ impl<G: Group> Closing<G> {
         partial: &PartialDecryption<G>,
     ) -> Result<bool, PartialError> {
         if partial.elements.len() != self.finals.len() {
-            return Err(PartialError::Length { expected: self.finals.len(), found: partial.elements.len() });
+            return Err(PartialError::Length {
+                expected: self.finals.len(),
+                found: partial.elements.len(),
+            });
         }
         let pairs = self.pairs(&partial.elements);
         let claim = Claim { base: G::generator(), public, pairs: &pairs };
@@ -347,7 +381,8 @@ impl<G: Group> Closing<G> {
         let absent = self.absent.iter().copied().map(Layer::Visitor);
         let mut left: Vec<G::Element> = self.finals.iter().map(|last| last.v).collect();
         for layer in operators.chain(absent) {
-            let parts: Vec<&Removed<G>> = removed.iter().filter(|part| part.layer == layer).collect();
+            let parts: Vec<&Removed<G>> =
+                removed.iter().filter(|part| part.layer == layer).collect();
             let part = self.part_of_layer(layer, &parts)?;
             left = left.iter().zip(&part).map(|(left, part)| *left - *part).collect();
         }
@@ -355,7 +390,11 @@ impl<G: Group> Closing<G> {
     }
 
     /// What a layer adds to each final ciphertext, from the verified parts for it.
-    fn part_of_layer(&self, layer: Layer, parts: &[&Removed<G>]) -> Result<Vec<G::Element>, OpenError> {
+    fn part_of_layer(
+        &self,
+        layer: Layer,
+        parts: &[&Removed<G>],
+    ) -> Result<Vec<G::Element>, OpenError> {
         if let Some(own) = parts.iter().find(|part| matches!(part.party, Party::Operator(_))) {
             return Ok(own.elements.clone());
         }
@@ -372,10 +411,12 @@ impl<G: Group> Closing<G> {
             _ if found < needed => return Err(OpenError::Helpers { layer, needed, found }),
             _ => {}
         }
-        let (helpers, parts): (Vec<usize>, Vec<&Removed<G>>) = given.into_iter().take(needed).unzip();
+        let (helpers, parts): (Vec<usize>, Vec<&Removed<G>>) =
+            given.into_iter().take(needed).unzip();
         let coefficients = lagrange::<G>(&helpers);
         let combined = |ballot: usize| {
-            let elements: Vec<G::Element> = parts.iter().map(|part| part.elements[ballot]).collect();
+            let elements: Vec<G::Element> =
+                parts.iter().map(|part| part.elements[ballot]).collect();
             G::vartime_multiscalar_mul(&coefficients, &elements)
         };
         Ok((0..self.finals.len()).map(combined).collect())

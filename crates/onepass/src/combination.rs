@@ -46,7 +46,8 @@ pub(crate) struct Equations<'a, G: Group> {
 impl<G: Group> Combination<G> {
     /// The empty combination, with places for what all steps of a session share.
     pub(crate) fn new(session: &Session<G>) -> Self {
-        let mut combination = Self { scalars: Vec::new(), points: Vec::new(), encodings: Vec::new() };
+        let mut combination =
+            Self { scalars: Vec::new(), points: Vec::new(), encodings: Vec::new() };
         combination.push(G::generator());
         for key in session.visitors() {
             combination.push(key.public_key());
@@ -92,13 +93,20 @@ impl<G: Group> Combination<G> {
 
     /// H3: adds all equations of a step with random weights.
     pub(crate) fn add_step(&mut self, step: &Equations<'_, G>, rng: &mut impl CryptoRng) {
-        let totals = step.statement.challenges(step.proofs.iter().map(|proof| proof.commitments.as_slice()));
+        let totals =
+            step.statement.challenges(step.proofs.iter().map(|proof| proof.commitments.as_slice()));
         for (ballot, total) in totals.iter().enumerate() {
             self.add_ballot(step, ballot, total, rng);
         }
     }
 
-    fn add_ballot(&mut self, step: &Equations<'_, G>, ballot: usize, total: &G::Scalar, rng: &mut impl CryptoRng) {
+    fn add_ballot(
+        &mut self,
+        step: &Equations<'_, G>,
+        ballot: usize,
+        total: &G::Scalar,
+        rng: &mut impl CryptoRng,
+    ) {
         let (proof, maps) = (&step.proofs[ballot], &step.maps[ballot]);
         let gammas = step.statement.weights(ballot, maps.entries());
         let zero = G::scalar(0);
@@ -111,8 +119,10 @@ impl<G: Group> Combination<G> {
         let (mut new_u, mut new_v, mut later) = (zero, zero, zero);
         let challenges = proof.branch_challenges(total);
         for (branch, map) in maps.iter().enumerate() {
-            let [key, first, second] = [G::random_weight(rng), G::random_weight(rng), G::random_weight(rng)];
-            let (e, (z, y), commitments) = (challenges[branch], proof.responses[branch], &proof.commitments[branch]);
+            let [key, first, second] =
+                [G::random_weight(rng), G::random_weight(rng), G::random_weight(rng)];
+            let (e, (z, y), commitments) =
+                (challenges[branch], proof.responses[branch], &proof.commitments[branch]);
             // zG = A + eh
             self.add(GENERATOR, key * z);
             self.commitment(commitments.key, key);
@@ -171,7 +181,10 @@ impl<G: Group> Combination<G> {
                     // u_j = r_j G and v_j = r_j H + X, with H over all layers.
                     self.add(GENERATOR, *u * *r);
                     layers = layers + *v * *r;
-                    self.add(self.encodings[ballot] + step.session.initial_output(ballot, entry), *v);
+                    self.add(
+                        self.encodings[ballot] + step.session.initial_output(ballot, entry),
+                        *v,
+                    );
                 }
                 let everybody: Vec<usize> = (0..step.session.visitors().len()).collect();
                 self.add_layers(step.session, &everybody, layers);

@@ -43,7 +43,12 @@ fn composites<G: Group>(claim: &Claim<'_, G>, oracle: &impl Oracle<G>) -> (G::El
 
 impl<G: Group> DleqProof<G> {
     /// Proves the claim with its secret x. `nonce` must be uniform and never used again.
-    pub fn prove(claim: &Claim<'_, G>, secret: &G::Scalar, oracle: &impl Oracle<G>, nonce: &G::Scalar) -> Self {
+    pub fn prove(
+        claim: &Claim<'_, G>,
+        secret: &G::Scalar,
+        oracle: &impl Oracle<G>,
+        nonce: &G::Scalar,
+    ) -> Self {
         let (m, z) = composites(claim, oracle);
         let t2 = G::multiscalar_mul(&[*nonce], &[claim.base]);
         let t3 = G::multiscalar_mul(&[*nonce], &[m]);

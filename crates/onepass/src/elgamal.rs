@@ -21,7 +21,10 @@ impl<G: Group> Ciphertext<G> {
 
     /// V2: removes the layer of key `alpha` and rerandomises with `s` under the remaining key.
     pub(crate) fn hand_on(&self, alpha: &G::Scalar, s: &G::Scalar, remaining: &G::Element) -> Self {
-        Self { u: self.u + G::mul_base(s), v: self.v + G::multiscalar_mul(&[-*alpha, *s], &[self.u, *remaining]) }
+        Self {
+            u: self.u + G::mul_base(s),
+            v: self.v + G::multiscalar_mul(&[-*alpha, *s], &[self.u, *remaining]),
+        }
     }
 
     /// u ‖ v.

@@ -39,7 +39,9 @@ pub enum SessionError {
         entries: u64,
     },
     /// The steps are too large.
-    #[error("a step would have {bytes} bytes, more than {MAX_STEP_BYTES}; ask fewer questions, people or values")]
+    #[error(
+        "a step would have {bytes} bytes, more than {MAX_STEP_BYTES}; ask fewer questions, people or values"
+    )]
     StepTooLong {
         /// How many it would have.
         bytes: u64,
@@ -55,7 +57,9 @@ pub enum SessionError {
         count: usize,
     },
     /// A key is shared with another threshold than the session's.
-    #[error("the key of {0} has commitments for another threshold; it must be made for this session's helpers")]
+    #[error(
+        "the key of {0} has commitments for another threshold; it must be made for this session's helpers"
+    )]
     Sharing(Layer),
     /// Two layers have one key.
     #[error("{0} and {1} have the same key; each needs one of its own")]
@@ -143,7 +147,9 @@ pub enum VisitError {
     #[error("no such visitor is in the session")]
     UnknownVisitor,
     /// The key is another one than the roster says.
-    #[error("the key is not the one that this session has for visitor {0}; use the key that was made for it")]
+    #[error(
+        "the key is not the one that this session has for visitor {0}; use the key that was made for it"
+    )]
     WrongKey(usize),
     /// A visitor comes once.
     #[error("visitor {0} has come already")]
@@ -222,7 +228,9 @@ pub enum OpenError {
     #[error("a contribution belongs to another closing")]
     OtherClosing,
     /// Nobody has removed the operator's layer.
-    #[error("the layer of operator {0} is still on the result: it or enough helpers must remove it")]
+    #[error(
+        "the layer of operator {0} is still on the result: it or enough helpers must remove it"
+    )]
     Operator(usize),
     /// Too few helpers gave their part for a layer.
     #[error("{needed} helpers have to remove the layer of {layer}, but only {found} did")]

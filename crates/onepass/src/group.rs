@@ -52,7 +52,10 @@ pub trait Group: Copy + Eq + fmt::Debug + Send + Sync + 'static {
     /// The sum of products; both slices have the same length.
     fn multiscalar_mul(scalars: &[Self::Scalar], elements: &[Self::Element]) -> Self::Element;
     /// The same in time that depends on the values: for public ones only.
-    fn vartime_multiscalar_mul(scalars: &[Self::Scalar], elements: &[Self::Element]) -> Self::Element;
+    fn vartime_multiscalar_mul(
+        scalars: &[Self::Scalar],
+        elements: &[Self::Element],
+    ) -> Self::Element;
     /// The one encoding of an element.
     fn encode(element: &Self::Element) -> [u8; 32];
     /// Reads [`Group::encode`]; `None` for anything else.

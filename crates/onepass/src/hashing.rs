@@ -24,7 +24,12 @@ pub(crate) fn element<G: Group>(label: &'static str, digest: &Digest, place: usi
 }
 
 /// Integers of [`crate::params::WEIGHT_BITS`] bits drawn from a digest.
-pub(crate) fn weights<G: Group>(label: &'static str, digest: &Digest, place: usize, count: usize) -> Vec<G::Scalar> {
+pub(crate) fn weights<G: Group>(
+    label: &'static str,
+    digest: &Digest,
+    place: usize,
+    count: usize,
+) -> Vec<G::Scalar> {
     const BYTES: usize = crate::params::WEIGHT_BITS / 8;
     let mut bytes = vec![0; BYTES * count];
     expand(label, digest, place, &mut bytes);
@@ -33,7 +38,10 @@ pub(crate) fn weights<G: Group>(label: &'static str, digest: &Digest, place: usi
 }
 
 /// Adds elements to a transcript, as one field.
-pub(crate) fn elements<'a, G: Group>(transcript: &mut Transcript, elements: impl IntoIterator<Item = &'a G::Element>) {
+pub(crate) fn elements<'a, G: Group>(
+    transcript: &mut Transcript,
+    elements: impl IntoIterator<Item = &'a G::Element>,
+) {
     let bytes: Vec<u8> = elements.into_iter().flat_map(G::encode).collect();
     transcript.field(&bytes);
 }

@@ -86,7 +86,10 @@ impl<G: Group> History<G> {
 
     /// H: the sum of the keys of all layers on the tables.
     pub(crate) fn layers(&self) -> G::Element {
-        let visitors = self.remaining().into_iter().map(|visitor| self.session.visitors()[visitor].public_key());
+        let visitors = self
+            .remaining()
+            .into_iter()
+            .map(|visitor| self.session.visitors()[visitor].public_key());
         sum::<G>(visitors) + self.session.operators_key()
     }
 
@@ -98,14 +101,25 @@ impl<G: Group> History<G> {
     }
 
     /// V3: what a step of `visitor` states that makes these tables.
-    pub(crate) fn statement(&self, visitor: usize, previous: &Digest, tables: &[u8]) -> Statement<G> {
+    pub(crate) fn statement(
+        &self,
+        visitor: usize,
+        previous: &Digest,
+        tables: &[u8],
+    ) -> Statement<G> {
         let place = Place { position: self.arrived.len(), visitor, previous, trail: &self.trail };
         let remaining = self.layers() - self.session.visitors()[visitor].public_key();
         Statement::new(&self.session, &place, remaining, tables)
     }
 
     /// The course with one more step, which nobody has verified.
-    pub(crate) fn after(&self, visitor: usize, previous: &Digest, step: &[u8], tables: Arc<Vec<Table<G>>>) -> Self {
+    pub(crate) fn after(
+        &self,
+        visitor: usize,
+        previous: &Digest,
+        step: &[u8],
+        tables: Arc<Vec<Table<G>>>,
+    ) -> Self {
         let trail = trail_after(&self.trail, visitor, previous, step);
         let arrived = self.arrived.iter().copied().chain([visitor]).collect();
         Self { session: self.session.clone(), arrived, trail, tables: Some(tables) }
@@ -192,7 +206,8 @@ impl<G: Group> HistoryVerifier<G> {
         let decoded = Step::from_bytes(&before.session, position, step).map_err(error)?;
         let maps = before.maps();
         check_rerandomised(before, &decoded, &maps).map_err(error)?;
-        let statement = before.statement(visitor, previous, &step[..before.session.tables_bytes(position)]);
+        let statement =
+            before.statement(visitor, previous, &step[..before.session.tables_bytes(position)]);
         let after = before.after(visitor, previous, step, Arc::new(decoded.tables.clone()));
         let new = self.combination.tables(&decoded.tables);
         let equations = Equations {
@@ -232,13 +247,18 @@ impl<G: Group> HistoryVerifier<G> {
 }
 
 /// H1: no entry may have the first half of an entry that it could come from, whatever the value.
-fn check_rerandomised<G: Group>(before: &History<G>, step: &Step<G>, maps: &[RowMaps]) -> Result<(), StepFault> {
+fn check_rerandomised<G: Group>(
+    before: &History<G>,
+    step: &Step<G>,
+    maps: &[RowMaps],
+) -> Result<(), StepFault> {
     for (ballot, (table, maps)) in step.tables.iter().zip(maps).enumerate() {
         let old = before.first_halves(ballot);
         for map in maps.iter() {
-            let same = |(_, (entry, old_entry)): &(usize, (&crate::elgamal::Ciphertext<G>, &usize))| {
-                entry.u == old[**old_entry]
-            };
+            let same =
+                |(_, (entry, old_entry)): &(usize, (&crate::elgamal::Ciphertext<G>, &usize))| {
+                    entry.u == old[**old_entry]
+                };
             if let Some((entry, _)) = table.entries.iter().zip(map).enumerate().find(same) {
                 return Err(StepFault::NotRerandomised { ballot, entry });
             }
@@ -253,7 +273,8 @@ fn holds_alone<G: Group>(pushed: &Pushed<G>, rng: &mut impl CryptoRng) -> bool {
     let mut combination = Combination::new(&before.session);
     let old = operands(&mut combination, before);
     let new = combination.tables(&step.tables);
-    let remaining: Vec<usize> = before.remaining().into_iter().filter(|other| other != visitor).collect();
+    let remaining: Vec<usize> =
+        before.remaining().into_iter().filter(|other| other != visitor).collect();
     let maps = before.maps();
     let equations = Equations {
         session: &before.session,

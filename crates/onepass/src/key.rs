@@ -47,6 +47,11 @@ impl<G: Group> OneTimeKey<G> {
     #[must_use]
     pub fn share(&self, helper: usize) -> KeyShare<G> {
         let at = point::<G>(helper);
-        KeyShare::new(self.coefficients.iter().rev().fold(G::scalar(0), |value, coefficient| value * at + *coefficient))
+        KeyShare::new(
+            self.coefficients
+                .iter()
+                .rev()
+                .fold(G::scalar(0), |value, coefficient| value * at + *coefficient),
+        )
     }
 }

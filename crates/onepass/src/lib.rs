@@ -44,7 +44,10 @@ mod toy;
 
 pub use ballot::Ballot;
 pub use closing::{Absence, Closing, Layer, PartialDecryption, Removed};
-pub use fault::{CloseError, DecodeError, HistoryError, OpenError, PartialError, SessionError, StepFault, VisitError};
+pub use fault::{
+    CloseError, DecodeError, HistoryError, OpenError, PartialError, SessionError, StepFault,
+    VisitError,
+};
 pub use group::Group;
 pub use history::{History, HistoryVerifier, verify_history};
 pub use key::OneTimeKey;

@@ -29,7 +29,11 @@ fn challenge<G: Group>(key: &LayerKey<G>, context: &Digest, commitment: &G::Elem
 
 impl<G: Group> OneTimeKey<G> {
     /// K2: proves that the key's owner knows it.
-    pub fn prove_possession(&self, context: &Digest, rng: &mut impl CryptoRng) -> ProofOfPossession<G> {
+    pub fn prove_possession(
+        &self,
+        context: &Digest,
+        rng: &mut impl CryptoRng,
+    ) -> ProofOfPossession<G> {
         let nonce = Zeroizing::new(G::random_scalar(rng));
         let challenge = challenge(&self.layer_key(), context, &G::mul_base(&nonce));
         ProofOfPossession { challenge, response: *nonce + challenge * *self.secret() }
@@ -62,7 +66,10 @@ impl<G: Group> ProofOfPossession<G> {
 }
 
 /// A challenge and a response, one after the other.
-pub(crate) fn sigma_bytes<G: Group>(challenge: &G::Scalar, response: &G::Scalar) -> [u8; SIGMA_BYTES] {
+pub(crate) fn sigma_bytes<G: Group>(
+    challenge: &G::Scalar,
+    response: &G::Scalar,
+) -> [u8; SIGMA_BYTES] {
     let mut bytes = [0; SIGMA_BYTES];
     bytes[..32].copy_from_slice(&G::encode_scalar(challenge));
     bytes[32..].copy_from_slice(&G::encode_scalar(response));

@@ -66,7 +66,12 @@ impl<G: Group> StepProof<G> {
             Ok(Commitments { key: element(key)?, first: element(first)?, second: element(second)? })
         };
         Ok(Self {
-            commitments: elements.as_chunks().0.iter().map(commitments).collect::<Result<_, _>>()?,
+            commitments: elements
+                .as_chunks()
+                .0
+                .iter()
+                .map(commitments)
+                .collect::<Result<_, _>>()?,
             challenges: challenges.iter().map(scalar).collect::<Result<_, _>>()?,
             responses: responses
                 .as_chunks()
@@ -162,10 +167,12 @@ pub(crate) fn prove<G: Group>(
     witnesses: &[Witness<G>],
     rng: &mut impl CryptoRng,
 ) -> Vec<StepProof<G>> {
-    let commit =
-        |(branches, witness): (&Vec<Combined<G>>, &Witness<G>)| commit(statement, branches, witness.choice, rng);
+    let commit = |(branches, witness): (&Vec<Combined<G>>, &Witness<G>)| {
+        commit(statement, branches, witness.choice, rng)
+    };
     let committed: Vec<Committed<G>> = branches.iter().zip(witnesses).map(commit).collect();
-    let totals = statement.challenges(committed.iter().map(|committed| committed.commitments.as_slice()));
+    let totals =
+        statement.challenges(committed.iter().map(|committed| committed.commitments.as_slice()));
     let respond = |((committed, total), witness)| respond(committed, total, alpha, witness);
     committed.into_iter().zip(&totals).zip(witnesses).map(respond).collect()
 }

@@ -8,7 +8,9 @@ use crate::elgamal::{Ciphertext, Table};
 use crate::fault::SessionError;
 use crate::group::{Group, sum};
 use crate::hashing;
-use crate::params::{CIPHERTEXT_BYTES, MAX_ENTRIES, MAX_OPERATORS, MAX_STEP_BYTES, proof_bytes, table_entries};
+use crate::params::{
+    CIPHERTEXT_BYTES, MAX_ENTRIES, MAX_OPERATORS, MAX_STEP_BYTES, proof_bytes, table_entries,
+};
 use crate::sharing::{Helpers, LayerKey};
 
 /// The caller's digest of the signed descriptor, which says everything about a session.
@@ -51,7 +53,10 @@ impl<G: Group> Session<G> {
             let mut outputs = ballot.outputs().to_vec();
             outputs.sort_unstable();
             outputs.dedup();
-            outputs.into_iter().map(|output| (output, encoding::<G>(&binding, place, output))).collect()
+            outputs
+                .into_iter()
+                .map(|output| (output, encoding::<G>(&binding, place, output)))
+                .collect()
         };
         let encodings = ballots.iter().enumerate().map(encode).collect();
         let operators_key = sum::<G>(operators.iter().map(LayerKey::public_key));
@@ -118,7 +123,8 @@ impl<G: Group> Session<G> {
         if position >= self.visitors.len() {
             return 0;
         }
-        self.tables_bytes(position) + self.ballots.iter().map(|ballot| proof_bytes(ballot.values())).sum::<usize>()
+        self.tables_bytes(position)
+            + self.ballots.iter().map(|ballot| proof_bytes(ballot.values())).sum::<usize>()
     }
 
     /// The length of the tables at the head of that step.
@@ -138,7 +144,11 @@ impl<G: Group> Session<G> {
         transcript.field(&self.binding.0).number(ballot as u64);
         let digest = transcript.finish();
         let entries = 0..self.ballots[ballot].outputs().len();
-        entries.map(|entry| hashing::scalar::<G>("ostrakon/v1/onepass/initial randomness", &digest, entry)).collect()
+        entries
+            .map(|entry| {
+                hashing::scalar::<G>("ostrakon/v1/onepass/initial randomness", &digest, entry)
+            })
+            .collect()
     }
 
     /// The place of an entry's output among [`Session::encodings`].
@@ -182,7 +192,11 @@ fn check_sizes(visitors: usize, operators: usize, ballots: &[Ballot]) -> Result<
     for (place, ballot) in ballots.iter().enumerate() {
         if ballot.visitors() != visitors {
             let expected = table_entries(visitors, ballot.values()).unwrap_or(usize::MAX);
-            return Err(SessionError::TableLength { ballot: place, expected, found: ballot.outputs().len() });
+            return Err(SessionError::TableLength {
+                ballot: place,
+                expected,
+                found: ballot.outputs().len(),
+            });
         }
     }
     let entries: usize = ballots.iter().map(|ballot| ballot.outputs().len()).sum();
@@ -190,7 +204,9 @@ fn check_sizes(visitors: usize, operators: usize, ballots: &[Ballot]) -> Result<
         return Err(SessionError::TooManyEntries { entries: entries as u64 });
     }
     // The first step is the longest: tables shrink from visitor to visitor.
-    let step = |ballot: &Ballot| CIPHERTEXT_BYTES * entries_of(ballot, visitors - 1) + proof_bytes(ballot.values());
+    let step = |ballot: &Ballot| {
+        CIPHERTEXT_BYTES * entries_of(ballot, visitors - 1) + proof_bytes(ballot.values())
+    };
     let bytes: usize = ballots.iter().map(step).sum();
     if bytes > MAX_STEP_BYTES {
         return Err(SessionError::StepTooLong { bytes: bytes as u64 });
@@ -235,7 +251,8 @@ fn binding<G: Group>(
     }
     transcript.number(ballots.len() as u64);
     for ballot in ballots {
-        let outputs: Vec<u8> = ballot.outputs().iter().flat_map(|output| output.to_le_bytes()).collect();
+        let outputs: Vec<u8> =
+            ballot.outputs().iter().flat_map(|output| output.to_le_bytes()).collect();
         transcript.number(u64::from(ballot.values())).field(&outputs);
     }
     transcript.finish()

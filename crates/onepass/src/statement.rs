@@ -31,10 +31,18 @@ pub(crate) struct Place<'a> {
 
 impl<G: Group> Statement<G> {
     /// V3: `tables` are the encoded new tables of all ballots.
-    pub(crate) fn new(session: &Session<G>, place: &Place<'_>, remaining: G::Element, tables: &[u8]) -> Self {
+    pub(crate) fn new(
+        session: &Session<G>,
+        place: &Place<'_>,
+        remaining: G::Element,
+        tables: &[u8],
+    ) -> Self {
         let key = session.visitors()[place.visitor].public_key();
         let mut transcript = Transcript::new("ostrakon/v1/onepass/step");
-        transcript.field(&session.binding().0).number(place.position as u64).number(place.visitor as u64);
+        transcript
+            .field(&session.binding().0)
+            .number(place.position as u64)
+            .number(place.visitor as u64);
         transcript.field(&place.previous.0).field(&place.trail.0);
         hashing::elements::<G>(&mut transcript, [&key, &remaining]);
         transcript.field(tables);
@@ -47,7 +55,10 @@ impl<G: Group> Statement<G> {
     }
 
     /// V6: the challenges of all ballots, from the statement and all commitments.
-    pub(crate) fn challenges<'a>(&self, commitments: impl IntoIterator<Item = &'a [Commitments<G>]>) -> Vec<G::Scalar> {
+    pub(crate) fn challenges<'a>(
+        &self,
+        commitments: impl IntoIterator<Item = &'a [Commitments<G>]>,
+    ) -> Vec<G::Scalar> {
         let mut transcript = Transcript::new("ostrakon/v1/onepass/commitments");
         transcript.field(&self.digest.0);
         let mut ballots = 0;
@@ -56,7 +67,9 @@ impl<G: Group> Statement<G> {
             ballots += 1;
         }
         let digest = transcript.finish();
-        (0..ballots).map(|b| hashing::scalar::<G>("ostrakon/v1/onepass/challenge", &digest, b)).collect()
+        (0..ballots)
+            .map(|b| hashing::scalar::<G>("ostrakon/v1/onepass/challenge", &digest, b))
+            .collect()
     }
 }
 

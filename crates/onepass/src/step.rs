@@ -31,7 +31,11 @@ impl<G: Group> Step<G> {
     /// # Errors
     /// If the length is not the one that follows from session and place, or an encoding is not canonical, or the first half
     /// of a ciphertext is the identity.
-    pub fn from_bytes(session: &Session<G>, position: usize, bytes: &[u8]) -> Result<Self, StepFault> {
+    pub fn from_bytes(
+        session: &Session<G>,
+        position: usize,
+        bytes: &[u8],
+    ) -> Result<Self, StepFault> {
         let expected = session.step_bytes(position);
         if bytes.len() != expected || expected == 0 {
             return Err(StepFault::Length { expected, found: bytes.len() });
@@ -45,7 +49,9 @@ impl<G: Group> Step<G> {
         let ballots = session.ballots();
         let mut tables = Vec::with_capacity(ballots.len());
         for ballot in 0..ballots.len() {
-            tables.push(Table::read(take(CIPHERTEXT_BYTES * session.step_entries(position, ballot)))?);
+            tables.push(Table::read(take(
+                CIPHERTEXT_BYTES * session.step_entries(position, ballot),
+            ))?);
         }
         let mut proofs = Vec::with_capacity(ballots.len());
         for ballot in ballots {

@@ -160,7 +160,8 @@ impl<const P: u64, const Q: u64, const BASE: u64> Group for Schnorr<P, Q, BASE> 
     }
 
     fn multiscalar_mul(scalars: &[Exponent<Q>], elements: &[Residue<P>]) -> Residue<P> {
-        let products = scalars.iter().zip(elements).map(|(scalar, element)| power(element.0, scalar.0, P));
+        let products =
+            scalars.iter().zip(elements).map(|(scalar, element)| power(element.0, scalar.0, P));
         Residue(products.fold(1, |product, factor| product * factor % P))
     }
 

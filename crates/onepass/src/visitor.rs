@@ -87,7 +87,8 @@ impl<G: Group> Visitor<G> {
         if choices.len() != ballots.len() {
             return Err(VisitError::Choices { expected: ballots.len(), found: choices.len() });
         }
-        let out_of_range = ballots.iter().zip(choices).position(|(ballot, choice)| *choice >= ballot.values());
+        let out_of_range =
+            ballots.iter().zip(choices).position(|(ballot, choice)| *choice >= ballot.values());
         out_of_range.map_or(Ok(()), |ballot| Err(VisitError::Range(ballot)))
     }
 }

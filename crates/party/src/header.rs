@@ -134,7 +134,8 @@ impl SignedHeader {
     #[must_use]
     pub fn contradicts(&self, other: &SignedHeader) -> bool {
         let (a, b) = (&self.header, &other.header);
-        let same_address = a.session == b.session && a.tag == b.tag && a.from == b.from && a.to == b.to;
+        let same_address =
+            a.session == b.session && a.tag == b.tag && a.from == b.from && a.to == b.to;
         same_address && (a.length != b.length || a.digest != b.digest)
     }
 }

@@ -51,7 +51,9 @@ mod tests {
     fn an_invitation_reads_back_and_is_not_printed() {
         let invitation = Invitation([5; 32]);
         assert_eq!(Invitation::from_text(&invitation.to_text()).as_ref(), Some(&invitation));
-        for wrong in ["", "BQUF", &format!("{}=", invitation.to_text()), &invitation.to_text()[..42]] {
+        for wrong in
+            ["", "BQUF", &format!("{}=", invitation.to_text()), &invitation.to_text()[..42]]
+        {
             assert_eq!(Invitation::from_text(wrong), None, "{wrong}");
         }
         assert_eq!(format!("{invitation:?}"), "Invitation");
@@ -60,7 +62,10 @@ mod tests {
     #[test]
     fn a_link_begins_with_an_origin() {
         let split = |text| split_link(text, "/#/x/");
-        assert_eq!(split(" https://a.example:8443/#/x/rest/#/x/ \n"), Some(("https://a.example:8443", "rest/#/x/")));
+        assert_eq!(
+            split(" https://a.example:8443/#/x/rest/#/x/ \n"),
+            Some(("https://a.example:8443", "rest/#/x/"))
+        );
         assert_eq!(split("http://[::1]:1/#/x/"), Some(("http://[::1]:1", "")));
         for wrong in [
             "",

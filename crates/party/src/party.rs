@@ -5,7 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 
-use crate::{Body, Channel, Header, Instance, Message, Meter, PartyId, Recipient, SessionId, SignedHeader, Tag};
+use crate::{
+    Body, Channel, Header, Instance, Message, Meter, PartyId, Recipient, SessionId, SignedHeader,
+    Tag,
+};
 
 /// The parties of a session: their keys, by party number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +22,8 @@ pub struct Roster {
 impl Roster {
     /// Every party, in order.
     pub fn parties(&self) -> impl Iterator<Item = PartyId> + use<> {
-        (0..self.keys.len()).map(|i| PartyId(u8::try_from(i).expect("a roster has at most 256 parties")))
+        (0..self.keys.len())
+            .map(|i| PartyId(u8::try_from(i).expect("a roster has at most 256 parties")))
     }
 
     /// Whether a signed header is of this session and truly its sender's.
@@ -96,7 +100,12 @@ pub struct Party {
 
 impl Party {
     /// A party with its identity key and its channel.
-    pub fn new(id: PartyId, roster: Arc<Roster>, signing: Arc<SigningKey>, channel: Arc<dyn Channel>) -> Self {
+    pub fn new(
+        id: PartyId,
+        roster: Arc<Roster>,
+        signing: Arc<SigningKey>,
+        channel: Arc<dyn Channel>,
+    ) -> Self {
         Self { id, roster, meter: Arc::default(), signing, channel }
     }
 
@@ -114,7 +123,14 @@ impl Party {
     fn message(&self, to: Recipient, tag: Tag, body: Body) -> Message {
         let digest = body.digest();
         let body = body.into_bytes();
-        let header = Header { session: self.roster.session, tag, from: self.id, to, length: body.len() as u64, digest };
+        let header = Header {
+            session: self.roster.session,
+            tag,
+            from: self.id,
+            to,
+            length: body.len() as u64,
+            digest,
+        };
         Message { signed: header.sign(&self.signing), body, depth: 0 }
     }
 
@@ -153,7 +169,12 @@ impl Party {
     ///
     /// # Errors
     /// [`Refused`] if `from` signed a message under this tag that breaks the length rule.
-    pub async fn receive(&self, from: PartyId, tag: Tag, length: Length) -> Result<Received, Refused> {
+    pub async fn receive(
+        &self,
+        from: PartyId,
+        tag: Tag,
+        length: Length,
+    ) -> Result<Received, Refused> {
         loop {
             let message = self.channel.collect(from, tag, length.limit()).await;
             let header = &message.signed.header;
@@ -161,13 +182,19 @@ impl Party {
                 Recipient::One(id) => id == self.id,
                 Recipient::All => true,
             };
-            if header.tag != tag || header.from != from || !addressed || !self.roster.vouches(&message.signed) {
+            if header.tag != tag
+                || header.from != from
+                || !addressed
+                || !self.roster.vouches(&message.signed)
+            {
                 continue;
             }
             if !length.admits(header.length) {
                 return Err(Refused(message.signed));
             }
-            if header.length != message.body.len() as u64 || header.digest != Header::digest_of(&message.body) {
+            if header.length != message.body.len() as u64
+                || header.digest != Header::digest_of(&message.body)
+            {
                 continue;
             }
             self.meter.received(tag.instance, message.depth);

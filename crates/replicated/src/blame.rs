@@ -49,7 +49,8 @@ fn owned(received: &[Received; 3]) -> [Statement; 3] {
 
 /// Opens the batch's seeds with the other parties and finds who deviated.
 pub async fn open_batch(run: &Run, spec: &BatchSpec, seeds: &BatchSeeds, said: Said<'_>) -> Fault {
-    let own: Vec<u8> = Pair::of_party(run.me()).into_iter().flat_map(|pair| *seeds.of(pair).expose()).collect();
+    let own: Vec<u8> =
+        Pair::of_party(run.me()).into_iter().flat_map(|pair| *seeds.of(pair).expose()).collect();
     run.send_all(Kind::SeedOpening, own);
     // The pair without this party has an honest member; whoever opens its seed first and truly will do.
     let missing = Pair::without(run.me());
@@ -57,13 +58,17 @@ pub async fn open_batch(run: &Run, spec: &BatchSpec, seeds: &BatchSeeds, said: S
         let commitment = Statement::from(&said.statements[received.signed.header.from.index()]);
         let opening = Statement::from(received);
         if coin::opening_fails(&commitment, &opening) {
-            return Err(Evidence::Opening { commitment: Box::new(commitment), opening: Box::new(opening) });
+            return Err(Evidence::Opening {
+                commitment: Box::new(commitment),
+                opening: Box::new(opening),
+            });
         }
         let member = received.signed.header.from.0;
         let place = 32 * usize::from(Pair::of_party(member)[1] == missing);
         Ok(<[u8; 32]>::try_from(&received.body[place..place + 32]).expect("length is checked"))
     };
-    let (opened, faults) = run.receive_from_either(missing.members(), Kind::SeedOpening, accept).await;
+    let (opened, faults) =
+        run.receive_from_either(missing.members(), Kind::SeedOpening, accept).await;
     if let Some(fault) = faults.into_iter().next() {
         return fault;
     }
@@ -76,21 +81,27 @@ pub async fn open_batch(run: &Run, spec: &BatchSpec, seeds: &BatchSeeds, said: S
         sums: owned(said.sums),
     };
     let culprit = evidence.deviator(spec, &run.party.roster);
-    let culprit = culprit.expect("sums that do not cancel, or digests that differ, have a deviation behind them");
+    let culprit = culprit
+        .expect("sums that do not cancel, or digests that differ, have a deviation behind them");
     run.fault(culprit, Evidence::Batch(Box::new(evidence)))
 }
 
 impl BatchEvidence {
     pub(crate) fn proven(&self, roster: &Roster, subject: &Subject) -> Option<PartyId> {
         let Subject::Batch(spec) = subject else { return None };
-        let kinds = [Kind::SeedStatement, Kind::TranscriptStatement, Kind::CoinOpening, Kind::SumOpening];
+        let kinds =
+            [Kind::SeedStatement, Kind::TranscriptStatement, Kind::CoinOpening, Kind::SumOpening];
         let all = [&self.statements, &self.transcripts, &self.coins, &self.sums];
         for (kind, statements) in kinds.into_iter().zip(all) {
             for (i, statement) in statements.iter().enumerate() {
                 let header = &statement.signed.header;
                 let length = crate::messages::length(subject, kind.step()).admits(header.length);
-                let content =
-                    crate::messages::content_is_wellformed(subject, roster, &statement.signed, &statement.body);
+                let content = crate::messages::content_is_wellformed(
+                    subject,
+                    roster,
+                    &statement.signed,
+                    &statement.body,
+                );
                 let in_place = header.tag == subject.tag(kind) && header.from.index() == i;
                 if !(in_place && length && statement.holds(roster) && content) {
                     return None;
@@ -112,7 +123,8 @@ impl BatchEvidence {
     fn deviator(&self, spec: &BatchSpec, roster: &Roster) -> Option<PartyId> {
         let seeds = BatchSeeds(self.seeds.map(|seed| Some(PairSeed::opened(seed))));
         for pair in Pair::ALL {
-            let right = preprocessing::pair_statement(spec, &roster.session.0, pair, seeds.of(pair));
+            let right =
+                preprocessing::pair_statement(spec, &roster.session.0, pair, seeds.of(pair));
             for member in pair.members() {
                 if stated(&self.statements[usize::from(member)].body, member, pair) != right {
                     return Some(PartyId(member));
@@ -147,12 +159,14 @@ impl BatchEvidence {
             table = shuffle_pair::output(&seeds, stage, Some(stored));
             stages.push(Stage { before, after: table.clone() });
         }
-        if let Some(liar) = [1, 2].into_iter().find(|party| transcripts[*party].last_table != last) {
+        if let Some(liar) = [1, 2].into_iter().find(|party| transcripts[*party].last_table != last)
+        {
             return Some(PartyId(liar as u8));
         }
         let coin = coin::joint_coin(self.coins.iter().map(|opening| &opening.body[..]));
         let stages: [Stage; 3] = stages.try_into().ok()?;
-        let stated = [0, 1, 2].map(|party: usize| preprocessing::coin_of(&self.sums[party].body) == coin);
+        let stated =
+            [0, 1, 2].map(|party: usize| preprocessing::coin_of(&self.sums[party].body) == coin);
         (0..3u8).find_map(|party| {
             let i = usize::from(party);
             // A party is wrong about the coin only if both others contradict it; otherwise the coin shown here is not the true one.
@@ -225,7 +239,13 @@ impl Delta {
 }
 
 /// `π(table ⊕ R)`. `scratch` is overwritten.
-pub fn permute(shape: Shape, index: &[u32], mask: &Prg, table: &[u8], scratch: &mut Vec<u8>) -> Vec<u8> {
+pub fn permute(
+    shape: Shape,
+    index: &[u32],
+    mask: &Prg,
+    table: &[u8],
+    scratch: &mut Vec<u8>,
+) -> Vec<u8> {
     if scratch.len() != table.len() {
         *scratch = zeroed_table(table.len());
     }
@@ -250,9 +270,12 @@ impl Conflict {
     /// Whether both statements are genuine, of this run, and differ.
     #[must_use]
     pub fn holds(&self, roster: &Roster, subject: &Subject) -> bool {
-        let ((table_from, digest_from), (table, digest)) = (self.delta.senders(), self.delta.kinds());
+        let ((table_from, digest_from), (table, digest)) =
+            (self.delta.senders(), self.delta.kinds());
         let is = |signed: &SignedHeader, from, kind| {
-            signed.header.from == PartyId(from) && signed.header.tag == subject.tag(kind) && roster.vouches(signed)
+            signed.header.from == PartyId(from)
+                && signed.header.tag == subject.tag(kind)
+                && roster.vouches(signed)
         };
         is(&self.table, table_from, table)
             && is(&self.digest.signed, digest_from, digest)
@@ -289,7 +312,8 @@ impl ShuffleEvidence {
             return None;
         }
         // A cheater could state other seeds afterwards, by which the honest member's word would look false: the culprit's own count.
-        self.deviator(spec.batch.shape).filter(|culprit| self.statement.signed.header.from == *culprit)
+        self.deviator(spec.batch.shape)
+            .filter(|culprit| self.statement.signed.header.from == *culprit)
     }
 
     /// P2 makes its digest of δ_12 before it knows whether δ_01 is true, and names what it was computed from. What it made of
@@ -306,19 +330,22 @@ impl ShuffleEvidence {
         let digest = Header::digest_of(&self.input);
         let said = |statement: &Statement, from: u8, kind: Kind| {
             let header = &statement.signed.header;
-            header.from == PartyId(from) && header.tag == subject.tag(kind) && statement.holds(roster)
+            header.from == PartyId(from)
+                && header.tag == subject.tag(kind)
+                && statement.holds(roster)
         };
         match self.conflict.delta.before() {
             None => {
                 self.agreed.len() == 3
-                    && (0..3)
-                        .zip(&self.agreed)
-                        .all(|(party, statement)| said(statement, party, Kind::TableVote) && statement.body == digest.0)
+                    && (0..3).zip(&self.agreed).all(|(party, statement)| {
+                        said(statement, party, Kind::TableVote) && statement.body == digest.0
+                    })
             }
             // The sender's own digest message on the table before, or the header under which it sent it, binds both.
             Some(before) => match &self.agreed[..] {
                 [table, other] => {
-                    let ((table_from, digest_from), (table_kind, digest_kind)) = (before.senders(), before.kinds());
+                    let ((table_from, digest_from), (table_kind, digest_kind)) =
+                        (before.senders(), before.kinds());
                     table.signed.header.from == PartyId(table_from)
                         && table.signed.header.tag == subject.tag(table_kind)
                         && roster.vouches(&table.signed)
@@ -340,7 +367,8 @@ impl ShuffleEvidence {
             return false;
         }
         let statement = stated(&self.statement.body, header.from.0, pair);
-        statement.permutation == seed_digest(&self.seeds[..32]) && statement.mask == seed_digest(&self.seeds[32..])
+        statement.permutation == seed_digest(&self.seeds[..32])
+            && statement.mask == seed_digest(&self.seeds[32..])
     }
 
     /// Whose statement about δ is not what the seeds prescribe.
@@ -351,7 +379,11 @@ impl ShuffleEvidence {
         let mask = Prg::new(&mask_seed);
         let right = Header::digest_of(&permute(shape, &index, &mask, &self.input, &mut Vec::new()));
         let (table_from, digest_from) = self.conflict.delta.senders();
-        if self.conflict.table.header.digest != right { Some(PartyId(table_from)) } else { Some(PartyId(digest_from)) }
+        if self.conflict.table.header.digest != right {
+            Some(PartyId(table_from))
+        } else {
+            Some(PartyId(digest_from))
+        }
     }
 }
 

@@ -51,17 +51,30 @@ pub struct SlotName<'a> {
 ///
 /// # Errors
 /// [`MaskError`] names the pair whose seeds cannot be told yet or at all.
-pub fn combine(name: SlotName<'_>, issues: [Option<&Issue>; 3]) -> Result<[SlotSeeds; 3], MaskError> {
+pub fn combine(
+    name: SlotName<'_>,
+    issues: [Option<&Issue>; 3],
+) -> Result<[SlotSeeds; 3], MaskError> {
     let [a, b, c] = Pair::ALL.map(|pair| seeds_of(name, issues, pair));
     Ok([a?, b?, c?])
 }
 
-fn seeds_of(name: SlotName<'_>, issues: [Option<&Issue>; 3], pair: Pair) -> Result<SlotSeeds, MaskError> {
-    let stated: Vec<Digest> = issues.iter().flatten().map(|issue| issue.roots[pair.index()]).collect();
-    let agreed = stated.iter().find(|root| stated.iter().filter(|other| other == root).count() >= 2);
+fn seeds_of(
+    name: SlotName<'_>,
+    issues: [Option<&Issue>; 3],
+    pair: Pair,
+) -> Result<SlotSeeds, MaskError> {
+    let stated: Vec<Digest> =
+        issues.iter().flatten().map(|issue| issue.roots[pair.index()]).collect();
+    let agreed =
+        stated.iter().find(|root| stated.iter().filter(|other| other == root).count() >= 2);
     let Some(root) = agreed else {
         let contradiction = stated.len() == 3;
-        return Err(if contradiction { MaskError::Contradiction(pair) } else { MaskError::Incomplete(pair) });
+        return Err(if contradiction {
+            MaskError::Contradiction(pair)
+        } else {
+            MaskError::Incomplete(pair)
+        });
     };
     let context = SlotsContext::new(name.session, name.batch, pair);
     for member in pair.members() {
@@ -76,7 +89,12 @@ fn seeds_of(name: SlotName<'_>, issues: [Option<&Issue>; 3], pair: Pair) -> Resu
 }
 
 /// Masks a row and signs it.
-pub fn submit(name: SlotName<'_>, seeds: &[SlotSeeds; 3], row: &[u8], key: &SigningKey) -> Submission {
+pub fn submit(
+    name: SlotName<'_>,
+    seeds: &[SlotSeeds; 3],
+    row: &[u8],
+    key: &SigningKey,
+) -> Submission {
     let mut masked = row.to_vec();
     for pair in seeds {
         pair.xor_mask(&mut masked);
@@ -88,7 +106,12 @@ pub fn submit(name: SlotName<'_>, seeds: &[SlotSeeds; 3], row: &[u8], key: &Sign
 
 /// Whether a submission is its slot owner's.
 #[must_use]
-pub fn verify_submission(context: &Digest, slot: u32, owner: &VerifyingKey, submission: &Submission) -> bool {
+pub fn verify_submission(
+    context: &Digest,
+    slot: u32,
+    owner: &VerifyingKey,
+    submission: &Submission,
+) -> bool {
     let digest = slots::submission_digest(context, slot, &owner.0, &submission.masked);
     owner.verifies(&digest, &submission.signature)
 }

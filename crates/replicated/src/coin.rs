@@ -37,7 +37,8 @@ pub fn opening_fails(commitment_: &Statement, opening: &Statement) -> bool {
         let opened = [&opening.body[..32], &opening.body[32..]].map(seed_digest);
         return stated != opened;
     }
-    let pairs = [(Kind::CoinCommitment, Kind::CoinOpening), (Kind::SumCommitment, Kind::SumOpening)];
+    let pairs =
+        [(Kind::CoinCommitment, Kind::CoinOpening), (Kind::SumCommitment, Kind::SumOpening)];
     let matching = pairs.iter().any(|(c, o)| steps == (c.step(), o.step()));
     matching && commitment_.body != commitment(o, &opening.body).0
 }
@@ -73,9 +74,10 @@ pub async fn commit_and_open(
         let (commitment, opening) = (Statement::from(commitment), Statement::from(opening));
         if opening_fails(&commitment, &opening) {
             let culprit = opening.signed.header.from;
-            return Err(
-                run.fault(culprit, Evidence::Opening { commitment: Box::new(commitment), opening: Box::new(opening) })
-            );
+            return Err(run.fault(
+                culprit,
+                Evidence::Opening { commitment: Box::new(commitment), opening: Box::new(opening) },
+            ));
         }
     }
     Ok(openings)
@@ -99,7 +101,13 @@ pub fn joint_coin<'a>(openings: impl Iterator<Item = &'a [u8]>) -> Digest {
 ///
 /// # Errors
 /// As [`commit_and_open`].
-pub async fn toss(run: &Run, nonce: [u8; NONCE], contribution: [u8; 32]) -> Result<(Digest, [Received; 3]), Fault> {
-    let openings = commit_and_open(run, (Kind::CoinCommitment, Kind::CoinOpening), nonce, &contribution).await?;
+pub async fn toss(
+    run: &Run,
+    nonce: [u8; NONCE],
+    contribution: [u8; 32],
+) -> Result<(Digest, [Received; 3]), Fault> {
+    let openings =
+        commit_and_open(run, (Kind::CoinCommitment, Kind::CoinOpening), nonce, &contribution)
+            .await?;
     Ok((joint_coin(openings.iter().map(|opening| &opening.body[..])), openings))
 }

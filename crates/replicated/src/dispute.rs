@@ -150,7 +150,8 @@ impl Disputes<'_> {
         if let Some(fault) = self.assemble(&conflict, seeds.as_deref()) {
             return fault;
         }
-        let mut waiting: Vec<_> = self.run.peers().map(|peer| Box::pin(self.material(peer, delta))).into();
+        let mut waiting: Vec<_> =
+            self.run.peers().map(|peer| Box::pin(self.material(peer, delta))).into();
         while !waiting.is_empty() {
             let (received, _, rest) = select_all(waiting).await;
             waiting = rest;
@@ -192,9 +193,16 @@ impl Disputes<'_> {
         if conflict.delta != Delta::D12 {
             return true;
         }
-        let named = messages::decode_digest_12(&self.run.party.roster, &self.run.subject, &conflict.digest.body);
+        let named = messages::decode_digest_12(
+            &self.run.party.roster,
+            &self.run.subject,
+            &conflict.digest.body,
+        );
         let stated = self.known.digest(Delta::D01);
-        named.ok().zip(stated).is_some_and(|(named, stated)| named.header.digest.0[..] == stated.body)
+        named
+            .ok()
+            .zip(stated)
+            .is_some_and(|(named, stated)| named.header.digest.0[..] == stated.body)
     }
 
     fn tag(&self, delta: Delta) -> Tag {
@@ -223,9 +231,12 @@ impl Disputes<'_> {
             let ((table_from, digest_from), (table, digest)) = (before.senders(), before.kinds());
             let roster = &self.run.party.roster;
             let header = &statement.signed.header;
-            let own = header.from == received.signed.header.from && roster.vouches(&statement.signed);
+            let own =
+                header.from == received.signed.header.from && roster.vouches(&statement.signed);
             let is = |from, kind: Kind| header.from.0 == from && header.tag == self.run.tag(kind);
-            if own && (is(table_from, table) || (is(digest_from, digest) && statement.holds(roster))) {
+            if own
+                && (is(table_from, table) || (is(digest_from, digest) && statement.holds(roster)))
+            {
                 self.known.learn(before, statement);
             }
         }
@@ -246,7 +257,8 @@ impl Disputes<'_> {
         let (input, seeds) = (input.to_vec(), seeds?.to_vec());
         let members = conflict.delta.pair().members();
         let statement = self.stock.statements[usize::from(members[0])].clone();
-        let mut evidence = ShuffleEvidence { conflict: conflict.clone(), input, agreed, seeds, statement };
+        let mut evidence =
+            ShuffleEvidence { conflict: conflict.clone(), input, agreed, seeds, statement };
         // Both members have stated the same seeds; the evidence takes the culprit's statement.
         members.into_iter().find_map(|member| {
             evidence.statement = self.stock.statements[usize::from(member)].clone();

@@ -86,7 +86,11 @@ pub fn spent_mark(spec: &EpochSpec) -> String {
 }
 
 pub(crate) fn epoch_mark(instance: &Instance, what: &str) -> String {
-    format!("epoch {} {} {what}", Digest(padded(&instance.scope)).to_hex().split_at(32).0, instance.number)
+    format!(
+        "epoch {} {} {what}",
+        Digest(padded(&instance.scope)).to_hex().split_at(32).0,
+        instance.number
+    )
 }
 
 /// Whether, by its marks, this server may have let somebody read messages of the epoch: nothing is opened without its readiness,
@@ -126,12 +130,16 @@ pub async fn mix(
 ) -> Result<Mixed, Unmixed> {
     let run = Run { party: party.clone(), subject: Subject::Epoch(spec) };
     match certified(&run, &stock, marks, shuffle_sealed(&run, &spec, &stock, &slots, marks)).await {
-        Ok((beta_out, accepted)) => Ok(Mixed(Inner::Certified { run, stock: Box::new(stock), beta_out, accepted })),
+        Ok((beta_out, accepted)) => {
+            Ok(Mixed(Inner::Certified { run, stock: Box::new(stock), beta_out, accepted }))
+        }
         Err(Unmixed::Fault(fault)) if spec.robust => {
             let name = epoch_mark(&run.subject.instance(), "trusted randomness");
             let randomness = marks.record(&name, &randomness).map_err(Unmixed::Marks)?;
-            let randomness = randomness.try_into().map_err(|_| Unmixed::Marks(format!("{name} is damaged")))?;
-            let finished = trusted::finish(&run, &spec, &stock, &slots, fault.culprit.0, randomness).await;
+            let randomness =
+                randomness.try_into().map_err(|_| Unmixed::Marks(format!("{name} is damaged")))?;
+            let finished =
+                trusted::finish(&run, &spec, &stock, &slots, fault.culprit.0, randomness).await;
             let finished = finished.map_err(Unmixed::TooFew)?;
             Ok(Mixed(Inner::Trusted { finished, fault }))
         }
@@ -232,7 +240,12 @@ async fn until_ready(
 
 /// For a party that was ready before it was restarted: stops together with the other honest one, or returns if it had certified, after
 /// showing the votes again. `agreed` says whether the other honest one has accused already.
-async fn ended_with(run: &Run, outcome: Outcome<'_>, fault: Fault, agreed: bool) -> Result<(), Unmixed> {
+async fn ended_with(
+    run: &Run,
+    outcome: Outcome<'_>,
+    fault: Fault,
+    agreed: bool,
+) -> Result<(), Unmixed> {
     match outcome.accusing(&fault)? {
         Decision::Certified(votes) => output::relay(run, &votes),
         Decision::Accused(fault) => {
@@ -334,12 +347,18 @@ async fn seal_slots<'a>(
 }
 
 /// Opens the pads of the sealed slots to all three servers and removes them: β. Rows of absent slots are zero.
-async fn unpad(run: &Run, spec: &EpochSpec, stock: &Stock, sealed: &Sealed<'_>) -> Result<Vec<u8>, Unmixed> {
+async fn unpad(
+    run: &Run,
+    spec: &EpochSpec,
+    stock: &Stock,
+    sealed: &Sealed<'_>,
+) -> Result<Vec<u8>, Unmixed> {
     let shown: Vec<u32> = sealed.slots.iter().map(|(slot, _)| *slot).collect();
     let session = run.party.roster.session.0;
     for peer in run.peers() {
         let pair = Pair::without(peer);
-        let body = pads::encode(Show::Pads, &spec.batch, &session, pair, stock.seeds.of(pair), &shown);
+        let body =
+            pads::encode(Show::Pads, &spec.batch, &session, pair, stock.seeds.of(pair), &shown);
         let first = pair.members()[0] == run.me();
         if first {
             run.send(peer, Kind::Pads, body)
@@ -361,7 +380,8 @@ async fn unpad(run: &Run, spec: &EpochSpec, stock: &Stock, sealed: &Sealed<'_>) 
             statement: stock.statements[from].clone(),
         })))
     };
-    let (pads_received, faults) = run.receive_from_either(missing.members(), Kind::Pads, accept).await;
+    let (pads_received, faults) =
+        run.receive_from_either(missing.members(), Kind::Pads, accept).await;
     if let Some(fault) = faults.into_iter().next() {
         return Err(fault.into());
     }
@@ -373,7 +393,9 @@ async fn unpad(run: &Run, spec: &EpochSpec, stock: &Stock, sealed: &Sealed<'_>) 
     }
     for pair in Pair::of_party(run.me()) {
         let prg: Prg = pads::own_pads(stock.seeds.of(pair));
-        pads::xor_pads(&mut beta, width, &shown, |slot| -> [u8; SLOT_SEED] { SlotSeeds::derive(&prg, slot).pad });
+        pads::xor_pads(&mut beta, width, &shown, |slot| -> [u8; SLOT_SEED] {
+            SlotSeeds::derive(&prg, slot).pad
+        });
     }
     pads::xor_pads(&mut beta, width, &shown, |slot| pads::pad_in(&pads_received, slot));
     Ok(beta)
@@ -392,7 +414,9 @@ async fn shuffle_disputed(
     let shuffle = Box::pin(shuffle::shuffle(run, stock, beta, known, marks));
     match select(shuffle, Box::pin(disputes.shown_during())).await {
         Either::Left((Ok(Shuffled::Done(beta_out)), _)) => Ok(beta_out),
-        Either::Left((Ok(Shuffled::Disputed(conflict)), _)) => Err(disputes.raise(*conflict).await.into()),
+        Either::Left((Ok(Shuffled::Disputed(conflict)), _)) => {
+            Err(disputes.raise(*conflict).await.into())
+        }
         Either::Left((Err(unmixed), _)) => Err(unmixed),
         Either::Right((fault, _)) => Err(fault.into()),
     }

@@ -26,8 +26,8 @@ impl Statement {
     #[must_use]
     pub fn holds(&self, roster: &Roster) -> bool {
         let header = &self.signed.header;
-        let body =
-            header.length == self.body.len() as u64 && header.digest == ostrakon_party::Header::digest_of(&self.body);
+        let body = header.length == self.body.len() as u64
+            && header.digest == ostrakon_party::Header::digest_of(&self.body);
         body && roster.vouches(&self.signed)
     }
 }
@@ -82,7 +82,9 @@ pub enum Stop {
     Fault(#[from] Box<Fault>),
     /// The two members of a pair state different things about a secret that they alone share: one of them is lying, and
     /// it cannot be seen which without opening a long-lived key. Nothing depended on it yet.
-    #[error("the members of {0:?} disagree about their common key: set the servers up again; one of the two is faulty")]
+    #[error(
+        "the members of {0:?} disagree about their common key: set the servers up again; one of the two is faulty"
+    )]
     Disagreement(Pair),
 }
 
@@ -117,27 +119,39 @@ impl Fault {
         if !matches!(subject, Subject::Setup) && !subject.shape().is_valid() {
             return None;
         }
-        let of_run = |signed: &SignedHeader| signed.header.tag.instance == subject.instance() && roster.vouches(signed);
+        let of_run = |signed: &SignedHeader| {
+            signed.header.tag.instance == subject.instance() && roster.vouches(signed)
+        };
         match &self.evidence {
             Evidence::Equivocation(statements) => {
                 let [a, b] = &**statements;
-                (of_run(a) && of_run(b) && a.contradicts(b) && messages::binds(&a.header.tag)).then_some(a.header.from)
+                (of_run(a) && of_run(b) && a.contradicts(b) && messages::binds(&a.header.tag))
+                    .then_some(a.header.from)
             }
             Evidence::Malformed(statement) => {
                 let header = &statement.signed.header;
-                let wrong_length = !messages::length(subject, header.tag.step).admits(header.length);
+                let wrong_length =
+                    !messages::length(subject, header.tag.step).admits(header.length);
                 let wrong = wrong_length
                     || !messages::addressed_rightly(header)
                     || (statement.holds(roster)
-                        && !messages::content_is_wellformed(subject, roster, &statement.signed, &statement.body));
+                        && !messages::content_is_wellformed(
+                            subject,
+                            roster,
+                            &statement.signed,
+                            &statement.body,
+                        ));
                 (of_run(&statement.signed) && wrong).then_some(header.from)
             }
             Evidence::Opening { commitment, opening } => {
                 let genuine = [commitment, opening].into_iter().all(|statement| {
                     let header = &statement.signed.header;
-                    statement.holds(roster) && messages::length(subject, header.tag.step).admits(header.length)
+                    statement.holds(roster)
+                        && messages::length(subject, header.tag.step).admits(header.length)
                 });
-                let proven = genuine && of_run(&commitment.signed) && coin::opening_fails(commitment, opening);
+                let proven = genuine
+                    && of_run(&commitment.signed)
+                    && coin::opening_fails(commitment, opening);
                 proven.then_some(opening.signed.header.from)
             }
             Evidence::Batch(evidence) => evidence.proven(roster, subject),

@@ -6,7 +6,8 @@
 
 use ostrakon_crypto::{Digest, Transcript};
 use ostrakon_party::{
-    Header, Instance, InstanceKind, Length, PartyId, Recipient, Roster, SignedHeader, Step, Tag, wire,
+    Header, Instance, InstanceKind, Length, PartyId, Recipient, Roster, SignedHeader, Step, Tag,
+    wire,
 };
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +62,11 @@ impl BatchSpec {
     pub fn instance(&self) -> Instance {
         let mut transcript = Transcript::new("ostrakon/v1/ruffle/batch scope");
         self.write(&mut transcript);
-        Instance { kind: InstanceKind::Batch, scope: half(&transcript.finish()), number: self.number }
+        Instance {
+            kind: InstanceKind::Batch,
+            scope: half(&transcript.finish()),
+            number: self.number,
+        }
     }
 
     fn write(&self, transcript: &mut Transcript) {
@@ -95,7 +100,11 @@ impl EpochSpec {
         transcript.field(&self.context.0).number(self.number).number(u64::from(self.minimum));
         transcript.number(u64::from(self.robust));
         self.batch.write(&mut transcript);
-        Instance { kind: InstanceKind::Epoch, scope: half(&transcript.finish()), number: self.number }
+        Instance {
+            kind: InstanceKind::Epoch,
+            scope: half(&transcript.finish()),
+            number: self.number,
+        }
     }
 }
 
@@ -247,7 +256,9 @@ pub fn addressed_rightly(header: &Header) -> bool {
 pub fn binds(tag: &Tag) -> bool {
     let is = |kind: &Kind| kind.step() == tag.step;
     match tag.instance.kind {
-        InstanceKind::Setup => return [Kind::SetupKey, Kind::CoinCommitment, Kind::CoinOpening].iter().any(is),
+        InstanceKind::Setup => {
+            return [Kind::SetupKey, Kind::CoinCommitment, Kind::CoinOpening].iter().any(is);
+        }
         InstanceKind::Batch => return !is(&Kind::Accusation),
         _ => {}
     }
@@ -435,7 +446,11 @@ pub fn decode_echo(
 ///
 /// # Errors
 /// [`wire::Malformed`] if the header is not P0's, of this run, to P2.
-pub fn decode_digest_12(roster: &Roster, subject: &Subject, body: &[u8]) -> Result<SignedHeader, wire::Malformed> {
+pub fn decode_digest_12(
+    roster: &Roster,
+    subject: &Subject,
+    body: &[u8],
+) -> Result<SignedHeader, wire::Malformed> {
     let named: SignedHeader = wire::decode(body.get(32..).ok_or(wire::Malformed)?)?;
     let header = &named.header;
     let address = (header.from, header.to, header.tag);
@@ -449,7 +464,12 @@ pub fn decode_digest_12(roster: &Roster, subject: &Subject, body: &[u8]) -> Resu
 /// Whether the content of a signed message of right length obeys its step's rule. Steps whose bodies mean something whatever
 /// they are (digests, seeds, tables) have none.
 #[must_use]
-pub fn content_is_wellformed(subject: &Subject, roster: &Roster, signed: &SignedHeader, body: &[u8]) -> bool {
+pub fn content_is_wellformed(
+    subject: &Subject,
+    roster: &Roster,
+    signed: &SignedHeader,
+    body: &[u8],
+) -> bool {
     let header = &signed.header;
     let step = header.tag.step;
     if step.0 & ECHO != 0 {
@@ -474,7 +494,8 @@ pub fn content_is_wellformed(subject: &Subject, roster: &Roster, signed: &Signed
 
 /// Whether a list of fixed-size entries, each beginning with a slot, names existing slots in strictly ascending order.
 fn slots_ascend(body: &[u8], entry: usize, rows: u32) -> bool {
-    let slots = body.chunks_exact(entry).map(|e| u32::from_le_bytes(e[..4].try_into().expect("4 bytes")));
+    let slots =
+        body.chunks_exact(entry).map(|e| u32::from_le_bytes(e[..4].try_into().expect("4 bytes")));
     body.len().is_multiple_of(entry)
         && slots.clone().zip(slots.clone().skip(1)).all(|(a, b)| a < b)
         && slots.max().is_none_or(|last| last < rows)

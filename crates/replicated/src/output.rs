@@ -48,7 +48,9 @@ pub async fn certify(
     let found = async { (evidence.await, None) };
     let heard = either(either(run.accused_by(a), run.accused_by(b)), found);
     let (decision, votes_from, heard_from) = match select(Box::pin(proof), Box::pin(heard)).await {
-        Either::Left(((votes, from), _)) => (outcome.certified(&votes)?, from.map(|from| (from, votes)), None),
+        Either::Left(((votes, from), _)) => {
+            (outcome.certified(&votes)?, from.map(|from| (from, votes)), None)
+        }
         Either::Right(((fault, from), _)) => (outcome.accusing(&fault)?, None, from),
     };
     let fault = match decision {
@@ -129,7 +131,8 @@ pub async fn open(run: &Run, stock: &Stock, beta_out: Bytes) -> (Vec<u8>, Vec<Fa
             let message = Statement { signed: received.signed, body: Vec::new() };
             Err(Evidence::Last(Box::new(LastEvidence { message, statement })))
         };
-        let (last, found) = run.receive_from_either(missing.members(), Kind::LastTable, accept).await;
+        let (last, found) =
+            run.receive_from_either(missing.members(), Kind::LastTable, accept).await;
         xor_into(&mut table, &last);
         faults = found;
     } else {
@@ -140,7 +143,8 @@ pub async fn open(run: &Run, stock: &Stock, beta_out: Bytes) -> (Vec<u8>, Vec<Fa
             let statement = stock.statements[received.signed.header.from.index()].clone();
             Err(Evidence::Last(Box::new(LastEvidence { message: received.into(), statement })))
         };
-        let (seed, found) = run.receive_from_either(missing.members(), Kind::LastSeed, accept).await;
+        let (seed, found) =
+            run.receive_from_either(missing.members(), Kind::LastSeed, accept).await;
         fresh(&seed).xor_at(0, &mut table);
         faults.extend(found);
     }
@@ -151,9 +155,11 @@ pub async fn open(run: &Run, stock: &Stock, beta_out: Bytes) -> (Vec<u8>, Vec<Fa
 fn opened_without(party: u8, stock: &Stock, beta_out: &[u8]) -> Vec<u8> {
     let mut table = zeroed_table(beta_out.len());
     // The source is β_out, and then what has been written so far.
-    let mut pairs = Pair::of_party(party).into_iter().filter(|pair| stock.last.is_none() || *pair != Pair::P12);
+    let mut pairs =
+        Pair::of_party(party).into_iter().filter(|pair| stock.last.is_none() || *pair != Pair::P12);
     let stream = |pair| fresh(&stock.seeds.of(pair).purpose(Purpose::Reshare(2)));
-    stream(pairs.next().expect("every party is in a pair besides P12")).xor_from(0, beta_out, &mut table);
+    stream(pairs.next().expect("every party is in a pair besides P12"))
+        .xor_from(0, beta_out, &mut table);
     pairs.for_each(|pair| stream(pair).xor_at(0, &mut table));
     if let Some(last) = &stock.last {
         xor_into(&mut table, last);
@@ -172,8 +178,13 @@ fn give(run: &Run, stock: &Stock) {
         let pair = Pair::without(peer);
         let first = pair.members()[0] == run.me();
         let (kind, body) = match (pair, &stock.last) {
-            (Pair::P12, Some(table)) => (Kind::LastTable, Body::known(table.clone(), stock.last_digest)),
-            _ => (Kind::LastSeed, stock.seeds.of(pair).purpose(Purpose::Reshare(2)).expose().to_vec().into()),
+            (Pair::P12, Some(table)) => {
+                (Kind::LastTable, Body::known(table.clone(), stock.last_digest))
+            }
+            _ => (
+                Kind::LastSeed,
+                stock.seeds.of(pair).purpose(Purpose::Reshare(2)).expose().to_vec().into(),
+            ),
         };
         if first {
             run.send(peer, kind, body)
@@ -210,12 +221,14 @@ impl LastEvidence {
                 && roster.vouches(&self.message.signed)
                 && transcript.last_table != message.digest
         } else {
-            let length = crate::messages::length(&batch, statement.tag.step).admits(statement.length);
+            let length =
+                crate::messages::length(&batch, statement.tag.step).admits(statement.length);
             message.tag == subject.tag(Kind::LastSeed)
                 && statement.tag == batch.tag(Kind::SeedStatement)
                 && length
                 && self.message.holds(roster)
-                && stated(&self.statement.body, culprit.0, pair).last != seed_digest(&self.message.body)
+                && stated(&self.statement.body, culprit.0, pair).last
+                    != seed_digest(&self.message.body)
         };
         differs.then_some(culprit)
     }

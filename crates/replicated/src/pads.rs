@@ -32,7 +32,14 @@ pub enum Show {
 }
 
 /// Writes the message for a pair's slots. `shown` is in ascending order.
-pub fn encode(show: Show, spec: &BatchSpec, session: &Digest, pair: Pair, seed: &PairSeed, shown: &[u32]) -> Vec<u8> {
+pub fn encode(
+    show: Show,
+    spec: &BatchSpec,
+    session: &Digest,
+    pair: Pair,
+    seed: &PairSeed,
+    shown: &[u32],
+) -> Vec<u8> {
     use rayon::prelude::*;
     let context = SlotsContext::new(session, spec.number, pair);
     let prg = slots::slots_prg(&seed.purpose(Purpose::Inputs));
@@ -64,7 +71,14 @@ fn flags(rows: u32, shown: &[u32]) -> Vec<bool> {
 }
 
 /// The root that a message amounts to.
-fn root(show: Show, spec: &BatchSpec, session: &Digest, pair: Pair, shown: &[u32], body: &[u8]) -> Digest {
+fn root(
+    show: Show,
+    spec: &BatchSpec,
+    session: &Digest,
+    pair: Pair,
+    shown: &[u32],
+    body: &[u8],
+) -> Digest {
     use rayon::prelude::*;
     let context = SlotsContext::new(session, spec.number, pair);
     let is_shown = flags(spec.shape.rows, shown);
@@ -98,7 +112,12 @@ pub fn verify(
 }
 
 /// XORs a pair's pads of the shown slots into the rows of a table.
-pub fn xor_pads(table: &mut [u8], width: usize, shown: &[u32], pad_of: impl Fn(u32) -> [u8; SLOT_SEED] + Sync) {
+pub fn xor_pads(
+    table: &mut [u8],
+    width: usize,
+    shown: &[u32],
+    pad_of: impl Fn(u32) -> [u8; SLOT_SEED] + Sync,
+) {
     use rayon::prelude::*;
     // Slots ascend, so every piece of the table is a piece of the list.
     let rows_per_piece = (1 << 18) / width.max(1) + 1;
@@ -165,7 +184,15 @@ impl PadsEvidence {
         let pair = Pair::without(to.0);
         let root = stated(&self.statement.body, culprit.0, pair).slots;
         let shown: Vec<u32> = self.sealed.iter().map(|(slot, _)| *slot).collect();
-        let opens = verify(Show::Pads, &spec.batch, &roster.session.0, pair, &root, &shown, &self.message.body);
+        let opens = verify(
+            Show::Pads,
+            &spec.batch,
+            &roster.session.0,
+            pair,
+            &root,
+            &shown,
+            &self.message.body,
+        );
         (!opens).then_some(culprit)
     }
 }

@@ -14,7 +14,9 @@ use ostrakon_party::{Header, Party, Received, wire};
 use crate::blame;
 use crate::coin::{self, seed_digest};
 use crate::fault::{Evidence, Stop};
-use crate::messages::{BatchSpec, Inputs, Kind, PairStatement, STAGES, Subject, TranscriptStatement};
+use crate::messages::{
+    BatchSpec, Inputs, Kind, PairStatement, STAGES, Subject, TranscriptStatement,
+};
 use crate::pair::Pair;
 use crate::run::Run;
 use crate::seeds::{BatchSeeds, PairSeed, Purpose};
@@ -26,7 +28,12 @@ use crate::slots::{self, SlotSeeds, SlotsContext};
 use crate::stock::Stock;
 
 /// What both members of a pair state about its seeds.
-pub fn pair_statement(spec: &BatchSpec, session: &Digest, pair: Pair, seed: &PairSeed) -> PairStatement {
+pub fn pair_statement(
+    spec: &BatchSpec,
+    session: &Digest,
+    pair: Pair,
+    seed: &PairSeed,
+) -> PairStatement {
     let of = |purpose| seed_digest(seed.purpose(purpose).expose());
     PairStatement {
         batch: seed_digest(seed.expose()),
@@ -61,8 +68,16 @@ pub fn input(spec: &BatchSpec, seeds: &BatchSeeds) -> Shares {
             Inputs::Stream => (vec![stream], None),
             Inputs::Slots => (Vec::new(), Some(stream)),
         };
-        let share = Share::Derived(Arc::new(Derived { rows, slots, weights: Arc::new(seed.prg(Purpose::Weights)) }));
-        if pair == Pair::P02 { share.with_mask(Arc::new(seed.prg(Purpose::Mask))) } else { Some(share) }
+        let share = Share::Derived(Arc::new(Derived {
+            rows,
+            slots,
+            weights: Arc::new(seed.prg(Purpose::Weights)),
+        }));
+        if pair == Pair::P02 {
+            share.with_mask(Arc::new(seed.prg(Purpose::Mask)))
+        } else {
+            Some(share)
+        }
     })
 }
 
@@ -78,7 +93,13 @@ pub fn next_input(seeds: &BatchSeeds, stage: usize, output: &Shares) -> Shares {
 }
 
 /// The rows of `[α_out]_12 = [ρ_5]_12 ⊕ π_12(R_12)` (Fig. 3, step 4). `scratch` is overwritten.
-pub fn last_table(spec: &BatchSpec, seeds: &BatchSeeds, index: &[u32], rho5: &Stored, scratch: &mut Stored) -> Vec<u8> {
+pub fn last_table(
+    spec: &BatchSpec,
+    seeds: &BatchSeeds,
+    index: &[u32],
+    rho5: &Stored,
+    scratch: &mut Stored,
+) -> Vec<u8> {
     scratch.make_room(spec.shape);
     let (mask, _) = scratch.parts_mut();
     seeds.of(Pair::P12).prg(Purpose::Mask).fill(mask);
@@ -92,13 +113,23 @@ pub fn last_table(spec: &BatchSpec, seeds: &BatchSeeds, index: &[u32], rho5: &St
 ///
 /// # Errors
 /// [`Stop::Fault`] names the cheater with evidence; the batch is then worthless and its number spent.
-pub async fn prepare(party: &Party, keys: &SharedKeys, spec: BatchSpec, randomness: [u8; 32]) -> Result<Stock, Stop> {
+pub async fn prepare(
+    party: &Party,
+    keys: &SharedKeys,
+    spec: BatchSpec,
+    randomness: [u8; 32],
+) -> Result<Stock, Stop> {
     let run = Run { party: party.clone(), subject: Subject::Batch(spec) };
     let seeds = BatchSeeds::of_party(keys, &spec);
     run.with_accusations(prepare_checked(&run, spec, seeds, Secret::new(randomness))).await
 }
 
-async fn prepare_checked(run: &Run, spec: BatchSpec, seeds: BatchSeeds, randomness: Secret) -> Result<Stock, Stop> {
+async fn prepare_checked(
+    run: &Run,
+    spec: BatchSpec,
+    seeds: BatchSeeds,
+    randomness: Secret,
+) -> Result<Stock, Stop> {
     let statements = state_seeds(run, &spec, &seeds).await?;
     let (stages, headers, last) = shuffle(run, &spec, &seeds).await?;
     // Everything sent and received is countersigned before the coin is tossed.
@@ -108,22 +139,37 @@ async fn prepare_checked(run: &Run, spec: BatchSpec, seeds: BatchSeeds, randomne
     };
     let transcripts = run.broadcast(Kind::TranscriptStatement, wire::encode(&transcript)).await?;
     let agreed_last = compare_transcripts(run, &transcripts)?;
-    let draw = |purpose: &'static [u8]| *randomness.derive("ostrakon/v1/ruffle/batch randomness", &[purpose]).expose();
+    let draw = |purpose: &'static [u8]| {
+        *randomness.derive("ostrakon/v1/ruffle/batch randomness", &[purpose]).expose()
+    };
     let (coin, coins) = coin::toss(run, draw(b"coin nonce"), draw(b"coin")).await?;
     let sums = set_equality::local_sums(run.me(), &spec, &seeds, &coin, &stages);
     drop(stages);
-    let own: Vec<u8> = coin.0.into_iter().chain(sums.iter().flat_map(|sum| sum.to_le_bytes())).collect();
+    let own: Vec<u8> =
+        coin.0.into_iter().chain(sums.iter().flat_map(|sum| sum.to_le_bytes())).collect();
     let kinds = (Kind::SumCommitment, Kind::SumOpening);
     let sums = coin::commit_and_open(run, kinds, draw(b"sum nonce"), &own).await?;
-    let cancel =
-        (0..3).all(|stage| sums.iter().map(|opening| sum_of(&opening.body, stage)).sum::<Gf64>() == Gf64::ZERO);
+    let cancel = (0..3).all(|stage| {
+        sums.iter().map(|opening| sum_of(&opening.body, stage)).sum::<Gf64>() == Gf64::ZERO
+    });
     let zero = cancel && sums.iter().all(|opening| coin_of(&opening.body) == coin);
     match agreed_last {
-        Some(digest) if zero => {
-            Ok(Stock::new(run.me(), spec, seeds, &statements, &transcripts, last.map(Bytes::from), digest))
-        }
+        Some(digest) if zero => Ok(Stock::new(
+            run.me(),
+            spec,
+            seeds,
+            &statements,
+            &transcripts,
+            last.map(Bytes::from),
+            digest,
+        )),
         _ => {
-            let said = blame::Said { statements: &statements, transcripts: &transcripts, coins: &coins, sums: &sums };
+            let said = blame::Said {
+                statements: &statements,
+                transcripts: &transcripts,
+                coins: &coins,
+                sums: &sums,
+            };
             Err(blame::open_batch(run, &spec, &seeds, said).await.into())
         }
     }
@@ -142,12 +188,19 @@ pub fn coin_of(opening: &[u8]) -> Digest {
 }
 
 /// Both members of every pair state digests of its seeds and the root of its slots.
-async fn state_seeds(run: &Run, spec: &BatchSpec, seeds: &BatchSeeds) -> Result<[Received; 3], Stop> {
+async fn state_seeds(
+    run: &Run,
+    spec: &BatchSpec,
+    seeds: &BatchSeeds,
+) -> Result<[Received; 3], Stop> {
     let session = run.party.roster.session.0;
-    let own = Pair::of_party(run.me()).map(|pair| pair_statement(spec, &session, pair, seeds.of(pair)));
+    let own =
+        Pair::of_party(run.me()).map(|pair| pair_statement(spec, &session, pair, seeds.of(pair)));
     let statements = run.broadcast(Kind::SeedStatement, PairStatement::encode(&own)).await?;
     for pair in Pair::ALL {
-        let [x, y] = pair.members().map(|member| stated(&statements[usize::from(member)].body, member, pair));
+        let [x, y] = pair
+            .members()
+            .map(|member| stated(&statements[usize::from(member)].body, member, pair));
         if x != y {
             return Err(Stop::Disagreement(pair));
         }
@@ -190,7 +243,11 @@ async fn shuffle(run: &Run, spec: &BatchSpec, seeds: &BatchSeeds) -> Result<Shuf
             }
             combined = Some(stored);
             let lower_first = run.me() < peer;
-            headers.push(if lower_first { [sent, received.signed] } else { [received.signed, sent] });
+            headers.push(if lower_first {
+                [sent, received.signed]
+            } else {
+                [received.signed, sent]
+            });
         }
         table = shuffle_pair::output(seeds, stage, combined);
         stages.push(Stage { before, after: table.clone() });

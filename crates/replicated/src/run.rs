@@ -73,7 +73,8 @@ impl Run {
             let statement = Statement { signed: received.signed, body: Vec::new() };
             return Err(self.fault(from, Evidence::Malformed(Box::new(statement))));
         }
-        if !messages::content_is_wellformed(&self.subject, roster, &received.signed, &received.body) {
+        if !messages::content_is_wellformed(&self.subject, roster, &received.signed, &received.body)
+        {
             return Err(self.fault(from, Evidence::Malformed(Box::new((&received).into()))));
         }
         Ok(received)
@@ -88,7 +89,11 @@ impl Run {
     ///
     /// # Errors
     /// [`Evidence::Equivocation`] or [`Evidence::Malformed`].
-    pub async fn broadcast(&self, kind: Kind, body: impl Into<Bytes>) -> Result<[Received; 3], Fault> {
+    pub async fn broadcast(
+        &self,
+        kind: Kind,
+        body: impl Into<Bytes>,
+    ) -> Result<[Received; 3], Fault> {
         let body = body.into();
         let own = Received { signed: self.send_all(kind, body.clone()), body };
         let [a, b] = self.peers();
@@ -97,9 +102,16 @@ impl Run {
         let seen = [a, b].map(|peer| statements[usize::from(peer)].signed);
         let echo_tag = Tag { step: kind.echo(), ..self.tag(kind) };
         self.party.send_all(echo_tag, wire::encode(&seen));
-        let echoes = join(self.receive_tag(PartyId(a), echo_tag), self.receive_tag(PartyId(b), echo_tag)).await;
+        let echoes =
+            join(self.receive_tag(PartyId(a), echo_tag), self.receive_tag(PartyId(b), echo_tag))
+                .await;
         for (echoing, echo) in [(a, echoes.0?), (b, echoes.1?)] {
-            let headers = messages::decode_echo(&self.party.roster, self.tag(kind), PartyId(echoing), &echo.body);
+            let headers = messages::decode_echo(
+                &self.party.roster,
+                self.tag(kind),
+                PartyId(echoing),
+                &echo.body,
+            );
             for header in headers.expect("receive_tag has checked the content") {
                 let direct = &statements[header.header.from.index()].signed;
                 if header.header.from == self.party.id || !direct.contradicts(&header) {
@@ -109,7 +121,10 @@ impl Run {
                     // It may be that an honest server was restarted; what cannot be said is which of the statements counts.
                     return futures::future::pending().await;
                 }
-                return Err(self.fault(header.header.from, Evidence::Equivocation(Box::new([*direct, header]))));
+                return Err(self.fault(
+                    header.header.from,
+                    Evidence::Equivocation(Box::new([*direct, header])),
+                ));
             }
         }
         Ok(statements)
@@ -140,15 +155,16 @@ impl Run {
         accept: impl Fn(&Received) -> Result<T, Evidence>,
     ) -> (T, Vec<Fault>) {
         let mut faults = Vec::new();
-        let mut judge = |from: u8, result: Result<Received, Fault>| match result
-            .and_then(|received| accept(&received).map_err(|evidence| self.fault(PartyId(from), evidence)))
-        {
-            Ok(value) => Some(value),
-            Err(fault) => {
-                faults.push(fault);
-                None
-            }
-        };
+        let mut judge =
+            |from: u8, result: Result<Received, Fault>| match result.and_then(|received| {
+                accept(&received).map_err(|evidence| self.fault(PartyId(from), evidence))
+            }) {
+                Ok(value) => Some(value),
+                Err(fault) => {
+                    faults.push(fault);
+                    None
+                }
+            };
         let first = Box::pin(self.receive(sources[0], kind));
         let patience = Box::pin(self.party.patience());
         let (mut pending, mut used) = match select(first, patience).await {
@@ -177,7 +193,10 @@ impl Run {
     ///
     /// # Errors
     /// Whatever `main` stops for, or the peer's evidence, which has been checked.
-    pub async fn with_accusations<T>(&self, main: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
+    pub async fn with_accusations<T>(
+        &self,
+        main: impl Future<Output = Result<T, Stop>>,
+    ) -> Result<T, Stop> {
         let [a, b] = self.peers();
         let heard = Box::pin(either(self.accusation(a), self.accusation(b)));
         let result = match select(Box::pin(main), heard).await {
@@ -197,7 +216,10 @@ impl Run {
 
     /// The honest peer, given that the other one is the culprit.
     pub fn honest_beside(&self, culprit: PartyId) -> u8 {
-        self.peers().into_iter().find(|peer| *peer != culprit.0).expect("two peers, one of them the culprit")
+        self.peers()
+            .into_iter()
+            .find(|peer| *peer != culprit.0)
+            .expect("two peers, one of them the culprit")
     }
 
     /// Waits for a peer's accusation that proves something. One that does not is ignored.

@@ -126,7 +126,11 @@ fn digests<'a>(spec: &EpochSpec, owned: &BTreeMap<u32, &'a Slot>) -> Own<'a> {
     let held: Vec<(&Slot, &Submission)> =
         owned.values().filter_map(|slot| Some((*slot, slot.submission.as_ref()?))).collect();
     let digest = |(slot, submission): (&'a Slot, &'a Submission)| {
-        (slot.slot, submission_digest(&spec.context, slot.slot, &slot.owner.0, &submission.masked), submission)
+        (
+            slot.slot,
+            submission_digest(&spec.context, slot.slot, &slot.owner.0, &submission.masked),
+            submission,
+        )
     };
     Own(held.into_par_iter().with_min_len(256).map(digest).collect())
 }
@@ -140,7 +144,9 @@ fn on_record(run: &Run, marks: &dyn Marks, listed: &[Received; 3]) -> Result<(),
         wire::decode(&standing).map_err(|_| Unmixed::Marks(format!("{name} is damaged")))?;
     for (before, now) in standing.into_iter().zip(heard) {
         if before.contradicts(&now) {
-            return Err(run.fault(now.header.from, Evidence::Equivocation(Box::new([before, now]))).into());
+            return Err(run
+                .fault(now.header.from, Evidence::Equivocation(Box::new([before, now])))
+                .into());
         }
     }
     Ok(())
@@ -219,7 +225,8 @@ fn accept(
     let accepted = |(slot, known): (&u32, &&Slot)| {
         let [a, b, c] = readers.each_mut().map(|list| list.digest(*slot));
         let twice = *if a.is_some() && (a == b || a == c) { a } else { b.filter(|_| b == c) }?;
-        let sole = conflicts.binary_search(slot).is_err() || valid.get(slot).is_some_and(|v| v[..] == [twice]);
+        let sole = conflicts.binary_search(slot).is_err()
+            || valid.get(slot).is_some_and(|v| v[..] == [twice]);
         (sole && owners.insert(known.owner)).then_some((*slot, twice))
     };
     owned.iter().filter_map(accepted).collect()
@@ -245,7 +252,9 @@ async fn gather<'a>(
             .iter()
             .zip(&holders)
             .filter(|(_, holders)| !has(peer, holders) && has(run.me(), holders))
-            .filter_map(|((slot, _), _)| own.get(*slot).map(|(slot, _, submission)| (*slot, *submission)))
+            .filter_map(|((slot, _), _)| {
+                own.get(*slot).map(|(slot, _, submission)| (*slot, *submission))
+            })
             .collect();
         if lacking.is_empty() {
             continue;
@@ -266,11 +275,15 @@ async fn gather<'a>(
     if !missing.is_empty() {
         let accept = |received: &Received| {
             let not_usable = || Evidence::Malformed(Box::new(Statement::from(received)));
-            let list: Vec<(u32, Submission)> = wire::decode(&received.body).map_err(|_| not_usable())?;
+            let list: Vec<(u32, Submission)> =
+                wire::decode(&received.body).map_err(|_| not_usable())?;
             let list: BTreeMap<u32, Submission> = list.into_iter().collect();
             let whole = missing.iter().all(|(slot, digest)| {
-                let Some((known, submission)) = owned.get(slot).zip(list.get(slot)) else { return false };
-                submission_digest(&spec.context, *slot, &known.owner.0, &submission.masked) == *digest
+                let Some((known, submission)) = owned.get(slot).zip(list.get(slot)) else {
+                    return false;
+                };
+                submission_digest(&spec.context, *slot, &known.owner.0, &submission.masked)
+                    == *digest
                     && submission.masked.len() == spec.batch.shape.width as usize
                     && verify_submission(&spec.context, *slot, &known.owner, submission)
             });
@@ -283,7 +296,9 @@ async fn gather<'a>(
         .iter()
         .map(|(slot, digest)| match own.get(*slot) {
             Some((_, mine, submission)) if mine == digest => Cow::Borrowed(&submission.masked[..]),
-            _ => Cow::Owned(forwarded.remove(slot).map(|submission| submission.masked).unwrap_or_default()),
+            _ => Cow::Owned(
+                forwarded.remove(slot).map(|submission| submission.masked).unwrap_or_default(),
+            ),
         })
         .collect()
 }

@@ -31,7 +31,8 @@ impl PairSeed {
     /// Derives the seed of a batch from the pair's key. One-way: opening it tells nothing of the key.
     pub fn derive(key: &Secret, session: &Digest, pair: Pair, spec: &BatchSpec) -> Self {
         let scope = spec.instance().scope;
-        let fields: [&[u8]; 4] = [&session.0, &[pair.index() as u8], &scope, &spec.number.to_le_bytes()];
+        let fields: [&[u8]; 4] =
+            [&session.0, &[pair.index() as u8], &scope, &spec.number.to_le_bytes()];
         Self(key.derive("ostrakon/v1/ruffle/batch seed", &fields))
     }
 

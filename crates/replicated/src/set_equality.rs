@@ -30,7 +30,9 @@ pub struct Stage {
 /// The public vectors of the three stages, `width / 8` words each.
 pub fn vectors(coin: &Digest, shape: Shape) -> [Vec<u64>; 3] {
     let words = shape.width as usize / 8;
-    let prg = Prg::new(Secret::new(coin.0).derive("ostrakon/v1/ruffle/set-equality vector", &[]).expose());
+    let prg = Prg::new(
+        Secret::new(coin.0).derive("ostrakon/v1/ruffle/set-equality vector", &[]).expose(),
+    );
     let mut bytes = vec![0; 3 * words * 8];
     prg.fill(&mut bytes);
     let word = |i: usize| u64::from_le_bytes(bytes[8 * i..8 * i + 8].try_into().expect("8 bytes"));
@@ -38,12 +40,20 @@ pub fn vectors(coin: &Digest, shape: Shape) -> [Vec<u64>; 3] {
 }
 
 /// A party's masked local terms of V, one for each stage.
-pub fn local_sums(party: u8, spec: &BatchSpec, seeds: &BatchSeeds, coin: &Digest, stages: &[Stage; 3]) -> [Gf64; 3] {
+pub fn local_sums(
+    party: u8,
+    spec: &BatchSpec,
+    seeds: &BatchSeeds,
+    coin: &Digest,
+    stages: &[Stage; 3],
+) -> [Gf64; 3] {
     let vectors = vectors(coin, spec.shape);
     let zero = zero_shares(party, seeds);
     [0, 1, 2].map(|i| {
         let (stage, c) = (&stages[i], &vectors[i]);
-        local_terms(party, spec.shape, c, &stage.after) - local_terms(party, spec.shape, c, &stage.before) + zero[i]
+        local_terms(party, spec.shape, c, &stage.after)
+            - local_terms(party, spec.shape, c, &stage.before)
+            + zero[i]
     })
 }
 

@@ -96,25 +96,34 @@ pub async fn run(party: &Party, randomness: [u8; 32]) -> Result<SharedKeys, Stop
 }
 
 async fn exchange(run: &Run, randomness: Secret) -> Result<SharedKeys, Stop> {
-    let draw = |purpose: &'static [u8]| *randomness.derive("ostrakon/v1/ruffle/set-up randomness", &[purpose]).expose();
+    let draw = |purpose: &'static [u8]| {
+        *randomness.derive("ostrakon/v1/ruffle/set-up randomness", &[purpose]).expose()
+    };
     // S1: ephemeral keys, the same to both peers.
     let ephemeral = StaticSecret::from(draw(b"ephemeral"));
-    let publics = run.broadcast(Kind::SetupKey, PublicKey::from(&ephemeral).as_bytes().to_vec()).await?;
+    let publics =
+        run.broadcast(Kind::SetupKey, PublicKey::from(&ephemeral).as_bytes().to_vec()).await?;
     // S2: a contribution for each peer, over the encrypted channel.
     let [a, b] = run.peers();
     let contributions = [(a, draw(b"contribution a")), (b, draw(b"contribution b"))];
     for (peer, contribution) in contributions {
         run.send(peer, Kind::SetupContribution, contribution.to_vec());
     }
-    let received = join(run.receive(a, Kind::SetupContribution), run.receive(b, Kind::SetupContribution)).await;
+    let received =
+        join(run.receive(a, Kind::SetupContribution), run.receive(b, Kind::SetupContribution))
+            .await;
     let received = [received.0?, received.1?];
     let mut keys = Vec::new();
     for ((peer, own), theirs) in contributions.into_iter().zip(&received) {
-        let public: [u8; 32] = publics[usize::from(peer)].body[..].try_into().expect("length is checked");
+        let public: [u8; 32] =
+            publics[usize::from(peer)].body[..].try_into().expect("length is checked");
         let agreed = ephemeral.diffie_hellman(&PublicKey::from(public));
-        let [lower, higher] = if run.me() < peer { [&own[..], &theirs.body] } else { [&theirs.body[..], &own] };
+        let [lower, higher] =
+            if run.me() < peer { [&own[..], &theirs.body] } else { [&theirs.body[..], &own] };
         let mut transcript = Transcript::new("ostrakon/v1/ruffle/pairwise key");
-        transcript.field(&run.party.roster.session.0.0).number(Pair::of(run.me(), peer).index() as u64);
+        transcript
+            .field(&run.party.roster.session.0.0)
+            .number(Pair::of(run.me(), peer).index() as u64);
         for statement in &publics {
             transcript.field(&statement.body);
         }

@@ -93,7 +93,9 @@ impl Share {
         let width = shape.width as usize;
         let offset = first * width;
         match self {
-            Share::Stored(stored) => out.copy_from_slice(&stored.rows()[offset..offset + out.len()]),
+            Share::Stored(stored) => {
+                out.copy_from_slice(&stored.rows()[offset..offset + out.len()])
+            }
             Share::Derived(derived) => {
                 let mut streams = derived.rows.iter();
                 match (&derived.slots, streams.next()) {
@@ -113,7 +115,9 @@ impl Share {
     pub fn read_weights(&self, first: usize, out: &mut [u8]) {
         let offset = first * WEIGHT_BYTES;
         match self {
-            Share::Stored(stored) => out.copy_from_slice(&stored.weights()[offset..offset + out.len()]),
+            Share::Stored(stored) => {
+                out.copy_from_slice(&stored.weights()[offset..offset + out.len()])
+            }
             Share::Derived(derived) => derived.weights.fill_at(offset as u64, out),
         }
     }
@@ -139,7 +143,10 @@ fn expand_slots(slots: &Prg, first: usize, width: usize, out: &mut [u8]) {
         let mut seeds = vec![0; count * 2 * SLOT_SEED];
         slots.fill_at(((first + block * BLOCK) * 2 * SLOT_SEED) as u64, &mut seeds);
         for slot in 1..count {
-            seeds.copy_within(slot * 2 * SLOT_SEED..slot * 2 * SLOT_SEED + SLOT_SEED, slot * SLOT_SEED);
+            seeds.copy_within(
+                slot * 2 * SLOT_SEED..slot * 2 * SLOT_SEED + SLOT_SEED,
+                slot * SLOT_SEED,
+            );
         }
         short_prg_rows(&seeds[..count * SLOT_SEED], width, rows, false);
     }

@@ -51,7 +51,14 @@ fn send_table(run: &Run, known: &Known, delta: Delta, to: u8, table: &Body) {
 }
 
 /// Sends the digest of a table; of δ_12 with the signed header of the δ_01 that it was computed from.
-fn send_digest(run: &Run, known: &Known, delta: Delta, to: u8, table: &Body, input: Option<&SignedHeader>) {
+fn send_digest(
+    run: &Run,
+    known: &Known,
+    delta: Delta,
+    to: u8,
+    table: &Body,
+    input: Option<&SignedHeader>,
+) {
     let mut digest = table.digest().0.to_vec();
     digest.extend(input.into_iter().flat_map(wire::encode));
     let signed = run.send(to, delta.kinds().1, digest.clone());
@@ -59,9 +66,14 @@ fn send_digest(run: &Run, known: &Known, delta: Delta, to: u8, table: &Body, inp
 }
 
 /// Receives a table and its digest from their two senders.
-async fn receive(run: &Run, known: &Known, delta: Delta) -> Result<Result<Received, Conflict>, Fault> {
+async fn receive(
+    run: &Run,
+    known: &Known,
+    delta: Delta,
+) -> Result<Result<Received, Conflict>, Fault> {
     let ((table_from, digest_from), (table_kind, digest_kind)) = (delta.senders(), delta.kinds());
-    let (table, digest) = join(run.receive(table_from, table_kind), run.receive(digest_from, digest_kind)).await;
+    let (table, digest) =
+        join(run.receive(table_from, table_kind), run.receive(digest_from, digest_kind)).await;
     let (table, digest) = (table?, digest?);
     Ok(compare(known, delta, &table, &digest).map_or(Ok(table), Err))
 }
@@ -77,7 +89,12 @@ fn compare(known: &Known, delta: Delta, table: &Received, digest: &Received) -> 
 }
 
 /// P0: digest of δ_02 to P1 and δ_01 to P2 in round 1; receives δ_12.
-async fn shuffle_p0(run: &Run, stock: &Stock, beta: &[u8], known: &Known) -> Result<Shuffled, Fault> {
+async fn shuffle_p0(
+    run: &Run,
+    stock: &Stock,
+    beta: &[u8],
+    known: &Known,
+) -> Result<Shuffled, Fault> {
     let mut scratch = Vec::new();
     let d02 = apply(stock, Delta::D02, beta, &mut scratch);
     send_digest(run, known, Delta::D02, 1, &d02, None);
@@ -139,7 +156,8 @@ async fn shuffle_p2(
 fn on_record(run: &Run, marks: &dyn Marks, heard: &SignedHeader) -> Result<SignedHeader, Unmixed> {
     let name = epoch_mark(&run.subject.instance(), "computed from");
     let standing = marks.record(&name, &wire::encode(heard)).map_err(Unmixed::Marks)?;
-    let standing: SignedHeader = wire::decode(&standing).map_err(|_| Unmixed::Marks(format!("{name} is damaged")))?;
+    let standing: SignedHeader =
+        wire::decode(&standing).map_err(|_| Unmixed::Marks(format!("{name} is damaged")))?;
     if standing.contradicts(heard) {
         let evidence = Evidence::Equivocation(Box::new([standing, *heard]));
         return Err(run.fault(heard.header.from, evidence).into());

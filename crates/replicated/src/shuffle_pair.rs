@@ -24,13 +24,19 @@ impl Fresh {
     pub fn new(seeds: &BatchSeeds, pair: Pair, stage: usize) -> Self {
         let seed = seeds.of(pair).purpose(Purpose::Reshare(stage));
         let stream = |name: &[u8]| {
-            Arc::new(ostrakon_kernels::Prg::new(seed.derive("ostrakon/v1/ruffle/fresh share", &[name]).expose()))
+            Arc::new(ostrakon_kernels::Prg::new(
+                seed.derive("ostrakon/v1/ruffle/fresh share", &[name]).expose(),
+            ))
         };
         Self { rows: stream(b"rows"), weights: stream(b"weights") }
     }
 
     fn share(self) -> Share {
-        Share::Derived(Arc::new(Derived { rows: vec![self.rows], slots: None, weights: self.weights }))
+        Share::Derived(Arc::new(Derived {
+            rows: vec![self.rows],
+            slots: None,
+            weights: self.weights,
+        }))
     }
 }
 

@@ -141,7 +141,12 @@ pub fn submission_digest(context: &Digest, slot: u32, owner: &[u8; 32], masked: 
 }
 
 /// [`submission_digest`] from the digest of the masked row.
-pub fn submission_digest_of(context: &Digest, slot: u32, owner: &[u8; 32], masked: &Digest) -> Digest {
+pub fn submission_digest_of(
+    context: &Digest,
+    slot: u32,
+    owner: &[u8; 32],
+    masked: &Digest,
+) -> Digest {
     let mut transcript = ostrakon_crypto::Transcript::new("ostrakon/v1/ruffle/submission");
     transcript.field(&context.0).number(u64::from(slot)).field(owner).field(&masked.0);
     transcript.finish()

@@ -51,9 +51,19 @@ impl Stock {
         last: Option<Bytes>,
         last_digest: Digest,
     ) -> Self {
-        let owned = |received: &[Received; 3]| [0, 1, 2].map(|i: usize| Statement::from(&received[i]));
+        let owned =
+            |received: &[Received; 3]| [0, 1, 2].map(|i: usize| Statement::from(&received[i]));
         let (statements, transcripts) = (owned(statements), owned(transcripts));
-        Self { spec, seeds, statements, transcripts, last, last_digest, party, permutations: Default::default() }
+        Self {
+            spec,
+            seeds,
+            statements,
+            transcripts,
+            last,
+            last_digest,
+            party,
+            permutations: Default::default(),
+        }
     }
 
     /// What is stated about a pair. Both members state the same.
@@ -65,7 +75,8 @@ impl Stock {
     /// The permutation of a pair that the party is in, made when it is first asked for.
     pub fn permutation(&self, pair: Pair) -> &[u32] {
         let place = usize::from(Pair::of_party(self.party)[1] == pair);
-        self.permutations[place].get_or_init(|| self.seeds.of(pair).permutation(self.spec.shape.rows))
+        self.permutations[place]
+            .get_or_init(|| self.seeds.of(pair).permutation(self.spec.shape.rows))
     }
 
     /// Makes the permutations ahead of time, while nothing waits for them. They take 8 bytes for each row.
@@ -86,7 +97,8 @@ impl Stock {
             transcripts: self.transcripts.clone(),
             last_digest: self.last_digest,
         });
-        let mut bytes = Vec::with_capacity(8 + header.len() + self.last.as_ref().map_or(0, Bytes::len));
+        let mut bytes =
+            Vec::with_capacity(8 + header.len() + self.last.as_ref().map_or(0, Bytes::len));
         bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
         bytes.extend_from_slice(&header);
         bytes.extend_from_slice(self.last.as_deref().unwrap_or(&[]));

@@ -47,7 +47,10 @@ pub async fn finish(
         let own: Vec<(u32, Submission)> =
             slots.iter().filter_map(|slot| Some((slot.slot, slot.submission.clone()?))).collect();
         run.send(trusted, Kind::TrustedSubmissions, wire::encode(&own));
-        honest(run, trusted, Kind::TrustedSlots, |received| wire::decode::<Vec<u32>>(&received.body).ok()).await
+        honest(run, trusted, Kind::TrustedSlots, |received| {
+            wire::decode::<Vec<u32>>(&received.body).ok()
+        })
+        .await
     };
     let count = guaranteed(shown.iter().copied());
     if count < spec.minimum {
@@ -55,7 +58,8 @@ pub async fn finish(
     }
     let pair = Pair::of(helper, culprit);
     let session = run.party.roster.session.0;
-    let masks = pads::encode(Show::Masks, &spec.batch, &session, pair, stock.seeds.of(pair), &shown);
+    let masks =
+        pads::encode(Show::Masks, &spec.batch, &session, pair, stock.seeds.of(pair), &shown);
     run.send(trusted, Kind::TrustedMasks, masks);
     let bytes = shown.len() * spec.batch.shape.width as usize;
     let table = honest(run, trusted, Kind::TrustedTable, |received| {
@@ -75,7 +79,8 @@ async fn finish_alone(
     randomness: [u8; 32],
 ) -> Result<Finished, u32> {
     let theirs: Vec<(u32, Submission)> =
-        honest(run, helper, Kind::TrustedSubmissions, |received| wire::decode(&received.body).ok()).await;
+        honest(run, helper, Kind::TrustedSubmissions, |received| wire::decode(&received.body).ok())
+            .await;
     let accepted = merge(spec, slots, theirs);
     let shown: Vec<u32> = accepted.keys().copied().collect();
     run.send(helper, Kind::TrustedSlots, wire::encode(&shown));
@@ -88,7 +93,8 @@ async fn finish_alone(
     let root = stock.stated(missing).slots;
     let masks = honest(run, helper, Kind::TrustedMasks, |received| {
         let body = &received.body;
-        pads::verify(Show::Masks, &spec.batch, &session, missing, &root, &shown, body).then(|| body.clone())
+        pads::verify(Show::Masks, &spec.batch, &session, missing, &root, &shown, body)
+            .then(|| body.clone())
     })
     .await;
     let width = spec.batch.shape.width as usize;
@@ -99,7 +105,8 @@ async fn finish_alone(
         let at = *slot as usize * 32;
         let entry = &masks[at..at + 32];
         let (mask, pad) = (&entry[..SLOT_SEED], &entry[SLOT_SEED..]);
-        let theirs = SlotSeeds { mask: mask.try_into().expect("half"), pad: pad.try_into().expect("half") };
+        let theirs =
+            SlotSeeds { mask: mask.try_into().expect("half"), pad: pad.try_into().expect("half") };
         for seeds in own.iter().map(|prg| SlotSeeds::derive(prg, *slot)).chain([theirs]) {
             seeds.xor_mask(&mut row);
             seeds.xor_pad(&mut row);
@@ -115,14 +122,19 @@ async fn finish_alone(
 }
 
 /// The submissions of both honest servers, one for an owner. Two different ones for a slot, both validly signed, drop it.
-fn merge(spec: &EpochSpec, slots: &[Slot], theirs: Vec<(u32, Submission)>) -> BTreeMap<u32, Vec<u8>> {
+fn merge(
+    spec: &EpochSpec,
+    slots: &[Slot],
+    theirs: Vec<(u32, Submission)>,
+) -> BTreeMap<u32, Vec<u8>> {
     let mut theirs: BTreeMap<u32, Submission> = theirs.into_iter().collect();
     let width = spec.batch.shape.width as usize;
     let mut accepted = BTreeMap::new();
     let mut owners = BTreeSet::new();
     for slot in slots {
         let theirs = theirs.remove(&slot.slot).filter(|submission| {
-            submission.masked.len() == width && verify_submission(&spec.context, slot.slot, &slot.owner, submission)
+            submission.masked.len() == width
+                && verify_submission(&spec.context, slot.slot, &slot.owner, submission)
         });
         let masked = match (&slot.submission, theirs) {
             (Some(own), Some(their)) => (own.masked == their.masked).then(|| own.masked.clone()),

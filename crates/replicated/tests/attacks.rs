@@ -56,7 +56,14 @@ impl Scene {
     }
 
     /// A message that a corrupt party makes up.
-    fn forge(&self, party: u8, subject: Subject, kind: Kind, to: Recipient, body: Vec<u8>) -> Message {
+    fn forge(
+        &self,
+        party: u8,
+        subject: Subject,
+        kind: Kind,
+        to: Recipient,
+        body: Vec<u8>,
+    ) -> Message {
         let header = Header {
             session: self.deployment.world.roster.session,
             tag: subject.tag(kind),
@@ -90,7 +97,13 @@ fn slots_of(result: &Option<Result<Opened, Unmixed>>, rows: &[u32]) -> Vec<u32> 
 
 /// The kinds under which an honest server would reveal an output or an input.
 fn reveals(message: &Message) -> bool {
-    let kinds = [Kind::LastSeed, Kind::LastTable, Kind::TrustedSubmissions, Kind::TrustedMasks, Kind::TrustedTable];
+    let kinds = [
+        Kind::LastSeed,
+        Kind::LastTable,
+        Kind::TrustedSubmissions,
+        Kind::TrustedMasks,
+        Kind::TrustedTable,
+    ];
     kinds.into_iter().any(|kind| is(message, kind))
 }
 
@@ -99,8 +112,13 @@ fn reveals(message: &Message) -> bool {
 fn a1_a_split_submission_is_dropped_and_convicts_nobody() {
     for robust in [false, true] {
         let scene = Scene::new(11, robust);
-        let other =
-            scene.deployment.submission(&scene.stock, &scene.spec, 2, &row(77, WIDTH as usize), &participant(2));
+        let other = scene.deployment.submission(
+            &scene.stock,
+            &scene.spec,
+            2,
+            &row(77, WIDTH as usize),
+            &participant(2),
+        );
         let split = |party: PartyId| {
             let mut slots = scene.slots.clone();
             if party == PartyId(2) {
@@ -133,7 +151,10 @@ fn a1_a_split_submission_is_dropped_and_convicts_nobody() {
         let results = scene.run_with(&Network::default(), split);
         for result in &results {
             assert_eq!(slots_of(result, &[0, 1, 2, 4, 77]), [0, 1, 4]);
-            assert!(result.as_ref().unwrap().as_ref().unwrap().faults.is_empty(), "nobody is blamed");
+            assert!(
+                result.as_ref().unwrap().as_ref().unwrap().faults.is_empty(),
+                "nobody is blamed"
+            );
         }
     }
 }
@@ -158,12 +179,20 @@ fn a1_an_invented_digest_censors_nobody() {
 /// attacks §1.2: a sender that lies and then accuses does not become the trusted party, nor does it make an honest one look guilty.
 #[test]
 fn a2_an_accusing_sender_is_never_trusted() {
-    for (liar, kind) in [(2, Kind::Delta02), (0, Kind::Delta02Digest), (0, Kind::Delta01), (1, Kind::Delta01Digest)] {
+    for (liar, kind) in
+        [(2, Kind::Delta02), (0, Kind::Delta02Digest), (0, Kind::Delta01), (1, Kind::Delta01Digest)]
+    {
         let scene = Scene::new(13, true);
         let network = scene.corrupt(liar, move |_, message| {
             is(message, kind).then(|| message.body.iter().map(|byte| byte ^ 1).collect())
         });
-        let nonsense = scene.forge(liar, Subject::Epoch(scene.spec), Kind::Accusation, Recipient::All, vec![1; 100]);
+        let nonsense = scene.forge(
+            liar,
+            Subject::Epoch(scene.spec),
+            Kind::Accusation,
+            Recipient::All,
+            vec![1; 100],
+        );
         for honest in (0..3).filter(|id| *id != liar) {
             network.inject(PartyId(honest), nonsense.clone(), 1);
         }
@@ -185,7 +214,11 @@ fn prepare_corrupted(
 ) -> (Deployment, Network, Vec<Option<Result<Stock, Stop>>>) {
     let deployment = Deployment::new(seed);
     let network = Network::default();
-    network.corrupt(Saboteur::rewriting(PartyId(party), deployment.world.key(PartyId(party)), rewrite));
+    network.corrupt(Saboteur::rewriting(
+        PartyId(party),
+        deployment.world.key(PartyId(party)),
+        rewrite,
+    ));
     let results = deployment.prepare(&network, spec);
     (deployment, network, results)
 }
@@ -210,13 +243,14 @@ fn assert_convicted(deployment: &Deployment, results: &[Option<Result<Stock, Sto
 fn a3_an_error_in_one_cell_is_found_every_time() {
     for seed in 0..40 {
         let at = (seed as usize * 7) % (8 * WIDTH as usize);
-        let (deployment, _, results) = prepare_corrupted(seed, 0, batch(seed, 8, WIDTH), move |_, message| {
-            let mut body = message.body.to_vec();
-            is(message, Kind::ShufflePair1).then(|| {
-                body[at] ^= 1 << (seed % 8);
-                body
-            })
-        });
+        let (deployment, _, results) =
+            prepare_corrupted(seed, 0, batch(seed, 8, WIDTH), move |_, message| {
+                let mut body = message.body.to_vec();
+                is(message, Kind::ShufflePair1).then(|| {
+                    body[at] ^= 1 << (seed % 8);
+                    body
+                })
+            });
         assert_convicted(&deployment, &results, 0);
     }
 }
@@ -224,8 +258,9 @@ fn a3_an_error_in_one_cell_is_found_every_time() {
 /// attacks §1.4: a contribution to the coin that is chosen after seeing the others' does not open its commitment.
 #[test]
 fn a4_a_coin_chosen_late_convicts() {
-    let (deployment, _, results) =
-        prepare_corrupted(21, 1, batch(1, 8, WIDTH), |_, message| is(message, Kind::CoinOpening).then(|| vec![7; 64]));
+    let (deployment, _, results) = prepare_corrupted(21, 1, batch(1, 8, WIDTH), |_, message| {
+        is(message, Kind::CoinOpening).then(|| vec![7; 64])
+    });
     assert_convicted(&deployment, &results, 1);
 }
 
@@ -235,16 +270,17 @@ fn a4_a_coin_chosen_late_convicts() {
 fn a5_an_error_cancelled_at_a_guessed_place_is_found_at_every_place() {
     const ROWS: usize = 4;
     for guess in 0..ROWS {
-        let (deployment, _, results) = prepare_corrupted(22, 2, batch(1, ROWS as u32, WIDTH), move |_, message| {
-            let place = match () {
-                () if is(message, Kind::ShufflePair1) => 0,
-                () if is(message, Kind::ShufflePair3) => guess,
-                () => return None,
-            };
-            let mut body = message.body.to_vec();
-            body[place * WIDTH as usize] ^= 0x80;
-            Some(body)
-        });
+        let (deployment, _, results) =
+            prepare_corrupted(22, 2, batch(1, ROWS as u32, WIDTH), move |_, message| {
+                let place = match () {
+                    () if is(message, Kind::ShufflePair1) => 0,
+                    () if is(message, Kind::ShufflePair3) => guess,
+                    () => return None,
+                };
+                let mut body = message.body.to_vec();
+                body[place * WIDTH as usize] ^= 0x80;
+                Some(body)
+            });
         assert_convicted(&deployment, &results, 2);
     }
 }
@@ -296,7 +332,9 @@ fn commitment_to(opening: &Header, body: &[u8]) -> Digest {
 /// attacks §1.7: in fair mode nothing is revealed after a fault: no server sends a share of the output, a mask or a submission.
 #[test]
 fn a7_a_fair_epoch_reveals_nothing_after_a_fault() {
-    for (liar, kind) in [(2, Kind::Delta02), (0, Kind::Delta01), (1, Kind::Delta12), (0, Kind::Pads)] {
+    for (liar, kind) in
+        [(2, Kind::Delta02), (0, Kind::Delta01), (1, Kind::Delta12), (0, Kind::Pads)]
+    {
         let scene = Scene::new(31, false);
         let network = scene.corrupt(liar, move |_, message| {
             is(message, kind).then(|| message.body.iter().map(|byte| byte ^ 1).collect())
@@ -305,7 +343,10 @@ fn a7_a_fair_epoch_reveals_nothing_after_a_fault() {
         for honest in (0..3).filter(|id| *id != liar) {
             assert_eq!(fault(&results[usize::from(honest)]).culprit, PartyId(liar));
         }
-        let revealing = network.sent().into_iter().any(|(_, m)| m.signed.header.from != PartyId(liar) && reveals(&m));
+        let revealing = network
+            .sent()
+            .into_iter()
+            .any(|(_, m)| m.signed.header.from != PartyId(liar) && reveals(&m));
         assert!(!revealing, "an honest server revealed something after {kind:?}");
     }
 }
@@ -313,7 +354,11 @@ fn a7_a_fair_epoch_reveals_nothing_after_a_fault() {
 /// attacks §1.8: the anonymity set counts without the largest class that one server gave out, and an owner counts once.
 #[test]
 fn a8_the_minimum_holds_without_any_one_class() {
-    assert_eq!(guaranteed([0, 3, 6, 9].into_iter()), 0, "all from one server: nothing is guaranteed");
+    assert_eq!(
+        guaranteed([0, 3, 6, 9].into_iter()),
+        0,
+        "all from one server: nothing is guaranteed"
+    );
     assert_eq!(guaranteed([0, 1, 2].into_iter()), 2);
     assert_eq!(guaranteed([0, 3, 1, 2, 5].into_iter()), 3);
     let mut scene = Scene::new(32, false);
@@ -323,7 +368,10 @@ fn a8_the_minimum_holds_without_any_one_class() {
     for result in scene.run(&network) {
         assert_eq!(result.unwrap().err(), Some(Unmixed::TooFew(2)));
     }
-    assert!(!network.sent().iter().any(|(_, m)| is(m, Kind::Pads) || reveals(m)), "nothing is shown below the minimum");
+    assert!(
+        !network.sent().iter().any(|(_, m)| is(m, Kind::Pads) || reveals(m)),
+        "nothing is shown below the minimum"
+    );
 }
 
 /// attacks §1.8: one key has one message in an epoch, however many slots a corrupt server gives it.
@@ -331,7 +379,8 @@ fn a8_the_minimum_holds_without_any_one_class() {
 fn a8_an_owner_of_two_slots_has_one_message() {
     let mut scene = Scene::new(33, false);
     let key = participant(0);
-    let second = scene.deployment.submission(&scene.stock, &scene.spec, 4, &row(4, WIDTH as usize), &key);
+    let second =
+        scene.deployment.submission(&scene.stock, &scene.spec, 4, &row(4, WIDTH as usize), &key);
     scene.slots[3] = Slot { slot: 4, owner: key.verifying_key(), submission: Some(second) };
     for result in scene.run(&Network::default()) {
         assert_eq!(slots_of(&result, &[0, 1, 2, 4]), [0, 1, 2]);
@@ -377,7 +426,9 @@ fn a_late_submission_stays_under_its_pad() {
     let pads = network.sent().into_iter().filter(|(to, m)| *to == PartyId(1) && is(m, Kind::Pads));
     for (_, message) in pads {
         let entry = &message.body[4 * 32..5 * 32];
-        assert!(issues.iter().flat_map(|issue| &issue.seeds).all(|(seeds, _)| entry[16..] != seeds.pad));
+        assert!(
+            issues.iter().flat_map(|issue| &issue.seeds).all(|(seeds, _)| entry[16..] != seeds.pad)
+        );
     }
 }
 
@@ -388,20 +439,28 @@ fn a_late_confession_does_not_split_the_honest_servers() {
         let scene = Scene::new(35, robust);
         let subject = Subject::Epoch(scene.spec);
         let network = Network::default();
-        let two = [1u8, 2].map(|fill| scene.forge(2, subject, Kind::SealVote, Recipient::All, vec![fill; 32]).signed);
-        let confession = Fault { culprit: PartyId(2), subject, evidence: Evidence::Equivocation(Box::new(two)) };
+        let two = [1u8, 2].map(|fill| {
+            scene.forge(2, subject, Kind::SealVote, Recipient::All, vec![fill; 32]).signed
+        });
+        let confession =
+            Fault { culprit: PartyId(2), subject, evidence: Evidence::Equivocation(Box::new(two)) };
         assert!(confession.verify(&scene.deployment.world.roster));
-        let confession = scene.forge(2, subject, Kind::Accusation, Recipient::All, confession.encode());
+        let confession =
+            scene.forge(2, subject, Kind::Accusation, Recipient::All, confession.encode());
         // P2's Ready and everybody's certificates reach the victim only after the confession.
         network.schedule(move |to, message| {
-            let late =
-                is(message, Kind::Certificate) || (is(message, Kind::Ready) && message.signed.header.from.0 == 2);
+            let late = is(message, Kind::Certificate)
+                || (is(message, Kind::Ready) && message.signed.header.from.0 == 2);
             if to == PartyId(withheld_from) && late { 5 } else { 0 }
         });
         network.inject(PartyId(withheld_from), confession, 1);
         let results = scene.run(&network);
         for honest in [0, 1] {
-            assert_eq!(slots_of(&results[honest], &[0, 1, 2, 4]), [0, 1, 2, 4], "withheld from P{withheld_from}");
+            assert_eq!(
+                slots_of(&results[honest], &[0, 1, 2, 4]),
+                [0, 1, 2, 4],
+                "withheld from P{withheld_from}"
+            );
         }
         let [a, b] = [0, 1].map(|i: usize| results[i].as_ref().unwrap().as_ref().unwrap());
         assert_eq!(a.table, b.table);
@@ -413,14 +472,15 @@ fn a_late_confession_does_not_split_the_honest_servers() {
 fn a_batch_shown_with_another_coin_convicts_nobody() {
     let counter = std::sync::Arc::new(AtomicUsize::new(0));
     let seen = counter.clone();
-    let (deployment, _, results) = prepare_corrupted(36, 2, batch(1, 8, WIDTH), move |_, message| {
-        let mut body = message.body.to_vec();
-        is(message, Kind::ShufflePair3).then(|| {
-            seen.fetch_add(1, Ordering::Relaxed);
-            body[0] ^= 1;
-            body
-        })
-    });
+    let (deployment, _, results) =
+        prepare_corrupted(36, 2, batch(1, 8, WIDTH), move |_, message| {
+            let mut body = message.body.to_vec();
+            is(message, Kind::ShufflePair3).then(|| {
+                seen.fetch_add(1, Ordering::Relaxed);
+                body[0] ^= 1;
+                body
+            })
+        });
     assert_eq!(counter.load(Ordering::Relaxed), 1);
     assert_convicted(&deployment, &results, 2);
     let Some(Err(Stop::Fault(fault))) = &results[0] else { unreachable!("asserted above") };
@@ -442,15 +502,21 @@ fn hostile_evidence_is_refused_without_harm() {
     let roster = &scene.deployment.world.roster;
     let mut no_rows = scene.spec;
     no_rows.batch.shape.rows = 0;
-    for subject in
-        [Subject::Setup, Subject::Batch(scene.spec.batch), Subject::Epoch(scene.spec), Subject::Epoch(no_rows)]
-    {
-        for (c, o) in [(Kind::SeedStatement, Kind::SeedOpening), (Kind::CoinCommitment, Kind::CoinOpening)] {
+    for subject in [
+        Subject::Setup,
+        Subject::Batch(scene.spec.batch),
+        Subject::Epoch(scene.spec),
+        Subject::Epoch(no_rows),
+    ] {
+        for (c, o) in
+            [(Kind::SeedStatement, Kind::SeedOpening), (Kind::CoinCommitment, Kind::CoinOpening)]
+        {
             let said = |kind, body: Vec<u8>| {
                 let message = scene.forge(2, subject, kind, Recipient::All, body.clone());
                 Box::new(Statement { signed: message.signed, body })
             };
-            let evidence = Evidence::Opening { commitment: said(c, vec![1; 3]), opening: said(o, vec![2; 3]) };
+            let evidence =
+                Evidence::Opening { commitment: said(c, vec![1; 3]), opening: said(o, vec![2; 3]) };
             assert!(!Fault { culprit: PartyId(2), subject, evidence }.verify(roster));
         }
     }

@@ -12,7 +12,9 @@ use ostrakon_party::{Header, Message, PartyId, Recipient, SignedHeader, Step, Ta
 use ostrakon_replicated::Stock;
 use ostrakon_replicated::epoch::{self, Opened, Unmixed};
 use ostrakon_replicated::fault::{Evidence, Fault, Statement};
-use ostrakon_replicated::messages::{DETAILS_ENTRY, EpochSpec, Kind, LIST_ENTRY, PairStatement, Subject, length};
+use ostrakon_replicated::messages::{
+    DETAILS_ENTRY, EpochSpec, Kind, LIST_ENTRY, PairStatement, Subject, length,
+};
 use ostrakon_replicated::seal::Slot;
 use ostrakon_replicated::slots::{masked_digest, submission_digest};
 use ostrakon_testkit::{Network, Saboteur};
@@ -47,14 +49,27 @@ impl Scene {
     /// Runs the epoch until `victim` has posted a message of a kind, and loses `victim` then.
     fn run_until(&self, network: &Network, victim: PartyId, kind: Kind) {
         self.deployment.world.run(network, |party| {
-            let stock = Stock::from_bytes(&self.stock[party.id.index()], &self.deployment.world.roster).unwrap();
+            let stock =
+                Stock::from_bytes(&self.stock[party.id.index()], &self.deployment.world.roster)
+                    .unwrap();
             let id = party.id;
             async move {
                 let marks = &self.marks[id.index()];
-                let mut mix = std::pin::pin!(epoch::mix(&party, stock, self.spec, self.slots.clone(), marks, [7; 32]));
+                let mut mix = std::pin::pin!(epoch::mix(
+                    &party,
+                    stock,
+                    self.spec,
+                    self.slots.clone(),
+                    marks,
+                    [7; 32]
+                ));
                 std::future::poll_fn(|context| {
                     let polled = mix.as_mut().poll(context).map(|_| ());
-                    if id == victim && posted(network, victim, kind).is_some() { Poll::Ready(()) } else { polled }
+                    if id == victim && posted(network, victim, kind).is_some() {
+                        Poll::Ready(())
+                    } else {
+                        polled
+                    }
                 })
                 .await;
             }
@@ -87,7 +102,11 @@ impl Scene {
             length: body.len() as u64,
             digest: Header::digest_of(&body),
         };
-        Message { signed: header.sign(&self.deployment.world.key(PartyId(party))), body: body.into(), depth: 0 }
+        Message {
+            signed: header.sign(&self.deployment.world.key(PartyId(party))),
+            body: body.into(),
+            depth: 0,
+        }
     }
 
     /// What P0 has to show for a dispute about δ_12, from the messages of a run.
@@ -126,8 +145,12 @@ fn culprit(result: &Option<Result<Opened, Unmixed>>) -> PartyId {
 
 /// Whether an honest server has given away the seeds of π_12.
 fn shows_the_last_permutation(network: &Network) -> bool {
-    let of_last_table = |m: &Message| is(m, Kind::DisputeMaterial) && m.signed.header.tag.sequence == 2;
-    network.sent().iter().any(|(_, m)| of_last_table(m) && m.signed.header.from != PartyId(0) && m.body.len() > 64)
+    let of_last_table =
+        |m: &Message| is(m, Kind::DisputeMaterial) && m.signed.header.tag.sequence == 2;
+    network
+        .sent()
+        .iter()
+        .any(|(_, m)| of_last_table(m) && m.signed.header.from != PartyId(0) && m.body.len() > 64)
 }
 
 /// P0 gives P2 a δ_01 that is wrong in one row and keeps P1's digest of the true one away from P2. From P1 it has δ_12 itself, so P2's digest
@@ -137,7 +160,8 @@ fn shows_the_last_permutation(network: &Network) -> bool {
 fn a_restart_does_not_take_a_false_table_back() {
     for robust in [false, true] {
         let scene = Scene::new(41, robust);
-        let network = scene.corrupt(0, |_, message| is(message, Kind::Delta01).then(|| flipped(message)));
+        let network =
+            scene.corrupt(0, |_, message| is(message, Kind::Delta01).then(|| flipped(message)));
         scene.run_until(&network, PartyId(2), Kind::Delta12Digest);
         let before = posted(&network, PartyId(2), Kind::Delta12Digest).unwrap();
 
@@ -155,10 +179,15 @@ fn a_restart_does_not_take_a_false_table_back() {
             }
         }
         let opening = |m: &Message| is(m, Kind::LastTable) || is(m, Kind::LastSeed);
-        assert!(!restarted.sent().iter().any(|(_, m)| m.signed.header.from != PartyId(0) && opening(m)));
+        assert!(
+            !restarted.sent().iter().any(|(_, m)| m.signed.header.from != PartyId(0) && opening(m))
+        );
         assert!(!shows_the_last_permutation(&restarted));
         let after = posted(&restarted, PartyId(2), Kind::Delta12Digest);
-        assert!(after.is_none_or(|after| !after.signed.contradicts(&before.signed)), "P2 contradicts itself");
+        assert!(
+            after.is_none_or(|after| !after.signed.contradicts(&before.signed)),
+            "P2 contradicts itself"
+        );
     }
 }
 
@@ -170,7 +199,9 @@ fn a_dispute_without_a_liar_in_the_pair_opens_nothing() {
     let rehearsal = scene.corrupt(0, lie);
     scene.run_until(&rehearsal, PartyId(2), Kind::Delta12Digest);
     let network = scene.corrupt(0, lie);
-    network.schedule(|to, message| if to == PartyId(2) && is(message, Kind::Delta01Digest) { 5 } else { 0 });
+    network.schedule(
+        |to, message| if to == PartyId(2) && is(message, Kind::Delta01Digest) { 5 } else { 0 },
+    );
     for honest in [1, 2] {
         network.inject(PartyId(honest), scene.dispute(&rehearsal), 1);
     }
@@ -189,14 +220,14 @@ fn a_dispute_that_came_too_early_is_not_forgotten() {
         let scene = Scene::new(43, true);
         let network = scene.corrupt(1, |_, message| match () {
             () if is(message, Kind::Delta12) => Some(flipped(message)),
-            () if is(message, Kind::DisputeMaterial) || is(message, Kind::Accusation) => Some(vec![0xff; 3]),
+            () if is(message, Kind::DisputeMaterial) || is(message, Kind::Accusation) => {
+                Some(vec![0xff; 3])
+            }
             () => None,
         });
-        network.schedule(
-            move |to, message| {
-                if to == PartyId(2) && is(message, Kind::Delta01Digest) { rests } else { 0 }
-            },
-        );
+        network.schedule(move |to, message| {
+            if to == PartyId(2) && is(message, Kind::Delta01Digest) { rests } else { 0 }
+        });
         let results = scene.run(&network);
         for honest in [0, 2] {
             let opened = results[honest].as_ref().expect("somebody waits").as_ref().unwrap();
@@ -223,14 +254,21 @@ fn two_lies_at_once_are_decided() {
                     for late in 0..6 {
                         let scene = scene.again();
                         let network = scene.corrupt(liar, move |_, message| {
-                            let lies = is(message, first) || is(message, second) || is(message, Kind::Accusation);
+                            let lies = is(message, first)
+                                || is(message, second)
+                                || is(message, Kind::Accusation);
                             lies.then(|| flipped(message))
                         });
                         network.schedule(move |to, message| {
                             let from_liar = message.signed.header.from == PartyId(liar);
                             if from_liar && (u32::from(to.0) + late) % 3 == 0 { late } else { 0 }
                         });
-                        check(&scene, liar, &scene.run(&network), &format!("P{liar}: {first:?}, {second:?}, {late}"));
+                        check(
+                            &scene,
+                            liar,
+                            &scene.run(&network),
+                            &format!("P{liar}: {first:?}, {second:?}, {late}"),
+                        );
                     }
                 }
             }
@@ -242,7 +280,13 @@ impl Scene {
     /// The same epoch before anything has happened in it.
     fn again(&self) -> Self {
         let (stock, slots) = (self.stock.clone(), self.slots.clone());
-        Self { deployment: copy(&self.deployment), stock, spec: self.spec, slots, marks: Default::default() }
+        Self {
+            deployment: copy(&self.deployment),
+            stock,
+            spec: self.spec,
+            slots,
+            marks: Default::default(),
+        }
     }
 }
 
@@ -252,7 +296,8 @@ fn copy(deployment: &Deployment) -> Deployment {
 }
 
 fn check(scene: &Scene, liar: u8, results: &Outcomes, case: &str) {
-    let honest: Vec<_> = (0..3).filter(|i| *i != liar).map(|i| results[usize::from(i)].as_ref()).collect();
+    let honest: Vec<_> =
+        (0..3).filter(|i| *i != liar).map(|i| results[usize::from(i)].as_ref()).collect();
     for result in honest.iter().flatten() {
         match result {
             Ok(opened) => {
@@ -278,10 +323,17 @@ fn a_signature_shown_to_one_server_only_splits_nobody() {
     let mut scene = Scene::new(45, false);
     scene.spec.minimum = 2;
     scene.slots = scene.deployment.slots(&scene.stock, &scene.spec, &rows_of(TAKEN, WIDTH));
-    let other = scene.deployment.submission(&scene.stock, &scene.spec, 2, &row(77, WIDTH as usize), &participant(2));
+    let other = scene.deployment.submission(
+        &scene.stock,
+        &scene.spec,
+        2,
+        &row(77, WIDTH as usize),
+        &participant(2),
+    );
     let owner = participant(2).verifying_key();
     let digest = submission_digest(&scene.spec.context, 2, &owner.0, &other.masked);
-    let entry = [&2u32.to_le_bytes(), &masked_digest(&other.masked).0[..], &other.signature.0].concat();
+    let entry =
+        [&2u32.to_le_bytes(), &masked_digest(&other.masked).0[..], &other.signature.0].concat();
     // P2 lists the second row, and shows its signature to some.
     let network = || {
         scene.corrupt(2, move |_, message| {
@@ -295,7 +347,8 @@ fn a_signature_shown_to_one_server_only_splits_nobody() {
     let rehearsal = network();
     let rehearsed = scene.again();
     rehearsed.run(&rehearsal);
-    let details = [0, 1].map(|id| posted(&rehearsal, PartyId(id), Kind::ConflictDetails).unwrap().signed);
+    let details =
+        [0, 1].map(|id| posted(&rehearsal, PartyId(id), Kind::ConflictDetails).unwrap().signed);
     let run = |shown_to: &[u8]| {
         let network = network();
         for honest in [0u8, 1] {
@@ -331,7 +384,8 @@ fn seeds_stated_afterwards_convict_nobody() {
         let rehearsal = Network::default();
         scene.again().run(&rehearsal);
         let said = |from: u8, kind: Kind| posted(&rehearsal, PartyId(from), kind).unwrap();
-        let statement = |message: &Message| Statement { signed: message.signed, body: message.body.to_vec() };
+        let statement =
+            |message: &Message| Statement { signed: message.signed, body: message.body.to_vec() };
 
         let input = said(2, Kind::Delta02);
         let invented = [[1; 32], [2; 32]];
@@ -354,7 +408,8 @@ fn seeds_stated_afterwards_convict_nobody() {
         let conflict: (u32, SignedHeader, Statement) =
             (1, false_table.signed, statement(&said(1, Kind::Delta01Digest)));
         let agreed = vec![statement(&input), statement(&said(0, Kind::Delta02Digest))];
-        let evidence = (conflict, input.body.to_vec(), agreed, invented.concat(), statement(&second));
+        let evidence =
+            (conflict, input.body.to_vec(), agreed, invented.concat(), statement(&second));
         let blamed = wire::encode(&(PartyId(1), subject, 5u32, evidence));
         let fault = Fault::decode(&blamed).unwrap();
         assert!(matches!(fault.evidence, Evidence::Shuffle(_)));
@@ -362,7 +417,9 @@ fn seeds_stated_afterwards_convict_nobody() {
 
         let network = scene.corrupt(0, move |_, message| match () {
             () if is(message, Kind::Delta01) => Some(table.clone()),
-            () if is(message, Kind::DisputeMaterial) || is(message, Kind::Accusation) => Some(vec![0xff; 3]),
+            () if is(message, Kind::DisputeMaterial) || is(message, Kind::Accusation) => {
+                Some(vec![0xff; 3])
+            }
             () => None,
         });
         network.schedule(|to, message| {
@@ -373,7 +430,10 @@ fn seeds_stated_afterwards_convict_nobody() {
         let results = scene.run(&network);
         check(&scene, 0, &results, "invented seeds");
         let shown = |m: &Message| is(m, Kind::TrustedSubmissions) || is(m, Kind::TrustedMasks);
-        assert!(!network.sent().iter().any(|(to, m)| *to == PartyId(0) && shown(m)), "P0 is given the inputs");
+        assert!(
+            !network.sent().iter().any(|(to, m)| *to == PartyId(0) && shown(m)),
+            "P0 is given the inputs"
+        );
     }
 }
 
@@ -397,7 +457,10 @@ fn evidence_fits_its_accusation() {
         let evidence = Evidence::Malformed(Box::new(Statement { signed: message.signed, body }));
         let fault = Fault { culprit: PartyId(1), subject, evidence };
         assert!(fault.verify(&deployment.world.roster));
-        assert!(length(&subject, Kind::Accusation.step()).admits(fault.encode().len() as u64), "width {width}");
+        assert!(
+            length(&subject, Kind::Accusation.step()).admits(fault.encode().len() as u64),
+            "width {width}"
+        );
     }
 }
 
@@ -413,7 +476,8 @@ struct Mischief {
 
 impl Mischief {
     fn draw(&self, about: &[u64]) -> u64 {
-        let bytes: Vec<u8> = about.iter().chain([&self.seed]).flat_map(|word| word.to_le_bytes()).collect();
+        let bytes: Vec<u8> =
+            about.iter().chain([&self.seed]).flat_map(|word| word.to_le_bytes()).collect();
         u64::from_le_bytes(digest("test/mischief", &bytes).0[..8].try_into().unwrap())
     }
 
@@ -439,7 +503,8 @@ impl Mischief {
         if self.draw(&[4]).is_multiple_of(3) {
             return 0;
         }
-        (self.draw(&[5, u64::from(header.tag.step.0), u64::from(header.from.0), u64::from(to.0)]) % 5) as u32
+        (self.draw(&[5, u64::from(header.tag.step.0), u64::from(header.from.0), u64::from(to.0)])
+            % 5) as u32
     }
 
     fn network(&self, scene: &Scene) -> Network {
@@ -470,12 +535,14 @@ fn mischief_of_any_kind_splits_nobody() {
     });
     let mut ends = std::collections::BTreeMap::<_, u32>::new();
     for seed in 0..runs {
-        let mut case = Mischief { seed, liar: (seed % 3) as u8, robust: seed.is_multiple_of(2), crash: None };
+        let mut case =
+            Mischief { seed, liar: (seed % 3) as u8, robust: seed.is_multiple_of(2), crash: None };
         if case.draw(&[6]).is_multiple_of(2) {
             let victim = (case.liar + 1 + (case.draw(&[7]) % 2) as u8) % 3;
             case.crash = Some((victim, (case.draw(&[8]) % 30) as usize));
         }
-        let (scene, second) = (scenes[usize::from(case.robust)].again(), &seconds[usize::from(case.robust)]);
+        let (scene, second) =
+            (scenes[usize::from(case.robust)].again(), &seconds[usize::from(case.robust)]);
         let results = scene.run_crashing(&case.network(&scene), case.crash, |party| {
             let mut slots = scene.slots.clone();
             match case.draw(&[10]) % 3 {
@@ -493,13 +560,17 @@ fn mischief_of_any_kind_splits_nobody() {
 }
 
 fn judge(scene: &Scene, case: &Mischief, results: &Outcomes) -> [&'static str; 2] {
-    let honest: Vec<_> = (0..3).filter(|i| *i != case.liar).map(|i| results[usize::from(i)].as_ref()).collect();
+    let honest: Vec<_> =
+        (0..3).filter(|i| *i != case.liar).map(|i| results[usize::from(i)].as_ref()).collect();
     for result in honest.iter().flatten() {
         match result {
             Ok(opened) => {
                 let rows = recognised(&opened.table, &rows_of(TAKEN, WIDTH));
                 assert!(rows == TAKEN || rows == [0, 1, 4], "{case:?}: {rows:?}");
-                assert!(opened.faults.iter().all(|fault| fault.culprit == PartyId(case.liar)), "{case:?}");
+                assert!(
+                    opened.faults.iter().all(|fault| fault.culprit == PartyId(case.liar)),
+                    "{case:?}"
+                );
             }
             Err(Unmixed::Fault(fault)) => {
                 assert!(!case.robust, "{case:?}: a provable fault stopped a robust epoch");
@@ -533,20 +604,29 @@ impl Scene {
         let world = &self.deployment.world;
         world.run(network, |party| {
             let slots = slots(party.id);
-            let limit = crash.filter(|(victim, _)| *victim == party.id.0).map_or(usize::MAX, |(_, posts)| posts);
+            let limit = crash
+                .filter(|(victim, _)| *victim == party.id.0)
+                .map_or(usize::MAX, |(_, posts)| posts);
             async move {
                 let id = party.id;
                 let attempt = async || {
                     let stock = Stock::from_bytes(&self.stock[id.index()], &world.roster).unwrap();
                     let (slots, marks) = (slots.clone(), &self.marks[id.index()]);
                     let randomness = world.randomness(id, "trusted");
-                    Ok(epoch::mix(&party, stock, self.spec, slots, marks, randomness).await?.open().await)
+                    Ok(epoch::mix(&party, stock, self.spec, slots, marks, randomness)
+                        .await?
+                        .open()
+                        .await)
                 };
                 {
                     let mut first = std::pin::pin!(attempt());
                     let ended = std::future::poll_fn(|context| {
                         let polled = first.as_mut().poll(context);
-                        if network.posted(id) > limit { Poll::Ready(None) } else { polled.map(Some) }
+                        if network.posted(id) > limit {
+                            Poll::Ready(None)
+                        } else {
+                            polled.map(Some)
+                        }
                     });
                     if let Some(result) = ended.await {
                         return result;

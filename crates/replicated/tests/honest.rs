@@ -28,7 +28,13 @@ fn every_row_comes_out_once_and_absent_slots_are_noise() {
     let epoch = epoch_of(spec, 2, false);
     let rows = rows_of([0, 1, 2, 5, 7, 12], 48);
     let slots = deployment.slots(&stock, &epoch, &rows);
-    let opened = boards(deployment.epoch(&Network::default(), &stock, epoch, |_| slots.clone(), &Default::default()));
+    let opened = boards(deployment.epoch(
+        &Network::default(),
+        &stock,
+        epoch,
+        |_| slots.clone(),
+        &Default::default(),
+    ));
     for party in &opened {
         assert_eq!(party.table, opened[0].table, "all three hold the same board");
         assert_eq!(party.accepted, 6);
@@ -40,7 +46,8 @@ fn every_row_comes_out_once_and_absent_slots_are_noise() {
 /// Bytes of bodies posted under some steps, by all parties.
 fn bytes(network: &Network, kinds: &[Kind]) -> u64 {
     let steps: Vec<Step> = kinds.iter().map(|kind| kind.step()).collect();
-    let posted = network.sent().into_iter().filter(|(_, m)| steps.contains(&m.signed.header.tag.step));
+    let posted =
+        network.sent().into_iter().filter(|(_, m)| steps.contains(&m.signed.header.tag.step));
     posted.map(|(_, m)| m.body.len() as u64).sum()
 }
 
@@ -55,7 +62,9 @@ fn bytes_and_rounds_are_those_of_the_formulas() {
             let keys = deployment.keys_of(party.id);
             let randomness = deployment.world.randomness(party.id, "batch");
             async move {
-                ostrakon_replicated::preprocessing::prepare(&party, &keys, spec, randomness).await.unwrap();
+                ostrakon_replicated::preprocessing::prepare(&party, &keys, spec, randomness)
+                    .await
+                    .unwrap();
                 party.meter.rounds(spec.instance())
             }
             .boxed_local()
@@ -75,7 +84,10 @@ fn bytes_and_rounds_are_those_of_the_formulas() {
         let tables = [Kind::Delta02, Kind::Delta01, Kind::Delta12];
         let digests = [Kind::Delta02Digest, Kind::Delta01Digest, Kind::Delta12Digest];
         assert_eq!(bytes(&network, &tables), 3 * shape.bytes() as u64, "3Nℓ bits");
-        assert!((96..=96 + cost::SIGNED_HEADER).contains(&bytes(&network, &digests)), "three digests and a header");
+        assert!(
+            (96..=96 + cost::SIGNED_HEADER).contains(&bytes(&network, &digests)),
+            "three digests and a header"
+        );
         assert_eq!(bytes(&network, &[Kind::Pads]), 3 * 32 * u64::from(rows));
         assert_eq!(bytes(&network, &[Kind::LastTable, Kind::LastSeed]), shape.bytes() as u64 + 64);
         let all: u64 = network.sent().iter().map(|(_, m)| m.body.len() as u64).sum();
@@ -94,7 +106,8 @@ fn the_shuffle_takes_two_rounds() {
     let network = Network::default();
     boards(deployment.epoch(&network, &stock, epoch, |_| slots.clone(), &Default::default()));
     let depth = |kind: Kind| {
-        let posted = network.sent().into_iter().filter(|(_, m)| m.signed.header.tag.step == kind.step());
+        let posted =
+            network.sent().into_iter().filter(|(_, m)| m.signed.header.tag.step == kind.step());
         posted.map(|(_, m)| m.depth).max().unwrap()
     };
     let vote = depth(Kind::TableVote);
@@ -164,14 +177,25 @@ fn the_permutation_is_uniform_and_no_view_tells_it() {
         let spec = batch(number, 3, 24);
         let epoch = epoch_of(spec, 1, false);
         let (prepared, online) = (Network::default(), Network::default());
-        let stock: Vec<Vec<u8>> =
-            deployment.prepare(&prepared, spec).into_iter().map(|s| s.unwrap().unwrap().to_bytes()).collect();
+        let stock: Vec<Vec<u8>> = deployment
+            .prepare(&prepared, spec)
+            .into_iter()
+            .map(|s| s.unwrap().unwrap().to_bytes())
+            .collect();
         let slots = deployment.slots(&stock, &epoch, &rows);
-        let opened = boards(deployment.epoch(&online, &stock, epoch, |_| slots.clone(), &Default::default()));
+        let opened = boards(deployment.epoch(
+            &online,
+            &stock,
+            epoch,
+            |_| slots.clone(),
+            &Default::default(),
+        ));
         let order: Vec<u32> = opened[0]
             .table
             .chunks(24)
-            .map(|row| *rows.iter().find(|(_, expected)| *expected == row).expect("no slot is absent").0)
+            .map(|row| {
+                *rows.iter().find(|(_, expected)| *expected == row).expect("no slot is absent").0
+            })
             .collect();
         let permutation = index[&order];
         counts[permutation] += 1;
@@ -183,18 +207,31 @@ fn the_permutation_is_uniform_and_no_view_tells_it() {
     assert!(uniform < 35.9, "chi-square {uniform} over {counts:?}");
     for (party, table) in joint.iter().enumerate() {
         let cells: f64 = independence(table);
-        assert!(cells < 56.5, "P{party}'s view tells something of the permutation: chi-square {cells}");
+        assert!(
+            cells < 56.5,
+            "P{party}'s view tells something of the permutation: chi-square {cells}"
+        );
     }
 }
 
 /// Two bits of the tables that a party received: of the first and of the last row.
 fn view(party: PartyId, network: &Network) -> usize {
-    let tables =
-        [Kind::ShufflePair1, Kind::ShufflePair2, Kind::ShufflePair3, Kind::Delta02, Kind::Delta01, Kind::Delta12];
+    let tables = [
+        Kind::ShufflePair1,
+        Kind::ShufflePair2,
+        Kind::ShufflePair3,
+        Kind::Delta02,
+        Kind::Delta01,
+        Kind::Delta12,
+    ];
     let steps = tables.map(Kind::step);
-    let received =
-        network.sent().into_iter().filter(|(to, m)| *to == party && steps.contains(&m.signed.header.tag.step));
-    received.fold(0, |bits, (_, m)| bits ^ usize::from(m.body[0] & 1) ^ usize::from(m.body[48] & 1) << 1)
+    let received = network
+        .sent()
+        .into_iter()
+        .filter(|(to, m)| *to == party && steps.contains(&m.signed.header.tag.step));
+    received.fold(0, |bits, (_, m)| {
+        bits ^ usize::from(m.body[0] & 1) ^ usize::from(m.body[48] & 1) << 1
+    })
 }
 
 fn independence(table: &[[u32; 4]; 6]) -> f64 {
@@ -224,14 +261,29 @@ fn any_schedule_ends_well() {
             draw ^= draw << 17;
             (draw % 4) as u32
         });
-        let opened = boards(deployment.epoch(&network, &stock, epoch, |_| slots.clone(), &Default::default()));
-        assert_eq!(recognised(&opened[0].table, &rows_of([0, 1, 2, 4], 24)), [0, 1, 2, 4], "schedule {seed}");
+        let opened = boards(deployment.epoch(
+            &network,
+            &stock,
+            epoch,
+            |_| slots.clone(),
+            &Default::default(),
+        ));
+        assert_eq!(
+            recognised(&opened[0].table, &rows_of([0, 1, 2, 4], 24)),
+            [0, 1, 2, 4],
+            "schedule {seed}"
+        );
         assert!(opened.iter().all(|o| o.table == opened[0].table), "schedule {seed}");
     }
 }
 
 /// Runs what `start` makes until the party has posted `posts` messages, then forgets it, as a crash would, and runs it from the start.
-async fn crash_after<T>(network: &Network, party: PartyId, posts: usize, start: impl AsyncFn() -> T) -> T {
+async fn crash_after<T>(
+    network: &Network,
+    party: PartyId,
+    posts: usize,
+    start: impl AsyncFn() -> T,
+) -> T {
     {
         let mut first = std::pin::pin!(start());
         let crashed = std::future::poll_fn(|context| {
@@ -272,7 +324,15 @@ fn a_crash_at_any_message_is_survived() {
                     crash_after(network, id, limit, async || {
                         let own = Stock::from_bytes(&stock[id.index()], &world.roster).unwrap();
                         let randomness = world.randomness(id, "trusted");
-                        let mixed = epoch::mix(&party, own, epoch, slots.clone(), &marks[id.index()], randomness).await;
+                        let mixed = epoch::mix(
+                            &party,
+                            own,
+                            epoch,
+                            slots.clone(),
+                            &marks[id.index()],
+                            randomness,
+                        )
+                        .await;
                         mixed.map(epoch::Mixed::open).unwrap().await
                     })
                     .await
@@ -281,13 +341,25 @@ fn a_crash_at_any_message_is_survived() {
             });
             let opened: Vec<Opened> = opened
                 .into_iter()
-                .map(|o| o.unwrap_or_else(|| panic!("{victim} crashed after {posts} posts: somebody waits")))
+                .map(|o| {
+                    o.unwrap_or_else(|| {
+                        panic!("{victim} crashed after {posts} posts: somebody waits")
+                    })
+                })
                 .collect();
-            assert!(opened.iter().all(|o| o.table == opened[0].table), "{victim} crashed after {posts} posts");
-            assert!(opened.iter().all(|o| o.faults.is_empty()), "{victim} crashed after {posts} posts: blamed");
+            assert!(
+                opened.iter().all(|o| o.table == opened[0].table),
+                "{victim} crashed after {posts} posts"
+            );
+            assert!(
+                opened.iter().all(|o| o.faults.is_empty()),
+                "{victim} crashed after {posts} posts: blamed"
+            );
             assert_eq!(recognised(&opened[0].table, &rows_of([0, 1, 2, 4], 24)), [0, 1, 2, 4]);
-            let spent: Vec<Vec<u8>> =
-                marks.iter().map(|m| m.0.lock().unwrap()[&epoch::spent_mark(&epoch)].clone()).collect();
+            let spent: Vec<Vec<u8>> = marks
+                .iter()
+                .map(|m| m.0.lock().unwrap()[&epoch::spent_mark(&epoch)].clone())
+                .collect();
             assert!(spent.iter().all(|digest| *digest == spent[0]), "one batch, one table");
         }
     }
@@ -310,7 +382,11 @@ fn a_spent_batch_is_refused() {
     for result in deployment.epoch(&network, &stock, first, |_| slots.clone(), &marks) {
         assert_eq!(result.unwrap().err(), Some(Unmixed::Spent));
     }
-    assert_eq!(bytes(&network, &[Kind::Delta02, Kind::Delta01, Kind::Delta12]), 0, "nothing is permuted");
+    assert_eq!(
+        bytes(&network, &[Kind::Delta02, Kind::Delta01, Kind::Delta12]),
+        0,
+        "nothing is permuted"
+    );
 }
 
 /// A file in which statements stand where others belong is refused, though all of them are signed.

@@ -37,7 +37,12 @@ fn noise(slot: u32, width: usize) -> Vec<u8> {
 }
 
 /// What a corrupt P1 reads from a late submission when it tries every published noise row. It knows the pads of its own two pairs.
-fn trial_decryption(late: &[u8], slot: u32, published: &[Vec<u8>], padded: bool) -> Option<Vec<u8>> {
+fn trial_decryption(
+    late: &[u8],
+    slot: u32,
+    published: &[Vec<u8>],
+    padded: bool,
+) -> Option<Vec<u8>> {
     let own = Pair::of_party(1).map(|pair| seeds(slot)[pair.index()].clone());
     published.iter().find_map(|noise| {
         let mut candidate: Vec<u8> = late.iter().zip(noise).map(|(a, b)| a ^ b).collect();
@@ -54,7 +59,8 @@ fn a_late_submission_is_read_by_trial_unless_it_is_padded() {
     let (slot, rows) = (5, 16);
     let published: Vec<Vec<u8>> = (0..rows).rev().map(|slot| noise(slot, message.len())).collect();
 
-    let unpadded: Vec<u8> = message.iter().zip(noise(slot, message.len())).map(|(a, b)| a ^ b).collect();
+    let unpadded: Vec<u8> =
+        message.iter().zip(noise(slot, message.len())).map(|(a, b)| a ^ b).collect();
     assert_eq!(trial_decryption(&unpadded, slot, &published, false), Some(message.clone()));
 
     let context = Digest([7; 32]);
@@ -148,7 +154,10 @@ fn on_data_weight_errors_tell_zero_rows_and_equal_rows_wherever_the_weight_stand
         assert!(!passes(&zero, own, &[2]), "a weight in its own row seems to mend that");
         let mut equal = random.clone();
         equal.rows[2] = equal.rows[0];
-        assert!(passes(&equal, own, &[0, 2]), "in characteristic 2 it does not: equal errors on equal rows pass");
+        assert!(
+            passes(&equal, own, &[0, 2]),
+            "in characteristic 2 it does not: equal errors on equal rows pass"
+        );
         // On pseudorandom rows, which is where the check is used, none of these passes.
         for err in [&[2][..], &[0, 2]] {
             assert!(!passes(&random, 0, err) && !passes(&random, own, err));
@@ -174,13 +183,21 @@ fn a_sum_over_all_stages_misses_what_the_sum_of_each_stage_finds() {
             }
             tables.push(next);
         }
-        let difference = |from: usize, to: usize, c: [u64; 2]| tables[from].sum(c, 0) ^ tables[to].sum(c, 0);
+        let difference =
+            |from: usize, to: usize, c: [u64; 2]| tables[from].sum(c, 0) ^ tables[to].sum(c, 0);
         let stages = [0, 1, 2].map(|stage| difference(stage, stage + 1, vectors[0]));
         let telescoped = stages[0] ^ stages[1] ^ stages[2];
-        assert_eq!(telescoped, difference(0, 3, vectors[0]), "the stages between fall out of the sum");
+        assert_eq!(
+            telescoped,
+            difference(0, 3, vectors[0]),
+            "the stages between fall out of the sum"
+        );
         passed_end_to_end += u32::from(telescoped == 0);
         let each = [0, 1, 2].map(|stage| difference(stage, stage + 1, vectors[stage]));
-        assert!(each[0] != 0 && each[1] == 0 && each[2] != 0, "stages 0 and 2 are found out, whatever the guess");
+        assert!(
+            each[0] != 0 && each[1] == 0 && each[2] != 0,
+            "stages 0 and 2 are found out, whatever the guess"
+        );
     }
     assert_eq!(passed_end_to_end, 1, "one guess in N survives, and has learnt where a row went");
 }

@@ -45,7 +45,8 @@ struct Script {
 
 impl Script {
     fn of(network: &Network, corrupt: PartyId) -> Self {
-        let own: Vec<_> = network.sent().into_iter().filter(|(_, m)| m.signed.header.from == corrupt).collect();
+        let own: Vec<_> =
+            network.sent().into_iter().filter(|(_, m)| m.signed.header.from == corrupt).collect();
         Self {
             bodies: Arc::new(own.iter().map(|(_, m)| m.body.clone()).collect()),
             steps: own.iter().map(|(_, m)| m.signed.header.tag.step).collect(),
@@ -57,12 +58,14 @@ impl Script {
         let each = (0..self.bodies.len()).map(Target::Nth);
         let steps = self.steps.iter().copied().map(Target::Step);
         let case = |target: Target, mutation| Case { seed, corrupt, target, mutation };
-        let mut cases: Vec<Case> =
-            each.chain(steps).flat_map(|target| Mutation::ALL.map(|mutation| case(target.clone(), mutation))).collect();
+        let mut cases: Vec<Case> = each
+            .chain(steps)
+            .flat_map(|target| Mutation::ALL.map(|mutation| case(target.clone(), mutation)))
+            .collect();
         let peers = (0..3).map(PartyId).filter(|id| *id != corrupt);
-        cases.extend(
-            peers.flat_map(|peer| [Mutation::Drop, Mutation::Delay].map(|mutation| case(Target::To(peer), mutation))),
-        );
+        cases.extend(peers.flat_map(|peer| {
+            [Mutation::Drop, Mutation::Delay].map(|mutation| case(Target::To(peer), mutation))
+        }));
         cases
     }
 }
@@ -70,7 +73,14 @@ impl Script {
 fn sabotaged(world: &World, case: &Case, other: &Arc<Vec<Bytes>>) -> Network {
     let network = Network::default();
     let key = world.key(case.corrupt);
-    network.corrupt(Saboteur::new(case.corrupt, key, case.seed, case.target.clone(), case.mutation, other.clone()));
+    network.corrupt(Saboteur::new(
+        case.corrupt,
+        key,
+        case.seed,
+        case.target.clone(),
+        case.mutation,
+        other.clone(),
+    ));
     network
 }
 
@@ -127,11 +137,17 @@ fn check_set_up(case: &Case, roster: &Roster, results: [Option<&Result<SharedKey
         assert_eq!(a.session(), b.session(), "{case:?}");
         for (pair, key) in a.pairs() {
             let theirs = b.pairs().into_iter().find(|(other, _)| *other == pair);
-            assert!(theirs.is_none_or(|(_, other)| other.expose() == key.expose()), "{case:?}: different keys");
+            assert!(
+                theirs.is_none_or(|(_, other)| other.expose() == key.expose()),
+                "{case:?}: different keys"
+            );
         }
     }
     if is_harmless(case) {
-        assert!(results.iter().all(|r| matches!(r, Some(Ok(_)))), "{case:?}: stopped by a delay or a repetition");
+        assert!(
+            results.iter().all(|r| matches!(r, Some(Ok(_)))),
+            "{case:?}: stopped by a delay or a repetition"
+        );
     }
 }
 
@@ -141,27 +157,42 @@ fn preprocessing() {
         let deployment = Deployment::new(seed);
         let spec = batch(3, ROWS, WIDTH);
         let network = Network::default();
-        let reference: Vec<Stock> =
-            deployment.prepare(&network, spec).into_iter().map(|stock| stock.unwrap().unwrap()).collect();
+        let reference: Vec<Stock> = deployment
+            .prepare(&network, spec)
+            .into_iter()
+            .map(|stock| stock.unwrap().unwrap())
+            .collect();
         let replay = Network::default();
         deployment.prepare(&replay, batch(4, ROWS, WIDTH));
         for corrupt in (0..3).map(PartyId) {
             let other = Script::of(&replay, corrupt).bodies;
             let mut convicted = 0;
             for case in Script::of(&network, corrupt).cases(seed, corrupt) {
-                let results = deployment.prepare(&sabotaged(&deployment.world, &case, &other), spec);
+                let results =
+                    deployment.prepare(&sabotaged(&deployment.world, &case, &other), spec);
                 for i in honest(corrupt) {
                     match &results[i] {
                         Some(Ok(stock)) => {
-                            assert_eq!(stock.last_digest, reference[i].last_digest, "{case:?}: a wrong batch passed");
-                            assert!(stock.last == reference[i].last, "{case:?}: a wrong batch passed");
+                            assert_eq!(
+                                stock.last_digest, reference[i].last_digest,
+                                "{case:?}: a wrong batch passed"
+                            );
+                            assert!(
+                                stock.last == reference[i].last,
+                                "{case:?}: a wrong batch passed"
+                            );
                         }
                         Some(Err(Stop::Fault(fault))) => {
                             convicted += 1;
                             assert_convicts(&case, &deployment.world.roster, fault);
                         }
-                        Some(Err(Stop::Disagreement(pair))) => assert!(pair.contains(corrupt.0), "{case:?}"),
-                        None => assert!(!is_harmless(&case), "{case:?}: stopped by a delay or a repetition"),
+                        Some(Err(Stop::Disagreement(pair))) => {
+                            assert!(pair.contains(corrupt.0), "{case:?}")
+                        }
+                        None => assert!(
+                            !is_harmless(&case),
+                            "{case:?}: stopped by a delay or a repetition"
+                        ),
                     }
                 }
             }
@@ -189,7 +220,13 @@ impl Scene {
         let other_spec = epoch_of(batch(4, ROWS, WIDTH), 1, robust);
         let other_stock = deployment.stock(other_spec.batch);
         let other_slots = deployment.slots(&other_stock, &other_spec, &rows_of(TAKEN, WIDTH));
-        deployment.epoch(&other, &other_stock, other_spec, |_| other_slots.clone(), &Default::default());
+        deployment.epoch(
+            &other,
+            &other_stock,
+            other_spec,
+            |_| other_slots.clone(),
+            &Default::default(),
+        );
         Self { deployment, stock, spec, slots, other }
     }
 
@@ -217,8 +254,13 @@ fn epochs(robust: bool, corrupt: PartyId) {
             let results = scene.run(&sabotaged(&scene.deployment.world, &case, &other));
             let honest = honest(corrupt).map(|i| results[i].as_ref());
             check_epoch(&case, &scene, honest);
-            convicted += honest.iter().flatten().filter(|r| matches!(r, Err(Unmixed::Fault(_)))).count();
-            finished_alone += honest.iter().flatten().filter(|r| r.as_ref().is_ok_and(|o| o.trusted.is_some())).count();
+            convicted +=
+                honest.iter().flatten().filter(|r| matches!(r, Err(Unmixed::Fault(_)))).count();
+            finished_alone += honest
+                .iter()
+                .flatten()
+                .filter(|r| r.as_ref().is_ok_and(|o| o.trusted.is_some()))
+                .count();
         }
         if robust {
             assert!(finished_alone > 20, "only {finished_alone} runs needed a trusted server");
@@ -247,12 +289,19 @@ fn check_epoch(case: &Case, scene: &Scene, results: [Option<&Result<Opened, Unmi
     }
     match results {
         [Some(Ok(a)), Some(Ok(b))] => assert_eq!(a.table, b.table, "{case:?}: two boards"),
-        [Some(Ok(_)), _] | [_, Some(Ok(_))] => panic!("{case:?}: one honest server has the board, the other has not"),
-        [Some(Err(_)), None] | [None, Some(Err(_))] => panic!("{case:?}: one honest server stopped, the other waits"),
+        [Some(Ok(_)), _] | [_, Some(Ok(_))] => {
+            panic!("{case:?}: one honest server has the board, the other has not")
+        }
+        [Some(Err(_)), None] | [None, Some(Err(_))] => {
+            panic!("{case:?}: one honest server stopped, the other waits")
+        }
         _ => {}
     }
     if is_harmless(case) {
-        assert!(results.iter().all(|r| matches!(r, Some(Ok(_)))), "{case:?}: stopped by a delay or a repetition");
+        assert!(
+            results.iter().all(|r| matches!(r, Some(Ok(_)))),
+            "{case:?}: stopped by a delay or a repetition"
+        );
     }
 }
 

@@ -35,13 +35,15 @@ impl Store {
         body: &[u8],
     ) -> Result<(), Error> {
         let mut transaction = self.begin("keep an announcement").await?;
-        sqlx::query("INSERT INTO announcements (author, number, signed, body) VALUES ($1, $2, $3, $4)")
-            .bind(i64::from(author.0))
-            .bind(to_sql(number)?)
-            .bind(signed)
-            .bind(body)
-            .execute(&mut *transaction)
-            .await?;
+        sqlx::query(
+            "INSERT INTO announcements (author, number, signed, body) VALUES ($1, $2, $3, $4)",
+        )
+        .bind(i64::from(author.0))
+        .bind(to_sql(number)?)
+        .bind(signed)
+        .bind(body)
+        .execute(&mut *transaction)
+        .await?;
         transaction.commit().await
     }
 
@@ -50,11 +52,19 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::State`] if it is not on record or was delivered before; the disk's.
-    pub async fn deliver(&self, author: PartyId, number: u64, change: Option<&Change>) -> Result<(), Error> {
+    pub async fn deliver(
+        &self,
+        author: PartyId,
+        number: u64,
+        change: Option<&Change>,
+    ) -> Result<(), Error> {
         let mut transaction = self.begin("deliver an announcement").await?;
         let mark = "UPDATE announcements SET delivered = 1 WHERE author = $1 AND number = $2 AND delivered = 0";
-        let marked =
-            sqlx::query(mark).bind(i64::from(author.0)).bind(to_sql(number)?).execute(&mut *transaction).await?;
+        let marked = sqlx::query(mark)
+            .bind(i64::from(author.0))
+            .bind(to_sql(number)?)
+            .execute(&mut *transaction)
+            .await?;
         if marked.rows_affected() != 1 {
             return Err(Error::State("an announcement is delivered once"));
         }
@@ -76,12 +86,14 @@ impl Store {
         change: Option<&Change>,
     ) -> Result<(), Error> {
         let mut transaction = self.begin("announce").await?;
-        sqlx::query("INSERT INTO announcements (author, number, body, delivered) VALUES ($1, $2, $3, 1)")
-            .bind(i64::from(author.0))
-            .bind(to_sql(number)?)
-            .bind(body)
-            .execute(&mut *transaction)
-            .await?;
+        sqlx::query(
+            "INSERT INTO announcements (author, number, body, delivered) VALUES ($1, $2, $3, 1)",
+        )
+        .bind(i64::from(author.0))
+        .bind(to_sql(number)?)
+        .bind(body)
+        .execute(&mut *transaction)
+        .await?;
         if let Some(change) = change {
             change.apply(&mut transaction, number).await?;
         }
@@ -94,7 +106,10 @@ impl Store {
     /// The disk's.
     pub async fn delivered(&self, author: PartyId) -> Result<u64, Error> {
         let query = "SELECT coalesce(max(number) + 1, 0) FROM announcements WHERE author = $1 AND delivered = 1";
-        let next: i64 = sqlx::query_scalar(query).bind(i64::from(author.0)).fetch_one(&self.pools.readers).await?;
+        let next: i64 = sqlx::query_scalar(query)
+            .bind(i64::from(author.0))
+            .fetch_one(&self.pools.readers)
+            .await?;
         from_sql(next, "announcements.number")
     }
 
@@ -102,13 +117,20 @@ impl Store {
     ///
     /// # Errors
     /// The disk's.
-    pub async fn announcements(&self, author: PartyId, from: u64) -> Result<Vec<AnnouncementRow>, Error> {
+    pub async fn announcements(
+        &self,
+        author: PartyId,
+        from: u64,
+    ) -> Result<Vec<AnnouncementRow>, Error> {
         let query = sqlx::query_as(
             "SELECT author, number, signed, body, delivered FROM announcements WHERE author = $1 AND number >= $2 \
              ORDER BY number",
         );
-        let rows: Vec<Columns> =
-            query.bind(i64::from(author.0)).bind(to_sql(from)?).fetch_all(&self.pools.readers).await?;
+        let rows: Vec<Columns> = query
+            .bind(i64::from(author.0))
+            .bind(to_sql(from)?)
+            .fetch_all(&self.pools.readers)
+            .await?;
         let read = |(author, number, signed, body, delivered): Columns| {
             let author = PartyId(from_sql(author, "announcements.author")?);
             let number = from_sql(number, "announcements.number")?;

@@ -60,7 +60,8 @@ impl Store {
         let before = before.map_or(Ok(i64::MAX), to_sql)?;
         let query = "SELECT id, at, actor, action, detail FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2";
         let query = sqlx::query_as(query).bind(before).bind(i64::from(count));
-        let rows: Vec<(i64, i64, String, String, String)> = query.fetch_all(&self.pools.readers).await?;
+        let rows: Vec<(i64, i64, String, String, String)> =
+            query.fetch_all(&self.pools.readers).await?;
         let read = |(id, at, actor, action, detail)| {
             let record = NewAudit { at: from_sql(at, "audit.at")?, actor, action, detail };
             Ok(AuditRow { id: from_sql(id, "audit.id")?, record })

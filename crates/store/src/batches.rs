@@ -73,9 +73,23 @@ impl Store {
              (SELECT count(*) FROM epochs WHERE batch = batches.number) FROM batches \
              WHERE digest IS NOT NULL OR number > (SELECT max(number) FROM batches) - $1 ORDER BY number",
         );
-        let rows: Vec<Columns> = query.bind(i64::from(count)).fetch_all(&self.pools.readers).await?;
+        let rows: Vec<Columns> =
+            query.bind(i64::from(count)).fetch_all(&self.pools.readers).await?;
         let read = |row: Columns| {
-            let (number, rows, width, state, planned, ready, said_0, said_1, said_2, dropped, on_disk, used) = row;
+            let (
+                number,
+                rows,
+                width,
+                state,
+                planned,
+                ready,
+                said_0,
+                said_1,
+                said_2,
+                dropped,
+                on_disk,
+                used,
+            ) = row;
             let said = |number| from_sql(number, "batches.said");
             Ok(BatchRow {
                 number: from_sql(number, "batches.number")?,
@@ -100,7 +114,8 @@ impl Store {
     pub async fn put_batch(&self, number: u64, bytes: Vec<u8>) -> Result<(), Error> {
         let not_planned = Error::State("only a planned batch can be put into stock");
         // The file of a batch that is in stock must not be overwritten.
-        let query = sqlx::query_scalar("SELECT state FROM batches WHERE number = $1").bind(to_sql(number)?);
+        let query =
+            sqlx::query_scalar("SELECT state FROM batches WHERE number = $1").bind(to_sql(number)?);
         let state: Option<i64> = query.fetch_optional(&self.pools.readers).await?;
         if state != Some(BatchState::Planned as i64) {
             return Err(not_planned);
@@ -112,13 +127,15 @@ impl Store {
         })
         .await?;
         let mut transaction = self.begin("put a batch into stock").await?;
-        let done = sqlx::query("UPDATE batches SET state = $1, digest = $2 WHERE number = $3 AND state = $4")
-            .bind(BatchState::Stored as i64)
-            .bind(digest.0.as_slice())
-            .bind(to_sql(number)?)
-            .bind(BatchState::Planned as i64)
-            .execute(&mut *transaction)
-            .await?;
+        let done = sqlx::query(
+            "UPDATE batches SET state = $1, digest = $2 WHERE number = $3 AND state = $4",
+        )
+        .bind(BatchState::Stored as i64)
+        .bind(digest.0.as_slice())
+        .bind(to_sql(number)?)
+        .bind(BatchState::Planned as i64)
+        .execute(&mut *transaction)
+        .await?;
         if done.rows_affected() != 1 {
             drop(transaction);
             remove(&self.stock_path(number))?;
@@ -132,7 +149,8 @@ impl Store {
     /// # Errors
     /// [`Error::DamagedStock`] if the file is not what was written; [`Error::State`] if it is not in the index.
     pub async fn batch(&self, number: u64) -> Result<Vec<u8>, Error> {
-        let query = sqlx::query_scalar("SELECT digest FROM batches WHERE number = $1").bind(to_sql(number)?);
+        let query = sqlx::query_scalar("SELECT digest FROM batches WHERE number = $1")
+            .bind(to_sql(number)?);
         let expected: Option<Option<Vec<u8>>> = query.fetch_optional(&self.pools.readers).await?;
         let expected = expected.flatten().ok_or(Error::State("the batch is not on disk"))?;
         let expected = Digest(array(&expected, "batches.digest")?);
@@ -167,12 +185,13 @@ impl Store {
     /// [`Error::State`] if the batch may still be used; the disk's.
     pub async fn delete_batch(&self, number: u64) -> Result<(), Error> {
         let mut transaction = self.begin("delete a batch").await?;
-        let done = sqlx::query("UPDATE batches SET digest = NULL WHERE number = $1 AND state IN ($2, $3)")
-            .bind(to_sql(number)?)
-            .bind(BatchState::Spent as i64)
-            .bind(BatchState::Discarded as i64)
-            .execute(&mut *transaction)
-            .await?;
+        let done =
+            sqlx::query("UPDATE batches SET digest = NULL WHERE number = $1 AND state IN ($2, $3)")
+                .bind(to_sql(number)?)
+                .bind(BatchState::Spent as i64)
+                .bind(BatchState::Discarded as i64)
+                .execute(&mut *transaction)
+                .await?;
         if done.rows_affected() != 1 {
             return Err(Error::State("only a batch that is spent or discarded can be deleted"));
         }
@@ -203,12 +222,14 @@ impl Store {
     pub(crate) async fn delete_unnamed_stock(&self) -> Result<(), Error> {
         let query = sqlx::query_scalar("SELECT number FROM batches WHERE digest IS NOT NULL");
         let named: Vec<i64> = query.fetch_all(&self.pools.readers).await?;
-        let named: BTreeSet<_> = named.into_iter().map(|number| format!("{number}.batch")).collect();
+        let named: BTreeSet<_> =
+            named.into_iter().map(|number| format!("{number}.batch")).collect();
         let directory = self.directory.join("stock");
         for file in std::fs::read_dir(&directory).map_err(failure(&directory))? {
             let file = file.map_err(failure(&directory))?;
             let path = file.path();
-            let ours = matches!(path.extension().and_then(OsStr::to_str), Some("batch" | "partial"));
+            let ours =
+                matches!(path.extension().and_then(OsStr::to_str), Some("batch" | "partial"));
             if ours && !named.contains(&*file.file_name().to_string_lossy()) {
                 remove(&path)?;
             }
@@ -218,7 +239,9 @@ impl Store {
 }
 
 /// Runs work on files where it may block.
-async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
+async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
         // The runtime is being shut down, or the work panicked, which is passed on.

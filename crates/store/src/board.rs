@@ -88,7 +88,8 @@ impl Store {
     /// # Errors
     /// The disk's.
     pub async fn board_head(&self, room: &RoomKey) -> Result<(u64, Option<Digest>), Error> {
-        let query = "SELECT position, digest FROM entries WHERE room = $1 ORDER BY position DESC LIMIT 1";
+        let query =
+            "SELECT position, digest FROM entries WHERE room = $1 ORDER BY position DESC LIMIT 1";
         let query = sqlx::query_as(query).bind(room.as_slice());
         let last: Option<(i64, Vec<u8>)> = query.fetch_optional(&self.pools.readers).await?;
         let Some((position, digest)) = last else { return Ok((0, None)) };
@@ -100,7 +101,12 @@ impl Store {
     ///
     /// # Errors
     /// The disk's.
-    pub async fn entries(&self, room: &RoomKey, position: u64, count: u32) -> Result<Vec<EntryRow>, Error> {
+    pub async fn entries(
+        &self,
+        room: &RoomKey,
+        position: u64,
+        count: u32,
+    ) -> Result<Vec<EntryRow>, Error> {
         self.entries_before(room, u32::MAX, position, count).await
     }
 
@@ -119,7 +125,11 @@ impl Store {
             "SELECT position, epoch, body, published_on FROM entries \
              WHERE room = $1 AND published_on < $2 AND position >= $3 ORDER BY position LIMIT $4",
         );
-        let query = query.bind(room.as_slice()).bind(i64::from(day)).bind(to_sql(position)?).bind(i64::from(count));
+        let query = query
+            .bind(room.as_slice())
+            .bind(i64::from(day))
+            .bind(to_sql(position)?)
+            .bind(i64::from(count));
         let rows: Vec<(i64, i64, Vec<u8>, i64)> = query.fetch_all(&self.pools.readers).await?;
         let mut entries = Vec::with_capacity(rows.len());
         for (position, epoch, body, published_on) in rows {
@@ -138,10 +148,16 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::State`] if the board has no entry of this epoch; the disk's.
-    pub async fn rewrite_entry(&self, room: &RoomKey, epoch: u64, body: &[u8]) -> Result<(), Error> {
+    pub async fn rewrite_entry(
+        &self,
+        room: &RoomKey,
+        epoch: u64,
+        body: &[u8],
+    ) -> Result<(), Error> {
         let mut transaction = self.begin("rewrite an entry").await?;
         let update = "UPDATE entries SET body = $1 WHERE room = $2 AND epoch = $3";
-        let query = sqlx::query(update).bind(apart(body)).bind(room.as_slice()).bind(to_sql(epoch)?);
+        let query =
+            sqlx::query(update).bind(apart(body)).bind(room.as_slice()).bind(to_sql(epoch)?);
         let done = query.execute(&mut *transaction).await?;
         if done.rows_affected() != 1 {
             return Err(Error::State("only an entry that is on the board can be rewritten"));
@@ -149,8 +165,13 @@ impl Store {
         transaction.commit().await
     }
 
-    async fn signatures(&self, room: &RoomKey, epoch: i64) -> Result<Vec<(PartyId, Signature)>, Error> {
-        let query = "SELECT party, signature FROM signatures WHERE room = $1 AND epoch = $2 ORDER BY party";
+    async fn signatures(
+        &self,
+        room: &RoomKey,
+        epoch: i64,
+    ) -> Result<Vec<(PartyId, Signature)>, Error> {
+        let query =
+            "SELECT party, signature FROM signatures WHERE room = $1 AND epoch = $2 ORDER BY party";
         let query = sqlx::query_as(query).bind(room.as_slice()).bind(epoch);
         let rows: Vec<(i64, Vec<u8>)> = query.fetch_all(&self.pools.readers).await?;
         let read = |(party, signature): (i64, Vec<u8>)| {

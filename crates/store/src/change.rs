@@ -117,7 +117,11 @@ pub enum Change {
 impl Change {
     /// Applies the change that this announcement of its author makes. Every statement names the state it expects; if that is
     /// not so, nothing is changed.
-    pub(crate) async fn apply(&self, write: &mut Write<'_>, announcement: u64) -> Result<(), Error> {
+    pub(crate) async fn apply(
+        &self,
+        write: &mut Write<'_>,
+        announcement: u64,
+    ) -> Result<(), Error> {
         if let Change::SealEpoch { .. } | Change::VoidEpoch { .. } = self {
             write.hold_back_intake().await?;
         }
@@ -139,16 +143,22 @@ impl Change {
                     .await?;
             }
             Change::PlanBatch { number, rows, width } => {
-                sqlx::query("INSERT INTO batches (number, rows, width, planned) VALUES ($1, $2, $3, $4)")
-                    .bind(to_sql(*number)?)
-                    .bind(i64::from(*rows))
-                    .bind(i64::from(*width))
-                    .bind(to_sql(announcement)?)
-                    .execute(connection)
-                    .await?;
+                sqlx::query(
+                    "INSERT INTO batches (number, rows, width, planned) VALUES ($1, $2, $3, $4)",
+                )
+                .bind(to_sql(*number)?)
+                .bind(i64::from(*rows))
+                .bind(i64::from(*width))
+                .bind(to_sql(announcement)?)
+                .execute(connection)
+                .await?;
             }
-            Change::BatchReady { number, party } => batch_ready(connection, *number, *party, announcement).await?,
-            Change::BatchDropped { number, party } => drop_batch(connection, *number, *party).await?,
+            Change::BatchReady { number, party } => {
+                batch_ready(connection, *number, *party, announcement).await?
+            }
+            Change::BatchDropped { number, party } => {
+                drop_batch(connection, *number, *party).await?
+            }
             Change::OpenEpoch { room, epoch, batch, at } => {
                 reserve(connection, *batch).await?;
                 let insert = "INSERT INTO epochs (room, number, batch, opened_at, announcement, actions) \
@@ -170,11 +180,15 @@ impl Change {
             Change::HostAction { room, number, body } => {
                 crate::hosting::add(connection, room, *number, body).await?;
             }
-            Change::DecisionRecord(record) => crate::decisions::add_record(connection, record).await?,
+            Change::DecisionRecord(record) => {
+                crate::decisions::add_record(connection, record).await?
+            }
             Change::DecisionOpening { decision, party, body } => {
                 crate::decisions::add_opening(connection, decision, *party, body).await?;
             }
-            Change::VoidEpoch { room, epoch, outcome } => void(connection, room, *epoch, outcome).await?,
+            Change::VoidEpoch { room, epoch, outcome } => {
+                void(connection, room, *epoch, outcome).await?
+            }
         }
         Ok(())
     }
@@ -188,16 +202,30 @@ async fn batch_ready(
 ) -> Result<(), Error> {
     // The first time counts: by then everybody who heard of it knew.
     let update = match party.0 {
-        0 => "UPDATE batches SET said_0 = $1, ready = ready | 1 WHERE number = $2 AND ready & 1 = 0",
-        1 => "UPDATE batches SET said_1 = $1, ready = ready | 2 WHERE number = $2 AND ready & 2 = 0",
-        2 => "UPDATE batches SET said_2 = $1, ready = ready | 4 WHERE number = $2 AND ready & 4 = 0",
+        0 => {
+            "UPDATE batches SET said_0 = $1, ready = ready | 1 WHERE number = $2 AND ready & 1 = 0"
+        }
+        1 => {
+            "UPDATE batches SET said_1 = $1, ready = ready | 2 WHERE number = $2 AND ready & 2 = 0"
+        }
+        2 => {
+            "UPDATE batches SET said_2 = $1, ready = ready | 4 WHERE number = $2 AND ready & 4 = 0"
+        }
         _ => return Err(Error::State("three servers hold batches")),
     };
-    sqlx::query(update).bind(to_sql(announcement)?).bind(to_sql(number)?).execute(connection).await?;
+    sqlx::query(update)
+        .bind(to_sql(announcement)?)
+        .bind(to_sql(number)?)
+        .execute(connection)
+        .await?;
     Ok(())
 }
 
-async fn drop_batch(connection: &mut AnyConnection, number: u64, party: PartyId) -> Result<(), Error> {
+async fn drop_batch(
+    connection: &mut AnyConnection,
+    number: u64,
+    party: PartyId,
+) -> Result<(), Error> {
     // A batch that is on disk but in no epoch is of no use any more. One that an epoch has reserved stays: whether
     // the epoch is computed is not decided here.
     sqlx::query(
@@ -241,20 +269,28 @@ async fn assign(
         let mut insert = sqlx::query(sqlx::AssertSqlSafe(insert));
         for (slot, key) in some {
             insert = insert.bind(room.as_slice()).bind(to_sql(epoch)?).bind(i64::from(*slot));
-            insert = insert.bind(key.0.as_slice()).bind(i64::from(author.0)).bind(to_sql(announcement)?);
+            insert =
+                insert.bind(key.0.as_slice()).bind(i64::from(author.0)).bind(to_sql(announcement)?);
         }
         insert.execute(&mut *connection).await?;
     }
-    sqlx::query("UPDATE epochs SET begun_at = $1 WHERE room = $2 AND number = $3 AND begun_at IS NULL")
-        .bind(to_sql(at)?)
-        .bind(room.as_slice())
-        .bind(to_sql(epoch)?)
-        .execute(connection)
-        .await?;
+    sqlx::query(
+        "UPDATE epochs SET begun_at = $1 WHERE room = $2 AND number = $3 AND begun_at IS NULL",
+    )
+    .bind(to_sql(at)?)
+    .bind(room.as_slice())
+    .bind(to_sql(epoch)?)
+    .execute(connection)
+    .await?;
     Ok(())
 }
 
-async fn seal(connection: &mut AnyConnection, room: &RoomKey, epoch: u64, cut: &[u64]) -> Result<(), Error> {
+async fn seal(
+    connection: &mut AnyConnection,
+    room: &RoomKey,
+    epoch: u64,
+    cut: &[u64],
+) -> Result<(), Error> {
     leave_collecting(&mut *connection, room, epoch, EpochState::Sealed, None).await?;
     for (author, end) in cut.iter().enumerate() {
         let delete = "DELETE FROM assignments WHERE room = $1 AND epoch = $2 AND author = $3 AND announcement >= $4 \
@@ -265,14 +301,25 @@ async fn seal(connection: &mut AnyConnection, room: &RoomKey, epoch: u64, cut: &
         // Submissions for slots that the cut leaves out fall with their assignment. One by one: PostgreSQL would go through the
         // whole epoch for a list of them.
         for slot in slots {
-            let delete = sqlx::query("DELETE FROM submissions WHERE room = $1 AND epoch = $2 AND slot = $3");
-            delete.bind(room.as_slice()).bind(to_sql(epoch)?).bind(slot).execute(&mut *connection).await?;
+            let delete =
+                sqlx::query("DELETE FROM submissions WHERE room = $1 AND epoch = $2 AND slot = $3");
+            delete
+                .bind(room.as_slice())
+                .bind(to_sql(epoch)?)
+                .bind(slot)
+                .execute(&mut *connection)
+                .await?;
         }
     }
     set_batch_of(connection, room, epoch, BatchState::Spent).await
 }
 
-async fn void(connection: &mut AnyConnection, room: &RoomKey, epoch: u64, outcome: &[u8]) -> Result<(), Error> {
+async fn void(
+    connection: &mut AnyConnection,
+    room: &RoomKey,
+    epoch: u64,
+    outcome: &[u8],
+) -> Result<(), Error> {
     leave_collecting(connection, room, epoch, EpochState::Finished, Some(outcome)).await?;
     set_batch_of(connection, room, epoch, BatchState::Discarded).await?;
     crate::submissions::forget(connection, room, epoch).await
@@ -285,7 +332,8 @@ async fn leave_collecting(
     state: EpochState,
     outcome: Option<&[u8]>,
 ) -> Result<(), Error> {
-    let update = "UPDATE epochs SET state = $1, outcome = $2 WHERE room = $3 AND number = $4 AND state = $5";
+    let update =
+        "UPDATE epochs SET state = $1, outcome = $2 WHERE room = $3 AND number = $4 AND state = $5";
     let done = sqlx::query(update)
         .bind(state as i64)
         .bind(outcome)

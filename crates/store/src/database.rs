@@ -113,7 +113,12 @@ async fn open_sqlite(directory: &Path) -> Result<Pools, Error> {
         .after_connect(|connection, _| {
             Box::pin(async move {
                 // A commit has reached the disk when it returns, and what is deleted or replaced is overwritten.
-                for pragma in ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"] {
+                for pragma in [
+                    "journal_mode = WAL",
+                    "synchronous = FULL",
+                    "foreign_keys = ON",
+                    "secure_delete = ON",
+                ] {
                     execute(connection, format!("PRAGMA {pragma}")).await?;
                 }
                 wait_for_locks(connection).await
@@ -145,7 +150,9 @@ fn sqlite_options(path: &Path, mode: &str) -> Result<AnyConnectOptions, Error> {
     let mut url = String::from("sqlite://");
     for &byte in path.as_os_str().as_encoded_bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => url.push(char::from(byte)),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => {
+                url.push(char::from(byte))
+            }
             _ => write!(url, "%{byte:02X}").expect("a string takes everything"),
         }
     }
@@ -162,7 +169,9 @@ fn one_writer() -> AnyPoolOptions {
         .acquire_timeout(BUSY)
         // When SQLite rolls back by itself, as it does when the disk is full, the driver believes that the transaction
         // is still open, and would begin no other on the connection. A new one takes its place.
-        .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
+        .before_acquire(|connection, _| {
+            Box::pin(async move { Ok(!connection.is_in_transaction()) })
+        })
 }
 
 async fn open_postgres(url: &str) -> Result<Pools, Error> {
@@ -209,7 +218,9 @@ async fn begin_generation(options: &AnyConnectOptions) -> Result<i64, Error> {
 pub(crate) async fn join(database: &Database) -> Result<Pools, Error> {
     sqlx::any::install_default_drivers();
     let Database::Postgres(url) = database else {
-        return Err(Error::Unsuitable("only PostgreSQL serves several processes: give the store a `postgres://` URL"));
+        return Err(Error::Unsuitable(
+            "only PostgreSQL serves several processes: give the store a `postgres://` URL",
+        ));
     };
     let options = AnyConnectOptions::from_str(url)?;
     let mut connection = options.connect().await?;
@@ -245,7 +256,10 @@ async fn shared_pools(options: AnyConnectOptions) -> Result<(AnyPool, AnyPool), 
         let pool = AnyPoolOptions::new().max_connections(count).acquire_timeout(BUSY);
         pool.after_connect(|connection, _| Box::pin(configure(connection)))
     };
-    Ok((many(INTAKES).connect_with(options.clone()).await?, many(READERS).connect_with(options).await?))
+    Ok((
+        many(INTAKES).connect_with(options.clone()).await?,
+        many(READERS).connect_with(options).await?,
+    ))
 }
 
 async fn check_postgres(connection: &mut AnyConnection) -> Result<(), Error> {
@@ -259,7 +273,9 @@ async fn check_postgres(connection: &mut AnyConnection) -> Result<(), Error> {
         ));
     }
     if setting(connection, "server_encoding").await? != "UTF8" {
-        return Err(Error::Unsuitable("the database's encoding is not UTF8: create it with `ENCODING 'UTF8'`"));
+        return Err(Error::Unsuitable(
+            "the database's encoding is not UTF8: create it with `ENCODING 'UTF8'`",
+        ));
     }
     Ok(())
 }
@@ -291,15 +307,23 @@ async fn configure(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
 }
 
 async fn try_lock(connection: &mut AnyConnection) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar("SELECT pg_try_advisory_lock($1)").bind(ENGINE_LOCK).fetch_one(connection).await
+    sqlx::query_scalar("SELECT pg_try_advisory_lock($1)")
+        .bind(ENGINE_LOCK)
+        .fetch_one(connection)
+        .await
 }
 
 /// Takes the engine's lock for the connection that writes. The lock lasts as long as the connection. When that was lost,
 /// another engine may have been here, and what this one has in memory would be out of date: then it writes no more.
-async fn take_over(connection: &mut AnyConnection, mine: i64, superseded: &AtomicBool) -> Result<(), sqlx::Error> {
+async fn take_over(
+    connection: &mut AnyConnection,
+    mine: i64,
+    superseded: &AtomicBool,
+) -> Result<(), sqlx::Error> {
     // The lock first: whoever has it knows that the number stays.
     let locked = try_lock(connection).await?;
-    let generation: i64 = sqlx::query_scalar("SELECT generation FROM engine").fetch_one(&mut *connection).await?;
+    let generation: i64 =
+        sqlx::query_scalar("SELECT generation FROM engine").fetch_one(&mut *connection).await?;
     if generation != mine {
         superseded.store(true, Ordering::Relaxed);
     }
@@ -309,10 +333,16 @@ async fn take_over(connection: &mut AnyConnection, mine: i64, superseded: &Atomi
     Ok(())
 }
 
-async fn migrate(migrations: &Migrator, connection: &mut AnyConnection, name: &str) -> Result<(), Error> {
+async fn migrate(
+    migrations: &Migrator,
+    connection: &mut AnyConnection,
+    name: &str,
+) -> Result<(), Error> {
     // `run` asks for more than a future that is `Send` can give ("implementation of `Acquire` is not general enough").
     migrations.run_direct(None, connection, false).await.map_err(|error| match error {
-        MigrateError::VersionMissing(version) => Error::NewerSchema { database: name.into(), version },
+        MigrateError::VersionMissing(version) => {
+            Error::NewerSchema { database: name.into(), version }
+        }
         other => Error::Migration(Box::new(other)),
     })
 }
@@ -348,12 +378,17 @@ mod tests {
 
     #[tokio::test]
     async fn postgres_compiles_no_statement() {
-        let server = std::env::var("OSTRAKON_TEST_POSTGRES").expect("run `cargo xtask postgres cargo test …`");
-        let made = crate::Scratch::create(&server, vec![format!("settings_{}", std::process::id())]).await.unwrap();
+        let server = std::env::var("OSTRAKON_TEST_POSTGRES")
+            .expect("run `cargo xtask postgres cargo test …`");
+        let made =
+            crate::Scratch::create(&server, vec![format!("settings_{}", std::process::id())])
+                .await
+                .unwrap();
         let directory = tempfile::tempdir().unwrap();
         let pools = open(directory.path(), &made.urls()[0].parse().unwrap()).await.unwrap();
         for pool in [&pools.writer, &pools.intake, &pools.readers] {
-            let plan = sqlx::query_scalar("EXPLAIN (ANALYZE) SELECT token FROM engine").fetch_all(pool);
+            let plan =
+                sqlx::query_scalar("EXPLAIN (ANALYZE) SELECT token FROM engine").fetch_all(pool);
             let plan: Vec<String> = plan.await.unwrap();
             assert!(plan.iter().any(|line| line.contains("Seq Scan")), "{plan:?}");
             assert!(!plan.iter().any(|line| line.contains("JIT")), "{plan:?}");

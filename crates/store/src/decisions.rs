@@ -64,9 +64,17 @@ impl Store {
     ///
     /// # Errors
     /// The disk's.
-    pub async fn decision_records(&self, id: &DecisionKey, from: u32, count: u32) -> Result<Vec<Vec<u8>>, Error> {
+    pub async fn decision_records(
+        &self,
+        id: &DecisionKey,
+        from: u32,
+        count: u32,
+    ) -> Result<Vec<Vec<u8>>, Error> {
         let query = "SELECT body FROM decision_records WHERE decision = $1 AND number >= $2 ORDER BY number LIMIT $3";
-        let query = sqlx::query_scalar(query).bind(id.as_slice()).bind(i64::from(from)).bind(i64::from(count));
+        let query = sqlx::query_scalar(query)
+            .bind(id.as_slice())
+            .bind(i64::from(from))
+            .bind(i64::from(count));
         Ok(query.fetch_all(&self.pools.readers).await?)
     }
 
@@ -74,7 +82,10 @@ impl Store {
     ///
     /// # Errors
     /// The disk's.
-    pub async fn decision_openings(&self, id: &DecisionKey) -> Result<Vec<(PartyId, Vec<u8>)>, Error> {
+    pub async fn decision_openings(
+        &self,
+        id: &DecisionKey,
+    ) -> Result<Vec<(PartyId, Vec<u8>)>, Error> {
         let query = "SELECT party, body FROM decision_openings WHERE decision = $1 ORDER BY party";
         let query = sqlx::query_as(query).bind(id.as_slice());
         let rows: Vec<(i64, Vec<u8>)> = query.fetch_all(&self.pools.readers).await?;
@@ -95,8 +106,10 @@ impl Store {
         shares: &[OneTimeName],
     ) -> Result<Option<Vec<OneTimeName>>, Error> {
         let mut transaction = self.begin("bind an opening").await?;
-        let update = "UPDATE decisions SET opens = $1 WHERE id = $2 AND (opens IS NULL OR opens = $1)";
-        let done = sqlx::query(update).bind(close).bind(id.as_slice()).execute(&mut *transaction).await?;
+        let update =
+            "UPDATE decisions SET opens = $1 WHERE id = $2 AND (opens IS NULL OR opens = $1)";
+        let done =
+            sqlx::query(update).bind(close).bind(id.as_slice()).execute(&mut *transaction).await?;
         if done.rows_affected() != 1 {
             return Ok(None);
         }
@@ -104,7 +117,10 @@ impl Store {
         for name in shares {
             let update = "UPDATE held_shares SET used_for = $3 WHERE owner = $1 AND serial = $2 \
                           AND (used_for IS NULL OR used_for = $3)";
-            let query = sqlx::query(update).bind(name.0.as_slice()).bind(name.1.as_slice()).bind(id.as_slice());
+            let query = sqlx::query(update)
+                .bind(name.0.as_slice())
+                .bind(name.1.as_slice())
+                .bind(id.as_slice());
             if query.execute(&mut *transaction).await?.rows_affected() == 1 {
                 bound.push(*name);
             }
@@ -159,8 +175,13 @@ impl Store {
     /// # Errors
     /// The disk's.
     pub async fn held_share(&self, name: &OneTimeName) -> Result<Option<Vec<u8>>, Error> {
-        let query = sqlx::query_scalar("SELECT body FROM held_shares WHERE owner = $1 AND serial = $2");
-        Ok(query.bind(name.0.as_slice()).bind(name.1.as_slice()).fetch_optional(&self.pools.readers).await?)
+        let query =
+            sqlx::query_scalar("SELECT body FROM held_shares WHERE owner = $1 AND serial = $2");
+        Ok(query
+            .bind(name.0.as_slice())
+            .bind(name.1.as_slice())
+            .fetch_optional(&self.pools.readers)
+            .await?)
     }
 
     /// How many shares this server holds.
@@ -177,7 +198,8 @@ impl Store {
     /// # Errors
     /// The disk's.
     pub async fn held_shares_of(&self, owner: &[u8; 32]) -> Result<u64, Error> {
-        let query = sqlx::query_scalar("SELECT count(*) FROM held_shares WHERE owner = $1").bind(owner.as_slice());
+        let query = sqlx::query_scalar("SELECT count(*) FROM held_shares WHERE owner = $1")
+            .bind(owner.as_slice());
         from_sql(query.fetch_one(&self.pools.readers).await?, "held_shares")
     }
 
@@ -196,10 +218,14 @@ impl Store {
             let insert = "INSERT INTO stock_keys (owner, serial, body) SELECT $1, $2, $3 \
                           WHERE NOT EXISTS (SELECT 1 FROM spent_keys WHERE owner = $1 AND serial = $2) \
                           AND (SELECT count(*) FROM stock_keys WHERE owner = $1) < $4 ON CONFLICT DO NOTHING";
-            let query = sqlx::query(insert).bind(owner.as_slice()).bind(serial.as_slice()).bind(body.as_slice());
+            let query = sqlx::query(insert)
+                .bind(owner.as_slice())
+                .bind(serial.as_slice())
+                .bind(body.as_slice());
             query.bind(to_sql(most as u64)?).execute(&mut *transaction).await?;
         }
-        let count = sqlx::query_scalar("SELECT count(*) FROM stock_keys WHERE owner = $1").bind(owner.as_slice());
+        let count = sqlx::query_scalar("SELECT count(*) FROM stock_keys WHERE owner = $1")
+            .bind(owner.as_slice());
         let count: i64 = count.fetch_one(&mut *transaction).await?;
         transaction.commit().await?;
         from_sql(count, "stock_keys")
@@ -216,7 +242,10 @@ impl Store {
 }
 
 /// Adds the next record of a decision.
-pub(crate) async fn add_record(connection: &mut AnyConnection, record: &NewRecord) -> Result<(), Error> {
+pub(crate) async fn add_record(
+    connection: &mut AnyConnection,
+    record: &NewRecord,
+) -> Result<(), Error> {
     let id = record.decision.as_slice();
     if record.number == 0 {
         let insert = sqlx::query("INSERT INTO decisions (id, created) VALUES ($1, $2)");
@@ -225,7 +254,8 @@ pub(crate) async fn add_record(connection: &mut AnyConnection, record: &NewRecor
     // The chain has no gaps.
     let insert = "INSERT INTO decision_records (decision, number, body) SELECT $1, $2, $3 \
                   WHERE (SELECT coalesce(max(number) + 1, 0) FROM decision_records WHERE decision = $1) = $2";
-    let query = sqlx::query(insert).bind(id).bind(i64::from(record.number)).bind(record.body.as_slice());
+    let query =
+        sqlx::query(insert).bind(id).bind(i64::from(record.number)).bind(record.body.as_slice());
     if query.execute(&mut *connection).await?.rows_affected() != 1 {
         return Err(Error::State("a decision's record is added at the end of its chain"));
     }
@@ -238,7 +268,11 @@ pub(crate) async fn add_record(connection: &mut AnyConnection, record: &NewRecor
         "INSERT INTO spent_keys (owner, serial) VALUES ($1, $2) ON CONFLICT DO NOTHING",
         "DELETE FROM stock_keys WHERE owner = $1 AND serial = $2",
     ] {
-        sqlx::query(statement).bind(owner.as_slice()).bind(serial.as_slice()).execute(&mut *connection).await?;
+        sqlx::query(statement)
+            .bind(owner.as_slice())
+            .bind(serial.as_slice())
+            .execute(&mut *connection)
+            .await?;
     }
     Ok(())
 }

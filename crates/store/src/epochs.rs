@@ -52,7 +52,8 @@ pub struct EpochRow {
     pub outcome: Option<Vec<u8>>,
 }
 
-type Columns = (Vec<u8>, i64, i64, i64, i64, i64, Option<i64>, i64, Option<Vec<u8>>, Option<Vec<u8>>);
+type Columns =
+    (Vec<u8>, i64, i64, i64, i64, i64, Option<i64>, i64, Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// An assigned slot on record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +84,18 @@ impl Store {
         let query = query.bind(i64::from(count));
         let rows: Vec<Columns> = query.fetch_all(&self.pools.readers).await?;
         let read = |row: Columns| {
-            let (room, number, batch, state, announcement, opened_at, begun_at, actions, conclusion, outcome) = row;
+            let (
+                room,
+                number,
+                batch,
+                state,
+                announcement,
+                opened_at,
+                begun_at,
+                actions,
+                conclusion,
+                outcome,
+            ) = row;
             Ok(EpochRow {
                 room: array(&room, "epochs.room")?,
                 number: from_sql(number, "epochs.number")?,
@@ -93,7 +105,9 @@ impl Store {
                 opened_at: from_sql(opened_at, "epochs.opened_at")?,
                 begun_at: begun_at.map(|at| from_sql(at, "epochs.begun_at")).transpose()?,
                 actions: from_sql(actions, "epochs.actions")?,
-                conclusion: conclusion.map(|stored| body_of(stored, "conclusions.body")).transpose()?,
+                conclusion: conclusion
+                    .map(|stored| body_of(stored, "conclusions.body"))
+                    .transpose()?,
                 outcome,
             })
         };
@@ -104,7 +118,11 @@ impl Store {
     ///
     /// # Errors
     /// The disk's.
-    pub async fn assignments(&self, room: &RoomKey, epoch: u64) -> Result<Vec<AssignmentRow>, Error> {
+    pub async fn assignments(
+        &self,
+        room: &RoomKey,
+        epoch: u64,
+    ) -> Result<Vec<AssignmentRow>, Error> {
         let query = sqlx::query_as(
             "SELECT slot, key, author, announcement, issued FROM assignments WHERE room = $1 AND epoch = $2 \
              ORDER BY slot",
@@ -127,7 +145,12 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::State`] if it is not sealed or has a conclusion already; the disk's.
-    pub async fn conclude_epoch(&self, room: &RoomKey, epoch: u64, conclusion: &[u8]) -> Result<(), Error> {
+    pub async fn conclude_epoch(
+        &self,
+        room: &RoomKey,
+        epoch: u64,
+        conclusion: &[u8],
+    ) -> Result<(), Error> {
         let mut transaction = self.begin("conclude an epoch").await?;
         let insert = "INSERT INTO conclusions (room, epoch, body) SELECT room, number, $1 FROM epochs \
                       WHERE room = $2 AND number = $3 AND state = $4 ON CONFLICT DO NOTHING";
@@ -151,13 +174,15 @@ impl Store {
     /// [`Error::State`] if it is not settled; the disk's.
     pub async fn finish_epoch(&self, room: &RoomKey, epoch: u64, kept: u64) -> Result<(), Error> {
         let mut transaction = self.begin("finish an epoch").await?;
-        let done = sqlx::query("UPDATE epochs SET state = $1 WHERE room = $2 AND number = $3 AND state = $4")
-            .bind(EpochState::Finished as i64)
-            .bind(room.as_slice())
-            .bind(to_sql(epoch)?)
-            .bind(EpochState::Settled as i64)
-            .execute(&mut *transaction)
-            .await?;
+        let done = sqlx::query(
+            "UPDATE epochs SET state = $1 WHERE room = $2 AND number = $3 AND state = $4",
+        )
+        .bind(EpochState::Finished as i64)
+        .bind(room.as_slice())
+        .bind(to_sql(epoch)?)
+        .bind(EpochState::Settled as i64)
+        .execute(&mut *transaction)
+        .await?;
         if done.rows_affected() != 1 {
             return Err(Error::State("only a settled epoch can be finished"));
         }

@@ -33,7 +33,11 @@ impl Store {
     ///
     /// # Errors
     /// The disk's.
-    pub async fn conclusions_before(&self, room: &RoomKey, time: u64) -> Result<Vec<(u64, Vec<u8>)>, Error> {
+    pub async fn conclusions_before(
+        &self,
+        room: &RoomKey,
+        time: u64,
+    ) -> Result<Vec<(u64, Vec<u8>)>, Error> {
         let query = "SELECT number, body FROM conclusions AS c \
                      JOIN epochs AS e ON e.room = c.room AND e.number = c.epoch \
                      WHERE c.room = $1 AND coalesce(begun_at, opened_at) < $2 ORDER BY number";
@@ -50,7 +54,11 @@ impl Store {
     ///
     /// # Errors
     /// The disk's.
-    pub async fn conclusion_of(&self, room: &RoomKey, epoch: u64) -> Result<Option<Vec<u8>>, Error> {
+    pub async fn conclusion_of(
+        &self,
+        room: &RoomKey,
+        epoch: u64,
+    ) -> Result<Option<Vec<u8>>, Error> {
         let query = "SELECT body FROM conclusions WHERE room = $1 AND epoch = $2";
         let query = sqlx::query_scalar(query).bind(room.as_slice()).bind(to_sql(epoch)?);
         let stored: Option<Vec<u8>> = query.fetch_optional(&self.pools.readers).await?;
@@ -62,10 +70,16 @@ impl Store {
     ///
     /// # Errors
     /// The disk's.
-    pub async fn rewrite_conclusion(&self, room: &RoomKey, epoch: u64, conclusion: &[u8]) -> Result<(), Error> {
+    pub async fn rewrite_conclusion(
+        &self,
+        room: &RoomKey,
+        epoch: u64,
+        conclusion: &[u8],
+    ) -> Result<(), Error> {
         let mut transaction = self.begin("rewrite a conclusion").await?;
         let update = "UPDATE conclusions SET body = $1 WHERE room = $2 AND epoch = $3";
-        let query = sqlx::query(update).bind(apart(conclusion)).bind(room.as_slice()).bind(to_sql(epoch)?);
+        let query =
+            sqlx::query(update).bind(apart(conclusion)).bind(room.as_slice()).bind(to_sql(epoch)?);
         query.execute(&mut *transaction).await?;
         transaction.commit().await
     }
@@ -77,14 +91,19 @@ impl Store {
     pub async fn scrub(&self) -> Result<bool, Error> {
         match self.pools.kind {
             Kind::Sqlite => {
-                let row = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&self.pools.writer).await?;
+                let row = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)")
+                    .fetch_one(&self.pools.writer)
+                    .await?;
                 Ok(row.try_get::<i64, _>(0)? == 0)
             }
             Kind::Postgres => {
                 // It may take long, and keeps nobody from writing: so it has a connection of its own.
                 let work = async {
                     let mut own = self.pools.readers.connect_options().connect().await?;
-                    sqlx::query("VACUUM entries, epochs, conclusions").persistent(false).execute(&mut own).await?;
+                    sqlx::query("VACUUM entries, epochs, conclusions")
+                        .persistent(false)
+                        .execute(&mut own)
+                        .await?;
                     own.close().await
                 };
                 tokio::time::timeout(VACUUM, work).await.unwrap_or_else(|_| Err(no_answer()))?;

@@ -27,7 +27,9 @@ pub enum Error {
     #[error("the PostgreSQL database is unsuitable: {0}")]
     Unsuitable(&'static str),
     /// No engine of this program's version has opened the PostgreSQL database yet.
-    #[error("the PostgreSQL database's schema is not that of this version: start the engine of this version first")]
+    #[error(
+        "the PostgreSQL database's schema is not that of this version: start the engine of this version first"
+    )]
     OlderSchema,
     /// Another engine uses the PostgreSQL database.
     #[error(
@@ -35,7 +37,9 @@ pub enum Error {
     )]
     DatabaseInUse,
     /// Another engine has used the PostgreSQL database after this one lost its connection.
-    #[error("another engine has used the PostgreSQL database since this one lost its connection: restart this server")]
+    #[error(
+        "another engine has used the PostgreSQL database since this one lost its connection: restart this server"
+    )]
     Superseded,
     /// The connection was lost during a commit, and the database could not be asked what became of it.
     #[error(
@@ -43,7 +47,9 @@ pub enum Error {
     )]
     Unknown,
     /// Another process uses the directory.
-    #[error("{0} is in use by another process: stop that one first, or choose another data directory")]
+    #[error(
+        "{0} is in use by another process: stop that one first, or choose another data directory"
+    )]
     InUse(PathBuf),
     /// A file could not be read or written.
     #[error("{path}: {source}; check that this user may write there and that the disk has room")]
@@ -132,11 +138,17 @@ fn remedy(error: &sqlx::Error) -> &'static str {
             "53100" => "; PostgreSQL's disk is full: make room on it",
             "53300" => "; PostgreSQL has too many connections: raise max_connections",
             "28P01" | "28000" => "; check user and password of the store's URL",
-            "3D000" => "; create the database first (`CREATE DATABASE`), and name it in the store's URL",
+            "3D000" => {
+                "; create the database first (`CREATE DATABASE`), and name it in the store's URL"
+            }
             "42501" => "; the user of the store's URL must own the database",
             _ => "",
         },
-        None if matches!(error, sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Tls(_)) => {
+        None if matches!(
+            error,
+            sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Tls(_)
+        ) =>
+        {
             "; check that PostgreSQL runs and that the store's URL leads to it"
         }
         _ => "",

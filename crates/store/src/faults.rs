@@ -57,7 +57,8 @@ impl Store {
     /// # Errors
     /// The disk's.
     pub async fn faults(&self) -> Result<Vec<FaultRow>, Error> {
-        let query = sqlx::query_as("SELECT seen_at, culprit, what, evidence FROM faults ORDER BY id");
+        let query =
+            sqlx::query_as("SELECT seen_at, culprit, what, evidence FROM faults ORDER BY id");
         let rows: Vec<(i64, i64, String, Vec<u8>)> = query.fetch_all(&self.pools.readers).await?;
         let read = |(seen_at, culprit, what, evidence)| {
             let culprit = PartyId(from_sql(culprit, "faults.culprit")?);
@@ -80,7 +81,13 @@ mod tests {
             let (culprit, what) = (PartyId(culprit), "lied".to_owned());
             FaultRow { seen_at: 1, culprit, what, evidence: evidence.into() }
         };
-        let all = [fault(0, &[0; 60]), fault(0, &[1; 40]), fault(0, &[2; 1]), fault(1, &[3; 500]), fault(1, &[4; 1])];
+        let all = [
+            fault(0, &[0; 60]),
+            fault(0, &[1; 40]),
+            fault(0, &[2; 1]),
+            fault(1, &[3; 500]),
+            fault(1, &[4; 1]),
+        ];
         for fault in &all {
             store.keep_fault_within(fault, 100).await.unwrap();
         }

@@ -18,13 +18,25 @@ pub(crate) fn create_private_directory(path: &Path) -> Result<(), Error> {
 
 pub(crate) fn create_private_file(path: &Path) -> Result<(), Error> {
     let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true).mode(0o600).open(path).map_err(failure(path))?;
+    options
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(failure(path))?;
     Ok(())
 }
 
 pub(crate) fn lock(path: &Path) -> Result<File, Error> {
     let mut options = OpenOptions::new();
-    let file = options.create(true).truncate(false).write(true).mode(0o600).open(path).map_err(failure(path))?;
+    let file = options
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(failure(path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(Error::InUse(path.parent().unwrap_or(path).into())),
@@ -37,7 +49,8 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let temporary = path.with_extension("partial");
     let write = || {
         let mut options = OpenOptions::new();
-        let mut file = options.create(true).truncate(true).write(true).mode(0o600).open(&temporary)?;
+        let mut file =
+            options.create(true).truncate(true).write(true).mode(0o600).open(&temporary)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&temporary, path)

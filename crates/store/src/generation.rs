@@ -58,9 +58,15 @@ impl Store {
     /// The disk's.
     pub async fn generation(&self) -> Result<Generation, Error> {
         let query = sqlx::query_as("SELECT number, digest, closed FROM generation");
-        let (number, digest, closed): (i64, Option<Vec<u8>>, i64) = query.fetch_one(&self.pools.readers).await?;
-        let digest = digest.map(|digest| array(&digest, "generation.digest").map(Digest)).transpose()?;
-        Ok(Generation { number: from_sql(number, "generation.number")?, digest, closed: closed != 0 })
+        let (number, digest, closed): (i64, Option<Vec<u8>>, i64) =
+            query.fetch_one(&self.pools.readers).await?;
+        let digest =
+            digest.map(|digest| array(&digest, "generation.digest").map(Digest)).transpose()?;
+        Ok(Generation {
+            number: from_sql(number, "generation.number")?,
+            digest,
+            closed: closed != 0,
+        })
     }
 
     /// Marks that this server says nothing more in its generation. On disk on return.
@@ -101,18 +107,25 @@ impl Store {
 async fn give_up(transaction: &mut Write<'_>, renewed: &Renewed) -> Result<(), Error> {
     let connection: &mut AnyConnection = transaction;
     for (room, epoch, outcome) in &renewed.given_up {
-        sqlx::query("UPDATE epochs SET outcome = $1 WHERE room = $2 AND number = $3 AND outcome IS NULL")
-            .bind(outcome.as_slice())
-            .bind(room.as_slice())
-            .bind(to_sql(*epoch)?)
-            .execute(&mut *connection)
-            .await?;
+        sqlx::query(
+            "UPDATE epochs SET outcome = $1 WHERE room = $2 AND number = $3 AND outcome IS NULL",
+        )
+        .bind(outcome.as_slice())
+        .bind(room.as_slice())
+        .bind(to_sql(*epoch)?)
+        .execute(&mut *connection)
+        .await?;
     }
     // What would be said again at a start, or could be used, goes. Rows of batches stay: their numbers are never used again.
     for table in ["announcements", "submissions", "assignments", "conclusions", "epoch_marks"] {
-        sqlx::query(sqlx::AssertSqlSafe(format!("DELETE FROM {table}"))).execute(&mut *connection).await?;
+        sqlx::query(sqlx::AssertSqlSafe(format!("DELETE FROM {table}")))
+            .execute(&mut *connection)
+            .await?;
     }
-    sqlx::query("UPDATE epochs SET state = $1").bind(EpochState::Finished as i64).execute(&mut *connection).await?;
+    sqlx::query("UPDATE epochs SET state = $1")
+        .bind(EpochState::Finished as i64)
+        .execute(&mut *connection)
+        .await?;
     sqlx::query("UPDATE batches SET state = $1, digest = NULL, dropped = 7")
         .bind(BatchState::Discarded as i64)
         .execute(connection)

@@ -17,11 +17,13 @@ impl Store {
     pub async fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, Error> {
         let mut transaction = self.begin("record a mark").await?;
         // The first value stands.
-        sqlx::query("INSERT INTO journal (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING")
-            .bind(name)
-            .bind(value)
-            .execute(&mut *transaction)
-            .await?;
+        sqlx::query(
+            "INSERT INTO journal (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
+        )
+        .bind(name)
+        .bind(value)
+        .execute(&mut *transaction)
+        .await?;
         let query = sqlx::query_scalar("SELECT value FROM journal WHERE name = $1");
         let standing = query.bind(name).fetch_one(&mut *transaction).await?;
         transaction.commit().await?;
@@ -57,10 +59,13 @@ impl Store {
             .bind(EpochState::Settled as i64)
             .execute(&mut *transaction)
             .await?;
-        let query = sqlx::query_scalar("SELECT value FROM epoch_marks WHERE room = $1 AND epoch = $2 AND name = $3");
+        let query = sqlx::query_scalar(
+            "SELECT value FROM epoch_marks WHERE room = $1 AND epoch = $2 AND name = $3",
+        );
         let query = query.bind(room.as_slice()).bind(to_sql(epoch)?).bind(name);
         let standing = query.fetch_optional(&mut *transaction).await?;
-        let standing = standing.ok_or(Error::State("nothing is decided in an epoch that is not being computed"))?;
+        let standing = standing
+            .ok_or(Error::State("nothing is decided in an epoch that is not being computed"))?;
         transaction.commit().await?;
         Ok(standing)
     }
@@ -79,22 +84,33 @@ impl Store {
     /// # Errors
     /// The disk's.
     pub async fn marks(&self) -> Result<Vec<(String, Vec<u8>)>, Error> {
-        Ok(sqlx::query_as("SELECT name, value FROM journal ORDER BY name").fetch_all(&self.pools.readers).await?)
+        Ok(sqlx::query_as("SELECT name, value FROM journal ORDER BY name")
+            .fetch_all(&self.pools.readers)
+            .await?)
     }
 
     /// An epoch's marks, by name; none if it is finished.
     ///
     /// # Errors
     /// The disk's.
-    pub async fn marks_of(&self, room: &RoomKey, epoch: u64) -> Result<Vec<(String, Vec<u8>)>, Error> {
-        let query = "SELECT name, value FROM epoch_marks WHERE room = $1 AND epoch = $2 ORDER BY name";
+    pub async fn marks_of(
+        &self,
+        room: &RoomKey,
+        epoch: u64,
+    ) -> Result<Vec<(String, Vec<u8>)>, Error> {
+        let query =
+            "SELECT name, value FROM epoch_marks WHERE room = $1 AND epoch = $2 ORDER BY name";
         let query = sqlx::query_as(query).bind(room.as_slice()).bind(to_sql(epoch)?);
         Ok(query.fetch_all(&self.pools.readers).await?)
     }
 }
 
 /// Forgets the marks of an epoch that is being finished.
-pub(crate) async fn forget(connection: &mut AnyConnection, room: &RoomKey, epoch: u64) -> Result<(), Error> {
+pub(crate) async fn forget(
+    connection: &mut AnyConnection,
+    room: &RoomKey,
+    epoch: u64,
+) -> Result<(), Error> {
     let delete = sqlx::query("DELETE FROM epoch_marks WHERE room = $1 AND epoch = $2");
     delete.bind(room.as_slice()).bind(to_sql(epoch)?).execute(connection).await?;
     Ok(())

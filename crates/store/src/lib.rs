@@ -100,7 +100,12 @@ impl Store {
     /// yet; [`Error::NewerSchema`]; the database's.
     pub async fn join(database: &Database) -> Result<Self, Error> {
         let pools = Arc::new(database::join(database).await?);
-        Ok(Self { pools, directory: Path::new("").into(), lost: Arc::default(), lock: Arc::default() })
+        Ok(Self {
+            pools,
+            directory: Path::new("").into(),
+            lost: Arc::default(),
+            lock: Arc::default(),
+        })
     }
 
     /// Where the store is.

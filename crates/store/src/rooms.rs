@@ -32,8 +32,9 @@ impl Store {
     /// # Errors
     /// The disk's.
     pub async fn rooms(&self) -> Result<Vec<RoomRow>, Error> {
-        let query =
-            sqlx::query_as("SELECT id, descriptor, author, announcement, open, first_epoch, deleted FROM rooms");
+        let query = sqlx::query_as(
+            "SELECT id, descriptor, author, announcement, open, first_epoch, deleted FROM rooms",
+        );
         let rows: Vec<Columns> = query.fetch_all(&self.pools.readers).await?;
         let read = |(id, descriptor, author, announcement, open, first, deleted): Columns| {
             Ok(RoomRow {

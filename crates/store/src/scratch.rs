@@ -23,17 +23,26 @@ impl Scratch {
     pub async fn create(beside: &str, names: Vec<String>) -> Result<Self, Error> {
         let plain = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
         if !names.iter().all(|name| name.bytes().all(plain)) {
-            return Err(Error::Unsuitable("a database's name has a character that would have to be quoted"));
+            return Err(Error::Unsuitable(
+                "a database's name has a character that would have to be quoted",
+            ));
         }
         match beside.parse() {
             Ok(Database::Postgres(_)) => {}
-            _ => return Err(Error::Unsuitable("give the URL of one: `postgres://USER@HOST/DATABASE`")),
+            _ => {
+                return Err(Error::Unsuitable(
+                    "give the URL of one: `postgres://USER@HOST/DATABASE`",
+                ));
+            }
         }
         let scratch = Self { beside: beside.to_owned(), names };
         let mut connection = scratch.connect().await?;
         for name in &scratch.names {
             let create = format!("CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0");
-            sqlx::query(sqlx::AssertSqlSafe(create)).persistent(false).execute(&mut connection).await?;
+            sqlx::query(sqlx::AssertSqlSafe(create))
+                .persistent(false)
+                .execute(&mut connection)
+                .await?;
         }
         connection.close().await?;
         Ok(scratch)
@@ -58,7 +67,10 @@ impl Scratch {
         let mut connection = self.connect().await?;
         for name in &self.names {
             let drop = format!("DROP DATABASE {name} WITH (FORCE)");
-            sqlx::query(sqlx::AssertSqlSafe(drop)).persistent(false).execute(&mut connection).await?;
+            sqlx::query(sqlx::AssertSqlSafe(drop))
+                .persistent(false)
+                .execute(&mut connection)
+                .await?;
         }
         Ok(connection.close().await?)
     }

@@ -72,7 +72,12 @@ impl Store {
                       SELECT $1, (SELECT max(next) FROM (SELECT max(number) + 1 AS next FROM views \
                       UNION ALL SELECT CAST($3 AS BIGINT)) AS candidates), $2 WHERE 1 = 1 \
                       ON CONFLICT (name) DO UPDATE SET number = excluded.number, value = excluded.value";
-        sqlx::query(insert).bind(name).bind(value).bind(to_sql(now)?).execute(&mut *transaction).await?;
+        sqlx::query(insert)
+            .bind(name)
+            .bind(value)
+            .bind(to_sql(now)?)
+            .execute(&mut *transaction)
+            .await?;
         transaction.commit_repeatable().await?;
         Ok(before.is_some())
     }
@@ -85,7 +90,9 @@ impl Store {
         let query = "SELECT name, number, value FROM views WHERE number > $1 ORDER BY number";
         let query = sqlx::query_as(query).bind(to_sql(after)?);
         let rows: Vec<(String, i64, Vec<u8>)> = query.fetch_all(&self.pools.readers).await?;
-        let read = |(name, number, value)| Ok(View { name, number: from_sql(number, "views.number")?, value });
+        let read = |(name, number, value)| {
+            Ok(View { name, number: from_sql(number, "views.number")?, value })
+        };
         rows.into_iter().map(read).collect()
     }
 
@@ -114,9 +121,15 @@ impl Store {
     ///
     /// # Errors
     /// The database's.
-    pub async fn offer(&self, room: &RoomKey, epoch: u64, key: &VerifyingKey) -> Result<Option<Offer>, Error> {
+    pub async fn offer(
+        &self,
+        room: &RoomKey,
+        epoch: u64,
+        key: &VerifyingKey,
+    ) -> Result<Option<Offer>, Error> {
         let query = "SELECT slot, offer FROM offers WHERE room = $1 AND epoch = $2 AND key = $3 ORDER BY slot LIMIT 1";
-        let query = sqlx::query_as(query).bind(room.as_slice()).bind(to_sql(epoch)?).bind(key.0.as_slice());
+        let query =
+            sqlx::query_as(query).bind(room.as_slice()).bind(to_sql(epoch)?).bind(key.0.as_slice());
         let row: Option<(i64, Vec<u8>)> = query.fetch_optional(&self.pools.readers).await?;
         let Some((slot, offer)) = row else { return Ok(None) };
         Ok(Some(Offer { slot: from_sql(slot, "offers.slot")?, key: *key, offer }))
@@ -200,7 +213,10 @@ pub(crate) async fn leave_arrivals(
     arrivals: &[((&RoomKey, u64), Vec<u8>)],
 ) -> Result<(), Error> {
     for some in pieces(arrivals) {
-        let insert = format!("INSERT INTO arrivals (room, epoch, slots) VALUES {}", values(some.len(), 3, false));
+        let insert = format!(
+            "INSERT INTO arrivals (room, epoch, slots) VALUES {}",
+            values(some.len(), 3, false)
+        );
         let mut insert = sqlx::query(sqlx::AssertSqlSafe(insert));
         for ((room, epoch), slots) in some {
             insert = insert.bind(room.as_slice()).bind(to_sql(*epoch)?).bind(slots.as_slice());
@@ -211,7 +227,10 @@ pub(crate) async fn leave_arrivals(
 }
 
 /// Notes that these are there.
-pub(crate) async fn note_presence(connection: &mut AnyConnection, seen: &[&Seen]) -> Result<(), Error> {
+pub(crate) async fn note_presence(
+    connection: &mut AnyConnection,
+    seen: &[&Seen],
+) -> Result<(), Error> {
     // One row for each: a statement may change no row twice. In one order for all processes, so that none waits for another
     // that waits for it.
     let latest: BTreeMap<_, _> = seen.iter().map(|seen| ((seen.room, seen.key), seen.at)).collect();

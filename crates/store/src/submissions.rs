@@ -92,10 +92,12 @@ impl Store {
     async fn try_take_in_time(&self, many: &[Intake]) -> Result<Vec<Taken>, Error> {
         match self.pools.kind {
             Kind::Sqlite => self.try_take_in(many).await,
-            Kind::Postgres => match tokio::time::timeout(INTAKE_ANSWER, self.try_take_in(many)).await {
-                Ok(done) => done,
-                Err(_) => Err(no_answer().into()),
-            },
+            Kind::Postgres => {
+                match tokio::time::timeout(INTAKE_ANSWER, self.try_take_in(many)).await {
+                    Ok(done) => done,
+                    Err(_) => Err(no_answer().into()),
+                }
+            }
         }
     }
 
@@ -114,8 +116,13 @@ impl Store {
     ///
     /// # Errors
     /// The disk's.
-    pub async fn submissions(&self, room: &RoomKey, epoch: u64) -> Result<Vec<SubmissionRow>, Error> {
-        let query = "SELECT slot, key, body FROM submissions WHERE room = $1 AND epoch = $2 ORDER BY slot";
+    pub async fn submissions(
+        &self,
+        room: &RoomKey,
+        epoch: u64,
+    ) -> Result<Vec<SubmissionRow>, Error> {
+        let query =
+            "SELECT slot, key, body FROM submissions WHERE room = $1 AND epoch = $2 ORDER BY slot";
         let query = sqlx::query_as(query).bind(room.as_slice()).bind(to_sql(epoch)?);
         let rows: Vec<(i64, Vec<u8>, Vec<u8>)> = query.fetch_all(&self.pools.readers).await?;
         let read = |(slot, key, body): (i64, Vec<u8>, _)| {
@@ -148,7 +155,9 @@ impl Intake {
 }
 
 async fn take_in_all(connection: &mut AnyConnection, many: &[Intake]) -> Result<Vec<Taken>, Error> {
-    let of = |intake: &Intake| if intake.presence().is_some() { Taken::Recorded } else { Taken::TooLate };
+    let of = |intake: &Intake| {
+        if intake.presence().is_some() { Taken::Recorded } else { Taken::TooLate }
+    };
     let mut results: Vec<_> = many.iter().map(of).collect();
     let (mut issues, mut submissions) = (Vec::new(), Vec::new());
     for place in owned(connection, many).await? {
@@ -183,16 +192,22 @@ fn owned_query(rows: usize) -> String {
 
 /// The places of those whose slot is their key's, in an epoch that collects.
 async fn owned(connection: &mut AnyConnection, many: &[Intake]) -> Result<Vec<usize>, Error> {
-    let asked: Vec<_> = (0..).zip(many).filter_map(|(place, intake)| Some((place, intake.slot()?))).collect();
+    let asked: Vec<_> =
+        (0..).zip(many).filter_map(|(place, intake)| Some((place, intake.slot()?))).collect();
     let mut places = Vec::with_capacity(asked.len());
     for some in pieces(&asked) {
         let mut query = sqlx::query_scalar(sqlx::AssertSqlSafe(owned_query(some.len())));
         for (_, (room, epoch, slot, key)) in some {
-            query = query.bind(room.as_slice()).bind(to_sql(*epoch)?).bind(i64::from(*slot)).bind(key.0.as_slice());
+            query = query
+                .bind(room.as_slice())
+                .bind(to_sql(*epoch)?)
+                .bind(i64::from(*slot))
+                .bind(key.0.as_slice());
         }
         let found: Vec<i64> = query.fetch_all(&mut *connection).await?;
         for row in found {
-            let (place, _) = some.get(from_sql::<usize>(row, "a place")?).ok_or(Error::Corrupt("a place"))?;
+            let (place, _) =
+                some.get(from_sql::<usize>(row, "a place")?).ok_or(Error::Corrupt("a place"))?;
             places.push(*place);
         }
     }
@@ -209,7 +224,10 @@ fn issued_query(rows: usize) -> String {
     )
 }
 
-async fn mark_issued(connection: &mut AnyConnection, issues: &[(&RoomKey, u64, u32)]) -> Result<(), Error> {
+async fn mark_issued(
+    connection: &mut AnyConnection,
+    issues: &[(&RoomKey, u64, u32)],
+) -> Result<(), Error> {
     for some in pieces(issues) {
         let mut query = sqlx::query(sqlx::AssertSqlSafe(issued_query(some.len())));
         for (room, epoch, slot) in some {
@@ -240,7 +258,11 @@ async fn submit(
             insert = insert.bind(row.key.0.as_slice()).bind(row.body.as_slice());
         }
         let inserted = insert.execute(&mut *connection).await?.rows_affected();
-        let recorded = if inserted == some.len() as u64 { None } else { Some(on_record(connection, some).await?) };
+        let recorded = if inserted == some.len() as u64 {
+            None
+        } else {
+            Some(on_record(connection, some).await?)
+        };
         for (i, (place, ..)) in some.iter().enumerate() {
             let same = recorded.as_ref().is_none_or(|recorded| recorded.contains(&i));
             results[*place] = if same { Taken::Recorded } else { Taken::Different };
@@ -250,7 +272,11 @@ async fn submit(
 }
 
 /// Leaves word for the engine of the slots for which something is on record.
-async fn note_arrivals(connection: &mut AnyConnection, many: &[Intake], results: &[Taken]) -> Result<(), Error> {
+async fn note_arrivals(
+    connection: &mut AnyConnection,
+    many: &[Intake],
+    results: &[Taken],
+) -> Result<(), Error> {
     let mut slots = BTreeMap::<_, Vec<u8>>::new();
     for (intake, taken) in many.iter().zip(results) {
         if let (Intake::Submission { room, epoch, row }, Taken::Recorded) = (intake, taken) {
@@ -271,7 +297,10 @@ fn recorded_query(rows: usize) -> String {
 }
 
 /// Which of the submissions, a piece of a list, are on record as they are.
-async fn on_record(connection: &mut AnyConnection, submissions: &[Submission<'_>]) -> Result<BTreeSet<usize>, Error> {
+async fn on_record(
+    connection: &mut AnyConnection,
+    submissions: &[Submission<'_>],
+) -> Result<BTreeSet<usize>, Error> {
     let mut query = sqlx::query_scalar(sqlx::AssertSqlSafe(recorded_query(submissions.len())));
     for (_, room, epoch, row) in submissions {
         query = query.bind(room.as_slice()).bind(to_sql(*epoch)?).bind(i64::from(row.slot));
@@ -282,12 +311,20 @@ async fn on_record(connection: &mut AnyConnection, submissions: &[Submission<'_>
 }
 
 /// Forgets what was handed in for an epoch, and by whom.
-pub(crate) async fn forget(connection: &mut AnyConnection, room: &RoomKey, epoch: u64) -> Result<(), Error> {
+pub(crate) async fn forget(
+    connection: &mut AnyConnection,
+    room: &RoomKey,
+    epoch: u64,
+) -> Result<(), Error> {
     for delete in [
         "DELETE FROM submissions WHERE room = $1 AND epoch = $2",
         "DELETE FROM assignments WHERE room = $1 AND epoch = $2",
     ] {
-        sqlx::query(delete).bind(room.as_slice()).bind(to_sql(epoch)?).execute(&mut *connection).await?;
+        sqlx::query(delete)
+            .bind(room.as_slice())
+            .bind(to_sql(epoch)?)
+            .execute(&mut *connection)
+            .await?;
     }
     Ok(())
 }
@@ -303,16 +340,23 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path(), &Database::Sqlite).await.unwrap();
         let rows = 3;
-        for (query, bound) in [(owned_query(rows), 4), (issued_query(rows), 3), (recorded_query(rows), 5)] {
-            let mut explain = sqlx::query_as(sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {query}")));
+        for (query, bound) in
+            [(owned_query(rows), 4), (issued_query(rows), 3), (recorded_query(rows), 5)]
+        {
+            let mut explain =
+                sqlx::query_as(sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {query}")));
             for _ in 0..rows * bound {
                 explain = explain.bind(0_i64);
             }
-            let steps: Vec<(i64, i64, i64, String)> = explain.fetch_all(&store.pools.writer).await.unwrap();
+            let steps: Vec<(i64, i64, i64, String)> =
+                explain.fetch_all(&store.pools.writer).await.unwrap();
             let steps: Vec<_> = steps.into_iter().map(|(.., step)| step).collect();
             assert!(steps.iter().any(|step| step.starts_with("SEARCH")), "{query}: {steps:?}");
             for table in ["assignments", "submissions", "epochs", "s"] {
-                assert!(!steps.iter().any(|step| *step == format!("SCAN {table}")), "{query}: {steps:?}");
+                assert!(
+                    !steps.iter().any(|step| *step == format!("SCAN {table}")),
+                    "{query}: {steps:?}"
+                );
             }
         }
     }

@@ -176,7 +176,10 @@ impl Write<'_> {
 
 impl Store {
     /// What the database answers to a commit; `None` if it does not in time.
-    async fn answer(&self, transaction: Transaction<'static, Any>) -> Option<Result<(), sqlx::Error>> {
+    async fn answer(
+        &self,
+        transaction: Transaction<'static, Any>,
+    ) -> Option<Result<(), sqlx::Error>> {
         match self.pools.kind {
             Kind::Sqlite => Some(transaction.commit().await),
             Kind::Postgres => tokio::time::timeout(ANSWER, transaction.commit()).await.ok(),
@@ -192,14 +195,21 @@ impl Store {
 
     /// Finds out what became of a transaction whose commit was answered with an error, or not at all. It still has the turn, so
     /// if it was committed, its token is the newest.
-    async fn outcome(&self, name: &'static str, token: &str, error: sqlx::Error) -> Result<(), Error> {
+    async fn outcome(
+        &self,
+        name: &'static str,
+        token: &str,
+        error: sqlx::Error,
+    ) -> Result<(), Error> {
         let ask = async {
             loop {
                 tracing::warn!(transaction = name, %error, "a commit failed, asking what became of it");
                 match self.newest_token().await {
                     Ok(newest) => return Ok(newest.as_deref() == Some(token)),
                     // The token may be the other engine's; this one writes no more, whatever became of the transaction.
-                    Err(_) if self.pools.superseded.load(Ordering::Relaxed) => return Err(Error::Superseded),
+                    Err(_) if self.pools.superseded.load(Ordering::Relaxed) => {
+                        return Err(Error::Superseded);
+                    }
                     Err(_) => tokio::time::sleep(ASK_AGAIN).await,
                 }
             }

@@ -175,8 +175,9 @@ impl Network {
             return true;
         }
         if let Some(next) = state.held_back.iter().map(|(rests, _, _)| *rests).min() {
-            let (due, later) =
-                std::mem::take(&mut state.held_back).into_iter().partition(|(rests, _, _)| *rests == next);
+            let (due, later) = std::mem::take(&mut state.held_back)
+                .into_iter()
+                .partition(|(rests, _, _)| *rests == next);
             let due: Vec<_> = due;
             state.held_back = later;
             due.into_iter().for_each(|(_, to, message)| state.deliver(to, message));
@@ -211,7 +212,8 @@ impl Channel for End {
             let mut state = self.network.state();
             let address = (from, self.party, tag);
             if let Some(offered) = state.offered.remove(&address) {
-                *state.offers_taken.entry((from, self.party)).or_default() += offered.body.len() as u64;
+                *state.offers_taken.entry((from, self.party)).or_default() +=
+                    offered.body.len() as u64;
                 state.transmit(self.party, offered);
             }
             match state.delivered.get_mut(&address).and_then(VecDeque::pop_front) {

@@ -118,11 +118,22 @@ impl Saboteur {
         key: Arc<SigningKey>,
         rewrite: impl Fn(PartyId, &Message) -> Option<Vec<u8>> + Send + Sync + 'static,
     ) -> Self {
-        Self { party, key, seed: 0, plan: Plan::Rewrite(Arc::new(rewrite)), posted: 0, touched: BTreeSet::new() }
+        Self {
+            party,
+            key,
+            seed: 0,
+            plan: Plan::Rewrite(Arc::new(rewrite)),
+            posted: 0,
+            touched: BTreeSet::new(),
+        }
     }
 
     fn sign(&self, message: &Message, body: Vec<u8>) -> Message {
-        let header = Header { length: body.len() as u64, digest: Header::digest_of(&body), ..message.signed.header };
+        let header = Header {
+            length: body.len() as u64,
+            digest: Header::digest_of(&body),
+            ..message.signed.header
+        };
         Message { signed: header.sign(&self.key), body: body.into(), depth: message.depth }
     }
 
@@ -153,7 +164,13 @@ impl Saboteur {
         }
     }
 
-    fn mutate(&self, to: PartyId, message: Message, mutation: Mutation, other: Option<&Bytes>) -> Fate {
+    fn mutate(
+        &self,
+        to: PartyId,
+        message: Message,
+        mutation: Mutation,
+        other: Option<&Bytes>,
+    ) -> Fate {
         let now = |now| Fate { now, later: Vec::new() };
         let mut body = message.body.to_vec();
         match mutation {
@@ -182,7 +199,8 @@ impl Saboteur {
             }
             Mutation::Readdress => {
                 let header = message.signed.header;
-                let to = if header.to == Recipient::All { Recipient::One(to) } else { Recipient::All };
+                let to =
+                    if header.to == Recipient::All { Recipient::One(to) } else { Recipient::All };
                 now(vec![Message { signed: Header { to, ..header }.sign(&self.key), ..message }])
             }
             Mutation::Replay => {

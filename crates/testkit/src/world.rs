@@ -22,12 +22,20 @@ pub struct World {
 impl World {
     /// `count` parties. The session is a function of the seed until [`World::with_session`] sets another.
     pub fn new(seed: u64, count: u8) -> Self {
-        let secret = Secret::new([0x42; 32]).derive("ostrakon/testkit/world", &[&seed.to_le_bytes()]);
+        let secret =
+            Secret::new([0x42; 32]).derive("ostrakon/testkit/world", &[&seed.to_le_bytes()]);
         let keys: Vec<Arc<SigningKey>> = (0..count)
-            .map(|i| Arc::new(SigningKey::from_seed(secret.derive("ostrakon/testkit/identity", &[&[i]]).expose())))
+            .map(|i| {
+                Arc::new(SigningKey::from_seed(
+                    secret.derive("ostrakon/testkit/identity", &[&[i]]).expose(),
+                ))
+            })
             .collect();
         let session = SessionId(Digest(*secret.derive("ostrakon/testkit/session", &[]).expose()));
-        let roster = Arc::new(Roster { session, keys: keys.iter().map(|key| key.verifying_key()).collect() });
+        let roster = Arc::new(Roster {
+            session,
+            keys: keys.iter().map(|key| key.verifying_key()).collect(),
+        });
         Self { seed, roster, keys }
     }
 
@@ -54,8 +62,13 @@ impl World {
     }
 
     /// Runs one future per party until all are done or nothing moves any more. `None`: that party is still waiting.
-    pub fn run<'a, T: 'a>(&self, network: &Network, start: impl Fn(Party) -> LocalBoxFuture<'a, T>) -> Vec<Option<T>> {
-        let results: Vec<Rc<RefCell<Option<T>>>> = self.keys.iter().map(|_| Rc::default()).collect();
+    pub fn run<'a, T: 'a>(
+        &self,
+        network: &Network,
+        start: impl Fn(Party) -> LocalBoxFuture<'a, T>,
+    ) -> Vec<Option<T>> {
+        let results: Vec<Rc<RefCell<Option<T>>>> =
+            self.keys.iter().map(|_| Rc::default()).collect();
         let parties = self.roster.parties().map(|id| self.party(network, id));
         let futures: Vec<LocalBoxFuture<'a, ()>> = parties
             .zip(&results)

@@ -17,8 +17,13 @@ fn no_decoder_panics_or_accepts_what_it_must_not() {
         for number in 0..inputs() {
             let bytes = digest("ostrakon/v1/testkit/decoder input", &number.to_le_bytes()).0;
             let length = 4 * (1 + number as usize % 8);
-            let outcome = std::panic::catch_unwind(|| decoders::exercise(decoder.name, &bytes[..length]));
-            assert!(outcome.is_ok(), "decoder {}, input {number}: see the panic above", decoder.name);
+            let outcome =
+                std::panic::catch_unwind(|| decoders::exercise(decoder.name, &bytes[..length]));
+            assert!(
+                outcome.is_ok(),
+                "decoder {}, input {number}: see the panic above",
+                decoder.name
+            );
         }
     }
 }
@@ -27,7 +32,11 @@ fn no_decoder_panics_or_accepts_what_it_must_not() {
 fn every_valid_input_is_accepted_unchanged() {
     for decoder in &decoders::DECODERS {
         for (place, valid) in decoder.valid.iter().enumerate() {
-            assert!((decoder.read)(&valid()), "{} refuses its own valid input {place}", decoder.name);
+            assert!(
+                (decoder.read)(&valid()),
+                "{} refuses its own valid input {place}",
+                decoder.name
+            );
         }
     }
 }
@@ -36,7 +45,8 @@ fn every_valid_input_is_accepted_unchanged() {
 #[test]
 fn the_fuzzer_has_a_target_for_every_decoder() {
     let manifest = include_str!("../../../fuzz/Cargo.toml");
-    let targets: Vec<_> = manifest.lines().filter_map(|line| line.strip_prefix("path = \"fuzz_targets/")).collect();
+    let targets: Vec<_> =
+        manifest.lines().filter_map(|line| line.strip_prefix("path = \"fuzz_targets/")).collect();
     let names: Vec<_> = targets.iter().filter_map(|line| line.strip_suffix(".rs\"")).collect();
     for decoder in &decoders::DECODERS {
         assert!(names.contains(&decoder.name), "{} is not fuzzed", decoder.name);

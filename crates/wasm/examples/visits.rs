@@ -22,8 +22,14 @@ impl Visits {
     /// # Errors
     /// If that is beyond the protocol's limits.
     #[wasm_bindgen(constructor)]
-    pub fn new(visitors: usize, values: u16, ballots: usize, before: usize) -> Result<Visits, JsError> {
-        let visits = sessions::Visits::new(sessions::Form { visitors, values, ballots }, before, 1)?;
+    pub fn new(
+        visitors: usize,
+        values: u16,
+        ballots: usize,
+        before: usize,
+    ) -> Result<Visits, JsError> {
+        let visits =
+            sessions::Visits::new(sessions::Form { visitors, values, ballots }, before, 1)?;
         Ok(Self { visits, verifier: None, history: None })
     }
 

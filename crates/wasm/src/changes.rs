@@ -25,7 +25,8 @@ impl Touched {
             Deed::Withdraw { poll } | Deed::Reveal { poll, .. } => drop(self.polls.insert(*poll)),
             Deed::Admit { keys } | Deed::Invite { keys } | Deed::Dismiss { keys } => {
                 // An invitation and the key that claimed it stand and fall together.
-                let claimed = |key| log.invitations().get(key).and_then(|invitation| invitation.claimed);
+                let claimed =
+                    |key| log.invitations().get(key).and_then(|invitation| invitation.claimed);
                 self.keys.extend(keys.iter().filter_map(claimed));
                 self.keys.extend(keys.iter().filter_map(|key| log.invitation_of(key)));
                 self.keys.extend(keys);
@@ -121,7 +122,12 @@ fn invitations(log: &hosting::HostLog, keys: &BTreeSet<VerifyingKey>) -> Vec<Inv
     let shown = |key: &VerifyingKey| {
         let invitation = log.invitations().get(key)?;
         let claimed = invitation.claimed.map(|key| key.to_hex());
-        Some(InvitationView { key: key.to_hex(), number: invitation.number, claimed, active: invitation.active })
+        Some(InvitationView {
+            key: key.to_hex(),
+            number: invitation.number,
+            claimed,
+            active: invitation.active,
+        })
     };
     let mut shown: Vec<_> = keys.iter().filter_map(shown).collect();
     shown.sort_unstable_by_key(|invitation| invitation.number);
@@ -130,8 +136,11 @@ fn invitations(log: &hosting::HostLog, keys: &BTreeSet<VerifyingKey>) -> Vec<Inv
 
 /// The parts of `log` that were touched, and what is whole in any case, as JSON.
 pub fn changes(log: &hosting::HostLog, touched: &Touched) -> String {
-    let member = |key: &VerifyingKey| MemberView { key: key.to_hex(), active: log.members().contains(key) };
-    let marks = |message: &MessageId| Some(MarksView { message: *message, marks: log.marks().get(message)? });
+    let member =
+        |key: &VerifyingKey| MemberView { key: key.to_hex(), active: log.members().contains(key) };
+    let marks = |message: &MessageId| {
+        Some(MarksView { message: *message, marks: log.marks().get(message)? })
+    };
     let poll = |number: &u64| Some(poll_view(*number, log.polls().get(number)?));
     inner::json(&Changes {
         length: log.length(),
@@ -141,7 +150,12 @@ pub fn changes(log: &hosting::HostLog, touched: &Touched) -> String {
         moderated: log.moderated(),
         spotlight: log.spotlight(),
         hosts: log.hosts().iter().map(host_view).collect(),
-        members: touched.keys.iter().filter(|key| !log.invitations().contains_key(key)).map(member).collect(),
+        members: touched
+            .keys
+            .iter()
+            .filter(|key| !log.invitations().contains_key(key))
+            .map(member)
+            .collect(),
         invitations: invitations(log, &touched.keys),
         marks: touched.marks.iter().filter_map(marks).collect(),
         polls: touched.polls.iter().filter_map(poll).collect(),

@@ -156,7 +156,9 @@ impl DecisionMemory {
     /// # Errors
     /// If `saved` is something else.
     pub fn restore(saved: &str) -> Result<DecisionMemory, JsError> {
-        serde_json::from_str(saved).map(Self).map_err(|_| shown("what this device remembers cannot be read"))
+        serde_json::from_str(saved)
+            .map(Self)
+            .map_err(|_| shown("what this device remembers cannot be read"))
     }
 
     /// Its state.
@@ -245,7 +247,11 @@ impl DecisionVisit {
     ///
     /// # Errors
     /// If the servers show an older or another history than before.
-    pub fn remember(&mut self, account: &DeviceKey, memory: &mut DecisionMemory) -> Result<(), JsError> {
+    pub fn remember(
+        &mut self,
+        account: &DeviceKey,
+        memory: &mut DecisionMemory,
+    ) -> Result<(), JsError> {
         let remembered = self.visit.remember(&account.key.verifying_key(), &mut memory.0);
         self.note(remembered.map_err(Into::into))
     }
@@ -263,7 +269,9 @@ impl DecisionVisit {
     ) -> Result<Vec<u8>, JsError> {
         let key = ostrakon_party::wire::decode(key).map_err(shown)?;
         let incomplete = || shown("the invitation is incomplete: copy the whole link");
-        let invitation = invitation.map(|text| Invitation::from_text(&text).ok_or_else(incomplete)).transpose()?;
+        let invitation = invitation
+            .map(|text| Invitation::from_text(&text).ok_or_else(incomplete))
+            .transpose()?;
         Ok(self.visit.accept(&account.key, key, invitation.as_ref(), time).map_err(shown)?.encode())
     }
 
@@ -338,7 +346,8 @@ impl DecisionVisit {
     }
 
     fn say(&self, key: &DeviceKey, content: Content, time: u64) -> Result<Vec<u8>, JsError> {
-        let chain = self.visit.chain().ok_or_else(|| shown("nothing was read of the decision yet"))?;
+        let chain =
+            self.visit.chain().ok_or_else(|| shown("nothing was read of the decision yet"))?;
         let signed = chain.next(&key.key, time, content);
         chain.check(&signed).map_err(shown)?;
         Ok(signed.encode())

@@ -18,8 +18,11 @@ struct BallotView {
 
 /// See [`Outbox::ballots`].
 pub fn ballots(outbox: &outbox::Outbox) -> String {
-    let view =
-        |(epoch, ballot): (&u64, &outbox::Ballot)| BallotView { epoch: *epoch, poll: ballot.poll, state: ballot.state };
+    let view = |(epoch, ballot): (&u64, &outbox::Ballot)| BallotView {
+        epoch: *epoch,
+        poll: ballot.poll,
+        state: ballot.state,
+    };
     inner::json(&outbox.ballots().iter().map(view).collect::<Vec<_>>())
 }
 
@@ -29,7 +32,12 @@ pub fn ballots(outbox: &outbox::Outbox) -> String {
 /// # Errors
 /// If `servers` is malformed, or `room` is no room's name.
 #[wasm_bindgen]
-pub fn claim(servers: &str, room: &str, invitation: &DeviceKey, key: &DeviceKey) -> Result<String, JsError> {
+pub fn claim(
+    servers: &str,
+    room: &str,
+    invitation: &DeviceKey,
+    key: &DeviceKey,
+) -> Result<String, JsError> {
     let servers = inner::servers(servers).map_err(shown)?;
     let room = inner::room_id(room).map_err(shown)?;
     Ok(inner::json(&hosting::Claim::sign(&servers.digest(), &room, &invitation.key, &key.key)))
@@ -122,8 +130,8 @@ impl HostLog {
 }
 
 fn read(log: &mut hosting::HostLog, touched: &mut Touched, actions: &str) -> Result<(), String> {
-    let actions: Vec<SignedAction> =
-        serde_json::from_str(actions).map_err(|_| "the server's list of the host's actions is malformed".to_owned())?;
+    let actions: Vec<SignedAction> = serde_json::from_str(actions)
+        .map_err(|_| "the server's list of the host's actions is malformed".to_owned())?;
     for signed in &actions {
         log.apply(signed).map_err(|error| error.to_string())?;
         touched.note(&signed.action, log);
@@ -145,17 +153,26 @@ impl From<Refused> for NotDone {
 }
 
 fn act(log: &hosting::HostLog, key: &DeviceKey, time: u64, deed: &str) -> Result<String, NotDone> {
-    let unknown = |error| NotDone { code: "deed", detail: format!("this is nothing that a host does: {error}") };
+    let unknown = |error| NotDone {
+        code: "deed",
+        detail: format!("this is nothing that a host does: {error}"),
+    };
     let deed: Deed = serde_json::from_str(deed).map_err(unknown)?;
     let signed = log.act(&key.key, time, deed);
     log.check(&signed)?;
     Ok(inner::json(&signed))
 }
 
-fn put_answer(log: &hosting::HostLog, outbox: &mut outbox::Outbox, number: u64, answer: &str) -> Result<(), String> {
+fn put_answer(
+    log: &hosting::HostLog,
+    outbox: &mut outbox::Outbox,
+    number: u64,
+    answer: &str,
+) -> Result<(), String> {
     let state = log.polls().get(&number).filter(|state| !state.withdrawn);
     let poll = &state.ok_or("there is no such poll any more")?.poll;
-    let answer: Answer = serde_json::from_str(answer).map_err(|_| hosting::InvalidAnswer.to_string())?;
+    let answer: Answer =
+        serde_json::from_str(answer).map_err(|_| hosting::InvalidAnswer.to_string())?;
     let body = answer.encode(number, poll).map_err(|error| error.to_string())?;
     outbox.answer(number, poll.epoch, body).map_err(|error| error.to_string())
 }
@@ -172,7 +189,10 @@ fn tally(log: &hosting::HostLog, board: &inner::Board, number: u64) -> Option<St
     let poll = &log.polls().get(&number)?.poll;
     let erased = *board.erased.get(&poll.epoch)?;
     let counted = board.ballots.get(&poll.epoch).map(|entry| hosting::tally(number, poll, entry));
-    Some(inner::json(&Counted { tally: counted.unwrap_or_else(|| hosting::Tally::none(poll)), erased }))
+    Some(inner::json(&Counted {
+        tally: counted.unwrap_or_else(|| hosting::Tally::none(poll)),
+        erased,
+    }))
 }
 
 #[cfg(test)]
@@ -224,15 +244,23 @@ mod tests {
         assert!(put_answer(&log, &mut outbox, 0, r#"{"choice":[2]}"#).is_err());
         put_answer(&log, &mut outbox, 0, r#"{"choice":[1]}"#).unwrap();
         assert_eq!(ballots(&outbox), r#"[{"epoch":4,"poll":0,"state":"waiting"}]"#);
-        let own = HostLog { log: log.clone(), touched: Touched::default() }.own_answer(&Outbox(outbox), 0);
+        let own = HostLog { log: log.clone(), touched: Touched::default() }
+            .own_answer(&Outbox(outbox), 0);
         assert_eq!(own.as_deref(), Some(r#"{"choice":[1]}"#));
         let mut board = inner::Board::new(BoardReader::new(servers, room));
         assert_eq!(tally(&log, &board, 0), None, "the board has not come so far");
         board.erased.insert(5, 0);
-        assert_eq!(tally(&log, &board, 0), None, "the epoch was lost: nobody knows that nobody answered");
+        assert_eq!(
+            tally(&log, &board, 0),
+            None,
+            "the epoch was lost: nobody knows that nobody answered"
+        );
         board.erased.insert(4, 3);
         let counted: Value = serde_json::from_str(&tally(&log, &board, 0).unwrap()).unwrap();
-        assert_eq!(counted, json!({"answers": 0, "votes": [0, 0], "texts": [], "invalid": 0, "erased": 3}));
+        assert_eq!(
+            counted,
+            json!({"answers": 0, "votes": [0, 0], "texts": [], "invalid": 0, "erased": 3})
+        );
     }
 
     /// One server shows the signed entry without the answers that it does not like.
@@ -246,12 +274,17 @@ mod tests {
         let deed = json!({"poll": {"poll": {"question": "Now?", "form": form, "epoch": 4}}});
         let signed = act(&log, &host(), 5, &deed.to_string()).unwrap();
         read(&mut log, &format!("[{signed}]")).unwrap();
-        let answer = |option| Answer::Choice([option].into()).encode(0, &log.polls()[&0].poll).unwrap();
+        let answer =
+            |option| Answer::Choice([option].into()).encode(0, &log.polls()[&0].poll).unwrap();
         let keep = |body| Published::Kept { salt: [1; 16], body };
-        let messages = vec![keep(answer(0)), keep(answer(1)), keep(b"words".to_vec()), keep(answer(1))];
+        let messages =
+            vec![keep(answer(0)), keep(answer(1)), keep(b"words".to_vec()), keep(answer(1))];
         let epoch = EpochId { room: room.id(), number: 4 };
         let mut entry = Entry { epoch, previous: Digest([0; 32]), accepted: 5, messages };
-        let signatures = (0..).zip(&keys).map(|(party, key)| (PartyId(party), entry.sign(&servers, key))).collect();
+        let signatures = (0..)
+            .zip(&keys)
+            .map(|(party, key)| (PartyId(party), entry.sign(&servers, key)))
+            .collect();
         for place in [1, 3] {
             entry.messages[place] = entry.messages[place].erased();
         }
@@ -259,7 +292,10 @@ mod tests {
         let entries = inner::json(&[SignedEntry { entry, signatures }]);
         inner::read_entries(&mut board, &entries, &mut outbox::Outbox::default()).unwrap();
         let counted: Value = serde_json::from_str(&tally(&log, &board, 0).unwrap()).unwrap();
-        assert_eq!(counted, json!({"answers": 1, "votes": [1, 0], "texts": [], "invalid": 0, "erased": 2}));
+        assert_eq!(
+            counted,
+            json!({"answers": 1, "votes": [1, 0], "texts": [], "invalid": 0, "erased": 2})
+        );
     }
 
     #[test]
@@ -271,12 +307,16 @@ mod tests {
         let keys = json!({"invite": {"keys": [other, link.verifying_key().to_hex()]}}).to_string();
         let signed = act(&log, &host(), 5, &keys).unwrap();
         read(&mut log, &format!("[{signed}]")).unwrap();
-        let placed = log.place(&hosting::Claim::sign(&servers.digest(), &room.id(), &link, &device));
+        let placed =
+            log.place(&hosting::Claim::sign(&servers.digest(), &room.id(), &link, &device));
         read(&mut log, &inner::json(&[placed])).unwrap();
         let shown: Value = serde_json::from_str(&view(&log)).unwrap();
         let device = device.verifying_key().to_hex();
         assert_eq!(shown["members"], json!([{"key": device, "active": true}]));
-        assert_eq!(shown["invitations"][0], json!({"key": other, "number": 1, "claimed": null, "active": true}));
+        assert_eq!(
+            shown["invitations"][0],
+            json!({"key": other, "number": 1, "claimed": null, "active": true})
+        );
         assert_eq!(shown["invitations"][1]["claimed"], json!(device));
     }
 
@@ -293,6 +333,9 @@ mod tests {
         read(&mut log, &format!("[{signed}]")).unwrap();
         let shown: Value = serde_json::from_str(&view(&log)).unwrap();
         let marks = &shown["marks"][0];
-        assert_eq!((&marks["epoch"], &marks["index"], &marks["pinned"]), (&json!(3), &json!(1), &json!(true)));
+        assert_eq!(
+            (&marks["epoch"], &marks["index"], &marks["pinned"]),
+            (&json!(3), &json!(1), &json!(true))
+        );
     }
 }

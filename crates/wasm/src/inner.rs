@@ -33,8 +33,10 @@ pub fn servers(json: &str) -> Result<Servers, Sentence> {
     let malformed = || "the server's list of servers is malformed".to_owned();
     let answer: ServersAnswer = serde_json::from_str(json).map_err(|_| malformed())?;
     let session = Digest::from_hex(&answer.session).ok_or_else(malformed)?;
-    let in_order = answer.servers.iter().enumerate().all(|(i, server)| usize::from(server.party) == i);
-    let keys: Option<Vec<_>> = answer.servers.iter().map(|server| VerifyingKey::from_hex(&server.key)).collect();
+    let in_order =
+        answer.servers.iter().enumerate().all(|(i, server)| usize::from(server.party) == i);
+    let keys: Option<Vec<_>> =
+        answer.servers.iter().map(|server| VerifyingKey::from_hex(&server.key)).collect();
     match keys {
         Some(keys) if in_order => Ok(Servers { session: SessionId(session), keys }),
         _ => Err(malformed()),
@@ -43,23 +45,34 @@ pub fn servers(json: &str) -> Result<Servers, Sentence> {
 
 /// Reads a room's descriptor and checks its limits.
 pub fn descriptor(json: &str) -> Result<RoomDescriptor, Sentence> {
-    let room: RoomDescriptor =
-        serde_json::from_str(json).map_err(|_| "the server's description of the room is malformed".to_owned())?;
+    let room: RoomDescriptor = serde_json::from_str(json)
+        .map_err(|_| "the server's description of the room is malformed".to_owned())?;
     room.validate().map_err(|error| error.to_string())?;
     Ok(room)
 }
 
 pub fn room_id(hex: &str) -> Result<RoomId, Sentence> {
-    RoomId::from_hex(hex).ok_or_else(|| "this is no room's name: it must have 32 hexadecimal digits".to_owned())
+    RoomId::from_hex(hex)
+        .ok_or_else(|| "this is no room's name: it must have 32 hexadecimal digits".to_owned())
 }
 
-pub fn sign_presence(key: &SigningKey, room: &str, time: u64, party: u8) -> Result<String, Sentence> {
+pub fn sign_presence(
+    key: &SigningKey,
+    room: &str,
+    time: u64,
+    party: u8,
+) -> Result<String, Sentence> {
     let digest = presence_digest(&room_id(room)?, time, PartyId(party));
     Ok(data_encoding::HEXLOWER.encode(&key.sign(&digest).0))
 }
 
 /// The request for an issue, as it stands after the question mark of the address.
-pub fn sign_issue_request(key: &SigningKey, room: &str, number: u64, party: u8) -> Result<String, Sentence> {
+pub fn sign_issue_request(
+    key: &SigningKey,
+    room: &str,
+    number: u64,
+    party: u8,
+) -> Result<String, Sentence> {
     let name = IssueName { room: room_id(room)?, number, party: PartyId(party) };
     let exchange = Exchange::new(key, &name).public();
     let signature = key.sign(&envelope::request_digest(&name, &exchange));
@@ -86,7 +99,8 @@ impl Issues {
     /// Takes what was sent in a server's name; nothing is taken if it is not genuine.
     pub fn take(&mut self, key: &SigningKey, party: u8, bytes: &[u8]) -> Result<(), Sentence> {
         let name = IssueName { room: self.room.id(), number: self.number, party: PartyId(party) };
-        let issued = envelope::open(&self.servers, &name, key, bytes).map_err(|error| error.to_string())?;
+        let issued =
+            envelope::open(&self.servers, &name, key, bytes).map_err(|error| error.to_string())?;
         // There is such a server, since its key has signed.
         self.given[usize::from(party)] = Some(issued);
         Ok(())
@@ -113,7 +127,8 @@ struct ReadLink {
 }
 
 pub fn parse_link(text: &str) -> Result<String, Sentence> {
-    let link: Link = text.parse().map_err(|error: ostrakon_broadcast::client::InvalidLink| error.to_string())?;
+    let link: Link =
+        text.parse().map_err(|error: ostrakon_broadcast::client::InvalidLink| error.to_string())?;
     Ok(json(&ReadLink {
         room: link.room.to_hex(),
         servers: link.servers.to_hex(),
@@ -164,14 +179,20 @@ impl Board {
 }
 
 /// Verifies the next entries of a board, shows them to the outbox, and describes them.
-pub fn read_entries(board: &mut Board, entries: &str, outbox: &mut Outbox) -> Result<String, Sentence> {
+pub fn read_entries(
+    board: &mut Board,
+    entries: &str,
+    outbox: &mut Outbox,
+) -> Result<String, Sentence> {
     let entries: Vec<SignedEntry> =
         serde_json::from_str(entries).map_err(|_| "the server's wall is malformed".to_owned())?;
     board.reader.read(&entries).map_err(|error| error.to_string())?;
-    let mut reading = Reading { entries: Vec::new(), published: false, erased: false, again: false };
+    let mut reading =
+        Reading { entries: Vec::new(), published: false, erased: false, again: false };
     for signed in &entries {
         // Published is also what may be among the erased; the author is told which of the two it is.
-        let legible = outbox.message().is_some_and(|own| signed.entry.bodies().any(|body| body == own));
+        let legible =
+            outbox.message().is_some_and(|own| signed.entry.bodies().any(|body| body == own));
         match outbox.observe(&signed.entry) {
             Observed::Nothing => {}
             Observed::Published => (reading.published, reading.erased) = (true, !legible),

@@ -36,7 +36,8 @@ impl DeviceKey {
     #[expect(clippy::disallowed_methods, reason = "the browser is an edge: here randomness enters")]
     pub fn generate() -> Result<DeviceKey, JsError> {
         let mut seed = Zeroizing::new([0; 32]);
-        getrandom::fill(seed.as_mut()).map_err(|_| shown("this browser offers no secure random numbers"))?;
+        getrandom::fill(seed.as_mut())
+            .map_err(|_| shown("this browser offers no secure random numbers"))?;
         Ok(Self { key: SigningKey::from_seed(&seed), seed })
     }
 
@@ -62,7 +63,11 @@ impl DeviceKey {
     #[wasm_bindgen(js_name = fromInvitation)]
     pub fn from_invitation(text: &str) -> Result<DeviceKey, JsError> {
         let invitation = client::Invitation::from_text(text);
-        Self::from_seed(&invitation.ok_or_else(|| shown("the invitation is incomplete: copy the whole link"))?.0)
+        Self::from_seed(
+            &invitation
+                .ok_or_else(|| shown("the invitation is incomplete: copy the whole link"))?
+                .0,
+        )
     }
 
     /// The secret as the last part of a link, for whom it invites or makes host.
@@ -91,7 +96,12 @@ impl DeviceKey {
     /// # Errors
     /// If `room` is no room's name.
     #[wasm_bindgen(js_name = signIssueRequest)]
-    pub fn sign_issue_request(&self, room: &str, number: u64, party: u8) -> Result<String, JsError> {
+    pub fn sign_issue_request(
+        &self,
+        room: &str,
+        number: u64,
+        party: u8,
+    ) -> Result<String, JsError> {
         inner::sign_issue_request(&self.key, room, number, party).map_err(shown)
     }
 }
@@ -184,7 +194,9 @@ impl Outbox {
     /// # Errors
     /// If `saved` is something else.
     pub fn restore(saved: &str) -> Result<Outbox, JsError> {
-        serde_json::from_str(saved).map(Outbox).map_err(|_| shown("the saved message cannot be read"))
+        serde_json::from_str(saved)
+            .map(Outbox)
+            .map_err(|_| shown("the saved message cannot be read"))
     }
 
     /// Its state. It must be kept before anything computed from it leaves the device.
@@ -294,7 +306,11 @@ impl Submission {
 /// # Errors
 /// If `issues` do not suffice or contradict each other, or if the epoch is not as the room's descriptor says.
 #[wasm_bindgen]
-pub fn submit(issues: &Issues, outbox: &mut Outbox, key: &DeviceKey) -> Result<Option<Submission>, JsError> {
+pub fn submit(
+    issues: &Issues,
+    outbox: &mut Outbox,
+    key: &DeviceKey,
+) -> Result<Option<Submission>, JsError> {
     let submission = issues.0.submission(engine(issues.0.room.engine), &mut outbox.0, &key.key);
     Ok(submission.map_err(shown)?.map(Submission))
 }

@@ -17,7 +17,9 @@ class Cupboard {
   }
 
   setItem(name: string, value: string): void {
-    const others = [...this.items].filter(([other]) => other !== name).map(([, kept]) => kept.length);
+    const others = [...this.items]
+      .filter(([other]) => other !== name)
+      .map(([, kept]) => kept.length);
     const size = others.reduce((sum, length) => sum + length, value.length);
     if (this.full || size > this.room) throw new DOMException('full', 'QuotaExceededError');
     this.items.set(name, value);
@@ -38,11 +40,20 @@ function queue(): Alone {
   };
 }
 
-const decision = { id: 'ab', servers: 'cd', question: 'Shall we?', invitations: ['s', null], letters: [{ address: 'a@b', sent: 0 }, null] };
+const decision = {
+  id: 'ab',
+  servers: 'cd',
+  question: 'Shall we?',
+  invitations: ['s', null],
+  letters: [{ address: 'a@b', sent: 0 }, null],
+};
 
 test('two tabs have one account', async () => {
   const [cupboard, only] = [new Cupboard(), queue()];
-  const [one, other] = await Promise.all([Account.open(cupboard, only), Account.open(cupboard, only)]);
+  const [one, other] = await Promise.all([
+    Account.open(cupboard, only),
+    Account.open(cupboard, only),
+  ]);
   expect(one.key.publicKey()).toBe(other.key.publicKey());
 });
 
@@ -68,13 +79,31 @@ test('what may have left is asked without writing, and a memory that cannot be r
   const cupboard = new Cupboard();
   const account = await Account.open(cupboard, queue());
   cupboard.full = true;
-  expect([account.mayHaveAnswered('ab'.repeat(16)), account.isPending('ab'.repeat(16))]).toEqual([false, false]);
+  expect([account.mayHaveAnswered('ab'.repeat(16)), account.isPending('ab'.repeat(16))]).toEqual([
+    false,
+    false,
+  ]);
   const seen = (answers: number[] | null) =>
-    JSON.stringify({ decisions: { ['ab'.repeat(16)]: { length: 3, head: 'cd'.repeat(32), serial: null, answered: { answers } } } });
+    JSON.stringify({
+      decisions: {
+        ['ab'.repeat(16)]: {
+          length: 3,
+          head: 'cd'.repeat(32),
+          serial: null,
+          answered: { answers },
+        },
+      },
+    });
   cupboard.items.set('ostrakon/account/memory', seen([1]));
-  expect([account.mayHaveAnswered('ab'.repeat(16)), account.isPending('ab'.repeat(16))]).toEqual([true, true]);
+  expect([account.mayHaveAnswered('ab'.repeat(16)), account.isPending('ab'.repeat(16))]).toEqual([
+    true,
+    true,
+  ]);
   cupboard.items.set('ostrakon/account/memory', seen(null));
-  expect([account.mayHaveAnswered('ab'.repeat(16)), account.isPending('ab'.repeat(16))]).toEqual([true, false]);
+  expect([account.mayHaveAnswered('ab'.repeat(16)), account.isPending('ab'.repeat(16))]).toEqual([
+    true,
+    false,
+  ]);
   expect(account.mayHaveAnswered('cd'.repeat(16))).toBe(false);
   cupboard.items.set('ostrakon/account/memory', 'spoilt');
   expect(account.mayHaveAnswered('ab'.repeat(16))).toBe(true);
@@ -95,29 +124,57 @@ test('where a link was sent, and how often, is written down', async () => {
   await account.know({ ...decision, letters: null });
   await account.write('ab', 1, { address: 'c@d', sent: 1 });
   await account.write('other', 0, { address: 'x@y', sent: 1 });
-  expect(account.known().map(({ letters }) => letters)).toEqual([[null, { address: 'c@d', sent: 1 }]]);
+  expect(account.known().map(({ letters }) => letters)).toEqual([
+    [null, { address: 'c@d', sent: 1 }],
+  ]);
 });
 
 test('nobody takes the place of somebody who is known by bearing the same name, and the own account is not among them', async () => {
   const account = await Account.open(new Cupboard(), queue());
-  await account.meet([{ name: 'Ben', account: 'b1' }, { name: 'Me', account: account.key.publicKey() }]);
-  await account.meet([{ name: 'Anna', account: 'a1' }, { name: 'Ben', account: 'b2' }]);
-  expect(account.people()).toEqual([{ name: 'Anna', account: 'a1' }, { name: 'Ben', account: 'b1' }, { name: 'Ben', account: 'b2' }]);
+  await account.meet([
+    { name: 'Ben', account: 'b1' },
+    { name: 'Me', account: account.key.publicKey() },
+  ]);
+  await account.meet([
+    { name: 'Anna', account: 'a1' },
+    { name: 'Ben', account: 'b2' },
+  ]);
+  expect(account.people()).toEqual([
+    { name: 'Anna', account: 'a1' },
+    { name: 'Ben', account: 'b1' },
+    { name: 'Ben', account: 'b2' },
+  ]);
 });
 
 test('an account is known once, by its first name, also where an earlier page wrote it down twice', async () => {
   const cupboard = new Cupboard();
   const account = await Account.open(cupboard, queue());
   await account.meet([{ name: 'Anna', account: 'a1' }]);
-  await account.meet([{ name: 'Anna M.', account: 'a1' }, { name: 'Ben', account: 'b1' }, { name: 'Benno', account: 'b1' }]);
-  expect(account.people()).toEqual([{ name: 'Anna', account: 'a1' }, { name: 'Ben', account: 'b1' }]);
-  cupboard.items.set('ostrakon/account/people', JSON.stringify([{ name: 'Anna', account: 'a1' }, { name: 'Anna M.', account: 'a1' }]));
+  await account.meet([
+    { name: 'Anna M.', account: 'a1' },
+    { name: 'Ben', account: 'b1' },
+    { name: 'Benno', account: 'b1' },
+  ]);
+  expect(account.people()).toEqual([
+    { name: 'Anna', account: 'a1' },
+    { name: 'Ben', account: 'b1' },
+  ]);
+  cupboard.items.set(
+    'ostrakon/account/people',
+    JSON.stringify([
+      { name: 'Anna', account: 'a1' },
+      { name: 'Anna M.', account: 'a1' },
+    ]),
+  );
   expect(account.people()).toEqual([{ name: 'Anna', account: 'a1' }]);
 });
 
 test('somebody with a new device is forgotten under the old account only, until that one is met again', async () => {
   const account = await Account.open(new Cupboard(), queue());
-  await account.meet([{ name: 'Ben', account: 'b1' }, { name: 'Ben', account: 'b2' }]);
+  await account.meet([
+    { name: 'Ben', account: 'b1' },
+    { name: 'Ben', account: 'b2' },
+  ]);
   await account.forget('b1');
   expect(account.people()).toEqual([{ name: 'Ben', account: 'b2' }]);
   await account.meet([{ name: 'Ben', account: 'b1' }]);
@@ -129,7 +186,11 @@ test('an account moves to another browser whole; other files are refused and cha
   await account.know(decision);
   const cupboard = new Cupboard();
   const before = await Account.open(cupboard, queue());
-  for (const file of ['', '{}', '{"format":"ostrakon account 1","seed":"AA","memory":"{}","decisions":[],"people":[]}']) {
+  for (const file of [
+    '',
+    '{}',
+    '{"format":"ostrakon account 1","seed":"AA","memory":"{}","decisions":[],"people":[]}',
+  ]) {
     await expect(Account.import(file, cupboard, queue())).rejects.toThrow();
   }
   expect((await Account.open(cupboard, queue())).key.publicKey()).toBe(before.key.publicKey());
@@ -150,13 +211,17 @@ test('an account that does not fit leaves the one that is there as it was, with 
     const least = [...kept.values()].reduce((sum, { length }) => sum + length, 0);
     let refused = 0;
     for (cupboard.room = least; ; cupboard.room++) {
-      const moved = await Account.import(account.export(), cupboard, queue()).catch((error: unknown) => error);
+      const moved = await Account.import(account.export(), cupboard, queue()).catch(
+        (error: unknown) => error,
+      );
       if (moved instanceof Account) break;
       expect(moved).toBeInstanceOf(StorageFull);
       expect(cupboard.items).toEqual(kept);
       refused++;
     }
     expect(refused).toBeGreaterThan(0);
-    expect((await Account.open(cupboard, queue())).key.publicKey()).not.toBe(before.key.publicKey());
+    expect((await Account.open(cupboard, queue())).key.publicKey()).not.toBe(
+      before.key.publicKey(),
+    );
   }
 });

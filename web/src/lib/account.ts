@@ -21,7 +21,8 @@ const KNOWN = 'ostrakon/account/decisions';
 const PEOPLE = 'ostrakon/account/people';
 const FORMAT = 'ostrakon account 1';
 
-const alone: Alone = async (act) => await navigator.locks.request('ostrakon/account', async () => act());
+const alone: Alone = async (act) =>
+  await navigator.locks.request('ostrakon/account', async () => act());
 
 const letterShape = record({ address: text, sent: count });
 const knownShape = record({
@@ -34,7 +35,13 @@ const knownShape = record({
   letters: optional(list(optional(letterShape))),
 });
 const acquaintanceShape = record({ name: text, account: text });
-const fileShape = record({ format: text, seed: text, memory: text, decisions: list(knownShape), people: list(acquaintanceShape) });
+const fileShape = record({
+  format: text,
+  seed: text,
+  memory: text,
+  decisions: list(knownShape),
+  people: list(acquaintanceShape),
+});
 
 /** A decision that this browser has made or seen. */
 export type Known = Of<typeof knownShape>;
@@ -114,7 +121,11 @@ export class Account {
       const all = this.known();
       const before = all.find(({ id }) => id === decision.id);
       const invitations = decision.invitations ?? before?.invitations ?? null;
-      const whole = { ...decision, invitations, letters: decision.letters ?? before?.letters ?? null };
+      const whole = {
+        ...decision,
+        invitations,
+        letters: decision.letters ?? before?.letters ?? null,
+      };
       const others = all.filter(({ id }) => id !== decision.id);
       put(this.storage, KNOWN, JSON.stringify([whole, ...others]));
     });
@@ -125,7 +136,10 @@ export class Account {
     return this.alone(() => {
       const all = this.known().map((known) => {
         if (known.id !== id) return known;
-        const letters = Array.from({ length: Math.max(person + 1, known.letters?.length ?? 0) }, (_, place) => known.letters?.[place] ?? null);
+        const letters = Array.from(
+          { length: Math.max(person + 1, known.letters?.length ?? 0) },
+          (_, place) => known.letters?.[place] ?? null,
+        );
         letters[person] = letter;
         return { ...known, letters };
       });
@@ -135,7 +149,9 @@ export class Account {
 
   /** Takes a decision off the list; what was answered in it stays fixed. */
   drop(id: string): Promise<void> {
-    return this.alone(() => put(this.storage, KNOWN, JSON.stringify(this.known().filter((known) => known.id !== id))));
+    return this.alone(() =>
+      put(this.storage, KNOWN, JSON.stringify(this.known().filter((known) => known.id !== id))),
+    );
   }
 
   /** People of earlier decisions, by name; each account once. */
@@ -158,13 +174,25 @@ export class Account {
 
   /** Takes somebody off the people of earlier decisions, until one of those is seen again. */
   forget(person: string): Promise<void> {
-    return this.alone(() => put(this.storage, PEOPLE, JSON.stringify(this.people().filter(({ account }) => account !== person))));
+    return this.alone(() =>
+      put(
+        this.storage,
+        PEOPLE,
+        JSON.stringify(this.people().filter(({ account }) => account !== person)),
+      ),
+    );
   }
 
   /** Everything as a text, to be moved to another browser. */
   export(): string {
     const memory = this.storage.getItem(MEMORY) ?? new DecisionMemory().save();
-    const file = { format: FORMAT, seed: toBase64(this.key.seed()), memory, decisions: this.known(), people: this.people() };
+    const file = {
+      format: FORMAT,
+      seed: toBase64(this.key.seed()),
+      memory,
+      decisions: this.known(),
+      people: this.people(),
+    };
     return `${JSON.stringify(file, null, 2)}\n`;
   }
 

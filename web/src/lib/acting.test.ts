@@ -13,8 +13,18 @@ const SERVERS = JSON.stringify({ session: '09'.repeat(32), servers: [] });
 function hosted() {
   const key = DeviceKey.fromSeed(new Uint8Array(32).fill(7));
   const descriptor = JSON.stringify({
-    name: 'r', purpose: '', host: key.publicKey(), admission: 'open', retention_days: null, engine: 'ruffle', mode: 'fair',
-    payload: 256, capacity: 64, seconds: 6, minimum: 1, nonce: Array(16).fill(0),
+    name: 'r',
+    purpose: '',
+    host: key.publicKey(),
+    admission: 'open',
+    retention_days: null,
+    engine: 'ruffle',
+    mode: 'fair',
+    payload: 256,
+    capacity: 64,
+    seconds: 6,
+    minimum: 1,
+    nonce: Array(16).fill(0),
   });
   return { key, log: () => new HostLog(SERVERS, descriptor) };
 }
@@ -57,7 +67,11 @@ const bystander = {
 
 const pin = (index: number): Deed => ({ pin: { target: { epoch: 1, index }, pinned: true } });
 const headOf = (log: HostLog) => new LogBook().take(log.changes()).head;
-const pinned = (log: HostLog) => new LogBook().take(log.changes()).marks.filter((marks) => marks.pinned).map(({ index }) => index);
+const pinned = (log: HostLog) =>
+  new LogBook()
+    .take(log.changes())
+    .marks.filter((marks) => marks.pinned)
+    .map(({ index }) => index);
 
 test('when a co-host was first, the action is made anew behind it', async () => {
   const { key, log } = hosted();
@@ -65,9 +79,17 @@ test('when a co-host was first, the action is made anew behind it', async () => 
   const mine = log();
   let others = 3;
   scheduler.before = () => {
-    if (others-- > 0) scheduler.take(scheduler.truth.act(key, 1n, JSON.stringify(pin(10 + others))));
+    if (others-- > 0)
+      scheduler.take(scheduler.truth.act(key, 1n, JSON.stringify(pin(10 + others))));
   };
-  const actor = new Actor('room', [bystander, scheduler], mine, key, new VirtualClock(), () => undefined);
+  const actor = new Actor(
+    'room',
+    [bystander, scheduler],
+    mine,
+    key,
+    new VirtualClock(),
+    () => undefined,
+  );
   await Promise.all([actor.act(() => pin(1)), actor.act(() => pin(2))]);
   expect(pinned(mine)).toEqual([1, 2, 10, 11, 12]);
   expect(headOf(mine)).toBe(headOf(scheduler.truth));
@@ -78,7 +100,14 @@ test('an action whose acknowledgement was lost is not done twice', async () => {
   const scheduler = new Scheduler(log());
   scheduler.deaf = 1;
   const mine = log();
-  await new Actor('room', [scheduler, bystander], mine, key, new VirtualClock(), () => undefined).act(() => pin(1));
+  await new Actor(
+    'room',
+    [scheduler, bystander],
+    mine,
+    key,
+    new VirtualClock(),
+    () => undefined,
+  ).act(() => pin(1));
   expect(scheduler.actions_.length).toBe(1);
   expect(pinned(mine)).toEqual([1]);
 });
@@ -92,17 +121,22 @@ function outage(scheduler: Scheduler, clock: VirtualClock, times: number): void 
   };
 }
 
-test.each([1, 9])('an action is not done twice if the log could not be read either, %i times', async (times) => {
-  const { key, log } = hosted();
-  const [scheduler, clock, mine] = [new Scheduler(log()), new VirtualClock(), log()];
-  scheduler.deaf = Math.min(times, 3);
-  outage(scheduler, clock, times);
-  const done = new Actor('room', [scheduler, bystander], mine, key, clock, () => undefined).act(() => pin(1));
-  await clock.advance(20_000);
-  await done;
-  expect(scheduler.actions_.length).toBe(1);
-  expect(pinned(mine)).toEqual([1]);
-});
+test.each([1, 9])(
+  'an action is not done twice if the log could not be read either, %i times',
+  async (times) => {
+    const { key, log } = hosted();
+    const [scheduler, clock, mine] = [new Scheduler(log()), new VirtualClock(), log()];
+    scheduler.deaf = Math.min(times, 3);
+    outage(scheduler, clock, times);
+    const done = new Actor('room', [scheduler, bystander], mine, key, clock, () => undefined).act(
+      () => pin(1),
+    );
+    await clock.advance(20_000);
+    await done;
+    expect(scheduler.actions_.length).toBe(1);
+    expect(pinned(mine)).toEqual([1]);
+  },
+);
 
 test('an action that did not arrive is made anew when another one has its place', async () => {
   const { key, log } = hosted();
@@ -125,7 +159,14 @@ test('a refusal is told and holds up nothing that comes after it', async () => {
   const { key, log } = hosted();
   const stranger = DeviceKey.fromSeed(new Uint8Array(32).fill(8));
   const scheduler = new Scheduler(log());
-  const actor = new Actor('room', [scheduler], log(), stranger, new VirtualClock(), () => undefined);
+  const actor = new Actor(
+    'room',
+    [scheduler],
+    log(),
+    stranger,
+    new VirtualClock(),
+    () => undefined,
+  );
   await expect(actor.act(() => pin(1))).rejects.toThrow('not a host');
   const own = new Actor('room', [scheduler], log(), key, new VirtualClock(), () => undefined);
   scheduler.before = () => {

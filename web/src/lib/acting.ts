@@ -95,7 +95,10 @@ export class Actor {
     try {
       return this.log.act(this.key, BigInt(Math.floor(this.clock.now() / 1000)), deed);
     } catch (error) {
-      throw new Declined(this.log.refusal(this.key, deed) ?? '', error instanceof Error ? error.message : String(error));
+      throw new Declined(
+        this.log.refusal(this.key, deed) ?? '',
+        error instanceof Error ? error.message : String(error),
+      );
     }
   }
 
@@ -143,5 +146,7 @@ export class Actor {
 
 /** A signed action's signature as JSON; nothing if it has none. */
 function signatureOf(action: unknown): string | undefined {
-  return typeof action === 'object' && action !== null && 'signature' in action ? JSON.stringify(action.signature) : undefined;
+  return typeof action === 'object' && action !== null && 'signature' in action
+    ? JSON.stringify(action.signature)
+    : undefined;
 }

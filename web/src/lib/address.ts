@@ -5,17 +5,29 @@ import type { components, paths } from './schema';
 const ROOT = '/api/v1/';
 
 /** The addresses below {@link ROOT}, with `{names}` where something is to be filled in. */
-export type Address = keyof paths extends infer P ? (P extends `/api/v1/${infer Rest}` ? Rest : never) : never;
+export type Address = keyof paths extends infer P
+  ? P extends `/api/v1/${infer Rest}`
+    ? Rest
+    : never
+  : never;
 
-type Names<A extends string> = A extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never;
+type Names<A extends string> = A extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Names<Rest>
+  : never;
 
 /** An address of which nothing is left to be filled in. */
 export type Filled = string & { readonly filled: unique symbol };
 
 /** Fills in the names of an address; `query` stands after the question mark, if there is one. */
-export function at<A extends Address>(address: A, names: Record<Names<A>, string | number>, query = ''): Filled {
+export function at<A extends Address>(
+  address: A,
+  names: Record<Names<A>, string | number>,
+  query = '',
+): Filled {
   const given = names as Record<string, string | number>;
-  const path = address.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(given[name] ?? ''));
+  const path = address.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(given[name] ?? ''),
+  );
   return `${ROOT}${path}${query && `?${query}`}` as Filled;
 }
 

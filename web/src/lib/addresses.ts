@@ -5,10 +5,12 @@ import type { Pin } from './deployment';
 const path = ({ room, servers }: Pin) => `${room}/${servers}`;
 
 /** Where people take part; with the seed of an invitation, one person. */
-export const roomLink = (origin: string, pin: Pin, seed?: string) => `${origin}/#/room/${path(pin)}${seed ? `/${seed}` : ''}`;
+export const roomLink = (origin: string, pin: Pin, seed?: string) =>
+  `${origin}/#/room/${path(pin)}${seed ? `/${seed}` : ''}`;
 
 /** Where a host acts. Whoever has it is host. */
-export const hostLink = (origin: string, pin: Pin, seed: string) => `${origin}/#/host/${path(pin)}/${seed}`;
+export const hostLink = (origin: string, pin: Pin, seed: string) =>
+  `${origin}/#/host/${path(pin)}/${seed}`;
 
 /** The same, from any page of this server. */
 export const roomPath = (pin: Pin) => `#/room/${path(pin)}`;
@@ -19,8 +21,12 @@ export const hostPath = (pin: Pin, seed?: string) => `#/host/${path(pin)}${seed 
 export const projectorLink = (origin: string, pin: Pin) => `${origin}/#/projector/${path(pin)}`;
 
 /** Where people decide; with the secret of an invitation, one person. */
-export const decisionLink = (origin: string, decision: string, servers: string, invitation?: string | null) =>
-  `${origin}/#/decision/${decision}/${servers}${invitation ? `/${invitation}` : ''}`;
+export const decisionLink = (
+  origin: string,
+  decision: string,
+  servers: string,
+  invitation?: string | null,
+) => `${origin}/#/decision/${decision}/${servers}${invitation ? `/${invitation}` : ''}`;
 
 /** An address as it is read aloud: without the scheme. */
 export const spokenOrigin = (origin: string) => origin.replace(/^https?:\/\//, '');

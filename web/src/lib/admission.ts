@@ -27,5 +27,7 @@ export function keysIn(text: string, known: readonly string[]): KeyList {
 
 /** Lists that one action each can name. */
 export function inTurns(keys: string[]): string[][] {
-  return Array.from({ length: Math.ceil(keys.length / AT_ONCE) }, (_, turn) => keys.slice(turn * AT_ONCE, (turn + 1) * AT_ONCE));
+  return Array.from({ length: Math.ceil(keys.length / AT_ONCE) }, (_, turn) =>
+    keys.slice(turn * AT_ONCE, (turn + 1) * AT_ONCE),
+  );
 }

@@ -25,7 +25,9 @@ function answers(status: number, pieces: Uint8Array[], endless = false): { read:
 test('an answer that does not end is given up', async () => {
   const piece = new TextEncoder().encode(' '.repeat(1 << 20));
   const { read } = answers(200, [piece], true);
-  const failure = await new HttpServer('https://a.example').room('00').catch((error: unknown) => error);
+  const failure = await new HttpServer('https://a.example')
+    .room('00')
+    .catch((error: unknown) => error);
   expect(String(failure)).toContain('bytes');
   // No more than the bound, and what the stream had ready.
   expect(read()).toBeLessThan(40);
@@ -36,14 +38,21 @@ test('letters that are cut between two pieces come out whole', async () => {
   const text = new TextEncoder().encode(JSON.stringify({ descriptor: 'Ägora', state: 'open' }));
   answers(200, [text.slice(0, 16), text.slice(16)]);
   expect([...text.slice(15, 17)]).toEqual([0xc3, 0x84]);
-  expect(await new HttpServer('https://a.example').room('00')).toEqual({ descriptor: 'Ägora', state: 'open' });
+  expect(await new HttpServer('https://a.example').room('00')).toEqual({
+    descriptor: 'Ägora',
+    state: 'open',
+  });
 });
 
 test('a refusal keeps its status and what was said; silence is said in the reader’s language', async () => {
   answers(403, [new TextEncoder().encode('{"detail":"not you"}')]);
-  const refused = await new HttpServer('https://a.example').room('00').catch((error: unknown) => error);
+  const refused = await new HttpServer('https://a.example')
+    .room('00')
+    .catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(Problem);
   expect(refused).toMatchObject({ status: 403, message: 'not you' });
   vi.stubGlobal('fetch', () => Promise.reject(new TypeError('NetworkError')));
-  expect(await new HttpServer('https://a.example').room('00').catch((error: unknown) => error)).toBeInstanceOf(Told);
+  expect(
+    await new HttpServer('https://a.example').room('00').catch((error: unknown) => error),
+  ).toBeInstanceOf(Told);
 });

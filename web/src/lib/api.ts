@@ -3,7 +3,18 @@
 import { t } from '../messages/common';
 import { at, type Answer, type Filled, type PartOf } from './address';
 import { Told } from './told';
-import { Malformed, count, flag, list, oneOf, opaque, optional, record, text, type Of } from './shape';
+import {
+  Malformed,
+  count,
+  flag,
+  list,
+  oneOf,
+  opaque,
+  optional,
+  record,
+  text,
+  type Of,
+} from './shape';
 
 const serversShape = record({
   you: count,
@@ -83,7 +94,11 @@ export interface Server {
   presence(id: string, presence: { key: string; time: number; signature: string }): Promise<void>;
   /** What the server gives to the owner of a slot, closed; `request` is the owner's signed request, a query. */
   issue(id: string, epoch: number, request: string): Promise<Uint8Array>;
-  submit(id: string, epoch: number, submission: { key: string; slot: number; body: Uint8Array }): Promise<void>;
+  submit(
+    id: string,
+    epoch: number,
+    submission: { key: string; slot: number; body: Uint8Array },
+  ): Promise<void>;
   board(id: string, from: number, signal?: AbortSignal): Promise<unknown[]>;
   /** What the room's hosts did, from action number `from` on. */
   actions(id: string, from: number, signal?: AbortSignal): Promise<unknown[]>;
@@ -118,11 +133,20 @@ export class HttpServer implements Server {
   }
 
   async status(id: string, after: number | null, signal: AbortSignal): Promise<Status> {
-    const path = at('rooms/{id}/status', { id }, after === null ? '' : `after=${after}&wait=${WAIT}`);
-    return statusShape(JSON.parse(await this.ask(path, { signal }, after === null ? SOON : PATIENCE + WAIT * 1000)));
+    const path = at(
+      'rooms/{id}/status',
+      { id },
+      after === null ? '' : `after=${after}&wait=${WAIT}`,
+    );
+    return statusShape(
+      JSON.parse(await this.ask(path, { signal }, after === null ? SOON : PATIENCE + WAIT * 1000)),
+    );
   }
 
-  async presence(id: string, presence: { key: string; time: number; signature: string }): Promise<void> {
+  async presence(
+    id: string,
+    presence: { key: string; time: number; signature: string },
+  ): Promise<void> {
     presenceShape(JSON.parse(await this.post(at('rooms/{id}/presence', { id }), presence)));
   }
 
@@ -132,7 +156,11 @@ export class HttpServer implements Server {
     return fromBase64(issue);
   }
 
-  async submit(id: string, epoch: number, submission: { key: string; slot: number; body: Uint8Array }): Promise<void> {
+  async submit(
+    id: string,
+    epoch: number,
+    submission: { key: string; slot: number; body: Uint8Array },
+  ): Promise<void> {
     const body = toBase64(submission.body);
     const path = at('rooms/{id}/epochs/{number}/submission', { id, number: epoch });
     acceptedShape(JSON.parse(await this.post(path, { ...submission, body })));
@@ -164,7 +192,12 @@ export class HttpServer implements Server {
     });
   }
 
-  protected async ask(path: Filled, init: RequestInit = {}, patience = PATIENCE, most = MOST): Promise<string> {
+  protected async ask(
+    path: Filled,
+    init: RequestInit = {},
+    patience = PATIENCE,
+    most = MOST,
+  ): Promise<string> {
     const limit = AbortSignal.timeout(patience);
     const signal = init.signal ? AbortSignal.any([init.signal, limit]) : limit;
     const options: RequestInit = { cache: 'no-store', credentials: 'omit', ...init, signal };
@@ -175,7 +208,11 @@ export class HttpServer implements Server {
 }
 
 /** An answer with all of its text. Browsers word a failure each in their own way, and in English. */
-async function whole(address: string, options: RequestInit, most: number): Promise<[Response, string]> {
+async function whole(
+  address: string,
+  options: RequestInit,
+  most: number,
+): Promise<[Response, string]> {
   try {
     const response = await fetch(address, options);
     return [response, await textOf(response, most)];

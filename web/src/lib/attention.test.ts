@@ -11,7 +11,10 @@ let path: string[];
 
 beforeEach(() => {
   [clock, stop, visible, path] = [new VirtualClock(), new AbortController(), true, []];
-  const senses = { visible: () => visible, watch: (callback: () => void) => void (sign = callback) };
+  const senses = {
+    visible: () => visible,
+    watch: (callback: () => void) => void (sign = callback),
+  };
   const attention = new Attention(senses, clock, stop.signal);
   const part = async (signal: AbortSignal) => {
     path.push('takes part');

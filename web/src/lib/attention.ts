@@ -26,7 +26,14 @@ export interface Senses {
 export const browserSenses: Senses = {
   visible: () => document.visibilityState === 'visible',
   watch: (sign, signal) => {
-    for (const event of ['pointerdown', 'pointermove', 'keydown', 'scroll', 'visibilitychange', 'pageshow']) {
+    for (const event of [
+      'pointerdown',
+      'pointermove',
+      'keydown',
+      'scroll',
+      'visibilitychange',
+      'pageshow',
+    ]) {
       document.addEventListener(event, sign, { signal, passive: true, capture: true });
     }
   },
@@ -63,7 +70,11 @@ export class Attention {
   }
 
   /** Runs `part` while somebody is there, again and again until `signal` aborts; `rests` is called when it has stopped. */
-  async during(signal: AbortSignal, part: (signal: AbortSignal) => Promise<void>, rests: () => void): Promise<void> {
+  async during(
+    signal: AbortSignal,
+    part: (signal: AbortSignal) => Promise<void>,
+    rests: () => void,
+  ): Promise<void> {
     while (!signal.aborted) {
       const over = new AbortController();
       const running = part(AbortSignal.any([signal, over.signal]));
@@ -78,7 +89,8 @@ export class Attention {
 
   private async untilAlone(signal: AbortSignal): Promise<void> {
     // A page may be covered at any moment: what is left is looked at from time to time.
-    while (!signal.aborted && this.left() > 0) await this.clock.sleep(Math.min(this.left(), UNSEEN / 10), signal);
+    while (!signal.aborted && this.left() > 0)
+      await this.clock.sleep(Math.min(this.left(), UNSEEN / 10), signal);
   }
 
   private untilSign(signal: AbortSignal): Promise<void> {

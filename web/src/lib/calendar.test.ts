@@ -3,7 +3,13 @@ import { expect, test } from 'vitest';
 import { calendar } from './calendar';
 import { bytesOf } from './text';
 
-const entry = { id: 'ab', title: 'Wann; wo, und\nwer\\was', at: Date.UTC(2027, 0, 2, 18, 30), minutes: 90, link: 'https://a.example/#/decision/ab/cd' };
+const entry = {
+  id: 'ab',
+  title: 'Wann; wo, und\nwer\\was',
+  at: Date.UTC(2027, 0, 2, 18, 30),
+  minutes: 90,
+  link: 'https://a.example/#/decision/ab/cd',
+};
 
 test('a date is written in UTC, with its end', () => {
   const text = calendar(entry, Date.UTC(2026, 10, 22, 4, 5, 6));

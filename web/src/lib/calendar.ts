@@ -6,10 +6,18 @@ import { bytesOf } from './text';
 const LINE = 75;
 
 /** In UTC: 20261122T180000Z. */
-const stamp = (at: number): string => new Date(at).toISOString().replace(/\.\d{3}/, '').replaceAll(/[-:]/g, '');
+const stamp = (at: number): string =>
+  new Date(at)
+    .toISOString()
+    .replace(/\.\d{3}/, '')
+    .replaceAll(/[-:]/g, '');
 
 const escaped = (text: string): string =>
-  text.replaceAll('\\', '\\\\').replaceAll(';', '\\;').replaceAll(',', '\\,').replaceAll(/\r\n|\r|\n/g, '\\n');
+  text
+    .replaceAll('\\', '\\\\')
+    .replaceAll(';', '\\;')
+    .replaceAll(',', '\\,')
+    .replaceAll(/\r\n|\r|\n/g, '\\n');
 
 /** Continues long lines on the next one, after a blank, and breaks no character. */
 function folded(line: string): string {

@@ -5,7 +5,14 @@ import { claimedBy, handIn } from './claiming';
 import { EMPTY_LOG } from './hostlog';
 
 test('an invitation is open, ours, or used by somebody else', () => {
-  const log = { ...EMPTY_LOG, former: new Set(['d']), invitations: [{ key: 'a', number: 1, claimed: null }, { key: 'b', number: 2, claimed: 'k' }] };
+  const log = {
+    ...EMPTY_LOG,
+    former: new Set(['d']),
+    invitations: [
+      { key: 'a', number: 1, claimed: null },
+      { key: 'b', number: 2, claimed: 'k' },
+    ],
+  };
   expect(claimedBy(log, 'a', 'k')).toBe('open');
   expect(claimedBy(log, 'b', 'k')).toBe('ours');
   expect(claimedBy(log, 'b', 'other')).toBe('used');

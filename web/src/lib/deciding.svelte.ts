@@ -5,8 +5,24 @@ import { Account } from './account';
 import { decisionLink } from './addresses';
 import { Problem, readServers } from './api';
 import { secureRandom, systemClock, type Clock } from './clock';
-import { DecisionVisit, Deployment, DeviceKey, decisionArchive, loadCryptography, signMail } from './cryptography';
-import { acquaintances, hasAnswered, placeOf, readResidual, type Outcome, type Receipt, type Residual, type View } from './decision';
+import {
+  DecisionVisit,
+  Deployment,
+  DeviceKey,
+  decisionArchive,
+  loadCryptography,
+  signMail,
+} from './cryptography';
+import {
+  acquaintances,
+  hasAnswered,
+  placeOf,
+  readResidual,
+  type Outcome,
+  type Receipt,
+  type Residual,
+  type View,
+} from './decision';
 import { DecisionServer, type MailRequest } from './decisions';
 import { WrongServers, operatorsOf, type Operator } from './deployment';
 import { different, type Doubt } from './doubt';
@@ -112,13 +128,22 @@ export class Deciding {
     try {
       await loadCryptography();
       const { decision, servers, invitation } = this.place;
-      const { raw, operators } = await operatorsOf(servers, this.origin, (url) => new DecisionServer(url));
-      this.guest = invitation === undefined ? null : DeviceKey.fromInvitation(invitation).publicKey();
+      const { raw, operators } = await operatorsOf(
+        servers,
+        this.origin,
+        (url) => new DecisionServer(url),
+      );
+      this.guest =
+        invitation === undefined ? null : DeviceKey.fromInvitation(invitation).publicKey();
       [this.raw, this.operators, this.deployment] = [raw, operators, new Deployment(raw)];
       const urls = readServers(raw).servers.map(({ url }) => url.replace(/\/+$/, ''));
       this.entrance = urls.includes(this.origin) ? this.origin : (urls[0] ?? this.origin);
       this.account = await Account.open(this.storage);
-      this.reading = new Reading(new DecisionVisit(this.deployment, decision), decision, this.servers());
+      this.reading = new Reading(
+        new DecisionVisit(this.deployment, decision),
+        decision,
+        this.servers(),
+      );
       await this.follow();
     } catch (error) {
       this.fail(error);
@@ -142,7 +167,12 @@ export class Deciding {
   private fail(error: unknown): void {
     if (this.stopped.signal.aborted) return;
     if (error instanceof WrongServers) this.stage = { at: 'wrong-servers' };
-    else if (error instanceof Refused) this.stage = { at: 'refused', doubt: error.doubt, sent: this.account?.mayHaveAnswered(this.place.decision) ?? false };
+    else if (error instanceof Refused)
+      this.stage = {
+        at: 'refused',
+        doubt: error.doubt,
+        sent: this.account?.mayHaveAnswered(this.place.decision) ?? false,
+      };
     else if (error instanceof Problem && error.status === 404) this.stage = { at: 'unknown' };
     else this.stage = { at: 'failed', reason: reasonOf(error, 'decide') };
     // What was refused once is not gone on with because a later look is better.
@@ -187,13 +217,18 @@ export class Deciding {
     });
     if (this.stopped.signal.aborted) return;
     this.warn(reading);
-    this.refusals = [...reading.refusals].map(([party, detail]) => ({ party, server: this.names()[party] ?? `${party}`, detail }));
+    this.refusals = [...reading.refusals].map(([party, detail]) => ({
+      party,
+      server: this.names()[party] ?? `${party}`,
+      detail,
+    }));
     const view = reading.view();
     if (!view) {
       if (!this.view) this.stage = { at: 'alone' };
       return;
     }
-    if (reading.records.length !== before || view.head !== this.view?.head) await this.remember(reading, account, view);
+    if (reading.records.length !== before || view.head !== this.view?.head)
+      await this.remember(reading, account, view);
     if (view.stage === 'closed') {
       this.outcome ??= reading.outcome();
       this.unresolved = reading.unresolved;
@@ -204,7 +239,11 @@ export class Deciding {
   }
 
   private warn({ distrusted }: Reading): void {
-    this.alarms = [...distrusted].map(([party, doubt]) => ({ party, server: this.names()[party] ?? `${party}`, doubt }));
+    this.alarms = [...distrusted].map(([party, doubt]) => ({
+      party,
+      server: this.names()[party] ?? `${party}`,
+      doubt,
+    }));
   }
 
   private async remember(reading: Reading, account: Account, view: View): Promise<void> {
@@ -215,7 +254,13 @@ export class Deciding {
     const person = this.own(view);
     const residual = person === null ? undefined : visit.residual(person);
     this.residual = residual === undefined ? null : readResidual(residual);
-    await account.know({ id: decision, servers, question: view.question, invitations: null, letters: null });
+    await account.know({
+      id: decision,
+      servers,
+      question: view.question,
+      invitations: null,
+      letters: null,
+    });
     const met = acquaintances(view, person);
     if (met.length > 0) await account.meet(met);
   }
@@ -234,8 +279,17 @@ export class Deciding {
     const trusted = this.servers().filter((_, party) => !reading?.distrusted.has(party));
     const server = trusted[this.looks++ % Math.max(1, trusted.length)];
     if (!reading?.isAgreed() || !server) return this.clock.sleep(PAUSE, signal);
-    const awaiting = server.records(this.place.decision, reading.records.length, reading.opened(), WAIT, signal);
-    const answered = await awaiting.then(() => true, () => false);
+    const awaiting = server.records(
+      this.place.decision,
+      reading.records.length,
+      reading.opened(),
+      WAIT,
+      signal,
+    );
+    const answered = await awaiting.then(
+      () => true,
+      () => false,
+    );
     // A server that answers at once and has nothing is not asked without a pause.
     await this.clock.sleep(answered ? PAUSE / 3 : PAUSE, signal);
   }
@@ -243,12 +297,14 @@ export class Deciding {
   private async refill(): Promise<void> {
     const { deployment, account } = this;
     // Who cannot be given keys now is given them at the next visit.
-    if (deployment && account) await refill(deployment, this.servers(), account, this.stopped.signal).catch(() => undefined);
+    if (deployment && account)
+      await refill(deployment, this.servers(), account, this.stopped.signal).catch(() => undefined);
   }
 
   /** What was on its way when this page was closed goes on. */
   private resume(): void {
-    if (this.pending && this.doing === null && this.view?.stage === 'answering') void this.answer(this.pending);
+    if (this.pending && this.doing === null && this.view?.stage === 'answering')
+      void this.answer(this.pending);
   }
 
   private now(): bigint {
@@ -256,7 +312,11 @@ export class Deciding {
   }
 
   /** Does something that ends with a record in the chain; what goes wrong is said on the page. */
-  private async act(doing: Exclude<Doing, null>, make: Make, done: (view: View) => boolean): Promise<void> {
+  private async act(
+    doing: Exclude<Doing, null>,
+    make: Make,
+    done: (view: View) => boolean,
+  ): Promise<void> {
     if (this.doing !== null) return;
     [this.doing, this.complaint] = [doing, null];
     try {
@@ -291,8 +351,20 @@ export class Deciding {
     const { deployment, invitedAs } = this;
     let key: Uint8Array | null = null;
     const make: Make = async ({ visit }, account) => {
-      key ??= await freshKey(deployment as Deployment, this.servers(), account, this.view?.threshold ?? 0, this.clock, this.stopped.signal);
-      return visit.accept(account.key, key, invitedAs === null ? undefined : this.place.invitation, this.now());
+      key ??= await freshKey(
+        deployment as Deployment,
+        this.servers(),
+        account,
+        this.view?.threshold ?? 0,
+        this.clock,
+        this.stopped.signal,
+      );
+      return visit.accept(
+        account.key,
+        key,
+        invitedAs === null ? undefined : this.place.invitation,
+        this.now(),
+      );
     };
     const own = (view: View) => view.owners.includes(this.account?.key.publicKey() ?? '');
     await this.act('accepting', make, own);
@@ -301,8 +373,11 @@ export class Deciding {
   /** Gives one answer for each ballot. They cannot be changed from here on. */
   async answer(answers: number[]): Promise<void> {
     const make: Make = ({ visit }, account) =>
-      account.withMemory((memory) => visit.answer(account.key, Uint8Array.from(answers), memory, this.now()));
-    const arrived = (view: View) => hasAnswered(view.people[this.own(view) ?? -1]?.part ?? 'invited');
+      account.withMemory((memory) =>
+        visit.answer(account.key, Uint8Array.from(answers), memory, this.now()),
+      );
+    const arrived = (view: View) =>
+      hasAnswered(view.people[this.own(view) ?? -1]?.part ?? 'invited');
     await this.act('answering', make, arrived);
     this.pending = this.account?.isPending(this.place.decision) ? answers : null;
   }
@@ -328,14 +403,26 @@ export class Deciding {
   }
 
   /** Has somebody sent their link by e-mail, and takes note of it. Why it was not sent; `null` if it was. */
-  async send(server: DecisionServer, { person, address, link, locale }: Omit<MailRequest, 'signature'>): Promise<Failure | null> {
+  async send(
+    server: DecisionServer,
+    { person, address, link, locale }: Omit<MailRequest, 'signature'>,
+  ): Promise<Failure | null> {
     const { account, deployment } = this;
     const { decision } = this.place;
     if (!account || !deployment) return 'away';
     const signature = signMail(deployment, account.key, decision, person, address, link, locale);
-    const failure = await post(server, decision, { person, address, link, locale, signature }, this.clock, this.stopped.signal);
+    const failure = await post(
+      server,
+      decision,
+      { person, address, link, locale, signature },
+      this.clock,
+      this.stopped.signal,
+    );
     const before = account.known().find(({ id }) => id === decision)?.letters?.[person]?.sent ?? 0;
-    await account.write(decision, person, { address, sent: failure === null ? before + 1 : before });
+    await account.write(decision, person, {
+      address,
+      sent: failure === null ? before + 1 : before,
+    });
     return failure;
   }
 
@@ -343,12 +430,17 @@ export class Deciding {
   async recheck(): Promise<boolean> {
     if (this.doing !== null || !this.deployment) return false;
     [this.doing, this.complaint] = ['rechecking', null];
-    const anew = new Reading(new DecisionVisit(this.deployment, this.place.decision), this.place.decision, this.servers());
+    const anew = new Reading(
+      new DecisionVisit(this.deployment, this.place.decision),
+      this.place.decision,
+      this.servers(),
+    );
     try {
       await anew.on((done, all) => (this.checked = { done, all }));
       const head = this.reading?.visit.digest(this.reading.records.length - 1);
       const same = anew.visit.digest((this.reading?.records.length ?? 0) - 1) === head;
-      if (!same || JSON.stringify(anew.outcome()) !== JSON.stringify(this.outcome)) throw new Refused(different);
+      if (!same || JSON.stringify(anew.outcome()) !== JSON.stringify(this.outcome))
+        throw new Refused(different);
     } catch (error) {
       if (error instanceof Refused) this.fail(error);
       else this.complaint = reasonOf(error, 'decide');
@@ -358,16 +450,29 @@ export class Deciding {
       [this.doing, this.checked] = [null, null];
     }
     const person = this.view?.people[this.person ?? -1];
-    if (person && !person.verified && person.part !== 'removed' && this.view?.owners[this.person ?? -1]) {
+    if (
+      person &&
+      !person.verified &&
+      person.part !== 'removed' &&
+      this.view?.owners[this.person ?? -1]
+    ) {
       const make: Make = ({ visit }, account) => visit.sayVerified(account.key, this.now());
-      await this.act('rechecking', make, (view) => view.people[this.own(view) ?? -1]?.verified ?? false);
+      await this.act(
+        'rechecking',
+        make,
+        (view) => view.people[this.own(view) ?? -1]?.verified ?? false,
+      );
     }
     return true;
   }
 
   /** Everything that is needed to check the decision without any server. */
   archive(): string {
-    return decisionArchive(this.raw, JSON.stringify(this.reading?.records ?? []), this.reading?.proof() ?? '[]');
+    return decisionArchive(
+      this.raw,
+      JSON.stringify(this.reading?.records ?? []),
+      this.reading?.proof() ?? '[]',
+    );
   }
 }
 

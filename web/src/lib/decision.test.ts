@@ -1,11 +1,27 @@
 import { expect, test } from 'vitest';
 
-import { acquaintances, chosenDate, dateLabel, dateOf, isDatePoll, orderOf, placeOf, ruleName, type Meaning, type View } from './decision';
+import {
+  acquaintances,
+  chosenDate,
+  dateLabel,
+  dateOf,
+  isDatePoll,
+  orderOf,
+  placeOf,
+  ruleName,
+  type Meaning,
+  type View,
+} from './decision';
 
 const [early, late] = [Date.UTC(2027, 0, 2, 18), Date.UTC(2027, 0, 3, 18)];
 
 function view(labels: string[]): View {
-  const ballots = labels.map((label) => ({ label, options: ['no', 'yes'], function: 'tally' as const, assumed: 0 }));
+  const ballots = labels.map((label) => ({
+    label,
+    options: ['no', 'yes'],
+    function: 'tally' as const,
+    assumed: 0,
+  }));
   return { ballots, seats: [{ account: 'aa' }, { invitation: 'bb' }] } as unknown as View;
 }
 
@@ -13,7 +29,8 @@ const outcome = (...meanings: Meaning[]) => ({ outputs: meanings.map(() => 0), m
 
 test('a point of time in a label is read back, and other labels are left alone', () => {
   expect(dateOf(dateLabel(early))).toBe(early);
-  for (const label of ['', 'Monday', '2027-01-02', '2027-01-02T18:00']) expect(dateOf(label)).toBe(null);
+  for (const label of ['', 'Monday', '2027-01-02', '2027-01-02T18:00'])
+    expect(dateOf(label)).toBe(null);
   expect(isDatePoll(view([dateLabel(early), dateLabel(late)]))).toBe(true);
   expect(isDatePoll(view([dateLabel(early), 'Monday']))).toBe(false);
 });
@@ -40,8 +57,15 @@ test('yes is shown before no, and more than two options as they are', () => {
 });
 
 test('only whoever decides, too, gets to know who has accepted', () => {
-  const people = ['Anna', 'Ben', 'Carla'].map((name) => ({ name, part: 'accepted' as const, verified: false }));
+  const people = ['Anna', 'Ben', 'Carla'].map((name) => ({
+    name,
+    part: 'accepted' as const,
+    verified: false,
+  }));
   const decided = { people, owners: ['a1', null, 'c1'] };
-  expect(acquaintances(decided, 0)).toEqual([{ name: 'Anna', account: 'a1' }, { name: 'Carla', account: 'c1' }]);
+  expect(acquaintances(decided, 0)).toEqual([
+    { name: 'Anna', account: 'a1' },
+    { name: 'Carla', account: 'c1' },
+  ]);
   expect(acquaintances(decided, null)).toEqual([]);
 });

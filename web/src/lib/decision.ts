@@ -13,19 +13,34 @@ export type Rule =
   | 'tally'
   | { custom: { outputs: number[] } };
 
-export type RuleName = 'majority' | 'unanimous' | 'at-least' | 'veto' | 'parity' | 'plurality' | 'tally' | 'custom';
+export type RuleName =
+  'majority' | 'unanimous' | 'at-least' | 'veto' | 'parity' | 'plurality' | 'tally' | 'custom';
 
 export function ruleName(rule: Rule): RuleName {
   return typeof rule === 'string' ? rule : (Object.keys(rule)[0] as RuleName);
 }
 
-export type Meaning = { passed: boolean } | { odd: boolean } | { option: number } | 'tie' | { counts: number[] } | { value: number };
+export type Meaning =
+  | { passed: boolean }
+  | { odd: boolean }
+  | { option: number }
+  | 'tie'
+  | { counts: number[] }
+  | { value: number };
 export type Part = 'removed' | 'invited' | 'accepted' | 'absent' | { answered: number };
 
 // These come from the cryptography of this page, which has checked them; servers have no say in their form.
-const trusted = <T>(): Shape<T> => (value) => value as T;
+const trusted =
+  <T>(): Shape<T> =>
+  (value) =>
+    value as T;
 
-const ballotShape = record({ label: text, options: list(text), function: trusted<Rule>(), assumed: count });
+const ballotShape = record({
+  label: text,
+  options: list(text),
+  function: trusted<Rule>(),
+  assumed: count,
+});
 const personShape = record({ name: text, part: trusted<Part>(), verified: flag });
 const viewShape = record({
   decision: text,
@@ -46,9 +61,26 @@ const viewShape = record({
   seats: list(trusted<Seat>()),
 });
 const outcomeShape = record({ outputs: list(count), meanings: list(trusted<Meaning>()) });
-const reportShape = record({ question: text, ballots: list(ballotShape), servers: text, records: count, outcome: optional(outcomeShape) });
-const receiptShape = record({ decision: text, servers: text, person: count, number: count, digest: text });
-const residualShape = record({ before: count, after: list(count), results: list(count), everything: flag });
+const reportShape = record({
+  question: text,
+  ballots: list(ballotShape),
+  servers: text,
+  records: count,
+  outcome: optional(outcomeShape),
+});
+const receiptShape = record({
+  decision: text,
+  servers: text,
+  person: count,
+  number: count,
+  digest: text,
+});
+const residualShape = record({
+  before: count,
+  after: list(count),
+  results: list(count),
+  everything: flag,
+});
 
 export type Seat = { account: string } | { invitation: string };
 export type Ballot = Of<typeof ballotShape>;
@@ -78,11 +110,14 @@ export type Finding =
   | { kind: 'no-result' }
   | { kind: 'other' };
 
-export const readFinding = (json: string | undefined): Finding => (json === undefined ? { kind: 'other' } : trusted<Finding>()(JSON.parse(json)));
+export const readFinding = (json: string | undefined): Finding =>
+  json === undefined ? { kind: 'other' } : trusted<Finding>()(JSON.parse(json));
 
 /** The place that a seat has among the people; `null` if it has none. `key` is an account's or an invitation's. */
 export function placeOf({ seats }: View, key: string): number | null {
-  const place = seats.findIndex((seat) => key === ('account' in seat ? seat.account : seat.invitation));
+  const place = seats.findIndex(
+    (seat) => key === ('account' in seat ? seat.account : seat.invitation),
+  );
   return place === -1 ? null : place;
 }
 
@@ -90,9 +125,14 @@ export function placeOf({ seats }: View, key: string): number | null {
  * Who has accepted, with the names that the draft gives them. Anybody can make a decision about anybody and send its link to a reader:
  * only whoever has a place in it, which is `own`, gets to know the others.
  */
-export function acquaintances({ owners, people }: Pick<View, 'owners' | 'people'>, own: number | null): { name: string; account: string }[] {
+export function acquaintances(
+  { owners, people }: Pick<View, 'owners' | 'people'>,
+  own: number | null,
+): { name: string; account: string }[] {
   if (own === null) return [];
-  return owners.flatMap((account, place) => (account === null ? [] : [{ name: people[place]?.name ?? '', account }]));
+  return owners.flatMap((account, place) =>
+    account === null ? [] : [{ name: people[place]?.name ?? '', account }],
+  );
 }
 
 export const hasAnswered = (part: Part): boolean => typeof part === 'object';
@@ -104,7 +144,8 @@ export function orderOf({ options }: Pick<Ballot, 'options'>): number[] {
 }
 
 /** How often each option was given, each as `2 × yes`. */
-export const countsOf = (options: string[], counts: number[]): string[] => counts.map((n, option) => `${n}\u202f×\u202f${options[option] ?? ''}`);
+export const countsOf = (options: string[], counts: number[]): string[] =>
+  counts.map((n, option) => `${n}\u202f×\u202f${options[option] ?? ''}`);
 
 /** A point of time in a ballot's label, in milliseconds since 1970; `null` if the label is something else. */
 export function dateOf(label: string): number | null {
@@ -115,7 +156,8 @@ export function dateOf(label: string): number | null {
 export const dateLabel = (at: number): string => `${new Date(at).toISOString().slice(0, 16)}Z`;
 
 /** Whether the ballots are about dates: each is one. */
-export const isDatePoll = ({ ballots }: Pick<View, 'ballots'>): boolean => ballots.every(({ label }) => dateOf(label) !== null);
+export const isDatePoll = ({ ballots }: Pick<View, 'ballots'>): boolean =>
+  ballots.every(({ label }) => dateOf(label) !== null);
 
 /** How good a date came out: more is better; `null` if it did not pass. */
 function merit(meaning: Meaning | undefined): number | null {
@@ -126,12 +168,16 @@ function merit(meaning: Meaning | undefined): number | null {
 }
 
 /** The date that suits best, the earliest of equals; `null` if none does. */
-export function chosenDate({ ballots }: Pick<View, 'ballots'>, { meanings }: Outcome): number | null {
+export function chosenDate(
+  { ballots }: Pick<View, 'ballots'>,
+  { meanings }: Outcome,
+): number | null {
   let best: { at: number; merit: number } | null = null;
   for (const [index, { label }] of ballots.entries()) {
     const [at, good] = [dateOf(label), merit(meanings[index])];
     if (at === null || good === null) continue;
-    if (best === null || good > best.merit || (good === best.merit && at < best.at)) best = { at, merit: good };
+    if (best === null || good > best.merit || (good === best.merit && at < best.at))
+      best = { at, merit: good };
   }
   return best?.at ?? null;
 }

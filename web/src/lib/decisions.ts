@@ -57,7 +57,9 @@ export class DecisionServer extends HttpServer {
   }
 
   async addToStock(account: string, keys: Uint8Array): Promise<StockLevel> {
-    return stockShape(JSON.parse(await this.give(at('accounts/{key}/keys', { key: account }), keys)));
+    return stockShape(
+      JSON.parse(await this.give(at('accounts/{key}/keys', { key: account }), keys)),
+    );
   }
 
   /** The operator's layer for a draft, in base64url. */
@@ -67,7 +69,8 @@ export class DecisionServer extends HttpServer {
 
   /** Begins a decision; `code` is what the server's policy asks for. */
   async begin(first: Uint8Array, code: string): Promise<string> {
-    const authorization: Record<string, string> = code === '' ? {} : { authorization: `Bearer ${code}` };
+    const authorization: Record<string, string> =
+      code === '' ? {} : { authorization: `Bearer ${code}` };
     return madeShape(JSON.parse(await this.give(at('decisions', {}), first, authorization))).id;
   }
 
@@ -76,14 +79,21 @@ export class DecisionServer extends HttpServer {
   }
 
   /** Records from number `from` on: at once, or within `wait` seconds as soon as there is more than that and `opened` openings. */
-  async records(id: string, from: number, opened = 0, wait = 0, signal?: AbortSignal): Promise<RecordsPage> {
+  async records(
+    id: string,
+    from: number,
+    opened = 0,
+    wait = 0,
+    signal?: AbortSignal,
+  ): Promise<RecordsPage> {
     const path = at('decisions/{id}/records', { id }, `from=${from}&opened=${opened}&wait=${wait}`);
     return pageShape(JSON.parse(await this.ask(path, signal ? { signal } : {}, WORK)));
   }
 
   /** Hands in the next record and returns its number. */
   async append(id: string, signed: Uint8Array): Promise<number> {
-    return takenShape(JSON.parse(await this.give(at('decisions/{id}/records', { id }), signed))).number;
+    return takenShape(JSON.parse(await this.give(at('decisions/{id}/records', { id }), signed)))
+      .number;
   }
 
   /** Whether this server sends e-mail. */
@@ -94,11 +104,23 @@ export class DecisionServer extends HttpServer {
   /** Has a person's link sent. Resolves when the mail server has taken the message. */
   async mail(id: string, request: MailRequest): Promise<void> {
     const headers = { 'content-type': 'application/json' };
-    await this.ask(at('decisions/{id}/mail', { id }), { method: 'POST', headers, body: JSON.stringify(request) }, WORK);
+    await this.ask(
+      at('decisions/{id}/mail', { id }),
+      { method: 'POST', headers, body: JSON.stringify(request) },
+      WORK,
+    );
   }
 
-  private give(path: Filled, bytes: Uint8Array, headers: Record<string, string> = {}): Promise<string> {
+  private give(
+    path: Filled,
+    bytes: Uint8Array,
+    headers: Record<string, string> = {},
+  ): Promise<string> {
     const body = new Blob([bytes.slice()]);
-    return this.ask(path, { method: 'POST', headers: { 'content-type': 'application/octet-stream', ...headers }, body }, WORK);
+    return this.ask(
+      path,
+      { method: 'POST', headers: { 'content-type': 'application/octet-stream', ...headers }, body },
+      WORK,
+    );
   }
 }

@@ -12,8 +12,18 @@ beforeAll(loadForTest);
 const ORIGIN = 'https://a.example';
 
 const descriptor = (name: string) => ({
-  name, purpose: '', host: null, admission: 'open', retention_days: null, engine: 'ruffle', mode: 'fair',
-  payload: 256, capacity: 64, seconds: 6, minimum: 1, nonce: Array(16).fill(0),
+  name,
+  purpose: '',
+  host: null,
+  admission: 'open',
+  retention_days: null,
+  engine: 'ruffle',
+  mode: 'fair',
+  payload: 256,
+  capacity: 64,
+  seconds: 6,
+  minimum: 1,
+  nonce: Array(16).fill(0),
 });
 
 /** A clock by which whoever has not answered at once is late. */
@@ -22,14 +32,22 @@ const hasty = { now: () => 0, sleep: settled };
 /** What a server says of the room; never, if it is silent. */
 type Word = RoomInfo | Error | 'silent';
 
-const shows = (state: 'open' | 'closed', name = 'Agora'): RoomInfo => ({ descriptor: descriptor(name), state });
+const shows = (state: 'open' | 'closed', name = 'Agora'): RoomInfo => ({
+  descriptor: descriptor(name),
+  state,
+});
 const gone = () => new Problem(404, 'no such room');
 const away = () => new TypeError('network');
 
 /** Follows a link to the room “Agora”, of which three servers say something. */
 function follow(words: Word[], kept: Documents | null = null) {
   const urls = ['a', 'b', 'c'].map((name) => `https://${name}.example`);
-  const servers = urls.map((url, party) => ({ party, name: url, url, key: DeviceKey.fromSeed(new Uint8Array(32).fill(party + 1)).publicKey() }));
+  const servers = urls.map((url, party) => ({
+    party,
+    name: url,
+    url,
+    key: DeviceKey.fromSeed(new Uint8Array(32).fill(party + 1)).publicKey(),
+  }));
   const raw = (you: number) => JSON.stringify({ you, session: '09'.repeat(32), servers });
   const at = (url: string) => {
     const party = urls.indexOf(url);
@@ -65,7 +83,9 @@ test('what was kept of a room stands in for servers that are away, not for those
   expect((await follow([away(), away(), away()], kept)).name).toBe('Agora');
   expect((await follow([gone(), away(), away()], kept)).name).toBe('Agora');
   await expect(follow([gone(), away(), gone()], kept)).rejects.toThrow('no such room');
-  await expect(follow([away(), away(), away()], { ...kept, descriptor: descriptor('Another') })).rejects.toThrow('network');
+  await expect(
+    follow([away(), away(), away()], { ...kept, descriptor: descriptor('Another') }),
+  ).rejects.toThrow('network');
 });
 
 test('another room in its place is refused', async () => {

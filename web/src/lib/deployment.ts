@@ -92,7 +92,9 @@ export async function connect(
 ): Promise<Deployment> {
   const { raw, operators } = await operatorsOf(pin.servers, origin, at, kept?.servers);
   const { descriptor, closed } = await roomOf(pin, operators, kept, clock);
-  const { host, admission, retention_days, mode, ...settings } = settingsShape(JSON.parse(descriptor));
+  const { host, admission, retention_days, mode, ...settings } = settingsShape(
+    JSON.parse(descriptor),
+  );
   return {
     pin,
     operators,
@@ -142,12 +144,24 @@ async function confirm(operator: Operator, digest: string): Promise<void> {
 }
 
 /** What the servers say of a room, as its id proves it, and whether two of them say that it is closed: one of the two is honest. */
-async function roomOf(pin: Pin, operators: Operator[], kept: Documents | null, clock: Clock): Promise<{ descriptor: string; closed: boolean }> {
+async function roomOf(
+  pin: Pin,
+  operators: Operator[],
+  kept: Documents | null,
+  clock: Clock,
+): Promise<{ descriptor: string; closed: boolean }> {
   const { found, failures } = await asked(operators, pin, clock);
   const [first] = found;
-  if (first) return { descriptor: JSON.stringify(first.descriptor), closed: found.filter(({ state }) => state === 'closed').length >= AGREEING };
-  const missing = failures.filter((failure) => failure instanceof Problem && failure.status === 404);
-  if (kept && missing.length < AGREEING && isOf(pin, kept.descriptor)) return { descriptor: JSON.stringify(kept.descriptor), closed: false };
+  if (first)
+    return {
+      descriptor: JSON.stringify(first.descriptor),
+      closed: found.filter(({ state }) => state === 'closed').length >= AGREEING,
+    };
+  const missing = failures.filter(
+    (failure) => failure instanceof Problem && failure.status === 404,
+  );
+  if (kept && missing.length < AGREEING && isOf(pin, kept.descriptor))
+    return { descriptor: JSON.stringify(kept.descriptor), closed: false };
   // A server that shows another room than the link's is not one to go on with, and nobody shows the link's.
   throw failures.find((failure) => failure instanceof WrongServers) ?? missing[0] ?? failures[0];
 }
@@ -162,12 +176,17 @@ function isOf(pin: Pin, descriptor: unknown): boolean {
 }
 
 /** Asks all servers for a room: until all have answered or failed to, two have shown it, or one has and the others are late. */
-async function asked(operators: Operator[], pin: Pin, clock: Clock): Promise<{ found: RoomInfo[]; failures: unknown[] }> {
+async function asked(
+  operators: Operator[],
+  pin: Pin,
+  clock: Clock,
+): Promise<{ found: RoomInfo[]; failures: unknown[] }> {
   const [found, failures]: [RoomInfo[], unknown[]] = [[], []];
   const late = new AbortController();
   const enough = new Promise<void>((resolve) => {
     const look = () => {
-      if (found.length >= AGREEING || found.length + failures.length === operators.length) resolve();
+      if (found.length >= AGREEING || found.length + failures.length === operators.length)
+        resolve();
       else if (found.length === 1) void clock.sleep(SECOND, late.signal).then(resolve);
     };
     const ask = async ({ api, origin }: Operator) => {
@@ -175,7 +194,10 @@ async function asked(operators: Operator[], pin: Pin, clock: Clock): Promise<{ f
       if (!isOf(pin, info.descriptor)) throw new WrongServers(origin);
       found.push(info);
     };
-    for (const operator of operators) void ask(operator).catch((error: unknown) => failures.push(error)).then(look);
+    for (const operator of operators)
+      void ask(operator)
+        .catch((error: unknown) => failures.push(error))
+        .then(look);
   });
   await enough;
   late.abort();

@@ -10,11 +10,17 @@ export interface Doubt {
 }
 
 /** Two servers show different histories. */
-export const different: Doubt = { finding: { kind: 'different' }, detail: 'the servers show different histories' };
+export const different: Doubt = {
+  finding: { kind: 'different' },
+  detail: 'the servers show different histories',
+};
 
 /** What is the matter, from an error of whoever verifies. */
 export function doubtOf(error: unknown, verifier: { finding(): string | undefined }): Doubt {
-  return { finding: readFinding(verifier.finding()), detail: error instanceof Error ? error.message : String(error) };
+  return {
+    finding: readFinding(verifier.finding()),
+    detail: error instanceof Error ? error.message : String(error),
+  };
 }
 
 /** A sentence without a full stop. */

@@ -2,7 +2,15 @@ import { beforeAll, expect, test } from 'vitest';
 
 import { loadForTest } from '../test/world';
 import { DeviceKey, decisionId, tableRows } from './cryptography';
-import { complaintOf, draftOf, entriesOf, rulesFor, withOption, withoutOption, type Wish } from './draft';
+import {
+  complaintOf,
+  draftOf,
+  entriesOf,
+  rulesFor,
+  withOption,
+  withoutOption,
+  type Wish,
+} from './draft';
 
 beforeAll(loadForTest);
 
@@ -23,8 +31,17 @@ const wish: Wish = {
 
 function around(people: number) {
   const key = () => DeviceKey.generate().publicKey();
-  const seated = Array.from({ length: people }, (_, place) => ({ name: `p${place}`, seat: { invitation: key() } }));
-  return { people: seated, creator: key(), servers: 'ab'.repeat(32), nonce: Array.from({ length: 16 }, () => 1), dateOptions: ['no', 'yes'] as [string, string] };
+  const seated = Array.from({ length: people }, (_, place) => ({
+    name: `p${place}`,
+    seat: { invitation: key() },
+  }));
+  return {
+    people: seated,
+    creator: key(),
+    servers: 'ab'.repeat(32),
+    nonce: Array.from({ length: 16 }, () => 1),
+    dateOptions: ['no', 'yes'] as [string, string],
+  };
 }
 
 test('every rule makes a draft that the cryptography takes', () => {
@@ -35,17 +52,37 @@ test('every rule makes a draft that the cryptography takes', () => {
 });
 
 test('a poll has one ballot for each date, in order and in UTC', () => {
-  const draft = draftOf({ ...wish, topic: 'dates', rule: 'tally', dates: ['2027-01-03T18:00', '2027-01-02T18:00', '2027-01-03T18:00', ''] }, around(2));
-  const { ballots, question } = JSON.parse(draft) as { ballots: { label: string }[]; question: string };
+  const draft = draftOf(
+    {
+      ...wish,
+      topic: 'dates',
+      rule: 'tally',
+      dates: ['2027-01-03T18:00', '2027-01-02T18:00', '2027-01-03T18:00', ''],
+    },
+    around(2),
+  );
+  const { ballots, question } = JSON.parse(draft) as {
+    ballots: { label: string }[];
+    question: string;
+  };
   const label = (date: string) => `${new Date(date).toISOString().slice(0, 16)}Z`;
-  expect(ballots.map((ballot) => ballot.label)).toEqual([label('2027-01-02T18:00'), label('2027-01-03T18:00')]);
+  expect(ballots.map((ballot) => ballot.label)).toEqual([
+    label('2027-01-02T18:00'),
+    label('2027-01-03T18:00'),
+  ]);
   expect(question).toBe('Shall we?');
   expect(decisionId(draft)).toMatch(/^[0-9a-f]{32}$/);
 });
 
 test('a table has as many rows as the cryptography says', () => {
-  for (const [people, options] of [[2, 2], [6, 3], [5, 4]] as const) {
-    expect(entriesOf(people, options)).toBe((JSON.parse(tableRows(people, options)) as unknown[]).length);
+  for (const [people, options] of [
+    [2, 2],
+    [6, 3],
+    [5, 4],
+  ] as const) {
+    expect(entriesOf(people, options)).toBe(
+      (JSON.parse(tableRows(people, options)) as unknown[]).length,
+    );
   }
 });
 
@@ -57,13 +94,19 @@ test('what cannot be a draft is said before anything is sent', () => {
   expect(complaintOf({ ...wish, topic: 'dates' }, 3, NOW)).toBe('dates');
   expect(complaintOf({ ...wish, rule: 'at-least', enough: 4 }, 3, NOW)).toBe('enough');
   expect(complaintOf({ ...wish, rule: 'custom', outputs: [1] }, 3, NOW)).toBe('table');
-  expect(complaintOf({ ...wish, rule: 'tally', options: ['a', 'b', 'c', 'd', 'e', 'f'] }, 20, NOW)).toBe('large');
+  expect(
+    complaintOf({ ...wish, rule: 'tally', options: ['a', 'b', 'c', 'd', 'e', 'f'] }, 20, NOW),
+  ).toBe('large');
   expect(complaintOf({ ...wish, deadline: '2026-11-01T12:00' }, 3, NOW)).toBe('deadline');
   expect(complaintOf({ ...wish, deadline: '2028-11-01T12:00' }, 3, NOW)).toBe('deadline');
 });
 
 test('rules that count one of two answers are there for two answers only, and tables for few people', () => {
-  expect(rulesFor({ ...wish, options: ['a', 'b', 'c'] }, 3)).toEqual(['plurality', 'tally', 'custom']);
+  expect(rulesFor({ ...wish, options: ['a', 'b', 'c'] }, 3)).toEqual([
+    'plurality',
+    'tally',
+    'custom',
+  ]);
   expect(rulesFor(wish, 7)).not.toContain('custom');
 });
 
@@ -76,6 +119,9 @@ test('what is assumed stays the same answer when answers are added or taken away
     expect(withoutOption(three, 2)).toEqual({ options: wish.options, assumed });
     expect(label(withOption(three))).toBe(label(two));
   }
-  expect(withoutOption({ options: ['a', 'b', 'c', 'd'], assumed: 3 }, 1)).toEqual({ options: ['a', 'c', 'd'], assumed: 2 });
+  expect(withoutOption({ options: ['a', 'b', 'c', 'd'], assumed: 3 }, 1)).toEqual({
+    options: ['a', 'c', 'd'],
+    assumed: 2,
+  });
   expect(withoutOption({ options: ['a', 'b', 'c', 'd'], assumed: 1 }, 1).assumed).toBe(0);
 });

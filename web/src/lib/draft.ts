@@ -29,7 +29,16 @@ export interface Wish {
 }
 
 /** As the servers and all devices hold drafts to it. */
-export const LIMITS = { people: [2, 200], options: 8, ballots: 20, question: 500, label: 100, table: 6, entries: 900, days: 400 } as const;
+export const LIMITS = {
+  people: [2, 200],
+  options: 8,
+  ballots: 20,
+  question: 500,
+  label: 100,
+  table: 6,
+  entries: 900,
+  days: 400,
+} as const;
 
 const BINARY: readonly RuleName[] = ['majority', 'unanimous', 'at-least', 'veto', 'parity'];
 const MANY: readonly RuleName[] = ['plurality', 'tally'];
@@ -37,7 +46,8 @@ const MANY: readonly RuleName[] = ['plurality', 'tally'];
 /** The rules that a wish can have. A table is filled in row by row, so only few people can have one. */
 export function rulesFor({ topic, options }: Wish, people: number): RuleName[] {
   if (topic === 'dates') return ['tally', 'unanimous', 'majority', 'at-least'];
-  const custom: RuleName[] = people >= 2 && people <= LIMITS.table && options.length <= 3 ? ['custom'] : [];
+  const custom: RuleName[] =
+    people >= 2 && people <= LIMITS.table && options.length <= 3 ? ['custom'] : [];
   return [...(options.length === 2 ? BINARY : []), ...MANY, ...custom];
 }
 
@@ -49,7 +59,8 @@ export function entriesOf(people: number, options: number): number {
 }
 
 /** What is wrong with a wish; the sentence is in the catalogue. */
-export type Complaint = 'question' | 'options' | 'dates' | 'people' | 'deadline' | 'enough' | 'large' | 'table';
+export type Complaint =
+  'question' | 'options' | 'dates' | 'people' | 'deadline' | 'enough' | 'large' | 'table';
 
 const filled = (texts: string[]) => texts.map(normalised).filter((text) => text !== '');
 
@@ -77,16 +88,28 @@ export function complaintOf(wish: Wish, people: number, now: number): Complaint 
 }
 
 /** One more answer. The first of two, as they are shown, becomes the first of three; what is assumed stays the same answer. */
-export function withOption({ options, assumed }: Pick<Wish, 'options' | 'assumed'>): Pick<Wish, 'options' | 'assumed'> {
+export function withOption({
+  options,
+  assumed,
+}: Pick<Wish, 'options' | 'assumed'>): Pick<Wish, 'options' | 'assumed'> {
   const order = orderOf({ options });
-  return { options: [...order.map((option) => options[option] ?? ''), ''], assumed: order.indexOf(assumed) };
+  return {
+    options: [...order.map((option) => options[option] ?? ''), ''],
+    assumed: order.indexOf(assumed),
+  };
 }
 
 /** One answer less; what is assumed stays the same answer, if that is still there. */
-export function withoutOption({ options, assumed }: Pick<Wish, 'options' | 'assumed'>, removed: number): Pick<Wish, 'options' | 'assumed'> {
+export function withoutOption(
+  { options, assumed }: Pick<Wish, 'options' | 'assumed'>,
+  removed: number,
+): Pick<Wish, 'options' | 'assumed'> {
   const left = options.map((_, option) => option).filter((option) => option !== removed);
   const order = left.length === 2 ? left.reverse() : left;
-  return { options: order.map((option) => options[option] ?? ''), assumed: Math.max(0, order.indexOf(assumed)) };
+  return {
+    options: order.map((option) => options[option] ?? ''),
+    assumed: Math.max(0, order.indexOf(assumed)),
+  };
 }
 
 function ruleOf({ rule, enough, tie, outputs }: Wish): Rule {
@@ -118,13 +141,30 @@ export interface Around {
 }
 
 /** The draft as JSON, for the cryptography. */
-export function draftOf(wish: Wish, { people, creator, servers, nonce, dateOptions }: Around): string {
+export function draftOf(
+  wish: Wish,
+  { people, creator, servers, nonce, dateOptions }: Around,
+): string {
   const rule = ruleOf(wish);
   const { assumed } = wish;
   const ballots =
     wish.topic === 'dates'
-      ? datesOf(wish).map((at) => ({ label: dateLabel(at), options: dateOptions, function: rule, assumed }))
+      ? datesOf(wish).map((at) => ({
+          label: dateLabel(at),
+          options: dateOptions,
+          function: rule,
+          assumed,
+        }))
       : [{ label: '', options: wish.options.map(normalised), function: rule, assumed }];
   const deadline = Math.floor(new Date(wish.deadline).getTime() / 1000);
-  return JSON.stringify({ question: normalised(wish.question), ballots, people, deadline, threshold: wish.threshold, creator, nonce, servers });
+  return JSON.stringify({
+    question: normalised(wish.question),
+    ballots,
+    people,
+    deadline,
+    threshold: wish.threshold,
+    creator,
+    nonce,
+    servers,
+  });
 }

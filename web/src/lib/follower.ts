@@ -114,8 +114,14 @@ export class Follower {
   private answering(): number[] {
     const all = this.servers.length;
     const parties = this.statuses.reports.map((_, party) => party);
-    const there = parties.filter((party) => this.statuses.reports[party]?.reachable && this.servers[party] && !this.distrusted.has(party));
-    const turn = (party: number) => (this.slow.has(party) ? all : 0) + ((party - this.last - 1 + all) % all);
+    const there = parties.filter(
+      (party) =>
+        this.statuses.reports[party]?.reachable &&
+        this.servers[party] &&
+        !this.distrusted.has(party),
+    );
+    const turn = (party: number) =>
+      (this.slow.has(party) ? all : 0) + ((party - this.last - 1 + all) % all);
     return there.sort((a, b) => turn(a) - turn(b));
   }
 
@@ -135,7 +141,12 @@ export class Follower {
   }
 
   /** What `party` shows from place `from` on; where it lacks something, as the server shows it that lacks least. */
-  private async compared(party: number, from: number, items: unknown[], signal: AbortSignal): Promise<Shown[]> {
+  private async compared(
+    party: number,
+    from: number,
+    items: unknown[],
+    signal: AbortSignal,
+  ): Promise<Shown[]> {
     const lack = (item: unknown) => this.source.lack?.(item) ?? 0;
     const shown = items.map((item): Shown => ({ party, item, lack: lack(item) }));
     /** Places up to which everybody who shows something shows it on one page. */
@@ -147,7 +158,8 @@ export class Follower {
       const theirs = this.promised(other) > from ? await this.fetch(other, from, signal) : [];
       for (const [place, item] of theirs.entries()) {
         const before = shown[place];
-        if (before && lack(item) < before.lack) shown[place] = { party: other, item, lack: lack(item) };
+        if (before && lack(item) < before.lack)
+          shown[place] = { party: other, item, lack: lack(item) };
       }
       if (theirs.length === 0) silent = true;
       else comparable = Math.min(comparable, theirs.length);
@@ -169,7 +181,7 @@ export class Follower {
 
   /** Takes items in, in runs of one server each. Whether it got on: by items, or by a server that is not asked again. */
   private take(shown: Shown[]): boolean {
-    for (let rest = shown; rest.length > 0; ) {
+    for (let rest = shown; rest.length > 0;) {
       const party = rest[0]?.party ?? 0;
       const end = rest.findIndex((one) => one.party !== party);
       const run = end < 0 ? rest : rest.slice(0, end);

@@ -24,7 +24,9 @@ export const isAddress = (text: string): boolean => MAIL.test(text) && text.leng
 /** The cells of a row: separated by commas, semicolons or tabs, in quotation marks if they hold such a sign. */
 function cells(line: string): string[] {
   const found = line.matchAll(/(?:^|[,;\t])\s*(?:"((?:[^"]|"")*)"|([^,;\t]*))/g);
-  return [...found].map(([, quoted, plain]) => (quoted?.replaceAll('""', '"') ?? plain ?? '').trim()).filter((cell) => cell !== '');
+  return [...found]
+    .map(([, quoted, plain]) => (quoted?.replaceAll('""', '"') ?? plain ?? '').trim())
+    .filter((cell) => cell !== '');
 }
 
 /** The headings of a table's columns, as the lines of a table are. */
@@ -34,14 +36,19 @@ export function guestsIn(text: string): GuestList {
   const guests: Guest[] = [];
   const wrong: number[] = [];
   const names = new Set<string>();
-  for (const [index, line] of text.replace(/^\uFEFF/, '').split(/\r?\n/).entries()) {
+  for (const [index, line] of text
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .entries()) {
     if (line.trim() === '') continue;
     const parts = cells(line);
     if (index === 0 && parts.length > 1 && parts.some((part) => HEADING.test(part))) continue;
     const account = parts.find((part) => ACCOUNT.test(part))?.toLowerCase() ?? null;
     const address = parts.find(isAddress) ?? null;
     // Everybody who is asked sees the names, which an address need not be.
-    const name = (parts.find((part) => !ACCOUNT.test(part) && !MAIL.test(part)) ?? address?.split('@')[0])?.normalize('NFC');
+    const name = (
+      parts.find((part) => !ACCOUNT.test(part) && !MAIL.test(part)) ?? address?.split('@')[0]
+    )?.normalize('NFC');
     if (!name || names.has(name)) wrong.push(index + 1);
     else {
       names.add(name);

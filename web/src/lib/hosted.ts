@@ -36,7 +36,8 @@ export function hostKey(storage: Storage, room: string): Hosted | undefined {
   return hostedRooms(storage).find((hosted) => hosted.room === room);
 }
 
-const isSame = (a: Pick<Hosted, 'room' | 'seed'>, b: Pick<Hosted, 'room' | 'seed'>) => a.room === b.room && a.seed === b.seed;
+const isSame = (a: Pick<Hosted, 'room' | 'seed'>, b: Pick<Hosted, 'room' | 'seed'>) =>
+  a.room === b.room && a.seed === b.seed;
 
 /** Whether the room is still to be told that its projector shows approved messages only. */
 export function isToModerate(storage: Storage, hosted: Pick<Hosted, 'room' | 'seed'>): boolean {
@@ -58,5 +59,8 @@ export function remember(storage: Storage, hosted: Hosted): boolean {
 }
 
 export function forget(storage: Storage, hosted: Pick<Hosted, 'room' | 'seed'>): void {
-  storage.setItem(NAME, JSON.stringify(hostedRooms(storage).filter((other) => !isSame(other, hosted))));
+  storage.setItem(
+    NAME,
+    JSON.stringify(hostedRooms(storage).filter((other) => !isSame(other, hosted))),
+  );
 }

@@ -8,7 +8,14 @@ const rangeShape = optional(list(count));
 const policyShape = record({
   session: text,
   create: optional(oneOf('administrator', 'token', 'anyone')),
-  limits: optional(record({ payload: rangeShape, capacity: rangeShape, seconds: rangeShape, retention_days: optional(count) })),
+  limits: optional(
+    record({
+      payload: rangeShape,
+      capacity: rangeShape,
+      seconds: rangeShape,
+      retention_days: optional(count),
+    }),
+  ),
 });
 const roomShape = record({ id: text });
 
@@ -69,9 +76,14 @@ export class HostingServer extends HttpServer implements ActionServer {
 
   /** Opens a room and returns its name; `code` is what the server's policy asks for. */
   async create(room: NewRoom, code: string): Promise<string> {
-    const authorization: Record<string, string> = code === '' ? {} : { authorization: `Bearer ${code}` };
+    const authorization: Record<string, string> =
+      code === '' ? {} : { authorization: `Bearer ${code}` };
     const headers = { 'content-type': 'application/json', ...authorization };
-    return roomShape(JSON.parse(await this.ask(at('rooms', {}), { method: 'POST', headers, body: JSON.stringify(room) }))).id;
+    return roomShape(
+      JSON.parse(
+        await this.ask(at('rooms', {}), { method: 'POST', headers, body: JSON.stringify(room) }),
+      ),
+    ).id;
   }
 
   async act(id: string, signed: string): Promise<void> {

@@ -12,8 +12,18 @@ const key = (seed: number) => DeviceKey.fromSeed(new Uint8Array(32).fill(seed));
 
 function room(): string {
   return JSON.stringify({
-    name: 'r', purpose: '', host: host().publicKey(), admission: 'members', retention_days: null, engine: 'ruffle', mode: 'fair',
-    payload: 256, capacity: 64, seconds: 6, minimum: 1, nonce: Array(16).fill(0),
+    name: 'r',
+    purpose: '',
+    host: host().publicKey(),
+    admission: 'members',
+    retention_days: null,
+    engine: 'ruffle',
+    mode: 'fair',
+    payload: 256,
+    capacity: 64,
+    seconds: 6,
+    minimum: 1,
+    nonce: Array(16).fill(0),
   });
 }
 
@@ -41,28 +51,51 @@ class Scene {
     log.read(JSON.stringify(this.actions));
     const view = new LogBook().take(log.changes());
     // In what order things were noted tells nothing.
-    const order = new Map(this.view?.marks.map(({ epoch, index }, place) => [`${epoch}/${index}`, place]));
-    const place = ({ epoch, index }: { epoch: number; index: number }) => order.get(`${epoch}/${index}`) ?? -1;
+    const order = new Map(
+      this.view?.marks.map(({ epoch, index }, place) => [`${epoch}/${index}`, place]),
+    );
+    const place = ({ epoch, index }: { epoch: number; index: number }) =>
+      order.get(`${epoch}/${index}`) ?? -1;
     return { ...view, marks: view.marks.toSorted((a, b) => place(a) - place(b)) };
   }
 }
 
 test('a log that is followed action by action is the log as a whole', () => {
   const scene = new Scene();
-  const [link, device, listed, unused] = [key(1), key(2), key(3), key(4)].map((one) => one.publicKey());
+  const [link, device, listed, unused] = [key(1), key(2), key(3), key(4)].map((one) =>
+    one.publicKey(),
+  );
   const target = { epoch: 3, index: 0 };
   scene.act({ pin: { target, pinned: true } });
   scene.act({ group: { target: { epoch: 2, index: 4 }, group: 'bread' } });
   scene.act({ pin: { target, pinned: false } });
-  scene.act({ poll: { poll: { question: 'Q', form: { choice: { options: ['a', 'b'], several: false } }, epoch: 9 } } });
-  scene.act({ poll: { poll: { question: 'R', form: { messages: { targets: [{ epoch: 2, index: 4 }, target] } }, epoch: 10 } } });
+  scene.act({
+    poll: {
+      poll: { question: 'Q', form: { choice: { options: ['a', 'b'], several: false } }, epoch: 9 },
+    },
+  });
+  scene.act({
+    poll: {
+      poll: {
+        question: 'R',
+        form: { messages: { targets: [{ epoch: 2, index: 4 }, target] } },
+        epoch: 10,
+      },
+    },
+  });
   scene.act({ reveal: { poll: 3, right: [1] } });
   scene.act({ withdraw: { poll: 4 } });
   scene.act({ spotlight: { target } });
   scene.act({ invite: { keys: [link, unused] } });
   scene.act({ admit: { keys: [listed] } });
-  expect(scene.view?.invitations.map(({ number, claimed }) => [number, claimed])).toEqual([[1, null], [2, null]]);
-  const signed = JSON.parse(claim(SERVERS, roomId(room()), key(1), key(2))) as Record<string, string>;
+  expect(scene.view?.invitations.map(({ number, claimed }) => [number, claimed])).toEqual([
+    [1, null],
+    [2, null],
+  ]);
+  const signed = JSON.parse(claim(SERVERS, roomId(room()), key(1), key(2))) as Record<
+    string,
+    string
+  >;
   scene.take(placed(scene, signed));
   expect(scene.view?.members).toContain(device);
   scene.act({ dismiss: { keys: [unused, listed] } });
@@ -75,7 +108,10 @@ test('a log that is followed action by action is the log as a whole', () => {
   expect(scene.view?.members).toEqual([device]);
   scene.act({ moderate: { on: true } });
   scene.act('close');
-  expect(scene.view?.polls.map(({ right, withdrawn }) => [right, withdrawn])).toEqual([[[1], false], [null, true]]);
+  expect(scene.view?.polls.map(({ right, withdrawn }) => [right, withdrawn])).toEqual([
+    [[1], false],
+    [null, true],
+  ]);
   expect(scene.view?.spotlight).toEqual(target);
 });
 
@@ -91,7 +127,8 @@ function placed(scene: Scene, signed: Record<string, string>): string {
 
 test('what is not new is not told again, and a refusal has its code', () => {
   const log = new HostLog(SERVERS, room());
-  const pin = (index: number) => JSON.stringify({ pin: { target: { epoch: 1, index }, pinned: true } });
+  const pin = (index: number) =>
+    JSON.stringify({ pin: { target: { epoch: 1, index }, pinned: true } });
   log.read(`[${log.act(host(), 1n, pin(0))}]`);
   log.changes();
   log.read(`[${log.act(host(), 1n, pin(1))}]`);

@@ -32,7 +32,8 @@ export interface Poll {
 }
 
 /** An answer, as the cryptography takes it. */
-export type Answer = { choice: number[] } | { rating: number } | { text: string } | { ranking: number[] };
+export type Answer =
+  { choice: number[] } | { rating: number } | { text: string } | { ranking: number[] };
 
 /** The answers to a poll, counted. */
 export interface Tally {
@@ -109,7 +110,10 @@ export const EMPTY_LOG: LogView = {
 };
 
 /** What the cryptography says of a log that has grown: the lists name what is new or other than before. */
-interface Changes extends Pick<LogView, 'length' | 'head' | 'closed' | 'erased' | 'moderated' | 'spotlight' | 'hosts' | 'marks' | 'polls'> {
+interface Changes extends Pick<
+  LogView,
+  'length' | 'head' | 'closed' | 'erased' | 'moderated' | 'spotlight' | 'hosts' | 'marks' | 'polls'
+> {
   members: { key: string; active: boolean }[];
   invitations: (Invitation & { active: boolean })[];
 }
@@ -142,7 +146,9 @@ export class LogBook {
         invitations: [...this.invitations.values()].sort((a, b) => a.number - b.number),
       }),
       ...(marks.length > 0 && { marks: [...this.marks.values()] }),
-      ...(polls.length > 0 && { polls: [...this.polls.values()].sort((a, b) => a.number - b.number) }),
+      ...(polls.length > 0 && {
+        polls: [...this.polls.values()].sort((a, b) => a.number - b.number),
+      }),
     };
     return this.view;
   }
@@ -160,7 +166,16 @@ export class LogBook {
 
 /** A message of which nothing was noted. */
 export function unmarked(epoch: number, index: number): Marks {
-  return { epoch, index, hidden: false, approved: false, pinned: false, answered: false, erased: false, group: null };
+  return {
+    epoch,
+    index,
+    hidden: false,
+    approved: false,
+    pinned: false,
+    answered: false,
+    erased: false,
+    group: null,
+  };
 }
 
 /** Marks by message. */

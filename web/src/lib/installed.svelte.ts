@@ -22,7 +22,9 @@ class Installed {
 
   /** Goes over to the newer page. */
   update(): void {
-    navigator.serviceWorker.addEventListener('controllerchange', () => location.reload(), { once: true });
+    navigator.serviceWorker.addEventListener('controllerchange', () => location.reload(), {
+      once: true,
+    });
     this.registration?.waiting?.postMessage('take over');
   }
 
@@ -33,7 +35,9 @@ class Installed {
       this.newer = registration.waiting !== null && registration.active !== null;
     };
     look();
-    registration.addEventListener('updatefound', () => registration.installing?.addEventListener('statechange', look));
+    registration.addEventListener('updatefound', () =>
+      registration.installing?.addEventListener('statechange', look),
+    );
     setInterval(() => void registration.update().catch(() => undefined), ASK);
   }
 }

@@ -39,15 +39,28 @@ export class Kept {
   }
 
   async room(room: string): Promise<KeptRoom | null> {
-    return quietly(async () => ((await settled((await this.store('rooms', 'readonly')).get(room))) as KeptRoom | undefined) ?? null, null);
+    return quietly(
+      async () =>
+        ((await settled((await this.store('rooms', 'readonly')).get(room))) as
+          KeptRoom | undefined) ?? null,
+      null,
+    );
   }
 
   async keepRoom(room: string, documents: KeptRoom): Promise<void> {
-    await quietly(async () => void (await settled((await this.store('rooms', 'readwrite')).put(documents, room))), undefined);
+    await quietly(
+      async () =>
+        void (await settled((await this.store('rooms', 'readwrite')).put(documents, room))),
+      undefined,
+    );
   }
 
   async list(kind: Kind, room: string): Promise<unknown[]> {
-    return quietly(async () => (await settled((await this.store(kind, 'readonly')).getAll(all(room)))) as unknown[], []);
+    return quietly(
+      async () =>
+        (await settled((await this.store(kind, 'readonly')).getAll(all(room)))) as unknown[],
+      [],
+    );
   }
 
   /** Keeps `items` from place `from` on; what was there before is replaced. */
@@ -61,7 +74,8 @@ export class Kept {
   async forget(room: string): Promise<void> {
     await quietly(async () => {
       await settled((await this.store('rooms', 'readwrite')).delete(room));
-      for (const kind of KINDS) await settled((await this.store(kind, 'readwrite')).delete(all(room)));
+      for (const kind of KINDS)
+        await settled((await this.store(kind, 'readwrite')).delete(all(room)));
     }, undefined);
   }
 }

@@ -6,8 +6,11 @@ import { guardLeaving } from './leaving';
 function page() {
   const events = new EventTarget();
   const pushed: string[] = [];
-  const history = { pushState: (_: unknown, __: string, url?: string | URL | null) => void pushed.push(String(url)) };
-  const change = (oldURL: string, newURL: string) => events.dispatchEvent(Object.assign(new Event('hashchange'), { oldURL, newURL }));
+  const history = {
+    pushState: (_: unknown, __: string, url?: string | URL | null) => void pushed.push(String(url)),
+  };
+  const change = (oldURL: string, newURL: string) =>
+    events.dispatchEvent(Object.assign(new Event('hashchange'), { oldURL, newURL }));
   return { events, history, pushed, change };
 }
 
@@ -18,7 +21,11 @@ test('while something would be lost, the address is put back, nobody shows the o
   const asked: string[] = [];
   const shown: string[] = [];
   let holds = true;
-  const end = guardLeaving({ events, history }, () => holds, (hash) => asked.push(hash));
+  const end = guardLeaving(
+    { events, history },
+    () => holds,
+    (hash) => asked.push(hash),
+  );
   events.addEventListener('hashchange', () => shown.push('shown'));
   change(HOST, 'https://a.example/#/create');
   change(HOST, 'https://a.example/');

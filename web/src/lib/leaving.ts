@@ -11,7 +11,11 @@ interface Page {
  * While `holds` says so, puts the address back after a change of it and asks whether to go to `hash` all the same. Returns
  * what ends that.
  */
-export function guardLeaving({ events, history }: Page, holds: () => boolean, ask: (hash: string) => void): () => void {
+export function guardLeaving(
+  { events, history }: Page,
+  holds: () => boolean,
+  ask: (hash: string) => void,
+): () => void {
   const stay = (event: Event) => {
     if (!holds()) return;
     const { oldURL, newURL } = event as HashChangeEvent;

@@ -3,7 +3,13 @@ import { expect, test } from 'vitest';
 import { Problem } from './api';
 import { post, senderOf } from './mailing';
 
-const request = { person: 1, address: 'ben@example.org', link: 'LINK', locale: 'en', signature: '00' };
+const request = {
+  person: 1,
+  address: 'ben@example.org',
+  link: 'LINK',
+  locale: 'en',
+  signature: '00',
+};
 const signal = new AbortController().signal;
 
 /** A clock on which no time passes; it counts the pauses. */
@@ -15,11 +21,22 @@ function clock() {
 /** A server that gives these answers, one after the other, and then takes everything. */
 function server(...answers: unknown[]) {
   let asked = 0;
-  return { asked: () => asked, mail: () => (asked++ < answers.length ? Promise.reject(answers[asked - 1] as Error) : Promise.resolve()) };
+  return {
+    asked: () => asked,
+    mail: () =>
+      asked++ < answers.length ? Promise.reject(answers[asked - 1] as Error) : Promise.resolve(),
+  };
 }
 
 test('every refusal has a reason of its own', async () => {
-  const cases = [[403, 'refused'], [404, 'none'], [409, 'over'], [422, 'address'], [500, 'refused'], [503, 'untaken']] as const;
+  const cases = [
+    [403, 'refused'],
+    [404, 'none'],
+    [409, 'over'],
+    [422, 'address'],
+    [500, 'refused'],
+    [503, 'untaken'],
+  ] as const;
   for (const [status, reason] of cases) {
     const one = server(new Problem(status, 'why'));
     expect(await post(one, 'id', request, clock(), signal)).toBe(reason);
@@ -40,7 +57,9 @@ test('a busy server is asked again after a pause, and not for ever', async () =>
 });
 
 test('a message goes to the first server that sends any', async () => {
-  const sends = (answer: boolean | Error) => ({ sendsMail: () => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)) });
+  const sends = (answer: boolean | Error) => ({
+    sendsMail: () => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)),
+  });
   const [none, away, one] = [sends(false), sends(new Error('away')), sends(true)];
   expect(await senderOf([none, away, one, sends(true)])).toBe(one);
   expect(await senderOf([none, none])).toBe(null);

@@ -18,19 +18,37 @@ export type Failure = 'address' | 'over' | 'none' | 'busy' | 'untaken' | 'away' 
 type Sender = Pick<DecisionServer, 'mail'>;
 
 /** The first server that sends e-mail; `null` if none does, `undefined` if none of those that answer does. */
-export async function senderOf<S extends Pick<DecisionServer, 'sendsMail'>>(servers: S[]): Promise<S | null | undefined> {
-  const answers = await Promise.all(servers.map((server) => server.sendsMail().catch(() => undefined)));
-  return servers.find((_, party) => answers[party]) ?? (answers.includes(undefined) ? undefined : null);
+export async function senderOf<S extends Pick<DecisionServer, 'sendsMail'>>(
+  servers: S[],
+): Promise<S | null | undefined> {
+  const answers = await Promise.all(
+    servers.map((server) => server.sendsMail().catch(() => undefined)),
+  );
+  return (
+    servers.find((_, party) => answers[party]) ?? (answers.includes(undefined) ? undefined : null)
+  );
 }
 
 function failureOf(error: unknown): Failure {
   if (!(error instanceof Problem)) return 'away';
-  const known: Record<number, Failure> = { 404: 'none', 409: 'over', 422: 'address', 429: 'busy', 503: 'untaken' };
+  const known: Record<number, Failure> = {
+    404: 'none',
+    409: 'over',
+    422: 'address',
+    429: 'busy',
+    503: 'untaken',
+  };
   return known[error.status] ?? 'refused';
 }
 
 /** Has a message sent; `null` if the mail server has taken it. A server that is busy is asked again. */
-export async function post(server: Sender, id: string, request: MailRequest, clock: Clock, signal: AbortSignal): Promise<Failure | null> {
+export async function post(
+  server: Sender,
+  id: string,
+  request: MailRequest,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Failure | null> {
   let failure: Failure | null = null;
   for (let attempt = 1; attempt <= ATTEMPTS && !signal.aborted; attempt++) {
     failure = await server.mail(id, request).then(() => null, failureOf);

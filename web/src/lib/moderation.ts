@@ -20,26 +20,53 @@ export interface Message {
 export function messagesOf(entries: WallEntry[], log: LogView): Message[] {
   const find = marksOf(log);
   return entries.toReversed().flatMap(({ epoch, accepted, messages, indices, erased }) => {
-    const texts = new Map<number, string | null>(messages.map((text, place) => [indices[place] ?? place, text]));
+    const texts = new Map<number, string | null>(
+      messages.map((text, place) => [indices[place] ?? place, text]),
+    );
     for (const index of erased) texts.set(index, null);
-    return [...texts].sort(([a], [b]) => a - b).map(([index, text]) => {
-      const marks = find(epoch, index) ?? unmarked(epoch, index);
-      return { id: keyOf({ epoch, index }), epoch, index, among: accepted, marks, text: marks.erased ? null : text };
-    });
+    return [...texts]
+      .sort(([a], [b]) => a - b)
+      .map(([index, text]) => {
+        const marks = find(epoch, index) ?? unmarked(epoch, index);
+        return {
+          id: keyOf({ epoch, index }),
+          epoch,
+          index,
+          among: accepted,
+          marks,
+          text: marks.erased ? null : text,
+        };
+      });
   });
 }
 
 export type Filter = 'all' | 'new' | 'unanswered' | 'answered' | 'pinned' | 'hidden';
 
-export const FILTERS: readonly Filter[] = ['all', 'new', 'unanswered', 'answered', 'pinned', 'hidden'];
+export const FILTERS: readonly Filter[] = [
+  'all',
+  'new',
+  'unanswered',
+  'answered',
+  'pinned',
+  'hidden',
+];
 
 /** Nobody has done anything with it. */
 function isNew({ marks, text }: Message): boolean {
-  return text !== null && !(marks.hidden || marks.approved || marks.pinned || marks.answered) && marks.group === null;
+  return (
+    text !== null &&
+    !(marks.hidden || marks.approved || marks.pinned || marks.answered) &&
+    marks.group === null
+  );
 }
 
 /** `group`: only those of this group; `words`: only those that contain them. */
-export function matches(message: Message, filter: Filter, group: string | null, words = ''): boolean {
+export function matches(
+  message: Message,
+  filter: Filter,
+  group: string | null,
+  words = '',
+): boolean {
   const { marks, text } = message;
   if (group !== null && marks.group !== group) return false;
   if (words !== '' && !text?.toLocaleLowerCase().includes(words.toLocaleLowerCase())) return false;
@@ -65,7 +92,11 @@ export function groupsOf(messages: Message[]): string[] {
 export type Order = 'newest' | 'oldest' | 'votes';
 
 /** Messages, which come with the newest first, in another order; where votes are alike, the newer one is first. */
-export function inOrder(messages: Message[], order: Order, votes: ReadonlyMap<string, number>): Message[] {
+export function inOrder(
+  messages: Message[],
+  order: Order,
+  votes: ReadonlyMap<string, number>,
+): Message[] {
   if (order === 'oldest') return messages.toReversed();
   if (order === 'newest') return messages;
   return messages.toSorted((a, b) => (votes.get(b.id) ?? 0) - (votes.get(a.id) ?? 0));
@@ -78,18 +109,27 @@ function shows({ marks, text }: Message, moderated: boolean): boolean {
 
 /** The texts of messages that everybody may see on a projector, also where they are voted on. */
 export function projectedTexts(messages: Message[], moderated: boolean): TextOf {
-  const found = new Map(messages.filter((message) => shows(message, moderated)).map(({ id, text }) => [id, text]));
+  const found = new Map(
+    messages.filter((message) => shows(message, moderated)).map(({ id, text }) => [id, text]),
+  );
   return (target) => found.get(keyOf(target)) ?? null;
 }
 
 /** What everybody may see on a projector: pinned ones first, then by the votes of the newest round, then the newest. */
-export function projected(messages: Message[], moderated: boolean, votes: ReadonlyMap<string, number>): Message[] {
+export function projected(
+  messages: Message[],
+  moderated: boolean,
+  votes: ReadonlyMap<string, number>,
+): Message[] {
   const shown = messages.filter((message) => shows(message, moderated));
   // What is answered needs no more votes.
   const open = new Set(shown.filter(({ marks }) => !marks.answered).map(({ id }) => id));
   const standing = new Map([...votes].filter(([id]) => open.has(id)));
   const ordered = inOrder(shown, 'votes', standing);
-  return [...ordered.filter(({ marks }) => marks.pinned), ...ordered.filter(({ marks }) => !marks.pinned)];
+  return [
+    ...ordered.filter(({ marks }) => marks.pinned),
+    ...ordered.filter(({ marks }) => !marks.pinned),
+  ];
 }
 
 /** Messages that a round of votes can be about: to be seen, and not answered; the newest ones if there are too many. */
@@ -100,5 +140,7 @@ export function votable(messages: Message[], moderated: boolean): Message[] {
 
 /** Names of messages as a round of votes has them: in the board's order. */
 export function targetsOf(messages: Message[]): Target[] {
-  return messages.map(({ epoch, index }) => ({ epoch, index })).sort((a, b) => a.epoch - b.epoch || a.index - b.index);
+  return messages
+    .map(({ epoch, index }) => ({ epoch, index }))
+    .sort((a, b) => a.epoch - b.epoch || a.index - b.index);
 }

@@ -8,7 +8,11 @@ const never = new AbortController().signal;
 
 /** A clock on which no time passes; it adds up the pauses. */
 function clock() {
-  const time = { paused: 0, now: () => 0, sleep: (ms: number) => ((time.paused += ms), Promise.resolve()) };
+  const time = {
+    paused: 0,
+    now: () => 0,
+    sleep: (ms: number) => ((time.paused += ms), Promise.resolve()),
+  };
   return time;
 }
 
@@ -18,8 +22,15 @@ function server(stock: number, failing: number[] = []) {
   let made = 0;
   const one: Stock = {
     level: () => Promise.resolve({ stock, wanted: 8 }),
-    make: () => (failing.includes(++made) ? Promise.reject(new Error(`key ${made}`)) : Promise.resolve(Uint8Array.of(made))),
-    add: (keys) => (given.push(keys.length), (stock += keys.length), Promise.resolve({ stock, wanted: 8 })),
+    make: () =>
+      failing.includes(++made)
+        ? Promise.reject(new Error(`key ${made}`))
+        : Promise.resolve(Uint8Array.of(made)),
+    add: (keys) => (
+      given.push(keys.length),
+      (stock += keys.length),
+      Promise.resolve({ stock, wanted: 8 })
+    ),
   };
   return { ...one, given, stock: () => stock };
 }
@@ -32,8 +43,14 @@ test('a stock is filled a few keys at a time, with pauses', async () => {
 });
 
 test('a stock gets what it lacks, or fewer if fewer are asked for', async () => {
-  const cases = [[0, 1, 1], [5, Infinity, 3], [8, Infinity, 0], [3, 1, 0]] as const;
-  for (const [stock, most, added] of cases) expect(await fill(server(stock), most, clock(), never)).toBe(added);
+  const cases = [
+    [0, 1, 1],
+    [5, Infinity, 3],
+    [8, Infinity, 0],
+    [3, 1, 0],
+  ] as const;
+  for (const [stock, most, added] of cases)
+    expect(await fill(server(stock), most, clock(), never)).toBe(added);
 });
 
 test('what was handed in before a failure stays, and the rest is for the next visit', async () => {
@@ -58,7 +75,11 @@ function failing(times: number, error: Error) {
 }
 
 test('what passes by itself is tried again after longer and longer pauses, and not for ever', async () => {
-  for (const error of [new Problem(429, 'too much'), new Problem(503, 'restarting'), new Error('no network')]) {
+  for (const error of [
+    new Problem(429, 'too much'),
+    new Problem(503, 'restarting'),
+    new Error('no network'),
+  ]) {
     expect(await patiently(failing(3, error).act, clock(), never)).toBe('done');
     const always = failing(99, error);
     await expect(patiently(always.act, clock(), never)).rejects.toThrow(error.message);

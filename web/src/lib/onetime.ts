@@ -28,11 +28,14 @@ export async function freshKey(
   signal: AbortSignal = never,
 ): Promise<Uint8Array> {
   const holders = threshold === 0 ? [] : servers;
-  const helpers = await Promise.all(holders.map((server) => patiently(() => server.helper(), clock, signal)));
+  const helpers = await Promise.all(
+    holders.map((server) => patiently(() => server.helper(), clock, signal)),
+  );
   const key = new NewDecisionKey(deployment, account.key, threshold, `[${helpers.join(',')}]`);
   try {
     // The same deposit once more has the same receipt.
-    const deposit = (server: DecisionServer, party: number) => patiently(() => server.deposit(key.deposit(party) ?? new Uint8Array()), clock, signal);
+    const deposit = (server: DecisionServer, party: number) =>
+      patiently(() => server.deposit(key.deposit(party) ?? new Uint8Array()), clock, signal);
     return key.certify(account.key, JSON.stringify(await Promise.all(holders.map(deposit))));
   } finally {
     key.free();
@@ -47,7 +50,12 @@ export interface Stock {
 }
 
 /** Fills a stock up to what the server wants and to `most` keys, a few at a time and not too fast. Returns what was added. */
-export async function fill(stock: Stock, most: number, clock: Clock, signal: AbortSignal): Promise<number> {
+export async function fill(
+  stock: Stock,
+  most: number,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<number> {
   const level = await stock.level();
   const missing = Math.min(Math.min(level.wanted, most) - level.stock, MOST);
   let added = 0;
@@ -82,7 +90,12 @@ export async function refill(
   const stock: Stock = {
     level: () => patiently(() => first.stock(name), clock, signal),
     make: () => freshKey(deployment, servers, account, STOCK_THRESHOLD, clock, signal),
-    add: (keys) => patiently(() => first.addToStock(name, stockOfKeys(JSON.stringify(keys.map(toBase64)))), clock, signal),
+    add: (keys) =>
+      patiently(
+        () => first.addToStock(name, stockOfKeys(JSON.stringify(keys.map(toBase64)))),
+        clock,
+        signal,
+      ),
   };
   await navigator.locks.request('ostrakon/stock', () => fill(stock, most, clock, signal));
 }

@@ -2,10 +2,22 @@
 
 import { at, type Filled } from './address';
 import { Problem } from './api';
-import { count, flag, list, Malformed, oneOf, optional, record, text, type Of, type Shape } from './shape';
+import {
+  count,
+  flag,
+  list,
+  Malformed,
+  oneOf,
+  optional,
+  record,
+  text,
+  type Of,
+  type Shape,
+} from './shape';
 
 const number: Shape<number> = (value) => {
-  if (typeof value !== 'number' || !Number.isFinite(value)) throw new Malformed('a number expected');
+  if (typeof value !== 'number' || !Number.isFinite(value))
+    throw new Malformed('a number expected');
   return value;
 };
 
@@ -56,7 +68,14 @@ const overviewShape = record({
   certificate_expires: optional(count),
   warnings: list(
     record({
-      kind: oneOf('unreachable', 'other-version', 'clock-off', 'disk-low', 'certificate-expiring', 'stock-empty'),
+      kind: oneOf(
+        'unreachable',
+        'other-version',
+        'clock-off',
+        'disk-low',
+        'certificate-expiring',
+        'stock-empty',
+      ),
       party: count,
       text,
     }),
@@ -106,7 +125,11 @@ export class OperatorApi {
 
   /** The newest records whose number is below `before`. */
   async audit(before: number | null): Promise<AuditRecord[]> {
-    return list(auditShape)(await this.ask(at('operator/audit', {}, `count=50${before === null ? '' : `&before=${before}`}`)));
+    return list(auditShape)(
+      await this.ask(
+        at('operator/audit', {}, `count=50${before === null ? '' : `&before=${before}`}`),
+      ),
+    );
   }
 
   async setLog(filter: string): Promise<void> {

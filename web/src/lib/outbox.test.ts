@@ -23,7 +23,11 @@ test('key and message survive; rooms do not share them', () => {
 
 test('what was spoilt is not silently replaced', () => {
   for (const spoilt of ['', '{}', '{"seed":[1],"outbox":"{}"}']) {
-    const storage = { getItem: () => spoilt, setItem: () => expect.unreachable(), removeItem: () => expect.unreachable() };
+    const storage = {
+      getItem: () => spoilt,
+      setItem: () => expect.unreachable(),
+      removeItem: () => expect.unreachable(),
+    };
     expect(() => Keepsake.open(storage, 'a')).toThrow('clear this site');
   }
 });
@@ -37,7 +41,10 @@ test('an invitation is kept until it is taken, and its key is never this deviceâ
   expect(invited.key.publicKey()).toBe(before.key.publicKey());
   expect(invited.key.publicKey()).not.toBe(link.publicKey());
   expect(invited.outbox.message()).toBe('hello');
-  expect(Keepsake.glance(storage, 'a')).toEqual({ key: before.key.publicKey(), invitation: link.invitation() });
+  expect(Keepsake.glance(storage, 'a')).toEqual({
+    key: before.key.publicKey(),
+    invitation: link.invitation(),
+  });
   invited.settle();
   expect(Keepsake.open(storage, 'a').invitation).toBeNull();
   expect(Keepsake.glance(storage, 'b')).toBeNull();
@@ -55,7 +62,11 @@ test('a key moves to another device, and what it left does nothing with it any m
   expect(Keepsake.open(phone, 'a').outbox.message()).toBe('hello');
   Keepsake.adopt(laptop, 'a', file);
   const after = Keepsake.open(laptop, 'a');
-  expect([after.key.publicKey(), after.outbox.message(), after.moved]).toEqual([before.key.publicKey(), 'hello', false]);
+  expect([after.key.publicKey(), after.outbox.message(), after.moved]).toEqual([
+    before.key.publicKey(),
+    'hello',
+    false,
+  ]);
   expect(() => Keepsake.adopt(laptop, 'a', file)).toThrow('already');
   Keepsake.adopt(phone, 'a', file);
   expect(Keepsake.open(phone, 'a').moved).toBe(false);

@@ -81,9 +81,18 @@ export class Keepsake {
 
   /** Opens what was kept, or begins anew, with an `invitation` to be taken if one is given. */
   static open(storage: Storage, room: string, invitation?: string): Keepsake {
-    const fresh = (): Kept => ({ key: DeviceKey.generate(), outbox: new Outbox(), invitation: null, moved: false });
+    const fresh = (): Kept => ({
+      key: DeviceKey.generate(),
+      outbox: new Outbox(),
+      invitation: null,
+      moved: false,
+    });
     const kept = read(storage.getItem(nameOf(room))) ?? fresh();
-    const keepsake = new Keepsake(storage, room, invitation === undefined ? kept : { ...kept, invitation });
+    const keepsake = new Keepsake(
+      storage,
+      room,
+      invitation === undefined ? kept : { ...kept, invitation },
+    );
     keepsake.save();
     return keepsake;
   }
@@ -94,7 +103,8 @@ export class Keepsake {
     if (found?.room !== room) throw new Told(t.refusal.otherKey);
     const before = read(storage.getItem(nameOf(room)));
     const same = before?.key.publicKey() === found.kept.key.publicKey();
-    if (before && !same && before.outbox.message() !== undefined) throw new Told(t.refusal.occupied);
+    if (before && !same && before.outbox.message() !== undefined)
+      throw new Told(t.refusal.occupied);
     if (before && same && !before.moved) throw new Told(t.refusal.sameKey);
     new Keepsake(storage, room, found.kept).save();
   }
@@ -119,7 +129,11 @@ export class Keepsake {
       throw error;
     }
     this.forgotten = true;
-    return JSON.stringify({ room: this.room, seed: [...this.key.seed()], outbox: this.outbox.save() });
+    return JSON.stringify({
+      room: this.room,
+      seed: [...this.key.seed()],
+      outbox: this.outbox.save(),
+    });
   }
 
   /** Writes nothing any more. */
@@ -145,7 +159,12 @@ export class Keepsake {
   trySave(): boolean {
     if (this.forgotten) return true;
     const { key, outbox, invitation, moved } = this.kept;
-    const kept = JSON.stringify({ seed: [...key.seed()], outbox: outbox.save(), invitation, moved });
+    const kept = JSON.stringify({
+      seed: [...key.seed()],
+      outbox: outbox.save(),
+      invitation,
+      moved,
+    });
     let done = true;
     try {
       this.storage.setItem(nameOf(this.room), kept.padEnd(Math.ceil(kept.length / ROUND) * ROUND));
@@ -176,7 +195,12 @@ function read(kept: string | null): Kept | null {
   if (kept === null) return null;
   try {
     const { seed, outbox, invitation, moved } = keptShape(JSON.parse(kept));
-    return { key: DeviceKey.fromSeed(Uint8Array.from(seed)), outbox: Outbox.restore(outbox), invitation, moved: moved ?? false };
+    return {
+      key: DeviceKey.fromSeed(Uint8Array.from(seed)),
+      outbox: Outbox.restore(outbox),
+      invitation,
+      moved: moved ?? false,
+    };
   } catch {
     // Beginning anew on one's own would lose a message without a word.
     throw new Told(t.refusal.spoilt);

@@ -29,7 +29,12 @@ test('prepared questions go with the last key of their room, and with no other',
   const question = { question: 'Now?', form: 'text' as const, seconds: 30 };
   for (const room of ['a', 'b']) prepare(storage, room, [question]);
   // The same seed in two rooms is two keys to forget.
-  for (const [room, seed] of [['a', 'x'], ['a', 'y'], ['b', 'x']] as const) remember(storage, hosted(room, seed));
+  for (const [room, seed] of [
+    ['a', 'x'],
+    ['a', 'y'],
+    ['b', 'x'],
+  ] as const)
+    remember(storage, hosted(room, seed));
   forgetHosted(storage, hosted('a', 'x'));
   expect(preparedFor(storage, 'a')).toEqual([question]);
   forgetHosted(storage, hosted('a', 'y'));

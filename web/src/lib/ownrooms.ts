@@ -11,12 +11,19 @@ import { unlist, visitedRooms, type Visited } from './visited';
 export type Storage = globalThis.Storage;
 
 /** A room of the list; `id` differs from all others', also from that of the same room in another role or with another key. */
-export type OwnRoom = { id: string; href: string } & ({ kind: 'visited'; room: Visited } | { kind: 'hosted'; room: Hosted });
+export type OwnRoom = { id: string; href: string } & (
+  { kind: 'visited'; room: Visited } | { kind: 'hosted'; room: Hosted }
+);
 
 type Reading = Pick<Storage, 'getItem' | 'setItem'>;
 
 export function roomsVisited(storage: Reading): OwnRoom[] {
-  return visitedRooms(storage).map((room) => ({ kind: 'visited', id: room.room, href: roomPath(room), room }));
+  return visitedRooms(storage).map((room) => ({
+    kind: 'visited',
+    id: room.room,
+    href: roomPath(room),
+    room,
+  }));
 }
 
 /** The address names a key only where it is not the one by which the room's page is opened anyway. */
@@ -28,7 +35,10 @@ export function roomsHosted(storage: Reading): OwnRoom[] {
 }
 
 /** Forgets a host's key. Several may be kept for one room; what was prepared goes with the last one. */
-export function forgetHosted(storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>, hosted: Hosted): void {
+export function forgetHosted(
+  storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>,
+  hosted: Hosted,
+): void {
   forget(storage, hosted);
   if (!hostKey(storage, hosted.room)) prepare(storage, hosted.room, []);
 }

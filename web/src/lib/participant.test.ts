@@ -19,16 +19,31 @@ beforeEach(() => {
 
 afterEach(() => stop.abort());
 
-function start(say: (epoch: number) => string | null = () => 'cover', chance = 0.5, before?: number): void {
+function start(
+  say: (epoch: number) => string | null = () => 'cover',
+  chance = 0.5,
+  before?: number,
+): void {
   const { clock, servers, statuses } = world;
   const moved = (part: Part) => path.push(part);
   const device = readableDevice(say);
   const random = () => chance;
-  const participant = new Participant({ room: 'room', servers, statuses, device, clock, seconds: 60, before, random, moved });
+  const participant = new Participant({
+    room: 'room',
+    servers,
+    statuses,
+    device,
+    clock,
+    seconds: 60,
+    before,
+    random,
+    moved,
+  });
   void participant.run(stop.signal);
 }
 
-const bodies = (epoch: number) => world.submitted.filter((one) => one.epoch === epoch).map((one) => one.body);
+const bodies = (epoch: number) =>
+  world.submitted.filter((one) => one.epoch === epoch).map((one) => one.body);
 
 test('hands the same bytes to all servers once per epoch, with something to say or not', async () => {
   start((epoch) => (epoch === 2 ? 'hello' : 'cover'));
@@ -40,7 +55,12 @@ test('hands the same bytes to all servers once per epoch, with something to say 
   await world.clock.advance(5_000);
   expect(bodies(1)).toEqual(Array(3).fill('cover slot 3 from 012'));
   expect(bodies(2)).toEqual(Array(3).fill('hello slot 3 from 012'));
-  expect(path.map((part) => part.at).slice(0, 4)).toEqual(['looking', 'waiting', 'placed', 'handed-in']);
+  expect(path.map((part) => part.at).slice(0, 4)).toEqual([
+    'looking',
+    'waiting',
+    'placed',
+    'handed-in',
+  ]);
 });
 
 test('while nothing can be written down nothing is handed in, no server is left for it, and then it goes on', async () => {
@@ -117,7 +137,7 @@ test('a server that is away is done without, and gets the submission when it is 
   expect(bodies(1)).toEqual(Array(3).fill('cover slot 3 from 01'));
 });
 
-test('with only one server\'s material nothing is handed in', async () => {
+test("with only one server's material nothing is handed in", async () => {
   world.servers[1]!.away = true;
   world.servers[2]!.away = true;
   start();
@@ -177,19 +197,23 @@ test.each([
   [0.9, [2, 0, 0], 'too-few', false],
   [0.2, [2, 1, 1], 'too-few', false],
   [0.2, [2, 0, 0], 'published', false],
-])('with chance %d, %j present and the last epoch %s, goes elsewhere: %s', async (chance, present, outcome, goes) => {
-  world.slots = [3, 3, 3];
-  start(() => 'cover', chance);
-  world.collect(1, 8_000, [0, 5, 5]);
-  await world.clock.advance(8_000);
-  world.collect(2, 8_000, present, { number: 1, outcome, detail: '' });
-  await world.clock.advance(4_000);
-  expect(world.greeted.some((one) => one.party !== 0)).toBe(goes);
-});
+])(
+  'with chance %d, %j present and the last epoch %s, goes elsewhere: %s',
+  async (chance, present, outcome, goes) => {
+    world.slots = [3, 3, 3];
+    start(() => 'cover', chance);
+    world.collect(1, 8_000, [0, 5, 5]);
+    await world.clock.advance(8_000);
+    world.collect(2, 8_000, present, { number: 1, outcome, detail: '' });
+    await world.clock.advance(4_000);
+    expect(world.greeted.some((one) => one.party !== 0)).toBe(goes);
+  },
+);
 
-test('waits for all servers\' counts before it chooses, but not for long', async () => {
+test("waits for all servers' counts before it chooses, but not for long", async () => {
   start();
-  const say = (party: number, present: number[]) => world.statuses.take(party, world.status({ number: 1, ms: 60_000, present }));
+  const say = (party: number, present: number[]) =>
+    world.statuses.take(party, world.status({ number: 1, ms: 60_000, present }));
   say(0, [7, 0, 0]);
   await world.clock.advance(1_000);
   expect(world.greeted).toEqual([]);
@@ -198,7 +222,7 @@ test('waits for all servers\' counts before it chooses, but not for long', async
   expect(world.greeted.map((one) => one.party)).toEqual([2]);
 });
 
-test('a home whose description of the epoch fits nobody\'s material is left', async () => {
+test("a home whose description of the epoch fits nobody's material is left", async () => {
   let fits = false;
   start(() => {
     if (!fits) throw new Error('the masks are not known from two sides');
@@ -252,7 +276,8 @@ test('a server that names an epoch nobody else knows of does not keep whoever be
     world.statuses.take(party, world.status({ number, ms: 10_000, present }));
   for (const server of world.servers.slice(1)) {
     const { issue } = server;
-    server.issue = (_room, epoch) => (epoch === 1 ? issue('room', epoch, '') : Promise.reject(new Problem(404, 'no such epoch')));
+    server.issue = (_room, epoch) =>
+      epoch === 1 ? issue('room', epoch, '') : Promise.reject(new Problem(404, 'no such epoch'));
   }
   say(0, 1_000, [0, 5, 5]);
   for (const party of [1, 2]) say(party, 1, [5, 5, 5]);
@@ -270,7 +295,8 @@ test('a server that stays in an epoch which the others have left is left as well
   world.collect(1, 10_000, [0, 5, 5]);
   await world.clock.advance(10_000);
   expect(world.greeted.at(-1)?.party).toBe(0);
-  for (const party of [1, 2]) world.statuses.take(party, world.status({ number: 2, ms: 60_000, present: [5, 5, 5] }));
+  for (const party of [1, 2])
+    world.statuses.take(party, world.status({ number: 2, ms: 60_000, present: [5, 5, 5] }));
   await world.clock.advance(25_000);
   expect(world.greeted.at(-1)?.party).not.toBe(0);
   expect(bodies(1)).toHaveLength(3);

@@ -84,11 +84,15 @@ export class Participant {
   }
 
   /** Finds the emptiest server that lets this participant in. */
-  private async settle(avoid: number | undefined, signal: AbortSignal): Promise<number | undefined> {
+  private async settle(
+    avoid: number | undefined,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
     const { statuses, random, moved, clock } = this.world;
     moved({ at: 'looking' });
     const begun = clock.now();
-    while (!signal.aborted && !statuses.complete() && clock.now() < begun + COUNTING) await statuses.next(POLL, signal);
+    while (!signal.aborted && !statuses.complete() && clock.now() < begun + COUNTING)
+      await statuses.next(POLL, signal);
     while (!signal.aborted) {
       const home = chooseHome(statuses.present(), avoid, Math.floor(random() * 2 ** 31));
       if (home !== undefined && (await this.greet(home))) return home;
@@ -173,11 +177,18 @@ export class Participant {
   /** Whether both other servers collect for a later epoch than `number`; one of the two is honest. */
   private isBehind(home: number, number: number): boolean {
     const others = this.world.statuses.reports.filter((_, party) => party !== home);
-    return others.every(({ reachable, status }) => reachable && (status?.epoch?.number ?? -1) > number);
+    return others.every(
+      ({ reachable, status }) => reachable && (status?.epoch?.number ?? -1) > number,
+    );
   }
 
   /** One epoch from slot to submission. False if the home made it impossible. */
-  private async takePart(epoch: number, home: number, since: number, signal: AbortSignal): Promise<boolean> {
+  private async takePart(
+    epoch: number,
+    home: number,
+    since: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { statuses, clock, moved } = this.world;
     const over = this.whenOver(epoch, home, signal);
     const opened = clock.now();
@@ -226,7 +237,8 @@ export class Participant {
     const over = new AbortController();
     const watch = async () => {
       const current = () => statuses.reports[home]?.status?.epoch?.number;
-      while (!signal.aborted && current() === number && !this.isBehind(home, number)) await statuses.next(HEARTBEAT, signal);
+      while (!signal.aborted && current() === number && !this.isBehind(home, number))
+        await statuses.next(HEARTBEAT, signal);
       over.abort();
     };
     void watch();
@@ -234,7 +246,11 @@ export class Participant {
   }
 
   /** Asks a server for what it gives to this participant's slot until it gives it or `over`. */
-  private async ask(party: number, epoch: number, over: AbortSignal): Promise<Uint8Array | undefined> {
+  private async ask(
+    party: number,
+    epoch: number,
+    over: AbortSignal,
+  ): Promise<Uint8Array | undefined> {
     const { room, servers, device, clock } = this.world;
     const request = device.signIssueRequest(epoch, party);
     while (!over.aborted) {

@@ -10,11 +10,20 @@ const PAUSE = 400;
 
 /** Whether it passes by itself: too much at once, a server that is away or restarts. */
 export function isPassing(error: unknown): boolean {
-  return !(error instanceof Problem) || error.status >= 500 || error.status === 408 || error.status === 429;
+  return (
+    !(error instanceof Problem) ||
+    error.status >= 500 ||
+    error.status === 408 ||
+    error.status === 429
+  );
 }
 
 /** Does something at a server, again while what hinders it passes by itself; then throws what hindered it last. */
-export async function patiently<T>(act: () => Promise<T>, clock: Clock, signal: AbortSignal): Promise<T> {
+export async function patiently<T>(
+  act: () => Promise<T>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await act();

@@ -9,7 +9,9 @@ test('a level holds until the next one is seen', () => {
   expect(stockPlot([])).toBeNull();
   expect(stockPlot([sample(5, 1)])).toBeNull();
   const plot = stockPlot([sample(0, 2), sample(10, 4), sample(20, 0)]);
-  expect(plot?.line).toBe(`0,${HEIGHT / 2} ${WIDTH / 2},${HEIGHT / 2} ${WIDTH / 2},0 ${WIDTH},0 ${WIDTH},${HEIGHT}`);
+  expect(plot?.line).toBe(
+    `0,${HEIGHT / 2} ${WIDTH / 2},${HEIGHT / 2} ${WIDTH / 2},0 ${WIDTH},0 ${WIDTH},${HEIGHT}`,
+  );
   expect(plot?.ticks.map(({ at }) => at)).toEqual([0, 10, 20]);
 });
 

@@ -23,7 +23,9 @@ export function stockPlot(samples: readonly Sample[]): Plot | null {
   const y = (usable: number) => round(HEIGHT - (usable / most) * HEIGHT);
   const steps = samples.flatMap(({ at, usable }, index) => {
     const before = samples[index - 1];
-    return before ? [`${x(at)},${y(before.usable)}`, `${x(at)},${y(usable)}`] : [`${x(at)},${y(usable)}`];
+    return before
+      ? [`${x(at)},${y(before.usable)}`, `${x(at)},${y(usable)}`]
+      : [`${x(at)},${y(usable)}`];
   });
   const ticks = [0, 0.5, 1].map((part) => {
     const at = Math.round(first.at + part * (last.at - first.at));
@@ -48,7 +50,8 @@ export const PHASES = ['collect', 'mix', 'sign'] as const;
 
 /** The parts of an epoch's bar: where each begins and how long it is, in percent of the longest epoch. */
 export function bars(epochs: readonly PastEpoch[]): { x: number; width: number }[][] {
-  const total = ({ seconds }: PastEpoch) => PHASES.reduce((sum, phase) => sum + (seconds[phase] ?? 0), 0);
+  const total = ({ seconds }: PastEpoch) =>
+    PHASES.reduce((sum, phase) => sum + (seconds[phase] ?? 0), 0);
   const longest = Math.max(0.1, ...epochs.map(total));
   return epochs.map(({ seconds }) => {
     let x = 0;

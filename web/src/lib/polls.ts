@@ -35,7 +35,8 @@ type Label = string | null;
 /** What a form lets people choose from, in the order in which answers name it. */
 export function labelsOf(form: PollForm, textOf: TextOf): Label[] {
   if (form === 'text') return [];
-  if ('rating' in form) return Array.from({ length: form.rating.highest }, (_, index) => String(index + 1));
+  if ('rating' in form)
+    return Array.from({ length: form.rating.highest }, (_, index) => String(index + 1));
   return 'messages' in form ? form.messages.targets.map(textOf) : optionsOf(form);
 }
 
@@ -67,8 +68,14 @@ export function epochOf(collecting: number, wanted: number, seconds: number): nu
 }
 
 /** When epoch `epoch` is sealed, as far as can be told: never before enough take part. */
-export function sealsAt(epoch: number, now: { number: number; sealsAt: number | null }, seconds: number): number | null {
-  return now.sealsAt === null || epoch < now.number ? null : now.sealsAt + (epoch - now.number) * seconds * 1000;
+export function sealsAt(
+  epoch: number,
+  now: { number: number; sealsAt: number | null },
+  seconds: number,
+): number | null {
+  return now.sealsAt === null || epoch < now.number
+    ? null
+    : now.sealsAt + (epoch - now.number) * seconds * 1000;
 }
 
 /** Where a poll stands. `unread`: that cannot be told yet, since the wall is still being read. */
@@ -100,7 +107,9 @@ export function phaseOf(poll: Poll, { collecting, boards, reports, read }: Progr
 function endedWithoutBoard(epoch: number, read: number, reports: Report[]): boolean {
   const says = ({ status }: Report) => {
     if (!status?.last || status.last.number < epoch || status.board_length > read) return false;
-    const pending = status.mixing.some(({ number }) => number <= epoch) || (status.epoch?.number ?? Infinity) <= epoch;
+    const pending =
+      status.mixing.some(({ number }) => number <= epoch) ||
+      (status.epoch?.number ?? Infinity) <= epoch;
     return !pending && (status.last.number > epoch || status.last.outcome !== 'published');
   };
   return reports.filter(says).length >= AGREEING;
@@ -108,7 +117,8 @@ function endedWithoutBoard(epoch: number, read: number, reports: Report[]): bool
 
 /** The poll that `poll` asks again because nothing came of it; `null` if it asks something new, or for a new result. */
 export function repeated(poll: Poll, polls: Poll[], progress: Progress): Poll | null {
-  const same = (other: Poll) => other.question === poll.question && JSON.stringify(other.form) === JSON.stringify(poll.form);
+  const same = (other: Poll) =>
+    other.question === poll.question && JSON.stringify(other.form) === JSON.stringify(poll.form);
   const before = polls.findLast((other) => other.number < poll.number && same(other));
   return before && phaseOf(before, progress) === 'lost' ? before : null;
 }
@@ -127,7 +137,11 @@ export interface Bar {
 }
 
 /** The lines of a chart; none for answers in words. Messages and ranked options stand in the order of their votes. */
-export function barsOf(form: PollForm, tally: Tally, { textOf = () => null, right = null }: { textOf?: TextOf; right?: number[] | null } = {}): Bar[] {
+export function barsOf(
+  form: PollForm,
+  tally: Tally,
+  { textOf = () => null, right = null }: { textOf?: TextOf; right?: number[] | null } = {},
+): Bar[] {
   const most = Math.max(0, ...tally.votes);
   const labels = labelsOf(form, textOf);
   const all = tally.answers * (kindOf(form) === 'ranking' ? labels.length - 1 : 1);
@@ -138,7 +152,9 @@ export function barsOf(form: PollForm, tally: Tally, { textOf = () => null, righ
     top: votes > 0 && votes === most,
     right: right?.includes(index) ?? false,
   }));
-  return kindOf(form) === 'messages' || kindOf(form) === 'ranking' ? bars.sort((a, b) => b.votes - a.votes) : bars;
+  return kindOf(form) === 'messages' || kindOf(form) === 'ranking'
+    ? bars.sort((a, b) => b.votes - a.votes)
+    : bars;
 }
 
 /** The mean mark of a rating; `null` if nobody answered or it is no rating. */
@@ -169,7 +185,8 @@ export function answerOf(form: PollForm, picked: string[]): Answer | null {
   if (first === undefined) return null;
   if ('rating' in form) return { rating: Number(first) };
   const numbers = picked.map(Number);
-  if ('ranking' in form) return numbers.length === form.ranking.options.length ? { ranking: numbers } : null;
+  if ('ranking' in form)
+    return numbers.length === form.ranking.options.length ? { ranking: numbers } : null;
   return { choice: numbers.sort((a, b) => a - b) };
 }
 
@@ -183,13 +200,21 @@ export function chosenOf(answer: Answer | null): string[] {
 
 /** Whether an answer is exactly what the host has said is right. */
 export function isRight(answer: Answer, right: number[]): boolean {
-  return 'choice' in answer && answer.choice.length === right.length && answer.choice.every((index) => right.includes(index));
+  return (
+    'choice' in answer &&
+    answer.choice.length === right.length &&
+    answer.choice.every((index) => right.includes(index))
+  );
 }
 
 /** The order of a ranking after an option was touched: it comes last, or out of it; what is left over at the end is last. */
 export function ranked(order: string[], option: string, options: number): string[] {
-  const next = order.includes(option) ? order.filter((other) => other !== option) : [...order, option];
+  const next = order.includes(option)
+    ? order.filter((other) => other !== option)
+    : [...order, option];
   if (order.includes(option) || next.length !== options - 1) return next;
-  const rest = Array.from({ length: options }, (_, index) => String(index)).filter((index) => !next.includes(index));
+  const rest = Array.from({ length: options }, (_, index) => String(index)).filter(
+    (index) => !next.includes(index),
+  );
   return [...next, ...rest];
 }

@@ -3,7 +3,11 @@ import { expect, test } from 'vitest';
 import { memory } from '../test/memory';
 import { complaintOf, fileOf, prepare, preparedFor, readFile, type Prepared } from './prepared';
 
-const choice = (options: string[], several = false): Prepared => ({ question: 'Which?', form: { choice: { options, several } }, seconds: 30 });
+const choice = (options: string[], several = false): Prepared => ({
+  question: 'Which?',
+  form: { choice: { options, several } },
+  seconds: 30,
+});
 const all: Prepared[] = [
   choice(['a', 'b']),
   choice(['a', 'b', 'c'], true),
@@ -26,7 +30,9 @@ test('a question that the log would not take is not kept for later', () => {
   expect(complaintOf({ question: ' ', form: 'text' })).toBe('question');
   expect(complaintOf({ question: 'ä'.repeat(251), form: 'text' })).toBe('long');
   expect(complaintOf(choice(['a']))).toBe('options');
-  expect(complaintOf(choice(Array.from({ length: 21 }, (_, index) => String(index))))).toBe('options');
+  expect(complaintOf(choice(Array.from({ length: 21 }, (_, index) => String(index))))).toBe(
+    'options',
+  );
   expect(complaintOf(choice(['a', 'a']))).toBe('same');
   expect(complaintOf(choice(['a', 'ä'.repeat(101)]))).toBe('longOption');
   expect(all.map(complaintOf)).toEqual(all.map(() => null));
@@ -34,17 +40,32 @@ test('a question that the log would not take is not kept for later', () => {
 
 test('a file that is none is refused, and a wrong question is named', () => {
   const file = (polls: unknown[]) => JSON.stringify({ format: 'ostrakon polls 1', polls });
-  for (const wrong of ['', '[]', '{"format":"ostrakon polls 2","polls":[]}', file([{ question: 1 }])]) {
+  for (const wrong of [
+    '',
+    '[]',
+    '{"format":"ostrakon polls 2","polls":[]}',
+    file([{ question: 1 }]),
+  ]) {
     expect(() => readFile(wrong)).toThrow('no file with prepared questions');
   }
   const good = { question: 'Q', kind: 'text', seconds: 30 };
-  for (const bad of [{ ...good, seconds: 0 }, { ...good, kind: 'one', options: ['a'] }, { ...good, kind: 'rating', highest: 11 }, { ...good, question: ' ' }]) {
+  for (const bad of [
+    { ...good, seconds: 0 },
+    { ...good, kind: 'one', options: ['a'] },
+    { ...good, kind: 'rating', highest: 11 },
+    { ...good, question: ' ' },
+  ]) {
     expect(() => readFile(file([good, bad]))).toThrow('question 2');
   }
 });
 
 test('a full storage says so, and what is spoilt is as good as nothing', () => {
-  const full = { ...memory(), setItem: () => { throw new DOMException('full', 'QuotaExceededError'); } };
+  const full = {
+    ...memory(),
+    setItem: () => {
+      throw new DOMException('full', 'QuotaExceededError');
+    },
+  };
   expect(() => prepare(full, 'agora', all)).toThrow('storage is full');
   expect(preparedFor({ ...memory(), getItem: () => '{"polls":3}' }, 'agora')).toEqual([]);
 });

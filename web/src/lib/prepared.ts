@@ -38,12 +38,16 @@ const preparedShape = record({
 const fileShape = record({ format: oneOf(FORMAT), polls: list(preparedShape) });
 const keptShape = record({ polls: list(preparedShape) });
 
-const within = (value: number, [least, most]: readonly [number, number]) => value >= least && value <= most;
+const within = (value: number, [least, most]: readonly [number, number]) =>
+  value >= least && value <= most;
 
 /** What keeps a question from being asked; the sentence is in the catalogue. */
 export type Complaint = 'question' | 'long' | 'options' | 'same' | 'longOption';
 
-export function complaintOf({ question, form }: Pick<Prepared, 'question' | 'form'>): Complaint | null {
+export function complaintOf({
+  question,
+  form,
+}: Pick<Prepared, 'question' | 'form'>): Complaint | null {
   if (question.trim() === '') return 'question';
   if (bytesOf(question) > LIMITS.question) return 'long';
   const kind = kindOf(form);
@@ -51,28 +55,46 @@ export function complaintOf({ question, form }: Pick<Prepared, 'question' | 'for
   const options = optionsOf(form);
   if (new Set(options).size < options.length) return 'same';
   if (!within(options.length, LIMITS.options)) return 'options';
-  return options.some((option) => option === '' || bytesOf(option) > LIMITS.option) ? 'longOption' : null;
+  return options.some((option) => option === '' || bytesOf(option) > LIMITS.option)
+    ? 'longOption'
+    : null;
 }
 
 /** A question as it is written down: the same in the browser's storage and in a file. */
 function written({ question, form, seconds }: Prepared): Record<string, unknown> {
   const kind = kindOf(form);
-  if (kind === 'rating') return { question, kind, highest: form !== 'text' && 'rating' in form ? form.rating.highest : 0, seconds };
-  return kind === 'text' ? { question, kind, seconds } : { question, kind, options: optionsOf(form), seconds };
+  if (kind === 'rating')
+    return {
+      question,
+      kind,
+      highest: form !== 'text' && 'rating' in form ? form.rating.highest : 0,
+      seconds,
+    };
+  return kind === 'text'
+    ? { question, kind, seconds }
+    : { question, kind, options: optionsOf(form), seconds };
 }
 
 function formOf(kind: string, options: string[], highest: number): PollForm {
   if (kind === 'text') return 'text';
   if (kind === 'rating') return { rating: { highest } };
-  return kind === 'ranking' ? { ranking: { options } } : { choice: { options, several: kind === 'several' } };
+  return kind === 'ranking'
+    ? { ranking: { options } }
+    : { choice: { options, several: kind === 'several' } };
 }
 
 /** Reads what was written; `null` if it could not be asked. */
 function read(found: ReturnType<typeof preparedShape>): Prepared | null {
-  const form = formOf(found.kind, (found.options ?? []).map((option) => option.trim()), found.highest ?? 0);
+  const form = formOf(
+    found.kind,
+    (found.options ?? []).map((option) => option.trim()),
+    found.highest ?? 0,
+  );
   const prepared = { question: found.question.trim(), form, seconds: found.seconds };
   const rated = kindOf(form) !== 'rating' || within(found.highest ?? 0, LIMITS.highest);
-  return rated && within(found.seconds, [1, SECONDS]) && complaintOf(prepared) === null ? prepared : null;
+  return rated && within(found.seconds, [1, SECONDS]) && complaintOf(prepared) === null
+    ? prepared
+    : null;
 }
 
 /** What was prepared for a room. What cannot be read is as good as nothing. */

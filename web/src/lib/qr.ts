@@ -12,7 +12,11 @@ export function qrPath(text: string): { path: string; side: number } {
   code.addData(text, 'Byte');
   code.make();
   const count = code.getModuleCount();
-  const rows = Array.from({ length: count }, (_, row) => runs(count, (column) => code.isDark(row, column)).map(([from, length]) => `M${from + QUIET} ${row + QUIET}h${length}v1h-${length}z`).join(''));
+  const rows = Array.from({ length: count }, (_, row) =>
+    runs(count, (column) => code.isDark(row, column))
+      .map(([from, length]) => `M${from + QUIET} ${row + QUIET}h${length}v1h-${length}z`)
+      .join(''),
+  );
   return { path: rows.join(''), side: count + 2 * QUIET };
 }
 

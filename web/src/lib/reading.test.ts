@@ -36,7 +36,9 @@ class Visit {
     this.results++;
     this.found = undefined;
     if (openings.includes('#')) throw new Error('malformed');
-    const wrong = (JSON.parse(openings) as { party: number; opening: string }[]).find(({ opening }) => opening.includes('!'));
+    const wrong = (JSON.parse(openings) as { party: number; opening: string }[]).find(
+      ({ opening }) => opening.includes('!'),
+    );
     if (wrong) {
       this.found = JSON.stringify({ kind: 'opening', party: wrong.party });
       throw new Error(`the opening of server ${wrong.party} is wrong`);
@@ -64,9 +66,17 @@ function server(shown: Shown, openings: string[] = []) {
   };
   return {
     decision: (): Promise<DecisionInfo> =>
-      Promise.resolve().then(() => ({ records: records().length, head: records().at(-1) ?? '', stage: openings.length > 0 ? 'closed' : 'answering', refusal: null })),
+      Promise.resolve().then(() => ({
+        records: records().length,
+        head: records().at(-1) ?? '',
+        stage: openings.length > 0 ? 'closed' : 'answering',
+        refusal: null,
+      })),
     records: (_: string, from: number) =>
-      Promise.resolve().then(() => ({ records: records().slice(from), openings: openings.map((opening, party) => ({ party, opening })) })),
+      Promise.resolve().then(() => ({
+        records: records().slice(from),
+        openings: openings.map((opening, party) => ({ party, opening })),
+      })),
   };
 }
 
@@ -95,18 +105,26 @@ test('what one server shows alone is not believed yet', async () => {
 test('a server that shows a record which does not verify is named, and the others are read', async () => {
   const found = reading(server(['!', 'b']), server(['a', 'b']), server(['a', 'b']));
   await found.on(() => undefined);
-  expect([...found.distrusted]).toEqual([[0, { finding: { kind: 'other' }, detail: '! is not signed' }]]);
+  expect([...found.distrusted]).toEqual([
+    [0, { finding: { kind: 'other' }, detail: '! is not signed' }],
+  ]);
   expect(found.isAgreed()).toBe(true);
 });
 
 test('if no two servers are left that show the same, nothing goes on', async () => {
-  await expect(reading(server(['!']), server(['!']), server(['!'])).on(() => undefined)).rejects.toThrow(Refused);
-  await expect(reading(server(['x', 'y']), server(['a', 'b']), server(['a', 'b'])).on(() => undefined)).rejects.toThrow(Refused);
+  await expect(
+    reading(server(['!']), server(['!']), server(['!'])).on(() => undefined),
+  ).rejects.toThrow(Refused);
+  await expect(
+    reading(server(['x', 'y']), server(['a', 'b']), server(['a', 'b'])).on(() => undefined),
+  ).rejects.toThrow(Refused);
 });
 
 test('a proof that does not hold refuses everything, whichever servers show it', async () => {
   const shown = ['a', '?'];
-  await expect(reading(server(shown), server(shown), server(shown)).on(() => undefined)).rejects.toThrow('“Ben” signed');
+  await expect(
+    reading(server(shown), server(shown), server(shown)).on(() => undefined),
+  ).rejects.toThrow('“Ben” signed');
 });
 
 test('servers that break off before the first record have shown nothing wrong', async () => {
@@ -118,7 +136,10 @@ test('servers that break off before the first record have shown nothing wrong', 
 
 test('what a server says that does not open is kept, and forgotten when it does', async () => {
   const one = server(['a']);
-  const refuses = { ...one, decision: async (): Promise<DecisionInfo> => ({ ...(await one.decision()), refusal }) };
+  const refuses = {
+    ...one,
+    decision: async (): Promise<DecisionInfo> => ({ ...(await one.decision()), refusal }),
+  };
   let refusal: string | null = 'a share is missing';
   const found = reading(refuses, server(['a']), server(['a']));
   await found.on(() => undefined);
@@ -130,18 +151,30 @@ test('what a server says that does not open is kept, and forgotten when it does'
 
 test('a decision that nobody knows is told from servers that are away', async () => {
   const unknown = new Problem(404, 'no such decision');
-  await expect(reading(server(away), server(unknown), server(away)).on(() => undefined)).rejects.toBe(unknown);
-  await expect(reading(server(away), server(away), server(away)).on(() => undefined)).rejects.toBe(away);
+  await expect(
+    reading(server(away), server(unknown), server(away)).on(() => undefined),
+  ).rejects.toBe(unknown);
+  await expect(reading(server(away), server(away), server(away)).on(() => undefined)).rejects.toBe(
+    away,
+  );
 });
 
 test('an opening that does not verify is passed over for another server’s', async () => {
-  const found = reading(server(['a'], ['!', '1', '2']), server(['a'], ['0', '1', '2']), server(['a'], ['0']));
+  const found = reading(
+    server(['a'], ['!', '1', '2']),
+    server(['a'], ['0', '1', '2']),
+    server(['a'], ['0']),
+  );
   await found.on(() => undefined);
   expect(found.opened()).toBe(3);
   expect(found.outcome()?.outputs).toEqual([1]);
   expect(found.distrusted.has(0)).toBe(true);
   expect(found.unresolved).toBe(null);
-  expect(JSON.parse(found.proof()).map(({ opening }: { opening: string }) => opening)).toEqual(['0', '1', '2']);
+  expect(JSON.parse(found.proof()).map(({ opening }: { opening: string }) => opening)).toEqual([
+    '0',
+    '1',
+    '2',
+  ]);
 });
 
 /** What comes of the openings that each of three servers shows. */
@@ -165,9 +198,17 @@ test('if too few stand in for somebody there is no result, and that is no server
 
 test('one server alone does not make believe that there is no result', async () => {
   const held = await opened(['0', '1-', '2-'], ['0', '1', '2'], ['0', '1', '2']);
-  expect([held.outcome?.outputs, held.found.unresolved, held.found.distrusted.size]).toEqual([[1], null, 0]);
+  expect([held.outcome?.outputs, held.found.unresolved, held.found.distrusted.size]).toEqual([
+    [1],
+    null,
+    0,
+  ]);
   const alone = await opened(['0', '1-', '2-'], ['0'], ['0']);
-  expect([alone.outcome, alone.found.unresolved, alone.found.distrusted.size]).toEqual([null, null, 0]);
+  expect([alone.outcome, alone.found.unresolved, alone.found.distrusted.size]).toEqual([
+    null,
+    null,
+    0,
+  ]);
 });
 
 test('a wrong opening that two servers show is its author’s fault, not theirs', async () => {

@@ -26,7 +26,10 @@ const CHUNK = 8;
 const MOST = 1_000;
 
 /** What verifies the records. */
-type Verifier = Pick<DecisionVisit, 'read' | 'verify' | 'view' | 'digest' | 'result' | 'finding' | 'free'>;
+type Verifier = Pick<
+  DecisionVisit,
+  'read' | 'verify' | 'view' | 'digest' | 'result' | 'finding' | 'free'
+>;
 /** What is asked of a server. */
 type Source = Pick<DecisionServer, 'decision' | 'records'>;
 
@@ -53,7 +56,8 @@ export class Reading<V extends Verifier = DecisionVisit> {
     readonly visit: V,
     private readonly id: string,
     private readonly servers: Source[],
-    private readonly repaint: () => Promise<void> = () => systemClock.sleep(0, new AbortController().signal),
+    private readonly repaint: () => Promise<void> = () =>
+      systemClock.sleep(0, new AbortController().signal),
   ) {}
 
   /** What was read; `null` before a second server has shown the same. */
@@ -78,10 +82,12 @@ export class Reading<V extends Verifier = DecisionVisit> {
   async on(progress: Progress): Promise<void> {
     const infos = await this.ask();
     this.refusals.clear();
-    for (const [party, { refusal }] of infos) if (refusal !== null) this.refusals.set(party, refusal);
+    for (const [party, { refusal }] of infos)
+      if (refusal !== null) this.refusals.set(party, refusal);
     for (const [party, info] of infos) {
       const all = Math.min(info.records, MOST);
-      if (all > this.records.length || info.stage === 'closed' || info.stage === 'done') await this.readFrom(party, all, progress);
+      if (all > this.records.length || info.stage === 'closed' || info.stage === 'done')
+        await this.readFrom(party, all, progress);
     }
     this.verify();
     this.compare(infos);
@@ -89,15 +95,22 @@ export class Reading<V extends Verifier = DecisionVisit> {
 
   /** How the decision stands at the servers that answer. */
   private async ask(): Promise<[number, DecisionInfo][]> {
-    const answers = await Promise.allSettled(this.servers.map((server) => server.decision(this.id)));
+    const answers = await Promise.allSettled(
+      this.servers.map((server) => server.decision(this.id)),
+    );
     const known = answers.flatMap((answer, party): [number, DecisionInfo][] =>
       answer.status === 'fulfilled' && !this.distrusted.has(party) ? [[party, answer.value]] : [],
     );
     if (known.length > 0) return known;
     const [distrust] = this.distrusted.values();
     if (distrust !== undefined) throw new Refused(distrust);
-    const failures = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as unknown] : []));
-    throw failures.find((failure) => failure instanceof Problem && failure.status === 404) ?? failures[0];
+    const failures = answers.flatMap((answer) =>
+      answer.status === 'rejected' ? [answer.reason as unknown] : [],
+    );
+    throw (
+      failures.find((failure) => failure instanceof Problem && failure.status === 404) ??
+      failures[0]
+    );
   }
 
   private async readFrom(party: number, all: number, progress: Progress): Promise<void> {
@@ -153,7 +166,9 @@ export class Reading<V extends Verifier = DecisionVisit> {
 
   /** The result, as soon as the servers have opened it; `null` before, and if there will be none. */
   outcome(): Outcome | null {
-    const whole = [...this.openings].filter(([party, openings]) => openings.length === this.servers.length && !this.distrusted.has(party));
+    const whole = [...this.openings].filter(
+      ([party, openings]) => openings.length === this.servers.length && !this.distrusted.has(party),
+    );
     const failures: [number, Doubt][] = [];
     let outcome: Outcome | null = null;
     for (const [party, openings] of whole) {
@@ -165,7 +180,9 @@ export class Reading<V extends Verifier = DecisionVisit> {
       failures.push([party, found]);
     }
     for (const [party, doubt] of failures) this.blame(party, doubt);
-    if (failures.length >= AGREEING) this.unresolved ??= (failures.find(([party]) => !this.distrusted.has(party)) ?? failures[0])?.[1] ?? null;
+    if (failures.length >= AGREEING)
+      this.unresolved ??=
+        (failures.find(([party]) => !this.distrusted.has(party)) ?? failures[0])?.[1] ?? null;
     if (outcome !== null) this.unresolved = null;
     return outcome;
   }
@@ -195,12 +212,18 @@ export class Reading<V extends Verifier = DecisionVisit> {
     const author = finding.kind === 'opening' ? finding.party : null;
     const opening = (party: number) => {
       const openings = this.openings.get(party);
-      return author === null ? JSON.stringify(openings) : openings?.find((one) => one.party === author)?.opening;
+      return author === null
+        ? JSON.stringify(openings)
+        : openings?.find((one) => one.party === author)?.opening;
     };
-    const shown = [...this.openings.keys()].filter((party) => !this.distrusted.has(party) && opening(party) !== undefined);
+    const shown = [...this.openings.keys()].filter(
+      (party) => !this.distrusted.has(party) && opening(party) !== undefined,
+    );
     const same = shown.filter((party) => opening(party) === opening(shower));
-    if (author !== null && (same.includes(author) || same.length >= AGREEING)) this.distrusted.set(author, doubt);
-    else if (same.length < AGREEING && (author === null || shown.length - same.length >= AGREEING)) this.distrusted.set(shower, doubt);
+    if (author !== null && (same.includes(author) || same.length >= AGREEING))
+      this.distrusted.set(author, doubt);
+    else if (same.length < AGREEING && (author === null || shown.length - same.length >= AGREEING))
+      this.distrusted.set(shower, doubt);
   }
 
   /** The openings of which the result came, as JSON for an archive. */

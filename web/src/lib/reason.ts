@@ -29,12 +29,16 @@ export type Asked = keyof typeof t.asked;
 export function reasonOf(error: unknown, asked: Asked = 'room'): Reason {
   if (error instanceof Told) return { text: error.message, detail: '' };
   const detail = error instanceof Error ? error.message : String(error);
-  if (error instanceof Declined) return { text: lookUp(t.declined, error.code) ?? t.unexpected, detail };
+  if (error instanceof Declined)
+    return { text: lookUp(t.declined, error.code) ?? t.unexpected, detail };
   if (!(error instanceof Problem)) return { text: t.unexpected, detail };
   const known = lookUp(t.asked[asked], error.status) ?? lookUp(t.status, error.status);
   return { text: known ?? t.refused(error.status), detail };
 }
 
-function lookUp(sentences: Partial<Record<string, string>>, name: string | number): string | undefined {
+function lookUp(
+  sentences: Partial<Record<string, string>>,
+  name: string | number,
+): string | undefined {
   return Object.hasOwn(sentences, name) ? sentences[name] : undefined;
 }

@@ -28,7 +28,13 @@ async function browser() {
 
 /** A visit that finds `wrong` with the history, if anything. */
 function visit(wrong?: string) {
-  const receipt = JSON.stringify({ decision: ID, servers: 'cd', person: 1, number: 4, digest: 'ef' });
+  const receipt = JSON.stringify({
+    decision: ID,
+    servers: 'cd',
+    person: 1,
+    number: 4,
+    digest: 'ef',
+  });
   return {
     remember: () => {
       if (wrong !== undefined) throw new Error(wrong);
@@ -46,7 +52,9 @@ test('what is remembered comes with the receipt', async () => {
 
 test('a history that is another one than before is refused', async () => {
   const { account } = await browser();
-  const refused = await remember(visit('record 3 is another one'), account, ID).catch((error: unknown) => error);
+  const refused = await remember(visit('record 3 is another one'), account, ID).catch(
+    (error: unknown) => error,
+  );
   expect(refused).toBeInstanceOf(Refused);
   expect((refused as Refused).doubt.finding).toEqual({ kind: 'forked', number: 3 });
 });

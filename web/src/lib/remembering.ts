@@ -28,6 +28,9 @@ export function remember(visit: Comparer, account: Account, decision: string): P
     }
     const receipt = visit.confirmed(account.key, memory);
     const pending = memory.pending(decision);
-    return { receipt: receipt === undefined ? null : readReceipt(receipt), pending: pending ? [...pending] : null };
+    return {
+      receipt: receipt === undefined ? null : readReceipt(receipt),
+      pending: pending ? [...pending] : null,
+    };
   });
 }

@@ -24,7 +24,8 @@ test('a text goes on the day that was named when it was published', () => {
 
 test('an epoch seems to be over as the server tells that is furthest behind, and never where none answers', () => {
   const room = { retention: 1, seconds: 3_600 };
-  const says = (number: number, reachable = true) => ({ reachable, status: { epoch: { number } }, sealsAt: null }) as Report;
+  const says = (number: number, reachable = true) =>
+    ({ reachable, status: { epoch: { number } }, sealsAt: null }) as Report;
   expect(isOver(6, room, [says(30), says(40)])).toBe(true);
   expect(isOver(7, room, [says(30), says(40)])).toBe(false);
   expect(isOver(7, room, [says(30, false), says(40)])).toBe(true);

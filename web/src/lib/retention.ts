@@ -30,8 +30,14 @@ export function erasureAt(now: number, days: number): Erasure {
  * Whether what an epoch said seems to have been there for as long as the room keeps it, as the server tells that is furthest behind.
  * An estimate: the epochs since then may have been shorter, as in a full room, where one ends with the last submission, or longer.
  */
-export function isOver(epoch: number, { retention, seconds }: Pick<Deployment, 'retention' | 'seconds'>, reports: Report[]): boolean {
-  const said = reports.filter(({ reachable }) => reachable).map(({ status }) => status?.epoch?.number ?? status?.last?.number ?? 0);
+export function isOver(
+  epoch: number,
+  { retention, seconds }: Pick<Deployment, 'retention' | 'seconds'>,
+  reports: Report[],
+): boolean {
+  const said = reports
+    .filter(({ reachable }) => reachable)
+    .map(({ status }) => status?.epoch?.number ?? status?.last?.number ?? 0);
   if (retention === null || said.length === 0) return false;
   return (Math.min(...said) - epoch) * seconds * 1000 >= retention * DAY;
 }

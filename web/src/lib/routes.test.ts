@@ -7,8 +7,13 @@ const [room, servers, seed] = ['0f'.repeat(16), 'ab'.repeat(32), 'A-_'.repeat(14
 test('an address names a room and its servers, or is said to name none', () => {
   expect(placeOf(`#/room/${room}/${servers}`).params).toEqual({ room, servers });
   expect(placeOf(`#/room/${room}/${servers}/${seed}`).params).toEqual({ room, servers, seed });
-  const wrong = [`#/room/${room}/${servers}0`, `#/room/${room.toUpperCase()}/${servers}`, `#/room/${room}/${servers}/${seed}=`];
-  for (const hash of [...wrong, '#/nowhere', '#/\n']) expect(placeOf(hash).params).toEqual({ broken: hash });
+  const wrong = [
+    `#/room/${room}/${servers}0`,
+    `#/room/${room.toUpperCase()}/${servers}`,
+    `#/room/${room}/${servers}/${seed}=`,
+  ];
+  for (const hash of [...wrong, '#/nowhere', '#/\n'])
+    expect(placeOf(hash).params).toEqual({ broken: hash });
 });
 
 test('an address names a code', () => {
@@ -19,10 +24,15 @@ test('an address names a code', () => {
 test('an address names a decision, with an invitation or without', () => {
   const decision = room;
   expect(placeOf(`#/decision/${decision}/${servers}`).params).toEqual({ decision, servers });
-  expect(placeOf(`#/decision/${decision}/${servers}/${seed}`).params).toEqual({ decision, servers, seed });
+  expect(placeOf(`#/decision/${decision}/${servers}/${seed}`).params).toEqual({
+    decision,
+    servers,
+    seed,
+  });
   expect(placeOf(`#/decision/${decision}`).params).toEqual({ broken: `#/decision/${decision}` });
 });
 
 test('an empty address is the start page', () => {
-  for (const hash of ['', '#', '#/']) expect(placeOf(hash)).toEqual({ route: ROUTES[0], params: {} });
+  for (const hash of ['', '#', '#/'])
+    expect(placeOf(hash)).toEqual({ route: ROUTES[0], params: {} });
 });

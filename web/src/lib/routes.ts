@@ -24,13 +24,31 @@ const SEED = '(?<seed>[A-Za-z0-9_-]{43})';
 /** The first one that matches counts; the last one matches everything. */
 export const ROUTES: readonly [...Route[], Route] = [
   { pattern: /^(#\/?)?$/, load: () => import('../areas/start/Page.svelte') },
-  { pattern: new RegExp(`^#/room/${ROOM}(/${SEED})?$`), load: () => import('../areas/room/Page.svelte'), leave: true },
+  {
+    pattern: new RegExp(`^#/room/${ROOM}(/${SEED})?$`),
+    load: () => import('../areas/room/Page.svelte'),
+    leave: true,
+  },
   { pattern: /^#\/create$/, load: () => import('../areas/create/Page.svelte') },
-  { pattern: new RegExp(`^#/host/${ROOM}(/${SEED})?$`), load: () => import('../areas/host/Page.svelte'), leave: true },
-  { pattern: new RegExp(`^#/projector/${ROOM}$`), load: () => import('../areas/projector/Page.svelte'), bare: true },
-  { pattern: /^#\/code\/(?<code>[0-9A-Za-z-]{1,20})$/, load: () => import('../areas/code/Page.svelte') },
+  {
+    pattern: new RegExp(`^#/host/${ROOM}(/${SEED})?$`),
+    load: () => import('../areas/host/Page.svelte'),
+    leave: true,
+  },
+  {
+    pattern: new RegExp(`^#/projector/${ROOM}$`),
+    load: () => import('../areas/projector/Page.svelte'),
+    bare: true,
+  },
+  {
+    pattern: /^#\/code\/(?<code>[0-9A-Za-z-]{1,20})$/,
+    load: () => import('../areas/code/Page.svelte'),
+  },
   { pattern: /^#\/decide$/, load: () => import('../areas/decide/Page.svelte') },
-  { pattern: new RegExp(`^#/decision/${DECISION}(/${SEED})?$`), load: () => import('../areas/decision/Page.svelte') },
+  {
+    pattern: new RegExp(`^#/decision/${DECISION}(/${SEED})?$`),
+    load: () => import('../areas/decision/Page.svelte'),
+  },
   { pattern: /^#\/operator$/, load: () => import('../areas/operator/Page.svelte') },
   { pattern: /^(?<broken>.*)$/s, load: () => import('../areas/start/Page.svelte') },
 ];
@@ -51,5 +69,7 @@ export function placeOf(hash: string): Place {
 
 /** Groups that took no part in the match are left out. */
 function named(groups: Record<string, string | undefined> = {}): Params {
-  return Object.fromEntries(Object.entries(groups).filter((pair): pair is [string, string] => pair[1] !== undefined));
+  return Object.fromEntries(
+    Object.entries(groups).filter((pair): pair is [string, string] => pair[1] !== undefined),
+  );
 }

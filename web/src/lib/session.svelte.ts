@@ -175,7 +175,9 @@ export class Session extends Viewing {
     for (const poll of this.log.polls) {
       if (poll.withdrawn || this.ballots.some((ballot) => ballot.poll === poll.number)) continue;
       const before = repeated(poll, this.log.polls, progress);
-      const missed = this.ballots.some((ballot) => ballot.poll === before?.number && ballot.state === 'missed');
+      const missed = this.ballots.some(
+        (ballot) => ballot.poll === before?.number && ballot.state === 'missed',
+      );
       const answer = before && missed && this.answerTo(before.number);
       if (!answer) continue;
       try {
@@ -194,11 +196,16 @@ export class Session extends Viewing {
     this.showOwn();
   }
 
-  protected override async live(deployment: Deployment, statuses: Statuses, signal: AbortSignal): Promise<void> {
+  protected override async live(
+    deployment: Deployment,
+    statuses: Statuses,
+    signal: AbortSignal,
+  ): Promise<void> {
     const glance = Keepsake.glance(localStorage, this.pin.room);
     this.before = glance?.key ?? '';
     const seed = this.seed ?? glance?.invitation ?? undefined;
-    if (seed !== undefined && deployment.members) this.invitation = DeviceKey.fromInvitation(seed).publicKey();
+    if (seed !== undefined && deployment.members)
+      this.invitation = DeviceKey.fromInvitation(seed).publicKey();
     if (!this.joined) {
       this.part = { at: 'reading' };
       await this.lookOnUntil(deployment, statuses, signal, () => this.joined);
@@ -206,7 +213,12 @@ export class Session extends Viewing {
     if (!signal.aborted) await this.inTurn(deployment, statuses, signal);
   }
 
-  private async lookOnUntil(deployment: Deployment, statuses: Statuses, signal: AbortSignal, met: () => boolean): Promise<void> {
+  private async lookOnUntil(
+    deployment: Deployment,
+    statuses: Statuses,
+    signal: AbortSignal,
+    met: () => boolean,
+  ): Promise<void> {
     const over = new AbortController();
     const looking = this.lookOn(deployment, statuses, AbortSignal.any([signal, over.signal]));
     await this.until(met, signal);
@@ -215,7 +227,11 @@ export class Session extends Viewing {
   }
 
   /** One tab of a browser takes part in a room, the others look on: so nothing is ever said in two ways. */
-  private async inTurn(deployment: Deployment, statuses: Statuses, signal: AbortSignal): Promise<void> {
+  private async inTurn(
+    deployment: Deployment,
+    statuses: Statuses,
+    signal: AbortSignal,
+  ): Promise<void> {
     const name = lockOf(this.pin.room);
     const taken = await navigator.locks.request(name, { ifAvailable: true }, async (lock) => {
       if (lock) await this.takePart(deployment, statuses, signal);
@@ -232,8 +248,16 @@ export class Session extends Viewing {
     });
   }
 
-  private async takePart(deployment: Deployment, statuses: Statuses, signal: AbortSignal): Promise<void> {
-    const keepsake = Keepsake.open(localStorage, this.pin.room, deployment.members ? this.seed : undefined);
+  private async takePart(
+    deployment: Deployment,
+    statuses: Statuses,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const keepsake = Keepsake.open(
+      localStorage,
+      this.pin.room,
+      deployment.members ? this.seed : undefined,
+    );
     this.keepsake = keepsake;
     keepsake.watch = (kept) => (this.keeping = kept);
     this.key = keepsake.key.publicKey();
@@ -252,7 +276,10 @@ export class Session extends Viewing {
       },
     };
     visit(localStorage, { ...this.pin, name: deployment.name, at: systemClock.now() });
-    void this.kept.keepRoom(this.pin.room, { servers: deployment.servers, descriptor: JSON.parse(deployment.descriptor) });
+    void this.kept.keepRoom(this.pin.room, {
+      servers: deployment.servers,
+      descriptor: JSON.parse(deployment.descriptor),
+    });
     this.keepActions();
     const wall = this.followWall(deployment, statuses, reader, signal);
     const participant = this.participant(deployment, statuses, keepsake);
@@ -264,7 +291,9 @@ export class Session extends Viewing {
       }
     };
     const attention = new Attention(browserSenses, systemClock, signal);
-    const taking = deployment.closed ? Promise.resolve() : attention.during(signal, part, () => (this.part = { at: 'resting' }));
+    const taking = deployment.closed
+      ? Promise.resolve()
+      : attention.during(signal, part, () => (this.part = { at: 'resting' }));
     await Promise.all([wall, taking]);
   }
 
@@ -288,11 +317,18 @@ export class Session extends Viewing {
   }
 
   /** Runs `part` until the host dismisses this device's key or `signal` aborts. */
-  private async whileAdmitted(deployment: Deployment, signal: AbortSignal, part: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  private async whileAdmitted(
+    deployment: Deployment,
+    signal: AbortSignal,
+    part: (signal: AbortSignal) => Promise<void>,
+  ): Promise<void> {
     const over = new AbortController();
     const until = AbortSignal.any([signal, over.signal]);
     const running = part(until);
-    await Promise.race([running, this.until(() => !this.admitted(deployment) || isClosed(this.reports), until)]);
+    await Promise.race([
+      running,
+      this.until(() => !this.admitted(deployment) || isClosed(this.reports), until),
+    ]);
     over.abort();
     await running;
   }
@@ -302,7 +338,11 @@ export class Session extends Viewing {
   }
 
   /** Waits until this device's key may take part, and takes its invitation for it, where that is needed. */
-  private async admission(deployment: Deployment, keepsake: Keepsake, signal: AbortSignal): Promise<void> {
+  private async admission(
+    deployment: Deployment,
+    keepsake: Keepsake,
+    signal: AbortSignal,
+  ): Promise<void> {
     const admitted = () => this.admitted(deployment);
     /** Whether it is known that no host has. */
     const settled = () => this.informed || this.recalled || this.log.former.has(this.key);
@@ -326,7 +366,12 @@ export class Session extends Viewing {
   private async claim(deployment: Deployment, invitation: string): Promise<Reason | null> {
     const key = this.keepsake?.key;
     if (!key) return null;
-    const signed = claim(deployment.servers, this.pin.room, DeviceKey.fromInvitation(invitation), key);
+    const signed = claim(
+      deployment.servers,
+      this.pin.room,
+      DeviceKey.fromInvitation(invitation),
+      key,
+    );
     try {
       await handIn(this.servers(deployment), this.pin.room, signed);
       return null;
@@ -368,7 +413,13 @@ export class Session extends Viewing {
     const inside = this.own?.epoch;
     const entry = reading.entries.find(({ epoch }) => epoch === inside);
     if (reading.published && entry) {
-      this.news = { kind: 'published', epoch: entry.epoch, among: entry.accepted, signers: entry.signers, erased: reading.erased };
+      this.news = {
+        kind: 'published',
+        epoch: entry.epoch,
+        among: entry.accepted,
+        signers: entry.signers,
+        erased: reading.erased,
+      };
     } else if (reading.again) this.news = { kind: 'again', epoch: null };
     this.showOwn();
     this.repeatAnswers();
@@ -379,7 +430,8 @@ export class Session extends Viewing {
     if (!outbox) return;
     const text = outbox.message();
     const epoch = outbox.undecided();
-    this.own = text === undefined ? null : { text, epoch: epoch === undefined ? null : Number(epoch) };
+    this.own =
+      text === undefined ? null : { text, epoch: epoch === undefined ? null : Number(epoch) };
     this.ballots = JSON.parse(outbox.ballots()) as Ballot[];
   }
 }

@@ -17,7 +17,8 @@ export const text: Shape<string> = (value) => {
 
 /** An integer from 0 that JavaScript represents exactly. */
 export const count: Shape<number> = (value) => {
-  if (!Number.isSafeInteger(value) || (value as number) < 0) throw new Malformed('a count expected');
+  if (!Number.isSafeInteger(value) || (value as number) < 0)
+    throw new Malformed('a count expected');
   return value as number;
 };
 
@@ -55,7 +56,10 @@ export type Of<S> = S extends Shape<infer T> ? T : never;
 export function record<F extends Fields>(fields: F): Shape<{ [K in keyof F]: Of<F[K]> }> {
   return (value) => {
     if (typeof value !== 'object' || value === null) throw new Malformed('an object expected');
-    const entries = Object.entries(fields).map(([name, inner]) => [name, inner((value as Record<string, unknown>)[name])]);
+    const entries = Object.entries(fields).map(([name, inner]) => [
+      name,
+      inner((value as Record<string, unknown>)[name]),
+    ]);
     return Object.fromEntries(entries) as { [K in keyof F]: Of<F[K]> };
   };
 }

@@ -60,7 +60,11 @@ export class Statuses {
 
   /** Takes in what a server says. */
   take(party: number, status: Status): void {
-    this.reports[party] = { reachable: true, status, sealsAt: this.sealsAt(status, this.reports[party]) };
+    this.reports[party] = {
+      reachable: true,
+      status,
+      sealsAt: this.sealsAt(status, this.reports[party]),
+    };
     this.wake();
   }
 
@@ -69,14 +73,19 @@ export class Statuses {
     if (left === null) return null;
     const now = this.clock.now();
     // An epoch that waits for company has no time left for as long as it waits: when it was to be sealed is past, and stays so.
-    const due = left === 0 && before?.status?.epoch?.number === epoch?.number ? before?.sealsAt : null;
+    const due =
+      left === 0 && before?.status?.epoch?.number === epoch?.number ? before?.sealsAt : null;
     return Math.min(due ?? Infinity, now + left);
   }
 
   /** Notes that a server does not answer. */
   lose(party: number): void {
     const before = this.reports[party];
-    this.reports[party] = { status: before?.status ?? null, sealsAt: before?.sealsAt ?? null, reachable: false };
+    this.reports[party] = {
+      status: before?.status ?? null,
+      sealsAt: before?.sealsAt ?? null,
+      reachable: false,
+    };
     this.wake();
   }
 
@@ -103,7 +112,9 @@ export class Statuses {
 
   /** Participants by server, as each tells of itself; -1 where it does not answer. */
   present(): number[] {
-    return this.reports.map((report, party) => (report.reachable ? (report.status?.present[party] ?? -1) : -1));
+    return this.reports.map((report, party) =>
+      report.reachable ? (report.status?.present[party] ?? -1) : -1,
+    );
   }
 
   /**
@@ -111,13 +122,21 @@ export class Statuses {
    * longer than that. One of the two is honest.
    */
   endedWithoutBoard(number: number, length: number): boolean {
-    return this.reports.filter(({ status }) => status !== null && saysEnded(status, number, length)).length >= AGREEING;
+    return (
+      this.reports.filter(({ status }) => status !== null && saysEnded(status, number, length))
+        .length >= AGREEING
+    );
   }
 }
 
-function saysEnded({ last, mixing, epoch, board_length }: Status, number: number, length: number): boolean {
+function saysEnded(
+  { last, mixing, epoch, board_length }: Status,
+  number: number,
+  length: number,
+): boolean {
   if (last === null || last.number < number) return false;
   const published = last.number === number && last.outcome === 'published';
-  const pending = mixing.some((mix) => mix.number <= number) || (epoch !== null && epoch.number <= number);
+  const pending =
+    mixing.some((mix) => mix.number <= number) || (epoch !== null && epoch.number <= number);
   return !published && !pending && board_length <= length;
 }

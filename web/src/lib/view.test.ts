@@ -5,11 +5,27 @@ import { Malformed, count, list, optional, record, text } from './shape';
 import { EMPTY_LOG, marksOf, type Marks } from './hostlog';
 import { bytesOf, lettersLeft, normalised } from './text';
 import type { Report } from './statuses';
-import { epochView, isClosed, isOpenable, mostPresent, nextEpoch, sections, shownEntry } from './view';
+import {
+  epochView,
+  isClosed,
+  isOpenable,
+  mostPresent,
+  nextEpoch,
+  sections,
+  shownEntry,
+} from './view';
 import type { WallEntry } from './wall';
 
 function entry(epoch: number, ...messages: string[]): WallEntry {
-  return { epoch, accepted: 3, signers: [0, 1], messages, indices: messages.map((_, index) => index), erased: [], ballots: 0 };
+  return {
+    epoch,
+    accepted: 3,
+    signers: [0, 1],
+    messages,
+    indices: messages.map((_, index) => index),
+    erased: [],
+    ballots: 0,
+  };
 }
 
 test('the wall runs from the newest epoch to the oldest, and silence is told in one line', () => {
@@ -23,8 +39,22 @@ test('the wall runs from the newest epoch to the oldest, and silence is told in 
 });
 
 function report(change: Partial<Status> | null, reachable = true): Report {
-  const epoch = { number: 4, phase: 'collecting' as const, closes_in_ms: 900, assigned: 0, submitted: 0 };
-  const status = { version: 1, epoch, mixing: [{ number: 3 }], last: null, present: [2, 3, 4], board_length: 0, actions: null };
+  const epoch = {
+    number: 4,
+    phase: 'collecting' as const,
+    closes_in_ms: 900,
+    assigned: 0,
+    submitted: 0,
+  };
+  const status = {
+    version: 1,
+    epoch,
+    mixing: [{ number: 3 }],
+    last: null,
+    present: [2, 3, 4],
+    board_length: 0,
+    actions: null,
+  };
   return { reachable, status: change && { ...status, ...change }, sealsAt: 1 };
 }
 
@@ -35,7 +65,7 @@ test('a room is closed when two servers say so', () => {
   expect(isClosed([closed, report(null), closed])).toBe(true);
 });
 
-test('the epoch is the home server\'s, or of any that answers', () => {
+test("the epoch is the home server's, or of any that answers", () => {
   const away = report({}, false);
   const ahead = report({ epoch: null });
   expect(epochView([report({}), report({}), away], 0, 64)).toEqual({
@@ -53,14 +83,23 @@ test('the epoch is the home server\'s, or of any that answers', () => {
 test('no server makes the crowd larger than the room takes', () => {
   const boasts = report({ present: [2, 1_000_000, 4] });
   const log = { ...EMPTY_LOG, members: ['a', 'b', 'c'] };
-  const present = (capacity: number, members: boolean) => epochView([report({}), boasts, report({})], 0, mostPresent({ capacity, members }, log))?.present;
+  const present = (capacity: number, members: boolean) =>
+    epochView([report({}), boasts, report({})], 0, mostPresent({ capacity, members }, log))
+      ?.present;
   expect([present(64, false), present(64, true), present(2, true)]).toEqual([64, 3, 2]);
 });
 
 test('answers of another form are refused', () => {
   const shape = record({ n: count, names: list(text), more: optional(text) });
   expect(shape({ n: 1, names: ['a'], extra: true })).toEqual({ n: 1, names: ['a'], more: null });
-  for (const wrong of [null, [], { n: -1, names: [] }, { n: 2 ** 53, names: [] }, { n: 1, names: [1] }, { n: 1 }]) {
+  for (const wrong of [
+    null,
+    [],
+    { n: -1, names: [] },
+    { n: 2 ** 53, names: [] },
+    { n: 1, names: [1] },
+    { n: 1 },
+  ]) {
     expect(() => shape(wrong)).toThrow(Malformed);
   }
 });
@@ -84,7 +123,14 @@ test('what is left is said in letters of the kind that is written', () => {
 });
 
 test('what the host hides is counted, and what is erased is gone whatever else is noted', () => {
-  const none = { hidden: false, approved: false, pinned: false, answered: false, erased: false, group: null };
+  const none = {
+    hidden: false,
+    approved: false,
+    pinned: false,
+    answered: false,
+    erased: false,
+    group: null,
+  };
   const marks: Marks[] = [
     { ...none, epoch: 4, index: 1, hidden: true },
     { ...none, epoch: 4, index: 3, pinned: true },
@@ -93,19 +139,29 @@ test('what the host hides is counted, and what is erased is gone whatever else i
   ];
   const four = { ...entry(4, 'a', 'b', 'c', 'd'), indices: [0, 1, 3, 5], erased: [4] };
   const shown = shownEntry(four, marksOf({ ...EMPTY_LOG, marks }));
-  expect(shown.cards.map(({ text, marks }) => [text, marks?.pinned ?? false])).toEqual([['a', false], ['c', true]]);
+  expect(shown.cards.map(({ text, marks }) => [text, marks?.pinned ?? false])).toEqual([
+    ['a', false],
+    ['c', true],
+  ]);
   expect([shown.hidden, shown.erased]).toEqual([1, 2]);
 });
 
 test('what is said after the shard was handed in enters the epoch after', () => {
   const view = { number: 4, waitsForStock: false, sealsAt: 1_000, mixing: [], present: 3 };
-  expect(nextEpoch(view, { at: 'placed', home: 0, epoch: 4 }, 10)).toMatchObject({ number: 4, sealsAt: 1_000 });
-  expect(nextEpoch(view, { at: 'handed-in', home: 0, epoch: 4 }, 10)).toEqual({ number: 5, sealsAt: 11_000 });
+  expect(nextEpoch(view, { at: 'placed', home: 0, epoch: 4 }, 10)).toMatchObject({
+    number: 4,
+    sealsAt: 1_000,
+  });
+  expect(nextEpoch(view, { at: 'handed-in', home: 0, epoch: 4 }, 10)).toEqual({
+    number: 5,
+    sealsAt: 11_000,
+  });
   expect(nextEpoch(view, { at: 'handed-in', home: 0, epoch: 3 }, 10)).toMatchObject({ number: 4 });
   expect(nextEpoch(null, { at: 'looking' }, 10)).toBeNull();
 });
 
 test('a server cannot put a script where its address belongs', () => {
   expect(isOpenable('https://a.example:7001')).toBe(true);
-  for (const origin of ['javascript:alert(1)', 'https://a.example/path', 'data:text/html,x', '']) expect(isOpenable(origin)).toBe(false);
+  for (const origin of ['javascript:alert(1)', 'https://a.example/path', 'data:text/html,x', ''])
+    expect(isOpenable(origin)).toBe(false);
 });

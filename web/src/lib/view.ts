@@ -18,7 +18,11 @@ export interface EpochView {
 }
 
 /** The epoch as the home server tells of it; before there is one, as any server does that answers. `most` can take part. */
-export function epochView(reports: Report[], home: number | undefined, most: number): EpochView | null {
+export function epochView(
+  reports: Report[],
+  home: number | undefined,
+  most: number,
+): EpochView | null {
   const answering = reports.filter((report) => report.reachable);
   const preferred = home === undefined ? undefined : reports[home];
   const report = preferred?.reachable ? preferred : answering[0];
@@ -34,13 +38,19 @@ export function epochView(reports: Report[], home: number | undefined, most: num
 }
 
 /** How many can take part: an epoch has so many places, and in a room of members nobody else gets one. `log`: once it is read. */
-export function mostPresent({ capacity, members }: Pick<Deployment, 'capacity' | 'members'>, log: LogView | null): number {
+export function mostPresent(
+  { capacity, members }: Pick<Deployment, 'capacity' | 'members'>,
+  log: LogView | null,
+): number {
   return members && log ? Math.min(capacity, log.members.length) : capacity;
 }
 
 /** Participants at all servers that answer, as each tells of itself. Nobody signs that, so it goes no further than what can be. */
 export function presentNow(reports: Report[], most: number): number {
-  const said = reports.reduce((sum, { reachable, status }, party) => sum + (reachable ? (status?.present[party] ?? 0) : 0), 0);
+  const said = reports.reduce(
+    (sum, { reachable, status }, party) => sum + (reachable ? (status?.present[party] ?? 0) : 0),
+    0,
+  );
   return Math.min(said, most);
 }
 
@@ -50,10 +60,17 @@ export function newestSpoken(entries: WallEntry[]): WallEntry | undefined {
 }
 
 /** The epoch that a message sent now would enter, as far as that can be told. */
-export function nextEpoch(view: EpochView | null, part: Standing, seconds: number): Pick<EpochView, 'number' | 'sealsAt'> | null {
+export function nextEpoch(
+  view: EpochView | null,
+  part: Standing,
+  seconds: number,
+): Pick<EpochView, 'number' | 'sealsAt'> | null {
   if (!view) return null;
   if (part.at !== 'handed-in' || part.epoch !== view.number) return view;
-  return { number: view.number + 1, sealsAt: view.sealsAt === null ? null : view.sealsAt + seconds * 1000 };
+  return {
+    number: view.number + 1,
+    sealsAt: view.sealsAt === null ? null : view.sealsAt + seconds * 1000,
+  };
 }
 
 /** Whether a place that a server names can be opened in a browser. */
@@ -68,11 +85,15 @@ export function isSilent(reports: Report[]): boolean {
 
 /** Whether two servers say that the room takes nothing more: one of them is honest. */
 export function isClosed(reports: Report[]): boolean {
-  return reports.filter(({ reachable, status }) => reachable && status !== null && status.epoch === null).length >= AGREEING;
+  return (
+    reports.filter(({ reachable, status }) => reachable && status !== null && status.epoch === null)
+      .length >= AGREEING
+  );
 }
 
 /** A part of the wall: an epoch in which somebody spoke, or a run of epochs in which nobody did. */
-export type Section = { kind: 'spoken'; entry: WallEntry } | { kind: 'silent'; from: number; to: number };
+export type Section =
+  { kind: 'spoken'; entry: WallEntry } | { kind: 'silent'; from: number; to: number };
 
 /** The wall from the newest epoch to the oldest. */
 export function sections(entries: WallEntry[]): Section[] {
@@ -99,8 +120,15 @@ export interface Card {
 }
 
 /** The texts of messages that are to be shown: neither hidden nor erased. */
-export function textsOf(entries: WallEntry[], marksOf: (epoch: number, index: number) => Marks | undefined): TextOf {
-  const found = new Map(entries.flatMap((entry) => shownEntry(entry, marksOf).cards.map((card) => [keyOf(card), card.text])));
+export function textsOf(
+  entries: WallEntry[],
+  marksOf: (epoch: number, index: number) => Marks | undefined,
+): TextOf {
+  const found = new Map(
+    entries.flatMap((entry) =>
+      shownEntry(entry, marksOf).cards.map((card) => [keyOf(card), card.text]),
+    ),
+  );
   return (target) => found.get(keyOf(target)) ?? null;
 }
 
@@ -111,7 +139,10 @@ export interface ShownEntry {
   erased: number;
 }
 
-export function shownEntry(entry: WallEntry, marksOf: (epoch: number, index: number) => Marks | undefined): ShownEntry {
+export function shownEntry(
+  entry: WallEntry,
+  marksOf: (epoch: number, index: number) => Marks | undefined,
+): ShownEntry {
   const { epoch, messages, indices } = entry;
   const all = messages.map((text, at): Card => {
     const index = indices[at] ?? at;

@@ -56,7 +56,11 @@ export class Viewing {
   /** The texts of messages that are to be shown. */
   readonly textOf = $derived(textsOf(this.entries, this.marks));
   /** How many can take part in an epoch. */
-  readonly most = $derived(this.stage.at === 'open' ? mostPresent(this.stage.deployment, this.informed ? this.log : null) : 0);
+  readonly most = $derived(
+    this.stage.at === 'open'
+      ? mostPresent(this.stage.deployment, this.informed ? this.log : null)
+      : 0,
+  );
   /** Votes of the newest round by message. */
   readonly votes = $derived(votesOf(this.log.polls, (poll) => this.counted(poll)));
   /** The digest of the newest entry: whoever has the same one has read the same board. */
@@ -81,7 +85,11 @@ export class Viewing {
     }
     try {
       await loadCryptography();
-      const deployment = await connect(this.pin, location.origin, await this.kept.room(this.pin.room));
+      const deployment = await connect(
+        this.pin,
+        location.origin,
+        await this.kept.room(this.pin.room),
+      );
       if (this.ended.signal.aborted) return;
       this.hostLog = new HostLog(deployment.servers, deployment.descriptor);
       this.stage = { at: 'open', deployment };
@@ -97,7 +105,10 @@ export class Viewing {
       ]);
     } catch (error) {
       if (this.ended.signal.aborted) return;
-      this.stage = error instanceof WrongServers ? { at: 'wrong-servers' } : { at: 'failed', reason: reasonOf(error) };
+      this.stage =
+        error instanceof WrongServers
+          ? { at: 'wrong-servers' }
+          : { at: 'failed', reason: reasonOf(error) };
     }
   }
 
@@ -125,12 +136,20 @@ export class Viewing {
   }
 
   /** What is done while the room is open. */
-  protected async live(deployment: Deployment, statuses: Statuses, signal: AbortSignal): Promise<void> {
+  protected async live(
+    deployment: Deployment,
+    statuses: Statuses,
+    signal: AbortSignal,
+  ): Promise<void> {
     await this.lookOn(deployment, statuses, signal);
   }
 
   /** Follows the wall of a room in which this page does not take part. */
-  protected async lookOn(deployment: Deployment, statuses: Statuses, signal: AbortSignal): Promise<void> {
+  protected async lookOn(
+    deployment: Deployment,
+    statuses: Statuses,
+    signal: AbortSignal,
+  ): Promise<void> {
     const reader = { outbox: new Outbox(), save: () => undefined, again: () => undefined };
     await this.followWall(deployment, statuses, reader, signal);
   }
@@ -139,10 +158,16 @@ export class Viewing {
    * Follows the wall, from what was kept of it if no server answers at first. Nothing of it is shown before it is known what
    * the hosts hid, or want to approve first.
    */
-  protected async followWall(deployment: Deployment, statuses: Statuses, reader: Reader, signal: AbortSignal): Promise<void> {
+  protected async followWall(
+    deployment: Deployment,
+    statuses: Statuses,
+    reader: Reader,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { wall, take } = this.wall(deployment, statuses, reader);
     await lookUntil(() => statuses.complete(), statuses, signal);
-    if (!signal.aborted && !statuses.reports.some((report) => report.reachable)) await this.readKept(take, signal);
+    if (!signal.aborted && !statuses.reports.some((report) => report.reachable))
+      await this.readKept(take, signal);
     await lookUntil(() => this.informed, statuses, signal);
     const reading = async () => {
       if (await lookUntil(() => wall.caughtUp(), statuses, signal)) this.read = true;
@@ -153,7 +178,10 @@ export class Viewing {
   /** Reads what was kept. Without the hosts' actions nothing of the wall is shown. */
   private async readKept(take: (entries: unknown[]) => void, signal: AbortSignal): Promise<void> {
     const { room } = this.pin;
-    const [actions, entries] = [await this.kept.list('actions', room), await this.kept.list('entries', room)];
+    const [actions, entries] = [
+      await this.kept.list('actions', room),
+      await this.kept.list('entries', room),
+    ];
     if (signal.aborted) return;
     try {
       // A tab that looked on before has read some of them, or all.
@@ -170,7 +198,12 @@ export class Viewing {
 
   /** Where the epochs stand for polls. `view`: the epoch as it is shown. */
   progress(view: EpochView | null): Progress {
-    return { collecting: view?.number ?? null, boards: this.entries, reports: this.reports, read: this.read };
+    return {
+      collecting: view?.number ?? null,
+      boards: this.entries,
+      reports: this.reports,
+      read: this.read,
+    };
   }
 
   protected servers(deployment: Deployment) {
@@ -178,7 +211,11 @@ export class Viewing {
   }
 
   /** The wall from its beginning. */
-  private wall(deployment: Deployment, statuses: Statuses, reader: Reader): { wall: Wall; take: (entries: unknown[]) => void } {
+  private wall(
+    deployment: Deployment,
+    statuses: Statuses,
+    reader: Reader,
+  ): { wall: Wall; take: (entries: unknown[]) => void } {
     const board = new Board(deployment.servers, deployment.descriptor);
     this.board = board;
     this.entries = [];
@@ -193,7 +230,8 @@ export class Viewing {
         if (this.keeps()) void this.kept.keep('entries', this.pin.room, from, entries);
         return reading;
       },
-      explained: (epoch, index) => (this.marks(epoch, index)?.erased ?? false) || isOver(epoch, deployment, statuses.reports),
+      explained: (epoch, index) =>
+        (this.marks(epoch, index)?.erased ?? false) || isOver(epoch, deployment, statuses.reports),
       undecided: () => {
         const epoch = outbox.awaited();
         return epoch === undefined ? undefined : Number(epoch);
@@ -233,12 +271,17 @@ export class Viewing {
   protected hosted(): void {}
 
   /** Follows what the hosts do. */
-  protected async followActions(deployment: Deployment, statuses: Statuses, signal: AbortSignal): Promise<void> {
+  protected async followActions(
+    deployment: Deployment,
+    statuses: Statuses,
+    signal: AbortSignal,
+  ): Promise<void> {
     const log = this.hostLog;
     if (!log) throw new Error('the room is not open');
     const source = {
       promised: ({ actions }: { actions: number | null }) => actions ?? 0,
-      fetch: (server: Deployment['operators'][number]['api'], from: number, until: AbortSignal) => server.actions(this.pin.room, from, until),
+      fetch: (server: Deployment['operators'][number]['api'], from: number, until: AbortSignal) =>
+        server.actions(this.pin.room, from, until),
       length: () => Number(log.length()),
       take: (actions: unknown[]) => {
         const from = Number(log.length());
@@ -252,7 +295,9 @@ export class Viewing {
         }
       },
     };
-    const follower = new Follower(this.servers(deployment), statuses, source, (party, reason) => this.warn(deployment, party, reason));
+    const follower = new Follower(this.servers(deployment), statuses, source, (party, reason) =>
+      this.warn(deployment, party, reason),
+    );
     const informing = async () => {
       if (!(await lookUntil(() => follower.caughtUp(), statuses, signal))) return;
       this.informed = true;
@@ -265,7 +310,8 @@ export class Viewing {
   /** Keeps the actions that were read, from the first one on, as soon as this device keeps anything. */
   protected keepActions(): void {
     if (!this.keeps()) return;
-    for (const { from, actions } of this.unkept) void this.kept.keep('actions', this.pin.room, from, actions);
+    for (const { from, actions } of this.unkept)
+      void this.kept.keep('actions', this.pin.room, from, actions);
     this.unkept = [];
   }
 
@@ -278,7 +324,11 @@ export class Viewing {
 }
 
 /** Waits until `met`; whether it is before `signal` aborts. It is looked again at any word of a server, and when something was read. */
-async function lookUntil(met: () => boolean, statuses: Statuses, signal: AbortSignal): Promise<boolean> {
+async function lookUntil(
+  met: () => boolean,
+  statuses: Statuses,
+  signal: AbortSignal,
+): Promise<boolean> {
   while (!signal.aborted && !met()) await statuses.next(WAIT, signal);
   return !signal.aborted;
 }

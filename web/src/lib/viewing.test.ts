@@ -15,10 +15,23 @@ const HOST = new Uint8Array(32).fill(7);
 const documents = () => {
   const servers = [0, 1, 2].map((party) => ({ party, key: DeviceKey.generate().publicKey() }));
   const descriptor = {
-    name: 'r', purpose: '', host: DeviceKey.fromSeed(HOST).publicKey(), admission: 'open', retention_days: null, engine: 'ruffle', mode: 'fair',
-    payload: 256, capacity: 64, seconds: 6, minimum: 1, nonce: Array(16).fill(0),
+    name: 'r',
+    purpose: '',
+    host: DeviceKey.fromSeed(HOST).publicKey(),
+    admission: 'open',
+    retention_days: null,
+    engine: 'ruffle',
+    mode: 'fair',
+    payload: 256,
+    capacity: 64,
+    seconds: 6,
+    minimum: 1,
+    nonce: Array(16).fill(0),
   };
-  return { servers: JSON.stringify({ session: '09'.repeat(32), servers }), descriptor: JSON.stringify(descriptor) };
+  return {
+    servers: JSON.stringify({ session: '09'.repeat(32), servers }),
+    descriptor: JSON.stringify(descriptor),
+  };
 };
 
 /** A room that the servers of `world` serve. */
@@ -26,18 +39,36 @@ function deploymentAt(world: World): Deployment {
   const operators = world.servers.map((api, party) => ({ party, name: 'server', origin: '', api }));
   const pin = { room: '', servers: '' };
   return {
-    ...documents(), pin, operators, name: 'r', purpose: '', hosted: true, members: false, retention: null,
-    seconds: 6, minimum: 1, capacity: 64, limit: 254, robust: false, closed: false,
+    ...documents(),
+    pin,
+    operators,
+    name: 'r',
+    purpose: '',
+    hosted: true,
+    members: false,
+    retention: null,
+    seconds: 6,
+    minimum: 1,
+    capacity: 64,
+    limit: 254,
+    robust: false,
+    closed: false,
   };
 }
 
 /** The host's first action in its room: from now on the projector shows what was approved. */
 function first({ servers, descriptor }: Deployment): unknown {
-  return JSON.parse(new HostLog(servers, descriptor).act(DeviceKey.fromSeed(HOST), 1n, '{"moderate":{"on":true}}'));
+  return JSON.parse(
+    new HostLog(servers, descriptor).act(DeviceKey.fromSeed(HOST), 1n, '{"moderate":{"on":true}}'),
+  );
 }
 
 /** What `follow` does lasts so many milliseconds. */
-async function during(world: World, ms: number, follow: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+async function during(
+  world: World,
+  ms: number,
+  follow: (signal: AbortSignal) => Promise<unknown>,
+): Promise<void> {
   const stop = new AbortController();
   const following = follow(stop.signal);
   await world.clock.advance(ms);
@@ -84,13 +115,19 @@ class Looking extends Viewing {
 test('the same forgery is told once of each server, whatever it is called and however often this page reads', async () => {
   const world = new World();
   for (const party of [1, 2]) world.servers[party]!.board = () => Promise.resolve(['forged']);
-  for (const { party } of world.servers) world.statuses.take(party, { ...world.status({ number: 2, ms: 1_000, present: [] }), board_length: 1 });
+  for (const { party } of world.servers)
+    world.statuses.take(party, {
+      ...world.status({ number: 2, ms: 1_000, present: [] }),
+      board_length: 1,
+    });
   const viewing = new Looking(deploymentAt(world), world);
   await during(world, 1_000, (signal) => viewing.readActions(signal));
   // Once while looking on and once more while taking part.
   await during(world, 5_000, (signal) => viewing.readWall(signal));
   await during(world, 5_000, (signal) => viewing.readWall(signal));
-  expect(viewing.alarms).toEqual([1, 2].map((party) => ({ party, server: 'server', reason: "the server's wall is malformed" })));
+  expect(viewing.alarms).toEqual(
+    [1, 2].map((party) => ({ party, server: 'server', reason: "the server's wall is malformed" })),
+  );
 });
 
 test('nothing of the wall is read before what the hosts did, from every server that answers', async () => {
@@ -129,9 +166,16 @@ test('nothing of the wall is read before what the hosts did, from every server t
 });
 
 /** Looks at a room of which the servers say so much of their boards and actions, until `signal` aborts. */
-function looking(world: World, viewing: Looking, status: (party: number) => { board_length: number; actions: number }): (signal: AbortSignal) => Promise<unknown> {
+function looking(
+  world: World,
+  viewing: Looking,
+  status: (party: number) => { board_length: number; actions: number },
+): (signal: AbortSignal) => Promise<unknown> {
   for (const { party } of world.servers) {
-    world.statuses.take(party, { ...world.status({ number: 2, ms: 1_000, present: [] }), ...status(party) });
+    world.statuses.take(party, {
+      ...world.status({ number: 2, ms: 1_000, present: [] }),
+      ...status(party),
+    });
   }
   return (signal) => Promise.all([viewing.readActions(signal), viewing.readWall(signal)]);
 }
@@ -142,7 +186,10 @@ test('a server that never answers, or promises what it does not have, keeps nobo
   for (const server of world.servers) server.board = () => Promise.resolve((asked++, []));
   const viewing = new Looking(deploymentAt(world), world);
   await during(world, 12_000, async (signal) => {
-    const following = looking(world, viewing, (party) => ({ board_length: 1, actions: party === 0 ? 1_000 : 0 }))(signal);
+    const following = looking(world, viewing, (party) => ({
+      board_length: 1,
+      actions: party === 0 ? 1_000 : 0,
+    }))(signal);
     world.statuses.lose(2);
     await world.clock.sleep(9_000, signal);
     expect([viewing.informed, asked]).toEqual([false, 0]);
@@ -158,11 +205,15 @@ test('while two servers promise actions that cannot be read, nothing of the wall
   const deployment = deploymentAt(world);
   for (const server of world.servers) {
     server.board = () => Promise.resolve((asked++, []));
-    server.actions = () => (broken ? Promise.reject(new TypeError('network')) : Promise.resolve([first(deployment)]));
+    server.actions = () =>
+      broken ? Promise.reject(new TypeError('network')) : Promise.resolve([first(deployment)]);
   }
   const viewing = new Looking(deployment, world);
   await during(world, 120_000, async (signal) => {
-    const following = looking(world, viewing, (party) => ({ board_length: 1, actions: party === 0 ? 0 : 1 }))(signal);
+    const following = looking(world, viewing, (party) => ({
+      board_length: 1,
+      actions: party === 0 ? 0 : 1,
+    }))(signal);
     await world.clock.sleep(60_000, signal);
     expect([viewing.informed, asked]).toEqual([false, 0]);
     broken = false;
@@ -177,18 +228,27 @@ test('a server that gives one action at a time, and late, holds up nobody', asyn
   const deployment = deploymentAt(world);
   const log = new HostLog(deployment.servers, deployment.descriptor);
   const actions = Array.from({ length: 100 }, (_, index): unknown => {
-    const signed = log.act(DeviceKey.fromSeed(HOST), 1n, JSON.stringify({ pin: { target: { epoch: 1, index }, pinned: true } }));
+    const signed = log.act(
+      DeviceKey.fromSeed(HOST),
+      1n,
+      JSON.stringify({ pin: { target: { epoch: 1, index }, pinned: true } }),
+    );
     log.read(`[${signed}]`);
     return JSON.parse(signed);
   });
   const [late, ...prompt]: Server[] = world.servers;
-  for (const server of prompt) server.actions = (_, from) => Promise.resolve(actions.slice(from, from + 64));
+  for (const server of prompt)
+    server.actions = (_, from) => Promise.resolve(actions.slice(from, from + 64));
   late!.actions = async (_, from) => {
     await world.clock.sleep(14_000, new AbortController().signal);
     return actions.slice(from, from + 1);
   };
   const viewing = new Looking(deployment, world);
-  await during(world, 16_000, looking(world, viewing, () => ({ board_length: 0, actions: 100 })));
+  await during(
+    world,
+    16_000,
+    looking(world, viewing, () => ({ board_length: 0, actions: 100 })),
+  );
   expect([viewing.log.length, viewing.informed, viewing.read]).toEqual([100, true, true]);
 });
 
@@ -252,7 +312,11 @@ test('of what a server shows, that which is right is kept, up to what is wrong',
   liar.actions = () => Promise.resolve([right, right]);
   const viewing = new Looking(deployment, world);
   viewing.joined = true;
-  await during(world, 1_000, looking(world, viewing, (party) => ({ board_length: 0, actions: party === 0 ? 2 : 1 })));
+  await during(
+    world,
+    1_000,
+    looking(world, viewing, (party) => ({ board_length: 0, actions: party === 0 ? 2 : 1 })),
+  );
   expect(viewing.alarms.map(({ party }) => party)).toEqual([0]);
   expect(viewing.onDevice()).toEqual([right]);
 });

@@ -21,6 +21,11 @@ test('each room is listed once, the last visited first, until it is forgotten', 
 
 test('what was spoilt is no list, and a full storage keeps nobody out', () => {
   for (const spoilt of ['', '{}', '[{"name":1}]']) expect(visitedRooms(memory(spoilt))).toEqual([]);
-  const full = { getItem: () => null, setItem: () => { throw new DOMException('full', 'QuotaExceededError'); } };
+  const full = {
+    getItem: () => null,
+    setItem: () => {
+      throw new DOMException('full', 'QuotaExceededError');
+    },
+  };
   expect(() => visit(full, room('a', 1))).not.toThrow();
 });

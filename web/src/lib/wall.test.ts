@@ -6,7 +6,9 @@ import { Wall, type Ledger, type Reading } from './wall';
 
 beforeAll(loadForTest);
 
-function ledger(valid: (entries: unknown[]) => boolean): Ledger & { taken: unknown[]; ended: number[]; waiting: number | undefined } {
+function ledger(
+  valid: (entries: unknown[]) => boolean,
+): Ledger & { taken: unknown[]; ended: number[]; waiting: number | undefined } {
   return {
     taken: [],
     ended: [],
@@ -34,7 +36,11 @@ function follow(world: World, book: Ledger) {
   const stop = new AbortController();
   const alarms: [number, string][] = [];
   const again: number[] = [];
-  const events = { read: () => undefined, alarm: (party: number, why: string) => alarms.push([party, why]), again: (epoch: number) => again.push(epoch) };
+  const events = {
+    read: () => undefined,
+    alarm: (party: number, why: string) => alarms.push([party, why]),
+    again: (epoch: number) => again.push(epoch),
+  };
   void new Wall('room', world.servers, world.statuses, book, events).follow(stop.signal);
   return { stop, alarms, again };
 }
@@ -75,7 +81,10 @@ test('a server that promises entries and gives none is not asked without pause',
   const world = new World();
   let asked = 0;
   world.servers[0]!.board = () => Promise.resolve((asked++, []));
-  const { stop } = follow(world, ledger(() => true));
+  const { stop } = follow(
+    world,
+    ledger(() => true),
+  );
   say(world, 0, { board_length: 5 });
   await world.clock.advance(10_000);
   await settled();
@@ -90,12 +99,20 @@ test('whoever stops reading waits for no server', async () => {
   let asked = 0;
   silent.board = (_, __, signal) => {
     asked++;
-    return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new TypeError('aborted'))));
+    return new Promise((_, reject) =>
+      signal?.addEventListener('abort', () => reject(new TypeError('aborted'))),
+    );
   };
   say(world, 0, { board_length: 1 });
   const stop = new AbortController();
   const events = { read: () => undefined, alarm: () => undefined, again: () => undefined };
-  const following = new Wall('room', world.servers, world.statuses, ledger(() => true), events).follow(stop.signal);
+  const following = new Wall(
+    'room',
+    world.servers,
+    world.statuses,
+    ledger(() => true),
+    events,
+  ).follow(stop.signal);
   await settled();
   expect(asked).toBe(1);
   stop.abort();
@@ -125,7 +142,10 @@ test('one server alone cannot make the message be said again', async () => {
 });
 
 type Body = { kept: string } | { erased: string };
-const entry = (number: number, ...messages: Body[]) => ({ entry: { epoch: { number }, messages }, signatures: [] });
+const entry = (number: number, ...messages: Body[]) => ({
+  entry: { epoch: { number }, messages },
+  signatures: [],
+});
 const said: Body = { kept: 'no' };
 const gone: Body = { erased: 'digest' };
 

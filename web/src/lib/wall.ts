@@ -52,14 +52,18 @@ export interface WallEvents {
   again(epoch: number): void;
 }
 
-const signedShape = record({ entry: record({ epoch: record({ number: count }), messages: list(opaque) }) });
+const signedShape = record({
+  entry: record({ epoch: record({ number: count }), messages: list(opaque) }),
+});
 
 /** How many bodies a signed entry lacks without a known reason. What has no such form is for the ledger to refuse. */
 function lackOf(entry: unknown, explained: Ledger['explained']): number {
   try {
     const { epoch, messages } = signedShape(entry).entry;
-    const gone = (message: unknown) => typeof message === 'object' && message !== null && 'erased' in message;
-    return messages.filter((message, index) => gone(message) && !explained(epoch.number, index)).length;
+    const gone = (message: unknown) =>
+      typeof message === 'object' && message !== null && 'erased' in message;
+    return messages.filter((message, index) => gone(message) && !explained(epoch.number, index))
+      .length;
   } catch {
     return 0;
   }
@@ -77,7 +81,8 @@ export class Wall {
   ) {
     const source = {
       promised: ({ board_length }: { board_length: number }) => board_length,
-      fetch: (server: Server, from: number, signal: AbortSignal) => server.board(room, from, signal),
+      fetch: (server: Server, from: number, signal: AbortSignal) =>
+        server.board(room, from, signal),
       length: () => ledger.length(),
       take: (entries: unknown[]) => events.read(ledger.read(entries)),
       lack: (entry: unknown) => lackOf(entry, (epoch, index) => ledger.explained(epoch, index)),
@@ -97,7 +102,8 @@ export class Wall {
 
   private settle(): void {
     const epoch = this.ledger.undecided();
-    if (epoch === undefined || !this.statuses.endedWithoutBoard(epoch, this.ledger.length())) return;
+    if (epoch === undefined || !this.statuses.endedWithoutBoard(epoch, this.ledger.length()))
+      return;
     this.ledger.endedWithoutBoard(epoch);
     this.events.again(epoch);
   }

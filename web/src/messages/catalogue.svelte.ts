@@ -18,7 +18,9 @@ function isLanguage(text: string | null): text is Language {
 function preferred(): Language {
   const kept = read();
   if (isLanguage(kept)) return kept;
-  const wished = (globalThis.navigator?.languages ?? []).map((tag) => tag.split('-', 1)[0]?.toLowerCase() ?? '');
+  const wished = (globalThis.navigator?.languages ?? []).map(
+    (tag) => tag.split('-', 1)[0]?.toLowerCase() ?? '',
+  );
   return wished.find(isLanguage) ?? 'en';
 }
 
@@ -50,5 +52,7 @@ export const reader = new Reader();
 
 /** The sentences of one area in the reader's language: what is shown with them follows a change of it. */
 export function catalogue<T extends object>(languages: Record<Language, T>): T {
-  return new Proxy(languages.en, { get: (_, name) => Reflect.get(languages[reader.language], name) });
+  return new Proxy(languages.en, {
+    get: (_, name) => Reflect.get(languages[reader.language], name),
+  });
 }

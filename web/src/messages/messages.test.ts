@@ -14,12 +14,19 @@ const named = (language: string) =>
 /** Every sentence with its place; those that are made of numbers are made of some. */
 function sentences(value: unknown, place: string): [string, string][] {
   if (typeof value === 'string') return [[place, value]];
-  if (typeof value === 'function') return [[`${place}()`, made(value as (...args: unknown[]) => unknown)]];
-  return Object.entries(value as object).flatMap(([name, inner]) => sentences(inner, `${place}.${name}`));
+  if (typeof value === 'function')
+    return [[`${place}()`, made(value as (...args: unknown[]) => unknown)]];
+  return Object.entries(value as object).flatMap(([name, inner]) =>
+    sentences(inner, `${place}.${name}`),
+  );
 }
 
 function made(sentence: (...args: unknown[]) => unknown): string {
-  for (const attempt of [[7, 7, 7, 7], ['x', 'y', 'z'], [[7], [7]]]) {
+  for (const attempt of [
+    [7, 7, 7, 7],
+    ['x', 'y', 'z'],
+    [[7], [7]],
+  ]) {
     try {
       return String(sentence(...attempt));
     } catch {
@@ -35,16 +42,21 @@ test.each(Object.keys(LANGUAGES))('%s has every area and every sentence', (langu
   for (const [index, [file, area]] of translated.entries()) {
     const places = sentences(area, file).map(([place]) => place);
     expect(places).toEqual(sentences(original[index]?.[1], file).map(([place]) => place));
-    for (const [place, sentence] of sentences(area, file)) expect(sentence.trim(), place).not.toBe('');
+    for (const [place, sentence] of sentences(area, file))
+      expect(sentence.trim(), place).not.toBe('');
   }
 });
 
 /** Longer sentences that are the same in two languages were forgotten. */
 test('no sentence was left in English', () => {
-  const english = new Set(named('en').flatMap(([file, area]) => sentences(area, file).map(([, sentence]) => sentence)));
+  const english = new Set(
+    named('en').flatMap(([file, area]) => sentences(area, file).map(([, sentence]) => sentence)),
+  );
   for (const language of Object.keys(LANGUAGES).filter((name) => name !== 'en')) {
     const all = named(language).flatMap(([file, area]) => sentences(area, file));
-    const left = all.filter(([, sentence]) => sentence.split(' ').length > 2 && english.has(sentence));
+    const left = all.filter(
+      ([, sentence]) => sentence.split(' ').length > 2 && english.has(sentence),
+    );
     expect(left).toEqual([]);
   }
 });

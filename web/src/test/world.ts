@@ -37,7 +37,7 @@ export class VirtualClock implements Clock {
   /** Lets `ms` pass in small steps; everything that wakes runs as far as it can. */
   async advance(ms: number): Promise<void> {
     await settled();
-    for (const end = this.time + ms; this.time < end; ) {
+    for (const end = this.time + ms; this.time < end;) {
       this.time = Math.min(end, this.time + 100);
       const due = this.sleepers.filter((sleeper) => sleeper.until <= this.time);
       this.sleepers = this.sleepers.filter((sleeper) => sleeper.until > this.time);
@@ -79,12 +79,27 @@ export class World {
 
   /** All servers say that epoch `number` collects for `ms` more. */
   collect(number: number, ms: number, present = [1, 1, 1], last: Status['last'] = null): void {
-    for (const { party } of this.servers) this.statuses.take(party, { ...this.status({ number, ms, present }), last });
+    for (const { party } of this.servers)
+      this.statuses.take(party, { ...this.status({ number, ms, present }), last });
   }
 
   status({ number, ms, present }: { number: number; ms: number; present: number[] }): Status {
-    const epoch = { number, phase: 'collecting' as const, closes_in_ms: ms, assigned: 0, submitted: 0 };
-    return { version: ++this.version, epoch, mixing: [], last: null, present, board_length: 0, actions: 0 };
+    const epoch = {
+      number,
+      phase: 'collecting' as const,
+      closes_in_ms: ms,
+      assigned: 0,
+      submitted: 0,
+    };
+    return {
+      version: ++this.version,
+      epoch,
+      mixing: [],
+      last: null,
+      present,
+      board_length: 0,
+      actions: 0,
+    };
   }
 }
 
@@ -123,10 +138,15 @@ export class FakeServer implements Server {
     return Uint8Array.of(this.party, slot);
   };
 
-  async submit(_: string, epoch: number, submission: { slot: number; body: Uint8Array }): Promise<void> {
+  async submit(
+    _: string,
+    epoch: number,
+    submission: { slot: number; body: Uint8Array },
+  ): Promise<void> {
     this.answer();
     const body = new TextDecoder().decode(submission.body);
-    if ((this.held.get(epoch) ?? body) !== body) throw new Problem(409, 'another submission stands');
+    if ((this.held.get(epoch) ?? body) !== body)
+      throw new Problem(409, 'another submission stands');
     this.held.set(epoch, body);
     const at = this.world.clock.now();
     this.world.submitted.push({ party: this.party, epoch, slot: submission.slot, body, at });
@@ -166,7 +186,9 @@ export function readableDevice(say: (epoch: number) => string | null): Device {
       if (slot === undefined) throw new Error('two servers are needed');
       const words = say(epoch);
       const from = alike(slot).map((one) => one.party);
-      return words === null ? null : { slot, body: new TextEncoder().encode(`${words} slot ${slot} from ${from.join('')}`) };
+      return words === null
+        ? null
+        : { slot, body: new TextEncoder().encode(`${words} slot ${slot} from ${from.join('')}`) };
     },
   };
 }

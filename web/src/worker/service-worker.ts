@@ -40,12 +40,20 @@ self.addEventListener('fetch', (event) => {
 
 async function fill(): Promise<void> {
   const cache = await caches.open(CACHE);
-  await cache.addAll(FILES.map((name) => new Request(new URL(name, scope), { cache: 'reload', credentials: 'omit' })));
+  await cache.addAll(
+    FILES.map(
+      (name) => new Request(new URL(name, scope), { cache: 'reload', credentials: 'omit' }),
+    ),
+  );
 }
 
 async function clear(): Promise<void> {
   const names = await caches.keys();
-  await Promise.all(names.filter((name) => name.startsWith(PREFIX) && name !== CACHE).map((name) => caches.delete(name)));
+  await Promise.all(
+    names
+      .filter((name) => name.startsWith(PREFIX) && name !== CACHE)
+      .map((name) => caches.delete(name)),
+  );
 }
 
 /** The document from its server, or else the kept one, marked as such. */

@@ -57,15 +57,23 @@ impl Graph {
     /// If cargo or a manifest is not what it is expected to be.
     pub fn of_workspace() -> Result<Self> {
         let answer = shell::output(&mut shell::cargo(&["metadata", "--format-version", "1"]))?;
-        let metadata: Metadata = serde_json::from_slice(&answer).context("`cargo metadata` cannot be read")?;
-        let names: BTreeMap<_, _> = metadata.packages.iter().map(|package| (&package.id, &package.name)).collect();
+        let metadata: Metadata =
+            serde_json::from_slice(&answer).context("`cargo metadata` cannot be read")?;
+        let names: BTreeMap<_, _> =
+            metadata.packages.iter().map(|package| (&package.id, &package.name)).collect();
         let mut graph = Self::default();
-        for package in metadata.packages.iter().filter(|package| metadata.workspace_members.contains(&package.id)) {
+        for package in metadata
+            .packages
+            .iter()
+            .filter(|package| metadata.workspace_members.contains(&package.id))
+        {
             let edges = package.dependencies.iter();
             graph.crates.push(Crate {
                 name: package.name.clone(),
                 inherits_lints: inherits_lints(&package.manifest_path)?,
-                edges: edges.map(|edge| Ok((edge.name.clone(), kind(edge.kind.as_deref())?))).collect::<Result<_>>()?,
+                edges: edges
+                    .map(|edge| Ok((edge.name.clone(), kind(edge.kind.as_deref())?)))
+                    .collect::<Result<_>>()?,
             });
         }
         for node in metadata.resolve.nodes {
@@ -115,8 +123,10 @@ fn kind(name: Option<&str>) -> Result<Kind> {
 }
 
 fn inherits_lints(manifest: &Path) -> Result<bool> {
-    let text = fs::read_to_string(manifest).with_context(|| format!("{} cannot be read", manifest.display()))?;
-    let manifest: toml::Table = text.parse().with_context(|| format!("{} is no TOML", manifest.display()))?;
+    let text = fs::read_to_string(manifest)
+        .with_context(|| format!("{} cannot be read", manifest.display()))?;
+    let manifest: toml::Table =
+        text.parse().with_context(|| format!("{} is no TOML", manifest.display()))?;
     let inherited = manifest.get("lints").and_then(|lints| lints.get("workspace"));
     Ok(inherited.and_then(toml::Value::as_bool) == Some(true))
 }

@@ -41,7 +41,10 @@ impl Counts {
         let shared = 2 + shape.form.visitors + ballots * values;
         let first = shape.before == 0;
         // Before the first visitor a table has the entries that it would have after one visitor fewer.
-        let larger = Shape { form: super::Form { visitors: shape.form.visitors + 1, ..shape.form }, ..*shape };
+        let larger = Shape {
+            form: super::Form { visitors: shape.form.visitors + 1, ..shape.form },
+            ..*shape
+        };
         Self {
             decompressions,
             combination: if first { 0 } else { decompressions + shared },
@@ -69,7 +72,8 @@ impl Work {
         let counts = Counts::of(shape);
         let scalars = scalars(counts.combination.max(counts.entries).max(counts.initial).max(3));
         let points: Vec<_> = scalars.iter().map(RistrettoPoint::mul_base).collect();
-        let encoded = points[..counts.decompressions].iter().map(RistrettoPoint::compress).collect();
+        let encoded =
+            points[..counts.decompressions].iter().map(RistrettoPoint::compress).collect();
         let half = |scalar: &Scalar| {
             let bytes = scalar.to_bytes();
             Scalar::from(u128::from_le_bytes(*bytes.first_chunk().expect("a scalar has 32 bytes")))
@@ -99,7 +103,10 @@ impl Work {
     fn combination(&self) {
         let size = self.counts.combination;
         if size > 0 {
-            black_box(RistrettoPoint::vartime_multiscalar_mul(&self.scalars[..size], &self.points[..size]));
+            black_box(RistrettoPoint::vartime_multiscalar_mul(
+                &self.scalars[..size],
+                &self.points[..size],
+            ));
         }
     }
 
@@ -108,10 +115,16 @@ impl Work {
         let Counts { entries, initial, ballots, .. } = self.counts;
         for _ in 0..ballots {
             for (s, point) in self.scalars.iter().zip(&self.points).take(initial) {
-                black_box((RistrettoPoint::mul_base(s), RistrettoPoint::multiscalar_mul([s], [point])));
+                black_box((
+                    RistrettoPoint::mul_base(s),
+                    RistrettoPoint::multiscalar_mul([s], [point]),
+                ));
             }
             for (s, point) in self.scalars.iter().zip(&self.points).take(entries) {
-                let second = RistrettoPoint::multiscalar_mul([s, &self.scalars[0]], [point, &self.points[1]]);
+                let second = RistrettoPoint::multiscalar_mul(
+                    [s, &self.scalars[0]],
+                    [point, &self.points[1]],
+                );
                 black_box((RistrettoPoint::mul_base(s).compress(), second.compress()));
             }
         }
@@ -127,8 +140,10 @@ impl Work {
 
     /// Commitments of every branch, encoded (V6).
     fn prove(&self) {
-        let ([s, t, u], [p, q, r]) =
-            (self.scalars.first_chunk().expect("at least three"), self.points.first_chunk().expect("at least three"));
+        let ([s, t, u], [p, q, r]) = (
+            self.scalars.first_chunk().expect("at least three"),
+            self.points.first_chunk().expect("at least three"),
+        );
         for _ in 0..self.counts.ballots * self.counts.values {
             let key = RistrettoPoint::mul_base(s) + RistrettoPoint::multiscalar_mul([t], [p]);
             let first = RistrettoPoint::mul_base(t) + RistrettoPoint::multiscalar_mul([u], [q]);

@@ -25,7 +25,13 @@ pub struct Shape {
     pub before: usize,
 }
 
-const fn shape(name: &'static str, visitors: usize, values: u16, ballots: usize, before: usize) -> Shape {
+const fn shape(
+    name: &'static str,
+    visitors: usize,
+    values: u16,
+    ballots: usize,
+    before: usize,
+) -> Shape {
     Shape { name, form: Form { visitors, values, ballots }, before }
 }
 
@@ -113,7 +119,8 @@ pub fn run(shapes: &[Shape], runs: u32, mut report: impl FnMut(&str)) -> Result<
 fn measure(shape: &Shape, runs: u32, report: &mut impl FnMut(&str)) -> Result<Measurement> {
     let mut visits = Visits::new(shape.form, shape.before, 1)?;
     let work = Work::of(shape);
-    let (mut decode, mut verify, mut step, mut total) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut decode, mut verify, mut step, mut total) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut limits: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
     let (table_bytes, proof_bytes) = (shape.table_bytes(shape.before), shape.proof_bytes());
     for run in 0..runs {
@@ -123,7 +130,12 @@ fn measure(shape: &Shape, runs: u32, report: &mut impl FnMut(&str)) -> Result<Me
         let (verifying, history) = timed(|| visits.verify(verifier));
         let stepping = time(|| made = visits.step(&history)) * 1e3;
         let bytes = table_bytes + proof_bytes;
-        ensure!(made.len() == bytes, "{}: the step has {} bytes, not {bytes}", shape.name, made.len());
+        ensure!(
+            made.len() == bytes,
+            "{}: the step has {} bytes, not {bytes}",
+            shape.name,
+            made.len()
+        );
         decode.push(decoding);
         verify.push(verifying);
         step.push(stepping);
@@ -132,7 +144,8 @@ fn measure(shape: &Shape, runs: u32, report: &mut impl FnMut(&str)) -> Result<Me
             limits.entry(kind).or_default().push(milliseconds);
         }
     }
-    let limit_parts: BTreeMap<_, _> = limits.into_iter().map(|(kind, all)| (kind, median(all))).collect();
+    let limit_parts: BTreeMap<_, _> =
+        limits.into_iter().map(|(kind, all)| (kind, median(all))).collect();
     let (limit_ms, total_ms) = (limit_parts.values().sum(), median(total));
     Ok(Measurement {
         visit: shape.name,
@@ -180,10 +193,16 @@ pub fn table(measurements: &[Measurement]) -> String {
     for m in measurements {
         let times = [m.decode_ms, m.verify_ms, m.step_ms, m.total_ms, m.limit_ms];
         let times: Vec<_> = times.iter().map(|time| format!("{time:>9.2}")).collect();
-        let sizes = format!("{:>8} {:>8} {:>8} {:>10}", m.table_bytes, m.proof_bytes, m.step_bytes, m.history_bytes);
-        writeln!(text, "{:<21} {} {:>6.2} {sizes}", m.visit, times.join(" "), m.ratio).expect("text can be written to");
-        let parts = m.limit_parts.iter().map(|(name, milliseconds)| format!("{name} {milliseconds:.2}"));
-        writeln!(text, "  limit in ms: {}", parts.collect::<Vec<_>>().join(", ")).expect("text can be written to");
+        let sizes = format!(
+            "{:>8} {:>8} {:>8} {:>10}",
+            m.table_bytes, m.proof_bytes, m.step_bytes, m.history_bytes
+        );
+        writeln!(text, "{:<21} {} {:>6.2} {sizes}", m.visit, times.join(" "), m.ratio)
+            .expect("text can be written to");
+        let parts =
+            m.limit_parts.iter().map(|(name, milliseconds)| format!("{name} {milliseconds:.2}"));
+        writeln!(text, "  limit in ms: {}", parts.collect::<Vec<_>>().join(", "))
+            .expect("text can be written to");
     }
     text
 }
@@ -202,13 +221,17 @@ mod tests {
             }
         }
         let [ten, _, hundred, three, dates] = SHAPES;
-        assert_eq!((ten.proof_bytes(), three.proof_bytes(), dates.proof_bytes()), (352, 544, 3_520));
+        assert_eq!(
+            (ten.proof_bytes(), three.proof_bytes(), dates.proof_bytes()),
+            (352, 544, 3_520)
+        );
         assert_eq!((hundred.entries(0), three.entries(0), dates.entries(19)), (100, 210, 1));
     }
 
     #[test]
     fn the_step_that_comes_out_has_the_size_of_the_formula() {
-        let shapes = [shape("two values", 5, 2, 1, 2), shape("three values, two ballots", 4, 3, 2, 0)];
+        let shapes =
+            [shape("two values", 5, 2, 1, 2), shape("three values, two ballots", 4, 3, 2, 0)];
         let measured = run(&shapes, 1, |_| {}).unwrap();
         assert_eq!(measured[0].step_bytes, 64 * 3 + 352);
         assert_eq!(measured[1].step_bytes, 2 * (64 * 10 + 544));

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use ostrakon_crypto::hash::digest;
 use ostrakon_crypto::{Digest, Secret, Stream};
 use ostrakon_onepass::{
-    Ballot, Helpers, History, HistoryVerifier, OneTimeKey, Ristretto, Session, SessionError, SessionId, Visitor,
+    Ballot, Helpers, History, HistoryVerifier, OneTimeKey, Ristretto, Session, SessionError,
+    SessionId, Visitor,
 };
 
 /// Operators of a session, as in a deployment.
@@ -41,7 +42,8 @@ impl Visits {
     pub fn new(form: Form, before: usize, seed: u64) -> Result<Self, SessionError> {
         assert!(before < form.visitors, "somebody has to be left");
         let secret = Secret::new(digest("ostrakon/v1/bench/visits", &seed.to_le_bytes()).0);
-        let seed_of = |place: usize| secret.derive("ostrakon/v1/bench/visits key", &[&place.to_le_bytes()]);
+        let seed_of =
+            |place: usize| secret.derive("ostrakon/v1/bench/visits key", &[&place.to_le_bytes()]);
         let seeds: Vec<Secret> = (0..form.visitors + OPERATORS).map(seed_of).collect();
         let key = |seed| OneTimeKey::<Ristretto>::from_seed(seed, Helpers::none()).layer_key();
         let mut keys: Vec<_> = seeds.iter().map(key).collect();
@@ -50,8 +52,10 @@ impl Visits {
         let ballots = (0..form.ballots).map(ballot).collect::<Result<_, _>>()?;
         let id = SessionId(digest("ostrakon/v1/bench/visits session", &seed.to_le_bytes()));
         let session = Arc::new(Session::new(id, keys, operators, Helpers::none(), ballots)?);
-        let rng =
-            Stream::of(secret.derive("ostrakon/v1/bench/visits randomness", &[]), "ostrakon/v1/bench/visits stream");
+        let rng = Stream::of(
+            secret.derive("ostrakon/v1/bench/visits randomness", &[]),
+            "ostrakon/v1/bench/visits stream",
+        );
         let mut visits = Self { session: session.clone(), seeds, steps: Vec::new(), rng };
         let mut history = History::start(session);
         for visitor in 0..before {
@@ -98,8 +102,12 @@ impl Visits {
         let place = history.arrived().len();
         let key = OneTimeKey::from_seed(&self.seeds[place], Helpers::none());
         let visitor = Visitor::new(history, place, key).expect("comes for the first time");
-        let choices: Vec<u16> = self.session.ballots().iter().map(|ballot| ballot.values() - 1).collect();
-        visitor.visit(history, &choices, &head(history), &mut self.rng).expect("choices within range").to_bytes()
+        let choices: Vec<u16> =
+            self.session.ballots().iter().map(|ballot| ballot.values() - 1).collect();
+        visitor
+            .visit(history, &choices, &head(history), &mut self.rng)
+            .expect("choices within range")
+            .to_bytes()
     }
 }
 

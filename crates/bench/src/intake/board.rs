@@ -18,7 +18,13 @@ use super::{PATIENCE, PAUSE, now};
 ///
 /// # Errors
 /// If a message is missing, or there is one too many, or the boards differ.
-pub async fn check(room: &Room, ports: [u16; 3], epochs: &[u64], clients: u32, run: &Secret) -> Result<usize> {
+pub async fn check(
+    room: &Room,
+    ports: [u16; 3],
+    epochs: &[u64],
+    clients: u32,
+    run: &Secret,
+) -> Result<usize> {
     let mut boards = Vec::new();
     for port in ports {
         boards.push(read(room, port, epochs.len()).await?);
@@ -28,11 +34,17 @@ pub async fn check(room: &Room, ports: [u16; 3], epochs: &[u64], clients: u32, r
     let mut published = 0;
     for entry in &boards[0] {
         let number = entry.epoch.number;
-        ensure!(epochs.contains(&number), "there is an entry of epoch {number}, in which nobody took part");
+        ensure!(
+            epochs.contains(&number),
+            "there is an entry of epoch {number}, in which nobody took part"
+        );
         let mut missing: BTreeMap<Vec<u8>, ()> =
             said_by.iter().map(|participant| (participant.message(number), ())).collect();
         for message in texts(entry) {
-            ensure!(missing.remove(message).is_some(), "epoch {number} holds a message twice, or one that nobody said");
+            ensure!(
+                missing.remove(message).is_some(),
+                "epoch {number} holds a message twice, or one that nobody said"
+            );
             published += 1;
         }
         ensure!(missing.is_empty(), "{} messages of epoch {number} are lost", missing.len());
@@ -53,7 +65,11 @@ async fn read(room: &Room, port: u16, length: usize) -> Result<Vec<Entry>> {
     let mut entries = Vec::new();
     let deadline = now() + PATIENCE;
     while entries.len() < length {
-        ensure!(now() < deadline, "the board has {} of {length} entries and gets no more", entries.len());
+        ensure!(
+            now() < deadline,
+            "the board has {} of {length} entries and gets no more",
+            entries.len()
+        );
         let path = format!("/api/v1/rooms/{}/board?from={}", room.id.to_hex(), entries.len());
         let page: BoardPage = connection.call(&Request::get(&path)).await?.json()?;
         reader.read(&page.entries).context("the board does not verify")?;

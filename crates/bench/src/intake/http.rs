@@ -51,7 +51,8 @@ impl Answer<'_> {
         if !(200..300).contains(&self.status) {
             bail!("a server answered {}: {}", self.status, String::from_utf8_lossy(self.body));
         }
-        serde_json::from_slice(self.body).context("a server's answer is of another form than expected")
+        serde_json::from_slice(self.body)
+            .context("a server's answer is of another form than expected")
     }
 }
 
@@ -105,7 +106,8 @@ impl Connection {
 }
 
 async fn connect(port: u16) -> Result<TcpStream> {
-    let stream = TcpStream::connect(("127.0.0.1", port)).await.context("a server refuses connections")?;
+    let stream =
+        TcpStream::connect(("127.0.0.1", port)).await.context("a server refuses connections")?;
     stream.set_nodelay(true)?;
     Ok(stream)
 }
@@ -113,11 +115,16 @@ async fn connect(port: u16) -> Result<TcpStream> {
 /// Status and length of the body.
 fn parse(head: &[u8]) -> Result<(u16, usize)> {
     let text = std::str::from_utf8(head).context("an answer's header is no text")?;
-    let status = text.get(9..12).and_then(|status| status.parse().ok()).context("an answer has no status")?;
+    let status = text
+        .get(9..12)
+        .and_then(|status| status.parse().ok())
+        .context("an answer has no status")?;
     let length = text.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
         name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
     });
-    let length = length.filter(|length| *length <= LONGEST).context("an answer does not say how long it is")?;
+    let length = length
+        .filter(|length| *length <= LONGEST)
+        .context("an answer does not say how long it is")?;
     Ok((status, length))
 }

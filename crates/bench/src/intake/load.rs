@@ -101,14 +101,21 @@ async fn arrive(
     let mut latencies = Latencies::default();
     loop {
         let index = next.fetch_add(1, Ordering::Relaxed);
-        let Some((participant, requests)) = epoch.takes_part.get(index) else { return Ok(latencies) };
+        let Some((participant, requests)) = epoch.takes_part.get(index) else {
+            return Ok(latencies);
+        };
         let begun = now();
         let (prepared, time) = (&requests.presence, seconds_since_1970());
-        let stated = (!prepared.is_fresh(time)).then(|| participant.state_presence(&epoch.room, time));
+        let stated =
+            (!prepared.is_fresh(time)).then(|| participant.state_presence(&epoch.room, time));
         let request = &stated.as_ref().unwrap_or(prepared).request;
         let answer = line[participant.home()].call(request).await?;
         if answer.status != 200 {
-            bail!("presence was refused: {} {}", answer.status, String::from_utf8_lossy(answer.body));
+            bail!(
+                "presence was refused: {} {}",
+                answer.status,
+                String::from_utf8_lossy(answer.body)
+            );
         }
         latencies.presence.push(micros(begun));
         arrived.send((index, now())).await.context("nobody speaks any more")?;
@@ -159,7 +166,11 @@ async fn issue(
         let taken = micros(begun);
         // No slot yet, or the batch is just being read, or too many at once.
         if !matches!(answer.status, 404 | 429 | 503) {
-            return Ok((participant.open(&epoch.room, epoch.number, party, &answer)?, taken, repeated as usize));
+            return Ok((
+                participant.open(&epoch.room, epoch.number, party, &answer)?,
+                taken,
+                repeated as usize,
+            ));
         }
         tokio::time::sleep(AGAIN).await;
     }
@@ -170,7 +181,11 @@ async fn submit(request: &Request, line: &mut Connection) -> Result<u32> {
     let begun = now();
     let answer = line.call(request).await?;
     if answer.status != 202 {
-        bail!("a submission was refused: {} {}", answer.status, String::from_utf8_lossy(answer.body));
+        bail!(
+            "a submission was refused: {} {}",
+            answer.status,
+            String::from_utf8_lossy(answer.body)
+        );
     }
     Ok(micros(begun))
 }

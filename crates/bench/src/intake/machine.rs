@@ -30,7 +30,9 @@ const PAGE: usize = 4096 + 24;
 pub fn resident(process: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kibibytes = line.and_then(|line| line.trim().strip_suffix("kB")).and_then(|number| number.trim().parse().ok());
+    let kibibytes = line
+        .and_then(|line| line.trim().strip_suffix("kB"))
+        .and_then(|number| number.trim().parse().ok());
     kibibytes.unwrap_or(0u64) * 1024
 }
 
@@ -55,7 +57,8 @@ pub fn processor_time(process: u32) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     // The name, in parentheses, may contain anything; what follows is numbers.
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let ticks = fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok());
+    let ticks =
+        fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok());
     ticks.sum::<f64>() / TICKS
 }
 

@@ -85,7 +85,10 @@ fn seconds_since_1970() -> u64 {
 /// # Errors
 /// If a server refuses anything, or if a message is lost or comes twice.
 pub fn run(options: Options, servers: &Servers, report: impl Fn(&str)) -> Result<Report> {
-    ensure!(options.clients >= 3 && options.clients.is_multiple_of(3), "--clients must be a multiple of 3");
+    ensure!(
+        options.clients >= 3 && options.clients.is_multiple_of(3),
+        "--clients must be a multiple of 3"
+    );
     ensure!(options.connections >= 2, "--connections must be at least 2");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(measure(options, servers, report))
@@ -101,11 +104,21 @@ async fn measure(options: Options, servers: &Servers, report: impl Fn(&str)) -> 
     let watcher = tokio::spawn(watch_memory(servers.processes.clone(), peak.clone()));
     let begun = now();
     let mut first = None;
-    while measured.epochs.is_empty() || begun.elapsed() < Duration::from_secs(options.seconds.into()) {
-        report(&format!("epoch {}: preparing {} participants", measured.epochs.len() + 1, options.clients));
+    while measured.epochs.is_empty()
+        || begun.elapsed() < Duration::from_secs(options.seconds.into())
+    {
+        report(&format!(
+            "epoch {}: preparing {} participants",
+            measured.epochs.len() + 1,
+            options.clients
+        ));
         let number = next_epoch(servers, &room).await?;
         let takes_part = prepare(&run, &room, number, options.clients);
-        report(&format!("epoch {}: {} participants take part", measured.epochs.len() + 1, options.clients));
+        report(&format!(
+            "epoch {}: {} participants take part",
+            measured.epochs.len() + 1,
+            options.clients
+        ));
         let epoch = Epoch { room: room.clone(), number, takes_part };
         // Servers close connections over which nothing is asked for a while, as there is not while requests are prepared.
         let lines = open_lines(servers, options.connections).await?;
@@ -113,7 +126,8 @@ async fn measure(options: Options, servers: &Servers, report: impl Fn(&str)) -> 
         first.get_or_insert(resident(&servers.processes));
     }
     report("comparing the boards with what was accepted");
-    let published = board::check(&room, servers.ports, &measured.epochs, options.clients, &run).await?;
+    let published =
+        board::check(&room, servers.ports, &measured.epochs, options.clients, &run).await?;
     watcher.abort();
     let (after_first_epoch, end) = (first.unwrap_or_default(), resident(&servers.processes));
     let mut peak = *peak.lock().expect("no panic while held");
@@ -127,7 +141,9 @@ async fn measure(options: Options, servers: &Servers, report: impl Fn(&str)) -> 
 
 /// Bytes that each server's processes have resident.
 fn resident(processes: &[Vec<u32>; 3]) -> [u64; 3] {
-    processes.each_ref().map(|of_one| of_one.iter().map(|process| machine::resident(*process)).sum())
+    processes
+        .each_ref()
+        .map(|of_one| of_one.iter().map(|process| machine::resident(*process)).sum())
 }
 
 /// What was measured so far.
@@ -146,7 +162,9 @@ impl Measured {
     /// Measures one epoch.
     async fn note(&mut self, epoch: Epoch, lines: Vec<Lines>, servers: &Servers) -> Result<()> {
         let number = epoch.number;
-        let time = |processes: &[u32]| -> f64 { processes.iter().map(|one| machine::processor_time(*one)).sum() };
+        let time = |processes: &[u32]| -> f64 {
+            processes.iter().map(|one| machine::processor_time(*one)).sum()
+        };
         let used = || {
             let whole: f64 = servers.processes.iter().map(|processes| time(processes)).sum();
             (whole, time(&machine::sessions(&servers.databases)), time(&[std::process::id()]))
@@ -164,7 +182,14 @@ impl Measured {
         Ok(())
     }
 
-    fn report(self, options: Options, servers: &Servers, most: Most, memory: Memory, published: usize) -> Report {
+    fn report(
+        self,
+        options: Options,
+        servers: &Servers,
+        most: Most,
+        memory: Memory,
+        published: usize,
+    ) -> Report {
         let accepted = self.latencies.presence.len();
         let per_second = |count: usize| count as f64 / self.seconds;
         let requests = accepted + self.latencies.issue.len() + self.latencies.submission.len();
@@ -215,7 +240,8 @@ async fn open_lines(servers: &Servers, count: u32) -> Result<Vec<Lines>> {
     let (mut speaking, mut arriving) = (Vec::new(), Vec::new());
     for number in 0..count as usize {
         let [a, b, c] = servers.intakes.each_ref().map(|ports| ports[number / 2 % ports.len()]);
-        let lines = [Connection::open(a).await?, Connection::open(b).await?, Connection::open(c).await?];
+        let lines =
+            [Connection::open(a).await?, Connection::open(b).await?, Connection::open(c).await?];
         if number % 2 == 0 { speaking.push(lines) } else { arriving.push(lines) }
     }
     speaking.append(&mut arriving);
@@ -229,7 +255,9 @@ async fn next_epoch(servers: &Servers, room: &Room) -> Result<u64> {
     let deadline = now() + PATIENCE;
     while now() < deadline {
         let status: Status = control.call(&request).await?.json()?;
-        if let Some(epoch) = status.epoch.filter(|epoch| epoch.batch.is_some() && epoch.submitted == 0) {
+        if let Some(epoch) =
+            status.epoch.filter(|epoch| epoch.batch.is_some() && epoch.submitted == 0)
+        {
             return Ok(epoch.number);
         }
         tokio::time::sleep(PAUSE).await;
@@ -241,7 +269,8 @@ async fn next_epoch(servers: &Servers, room: &Room) -> Result<u64> {
 async fn watch_memory(processes: [Vec<u32>; 3], peak: Arc<Mutex<[u64; 3]>>) {
     loop {
         let now = resident(&processes);
-        for (now, most) in now.into_iter().zip(peak.lock().expect("no panic while held").iter_mut()) {
+        for (now, most) in now.into_iter().zip(peak.lock().expect("no panic while held").iter_mut())
+        {
             *most = now.max(*most);
         }
         tokio::time::sleep(LOOK).await;
@@ -249,7 +278,12 @@ async fn watch_memory(processes: [Vec<u32>; 3], peak: Arc<Mutex<[u64; 3]>>) {
 }
 
 /// Everybody's requests of an epoch. They are made beforehand: they need nothing of the servers.
-fn prepare(run: &Secret, room: &Room, epoch: u64, clients: u32) -> Vec<(Participant, participant::Requests)> {
+fn prepare(
+    run: &Secret,
+    room: &Room,
+    epoch: u64,
+    clients: u32,
+) -> Vec<(Participant, participant::Requests)> {
     let time = seconds_since_1970();
     let make = |number| {
         let participant = Participant::new(run, number);

@@ -28,7 +28,8 @@ pub struct Room {
 /// If the list is malformed.
 pub fn servers(info: &ServersInfo) -> Result<Servers> {
     let session = Digest::from_hex(&info.session).context("the session is no digest")?;
-    let keys: Option<Vec<_>> = info.servers.iter().map(|server| VerifyingKey::from_hex(&server.key)).collect();
+    let keys: Option<Vec<_>> =
+        info.servers.iter().map(|server| VerifyingKey::from_hex(&server.key)).collect();
     Ok(Servers { session: SessionId(session), keys: keys.context("a server's key is no key")? })
 }
 
@@ -81,9 +82,11 @@ impl Participant {
     /// States that it is there, at `time` in seconds since 1970.
     pub fn state_presence(&self, room: &Room, time: u64) -> Statement {
         let digest = presence_digest(&room.id, time, PartyId(self.home() as u8));
-        let said = Presence { key: self.key.verifying_key(), time, signature: self.key.sign(&digest) };
+        let said =
+            Presence { key: self.key.verifying_key(), time, signature: self.key.sign(&digest) };
         let body = serde_json::to_string(&said).expect("plain data");
-        let request = Request::post(&format!("/api/v1/rooms/{}/presence", room.id.to_hex()), "", &body);
+        let request =
+            Request::post(&format!("/api/v1/rooms/{}/presence", room.id.to_hex()), "", &body);
         Statement { said, request }
     }
 
@@ -95,9 +98,12 @@ impl Participant {
             let name = IssueName { room: room.id, number: epoch, party: PartyId(party) };
             let exchange = Exchange::new(&self.key, &name).public();
             let signature = self.key.sign(&envelope::request_digest(&name, &exchange));
-            let request = serde_json::to_value(IssueRequest { key, exchange, signature }).expect("plain data");
+            let request = serde_json::to_value(IssueRequest { key, exchange, signature })
+                .expect("plain data");
             let field = |name: &str| request[name].as_str().expect("hexadecimal").to_owned();
-            let query = ["key", "exchange", "signature"].map(|name| format!("{name}={}", field(name))).join("&");
+            let query = ["key", "exchange", "signature"]
+                .map(|name| format!("{name}={}", field(name)))
+                .join("&");
             Request::get(&format!("/api/v1/rooms/{id}/epochs/{epoch}/issue?{query}"))
         };
         Requests { presence: self.state_presence(room, time), issues: [0, 1, 2].map(issue) }
@@ -118,12 +124,14 @@ impl Participant {
     /// # Errors
     /// If the servers contradict each other.
     pub fn submission(&self, room: &Room, epoch: u64, issued: [Issued; 3]) -> Result<Request> {
-        let agreed = envelope::agreed(&issued.map(Some)).context("the servers contradict each other")?;
+        let agreed =
+            envelope::agreed(&issued.map(Some)).context("the servers contradict each other")?;
         let content = Content::Message(self.message(epoch));
         let format = RowFormat::new(&room.descriptor, epoch);
         let row = format.encode(&content, &format.padding(&self.key))?;
         let (context, material) = (&agreed.context, &agreed.material);
-        let body = RuffleClient.submit(&room.servers, context, agreed.slot, material, &row, &self.key)?;
+        let body =
+            RuffleClient.submit(&room.servers, context, agreed.slot, material, &row, &self.key)?;
         let request = SubmissionRequest { key: self.key.verifying_key(), slot: agreed.slot, body };
         let path = format!("/api/v1/rooms/{}/epochs/{epoch}/submission", room.id.to_hex());
         Ok(Request::post(&path, "", &serde_json::to_string(&request).expect("plain data")))

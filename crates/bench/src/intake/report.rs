@@ -71,7 +71,8 @@ impl Percentiles {
     pub fn of(mut micros: Vec<u32>) -> Self {
         micros.sort_unstable();
         let at = |part: f64| {
-            let index = ((micros.len() as f64 * part).ceil() as usize).clamp(1, micros.len().max(1)) - 1;
+            let index =
+                ((micros.len() as f64 * part).ceil() as usize).clamp(1, micros.len().max(1)) - 1;
             micros.get(index).map_or(0.0, |micros| f64::from(*micros) / 1e3)
         };
         Self { p50_ms: at(0.5), p99_ms: at(0.99), max_ms: at(1.0) }
@@ -95,10 +96,14 @@ pub fn table(report: &Report) -> String {
     let mut line = |name: &str, value: String| {
         writeln!(text, "{name:<34} {value}").expect("text can be written to");
     };
-    let latency =
-        |of: &Percentiles| format!("p50 {:.1} ms, p99 {:.1} ms, longest {:.0} ms", of.p50_ms, of.p99_ms, of.max_ms);
+    let latency = |of: &Percentiles| {
+        format!("p50 {:.1} ms, p99 {:.1} ms, longest {:.0} ms", of.p50_ms, of.p99_ms, of.max_ms)
+    };
     let mebibytes = |of: &[u64; 3]| of.map(|bytes| (bytes >> 20).to_string()).join(", ") + " MiB";
-    line("participants", format!("{} over {} connections to each server", report.clients, report.connections));
+    line(
+        "participants",
+        format!("{} over {} connections to each server", report.clients, report.connections),
+    );
     let processes = match report.intakes {
         0 => "one process each".to_owned(),
         intakes => format!("an engine and {intakes} intake processes each"),
@@ -106,12 +111,19 @@ pub fn table(report: &Report) -> String {
     line("servers", format!("{}, {processes}", report.database));
     line("epochs", format!("{} in {:.1} s", report.epochs, report.seconds));
     line("participants a second", format!("{:.0}", report.clients_per_second));
-    line("requests a second", format!("{:.0} ({} repeated)", report.requests_per_second, report.requests_repeated));
-    line("submissions a second, each server", format!("{:.0}", report.submissions_per_second_and_server));
+    line(
+        "requests a second",
+        format!("{:.0} ({} repeated)", report.requests_per_second, report.requests_repeated),
+    );
+    line(
+        "submissions a second, each server",
+        format!("{:.0}", report.submissions_per_second_and_server),
+    );
     line("presence", latency(&report.presence));
     line("issue", latency(&report.issue));
     line("submission", latency(&report.submission));
-    let (servers, generator) = (report.servers_cpu_us_per_client, report.generator_cpu_us_per_client);
+    let (servers, generator) =
+        (report.servers_cpu_us_per_client, report.generator_cpu_us_per_client);
     let database = match report.database_cpu_us_per_client {
         0.0 => String::new(),
         database => format!("PostgreSQL {database:.0} µs, "),
@@ -125,10 +137,15 @@ pub fn table(report: &Report) -> String {
     line("memory at the end", mebibytes(&report.memory.end));
     line("messages accepted, published", format!("{}, {}", report.accepted, report.published));
     let Most { verifications, commits, requests } = report.limit_parts;
-    line("limit: participants a second", format!("{:.0} (ratio {:.1})", report.limit_clients_per_second, report.ratio));
+    line(
+        "limit: participants a second",
+        format!("{:.0} (ratio {:.1})", report.limit_clients_per_second, report.ratio),
+    );
     line(
         "this machine, a second",
-        format!("{verifications:.0} signatures checked, {requests:.0} empty requests, {commits:.0} commits"),
+        format!(
+            "{verifications:.0} signatures checked, {requests:.0} empty requests, {commits:.0} commits"
+        ),
     );
     text
 }

@@ -152,7 +152,9 @@ impl Deed {
             Deed::Admit { keys } | Deed::Invite { keys } | Deed::Dismiss { keys }
                 if keys.is_empty() || keys.len() > KEYS_AT_ONCE =>
             {
-                complain(format!("one action admits, invites or dismisses 1 to {KEYS_AT_ONCE} keys"))
+                complain(format!(
+                    "one action admits, invites or dismisses 1 to {KEYS_AT_ONCE} keys"
+                ))
             }
             Deed::Poll { poll } => poll.validate(),
             _ => Ok(()),
@@ -227,7 +229,9 @@ mod tests {
         let key = SigningKey::from_seed(&[1; 32]).verifying_key();
         let hexadecimal = key.to_hex();
         let poll = |form| Deed::Poll { poll: Poll { question: "Why?".into(), form, epoch: 9 } };
-        let asked = |form: &str| format!(r#"{{"poll":{{"poll":{{"question":"Why?","form":{form},"epoch":9}}}}}}"#);
+        let asked = |form: &str| {
+            format!(r#"{{"poll":{{"poll":{{"question":"Why?","form":{form},"epoch":9}}}}}}"#)
+        };
         let at = r#""target":{"epoch":3,"index":0}"#;
         let choice = PollForm::Choice { options: vec!["a".into(), "b".into()], several: false };
         let forms = [
@@ -242,15 +246,26 @@ mod tests {
                 Deed::Host { key, name: "Ada".into(), active: true },
                 format!(r#"{{"host":{{"key":"{hexadecimal}","name":"Ada","active":true}}}}"#),
             ),
-            (Deed::Admit { keys: vec![key] }, format!(r#"{{"admit":{{"keys":["{hexadecimal}"]}}}}"#)),
-            (Deed::Invite { keys: vec![key] }, format!(r#"{{"invite":{{"keys":["{hexadecimal}"]}}}}"#)),
+            (
+                Deed::Admit { keys: vec![key] },
+                format!(r#"{{"admit":{{"keys":["{hexadecimal}"]}}}}"#),
+            ),
+            (
+                Deed::Invite { keys: vec![key] },
+                format!(r#"{{"invite":{{"keys":["{hexadecimal}"]}}}}"#),
+            ),
             (
                 Deed::Claim { key, signature: Signature([0xab; 64]) },
-                format!(r#"{{"claim":{{"key":"{hexadecimal}","signature":"{}"}}}}"#, "ab".repeat(64)),
+                format!(
+                    r#"{{"claim":{{"key":"{hexadecimal}","signature":"{}"}}}}"#,
+                    "ab".repeat(64)
+                ),
             ),
             (Deed::Moderate { on: true }, r#"{"moderate":{"on":true}}"#.into()),
             (
-                poll(PollForm::Messages { targets: vec![target, MessageId { epoch: 3, index: 2 }] }),
+                poll(PollForm::Messages {
+                    targets: vec![target, MessageId { epoch: 3, index: 2 }],
+                }),
                 asked(r#"{"messages":{"targets":[{"epoch":3,"index":0},{"epoch":3,"index":2}]}}"#),
             ),
             (
@@ -259,7 +274,10 @@ mod tests {
             ),
             (Deed::Spotlight { target: Some(target) }, format!(r#"{{"spotlight":{{{at}}}}}"#)),
             (Deed::Spotlight { target: None }, r#"{"spotlight":{"target":null}}"#.into()),
-            (Deed::Reveal { poll: 7, right: [1].into() }, r#"{"reveal":{"poll":7,"right":[1]}}"#.into()),
+            (
+                Deed::Reveal { poll: 7, right: [1].into() },
+                r#"{"reveal":{"poll":7,"right":[1]}}"#.into(),
+            ),
             (Deed::EraseAll, r#""erase-all""#.into()),
         ];
         for (deed, form) in forms {

@@ -29,7 +29,12 @@ pub struct Claim {
 
 impl Claim {
     /// Signs with both keys, for the room of this id at the servers of this digest.
-    pub fn sign(servers: &Digest, room: &RoomId, invitation: &SigningKey, key: &SigningKey) -> Self {
+    pub fn sign(
+        servers: &Digest,
+        room: &RoomId,
+        invitation: &SigningKey,
+        key: &SigningKey,
+    ) -> Self {
         let digest = Self::digest(servers, room, &invitation.verifying_key(), &key.verifying_key());
         Self {
             invitation: invitation.verifying_key(),
@@ -40,7 +45,12 @@ impl Claim {
     }
 
     /// What both keys sign.
-    pub fn digest(servers: &Digest, room: &RoomId, invitation: &VerifyingKey, key: &VerifyingKey) -> Digest {
+    pub fn digest(
+        servers: &Digest,
+        room: &RoomId,
+        invitation: &VerifyingKey,
+        key: &VerifyingKey,
+    ) -> Digest {
         let mut transcript = Transcript::new("ostrakon/v1/broadcast/claim of an invitation");
         transcript.field(&servers.0).field(&room.0).field(&invitation.0).field(&key.0);
         transcript.finish()
@@ -60,6 +70,7 @@ impl Claim {
     /// Whether both keys signed it for this room and these servers.
     pub fn verifies(&self, servers: &Digest, room: &RoomId) -> bool {
         let digest = Self::digest(servers, room, &self.invitation, &self.key);
-        self.invitation.verifies(&digest, &self.invitation_signature) && self.key.verifies(&digest, &self.key_signature)
+        self.invitation.verifies(&digest, &self.invitation_signature)
+            && self.key.verifies(&digest, &self.key_signature)
     }
 }

@@ -63,7 +63,9 @@ pub struct Host {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// Another action has this place.
-    #[error("another action came first: read the log again and act on what it says (the next number is {next})")]
+    #[error(
+        "another action came first: read the log again and act on what it says (the next number is {next})"
+    )]
     NotNext {
         /// The number of the next action.
         next: u64,
@@ -81,10 +83,14 @@ pub enum Refused {
     #[error(transparent)]
     Deed(#[from] InvalidDeed),
     /// The invitation is none, or not any more.
-    #[error("the host has not made this invitation, or has taken it back: ask the host for another link")]
+    #[error(
+        "the host has not made this invitation, or has taken it back: ask the host for another link"
+    )]
     NotInvited,
     /// Another key has claimed the invitation.
-    #[error("this invitation was used on another device: take part there, or ask the host for another link")]
+    #[error(
+        "this invitation was used on another device: take part there, or ask the host for another link"
+    )]
     Claimed,
     /// The key that claims takes part already, or is an invitation itself.
     #[error("the key takes part already, or is in a link: claim with a key of the device's own")]
@@ -143,7 +149,11 @@ pub struct HostLog {
 impl HostLog {
     /// The empty log of a room.
     pub fn new(servers: &Servers, room: &RoomDescriptor) -> Self {
-        let hosts = room.host.map(|key| (key, Host { name: String::new(), active: true })).into_iter().collect();
+        let hosts = room
+            .host
+            .map(|key| (key, Host { name: String::new(), active: true }))
+            .into_iter()
+            .collect();
         Self {
             servers: servers.digest(),
             room: room.id(),
@@ -188,7 +198,11 @@ impl HostLog {
         action.deed.validate()?;
         self.check_deed(action)?;
         let digest = action.digest(&self.servers, &self.room);
-        if action.author.verifies(&digest, &signed.signature) { Ok(()) } else { Err(Refused::Signature) }
+        if action.author.verifies(&digest, &signed.signature) {
+            Ok(())
+        } else {
+            Err(Refused::Signature)
+        }
     }
 
     /// Whether the claim may be taken now, wherever in the log that be.
@@ -213,7 +227,10 @@ impl HostLog {
 
     fn check_deed(&self, action: &Action) -> Result<(), Refused> {
         let only_marks = action.deed.target().is_some()
-            || matches!(action.deed, Deed::EraseAll | Deed::Host { .. } | Deed::Spotlight { .. } | Deed::Reveal { .. });
+            || matches!(
+                action.deed,
+                Deed::EraseAll | Deed::Host { .. } | Deed::Spotlight { .. } | Deed::Reveal { .. }
+            );
         if self.closed && !only_marks {
             return Err(Refused::Closed);
         }
@@ -235,7 +252,10 @@ impl HostLog {
             Deed::Poll { poll } => {
                 let same = |other: &PollState| !other.withdrawn && other.poll.epoch == poll.epoch;
                 if self.polls.values().any(same) {
-                    return Err(InvalidDeed("another poll is answered in that epoch: take a later one".into()).into());
+                    return Err(InvalidDeed(
+                        "another poll is answered in that epoch: take a later one".into(),
+                    )
+                    .into());
                 }
                 Ok(())
             }
@@ -248,8 +268,12 @@ impl HostLog {
     }
 
     fn check_reveal(&self, poll: u64, right: &BTreeSet<u8>) -> Result<(), InvalidDeed> {
-        let Some(PollForm::Choice { options, .. }) = self.polls.get(&poll).map(|state| &state.poll.form) else {
-            return Err(InvalidDeed("there is no such choice: right answers are said of a choice".into()));
+        let Some(PollForm::Choice { options, .. }) =
+            self.polls.get(&poll).map(|state| &state.poll.form)
+        else {
+            return Err(InvalidDeed(
+                "there is no such choice: right answers are said of a choice".into(),
+            ));
         };
         match right.last() {
             Some(last) if usize::from(*last) < options.len() => Ok(()),
@@ -272,7 +296,10 @@ impl HostLog {
             Deed::Group { target, group } => self.mark(target).group.clone_from(group),
             Deed::Erase { target } => self.mark(target).erased = true,
             Deed::Poll { poll } => {
-                self.polls.insert(action.number, PollState { poll: poll.clone(), withdrawn: false, right: None });
+                self.polls.insert(
+                    action.number,
+                    PollState { poll: poll.clone(), withdrawn: false, right: None },
+                );
             }
             Deed::Withdraw { poll } => {
                 self.polls.entry(*poll).and_modify(|state| state.withdrawn = true);
@@ -304,7 +331,13 @@ impl HostLog {
 
     /// The next action of this author, signed. It is not taken yet.
     pub fn act(&self, key: &SigningKey, time: u64, deed: Deed) -> SignedAction {
-        let action = Action { number: self.length, previous: self.head, author: key.verifying_key(), time, deed };
+        let action = Action {
+            number: self.length,
+            previous: self.head,
+            author: key.verifying_key(),
+            time,
+            deed,
+        };
         let signature = key.sign(&action.digest(&self.servers, &self.room));
         SignedAction { action, signature }
     }

@@ -51,7 +51,10 @@ impl Members {
 
     /// Whether there is room for as many keys more.
     fn has_room(&self, more: usize) -> Result<(), Refused> {
-        let open = self.invitations.values().filter(|invitation| invitation.active && invitation.claimed.is_none());
+        let open = self
+            .invitations
+            .values()
+            .filter(|invitation| invitation.active && invitation.claimed.is_none());
         if self.active.len() + open.count() + more > MOST_MEMBERS {
             return Err(MostActions("members").into());
         }
@@ -59,7 +62,10 @@ impl Members {
     }
 
     pub fn check_admit(&self, keys: &[VerifyingKey]) -> Result<(), Refused> {
-        if keys.iter().any(|key| self.invitations.contains_key(key) || self.claims.contains_key(key)) {
+        if keys
+            .iter()
+            .any(|key| self.invitations.contains_key(key) || self.claims.contains_key(key))
+        {
             return Err(InvalidDeed(
                 "one of the keys is an invitation's or has claimed one: admit keys that people's own pages show".into(),
             )
@@ -74,7 +80,10 @@ impl Members {
 
     pub fn check_invite(&self, keys: &[VerifyingKey]) -> Result<(), Refused> {
         if keys.iter().any(|key| self.active.contains(key) || self.claims.contains_key(key)) {
-            return Err(InvalidDeed("one of the keys is a member's: an invitation needs a fresh one".into()).into());
+            return Err(InvalidDeed(
+                "one of the keys is a member's: an invitation needs a fresh one".into(),
+            )
+            .into());
         }
         self.has_room(keys.len())
     }
@@ -93,12 +102,23 @@ impl Members {
         }
     }
 
-    pub fn check_claim(&self, invitation: &VerifyingKey, key: &VerifyingKey) -> Result<(), Refused> {
-        let known = self.invitations.get(invitation).filter(|known| known.active).ok_or(Refused::NotInvited)?;
+    pub fn check_claim(
+        &self,
+        invitation: &VerifyingKey,
+        key: &VerifyingKey,
+    ) -> Result<(), Refused> {
+        let known = self
+            .invitations
+            .get(invitation)
+            .filter(|known| known.active)
+            .ok_or(Refused::NotInvited)?;
         if known.claimed.is_some() {
             return Err(Refused::Claimed);
         }
-        if self.active.contains(key) || self.claims.contains_key(key) || self.invitations.contains_key(key) {
+        if self.active.contains(key)
+            || self.claims.contains_key(key)
+            || self.invitations.contains_key(key)
+        {
             return Err(Refused::KeyInUse);
         }
         if self.claims.len() >= MOST_MEMBERS {

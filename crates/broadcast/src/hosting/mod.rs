@@ -24,9 +24,11 @@ mod poll;
 
 pub use action::{Action, Deed, InvalidDeed, KEYS_AT_ONCE, LABEL_BYTES, MessageId, SignedAction};
 pub use claim::Claim;
-pub use log::{Host, HostLog, MOST_ACTIONS, MOST_BYTES, MOST_MEMBERS, Marks, MostActions, PollState, Refused};
+pub use log::{
+    Host, HostLog, MOST_ACTIONS, MOST_BYTES, MOST_MEMBERS, Marks, MostActions, PollState, Refused,
+};
 pub use members::Invitation;
 pub use poll::{
-    Answer, HIGHEST, InvalidAnswer, OPTION_BYTES, OPTIONS, Poll, PollForm, QUESTION_BYTES, TARGETS, Tally, is_ballot,
-    tally,
+    Answer, HIGHEST, InvalidAnswer, OPTION_BYTES, OPTIONS, Poll, PollForm, QUESTION_BYTES, TARGETS,
+    Tally, is_ballot, tally,
 };

@@ -73,7 +73,9 @@ fn check_options(options: &[String]) -> Result<(), InvalidDeed> {
     let distinct: BTreeSet<_> = options.iter().map(|option| option.trim()).collect();
     if !OPTIONS.contains(&options.len()) || distinct.len() != options.len() {
         let (least, most) = (OPTIONS.start(), OPTIONS.end());
-        return Err(InvalidDeed(format!("a poll must have {least} to {most} options, all different")));
+        return Err(InvalidDeed(format!(
+            "a poll must have {least} to {most} options, all different"
+        )));
     }
     if options.iter().any(|option| option.trim().is_empty() || option.len() > OPTION_BYTES) {
         return Err(InvalidDeed(format!("an option must have 1 to {OPTION_BYTES} bytes")));
@@ -109,20 +111,27 @@ impl Poll {
             return complain(format!("a question must have 1 to {QUESTION_BYTES} bytes"));
         }
         match &self.form {
-            PollForm::Choice { options, .. } | PollForm::Ranking { options } => check_options(options),
+            PollForm::Choice { options, .. } | PollForm::Ranking { options } => {
+                check_options(options)
+            }
             PollForm::Messages { targets } => {
                 let (least, most) = (TARGETS.start(), TARGETS.end());
                 let earlier = targets.last().is_none_or(|last| last.epoch < self.epoch);
-                if !TARGETS.contains(&targets.len()) || !targets.is_sorted_by(|a, b| a < b) || !earlier {
+                if !TARGETS.contains(&targets.len())
+                    || !targets.is_sorted_by(|a, b| a < b)
+                    || !earlier
+                {
                     return complain(format!(
                         "a round of votes is about {least} to {most} messages of earlier epochs, in the board's order"
                     ));
                 }
                 Ok(())
             }
-            PollForm::Rating { highest } if !HIGHEST.contains(highest) => {
-                complain(format!("the highest mark must be from {} to {}", HIGHEST.start(), HIGHEST.end()))
-            }
+            PollForm::Rating { highest } if !HIGHEST.contains(highest) => complain(format!(
+                "the highest mark must be from {} to {}",
+                HIGHEST.start(),
+                HIGHEST.end()
+            )),
             _ => Ok(()),
         }
     }
@@ -180,7 +189,9 @@ impl Answer {
         let mut message = BALLOT.to_vec();
         message.extend(number.to_le_bytes());
         match (self, &poll.form) {
-            (Answer::Choice(chosen), PollForm::Messages { targets }) => message.extend(bits(chosen, targets.len())),
+            (Answer::Choice(chosen), PollForm::Messages { targets }) => {
+                message.extend(bits(chosen, targets.len()))
+            }
             (Answer::Choice(chosen), _) => message.extend(chosen),
             (Answer::Rating(mark), _) => message.push(*mark),
             (Answer::Text(words), _) => message.extend(words.as_bytes()),
@@ -198,12 +209,16 @@ impl Answer {
         let answer = match (&poll.form, body) {
             (PollForm::Choice { .. }, indices) => {
                 // Ascending and without repetition: an answer is written in one way.
-                indices.is_sorted_by(|a, b| a < b).then(|| Answer::Choice(indices.iter().copied().collect()))?
+                indices
+                    .is_sorted_by(|a, b| a < b)
+                    .then(|| Answer::Choice(indices.iter().copied().collect()))?
             }
             (PollForm::Rating { .. }, [mark]) => Answer::Rating(*mark),
             (PollForm::Rating { .. }, _) => return None,
             (PollForm::Text, words) => Answer::Text(String::from_utf8(words.to_vec()).ok()?),
-            (PollForm::Messages { targets }, field) => Answer::Choice(read_bits(field, targets.len())?),
+            (PollForm::Messages { targets }, field) => {
+                Answer::Choice(read_bits(field, targets.len())?)
+            }
             (PollForm::Ranking { .. }, order) => Answer::Ranking(order.to_vec()),
         };
         answer.suits(&poll.form).then_some(answer)
@@ -264,11 +279,17 @@ pub fn tally(number: u64, poll: &Poll, entry: &Entry) -> Tally {
         };
         tally.answers += 1;
         match answer {
-            Answer::Choice(chosen) => chosen.iter().for_each(|index| tally.votes[usize::from(*index)] += 1),
+            Answer::Choice(chosen) => {
+                chosen.iter().for_each(|index| tally.votes[usize::from(*index)] += 1)
+            }
             Answer::Rating(mark) => tally.votes[usize::from(mark) - 1] += 1,
             Answer::Text(words) => tally.texts.push(words),
             Answer::Ranking(order) => {
-                order.iter().rev().zip(0..).for_each(|(index, points)| tally.votes[usize::from(*index)] += points);
+                order
+                    .iter()
+                    .rev()
+                    .zip(0..)
+                    .for_each(|(index, points)| tally.votes[usize::from(*index)] += points);
             }
         }
     }
@@ -289,8 +310,14 @@ mod tests {
     }
 
     fn entry(number: u64, messages: &[Vec<u8>]) -> Entry {
-        let messages = messages.iter().map(|m| Published::Kept { salt: [0; 16], body: m.clone() }).collect();
-        Entry { epoch: EpochId { room: RoomId([1; 16]), number }, previous: Digest([0; 32]), accepted: 9, messages }
+        let messages =
+            messages.iter().map(|m| Published::Kept { salt: [0; 16], body: m.clone() }).collect();
+        Entry {
+            epoch: EpochId { room: RoomId([1; 16]), number },
+            previous: Digest([0; 32]),
+            accepted: 9,
+            messages,
+        }
     }
 
     fn chosen(indices: &[u8]) -> Answer {
@@ -311,9 +338,12 @@ mod tests {
     #[test]
     fn an_answer_that_the_poll_does_not_admit_is_none() {
         let (one, several) = (choice(false), choice(true));
-        for (answer, poll) in
-            [(chosen(&[]), &one), (chosen(&[3]), &one), (chosen(&[0, 1]), &one), (Answer::Rating(1), &one)]
-        {
+        for (answer, poll) in [
+            (chosen(&[]), &one),
+            (chosen(&[3]), &one),
+            (chosen(&[0, 1]), &one),
+            (Answer::Rating(1), &one),
+        ] {
             assert_eq!(answer.encode(4, poll), Err(InvalidAnswer));
         }
         let both = chosen(&[0, 2]).encode(4, &several).unwrap();
@@ -336,7 +366,8 @@ mod tests {
     #[test]
     fn ratings_and_texts_are_counted() {
         let rating = Poll { form: PollForm::Rating { highest: 5 }, ..choice(false) };
-        let marks: Vec<_> = [5, 1, 5].map(|mark| Answer::Rating(mark).encode(1, &rating).unwrap()).to_vec();
+        let marks: Vec<_> =
+            [5, 1, 5].map(|mark| Answer::Rating(mark).encode(1, &rating).unwrap()).to_vec();
         assert_eq!(tally(1, &rating, &entry(9, &marks)).votes, [1, 0, 0, 0, 2]);
         let text = Poll { form: PollForm::Text, ..choice(false) };
         let words = Answer::Text("more bread".into()).encode(1, &text).unwrap();
@@ -344,14 +375,17 @@ mod tests {
     }
 
     fn round(targets: usize) -> Poll {
-        let targets = (0..targets).map(|at| MessageId { epoch: 3 + at as u64 / 8, index: at as u32 % 8 }).collect();
+        let targets = (0..targets)
+            .map(|at| MessageId { epoch: 3 + at as u64 / 8, index: at as u32 % 8 })
+            .collect();
         Poll { form: PollForm::Messages { targets }, epoch: 99, ..choice(false) }
     }
 
     #[test]
     fn a_round_counts_every_ballot_once_for_each_message() {
         let poll = round(11);
-        let votes = [&[0, 10][..], &[10], &[3, 4, 10]].map(|indices| chosen(indices).encode(6, &poll).unwrap());
+        let votes = [&[0, 10][..], &[10], &[3, 4, 10]]
+            .map(|indices| chosen(indices).encode(6, &poll).unwrap());
         assert_eq!(votes[0][HEADER..], [1, 4], "a bit for each message");
         let counted = tally(6, &poll, &entry(99, &votes));
         assert_eq!((counted.answers, counted.votes), (3, vec![1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 3]));
@@ -372,12 +406,17 @@ mod tests {
         let options = ["a", "b", "c"].map(String::from).to_vec();
         let poll = Poll { form: PollForm::Ranking { options }, ..choice(false) };
         let order = |order: &[u8]| Answer::Ranking(order.to_vec());
-        let ballots = [[2, 0, 1], [2, 1, 0], [0, 2, 1]].map(|by| order(&by).encode(4, &poll).unwrap());
+        let ballots =
+            [[2, 0, 1], [2, 1, 0], [0, 2, 1]].map(|by| order(&by).encode(4, &poll).unwrap());
         let counted = tally(4, &poll, &entry(9, &ballots));
         assert_eq!((counted.answers, counted.votes), (3, vec![3, 1, 5]));
         for wrong in [&[0, 1][..], &[0, 1, 1], &[0, 1, 3], &[0, 1, 2, 2], &[]] {
             assert_eq!(order(wrong).encode(4, &poll), Err(InvalidAnswer), "{wrong:?}");
-            assert_eq!(Answer::decode(4, &poll, &[&ballots[0][..HEADER], wrong].concat()), None, "{wrong:?}");
+            assert_eq!(
+                Answer::decode(4, &poll, &[&ballots[0][..HEADER], wrong].concat()),
+                None,
+                "{wrong:?}"
+            );
         }
     }
 
@@ -392,7 +431,8 @@ mod tests {
             vec![at(3, 1), at(3, 1)],
             vec![at(3, 1), at(99, 0)],
         ] {
-            let error = Poll { form: PollForm::Messages { targets }, ..round(2) }.validate().unwrap_err();
+            let error =
+                Poll { form: PollForm::Messages { targets }, ..round(2) }.validate().unwrap_err();
             assert!(error.0.contains("earlier epochs"), "{error}");
         }
     }

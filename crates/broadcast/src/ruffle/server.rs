@@ -20,7 +20,8 @@ use ostrakon_replicated::setup::SharedKeys;
 use ostrakon_replicated::slots::{self, Issue, SlotSeeds};
 
 use crate::engine::{
-    Batch, Engine, EpochContext, Fault, Journal, Mixed, Opened, Rejected, Shape, SlotState, Stopped, context_digest,
+    Batch, Engine, EpochContext, Fault, Journal, Mixed, Opened, Rejected, Shape, SlotState,
+    Stopped, context_digest,
 };
 use crate::room::{Mode, Servers};
 
@@ -54,7 +55,11 @@ fn epoch_spec(session: &SessionId, context: &EpochContext) -> EpochSpec {
 
 /// Whether, by its marks, this server may have let somebody read messages of an epoch
 /// ([`ostrakon_replicated::epoch::may_have_opened`]).
-pub fn may_have_opened(session: &SessionId, context: &EpochContext, marks: &[(String, Vec<u8>)]) -> bool {
+pub fn may_have_opened(
+    session: &SessionId,
+    context: &EpochContext,
+    marks: &[(String, Vec<u8>)],
+) -> bool {
     epoch::may_have_opened(&epoch_spec(session, context), marks)
 }
 
@@ -64,7 +69,12 @@ fn fault(fault: &fault::Fault) -> Fault {
 }
 
 impl Engine for RuffleEngine {
-    fn prepare(&self, number: u64, shape: Shape, seed: [u8; 32]) -> BoxFuture<'static, Result<Vec<u8>, Fault>> {
+    fn prepare(
+        &self,
+        number: u64,
+        shape: Shape,
+        seed: [u8; 32],
+    ) -> BoxFuture<'static, Result<Vec<u8>, Fault>> {
         let (party, keys) = (self.party.clone(), self.keys.clone());
         async move {
             match preprocessing::prepare(&party, &keys, batch_spec(number, shape), seed).await {
@@ -78,8 +88,9 @@ impl Engine for RuffleEngine {
     }
 
     fn load(&self, number: u64, shape: Shape, stored: &[u8]) -> Result<Box<dyn Batch>, String> {
-        let stock = Stock::from_bytes(stored, &self.party.roster)
-            .map_err(|_| format!("the file of batch {number} is damaged; the batch cannot be used"))?;
+        let stock = Stock::from_bytes(stored, &self.party.roster).map_err(|_| {
+            format!("the file of batch {number} is damaged; the batch cannot be used")
+        })?;
         if stock.spec != batch_spec(number, shape) {
             return Err(format!("the file of batch {number} holds another batch"));
         }
@@ -109,7 +120,8 @@ impl Engine for RuffleEngine {
 #[must_use]
 pub fn verify_evidence(servers: &Servers, fault: &Fault) -> bool {
     let roster = Roster { session: servers.session, keys: servers.keys.clone() };
-    fault::Fault::decode(&fault.evidence).is_ok_and(|found| found.culprit == fault.culprit && found.verify(&roster))
+    fault::Fault::decode(&fault.evidence)
+        .is_ok_and(|found| found.culprit == fault.culprit && found.verify(&roster))
 }
 
 /// A prepared batch in use.
@@ -173,7 +185,9 @@ impl Batch for RuffleBatch {
                     slot: state.slot,
                     owner: state.owner,
                     // Its signature was verified when it was accepted: to do it again would take longer than the mix.
-                    submission: state.submission.and_then(|body| decode_submission(&context, &body).ok()),
+                    submission: state
+                        .submission
+                        .and_then(|body| decode_submission(&context, &body).ok()),
                 })
                 .collect();
             let spec = epoch_spec(&self.party.roster.session, &context);
@@ -210,14 +224,16 @@ pub fn check_submission(
 ) -> Result<(), Rejected> {
     let submission = decode_submission(context, body)?;
     if !verify_submission(&context_digest(session, context), slot, owner, &submission) {
-        return Err(Rejected("the submission is not signed by the owner of this slot for this epoch"));
+        return Err(Rejected(
+            "the submission is not signed by the owner of this slot for this epoch",
+        ));
     }
     Ok(())
 }
 
 fn decode_submission(context: &EpochContext, body: &[u8]) -> Result<Submission, Rejected> {
-    let submission: Submission =
-        wire::decode(body).map_err(|_| Rejected("the submission is not in the form that this room's engine uses"))?;
+    let submission: Submission = wire::decode(body)
+        .map_err(|_| Rejected("the submission is not in the form that this room's engine uses"))?;
     if submission.masked.len() != context.shape.width as usize {
         return Err(Rejected("the submission is not as wide as this room's rows"));
     }

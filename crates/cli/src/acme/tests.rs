@@ -71,7 +71,9 @@ impl Authority {
         config.alpn_protocols = vec![b"acme-tls/1".to_vec()];
         let stream = TcpStream::connect(self.subject).await.unwrap();
         let name = ServerName::try_from(DOMAIN).unwrap();
-        let Ok(stream) = TlsConnector::from(Arc::new(config)).connect(name, stream).await else { return false };
+        let Ok(stream) = TlsConnector::from(Arc::new(config)).connect(name, stream).await else {
+            return false;
+        };
         let shown = stream.get_ref().1.peer_certificates().unwrap()[0].to_vec();
         shown.windows(ACME_IDENTIFIER.len()).any(|window| window == ACME_IDENTIFIER)
     }
@@ -101,7 +103,9 @@ impl Authority {
             }
             "finalize" => {
                 let request = BASE64.decode(payload["csr"].as_str().unwrap().as_bytes()).unwrap();
-                let request = CertificateSigningRequestParams::from_der(&CertificateSigningRequestDer::from(request));
+                let request = CertificateSigningRequestParams::from_der(
+                    &CertificateSigningRequestDer::from(request),
+                );
                 let mut request = request.unwrap();
                 if self.late.load(Ordering::Relaxed) {
                     request.params.not_after = rcgen::date_time_ymd(2001, 1, 1);
@@ -139,17 +143,24 @@ async fn ask(
 /// Starts an authority whose own certificate is written to `roots`.
 async fn authority(subject: SocketAddr, roots: &Path) -> Arc<Authority> {
     let key = KeyPair::generate().unwrap();
-    let own = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap().self_signed(&key).unwrap();
+    let own =
+        CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap().self_signed(&key).unwrap();
     fs::write(roots, own.pem()).unwrap();
     let tls = Tls::default();
     tls.use_pem(own.pem().as_bytes(), key.serialize_pem().as_bytes()).unwrap();
     let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("https://{}", tcp.local_addr().unwrap());
     let issuer = Issuer::new(CertificateParams::default(), KeyPair::generate().unwrap());
-    let authority =
-        Arc::new(Authority { origin, subject, issuer, late: AtomicBool::new(false), progress: Mutex::default() });
+    let authority = Arc::new(Authority {
+        origin,
+        subject,
+        issuer,
+        late: AtomicBool::new(false),
+        progress: Mutex::default(),
+    });
     let at = |path: &str| format!("{}/{path}", authority.origin);
-    let directory = json!({"newNonce": at("nonce"), "newAccount": at("account"), "newOrder": at("new-order")});
+    let directory =
+        json!({"newNonce": at("nonce"), "newAccount": at("account"), "newOrder": at("new-order")});
     let router = Router::new()
         .route("/directory", get(async || Json(directory)))
         .route("/nonce", get(async || ([("replay-nonce", "once")], "")))
@@ -264,7 +275,10 @@ async fn a_certificate_is_ordered_kept_and_replaced_when_it_is_due() {
     // Who does not hold the name gets nothing, and what was there remains.
     let stranger = Tls::default();
     let error = order(&acme, &cache, &stranger).await.unwrap_err();
-    assert!(format!("{error:#}").contains("challenge") || format!("{error:#}").contains("names"), "{error:#}");
+    assert!(
+        format!("{error:#}").contains("challenge") || format!("{error:#}").contains("names"),
+        "{error:#}"
+    );
     assert!(stranger.expires().is_none() && tls.expires().is_some());
 }
 

@@ -75,22 +75,33 @@ pub fn run(options: &Options) -> Result<()> {
     }
     bar.finish_and_clear();
     let measured = measured?;
-    if options.json { output::json(&measured) } else { output::line(intake::table(&measured).trim_end()) }
+    if options.json {
+        output::json(&measured)
+    } else {
+        output::line(intake::table(&measured).trim_end())
+    }
 }
 
 /// Makes a database for each server, if they are to be in PostgreSQL.
 async fn databases(options: &Options) -> Result<Option<Scratch>> {
     if options.database == Database::Sqlite {
         if options.intakes > 0 || options.postgres_url.is_some() {
-            bail!("--intakes and --postgres-url: several processes share a PostgreSQL only; add `--database postgres`");
+            bail!(
+                "--intakes and --postgres-url: several processes share a PostgreSQL only; add `--database postgres`"
+            );
         }
         return Ok(None);
     }
     let url = options.postgres_url.clone().or_else(|| std::env::var(VARIABLE).ok()).context(
         "--database postgres: say where PostgreSQL is, with `--postgres-url`, or run this by `cargo xtask postgres`",
     )?;
-    let names = (0..3).map(|party| format!("ostrakon_bench_{}_{party}", std::process::id())).collect();
-    Ok(Some(Scratch::create(&url, names).await.context("--postgres-url: no databases can be made there")?))
+    let names =
+        (0..3).map(|party| format!("ostrakon_bench_{}_{party}", std::process::id())).collect();
+    Ok(Some(
+        Scratch::create(&url, names)
+            .await
+            .context("--postgres-url: no databases can be made there")?,
+    ))
 }
 
 fn with_servers(
@@ -121,7 +132,12 @@ fn with_servers(
 }
 
 /// Waits for the servers, and starts their intake processes.
-async fn start(options: &Options, site: &Site, processes: &mut Processes, report: impl Fn(&str)) -> Result<Servers> {
+async fn start(
+    options: &Options,
+    site: &Site,
+    processes: &mut Processes,
+    report: impl Fn(&str),
+) -> Result<Servers> {
     let http = http_client()?;
     processes.ready(&http, |text| report(&text)).await?;
     let ports: [u16; 3] = site.ports().try_into().expect("there are three servers");

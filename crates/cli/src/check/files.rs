@@ -37,7 +37,9 @@ pub fn check(config: &Config, findings: &mut Findings) {
 }
 
 fn certificate(config: &Config, findings: &mut Findings) {
-    let Some((certificate, key)) = config.https.certificate_file.as_ref().zip(config.https.key_file.as_ref()) else {
+    let Some((certificate, key)) =
+        config.https.certificate_file.as_ref().zip(config.https.key_file.as_ref())
+    else {
         return;
     };
     private(key, findings);
@@ -50,11 +52,14 @@ fn certificate(config: &Config, findings: &mut Findings) {
     let (expires, now) = (tls.expires().unwrap_or_default(), edge::unix_time());
     let path = certificate.display();
     if expires <= now {
-        findings.warning(format!("the certificate in {path} has expired, so browsers refuse the server: renew it"));
+        findings.warning(format!(
+            "the certificate in {path} has expired, so browsers refuse the server: renew it"
+        ));
         return;
     }
     let left = expires - now;
-    let time = if left < DAY { format!("{} hours", left / HOUR) } else { format!("{} days", left / DAY) };
+    let time =
+        if left < DAY { format!("{} hours", left / HOUR) } else { format!("{} days", left / DAY) };
     if left < FORTNIGHT {
         findings.warning(format!("the certificate in {path} expires in {time}: renew it"));
     }
@@ -65,7 +70,10 @@ fn intake_listens(config: &Config, findings: &mut Findings) {
     match TcpListener::bind(config.http) {
         Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
-            findings.warning(format!("somebody listens at `http` = {}: this process, if it runs", config.http));
+            findings.warning(format!(
+                "somebody listens at `http` = {}: this process, if it runs",
+                config.http
+            ));
         }
         Err(error) => findings.error(format!("cannot listen at `http` = {}: {error}", config.http)),
     }
@@ -73,8 +81,8 @@ fn intake_listens(config: &Config, findings: &mut Findings) {
 
 fn data(config: &Config, findings: &mut Findings) {
     let data = &config.data;
-    let running =
-        File::open(data.join("lock")).is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)));
+    let running = File::open(data.join("lock"))
+        .is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)));
     if data.exists() {
         private(data, findings);
         if !data.is_dir() {
@@ -112,8 +120,10 @@ fn urls(config: &Config, findings: &mut Findings) {
         let host = server.url.split("://").nth(1).unwrap_or_default();
         let local = ["127.", "localhost", "[::1]"].iter().any(|local| host.starts_with(local));
         if server.url.starts_with("http://") && !local {
-            findings
-                .error(format!("the `url` of {} is not HTTPS: browsers refuse what the page needs there", server.name));
+            findings.error(format!(
+                "the `url` of {} is not HTTPS: browsers refuse what the page needs there",
+                server.name
+            ));
         }
         for other in &config.servers[..i] {
             if other.address == server.address || other.url == server.url {

@@ -134,14 +134,21 @@ fn compare(config: &Config, others: &[(PathBuf, Config)], findings: &mut Finding
             continue;
         }
         if config.party == other.party {
-            findings.error(format!("`party` is {} here and in {path}: every server needs its own", config.party));
+            findings.error(format!(
+                "`party` is {} here and in {path}: every server needs its own",
+                config.party
+            ));
         }
         if place(&config.data) == place(&other.data) {
-            findings
-                .error(format!("`data` is {} here and in {path}: every server needs its own", config.data.display()));
+            findings.error(format!(
+                "`data` is {} here and in {path}: every server needs its own",
+                config.data.display()
+            ));
         }
         if place(&config.identity_file) == place(&other.identity_file) {
-            findings.error(format!("`identity_file` is the same here and in {path}: every server needs its own key"));
+            findings.error(format!(
+                "`identity_file` is the same here and in {path}: every server needs its own key"
+            ));
         }
     }
 }
@@ -149,5 +156,8 @@ fn compare(config: &Config, others: &[(PathBuf, Config)], findings: &mut Finding
 /// Where a path leads, whatever way it takes; it may not exist yet.
 fn place(path: &Path) -> PathBuf {
     let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
-    path.canonicalize().ok().or_else(|| Some(parent?.join(path.file_name()?))).unwrap_or_else(|| path.to_owned())
+    path.canonicalize()
+        .ok()
+        .or_else(|| Some(parent?.join(path.file_name()?)))
+        .unwrap_or_else(|| path.to_owned())
 }

@@ -18,14 +18,16 @@ const SKEW: u64 = 5;
 pub async fn check(config: &Config, findings: &mut Findings) {
     database(config, findings).await;
     let own = config.id().index();
-    let others: Vec<_> = config.servers.iter().enumerate().filter(|(party, _)| *party != own).collect();
+    let others: Vec<_> =
+        config.servers.iter().enumerate().filter(|(party, _)| *party != own).collect();
     for (_, server) in others {
         // Only engines have links with the other servers.
         if config.process.role != Role::Intake {
             link(server, findings).await;
         }
         if let Err(reason) = clock(server, findings).await {
-            findings.warning(format!("{} does not answer at {}: {reason}", server.name, server.url));
+            findings
+                .warning(format!("{} does not answer at {}: {reason}", server.name, server.url));
         }
     }
 }
@@ -60,7 +62,11 @@ async fn database(config: &Config, findings: &mut Findings) {
 
 /// Compares the clocks, as far as HTTP tells the time.
 async fn clock(server: &ServerConfig, findings: &mut Findings) -> Result<(), String> {
-    let client = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().map_err(|error| error.to_string())?;
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .timeout(PATIENCE)
+        .build()
+        .map_err(|error| error.to_string())?;
     let answer = client.head(format!("{}/healthz", server.url)).send().await;
     let answer = answer.map_err(|error| {
         std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source())
@@ -68,11 +74,14 @@ async fn clock(server: &ServerConfig, findings: &mut Findings) -> Result<(), Str
             .map_or_else(String::new, ToString::to_string)
     })?;
     let date = answer.headers().get("date").and_then(|date| date.to_str().ok());
-    let Some(theirs) = date.and_then(|date| httpdate::parse_http_date(date).ok()) else { return Ok(()) };
+    let Some(theirs) = date.and_then(|date| httpdate::parse_http_date(date).ok()) else {
+        return Ok(());
+    };
     let theirs = theirs.duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let ours = edge::unix_time();
     if ours.abs_diff(theirs) > SKEW {
-        let (difference, side) = (ours.abs_diff(theirs), if ours > theirs { "ahead of" } else { "behind" });
+        let (difference, side) =
+            (ours.abs_diff(theirs), if ours > theirs { "ahead of" } else { "behind" });
         findings.warning(format!(
             "this machine's clock is {difference} s {side} that of {}: have both kept by NTP",
             server.name

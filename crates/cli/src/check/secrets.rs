@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use ostrakon_node::config::{
-    ADMIN_TOKEN_VARIABLE, CREATION_TOKEN_VARIABLE, Config, IDENTITY_VARIABLE, MAIL_PASSWORD_VARIABLE, Role,
-    STORE_URL_VARIABLE,
+    ADMIN_TOKEN_VARIABLE, CREATION_TOKEN_VARIABLE, Config, IDENTITY_VARIABLE,
+    MAIL_PASSWORD_VARIABLE, Role, STORE_URL_VARIABLE,
 };
 use ostrakon_store::Database;
 
@@ -49,7 +49,10 @@ pub fn private(path: &Path, findings: &mut Findings) {
     let Ok(metadata) = std::fs::metadata(path) else { return };
     if metadata.permissions().mode() & 0o077 != 0 {
         let mode = if metadata.is_dir() { "700" } else { "600" };
-        findings.error(format!("{0} may be read by others than its owner: `chmod {mode} {0}`", path.display()));
+        findings.error(format!(
+            "{0} may be read by others than its owner: `chmod {mode} {0}`",
+            path.display()
+        ));
     }
 }
 

@@ -33,7 +33,8 @@ pub fn read(path: &Path, findings: &mut Findings) -> Option<Config> {
             Err(error) => error,
         };
         // What was taken out is missing, which is no news.
-        let old_news = missing(&error).is_some_and(|name| taken_out.iter().any(|taken| taken == name));
+        let old_news =
+            missing(&error).is_some_and(|name| taken_out.iter().any(|taken| taken == name));
         if old_news {
             return None;
         }
@@ -54,10 +55,13 @@ fn missing(error: &Error) -> Option<&str> {
 
 /// The error in one line, with the line in the file and the name that was probably meant.
 fn explain(text: &str, error: &Error) -> String {
-    let place = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+    let place =
+        error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
     let place = place.map(|line| format!("line {line}: ")).unwrap_or_default();
     let message = error.message();
-    let Some((name, rest)) = message.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`')) else {
+    let Some((name, rest)) =
+        message.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'))
+    else {
         return format!("{place}{}", message.replace('\n', " "));
     };
     let known = rest.split('`').skip(1).step_by(2);
@@ -79,8 +83,11 @@ fn take_out(text: &mut String, position: usize) -> Option<String> {
     }
     let name = line.trim_matches(['[', ']']).split('=').next()?.trim().to_owned();
     let is_table = line.starts_with('[');
-    let end =
-        if is_table { text[line_end..].find("\n[").map_or(text.len(), |end| line_end + end + 1) } else { line_end };
+    let end = if is_table {
+        text[line_end..].find("\n[").map_or(text.len(), |end| line_end + end + 1)
+    } else {
+        line_end
+    };
     // Lines stay where they are, for the numbers in what is reported later.
     let blank = "\n".repeat(text[start..end].matches('\n').count());
     text.replace_range(start..end, &blank);

@@ -45,12 +45,14 @@ impl Account {
     pub fn open(directory: &Path) -> Result<Self> {
         secret::directory(directory)?;
         let lock = secret::lock(&directory.join("account.lock"))?;
-        let lock =
-            lock.context("this device's account is in use by another `ostrakon decide`: wait until that is done")?;
+        let lock = lock.context(
+            "this device's account is in use by another `ostrakon decide`: wait until that is done",
+        )?;
         let path = directory.join("account.json");
         let kept = if path.exists() {
             let text = Zeroizing::new(secret::read_all(&path)?);
-            serde_json::from_str(&text).with_context(|| format!("{} does not hold an account", path.display()))?
+            serde_json::from_str(&text)
+                .with_context(|| format!("{} does not hold an account", path.display()))?
         } else {
             let seed = Invitation(edge::random()).to_text();
             Kept { seed, memory: Memory::default(), invitations: BTreeMap::new() }
@@ -93,7 +95,11 @@ impl Account {
     ///
     /// # Errors
     /// If they cannot be written.
-    pub fn keep_invitations(&mut self, decision: DecisionId, invitations: &[Option<Invitation>]) -> Result<()> {
+    pub fn keep_invitations(
+        &mut self,
+        decision: DecisionId,
+        invitations: &[Option<Invitation>],
+    ) -> Result<()> {
         let texts = invitations.iter().map(|one| one.as_ref().map(Invitation::to_text)).collect();
         self.kept.invitations.insert(decision, texts);
         self.save()
@@ -132,9 +138,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         drop(Account::open(directory.path()).unwrap());
         let path = directory.path().join("account.json");
-        for damaged in ["", "{}", r#"{"seed":"short","memory":{"decisions":{}},"invitations":{}}"#] {
+        for damaged in ["", "{}", r#"{"seed":"short","memory":{"decisions":{}},"invitations":{}}"#]
+        {
             std::fs::write(&path, damaged).unwrap();
-            assert!(Account::open(directory.path()).is_err_and(|error| error.to_string().contains("an account")));
+            assert!(
+                Account::open(directory.path())
+                    .is_err_and(|error| error.to_string().contains("an account"))
+            );
             assert_eq!(std::fs::read_to_string(&path).unwrap(), damaged);
         }
     }

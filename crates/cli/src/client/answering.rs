@@ -26,7 +26,11 @@ const ATTEMPTS: u32 = 1000;
 ///
 /// # Errors
 /// If one of the three servers does not answer, or its answer is not genuine.
-pub async fn fresh_key(deployment: &Deployment, account: &Account, threshold: u8) -> Result<CertifiedKey> {
+pub async fn fresh_key(
+    deployment: &Deployment,
+    account: &Account,
+    threshold: u8,
+) -> Result<CertifiedKey> {
     let mut helpers = Vec::new();
     if threshold > 0 {
         for connection in &deployment.connections {
@@ -34,14 +38,17 @@ pub async fn fresh_key(deployment: &Deployment, account: &Account, threshold: u8
         }
     }
     let (key, operators) = (account.key(), &deployment.operators);
-    let new = new_key(&key, Serial(edge::random()), threshold, operators, &helpers, &mut edge::entropy());
+    let new =
+        new_key(&key, Serial(edge::random()), threshold, operators, &helpers, &mut edge::entropy());
     let new = new.map_err(|error| failure::unproven(error.to_string()))?;
     let mut receipts = Vec::new();
     for (connection, deposit) in deployment.connections.iter().zip(&new.deposits) {
-        let answer = connection.post_bytes::<DepositReceipt>("shares", None, wire::encode(deposit)).await;
+        let answer =
+            connection.post_bytes::<DepositReceipt>("shares", None, wire::encode(deposit)).await;
         receipts.push(answer.map_err(failure::call)?.receipt);
     }
-    certify(&key, new.statement, receipts, operators).map_err(|error| failure::unproven(error.to_string()))
+    certify(&key, new.statement, receipts, operators)
+        .map_err(|error| failure::unproven(error.to_string()))
 }
 
 /// Fills the stock of one-time keys with which the account can be asked while it is away.
@@ -57,7 +64,8 @@ pub async fn refill(deployment: &Deployment, account: &Account) -> Result<()> {
         keys.push(fresh_key(deployment, account, ostrakon_decide::keys::STOCK_THRESHOLD).await?);
     }
     if !keys.is_empty() {
-        let taken = deployment.post::<StockLevel>(&format!("{path}/keys"), None, wire::encode(&keys)).await;
+        let taken =
+            deployment.post::<StockLevel>(&format!("{path}/keys"), None, wire::encode(&keys)).await;
         taken.map_err(failure::call)?;
     }
     Ok(())
@@ -79,10 +87,13 @@ pub async fn accept(decision: &Decision, account: &Account, visit: &mut Visit) -
     }
     ensure!(chain(visit)?.stage() == Stage::Accepting, "nobody can join this decision any more");
     // Asked first, so that no key is made for somebody who has no place.
-    let certified = fresh_key(&decision.deployment, account, chain(visit)?.draft().threshold).await?;
+    let certified =
+        fresh_key(&decision.deployment, account, chain(visit)?.draft().threshold).await?;
     for _ in 0..ATTEMPTS {
         let invitation = decision.link.invitation.as_ref();
-        let record = visit.accept(&key, certified.clone(), invitation, edge::unix_time()).map_err(refused)?;
+        let record = visit
+            .accept(&key, certified.clone(), invitation, edge::unix_time())
+            .map_err(refused)?;
         let handed = decision.hand_in(&record).await?;
         decision.read(super::decision::SEQUENCER, visit, Duration::ZERO, 0, |_| {}).await?;
         if matches!(handed, Handed::Taken) || chain(visit)?.person(&key.verifying_key()).is_some() {
@@ -113,15 +124,25 @@ pub async fn until_answers_are_taken(decision: &Decision, visit: &mut Visit) -> 
 ///
 /// # Errors
 /// If answers are not taken, the device has answered otherwise, or the sequencer does not answer: then the same command answers again.
-pub async fn answer(decision: &Decision, account: &mut Account, visit: &mut Visit, answers: &[u8]) -> Result<()> {
+pub async fn answer(
+    decision: &Decision,
+    account: &mut Account,
+    visit: &mut Visit,
+    answers: &[u8],
+) -> Result<()> {
     let key = account.key();
     for _ in 0..ATTEMPTS {
         verify(visit)?;
-        if chain(visit)?.person(&key.verifying_key()).is_some_and(|place| has_answered(visit, place)) {
+        if chain(visit)?
+            .person(&key.verifying_key())
+            .is_some_and(|place| has_answered(visit, place))
+        {
             return Ok(());
         }
         let made = account.remember(|memory| {
-            tokio::task::block_in_place(|| visit.answer(&key, answers, memory, edge::unix_time(), &mut edge::entropy()))
+            tokio::task::block_in_place(|| {
+                visit.answer(&key, answers, memory, edge::unix_time(), &mut edge::entropy())
+            })
         })?;
         match decision.hand_in(&made.map_err(refused)?).await? {
             Handed::Taken => return Ok(()),
@@ -141,7 +162,11 @@ fn has_answered(visit: &Visit, place: u16) -> bool {
 ///
 /// # Errors
 /// If none of them has them after a while: the same command asks again.
-pub async fn confirm(decision: &Decision, account: &mut Account, visit: &mut Visit) -> Result<Receipt> {
+pub async fn confirm(
+    decision: &Decision,
+    account: &mut Account,
+    visit: &mut Visit,
+) -> Result<Receipt> {
     let key = account.key().verifying_key();
     for attempt in 0..CONFIRMATIONS {
         let other = 1 + (attempt as usize) % (decision.deployment.connections.len() - 1);

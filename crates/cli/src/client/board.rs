@@ -49,7 +49,11 @@ impl<'a> BoardPages<'a> {
     /// Asks the servers how much they have; no entry is read yet.
     pub async fn open(room: &'a Room) -> Self {
         let said = room.board_lengths().await;
-        let source = |(party, said): (PartyId, Option<u64>)| Source { party, said: said.unwrap_or(0), failures: 0 };
+        let source = |(party, said): (PartyId, Option<u64>)| Source {
+            party,
+            said: said.unwrap_or(0),
+            failures: 0,
+        };
         let mut sources: Vec<Source> = room.parties().zip(said).map(source).collect();
         sources.sort_by_key(|source| std::cmp::Reverse(source.said));
         Self {
@@ -122,7 +126,12 @@ impl<'a> BoardPages<'a> {
     /// What a server has beyond what was read.
     async fn page(&mut self, party: PartyId) -> Result<Vec<SignedEntry>> {
         let query = [("from", self.reader.length())];
-        let page: BoardPage = self.room.connection(party).get_page(&self.path, &query).await.map_err(failure::call)?;
+        let page: BoardPage = self
+            .room
+            .connection(party)
+            .get_page(&self.path, &query)
+            .await
+            .map_err(failure::call)?;
         let read = self.reader.read(&page.entries);
         read.map_err(|error| failure::unproven(format!("not authentic: {error}")))?;
         Ok(page.entries)

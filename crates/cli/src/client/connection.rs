@@ -23,7 +23,9 @@ const AT_A_TIME: usize = 32;
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// No connection, or it broke, or it took too long.
-    #[error("{origin} does not answer ({cause}); check that the server runs and that its address is right")]
+    #[error(
+        "{origin} does not answer ({cause}); check that the server runs and that its address is right"
+    )]
     Unreachable {
         /// The server.
         origin: String,
@@ -77,7 +79,11 @@ impl CallError {
 /// If the system's TLS certificates cannot be read.
 pub fn http_client() -> anyhow::Result<reqwest::Client> {
     let agent = concat!("ostrakon/", env!("CARGO_PKG_VERSION"));
-    Ok(reqwest::Client::builder().user_agent(agent).connect_timeout(CONNECT_TIME).no_proxy().build()?)
+    Ok(reqwest::Client::builder()
+        .user_agent(agent)
+        .connect_timeout(CONNECT_TIME)
+        .no_proxy()
+        .build()?)
 }
 
 /// One server.
@@ -90,7 +96,11 @@ pub struct Connection {
 impl Connection {
     /// The server at `origin` (scheme, host and port).
     pub fn new(http: reqwest::Client, origin: &str) -> Self {
-        Self { origin: origin.trim_end_matches('/').to_owned(), http, turns: Semaphore::new(AT_A_TIME) }
+        Self {
+            origin: origin.trim_end_matches('/').to_owned(),
+            http,
+            turns: Semaphore::new(AT_A_TIME),
+        }
     }
 
     /// Another server, reached by the same client.
@@ -107,7 +117,11 @@ impl Connection {
     ///
     /// # Errors
     /// [`CallError`].
-    pub async fn get<T: DeserializeOwned>(&self, path: &str, query: &impl Serialize) -> Result<T, CallError> {
+    pub async fn get<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        query: &impl Serialize,
+    ) -> Result<T, CallError> {
         let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
         self.json(self.request(Method::GET, path).query(query).timeout(ANSWER_TIME)).await
     }
@@ -123,14 +137,24 @@ impl Connection {
         wait: Duration,
     ) -> Result<T, CallError> {
         let seconds = [("wait", wait.as_secs())];
-        self.json(self.request(Method::GET, path).query(query).query(&seconds).timeout(ANSWER_TIME + wait)).await
+        self.json(
+            self.request(Method::GET, path)
+                .query(query)
+                .query(&seconds)
+                .timeout(ANSWER_TIME + wait),
+        )
+        .await
     }
 
     /// Asks for a page of something that may be long, from which the next page is asked for on its own.
     ///
     /// # Errors
     /// [`CallError`].
-    pub async fn get_page<T: DeserializeOwned>(&self, path: &str, query: &impl Serialize) -> Result<T, CallError> {
+    pub async fn get_page<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        query: &impl Serialize,
+    ) -> Result<T, CallError> {
         let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
         self.json(self.request(Method::GET, path).query(query).timeout(PAGE_TIME)).await
     }
@@ -139,7 +163,11 @@ impl Connection {
     ///
     /// # Errors
     /// [`CallError`].
-    pub async fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, CallError> {
+    pub async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, CallError> {
         let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
         self.json(self.request(Method::POST, path).json(body).timeout(ANSWER_TIME)).await
     }
@@ -196,8 +224,15 @@ impl Connection {
     ///
     /// # Errors
     /// [`CallError`].
-    pub async fn administer_silently(&self, method: Method, path: &str, token: &str) -> Result<(), CallError> {
-        self.bytes(self.request(method, path).bearer_auth(token).timeout(ANSWER_TIME)).await.map(drop)
+    pub async fn administer_silently(
+        &self,
+        method: Method,
+        path: &str,
+        token: &str,
+    ) -> Result<(), CallError> {
+        self.bytes(self.request(method, path).bearer_auth(token).timeout(ANSWER_TIME))
+            .await
+            .map(drop)
     }
 
     /// Whether the server is ready to work; if not, what it waits for.
@@ -205,7 +240,8 @@ impl Connection {
     /// # Errors
     /// [`CallError`] if it does not answer at all.
     pub async fn readiness(&self) -> Result<ostrakon_node::interface::Readiness, CallError> {
-        let response = self.http.get(format!("{}/readyz", self.origin)).timeout(ANSWER_TIME).send().await;
+        let response =
+            self.http.get(format!("{}/readyz", self.origin)).timeout(ANSWER_TIME).send().await;
         let bytes = self.read(response.map_err(|error| self.unreachable(&error))?).await?;
         serde_json::from_slice(&bytes).map_err(|error| self.unknown(&error))
     }
@@ -215,12 +251,16 @@ impl Connection {
     /// # Errors
     /// [`CallError`] if it does not answer, or the file is longer.
     pub async fn file(&self, path: &str, limit: usize) -> Result<Result<PageFile, u16>, CallError> {
-        let response = self.http.get(format!("{}/{path}", self.origin)).timeout(ANSWER_TIME).send().await;
+        let response =
+            self.http.get(format!("{}/{path}", self.origin)).timeout(ANSWER_TIME).send().await;
         let response = response.map_err(|error| self.unreachable(&error))?;
         if !response.status().is_success() {
             return Ok(Err(response.status().as_u16()));
         }
-        let policy = response.headers().get("content-security-policy").and_then(|policy| policy.to_str().ok());
+        let policy = response
+            .headers()
+            .get("content-security-policy")
+            .and_then(|policy| policy.to_str().ok());
         let confined = policy.is_some_and(is_confined);
         let bytes = self.read_at_most(response, limit).await?;
         Ok(Ok(PageFile { bytes, confined }))
@@ -242,14 +282,22 @@ impl Connection {
         if status.is_success() {
             return Ok(bytes);
         }
-        Err(CallError::Refused { origin: self.origin.clone(), status: status.as_u16(), detail: detail(status, &bytes) })
+        Err(CallError::Refused {
+            origin: self.origin.clone(),
+            status: status.as_u16(),
+            detail: detail(status, &bytes),
+        })
     }
 
     async fn read(&self, response: Response) -> Result<Vec<u8>, CallError> {
         self.read_at_most(response, ANSWER_BYTES).await
     }
 
-    async fn read_at_most(&self, mut response: Response, limit: usize) -> Result<Vec<u8>, CallError> {
+    async fn read_at_most(
+        &self,
+        mut response: Response,
+        limit: usize,
+    ) -> Result<Vec<u8>, CallError> {
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| self.unreachable(&error))? {
             if bytes.len() + chunk.len() > limit {
@@ -265,7 +313,8 @@ impl Connection {
         while let Some(source) = cause.source() {
             cause = source;
         }
-        let cause = if error.is_timeout() { "it took too long".to_owned() } else { cause.to_string() };
+        let cause =
+            if error.is_timeout() { "it took too long".to_owned() } else { cause.to_string() };
         CallError::Unreachable { origin: self.origin.clone(), cause }
     }
 
@@ -294,7 +343,10 @@ fn is_confined(policy: &str) -> bool {
 /// The explanation in a problem document, or the status in words.
 fn detail(status: StatusCode, body: &[u8]) -> String {
     let problem: Option<ostrakon_api::Problem> = serde_json::from_slice(body).ok();
-    problem.map_or_else(|| status.canonical_reason().unwrap_or("no reason given").to_owned(), |problem| problem.detail)
+    problem.map_or_else(
+        || status.canonical_reason().unwrap_or("no reason given").to_owned(),
+        |problem| problem.detail,
+    )
 }
 
 /// Pauses between attempts: they double from `first` to `longest`, and vary so that many clients do not ask in step.

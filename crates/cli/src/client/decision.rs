@@ -5,7 +5,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::Digest;
-use ostrakon_decide::{Archive, Chain, Examined, Link, Opening, Operators, Outcome, Refused, SignedRecord, Visit};
+use ostrakon_decide::{
+    Archive, Chain, Examined, Link, Opening, Operators, Outcome, Refused, SignedRecord, Visit,
+};
 use ostrakon_node::interface::ServersInfo;
 use ostrakon_node::interface::decisions::{DecisionInfo, RecordTaken, RecordsPage};
 use ostrakon_party::{PartyId, Servers};
@@ -36,7 +38,11 @@ impl Deployment {
     ///
     /// # Errors
     /// If the server does not answer, or shows other keys than those that are pinned.
-    pub async fn open(http: &reqwest::Client, origin: &str, pinned: Option<&Digest>) -> Result<Self> {
+    pub async fn open(
+        http: &reqwest::Client,
+        origin: &str,
+        pinned: Option<&Digest>,
+    ) -> Result<Self> {
         let first = Connection::new(http.clone(), origin);
         let info: ServersInfo = patiently(&first, "servers").await?;
         let servers = servers_of(&info).context("the server's list of servers is malformed")?;
@@ -45,7 +51,8 @@ impl Deployment {
                 "{origin} is not kept by the servers that the link names: its keys are others; do not trust it"
             )));
         }
-        let operators = Operators::new(&servers).context("decisions need a deployment of three servers")?;
+        let operators =
+            Operators::new(&servers).context("decisions need a deployment of three servers")?;
         let connections = info.servers.iter().map(|server| first.sibling(&server.url)).collect();
         Ok(Self { servers, operators, connections })
     }
@@ -117,13 +124,21 @@ impl Decision {
         loop {
             let from = visit.chain().map_or(0, Chain::length);
             let query = [("from", u64::from(from)), ("opened", opened as u64)];
-            let page: RecordsPage =
-                connection.get_waiting(&self.path("/records"), &query, wait).await.map_err(failure::call)?;
+            let page: RecordsPage = connection
+                .get_waiting(&self.path("/records"), &query, wait)
+                .await
+                .map_err(failure::call)?;
             if page.records.is_empty() {
-                return page.openings.iter().map(|info| Ok((PartyId(info.party), opening(&info.opening)?))).collect();
+                return page
+                    .openings
+                    .iter()
+                    .map(|info| Ok((PartyId(info.party), opening(&info.opening)?)))
+                    .collect();
             }
             for record in &page.records {
-                let bytes = BASE64URL_NOPAD.decode(record.as_bytes()).map_err(|_| refused(Refused::Form))?;
+                let bytes = BASE64URL_NOPAD
+                    .decode(record.as_bytes())
+                    .map_err(|_| refused(Refused::Form))?;
                 visit.read(&bytes, &mut edge::entropy()).map_err(refused)?;
                 report(visit.chain().map_or(0, Chain::length));
             }
@@ -135,7 +150,11 @@ impl Decision {
     ///
     /// # Errors
     /// If no server answers, or something does not hold.
-    pub async fn read_all(&self, visit: &mut Visit, report: impl Fn(u32)) -> Result<Vec<(PartyId, Opening)>> {
+    pub async fn read_all(
+        &self,
+        visit: &mut Visit,
+        report: impl Fn(u32),
+    ) -> Result<Vec<(PartyId, Opening)>> {
         let mut silent = None;
         for party in 0..self.deployment.connections.len() {
             match self.read(party, visit, Duration::ZERO, 0, &report).await {
@@ -174,12 +193,18 @@ impl Decision {
     /// Whether another server answers, and shows the same history.
     async fn agrees(&self, visit: &mut Visit, party: usize, other: usize) -> Result<bool> {
         let connections = &self.deployment.connections;
-        let Ok(info) = connections[other].get::<DecisionInfo>(&self.path(""), &()).await else { return Ok(false) };
+        let Ok(info) = connections[other].get::<DecisionInfo>(&self.path(""), &()).await else {
+            return Ok(false);
+        };
         if info.records > visit.chain().map_or(0, Chain::length) {
             self.read(other, visit, Duration::ZERO, 0, |_| {}).await?;
             verify(visit)?;
         }
-        let last = info.records.checked_sub(1).and_then(|last| visit.digest(last)).map(|digest| digest.to_hex());
+        let last = info
+            .records
+            .checked_sub(1)
+            .and_then(|last| visit.digest(last))
+            .map(|digest| digest.to_hex());
         if last.as_ref() == Some(&info.head) {
             return Ok(true);
         }
@@ -194,9 +219,14 @@ impl Decision {
     /// # Errors
     /// If it does not answer.
     pub async fn holds(&self, party: usize, visit: &Visit, number: u32) -> Result<bool> {
-        let info = self.deployment.connections[party].get::<DecisionInfo>(&self.path(""), &()).await;
+        let info =
+            self.deployment.connections[party].get::<DecisionInfo>(&self.path(""), &()).await;
         let info = info.map_err(failure::call)?;
-        let last = info.records.checked_sub(1).and_then(|last| visit.digest(last)).map(|digest| digest.to_hex());
+        let last = info
+            .records
+            .checked_sub(1)
+            .and_then(|last| visit.digest(last))
+            .map(|digest| digest.to_hex());
         Ok(info.records > number && last == Some(info.head))
     }
 
@@ -205,7 +235,11 @@ impl Decision {
     /// # Errors
     /// If the sequencer does not answer, or refuses it.
     pub async fn hand_in(&self, record: &SignedRecord) -> Result<Handed> {
-        match self.deployment.post::<RecordTaken>(&self.path("/records"), None, record.encode()).await {
+        match self
+            .deployment
+            .post::<RecordTaken>(&self.path("/records"), None, record.encode())
+            .await
+        {
             Ok(_) => Ok(Handed::Taken),
             Err(error) if error.status() == Some(409) => Ok(Handed::Overtaken),
             Err(error) => Err(failure::call(error)),
@@ -216,7 +250,11 @@ impl Decision {
     ///
     /// # Errors
     /// If an opening does not hold.
-    pub fn outcome(&self, visit: &Visit, openings: &[(PartyId, Opening)]) -> Result<Option<Outcome>> {
+    pub fn outcome(
+        &self,
+        visit: &Visit,
+        openings: &[(PartyId, Opening)],
+    ) -> Result<Option<Outcome>> {
         if openings.is_empty() {
             return Ok(None);
         }
@@ -238,7 +276,11 @@ impl Decision {
                 return Ok(Archive::new(self.deployment.servers.clone(), &records, openings));
             }
             for record in page.records {
-                records.push(BASE64URL_NOPAD.decode(record.as_bytes()).map_err(|_| refused(Refused::Form))?);
+                records.push(
+                    BASE64URL_NOPAD
+                        .decode(record.as_bytes())
+                        .map_err(|_| refused(Refused::Form))?,
+                );
             }
         }
     }

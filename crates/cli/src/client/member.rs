@@ -43,10 +43,13 @@ pub struct Member {
 /// # Errors
 /// If the environment names no home.
 pub fn state_directory() -> Result<PathBuf> {
-    if let Some(state) = std::env::var_os("XDG_STATE_HOME").filter(|state| Path::new(state).is_absolute()) {
+    if let Some(state) =
+        std::env::var_os("XDG_STATE_HOME").filter(|state| Path::new(state).is_absolute())
+    {
         return Ok(Path::new(&state).join("ostrakon"));
     }
-    let home = std::env::var_os("HOME").context("HOME is not set: say by --state-dir where the key is to be kept")?;
+    let home = std::env::var_os("HOME")
+        .context("HOME is not set: say by --state-dir where the key is to be kept")?;
     Ok(Path::new(&home).join(".local/state/ostrakon"))
 }
 
@@ -64,12 +67,14 @@ impl Member {
         let path = directory.join(format!("{name}.json"));
         let kept = if path.exists() {
             let text = Zeroizing::new(secret::read_all(&path)?);
-            serde_json::from_str(&text).with_context(|| format!("{} does not hold a member's key", path.display()))?
+            serde_json::from_str(&text)
+                .with_context(|| format!("{} does not hold a member's key", path.display()))?
         } else {
             Kept { seed: Invitation(edge::random()).to_text(), spent: None }
         };
         let seed = Invitation::from_text(&kept.seed);
-        let seed = seed.with_context(|| format!("{} does not hold a member's key", path.display()))?;
+        let seed =
+            seed.with_context(|| format!("{} does not hold a member's key", path.display()))?;
         let member = Self { kept, seed: Zeroizing::new(seed.0), path, _lock: lock };
         member.save()?;
         Ok(member)
@@ -135,7 +140,10 @@ async fn hand_in(room: &Room, claim: &Claim) -> Result<()> {
             Err(error) => return Err(failure::call(error)),
         }
     }
-    Err(silent.map_or_else(|| failure::unreachable("no server takes the invitation; try again"), failure::call))
+    Err(silent.map_or_else(
+        || failure::unreachable("no server takes the invitation; try again"),
+        failure::call,
+    ))
 }
 
 #[cfg(test)]
@@ -151,7 +159,10 @@ mod tests {
         let mut member = Member::open(&directory, &ROOM).unwrap();
         let key = member.key().verifying_key();
         assert_eq!(member.spent(), None);
-        assert!(Member::open(&directory, &ROOM).is_err_and(|error| error.to_string().contains("in use")));
+        assert!(
+            Member::open(&directory, &ROOM)
+                .is_err_and(|error| error.to_string().contains("in use"))
+        );
         member.spend(4).unwrap();
         member.spend(3).unwrap();
         drop(member);
@@ -169,7 +180,8 @@ mod tests {
         for damaged in ["", "{}", r#"{"seed":"short","spent":null}"#] {
             std::fs::write(&path, damaged).unwrap();
             assert!(
-                Member::open(directory.path(), &ROOM).is_err_and(|error| error.to_string().contains("member's key"))
+                Member::open(directory.path(), &ROOM)
+                    .is_err_and(|error| error.to_string().contains("member's key"))
             );
             assert_eq!(std::fs::read_to_string(&path).unwrap(), damaged);
         }

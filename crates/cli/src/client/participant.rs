@@ -109,7 +109,10 @@ impl Participant {
     pub fn new(room: Arc<Room>, message: Option<Vec<u8>>, home: Option<PartyId>) -> Result<Self> {
         let limit = RowFormat::new(&room.descriptor, 0).limit();
         let length = message.as_ref().map_or(0, Vec::len);
-        ensure!(length <= limit, "the message has {length} bytes; this room takes at most {limit}: shorten it");
+        ensure!(
+            length <= limit,
+            "the message has {length} bytes; this room takes at most {limit}: shorten it"
+        );
         let mut outbox = Outbox::default();
         outbox.put(message.unwrap_or_default())?;
         let parties = room.connections.len();
@@ -117,7 +120,18 @@ impl Participant {
         let key = SigningKey::from_seed(&edge::random());
         let work = Work::new(0, parties, false);
         let member = None;
-        Ok(Self { room, key, member, outbox, home, present: false, displaced: false, failed: None, seen, work })
+        Ok(Self {
+            room,
+            key,
+            member,
+            outbox,
+            home,
+            present: false,
+            displaced: false,
+            failed: None,
+            seen,
+            work,
+        })
     }
 
     /// Like [`Participant::new`], for a member with a key that is kept.
@@ -162,7 +176,9 @@ impl Participant {
                 return Ok(published);
             }
             self.make_room();
-            if *closed.borrow_and_update() && self.outbox.undecided().is_none_or(|epoch| over >= Some(epoch)) {
+            if *closed.borrow_and_update()
+                && self.outbox.undecided().is_none_or(|epoch| over >= Some(epoch))
+            {
                 bail!("the room is closed: it takes no more messages");
             }
             if present <= Instant::now() {
@@ -192,7 +208,10 @@ impl Participant {
             let entry = self.seen;
             self.seen += 1;
             let epoch = signed.entry.epoch.number;
-            match self.outbox.observe_with(&signed.entry, |message| self.room.claim(signed, message)) {
+            match self
+                .outbox
+                .observe_with(&signed.entry, |message| self.room.claim(signed, message))
+            {
                 Observed::Published => return Some(Published { epoch, entry }),
                 Observed::Again => report(Event::Again(epoch)),
                 Observed::Nothing => {}
@@ -237,19 +256,25 @@ impl Participant {
         let Some(home) = self.home else { return };
         let statuses = self.room.statuses();
         let statuses = statuses.borrow();
-        let failed = too_few(statuses[home.index()].as_ref()).filter(|failed| self.failed < Some(*failed));
+        let failed =
+            too_few(statuses[home.index()].as_ref()).filter(|failed| self.failed < Some(*failed));
         if let Some(failed) = failed {
             self.failed = Some(failed);
-            let count = |(party, status): (usize, &Option<Status>)| status.as_ref()?.present.get(party).copied();
+            let count = |(party, status): (usize, &Option<Status>)| {
+                status.as_ref()?.present.get(party).copied()
+            };
             let present: Vec<_> = statuses.iter().enumerate().map(count).collect();
-            self.displaced |= is_crowded(&present, home) && edge::random::<1>()[0].is_multiple_of(2);
+            self.displaced |=
+                is_crowded(&present, home) && edge::random::<1>()[0].is_multiple_of(2);
         }
     }
 
     /// Prepares for the epoch that collects now. Returns whether another home is to be looked for, because the one
     /// before gave no slot.
     fn turn_to(&mut self, collecting: Option<u64>, report: &mut impl FnMut(Event)) -> bool {
-        let Some(epoch) = collecting.filter(|epoch| *epoch != self.work.epoch) else { return false };
+        let Some(epoch) = collecting.filter(|epoch| *epoch != self.work.epoch) else {
+            return false;
+        };
         let work = Work::new(epoch, self.room.connections.len(), self.present);
         let before = std::mem::replace(&mut self.work, work);
         let without_slot = before.expects_slot && before.submission.is_none();
@@ -277,14 +302,16 @@ impl Participant {
         loop {
             self.collect_issues(epoch).await;
             match self.submission() {
-                Ok(Some(submission)) => match self.member.as_mut().map_or(Ok(()), |member| member.spend(epoch)) {
-                    Ok(()) => {
-                        self.work.submission = Some(submission);
-                        return;
+                Ok(Some(submission)) => {
+                    match self.member.as_mut().map_or(Ok(()), |member| member.spend(epoch)) {
+                        Ok(()) => {
+                            self.work.submission = Some(submission);
+                            return;
+                        }
+                        // It must not leave.
+                        Err(error) => tracing::error!(epoch, "{error:#}"),
                     }
-                    // It must not leave.
-                    Err(error) => tracing::error!(epoch, "{error:#}"),
-                },
+                }
                 Ok(None) => return std::future::pending().await,
                 Err(error) => tracing::warn!(epoch, "{error}"),
             }
@@ -322,7 +349,8 @@ impl Participant {
     /// Hands the submission to every server that does not have it yet.
     async fn deliver(&mut self, report: &mut impl FnMut(Event)) {
         let Some(Submission { slot, body, message }) = &self.work.submission else { return };
-        let request = SubmissionRequest { key: self.key.verifying_key(), slot: *slot, body: body.clone() };
+        let request =
+            SubmissionRequest { key: self.key.verifying_key(), slot: *slot, body: body.clone() };
         let mut waiting: FuturesUnordered<_> = self
             .room
             .parties()
@@ -331,7 +359,9 @@ impl Participant {
             .collect();
         while let Some((party, accepted)) = waiting.next().await {
             self.work.accepted[party.index()] = accepted;
-            if !self.work.reported && self.work.accepted.iter().filter(|accepted| **accepted).count() >= 2 {
+            if !self.work.reported
+                && self.work.accepted.iter().filter(|accepted| **accepted).count() >= 2
+            {
                 self.work.reported = true;
                 report(Event::Submitted { epoch: self.work.epoch, message: *message });
             }
@@ -350,7 +380,12 @@ fn too_few(status: Option<&Status>) -> Option<u64> {
 }
 
 /// Asks one server for its issue until it gives it, and opens it.
-async fn fetch_issue(room: &Room, key: &SigningKey, party: PartyId, epoch: u64) -> (PartyId, Issued) {
+async fn fetch_issue(
+    room: &Room,
+    key: &SigningKey,
+    party: PartyId,
+    epoch: u64,
+) -> (PartyId, Issued) {
     let name = IssueName { room: room.link.room, number: epoch, party };
     let exchange = Exchange::new(key, &name).public();
     let signature = key.sign(&envelope::request_digest(&name, &exchange));
@@ -374,7 +409,12 @@ async fn fetch_issue(room: &Room, key: &SigningKey, party: PartyId, epoch: u64) 
 }
 
 /// Hands a submission to one server until it is accepted or refused for good.
-async fn submit(room: &Room, request: &SubmissionRequest, party: PartyId, epoch: u64) -> (PartyId, bool) {
+async fn submit(
+    room: &Room,
+    request: &SubmissionRequest,
+    party: PartyId,
+    epoch: u64,
+) -> (PartyId, bool) {
     let path = format!("rooms/{}/epochs/{epoch}/submission", room.link.room.to_hex());
     let mut pauses = pauses();
     loop {

@@ -14,7 +14,9 @@ use ostrakon_broadcast::engine::ClientEngine;
 use ostrakon_broadcast::hosting::{HostLog, SignedAction};
 use ostrakon_broadcast::{EngineKind, EpochContext, RoomDescriptor, Servers, SignedEntry};
 use ostrakon_crypto::{Digest, VerifyingKey};
-use ostrakon_node::interface::{ActionsPage, BoardPage, Outcome, RoomInfo, RoomState, ServersInfo, Status};
+use ostrakon_node::interface::{
+    ActionsPage, BoardPage, Outcome, RoomInfo, RoomState, ServersInfo, Status,
+};
 use ostrakon_party::{PartyId, SessionId};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -74,10 +76,14 @@ impl Room {
         }
         let room: RoomInfo = patiently(&first, &format!("rooms/{}", link.room.to_hex())).await?;
         if room.descriptor.id() != link.room {
-            return Err(failure::unproven(format!("{} describes another room than the link names", link.origin)));
+            return Err(failure::unproven(format!(
+                "{} describes another room than the link names",
+                link.origin
+            )));
         }
         room.descriptor.validate().map_err(|error| failure::unproven(error.to_string()))?;
-        let connections = info.servers.iter().map(|server| Connection::new(http.clone(), &server.url)).collect();
+        let connections =
+            info.servers.iter().map(|server| Connection::new(http.clone(), &server.url)).collect();
         let parties = servers.keys.len();
         let known = Known {
             statuses: watch::Sender::new(vec![None; parties]),
@@ -148,7 +154,10 @@ impl Room {
     /// Participants at each server that answers soon, by its own count, as of now.
     pub async fn counts(&self) -> Vec<Option<u32>> {
         let statuses = self.statuses_now().await;
-        self.parties().zip(statuses).map(|(party, status)| status?.present.get(party.index()).copied()).collect()
+        self.parties()
+            .zip(statuses)
+            .map(|(party, status)| status?.present.get(party.index()).copied())
+            .collect()
     }
 
     /// Entries on the board of each server that answers soon, by its own word, as of now.
@@ -179,34 +188,50 @@ impl Room {
     /// # Errors
     /// As of [`Room::host_log`].
     pub async fn host_log_and(&self, number: u64) -> Result<(HostLog, Option<SignedAction>)> {
-        let logs = futures::future::join_all(self.parties().map(|party| self.host_log_of(party, number))).await;
+        let logs =
+            futures::future::join_all(self.parties().map(|party| self.host_log_of(party, number)))
+                .await;
         let mut failed = None;
         let mut longest: Option<(HostLog, Option<SignedAction>)> = None;
         for log in logs {
             match log {
-                Ok(read) if longest.as_ref().is_none_or(|longest| longest.0.length() < read.0.length()) => {
+                Ok(read)
+                    if longest
+                        .as_ref()
+                        .is_none_or(|longest| longest.0.length() < read.0.length()) =>
+                {
                     longest = Some(read)
                 }
                 Ok(_) => {}
                 Err(error) => failed = Some(error),
             }
         }
-        longest.ok_or_else(|| failed.unwrap_or_else(|| failure::unreachable("no server shows what the hosts did")))
+        longest.ok_or_else(|| {
+            failed.unwrap_or_else(|| failure::unreachable("no server shows what the hosts did"))
+        })
     }
 
-    async fn host_log_of(&self, party: PartyId, number: u64) -> Result<(HostLog, Option<SignedAction>)> {
+    async fn host_log_of(
+        &self,
+        party: PartyId,
+        number: u64,
+    ) -> Result<(HostLog, Option<SignedAction>)> {
         let path = format!("rooms/{}/actions", self.link.room.to_hex());
         let mut log = HostLog::new(&self.servers, &self.descriptor);
         let mut found = None;
         loop {
-            let page = self.connection(party).get::<ActionsPage>(&path, &[("from", log.length())]).await;
+            let page =
+                self.connection(party).get::<ActionsPage>(&path, &[("from", log.length())]).await;
             let page = page.map_err(failure::call)?;
             if page.actions.is_empty() {
                 return Ok((log, found));
             }
             let taken = page.actions.iter().try_for_each(|action| log.apply(action));
-            taken.map_err(|error| failure::unproven(format!("P{} shows a forged host log: {error}", party.0)))?;
-            found = found.or_else(|| page.actions.into_iter().find(|signed| signed.action.number == number));
+            taken.map_err(|error| {
+                failure::unproven(format!("P{} shows a forged host log: {error}", party.0))
+            })?;
+            found = found
+                .or_else(|| page.actions.into_iter().find(|signed| signed.action.number == number));
         }
     }
 
@@ -233,7 +258,10 @@ fn engine(kind: EngineKind) -> Box<dyn ClientEngine + Send + Sync> {
 }
 
 /// Asks a few times before giving up.
-pub(super) async fn patiently<T: serde::de::DeserializeOwned>(connection: &Connection, path: &str) -> Result<T> {
+pub(super) async fn patiently<T: serde::de::DeserializeOwned>(
+    connection: &Connection,
+    path: &str,
+) -> Result<T> {
     let mut pauses = Pauses::new(Duration::from_millis(200), Duration::from_secs(2));
     for _ in 0..4 {
         match connection.get(path, &()).await {
@@ -246,7 +274,8 @@ pub(super) async fn patiently<T: serde::de::DeserializeOwned>(connection: &Conne
 
 pub(super) fn servers_of(info: &ServersInfo) -> Result<Servers> {
     let session = Digest::from_hex(&info.session).context("the session is no digest")?;
-    let keys: Option<Vec<_>> = info.servers.iter().map(|server| VerifyingKey::from_hex(&server.key)).collect();
+    let keys: Option<Vec<_>> =
+        info.servers.iter().map(|server| VerifyingKey::from_hex(&server.key)).collect();
     let keys = keys.context("a server's key is no key")?;
     if keys.is_empty() || keys.len() > 128 {
         bail!("{} servers", keys.len());
@@ -261,7 +290,8 @@ async fn follow(room: Arc<Room>, party: PartyId) {
     let fresh = || Pauses::new(Duration::from_millis(200), Duration::from_secs(5));
     let mut pauses = fresh();
     loop {
-        let status = room.connection(party).get_waiting::<Status>(&path, &[("after", after)], WAIT).await;
+        let status =
+            room.connection(party).get_waiting::<Status>(&path, &[("after", after)], WAIT).await;
         let Ok(status) = status else {
             // A server that restarts counts its versions anew.
             after = 0;
@@ -299,7 +329,9 @@ async fn read_board(room: &Room, party: PartyId, status: &Status) -> Result<()> 
         // Another server may have shown the same entries meanwhile.
         if board.length() == from {
             board.read(&page.entries)?;
-            room.known.entries.send_modify(|entries| entries.extend(page.entries.into_iter().map(Arc::new)));
+            room.known
+                .entries
+                .send_modify(|entries| entries.extend(page.entries.into_iter().map(Arc::new)));
         }
     }
     // Only now does the absence of an entry say something.
@@ -337,7 +369,9 @@ fn advance(current: &mut Option<u64>, number: Option<u64>) -> bool {
 
 /// The latest epoch that two servers describe alike.
 fn agreed<'a>(contexts: impl Iterator<Item = &'a EpochContext> + Clone) -> Option<u64> {
-    let twice = contexts.clone().filter(|context| contexts.clone().filter(|other| other == context).count() >= 2);
+    let twice = contexts
+        .clone()
+        .filter(|context| contexts.clone().filter(|other| other == context).count() >= 2);
     twice.map(|context| context.epoch.number).max()
 }
 
@@ -356,7 +390,13 @@ mod tests {
 
     fn context(number: u64, batch: u64) -> EpochContext {
         let epoch = EpochId { room: RoomId([1; 16]), number };
-        EpochContext { epoch, batch, shape: Shape { rows: 12, width: 80 }, mode: Mode::Fair, minimum: 1 }
+        EpochContext {
+            epoch,
+            batch,
+            shape: Shape { rows: 12, width: 80 },
+            mode: Mode::Fair,
+            minimum: 1,
+        }
     }
 
     #[test]

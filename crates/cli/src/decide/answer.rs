@@ -36,7 +36,9 @@ pub async fn run(options: Options) -> Result<()> {
     let mut account = options.state.account()?;
     let (decision, mut visit, _) = super::read(options.link).await?;
     let key = account.key().verifying_key();
-    account.remember(|memory| visit.remember(&key, memory))?.map_err(crate::client::decision::refused)?;
+    account
+        .remember(|memory| visit.remember(&key, memory))?
+        .map_err(crate::client::decision::refused)?;
     let answers = answers(&chain(&visit)?.draft().ballots, &options.answer)?;
     let (memory, id) = (account.memory(), &decision.link.decision);
     if answers.is_some() && memory.has_answered(id) && memory.pending(id) != answers.as_deref() {
@@ -46,7 +48,9 @@ pub async fn run(options: Options) -> Result<()> {
     }
     answering::accept(&decision, &account, &mut visit).await?;
     if let Err(error) = answering::refill(&decision.deployment, &account).await {
-        tracing::warn!("no keys were left with which this account could be asked while it is away: {error:#}");
+        tracing::warn!(
+            "no keys were left with which this account could be asked while it is away: {error:#}"
+        );
     }
     if options.wait {
         answering::until_answers_are_taken(&decision, &mut visit).await?;
@@ -60,7 +64,9 @@ pub async fn run(options: Options) -> Result<()> {
         return Ok(());
     };
     if chain(&visit)?.stage() == Stage::Accepting {
-        bail!("accepted; answers are taken once everybody has accepted: come again with the same link, or give --wait");
+        bail!(
+            "accepted; answers are taken once everybody has accepted: come again with the same link, or give --wait"
+        );
     }
     answering::answer(&decision, &mut account, &mut visit, &answers).await?;
     finish(&decision, &mut account, &mut visit, options.json).await
@@ -82,10 +88,19 @@ fn answers(ballots: &[Ballot], given: &[String]) -> Result<Option<Vec<u8>>> {
 }
 
 /// Makes sure that the answer has arrived, and prints the receipt.
-async fn finish(decision: &Decision, account: &mut Account, visit: &mut Visit, json: bool) -> Result<()> {
+async fn finish(
+    decision: &Decision,
+    account: &mut Account,
+    visit: &mut Visit,
+    json: bool,
+) -> Result<()> {
     let receipt: Receipt = answering::confirm(decision, account, visit).await?;
     if json {
         return output::json(&receipt);
     }
-    output::line(&format!("answered: record {}, digest {}", receipt.number, receipt.digest.to_hex()))
+    output::line(&format!(
+        "answered: record {}, digest {}",
+        receipt.number,
+        receipt.digest.to_hex()
+    ))
 }

@@ -101,7 +101,8 @@ impl Options {
             people.extend(plan::people(file).context("--people")?);
         }
         let given = self.option.clone();
-        let options = if given.is_empty() { vec!["no".to_owned(), "yes".to_owned()] } else { given };
+        let options =
+            if given.is_empty() { vec!["no".to_owned(), "yes".to_owned()] } else { given };
         let ballot = PlannedBallot {
             label: String::new(),
             options,
@@ -109,7 +110,13 @@ impl Options {
             assumed: self.assumed.clone(),
         };
         let question = self.question.clone().unwrap_or_default();
-        Ok(Plan { question, ballots: vec![ballot], people, seconds: self.seconds, threshold: self.threshold })
+        Ok(Plan {
+            question,
+            ballots: vec![ballot],
+            people,
+            seconds: self.seconds,
+            threshold: self.threshold,
+        })
     }
 }
 
@@ -119,11 +126,16 @@ impl Options {
 /// If the plan cannot be, or a server does not answer or refuses.
 pub async fn run(options: Options) -> Result<()> {
     let plan = options.plan()?;
-    let token = options.token_file.as_deref().map(secret::read).transpose().context("--token-file")?;
+    let token =
+        options.token_file.as_deref().map(secret::read).transpose().context("--token-file")?;
     let mut account = options.state.account()?;
-    let deployment = Deployment::open(&http_client()?, &options.server, options.servers.as_ref()).await?;
+    let deployment =
+        Deployment::open(&http_client()?, &options.server, options.servers.as_ref()).await?;
     let created = begin(&deployment, &mut account, &plan, token.as_deref()).await?;
-    let people = created.links.iter().map(|(name, link)| PersonJson { name: name.clone(), link: link.to_string() });
+    let people = created
+        .links
+        .iter()
+        .map(|(name, link)| PersonJson { name: name.clone(), link: link.to_string() });
     let people: Vec<_> = people.collect();
     if options.json {
         let (id, link) = (created.link.decision.to_hex(), created.link.to_string());
@@ -132,7 +144,9 @@ pub async fn run(options: Options) -> Result<()> {
     for person in &people {
         output::message(format!("{}: {}", person.name, person.link).as_bytes())?;
     }
-    eprintln!("Each link lets one person take part: give it to nobody else. `decide invite` shows them again.");
+    eprintln!(
+        "Each link lets one person take part: give it to nobody else. `decide invite` shows them again."
+    );
     Ok(())
 }
 
@@ -152,15 +166,25 @@ pub async fn begin(
     let layers = layers(deployment, &draft).await?;
     let layers = layers.try_into().ok().context("decisions need three servers")?;
     let record = create(draft.clone(), layers, &deployment.operators, &key, edge::unix_time());
-    let made = deployment.post::<DecisionMade>("decisions", token, record.encode()).await.map_err(failure::call)?;
-    ensure!(made.id == draft.id().to_hex(), "the server has made another decision than was asked for");
+    let made = deployment
+        .post::<DecisionMade>("decisions", token, record.encode())
+        .await
+        .map_err(failure::call)?;
+    ensure!(
+        made.id == draft.id().to_hex(),
+        "the server has made another decision than was asked for"
+    );
     let origin = deployment.connections[0].origin().to_owned();
     let link = Link { origin, decision: draft.id(), servers: digest, invitation: None };
     Ok(Created { links: links(&link, &draft, &invitations), link })
 }
 
 /// Everybody's link, by person.
-pub fn links(link: &Link, draft: &Draft, invitations: &[Option<Invitation>]) -> Vec<(String, Link)> {
+pub fn links(
+    link: &Link,
+    draft: &Draft,
+    invitations: &[Option<Invitation>],
+) -> Vec<(String, Link)> {
     let of = |(person, invitation): (&ostrakon_decide::Person, &Option<Invitation>)| {
         (person.name.clone(), Link { invitation: invitation.clone(), ..link.clone() })
     };
@@ -170,13 +194,20 @@ pub fn links(link: &Link, draft: &Draft, invitations: &[Option<Invitation>]) -> 
 async fn layers(deployment: &Deployment, draft: &Draft) -> Result<Vec<Layer>> {
     let mut layers = Vec::new();
     for connection in &deployment.connections {
-        let info: LayerInfo =
-            connection.post_bytes("layers", None, wire::encode(draft)).await.map_err(failure::call)?;
+        let info: LayerInfo = connection
+            .post_bytes("layers", None, wire::encode(draft))
+            .await
+            .map_err(failure::call)?;
         let bytes = BASE64URL_NOPAD.decode(info.layer.as_bytes()).ok();
         let layer: Option<Layer> = bytes.and_then(|bytes| wire::decode(&bytes).ok());
         let layer = layer.filter(|layer| layer.verify(&deployment.operators, draft).is_ok());
         let layer = layer.filter(|layer| usize::from(layer.party.0) == layers.len());
-        let wrong = || failure::unproven(format!("{} gave a layer key that is not its own", connection.origin()));
+        let wrong = || {
+            failure::unproven(format!(
+                "{} gave a layer key that is not its own",
+                connection.origin()
+            ))
+        };
         layers.push(layer.ok_or_else(wrong)?);
     }
     Ok(layers)

@@ -43,7 +43,9 @@ pub async fn run(options: Options) -> Result<()> {
         Some(name) => {
             let people = &chain(&visit)?.draft().people;
             let place = people.iter().position(|person| person.name == *name);
-            Some(Content::Remove { person: u16::try_from(place.context("nobody of that name is asked")?)? })
+            Some(Content::Remove {
+                person: u16::try_from(place.context("nobody of that name is asked")?)?,
+            })
         }
         None => options.cancel.then_some(Content::Cancel),
     };
@@ -54,7 +56,12 @@ pub async fn run(options: Options) -> Result<()> {
 }
 
 /// Appends a record of the creator's.
-async fn append(decision: &Decision, account: &Account, visit: &mut Visit, content: &Content) -> Result<()> {
+async fn append(
+    decision: &Decision,
+    account: &Account,
+    visit: &mut Visit,
+    content: &Content,
+) -> Result<()> {
     let key = account.key();
     ensure!(
         chain(visit)?.draft().creator == key.verifying_key(),
@@ -62,7 +69,9 @@ async fn append(decision: &Decision, account: &Account, visit: &mut Visit, conte
     );
     for _ in 0..ATTEMPTS {
         let record = chain(visit)?.next(&key, edge::unix_time(), content.clone());
-        chain(visit)?.check(&record).map_err(|error| anyhow::anyhow!("that is not possible: {error}"))?;
+        chain(visit)?
+            .check(&record)
+            .map_err(|error| anyhow::anyhow!("that is not possible: {error}"))?;
         let handed = decision.hand_in(&record).await?;
         decision.read(SEQUENCER, visit, Duration::ZERO, 0, |_| {}).await?;
         verify(visit)?;

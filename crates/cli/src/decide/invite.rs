@@ -41,11 +41,12 @@ pub async fn run(options: Options) -> Result<()> {
     let account = options.state.account()?;
     let link = Link { invitation: None, ..options.link };
     let invitations = account.invitations(&link.decision);
-    let invitations =
-        invitations.context("this device has not created the decision, so it has no invitations to it")?;
+    let invitations = invitations
+        .context("this device has not created the decision, so it has no invitations to it")?;
     let (decision, visit, _) = super::read(link.clone()).await?;
     let all = links(&link, chain(&visit)?.draft(), &invitations);
-    let wanted = |(name, _): &&(String, Link)| options.person.as_ref().is_none_or(|person| person == name);
+    let wanted =
+        |(name, _): &&(String, Link)| options.person.as_ref().is_none_or(|person| person == name);
     let chosen: Vec<_> = all.iter().filter(wanted).collect();
     if chosen.is_empty() {
         bail!("nobody of that name is asked");
@@ -55,23 +56,34 @@ pub async fn run(options: Options) -> Result<()> {
         let person = all.iter().position(|(other, _)| other == name).context("found above")?;
         let (person, link) = (u16::try_from(person)?, link.to_string());
         let locale = options.locale.clone();
-        let digest =
-            mail_digest(&decision.deployment.operators, &decision.link.decision, person, address, &link, &locale);
+        let digest = mail_digest(
+            &decision.deployment.operators,
+            &decision.link.decision,
+            person,
+            address,
+            &link,
+            &locale,
+        );
         let signature = account.key().sign(&digest);
         let request = MailRequest { person, address: address.clone(), link, locale, signature };
         return send(&decision, &request).await;
     }
-    let people: Vec<_> =
-        chosen.iter().map(|(name, link)| PersonJson { name: name.clone(), link: link.to_string() }).collect();
+    let people: Vec<_> = chosen
+        .iter()
+        .map(|(name, link)| PersonJson { name: name.clone(), link: link.to_string() })
+        .collect();
     if options.json {
         return output::json(&people);
     }
-    people.iter().try_for_each(|person| output::message(format!("{}: {}", person.name, person.link).as_bytes()))
+    people.iter().try_for_each(|person| {
+        output::message(format!("{}: {}", person.name, person.link).as_bytes())
+    })
 }
 
 async fn send(decision: &Decision, request: &(impl Serialize + Sync)) -> Result<()> {
     let path = format!("decisions/{}/mail", decision.link.decision.to_hex());
-    let sent: Result<(), CallError> = decision.deployment.connections[0].post_silently(&path, request).await;
+    let sent: Result<(), CallError> =
+        decision.deployment.connections[0].post_silently(&path, request).await;
     sent.map_err(failure::call)?;
     eprintln!("The mail server has taken the message.");
     Ok(())

@@ -70,7 +70,8 @@ pub struct NamedAccount {
 /// # Errors
 /// If it cannot be read or says something else.
 pub fn read(path: &Path) -> Result<Plan> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("{} cannot be read", path.display()))?;
     let json = path.extension().is_some_and(|extension| extension == "json");
     let plan = if json {
         serde_json::from_str(&text).map_err(anyhow::Error::new)
@@ -85,7 +86,8 @@ pub fn read(path: &Path) -> Result<Plan> {
 /// # Errors
 /// If it cannot be read.
 pub fn people(path: &Path) -> Result<Vec<Asked>> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("{} cannot be read", path.display()))?;
     Ok(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(asked).collect())
 }
 
@@ -93,7 +95,10 @@ pub fn people(path: &Path) -> Result<Vec<Asked>> {
 pub fn asked(line: &str) -> Asked {
     match line.rsplit_once(',') {
         Some((name, account)) if VerifyingKey::from_hex(account.trim()).is_some() => {
-            Asked::Account(NamedAccount { name: name.trim().to_owned(), account: account.trim().to_owned() })
+            Asked::Account(NamedAccount {
+                name: name.trim().to_owned(),
+                account: account.trim().to_owned(),
+            })
         }
         _ => Asked::Name(line.to_owned()),
     }
@@ -108,7 +113,8 @@ pub const FUNCTIONS: &str = "majority, unanimous, at-least:K, veto, parity (each
 /// # Errors
 /// If there is no such function.
 pub fn function(text: &str) -> Result<Function> {
-    let (name, parameter) = text.split_once(':').map_or((text, None), |(name, parameter)| (name, Some(parameter)));
+    let (name, parameter) =
+        text.split_once(':').map_or((text, None), |(name, parameter)| (name, Some(parameter)));
     Ok(match (name, parameter) {
         ("majority", None) => Function::Majority,
         ("unanimous", None) => Function::Unanimous,
@@ -117,10 +123,15 @@ pub fn function(text: &str) -> Result<Function> {
         ("tally", None) => Function::Tally,
         ("plurality", None | Some("first")) => Function::Plurality { tie: Tie::First },
         ("plurality", Some("none")) => Function::Plurality { tie: Tie::None },
-        ("at-least", Some(k)) => Function::AtLeast { k: k.parse().context("at-least:K needs a number")? },
+        ("at-least", Some(k)) => {
+            Function::AtLeast { k: k.parse().context("at-least:K needs a number")? }
+        }
         ("custom", Some(outputs)) => {
-            let outputs = outputs.split(',').map(|output| output.trim().parse()).collect::<Result<_, _>>();
-            Function::Custom { outputs: outputs.context("the outputs of custom are numbers from 0 to 255")? }
+            let outputs =
+                outputs.split(',').map(|output| output.trim().parse()).collect::<Result<_, _>>();
+            Function::Custom {
+                outputs: outputs.context("the outputs of custom are numbers from 0 to 255")?,
+            }
         }
         _ => bail!("{text} is no function; there are: {FUNCTIONS}"),
     })
@@ -133,9 +144,15 @@ pub fn function(text: &str) -> Result<Function> {
 pub fn option(options: &[String], text: &str) -> Result<u8> {
     let text = text.trim();
     let place = options.iter().position(|option| option.trim() == text);
-    let number = || text.parse::<usize>().ok()?.checked_sub(1).filter(|place| *place < options.len());
+    let number =
+        || text.parse::<usize>().ok()?.checked_sub(1).filter(|place| *place < options.len());
     let place = place.or_else(number).and_then(|place| u8::try_from(place).ok());
-    place.with_context(|| format!("“{text}” is none of the options: {} (or their numbers, from 1)", options.join(", ")))
+    place.with_context(|| {
+        format!(
+            "“{text}” is none of the options: {} (or their numbers, from 1)",
+            options.join(", ")
+        )
+    })
 }
 
 impl Plan {
@@ -143,7 +160,11 @@ impl Plan {
     ///
     /// # Errors
     /// If something in it cannot be.
-    pub fn draft(&self, creator: VerifyingKey, servers: Digest) -> Result<(Draft, Vec<Option<Invitation>>)> {
+    pub fn draft(
+        &self,
+        creator: VerifyingKey,
+        servers: Digest,
+    ) -> Result<(Draft, Vec<Option<Invitation>>)> {
         let mut people = Vec::new();
         let mut invitations = Vec::new();
         for asked in &self.people {
@@ -154,7 +175,13 @@ impl Plan {
                 }
                 Asked::Account(NamedAccount { name, account }) => {
                     let key = VerifyingKey::from_hex(account);
-                    (name, Seat::Account(key.with_context(|| format!("the account of “{name}” is no key"))?), None)
+                    (
+                        name,
+                        Seat::Account(
+                            key.with_context(|| format!("the account of “{name}” is no key"))?,
+                        ),
+                        None,
+                    )
                 }
             };
             people.push(Person { name: name.clone(), seat });
@@ -180,7 +207,8 @@ impl Plan {
 
 impl PlannedBallot {
     fn ballot(&self) -> Result<Ballot> {
-        let assumed = self.assumed.as_ref().map_or(Ok(0), |assumed| option(&self.options, assumed))?;
+        let assumed =
+            self.assumed.as_ref().map_or(Ok(0), |assumed| option(&self.options, assumed))?;
         let (label, options) = (self.label.clone(), self.options.clone());
         Ok(Ballot { label, options, function: function(&self.function)?, assumed })
     }
@@ -198,7 +226,13 @@ mod tests {
             assumed: Some("yes".into()),
         };
         let people = vec![Asked::Name("Anna".into()), Asked::Name("Ben".into())];
-        Plan { question: "Shall we?".into(), ballots: vec![ballot], people, seconds: 60, threshold: 2 }
+        Plan {
+            question: "Shall we?".into(),
+            ballots: vec![ballot],
+            people,
+            seconds: 60,
+            threshold: 2,
+        }
     }
 
     #[test]
@@ -206,8 +240,13 @@ mod tests {
         assert_eq!(function("at-least:3").unwrap(), Function::AtLeast { k: 3 });
         assert_eq!(function("plurality").unwrap(), Function::Plurality { tie: Tie::First });
         assert_eq!(function("plurality:none").unwrap(), Function::Plurality { tie: Tie::None });
-        assert_eq!(function("custom:0, 1,255").unwrap(), Function::Custom { outputs: vec![0, 1, 255] });
-        for wrong in ["", "most", "majority:2", "at-least", "at-least:x", "custom:256", "plurality:last"] {
+        assert_eq!(
+            function("custom:0, 1,255").unwrap(),
+            Function::Custom { outputs: vec![0, 1, 255] }
+        );
+        for wrong in
+            ["", "most", "majority:2", "at-least", "at-least:x", "custom:256", "plurality:last"]
+        {
             assert!(function(wrong).is_err(), "{wrong}");
         }
     }
@@ -219,7 +258,10 @@ mod tests {
         assert_eq!(option(&options, " neither ").unwrap(), 2);
         assert_eq!(option(&options, "3").unwrap(), 2);
         for wrong in ["", "0", "4", "nobody"] {
-            assert!(option(&options, wrong).unwrap_err().to_string().contains("none of the options"), "{wrong}");
+            assert!(
+                option(&options, wrong).unwrap_err().to_string().contains("none of the options"),
+                "{wrong}"
+            );
         }
     }
 
@@ -242,10 +284,17 @@ mod tests {
         let (draft, invitations) = plan.draft(VerifyingKey([1; 32]), Digest([2; 32])).unwrap();
         assert_eq!(draft.people[2], Person { name: "Clio".into(), seat: Seat::Account(account) });
         assert_eq!(draft.ballots[0].assumed, 1);
-        let seat = |i: usize| Seat::Invitation(invitations[i].as_ref().unwrap().key().verifying_key());
-        assert_eq!((draft.people[0].seat, draft.people[1].seat, invitations.len()), (seat(0), seat(1), 3));
+        let seat =
+            |i: usize| Seat::Invitation(invitations[i].as_ref().unwrap().key().verifying_key());
+        assert_eq!(
+            (draft.people[0].seat, draft.people[1].seat, invitations.len()),
+            (seat(0), seat(1), 3)
+        );
         assert!(invitations[2].is_none());
         plan.people.truncate(1);
-        assert!(plan.draft(VerifyingKey([1; 32]), Digest([2; 32])).is_err(), "one person decides nothing");
+        assert!(
+            plan.draft(VerifyingKey([1; 32]), Digest([2; 32])).is_err(),
+            "one person decides nothing"
+        );
     }
 }

@@ -29,10 +29,16 @@ pub fn meaning(ballot: &Ballot, meaning: &Meaning) -> String {
     let result = match meaning {
         Meaning::Passed(passed) => if *passed { "passed" } else { "not passed" }.to_owned(),
         Meaning::Odd(odd) => if *odd { "odd" } else { "even" }.to_owned(),
-        Meaning::Option(option) => ballot.options.get(usize::from(*option)).cloned().unwrap_or_default(),
+        Meaning::Option(option) => {
+            ballot.options.get(usize::from(*option)).cloned().unwrap_or_default()
+        }
         Meaning::Tie => "a tie".to_owned(),
         Meaning::Counts(counts) => {
-            let pairs = ballot.options.iter().zip(counts).map(|(option, count)| format!("{option} {count}"));
+            let pairs = ballot
+                .options
+                .iter()
+                .zip(counts)
+                .map(|(option, count)| format!("{option} {count}"));
             pairs.collect::<Vec<_>>().join(", ")
         }
         Meaning::Value(value) => value.to_string(),
@@ -46,21 +52,25 @@ pub fn results(ballots: &[Ballot], outcome: &Outcome) -> Vec<String> {
 }
 
 fn names(report: &Report, part: impl Fn(&Part) -> bool) -> String {
-    let names = report.people.iter().filter(|person| part(&person.part)).map(|person| person.name.as_str());
+    let names =
+        report.people.iter().filter(|person| part(&person.part)).map(|person| person.name.as_str());
     names.collect::<Vec<_>>().join(", ")
 }
 
 /// What is waited for, in words; `None` at the end.
 fn waiting(report: &Report, openings: &Openings) -> Option<String> {
     match report.stage {
-        Stage::Accepting => {
-            Some(format!("these have not accepted: {}", names(report, |part| matches!(part, Part::Invited))))
-        }
-        Stage::Answering => {
-            Some(format!("these have not answered: {}", names(report, |part| matches!(part, Part::Accepted))))
-        }
+        Stage::Accepting => Some(format!(
+            "these have not accepted: {}",
+            names(report, |part| matches!(part, Part::Invited))
+        )),
+        Stage::Answering => Some(format!(
+            "these have not answered: {}",
+            names(report, |part| matches!(part, Part::Accepted))
+        )),
         Stage::Closed if report.outcome.is_none() && report.shortage.is_none() => {
-            let missing = (0..3).filter(|party| !openings.iter().any(|(opened, _)| opened.0 == *party));
+            let missing =
+                (0..3).filter(|party| !openings.iter().any(|(opened, _)| opened.0 == *party));
             let missing: Vec<_> = missing.map(|party| party.to_string()).collect();
             Some(format!("these servers have not opened the result: {}", missing.join(", ")))
         }
@@ -72,7 +82,12 @@ fn waiting(report: &Report, openings: &Openings) -> Option<String> {
 ///
 /// # Errors
 /// If it cannot be printed.
-pub fn print(chain: &Chain, outcome: Option<Outcome>, openings: &Openings, json: bool) -> Result<()> {
+pub fn print(
+    chain: &Chain,
+    outcome: Option<Outcome>,
+    openings: &Openings,
+    json: bool,
+) -> Result<()> {
     show(&Report::new(chain, outcome, openings), openings, json)
 }
 
@@ -81,7 +96,11 @@ pub fn print(chain: &Chain, outcome: Option<Outcome>, openings: &Openings, json:
 /// # Errors
 /// If it cannot be printed.
 pub fn show(report: &Report, openings: &Openings, json: bool) -> Result<()> {
-    let results = report.outcome.as_ref().map(|outcome| results(&report.ballots, outcome)).unwrap_or_default();
+    let results = report
+        .outcome
+        .as_ref()
+        .map(|outcome| results(&report.ballots, outcome))
+        .unwrap_or_default();
     let opened = openings.iter().map(|(party, _)| party.0).collect();
     let waiting = waiting(report, openings);
     if json {
@@ -98,7 +117,11 @@ pub fn show(report: &Report, openings: &Openings, json: bool) -> Result<()> {
             Part::Answered(number) => format!("answered (record {number})"),
             Part::Absent => "stayed away".to_owned(),
         };
-        line(&format!("  {}: {part}{}", person.name, if person.verified { ", has checked everything" } else { "" }))?;
+        line(&format!(
+            "  {}: {part}{}",
+            person.name,
+            if person.verified { ", has checked everything" } else { "" }
+        ))?;
     }
     for result in &results {
         line(&format!("result: {result}"))?;
@@ -123,6 +146,9 @@ mod tests {
         let function = ostrakon_decide::Function::Tally;
         let ballot = Ballot { label: "the door".into(), options, function, assumed: 0 };
         assert_eq!(meaning(&ballot, &Meaning::Counts(vec![3, 2])), "the door: red 3, blue 2");
-        assert_eq!(meaning(&Ballot { label: String::new(), ..ballot }, &Meaning::Option(1)), "blue");
+        assert_eq!(
+            meaning(&Ballot { label: String::new(), ..ballot }, &Meaning::Option(1)),
+            "blue"
+        );
     }
 }

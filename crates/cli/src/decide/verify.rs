@@ -45,11 +45,14 @@ pub async fn run(options: Options) -> Result<()> {
     }
     ensure!(options.output.is_none() && !options.tell, "--output and --tell go with a link");
     let path = Path::new(&options.what);
-    let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let bytes =
+        std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let report = check(&bytes, options.link.as_ref())?;
     report::show(&report, &Vec::new(), options.json)?;
     if options.link.is_none() {
-        eprintln!("Without --link this shows that these servers kept the decision, not that they are the link's.");
+        eprintln!(
+            "Without --link this shows that these servers kept the decision, not that they are the link's."
+        );
     }
     Ok(())
 }
@@ -59,11 +62,14 @@ pub async fn run(options: Options) -> Result<()> {
 /// # Errors
 /// With exit code 3 if it is not.
 pub fn check(bytes: &[u8], link: Option<&Link>) -> Result<Report> {
-    let text = std::str::from_utf8(bytes).map_err(|_| failure::unproven("the file is no archive: it is not text"))?;
+    let text = std::str::from_utf8(bytes)
+        .map_err(|_| failure::unproven("the file is no archive: it is not text"))?;
     let report = Archive::verify(text, link.map(|link| &link.servers), &mut edge::entropy());
     let report = report.map_err(|error| failure::unproven(format!("not authentic: {error}")))?;
     if link.is_some_and(|link| link.decision != report.decision) {
-        return Err(failure::unproven("not authentic: the archive is of another decision than the given link names"));
+        return Err(failure::unproven(
+            "not authentic: the archive is of another decision than the given link names",
+        ));
     }
     Ok(report)
 }

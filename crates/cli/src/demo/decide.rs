@@ -100,22 +100,43 @@ pub async fn run(options: Options) -> Result<()> {
 impl Options {
     fn plan(&self) -> Result<Plan> {
         let given = self.option.clone();
-        let options = if given.is_empty() { vec!["no".to_owned(), "yes".to_owned()] } else { given };
-        let ballot = PlannedBallot { label: String::new(), options, function: self.function.clone(), assumed: None };
-        let people = (1..=self.people).map(|number| Asked::Name(format!("Person {number}"))).collect();
+        let options =
+            if given.is_empty() { vec!["no".to_owned(), "yes".to_owned()] } else { given };
+        let ballot = PlannedBallot {
+            label: String::new(),
+            options,
+            function: self.function.clone(),
+            assumed: None,
+        };
+        let people =
+            (1..=self.people).map(|number| Asked::Name(format!("Person {number}"))).collect();
         let by_size = if self.absent == 0 { 3600 } else { 20 + 2 * u64::from(self.people) };
         let seconds = self.seconds.unwrap_or(by_size);
-        Ok(Plan { question: "Demonstration".to_owned(), ballots: vec![ballot], people, seconds, threshold: 2 })
+        Ok(Plan {
+            question: "Demonstration".to_owned(),
+            ballots: vec![ballot],
+            people,
+            seconds,
+            threshold: 2,
+        })
     }
 }
 
 /// The file's lines as options.
 fn answers(path: &Path, options: &[String], people: usize) -> Result<Vec<u8>> {
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("--answers: {} cannot be read", path.display()))?;
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("--answers: {} cannot be read", path.display()))?;
     let lines = text.lines().filter(|line| !line.trim().is_empty());
-    let answers = lines.map(|line| plan::option(options, line)).collect::<Result<Vec<_>>>().context("--answers")?;
-    ensure!(answers.len() == people, "--answers: {} has {} lines for {people} people", path.display(), answers.len());
+    let answers = lines
+        .map(|line| plan::option(options, line))
+        .collect::<Result<Vec<_>>>()
+        .context("--answers")?;
+    ensure!(
+        answers.len() == people,
+        "--answers: {} has {} lines for {people} people",
+        path.display(),
+        answers.len()
+    );
     Ok(answers)
 }
 
@@ -179,7 +200,8 @@ async fn come(
     let turns = Arc::new(tokio::sync::Semaphore::new(AT_A_TIME));
     let mut accepting = JoinSet::new();
     for (person, (_, link)) in created.links.iter().enumerate() {
-        let (http, link, home) = (http.clone(), link.clone(), directory.join(format!("person-{person}")));
+        let (http, link, home) =
+            (http.clone(), link.clone(), directory.join(format!("person-{person}")));
         let (turns, bar) = (turns.clone(), bar.clone());
         accepting.spawn(async move {
             let _turn = turns.acquire().await.expect("the semaphore is never closed");
@@ -227,7 +249,8 @@ async fn result(http: &reqwest::Client, link: &Link) -> Result<(Outcome, String)
         if let Some(outcome) = decision.outcome(&visit, &openings)? {
             return Ok((outcome, decision.archive(&openings).await?.to_text()));
         }
-        openings = decision.read(0, &mut visit, Duration::from_secs(5), openings.len(), |_| {}).await?;
+        openings =
+            decision.read(0, &mut visit, Duration::from_secs(5), openings.len(), |_| {}).await?;
         crate::client::decision::verify(&mut visit)?;
         let stage = chain(&visit)?.stage();
         ensure!(
@@ -248,7 +271,10 @@ fn compare(options: &Options, plan: &Plan, answers: &[u8], outcome: &Outcome) ->
     let table = plan::function(&planned.function)?.table(answers.len(), planned.options.len());
     let expected = table.get(ostrakon_onepass::composition::rank(&counts)).copied();
     if expected != outcome.outputs.first().copied() || outcome.outputs.len() != 1 {
-        return Err(failure::unproven(format!("the result is {:?}, not {expected:?}", outcome.outputs)));
+        return Err(failure::unproven(format!(
+            "the result is {:?}, not {expected:?}",
+            outcome.outputs
+        )));
     }
     Ok(())
 }

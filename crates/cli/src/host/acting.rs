@@ -92,12 +92,15 @@ impl Host {
             Delivery::Overtaken => None,
             // It may have been taken when it was first sent, whatever is said now.
             Delivery::Refused(error) => {
-                let refused =
-                    format!("what an earlier command left in {path} is refused; remove that file to give it up");
+                let refused = format!(
+                    "what an earlier command left in {path} is refused; remove that file to give it up"
+                );
                 return Err(anyhow!(error).context(refused));
             }
             Delivery::Unknown(error) => {
-                let unknown = format!("it is not known whether what an earlier command left in {path} was done");
+                let unknown = format!(
+                    "it is not known whether what an earlier command left in {path} was done"
+                );
                 return Err(error.context(unknown));
             }
         };
@@ -123,7 +126,8 @@ impl Host {
                     return Err(error.into());
                 }
                 Delivery::Unknown(error) => {
-                    let unknown = "it is not known whether this was done; the same command again finds out";
+                    let unknown =
+                        "it is not known whether this was done; the same command again finds out";
                     return Err(error.context(unknown));
                 }
             }

@@ -119,7 +119,8 @@ pub struct Keys {
 }
 
 fn key(text: &str) -> Result<VerifyingKey, String> {
-    VerifyingKey::from_hex(text).ok_or_else(|| "a key has 64 lower-case hexadecimal digits".to_owned())
+    VerifyingKey::from_hex(text)
+        .ok_or_else(|| "a key has 64 lower-case hexadecimal digits".to_owned())
 }
 
 /// The host's key in a file, or a fresh one if there is no such file.
@@ -132,7 +133,8 @@ pub fn key_in(path: &Path) -> Result<SigningKey> {
         secret::write_new(path, &Zeroizing::new(format!("{}\n", *seed)))?;
     }
     let text = Zeroizing::new(secret::read(path)?);
-    let seed = Invitation::from_text(&text).with_context(|| format!("{} holds no host's key", path.display()))?;
+    let seed = Invitation::from_text(&text)
+        .with_context(|| format!("{} holds no host's key", path.display()))?;
     Ok(SigningKey::from_seed(&seed.0))
 }
 
@@ -169,7 +171,8 @@ pub async fn run(command: Command) -> Result<()> {
             act(&target, Deed::Hide { target: MessageId { epoch, index }, hidden: !undo }).await
         }
         Command::Approve(Mark { target, epoch, index, undo }) => {
-            act(&target, Deed::Approve { target: MessageId { epoch, index }, approved: !undo }).await
+            act(&target, Deed::Approve { target: MessageId { epoch, index }, approved: !undo })
+                .await
         }
         Command::Poll(ask) => poll(ask).await,
         Command::Invite(invite) => self::invite(&invite).await,
@@ -188,7 +191,12 @@ async fn act(target: &Target, deed: Deed) -> Result<()> {
 }
 
 /// Does something, and prints what came of it.
-async fn carry_out(host: &mut Host, target: &Target, deed: &Deed, seeds: &[Invitation]) -> Result<()> {
+async fn carry_out(
+    host: &mut Host,
+    target: &Target,
+    deed: &Deed,
+    seeds: &[Invitation],
+) -> Result<()> {
     let taken = host.act(deed, seeds).await?;
     report(target, taken)?;
     host.forget()
@@ -199,7 +207,11 @@ fn report(target: &Target, Taken { number, links }: Taken) -> Result<()> {
         return output::json(&Done { action: number, links });
     }
     links.iter().try_for_each(|link| output::line(link))?;
-    if links.is_empty() { output::line(&format!("done: action {number} of the host log")) } else { Ok(()) }
+    if links.is_empty() {
+        output::line(&format!("done: action {number} of the host log"))
+    } else {
+        Ok(())
+    }
 }
 
 /// Settles what an earlier command left pending, and tells what came of it. Whether it was done and is what is asked for now; then its
@@ -222,7 +234,9 @@ async fn settle(host: &mut Host, target: &Target, asked: impl Fn(&Deed) -> bool)
             false
         }
         None => {
-            eprintln!("What an earlier command was to do was not done, since another action came first: {what}");
+            eprintln!(
+                "What an earlier command was to do was not done, since another action came first: {what}"
+            );
             false
         }
     };
@@ -247,9 +261,17 @@ async fn poll(ask: Ask) -> Result<()> {
         None => PollForm::Choice { options: ask.option, several: ask.several },
     };
     let same = |poll: &Poll| {
-        poll.question == ask.question && poll.form == form && ask.epoch.is_none_or(|epoch| poll.epoch == epoch)
+        poll.question == ask.question
+            && poll.form == form
+            && ask.epoch.is_none_or(|epoch| poll.epoch == epoch)
     };
-    if settle(&mut host, &ask.target, |earlier| matches!(earlier, Deed::Poll { poll } if same(poll))).await? {
+    if settle(
+        &mut host,
+        &ask.target,
+        |earlier| matches!(earlier, Deed::Poll { poll } if same(poll)),
+    )
+    .await?
+    {
         return Ok(());
     }
     let epoch = match ask.epoch {
@@ -265,18 +287,26 @@ async fn next_free_epoch(room: &Room) -> Result<u64> {
     let path = format!("rooms/{}/status", room.link.room.to_hex());
     let ask = async |party| room.connection(party).get::<Status>(&path, &()).await.ok();
     let statuses = futures::future::join_all(room.parties().map(ask)).await;
-    let newest = statuses.into_iter().flatten().filter_map(|status| Some(status.epoch?.number)).max();
     let newest =
-        newest.ok_or_else(|| failure::unreachable("no server says which epoch collects; is the room open?"))?;
+        statuses.into_iter().flatten().filter_map(|status| Some(status.epoch?.number)).max();
+    let newest = newest.ok_or_else(|| {
+        failure::unreachable("no server says which epoch collects; is the room open?")
+    })?;
     let log = room.host_log().await?;
-    let free = |epoch: &u64| !log.polls().values().any(|state| !state.withdrawn && state.poll.epoch == *epoch);
+    let free = |epoch: &u64| {
+        !log.polls().values().any(|state| !state.withdrawn && state.poll.epoch == *epoch)
+    };
     Ok((newest + NOTICE..).find(free).expect("there are many epochs"))
 }
 
 async fn invite(invite: &Invite) -> Result<()> {
-    ensure!((1..=KEYS_AT_ONCE).contains(&invite.count), "one command makes 1 to {KEYS_AT_ONCE} invitations");
+    ensure!(
+        (1..=KEYS_AT_ONCE).contains(&invite.count),
+        "one command makes 1 to {KEYS_AT_ONCE} invitations"
+    );
     let mut host = Host::open(&invite.target).await?;
-    let as_many = |earlier: &Deed| matches!(earlier, Deed::Invite { keys } if keys.len() == invite.count);
+    let as_many =
+        |earlier: &Deed| matches!(earlier, Deed::Invite { keys } if keys.len() == invite.count);
     if settle(&mut host, &invite.target, as_many).await? {
         return Ok(());
     }

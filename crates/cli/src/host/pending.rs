@@ -65,7 +65,9 @@ impl Pendings {
     /// # Errors
     /// If what is beside the key cannot be read, or does not hold pending actions.
     pub fn beside(key: &Path) -> Result<Self> {
-        let lock = secret::lock_patiently(key, || eprintln!("waiting until another `ostrakon host` is done"))?;
+        let lock = secret::lock_patiently(key, || {
+            eprintln!("waiting until another `ostrakon host` is done")
+        })?;
         let mut path = key.as_os_str().to_owned();
         path.push(".pending");
         let path = PathBuf::from(path);
@@ -110,7 +112,8 @@ impl Pendings {
 fn read(path: &Path) -> Result<Vec<Pending>> {
     let text = Zeroizing::new(secret::read_all(path)?);
     let kept: Option<Vec<Pending>> = serde_json::from_str(&text).ok();
-    let sound = |pending: &Pending| pending.seeds.iter().all(|seed| Invitation::from_text(seed).is_some());
+    let sound =
+        |pending: &Pending| pending.seeds.iter().all(|seed| Invitation::from_text(seed).is_some());
     let kept = kept.filter(|kept| kept.iter().all(sound));
     kept.with_context(|| format!("{} does not hold pending actions of a host", path.display()))
 }
@@ -131,7 +134,10 @@ mod tests {
     }
 
     fn invited(seed: &Invitation) -> SignedAction {
-        let (key, deed) = (SigningKey::from_seed(&[1; 32]), Deed::Invite { keys: vec![seed.key().verifying_key()] });
+        let (key, deed) = (
+            SigningKey::from_seed(&[1; 32]),
+            Deed::Invite { keys: vec![seed.key().verifying_key()] },
+        );
         let (previous, author) = (Digest([0; 32]), key.verifying_key());
         let action = Action { number: 0, previous, author, time: 5, deed };
         SignedAction { signature: key.sign(&Digest([2; 32])), action }
@@ -146,7 +152,12 @@ mod tests {
         let signed = invited(&seed);
         let mut pendings = Pendings::beside(&key).unwrap();
         for room in [1, 2, 1] {
-            pendings.keep(&link(room), Pending::new(&link(room), signed.clone(), std::slice::from_ref(&seed))).unwrap();
+            pendings
+                .keep(
+                    &link(room),
+                    Pending::new(&link(room), signed.clone(), std::slice::from_ref(&seed)),
+                )
+                .unwrap();
         }
         let path = directory.path().join("host.key.pending");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -154,7 +165,10 @@ mod tests {
         let mut pendings = Pendings::beside(&key).unwrap();
         let pending = pendings.in_room(&link(1)).unwrap();
         assert_eq!(pending.signed, signed);
-        assert_eq!(pending.links(&link(1)), [Link { invitation: Some(seed), ..link(1) }.to_string()]);
+        assert_eq!(
+            pending.links(&link(1)),
+            [Link { invitation: Some(seed), ..link(1) }.to_string()]
+        );
         assert!(pendings.in_room(&link(3)).is_none());
         pendings.forget(&link(1)).unwrap();
         assert!(pendings.in_room(&link(1)).is_none() && path.exists());
@@ -170,7 +184,10 @@ mod tests {
         let path = directory.path().join("host.key.pending");
         for damaged in ["", "{}", "[{}]"] {
             secret::replace(&path, damaged).unwrap();
-            assert!(Pendings::beside(&key).is_err_and(|error| error.to_string().contains("pending actions")));
+            assert!(
+                Pendings::beside(&key)
+                    .is_err_and(|error| error.to_string().contains("pending actions"))
+            );
             assert_eq!(std::fs::read_to_string(&path).unwrap(), damaged);
         }
     }

@@ -100,8 +100,12 @@ pub struct Options {
 /// If they exist already, or an option is missing or makes no sense.
 pub fn run(mut options: Options) -> Result<()> {
     if let Some(directory) = &options.local {
-        let site = Site::create(directory, Ports::from_base(options.base_port)?).context("--local")?;
-        return site.servers().iter().try_for_each(|server| output::line(&server.config.display().to_string()));
+        let site =
+            Site::create(directory, Ports::from_base(options.base_port)?).context("--local")?;
+        return site
+            .servers()
+            .iter()
+            .try_for_each(|server| output::line(&server.config.display().to_string()));
     }
     if options.name.is_none() && options.card.is_empty() {
         if !std::io::stdin().is_terminal() {
@@ -144,8 +148,12 @@ pub fn write_config(directory: &Path, config: &Config) -> Result<()> {
 }
 
 fn check_url(url: &str) -> Result<()> {
-    let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://")).unwrap_or_default();
-    ensure!(!host.is_empty() && !host.contains('/'), "--url must read https://HOST[:PORT], without a slash at the end");
+    let host =
+        url.strip_prefix("https://").or_else(|| url.strip_prefix("http://")).unwrap_or_default();
+    ensure!(
+        !host.is_empty() && !host.contains('/'),
+        "--url must read https://HOST[:PORT], without a slash at the end"
+    );
     Ok(())
 }
 
@@ -160,12 +168,19 @@ fn make_card(directory: &Path, name: &str, url: &str, address: &str) -> Result<(
     check_address(address)?;
     secret::directory(directory)?;
     let key = make_secrets(directory)?;
-    let card = ServerConfig { name: name.to_owned(), url: url.to_owned(), address: address.to_owned(), key };
+    let card = ServerConfig {
+        name: name.to_owned(),
+        url: url.to_owned(),
+        address: address.to_owned(),
+        key,
+    };
     let path = directory.join(CARD);
     std::fs::write(&path, toml::to_string_pretty(&card)?)
         .with_context(|| format!("{} cannot be written", path.display()))?;
     output::line(&path.display().to_string())?;
-    eprintln!("Give this card to the two other operators over a channel that you trust, and take theirs. Then:");
+    eprintln!(
+        "Give this card to the two other operators over a channel that you trust, and take theirs. Then:"
+    );
     eprintln!("  ostrakon init --dir {} --card FILE --card FILE", directory.display());
     Ok(())
 }
@@ -192,9 +207,12 @@ fn read_cards(directory: &Path, options: &Options) -> Result<Vec<ServerConfig>> 
 
 fn configure(directory: &Path, options: &Options) -> Result<()> {
     let servers = read_cards(directory, options)?;
-    let seed = secret::read(&directory.join(IDENTITY)).context("--dir holds no key; make one with --name first")?;
-    let seed = data_encoding::HEXLOWER.decode(seed.as_bytes()).ok().and_then(|seed| seed.try_into().ok());
-    let seed: [u8; 32] = seed.with_context(|| format!("--dir: {IDENTITY} does not hold 64 hexadecimal digits"))?;
+    let seed = secret::read(&directory.join(IDENTITY))
+        .context("--dir holds no key; make one with --name first")?;
+    let seed =
+        data_encoding::HEXLOWER.decode(seed.as_bytes()).ok().and_then(|seed| seed.try_into().ok());
+    let seed: [u8; 32] =
+        seed.with_context(|| format!("--dir: {IDENTITY} does not hold 64 hexadecimal digits"))?;
     let key = SigningKey::from_seed(&seed).verifying_key();
     let party = servers.iter().position(|server| server.key == key);
     let party = party.context("--card: this server's own card is not among them")?;
@@ -222,7 +240,8 @@ fn configure(directory: &Path, options: &Options) -> Result<()> {
 }
 
 fn read_card(path: &Path) -> Result<ServerConfig> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("--card: {} cannot be read", path.display()))?;
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("--card: {} cannot be read", path.display()))?;
     toml::from_str(&text).with_context(|| format!("--card: {} is no card", path.display()))
 }
 
@@ -252,7 +271,8 @@ mod tests {
         let config = Config::read(&homes[0].join(CONFIG)).unwrap();
         assert!(config.limits.behind_proxy && config.http.ip().is_loopback());
         assert!(config.identity().is_ok());
-        let answers = format!("{}\n{}\n2\nz.example\n\n\n\n", cards[1].display(), cards[0].display());
+        let answers =
+            format!("{}\n{}\n2\nz.example\n\n\n\n", cards[1].display(), cards[0].display());
         interview(&homes[2], &answers).unwrap();
         let config = Config::read(&homes[2].join(CONFIG)).unwrap();
         assert_eq!(config.https.acme.unwrap().domains, ["z.example"]);

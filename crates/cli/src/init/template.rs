@@ -21,7 +21,10 @@ pub fn text(config: &Config) -> String {
         "This server's place in the list of servers below, from 0. The same order in all three configurations.",
         format!("party = {}", config.party),
     );
-    line("Where the public interface listens: the page, and what participants send.", value("http", config.http));
+    line(
+        "Where the public interface listens: the page, and what participants send.",
+        value("http", config.http),
+    );
     line(
         "Where the two other servers connect. Open it in the firewall for them and for nobody else.",
         value("mesh", config.mesh),
@@ -60,7 +63,11 @@ pub fn text(config: &Config) -> String {
             }
             _ => "Further settings.",
         };
-        line(comment, toml::to_string(&toml::Table::from_iter([(name.clone(), setting.clone())])).expect("a table"));
+        line(
+            comment,
+            toml::to_string(&toml::Table::from_iter([(name.clone(), setting.clone())]))
+                .expect("a table"),
+        );
     }
     for (i, server) in config.servers.iter().enumerate() {
         let comment = if i == 0 { "The three servers, from their cards." } else { "" };
@@ -78,26 +85,50 @@ pub fn text(config: &Config) -> String {
 
 /// Settings of which the text above says nothing, where they are not the usual ones.
 fn unusual(config: &Config) -> toml::Table {
-    const TOLD: [&str; 9] =
-        ["party", "http", "mesh", "data", "identity_file", "admin_token_file", "log", "https", "stock"];
-    let table = |config: &Config| toml::Table::try_from(config).expect("plain settings can be written as TOML");
+    const TOLD: [&str; 9] = [
+        "party",
+        "http",
+        "mesh",
+        "data",
+        "identity_file",
+        "admin_token_file",
+        "log",
+        "https",
+        "stock",
+    ];
+    let table = |config: &Config| {
+        toml::Table::try_from(config).expect("plain settings can be written as TOML")
+    };
     let usual = table(&Config::new(config.party, config.http, config.mesh, config.servers.clone()));
     let told = |name: &str| TOLD.contains(&name) || name == "servers";
-    table(config).into_iter().filter(|(name, setting)| !told(name) && usual.get(name) != Some(setting)).collect()
+    table(config)
+        .into_iter()
+        .filter(|(name, setting)| !told(name) && usual.get(name) != Some(setting))
+        .collect()
 }
 
 fn https(https: &Https, line: &mut impl FnMut(&str, String)) {
     if let Some((certificate, key)) = https.certificate_file.as_ref().zip(https.key_file.as_ref()) {
-        let settings = format!("[https]\n{}\n{}", path("certificate_file", certificate), path("key_file", key));
-        line("The certificate of the public interface, in PEM; read again when it changes.", settings);
+        let settings = format!(
+            "[https]\n{}\n{}",
+            path("certificate_file", certificate),
+            path("key_file", key)
+        );
+        line(
+            "The certificate of the public interface, in PEM; read again when it changes.",
+            settings,
+        );
     }
     if let Some(acme) = &https.acme {
         let list = |name: &str, items: &[String]| {
             let items: Vec<_> = items.iter().map(|item| quoted(item)).collect();
             format!("{name} = [{}]", items.join(", "))
         };
-        let mut settings =
-            vec!["[https.acme]".to_owned(), list("domains", &acme.domains), list("contact", &acme.contact)];
+        let mut settings = vec![
+            "[https.acme]".to_owned(),
+            list("domains", &acme.domains),
+            list("contact", &acme.contact),
+        ];
         settings.push(value("authority", &acme.authority));
         settings.push(path("cache", &acme.cache));
         if let Some(roots) = &acme.authority_roots {

@@ -30,7 +30,8 @@ impl Manifest {
     /// # Errors
     /// If it is malformed, names too many files or files outside the page, or lacks `index.html`.
     pub fn read(bytes: &[u8]) -> Result<Self> {
-        let manifest: Self = serde_json::from_slice(bytes).context("the list of files is malformed")?;
+        let manifest: Self =
+            serde_json::from_slice(bytes).context("the list of files is malformed")?;
         ensure!(manifest.files.len() <= MOST_FILES, "the list names more than {MOST_FILES} files");
         ensure!(manifest.files.contains_key("index.html"), "the list does not name index.html");
         for path in manifest.files.keys() {
@@ -72,7 +73,9 @@ mod tests {
     fn a_list_names_files_of_the_page_only() {
         let with = |path: &str| format!(r#"{{"files": {{"index.html": "00", "{path}": "00"}}}}"#);
         assert_eq!(Manifest::read(with("assets/a-1.js").as_bytes()).unwrap().files.len(), 2);
-        for path in ["../secret", "/etc/passwd", "a//b", "a/./b", "a?b", "a\\\\b", "http://elsewhere"] {
+        for path in
+            ["../secret", "/etc/passwd", "a//b", "a/./b", "a?b", "a\\\\b", "http://elsewhere"]
+        {
             assert!(Manifest::read(with(path).as_bytes()).is_err(), "{path}");
         }
         assert!(Manifest::read(br#"{"files": {}}"#).is_err());

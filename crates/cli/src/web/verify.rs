@@ -32,7 +32,8 @@ pub struct Options {
 }
 
 fn key(text: &str) -> Result<VerifyingKey, String> {
-    VerifyingKey::from_hex(text).ok_or_else(|| "a key has 64 lower-case hexadecimal digits".to_owned())
+    VerifyingKey::from_hex(text)
+        .ok_or_else(|| "a key has 64 lower-case hexadecimal digits".to_owned())
 }
 
 /// What one server serves.
@@ -55,10 +56,18 @@ pub async fn run(options: Options) -> Result<()> {
     let http = http_client()?;
     let origins = origins(&http, &options.servers).await?;
     let expected = options.dist.as_ref().map(|dist| std::fs::read(dist.join(MANIFEST)));
-    let expected = expected.transpose().context("the built page has no list of files: build it first")?;
+    let expected =
+        expected.transpose().context("the built page has no list of files: build it first")?;
     let mut all = Vec::new();
     for origin in origins {
-        all.push(check(&Connection::new(http.clone(), &origin), options.release.as_ref(), expected.as_deref()).await?);
+        all.push(
+            check(
+                &Connection::new(http.clone(), &origin),
+                options.release.as_ref(),
+                expected.as_deref(),
+            )
+            .await?,
+        );
     }
     compare(&mut all);
     report(&all, options.json)
@@ -70,7 +79,8 @@ async fn origins(http: &reqwest::Client, named: &[String]) -> Result<Vec<String>
         if text.contains("/#/") {
             let link: Link = text.parse()?;
             let room = Room::open(http, link).await?;
-            origins.extend(room.connections.iter().map(|connection| connection.origin().to_owned()));
+            origins
+                .extend(room.connections.iter().map(|connection| connection.origin().to_owned()));
         } else if text.starts_with("https://") || text.starts_with("http://") {
             origins.push(text.trim_end_matches('/').to_owned());
         } else {
@@ -81,12 +91,19 @@ async fn origins(http: &reqwest::Client, named: &[String]) -> Result<Vec<String>
 }
 
 /// Fetches and checks one server's page.
-async fn check(server: &Connection, release: Option<&VerifyingKey>, expected: Option<&[u8]>) -> Result<Served> {
-    let mut served = Served { origin: server.origin().to_owned(), list: None, files: 0, complaints: Vec::new() };
+async fn check(
+    server: &Connection,
+    release: Option<&VerifyingKey>,
+    expected: Option<&[u8]>,
+) -> Result<Served> {
+    let mut served =
+        Served { origin: server.origin().to_owned(), list: None, files: 0, complaints: Vec::new() };
     let list = match server.file(MANIFEST, LONGEST).await.map_err(failure::call)? {
         Ok(file) => file.bytes,
         Err(status) => {
-            served.complaints.push(format!("serves no {MANIFEST} (HTTP {status}): not a page that can be checked"));
+            served.complaints.push(format!(
+                "serves no {MANIFEST} (HTTP {status}): not a page that can be checked"
+            ));
             return Ok(served);
         }
     };
@@ -108,10 +125,19 @@ async fn check(server: &Connection, release: Option<&VerifyingKey>, expected: Op
 
 async fn check_release(server: &Connection, key: &VerifyingKey, list: &[u8]) -> Result<()> {
     let file = server.file(SIGNATURE, LONGEST).await.map_err(failure::call)?;
-    let file = file.map_err(|status| anyhow::anyhow!("serves no signature of the release (HTTP {status})"))?;
-    let release: Release = serde_json::from_slice(&file.bytes).context("the signature of the release is malformed")?;
-    ensure!(release.key == *key, "the page is signed by another key than the release's: {}", release.key.to_hex());
-    ensure!(key.verifies(&release_digest(list), &release.signature), "the release's key did not sign this page");
+    let file = file
+        .map_err(|status| anyhow::anyhow!("serves no signature of the release (HTTP {status})"))?;
+    let release: Release =
+        serde_json::from_slice(&file.bytes).context("the signature of the release is malformed")?;
+    ensure!(
+        release.key == *key,
+        "the page is signed by another key than the release's: {}",
+        release.key.to_hex()
+    );
+    ensure!(
+        key.verifies(&release_digest(list), &release.signature),
+        "the release's key did not sign this page"
+    );
     Ok(())
 }
 
@@ -126,7 +152,9 @@ async fn check_files(server: &Connection, manifest: &Manifest, served: &mut Serv
                 served.complaints.push(format!("{shown} is not what the list says"))
             }
             Ok(file) if path.is_empty() && !file.confined => {
-                served.complaints.push("its policy lets the page run scripts from elsewhere or inline".into());
+                served
+                    .complaints
+                    .push("its policy lets the page run scripts from elsewhere or inline".into());
             }
             Ok(_) => served.files += 1,
             Err(status) => served.complaints.push(format!("{shown} is missing (HTTP {status})")),
@@ -153,10 +181,17 @@ fn report(all: &[Served], json: bool) -> Result<()> {
         for served in all {
             let list = served.list.as_deref().unwrap_or("none");
             output::line(&format!("{}: {} files, list {list}", served.origin, served.files))?;
-            served.complaints.iter().try_for_each(|complaint| output::line(&format!("  {complaint}")))?;
+            served
+                .complaints
+                .iter()
+                .try_for_each(|complaint| output::line(&format!("  {complaint}")))?;
         }
     }
-    if sound { Ok(()) } else { Err(failure::unproven("the servers do not all serve the page that they should")) }
+    if sound {
+        Ok(())
+    } else {
+        Err(failure::unproven("the servers do not all serve the page that they should"))
+    }
 }
 
 #[cfg(test)]

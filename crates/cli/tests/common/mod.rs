@@ -62,7 +62,10 @@ pub fn guide() -> BTreeMap<&'static str, &'static str> {
     reason = "what participants state, and deadlines, are times that real servers compare with their clocks"
 )]
 pub fn now() -> u64 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_secs()
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .expect("after 1970")
+        .as_secs()
 }
 
 /// `ostrakon up` in a directory.
@@ -78,12 +81,17 @@ impl Up {
         let port = base_port.to_string();
         let directory = directory.to_str().expect("temporary paths are text");
         let mut command = ostrakon(&["up", "--data-dir", directory, "--base-port", &port]);
-        let mut child = command.args(more).stdout(Stdio::piped()).spawn().expect("the program starts");
+        let mut child =
+            command.args(more).stdout(Stdio::piped()).spawn().expect("the program starts");
         let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let is_link = |line: &String| line.contains("/#/room/");
         let links = lines.map(|line| line.expect("text")).filter(is_link).take(3);
         let links: Vec<_> = links.map(|line| line.trim().to_owned()).collect();
-        assert_eq!(links.len(), 3, "`up` ended without printing three links; its logs are in {directory}");
+        assert_eq!(
+            links.len(),
+            3,
+            "`up` ended without printing three links; its logs are in {directory}"
+        );
         Self { child, links }
     }
 
@@ -113,7 +121,10 @@ impl Up {
     /// The process ids of the servers.
     pub fn servers(&self) -> Vec<u32> {
         let parent = self.child.id().to_string();
-        let output = Command::new("ps").args(["-o", "pid=", "--ppid", &parent]).output().expect("ps is there");
+        let output = Command::new("ps")
+            .args(["-o", "pid=", "--ppid", &parent])
+            .output()
+            .expect("ps is there");
         let text = String::from_utf8(output.stdout).expect("numbers");
         text.split_whitespace().map(|pid| pid.parse().expect("a number")).collect()
     }
@@ -167,7 +178,10 @@ pub fn say(up: &Up, texts: &[&str]) -> Vec<Value> {
         let _ = friend.kill();
         friend.wait().expect("a child");
     }
-    speakers.into_iter().flat_map(|speaker| values(&speaker.wait_with_output().expect("a child"))).collect()
+    speakers
+        .into_iter()
+        .flat_map(|speaker| values(&speaker.wait_with_output().expect("a child")))
+        .collect()
 }
 
 /// What is on a board.
@@ -184,7 +198,10 @@ pub fn said(link: &str) -> Vec<String> {
 
 /// Sends a signal to a process.
 pub fn signal(name: &str, process: u32) {
-    let status = Command::new("kill").args([format!("-{name}"), process.to_string()]).status().expect("kill is there");
+    let status = Command::new("kill")
+        .args([format!("-{name}"), process.to_string()])
+        .status()
+        .expect("kill is there");
     assert!(status.success(), "process {process} is gone");
 }
 
@@ -194,7 +211,8 @@ pub fn free_base_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     for _ in 0..1000 {
         let step = NEXT.fetch_add(1, Ordering::Relaxed);
-        let base = 10_000 + u16::try_from(std::process::id() % 97).expect("small") * 200 + step % 30 * 3;
+        let base =
+            10_000 + u16::try_from(std::process::id() % 97).expect("small") * 200 + step % 30 * 3;
         let ports = [0, 1, 2, 100, 101, 102].map(|offset| base + offset);
         if ports.iter().all(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()) {
             return base;

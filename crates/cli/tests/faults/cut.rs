@@ -49,11 +49,19 @@ async fn epochs_go_on_while_two_servers_are_cut_off_from_each_other() {
 
 /// Has one server look for another at a proxy.
 fn lead_through(servers: &Servers, from: usize, to: usize, proxy: &Proxy) {
-    servers.reconfigure(from, |config| config.servers[to].address = format!("127.0.0.1:{}", proxy.port));
+    servers.reconfigure(from, |config| {
+        config.servers[to].address = format!("127.0.0.1:{}", proxy.port)
+    });
 }
 
 /// Cuts a wire. Messages come through all the same.
-async fn cut(servers: &Servers, pair: (usize, usize), proxy: &Proxy, speakers: &Speakers, wire: Wire) {
+async fn cut(
+    servers: &Servers,
+    pair: (usize, usize),
+    proxy: &Proxy,
+    speakers: &Speakers,
+    wire: Wire,
+) {
     let before = proxy.carried();
     assert!(before > 0, "{pair:?} are connected through the proxy");
     proxy.set(wire);

@@ -67,11 +67,26 @@ async fn servers_killed_at_every_step_of_a_decision_lose_nothing_and_open_once()
         longest = longest.max(now() - began);
         let meanings = [Meaning::Counts(if everybody { vec![3, 0] } else { vec![2, 1] })];
         let (records, page) = (deciders.records(0).await, deciders.page(0, 0).await);
-        assert_eq!(records.len(), if everybody { 1 + 3 + 3 + 1 } else { 1 + 3 + 2 + 1 }, "each record once");
-        assert_eq!(page.openings.iter().map(|opening| opening.party).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(
+            records.len(),
+            if everybody { 1 + 3 + 3 + 1 } else { 1 + 3 + 2 + 1 },
+            "each record once"
+        );
+        assert_eq!(
+            page.openings.iter().map(|opening| opening.party).collect::<Vec<_>>(),
+            [0, 1, 2]
+        );
         for server in 0..3 {
-            assert_eq!(deciders.records(server).await, records, "server {server} has the same history");
-            assert_eq!(deciders.page(server, 0).await.openings, page.openings, "and the same openings");
+            assert_eq!(
+                deciders.records(server).await,
+                records,
+                "server {server} has the same history"
+            );
+            assert_eq!(
+                deciders.page(server, 0).await.openings,
+                page.openings,
+                "and the same openings"
+            );
             assert_eq!(deciders.result(server).await, meanings);
         }
         decisions.push(deciders.id);

@@ -40,7 +40,11 @@ pub const THRESHOLD: u8 = 2;
 impl Deciders {
     /// Creates a decision at the servers of these origins, with a deadline (seconds since 1970). `seed` makes it another one than others.
     pub async fn create(origins: &[String], deadline: u64, seed: u8) -> Self {
-        let http = Client::builder().no_proxy().timeout(std::time::Duration::from_secs(20)).build().expect("a client");
+        let http = Client::builder()
+            .no_proxy()
+            .timeout(std::time::Duration::from_secs(20))
+            .build()
+            .expect("a client");
         let info: ServersInfo = insist(|| http.get(format!("{}/api/v1/servers", origins[0]))).await;
         let session = ostrakon_crypto::Digest::from_hex(&info.session).expect("a digest");
         let key = |server: &ostrakon_node::interface::ServerInfo| {
@@ -53,8 +57,14 @@ impl Deciders {
         let operators = Operators::new(&servers).expect("three servers");
         let draft = draft(&operators, deadline, seed);
         let rng = Stream::of(Secret::new([seed; 32]), "test/randomness");
-        let deciders =
-            Self { http, origins: origins.to_vec(), operators, id: draft.id(), rng, memories: Default::default() };
+        let deciders = Self {
+            http,
+            origins: origins.to_vec(),
+            operators,
+            id: draft.id(),
+            rng,
+            memories: Default::default(),
+        };
         let first = deciders.first(&draft).await.encode();
         let _: serde_json::Value = insist(|| deciders.post(0, "decisions", &first)).await;
         deciders
@@ -64,7 +74,8 @@ impl Deciders {
     pub async fn first(&self, draft: &Draft) -> SignedRecord {
         let mut layers = Vec::new();
         for server in 0..3 {
-            let info: LayerInfo = insist(|| self.post(server, "layers", &wire::encode(draft))).await;
+            let info: LayerInfo =
+                insist(|| self.post(server, "layers", &wire::encode(draft))).await;
             let layer = BASE64URL_NOPAD.decode(info.layer.as_bytes()).expect("base64url");
             layers.push(wire::decode::<Layer>(&layer).expect("a layer"));
         }
@@ -76,7 +87,10 @@ impl Deciders {
     }
 
     pub fn post(&self, server: usize, path: &str, body: &[u8]) -> reqwest::RequestBuilder {
-        self.http.post(self.url(server, path)).header("content-type", "application/octet-stream").body(body.to_vec())
+        self.http
+            .post(self.url(server, path))
+            .header("content-type", "application/octet-stream")
+            .body(body.to_vec())
     }
 
     /// The path of the decision, and what follows it.
@@ -101,7 +115,11 @@ impl Deciders {
             if page.records.is_empty() {
                 return records;
             }
-            records.extend(page.records.iter().map(|record| BASE64URL_NOPAD.decode(record.as_bytes()).expect("bytes")));
+            records.extend(
+                page.records
+                    .iter()
+                    .map(|record| BASE64URL_NOPAD.decode(record.as_bytes()).expect("bytes")),
+            );
         }
     }
 
@@ -119,15 +137,19 @@ impl Deciders {
     pub async fn certified(&mut self, person: usize) -> CertifiedKey {
         let mut helpers = Vec::new();
         for origin in &self.origins {
-            helpers.push(insist::<HelperKey>(|| self.http.get(format!("{origin}/api/v1/helper"))).await);
+            helpers.push(
+                insist::<HelperKey>(|| self.http.get(format!("{origin}/api/v1/helper"))).await,
+            );
         }
         let mut serial = Serial([0; 16]);
         rand_core::Rng::fill_bytes(&mut self.rng, &mut serial.0);
         let new =
-            new_key(&account(person), serial, THRESHOLD, &self.operators, &helpers, &mut self.rng).expect("a key");
+            new_key(&account(person), serial, THRESHOLD, &self.operators, &helpers, &mut self.rng)
+                .expect("a key");
         let mut receipts: Vec<Signature> = Vec::new();
         for (server, deposit) in new.deposits.iter().enumerate() {
-            let receipt: DepositReceipt = insist(|| self.post(server, "shares", &wire::encode(deposit))).await;
+            let receipt: DepositReceipt =
+                insist(|| self.post(server, "shares", &wire::encode(deposit))).await;
             receipts.push(receipt.receipt);
         }
         certify(&account(person), new.statement, receipts, &self.operators).expect("certified")
@@ -140,7 +162,8 @@ impl Deciders {
             if visit.chain().expect("a chain").person(&account(person).verifying_key()).is_some() {
                 return;
             }
-            let record = visit.accept(&account(person), key.clone(), None, 2).expect("there is a place");
+            let record =
+                visit.accept(&account(person), key.clone(), None, 2).expect("there is a place");
             self.hand_in(&record).await;
         }
     }
@@ -153,7 +176,9 @@ impl Deciders {
             if visit.confirmed(&account(person).verifying_key(), memory).is_some() {
                 return;
             }
-            let record = visit.answer(&account(person), &[answer], memory, 3, &mut self.rng).expect("a step");
+            let record = visit
+                .answer(&account(person), &[answer], memory, 3, &mut self.rng)
+                .expect("a step");
             self.hand_in(&record).await;
         }
     }
@@ -165,21 +190,33 @@ impl Deciders {
 
     /// What a server's records and openings come to.
     pub async fn result(&mut self, server: usize) -> Vec<Meaning> {
-        let examined = examine(self.operators, self.records(server).await, &mut self.rng).expect("it holds");
-        let read = |text: &str| Opening::decode(&BASE64URL_NOPAD.decode(text.as_bytes()).expect("bytes")).expect("one");
+        let examined =
+            examine(self.operators, self.records(server).await, &mut self.rng).expect("it holds");
+        let read = |text: &str| {
+            Opening::decode(&BASE64URL_NOPAD.decode(text.as_bytes()).expect("bytes")).expect("one")
+        };
         let openings = self.page(server, 0).await.openings;
-        let openings: Vec<_> = openings.iter().map(|info| (PartyId(info.party), read(&info.opening))).collect();
+        let openings: Vec<_> =
+            openings.iter().map(|info| (PartyId(info.party), read(&info.opening))).collect();
         examined.result(&openings).expect("a result").meanings
     }
 }
 
 /// Three people, named by their accounts.
 pub fn draft(operators: &Operators, deadline: u64, seed: u8) -> Draft {
-    let person = |n: usize| Person { name: format!("person {n}"), seat: Seat::Account(account(n).verifying_key()) };
+    let person = |n: usize| Person {
+        name: format!("person {n}"),
+        seat: Seat::Account(account(n).verifying_key()),
+    };
     let options = vec!["no".into(), "yes".into()];
     Draft {
         question: "Shall we?".into(),
-        ballots: vec![Ballot { label: String::new(), options, function: Function::Tally, assumed: 1 }],
+        ballots: vec![Ballot {
+            label: String::new(),
+            options,
+            function: Function::Tally,
+            assumed: 1,
+        }],
         people: (0..3).map(person).collect(),
         deadline,
         threshold: THRESHOLD,
@@ -201,7 +238,9 @@ async fn insist<T: DeserializeOwned>(request: impl Fn() -> reqwest::RequestBuild
                 return value;
             }
             assert!(
-                status.is_success() || status.is_server_error() || [404, 429].contains(&status.as_u16()),
+                status.is_success()
+                    || status.is_server_error()
+                    || [404, 429].contains(&status.as_u16()),
                 "{status}: {text}"
             );
         }

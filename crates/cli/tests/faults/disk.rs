@@ -40,7 +40,10 @@ async fn a_server_whose_disk_takes_no_more_says_so_and_goes_on_when_there_is_roo
     servers.in_time("the server complains about its disk", complained).await;
 
     let process = servers.process(FULL).to_string();
-    let lifted = Run::new("prlimit").args(["--pid", &process, "--fsize=unlimited"]).status().expect("prlimit is there");
+    let lifted = Run::new("prlimit")
+        .args(["--pid", &process, "--fsize=unlimited"])
+        .status()
+        .expect("prlimit is there");
     assert_eq!(lifted.into_raw(), 0, "the limit is lifted");
     speakers.more(&servers, 2).await;
     let spoken = speakers.end().await;
@@ -57,5 +60,8 @@ fn a_data_directory_that_cannot_be_written_is_named() {
     // Whatever the user's rights are, nobody can write below a file.
     fs::write(servers.data(0), "").unwrap();
     let complaint = complaint(&["serve", "--config", text(&servers.config(0))], 1);
-    assert!(complaint.contains(text(&servers.data(0))) && complaint.contains("may write"), "{complaint}");
+    assert!(
+        complaint.contains(text(&servers.data(0))) && complaint.contains("may write"),
+        "{complaint}"
+    );
 }

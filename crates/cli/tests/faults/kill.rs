@@ -27,7 +27,8 @@ async fn servers_killed_at_every_step_of_an_epoch_lose_and_repeat_nothing() {
     let mut choices = Choices::new();
     let rounds = if nightly() { 10 } else { 1 };
     for _ in 0..rounds {
-        let mut kills: Vec<_> = Moment::ALL.iter().flat_map(|moment| (0..3).map(|n| (*moment, n))).collect();
+        let mut kills: Vec<_> =
+            Moment::ALL.iter().flat_map(|moment| (0..3).map(|n| (*moment, n))).collect();
         choices.shuffle(&mut kills);
         for (moment, victim) in kills {
             kill(&mut servers, &mut choices, moment, victim).await;

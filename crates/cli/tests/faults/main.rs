@@ -24,7 +24,9 @@ struct Choices(u64);
 
 impl Choices {
     fn new() -> Self {
-        let seed = std::env::var("OSTRAKON_SEED").ok().map(|seed| seed.parse().expect("OSTRAKON_SEED is a number"));
+        let seed = std::env::var("OSTRAKON_SEED")
+            .ok()
+            .map(|seed| seed.parse().expect("OSTRAKON_SEED is a number"));
         let seed = seed.unwrap_or(u64::from(std::process::id()));
         println!("OSTRAKON_SEED={seed} repeats these choices");
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)

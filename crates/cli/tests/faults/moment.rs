@@ -66,15 +66,23 @@ impl Moment {
     fn query(self) -> &'static str {
         match self {
             Self::Preparing => "SELECT coalesce(max(number), -1) FROM batches",
-            Self::Stored => "SELECT coalesce(max(number), -1) FROM batches WHERE digest IS NOT NULL",
+            Self::Stored => {
+                "SELECT coalesce(max(number), -1) FROM batches WHERE digest IS NOT NULL"
+            }
             Self::Opened => "SELECT coalesce(max(number), -1) FROM epochs",
             Self::Assigned => "SELECT coalesce(max(epoch), -1) FROM assignments",
             Self::Submitted => "SELECT coalesce(max(epoch), -1) FROM submissions",
             Self::Sealed => "SELECT coalesce(max(number), -1) FROM epochs WHERE state >= 1",
-            Self::Voted => "SELECT coalesce(max(epoch), -1) FROM epoch_marks WHERE name LIKE '% sealed'",
+            Self::Voted => {
+                "SELECT coalesce(max(epoch), -1) FROM epoch_marks WHERE name LIKE '% sealed'"
+            }
             Self::Spent => "SELECT count(*) FROM journal WHERE name LIKE 'batch % spent on'",
-            Self::Ready => "SELECT coalesce(max(epoch), -1) FROM epoch_marks WHERE name LIKE '% outcome'",
-            Self::Opening => "SELECT coalesce(max(epoch), -1) FROM epoch_marks WHERE name LIKE '% certificate'",
+            Self::Ready => {
+                "SELECT coalesce(max(epoch), -1) FROM epoch_marks WHERE name LIKE '% outcome'"
+            }
+            Self::Opening => {
+                "SELECT coalesce(max(epoch), -1) FROM epoch_marks WHERE name LIKE '% certificate'"
+            }
             Self::Signing => "SELECT coalesce(max(epoch), -1) FROM conclusions",
             Self::Settled => "SELECT coalesce(max(number), -1) FROM epochs WHERE state >= 2",
             Self::Finished => "SELECT coalesce(max(number), -1) FROM epochs WHERE state >= 3",
@@ -87,7 +95,8 @@ impl Moment {
         let mut before = None;
         loop {
             // A busy database is looked at again.
-            let number: Result<i64, _> = sqlx::query_scalar(self.query()).fetch_one(&mut connection).await;
+            let number: Result<i64, _> =
+                sqlx::query_scalar(self.query()).fetch_one(&mut connection).await;
             if let Ok(number) = number
                 && number > *before.get_or_insert(number)
             {
@@ -118,7 +127,8 @@ pub enum DecisionMoment {
 }
 
 impl DecisionMoment {
-    pub const ALL: [Self; 6] = [Self::Shared, Self::Accepted, Self::Answered, Self::Closed, Self::Bound, Self::Opened];
+    pub const ALL: [Self; 6] =
+        [Self::Shared, Self::Accepted, Self::Answered, Self::Closed, Self::Bound, Self::Opened];
 
     /// A number, and by how much it has grown when the moment comes.
     fn query(self) -> (&'static str, i64) {
@@ -146,7 +156,8 @@ impl DecisionMoment {
     async fn number(self, connection: &mut SqliteConnection) -> i64 {
         loop {
             // A busy database is looked at again.
-            if let Ok(number) = sqlx::query_scalar(self.query().0).fetch_one(&mut *connection).await {
+            if let Ok(number) = sqlx::query_scalar(self.query().0).fetch_one(&mut *connection).await
+            {
                 return number;
             }
             tokio::time::sleep(LOOK).await;

@@ -50,7 +50,12 @@ impl Proxy {
     }
 }
 
-async fn accept(listener: TcpListener, port: u16, wire: watch::Sender<Wire>, carried: Arc<AtomicUsize>) {
+async fn accept(
+    listener: TcpListener,
+    port: u16,
+    wire: watch::Sender<Wire>,
+    carried: Arc<AtomicUsize>,
+) {
     let mut connections = JoinSet::new();
     loop {
         let near = listener.accept().await.expect("connections are accepted").0;

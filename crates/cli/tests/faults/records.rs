@@ -18,17 +18,21 @@ struct Records {
 
 impl Records {
     async fn read(servers: &Servers, n: usize) -> Self {
-        let store = Store::open(&servers.data(n), &Database::Sqlite).await.expect("the store opens");
+        let store =
+            Store::open(&servers.data(n), &Database::Sqlite).await.expect("the store opens");
         assert_eq!(store.faults().await.expect("faults"), [], "nobody has done anything wrong");
         let mut spent = BTreeMap::new();
         for (name, table) in store.marks().await.expect("marks") {
-            if let Some(number) = name.strip_prefix("batch ").and_then(|rest| rest.strip_suffix(" spent on")) {
+            if let Some(number) =
+                name.strip_prefix("batch ").and_then(|rest| rest.strip_suffix(" spent on"))
+            {
                 let another = spent.insert(number.parse().expect("a number"), table);
                 assert_eq!(another, None, "server {n} spent batch {number} on two tables");
             }
         }
         let epochs = store.epochs(u32::MAX).await.expect("epochs");
-        let batches: BTreeMap<_, _> = epochs.iter().map(|epoch| (epoch.number, epoch.batch)).collect();
+        let batches: BTreeMap<_, _> =
+            epochs.iter().map(|epoch| (epoch.number, epoch.batch)).collect();
         assert_eq!(batches.len(), epochs.len(), "there is one room");
         store.close().await;
         Self { spent, batches }
@@ -56,11 +60,19 @@ pub async fn check(servers: &Servers, boards: &[Archive; 3]) {
         let used: BTreeSet<_> = records.batches.values().collect();
         assert_eq!(used.len(), records.batches.len(), "server {n} used a batch for two epochs");
         for (epoch, batch) in &records.batches {
-            assert_eq!(batches.entry(*epoch).or_insert(*batch), batch, "epoch {epoch} has two batches");
+            assert_eq!(
+                batches.entry(*epoch).or_insert(*batch),
+                batch,
+                "epoch {epoch} has two batches"
+            );
         }
         for (batch, table) in &records.spent {
             assert!(used.contains(batch), "server {n} spent batch {batch} in no epoch");
-            assert_eq!(tables.entry(*batch).or_insert(table.clone()), table, "batch {batch} was spent on two tables");
+            assert_eq!(
+                tables.entry(*batch).or_insert(table.clone()),
+                table,
+                "batch {batch} was spent on two tables"
+            );
         }
         check_board(&records, board, &boards[0]);
     }
@@ -76,6 +88,9 @@ fn check_board(records: &Records, board: &Archive, first: &Archive) {
         let number = signed.entry.epoch.number;
         assert!(epochs.insert(number), "epoch {number} is on the board twice");
         // No server's shuffle ends without the others', and each marks before it begins.
-        assert!(records.spent.contains_key(&records.batches[&number]), "epoch {number} left no mark");
+        assert!(
+            records.spent.contains_key(&records.batches[&number]),
+            "epoch {number} left no mark"
+        );
     }
 }

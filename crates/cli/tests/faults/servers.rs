@@ -35,7 +35,11 @@ impl Servers {
         let site = directory.join("site");
         let base = free_base_port();
         succeed(&["init", "--local", text(&site), "--base-port", &base.to_string()]);
-        let http = Client::builder().no_proxy().timeout(Duration::from_secs(20)).build().expect("an HTTP client");
+        let http = Client::builder()
+            .no_proxy()
+            .timeout(Duration::from_secs(20))
+            .build()
+            .expect("an HTTP client");
         Self { site, children: [None, None, None], http, base }
     }
 
@@ -94,7 +98,12 @@ impl Servers {
     pub async fn kill(&mut self, n: usize) {
         let mut child = self.children[n].take().expect("it runs");
         let early = child.try_wait().expect("a child");
-        assert!(early.is_none(), "{} ended by itself ({early:?}): {}", NAMES[n], self.last_words(n));
+        assert!(
+            early.is_none(),
+            "{} ended by itself ({early:?}): {}",
+            NAMES[n],
+            self.last_words(n)
+        );
         child.kill().await.expect("it can be killed");
     }
 
@@ -107,7 +116,10 @@ impl Servers {
     pub async fn stop(&mut self, n: usize) {
         let mut child = self.children[n].take().expect("it runs");
         drop(child.stdin.take());
-        let status = tokio::time::timeout(LONG, child.wait()).await.expect("it stops in time").expect("a child");
+        let status = tokio::time::timeout(LONG, child.wait())
+            .await
+            .expect("it stops in time")
+            .expect("a child");
         assert!(status.success(), "{}: {status}: {}", NAMES[n], self.last_words(n));
     }
 
@@ -135,7 +147,12 @@ impl Servers {
         match tokio::time::timeout(LONG, awaited).await {
             Ok(result) => result,
             Err(_) => {
-                panic!("{what}: not in time\n{}\n{}\n{}", self.last_words(0), self.last_words(1), self.last_words(2))
+                panic!(
+                    "{what}: not in time\n{}\n{}\n{}",
+                    self.last_words(0),
+                    self.last_words(1),
+                    self.last_words(2)
+                )
             }
         }
     }
@@ -160,13 +177,19 @@ impl Servers {
     pub async fn boards(&self, room: &Link) -> [Archive; 3] {
         let quiet = async {
             loop {
-                let statuses = futures::future::join_all((0..3).map(|n| self.status(n, room))).await;
-                let quiet = |status: &Option<Status>| status.as_ref().is_some_and(|status| status.mixing.is_empty());
-                let archives = futures::future::join_all((0..3).map(|n| self.archive(n, room))).await;
+                let statuses =
+                    futures::future::join_all((0..3).map(|n| self.status(n, room))).await;
+                let quiet = |status: &Option<Status>| {
+                    status.as_ref().is_some_and(|status| status.mixing.is_empty())
+                };
+                let archives =
+                    futures::future::join_all((0..3).map(|n| self.archive(n, room))).await;
                 let archives: Option<Vec<Archive>> = archives.into_iter().collect();
                 if statuses.iter().all(quiet)
                     && let Some(archives) = archives
-                    && archives.iter().all(|archive| archive.entries.len() == archives[0].entries.len())
+                    && archives
+                        .iter()
+                        .all(|archive| archive.entries.len() == archives[0].entries.len())
                 {
                     return archives.try_into().expect("three");
                 }
@@ -185,8 +208,19 @@ impl Servers {
     /// Such a room with this many slots.
     pub fn room_of(&self, seconds: u32, capacity: u32) -> Vec<Link> {
         let (seconds, capacity) = (seconds.to_string(), capacity.to_string());
-        let create = ["room", "create", "Faults", "--payload", "64", "--capacity", &capacity, "--seconds", &seconds];
-        let room = json(&[&create[..], &["--data-dir", text(&self.site), "--json"]].concat()).remove(0);
+        let create = [
+            "room",
+            "create",
+            "Faults",
+            "--payload",
+            "64",
+            "--capacity",
+            &capacity,
+            "--seconds",
+            &seconds,
+        ];
+        let room =
+            json(&[&create[..], &["--data-dir", text(&self.site), "--json"]].concat()).remove(0);
         let links = room["links"].as_array().expect("a list");
         links.iter().map(|link| link.as_str().expect("text").parse().expect("a link")).collect()
     }

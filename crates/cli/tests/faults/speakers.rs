@@ -36,7 +36,8 @@ impl Speakers {
         let failed = Arc::new(AtomicBool::new(false));
         let mut tasks = JoinSet::new();
         for who in 0..count {
-            let (said, failed, link) = (said.clone(), failed.clone(), links[who % links.len()].to_string());
+            let (said, failed, link) =
+                (said.clone(), failed.clone(), links[who % links.len()].to_string());
             tasks.spawn(async move {
                 speak(who, &link, &said).await;
                 failed.store(true, Ordering::Relaxed);
@@ -50,7 +51,10 @@ impl Speakers {
         let before = self.said.lock().expect("no panic while held").counts.clone();
         let more = async {
             loop {
-                assert!(!self.failed.load(Ordering::Relaxed), "a participant failed; what it said is above");
+                assert!(
+                    !self.failed.load(Ordering::Relaxed),
+                    "a participant failed; what it said is above"
+                );
                 let now = self.said.lock().expect("no panic while held").counts.clone();
                 if before.iter().zip(&now).all(|(before, now)| before + messages <= *now) {
                     return;
@@ -64,7 +68,10 @@ impl Speakers {
     /// Silences everybody. Messages that are not known to be on the board may or may not come to be there.
     pub async fn end(mut self) -> Spoken {
         self.tasks.shutdown().await;
-        assert!(!self.failed.load(Ordering::Relaxed), "a participant failed; what it said is above");
+        assert!(
+            !self.failed.load(Ordering::Relaxed),
+            "a participant failed; what it said is above"
+        );
         Spoken(std::mem::take(&mut self.said.lock().expect("no panic while held").messages))
     }
 }
@@ -115,9 +122,12 @@ impl Spoken {
             let places = found.remove(text.as_str()).unwrap_or_default();
             match place {
                 Some(place) => {
-                    let stated =
-                        (place["entry"].as_u64().expect("an index"), place["epoch"].as_u64().expect("a number"));
-                    let places: Vec<_> = places.iter().map(|(index, epoch)| (*index as u64, *epoch)).collect();
+                    let stated = (
+                        place["entry"].as_u64().expect("an index"),
+                        place["epoch"].as_u64().expect("a number"),
+                    );
+                    let places: Vec<_> =
+                        places.iter().map(|(index, epoch)| (*index as u64, *epoch)).collect();
                     assert_eq!(places, [stated], "{text}");
                 }
                 None => assert!(places.len() <= 1, "{text} is on the board {places:?}"),

@@ -11,7 +11,8 @@ use crate::speakers::Speakers;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_room_goes_on_while_one_server_after_the_other_is_upgraded() {
     let directory = tempfile::tempdir().unwrap();
-    let old = std::env::var_os("OSTRAKON_OLD").unwrap_or_else(|| env!("CARGO_BIN_EXE_ostrakon").into());
+    let old =
+        std::env::var_os("OSTRAKON_OLD").unwrap_or_else(|| env!("CARGO_BIN_EXE_ostrakon").into());
     let mut servers = Servers::new(directory.path());
     (0..3).for_each(|n| servers.start_as(n, Command::new(&old)));
     servers.ready().await;
@@ -31,7 +32,10 @@ async fn a_room_goes_on_while_one_server_after_the_other_is_upgraded() {
                     tokio::time::sleep(PAUSE).await;
                 }
             };
-            assert!(tokio::time::timeout(LONG, known).await.is_ok(), "server {server} knows the new room");
+            assert!(
+                tokio::time::timeout(LONG, known).await.is_ok(),
+                "server {server} knows the new room"
+            );
         }
     }
     let spoken = speakers.end().await;

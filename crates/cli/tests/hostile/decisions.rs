@@ -84,14 +84,25 @@ async fn garbage_is_refused(deciders: &Deciders) {
             refused(deciders.post(1, &path, body), second, &path).await;
         }
         if first == 422 {
-            refused(deciders.post(0, &path, &vec![7; 1 << 20]), 413, &format!("{path}, a mebibyte")).await;
-            let text = refused(typed(&path, "text/plain", "x"), 415, &format!("{path}, of another type")).await;
+            refused(
+                deciders.post(0, &path, &vec![7; 1 << 20]),
+                413,
+                &format!("{path}, a mebibyte"),
+            )
+            .await;
+            let text =
+                refused(typed(&path, "text/plain", "x"), 415, &format!("{path}, of another type"))
+                    .await;
             assert!(text.contains("application/octet-stream"), "{text}");
         }
     }
     let mail = format!("decisions/{}/mail", deciders.id.to_hex());
-    refused(typed(&mail, "application/json", "{\"person\":0}"), 422, "a request for an e-mail that says too little")
-        .await;
+    refused(
+        typed(&mail, "application/json", "{\"person\":0}"),
+        422,
+        "a request for an e-mail that says too little",
+    )
+    .await;
 }
 
 /// What is no id, no account, no number.
@@ -115,7 +126,8 @@ async fn addresses_are_checked(deciders: &Deciders, origins: &[String]) {
     let (status, text) = answer(get(&format!("decisions/{id}/records?from=4294967295"))).await;
     assert!(status.is_success() && text.contains("\"records\":[]"), "{status} {text}");
     refused(get("accounts/77"), 404, "no account").await;
-    refused(http.delete(format!("{}/api/v1/decisions/{id}", origins[0])), 405, "another method").await;
+    refused(http.delete(format!("{}/api/v1/decisions/{id}", origins[0])), 405, "another method")
+        .await;
 }
 
 /// Shares and certified keys of others, for others, and of the wrong form.
@@ -128,7 +140,14 @@ async fn keys_are_checked(deciders: &mut Deciders) {
     }
     let operators = deciders.operators;
     let mut deposits = |serial: u8, threshold| {
-        let new = new_key(&account(9), Serial([serial; 16]), threshold, &operators, &helpers, &mut deciders.rng);
+        let new = new_key(
+            &account(9),
+            Serial([serial; 16]),
+            threshold,
+            &operators,
+            &helpers,
+            &mut deciders.rng,
+        );
         new.expect("a key").deposits
     };
     let (right, other) = (deposits(1, 2), deposits(1, 3));
@@ -145,7 +164,8 @@ async fn keys_are_checked(deciders: &mut Deciders) {
     }
     refused(send(0, &other[0]), 409, "another key of this serial").await;
     let key = deciders.certified(0).await;
-    let path = |person: usize| format!("accounts/{}/keys", account(person).verifying_key().to_hex());
+    let path =
+        |person: usize| format!("accounts/{}/keys", account(person).verifying_key().to_hex());
     let stock = wire::encode(&vec![&key]);
     refused(deciders.post(0, &path(1), &stock), 422, "for another account").await;
     let mut unsigned = key.clone();
@@ -162,7 +182,11 @@ async fn records_are_checked(deciders: &mut Deciders, origins: &[String]) {
     assert_eq!(chain.stage(), Stage::Answering);
     let (own, foreign) = (deciders.path("/records"), other.path("/records"));
     let last = deciders.records(0).await.pop().expect("records");
-    assert_eq!(answer(deciders.post(0, &own, &last)).await.0, 201, "what is there already is taken as it is");
+    assert_eq!(
+        answer(deciders.post(0, &own, &last)).await.0,
+        201,
+        "what is there already is taken as it is"
+    );
     let text = refused(deciders.post(0, &foreign, &last), 422, "another decision's").await;
     assert!(text.contains("another decision"), "{text}");
     let first = deciders.records(0).await.remove(0);
@@ -180,7 +204,8 @@ async fn records_are_checked(deciders: &mut Deciders, origins: &[String]) {
     refused(deciders.post(0, &own, &gap.encode()), 409, "one that is missing before it").await;
     let past = draft(&deciders.operators, now() - 10, 3);
     let past = deciders.first(&past).await;
-    refused(deciders.post(0, "decisions", &past.encode()), 422, "with a deadline that has passed").await;
+    refused(deciders.post(0, "decisions", &past.encode()), 422, "with a deadline that has passed")
+        .await;
     assert_eq!((past.record.number, THRESHOLD), (0, 2));
     assert_eq!(
         deciders.visit().await.chain().expect("a chain").head(),
@@ -195,10 +220,16 @@ async fn flood(decision: String, origin: String) -> (usize, usize) {
     let paths = ["shares", "layers", "decisions", &format!("decisions/{decision}/records")];
     let send = |n: usize| {
         let url = format!("{origin}/api/v1/{}", paths[n % paths.len()]);
-        answer(http.post(url).header("content-type", "application/octet-stream").body(vec![n as u8; 900]))
+        answer(
+            http.post(url)
+                .header("content-type", "application/octet-stream")
+                .body(vec![n as u8; 900]),
+        )
     };
-    let statuses: Vec<_> = futures::stream::iter((0..FLOOD).map(send)).buffer_unordered(AT_ONCE).collect().await;
-    let limited = statuses.iter().filter(|(status, _)| *status == StatusCode::TOO_MANY_REQUESTS).count();
+    let statuses: Vec<_> =
+        futures::stream::iter((0..FLOOD).map(send)).buffer_unordered(AT_ONCE).collect().await;
+    let limited =
+        statuses.iter().filter(|(status, _)| *status == StatusCode::TOO_MANY_REQUESTS).count();
     let all = statuses.iter().all(|(status, _)| [422, 429, 503].contains(&status.as_u16()));
     assert!(all, "every one has its problem document");
     (FLOOD - limited, limited)

@@ -30,7 +30,9 @@ const WAITING: u32 = 160;
 async fn honest_participants_are_served_while_connections_are_abused() {
     let directory = tempfile::tempdir().unwrap();
     let mut servers = Servers::new(directory.path());
-    (0..3).for_each(|n| servers.reconfigure(n, |config| config.limits.waiting_per_address = MAY_WAIT));
+    (0..3).for_each(|n| {
+        servers.reconfigure(n, |config| config.limits.waiting_per_address = MAY_WAIT)
+    });
     servers.start_all();
     servers.ready().await;
     let links = servers.room(2);
@@ -57,7 +59,11 @@ async fn honest_participants_are_served_while_connections_are_abused() {
         }
     };
     let left = tokio::time::timeout(AFTER_ALL, all).await;
-    assert!(left.is_ok(), "the servers leave whoever abuses them; of each kind {} have ended: {ended:?}", 3 * EACH);
+    assert!(
+        left.is_ok(),
+        "the servers leave whoever abuses them; of each kind {} have ended: {ended:?}",
+        3 * EACH
+    );
     speakers.more(&servers, 1).await;
     speakers.end().await.check(&servers.boards(&links[0]).await[0]);
     servers.stop_all().await;
@@ -141,7 +147,10 @@ async fn drip(mut stream: TcpStream, begin: &[u8], byte: u8) {
         match tokio::time::timeout(Duration::from_secs(1), stream.read(&mut answer)).await {
             Ok(Ok(1..)) => {
                 let text = String::from_utf8_lossy(&answer);
-                assert!(text.starts_with("HTTP/1.1 408") && text.contains("application/problem+json"), "{text}");
+                assert!(
+                    text.starts_with("HTTP/1.1 408") && text.contains("application/problem+json"),
+                    "{text}"
+                );
             }
             Ok(_) => return,
             Err(_) => {}
@@ -168,7 +177,10 @@ fn abuse_mesh(abuse: &mut JoinSet<&'static str>, to: SocketAddr) {
 
 /// More requests that wait for news than one address may have. Those that are too many are told so, at once.
 async fn too_many_wait(link: &Link) {
-    let (http, path) = (client(elsewhere(37)), format!("{}/api/v1/rooms/{}/board", link.origin, link.room.to_hex()));
+    let (http, path) = (
+        client(elsewhere(37)),
+        format!("{}/api/v1/rooms/{}/board", link.origin, link.room.to_hex()),
+    );
     let mut waiting = JoinSet::new();
     for _ in 0..WAITING {
         let request = http.get(&path).query(&[("from", 1_000_000), ("wait", 25)]);
@@ -185,7 +197,9 @@ async fn too_many_wait(link: &Link) {
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), first).await.expect("those who are too many are refused at once");
+    tokio::time::timeout(Duration::from_secs(20), first)
+        .await
+        .expect("those who are too many are refused at once");
     tokio::time::sleep(PAUSE).await;
     let other = client(elsewhere(38));
     let (status, text) = answer(other.get(&path)).await;

@@ -23,7 +23,8 @@ mod submissions;
 
 /// Bytes that a process has resident.
 fn resident(process: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("the process runs");
+    let status =
+        std::fs::read_to_string(format!("/proc/{process}/status")).expect("the process runs");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("Linux tells");
     let kibibytes: u64 = line.trim().trim_end_matches("kB").trim().parse().expect("a number");
     kibibytes << 10

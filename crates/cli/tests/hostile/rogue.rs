@@ -10,7 +10,9 @@ use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
 use ostrakon_broadcast::ruffle::client::RuffleClient;
 use ostrakon_broadcast::{Content, RowFormat, Servers};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
-use ostrakon_node::interface::{Issue, IssueRequest, Presence, RoomInfo, ServersInfo, Status, SubmissionRequest};
+use ostrakon_node::interface::{
+    Issue, IssueRequest, Presence, RoomInfo, ServersInfo, Status, SubmissionRequest,
+};
 use ostrakon_party::{PartyId, SessionId};
 use reqwest::{Client, RequestBuilder, StatusCode, header};
 use serde_json::Value;
@@ -27,7 +29,12 @@ pub fn elsewhere(last: u8) -> IpAddr {
 
 /// An HTTP client at an address.
 pub fn client(at: IpAddr) -> Client {
-    Client::builder().no_proxy().local_address(at).timeout(Duration::from_secs(60)).build().expect("an HTTP client")
+    Client::builder()
+        .no_proxy()
+        .local_address(at)
+        .timeout(Duration::from_secs(60))
+        .build()
+        .expect("an HTTP client")
 }
 
 /// What a server says to a request: the status, and its words if it refuses.
@@ -59,20 +66,30 @@ impl Rogue {
     pub async fn new(links: &[Link], seed: u8) -> Self {
         let http = client(Ipv4Addr::LOCALHOST.into());
         let get = async |path: &str| {
-            let (status, text) = answer(http.get(format!("{}/api/v1/{path}", links[0].origin))).await;
+            let (status, text) =
+                answer(http.get(format!("{}/api/v1/{path}", links[0].origin))).await;
             assert!(status.is_success(), "{text}");
             text
         };
         let info: ServersInfo = serde_json::from_str(&get("servers").await).expect("the servers");
-        let room = serde_json::from_str(&get(&format!("rooms/{}", links[0].room.to_hex())).await).expect("a room");
+        let room = serde_json::from_str(&get(&format!("rooms/{}", links[0].room.to_hex())).await)
+            .expect("a room");
         let session = SessionId(Digest::from_hex(&info.session).expect("a digest"));
-        let keys = info.servers.iter().map(|server| VerifyingKey::from_hex(&server.key).expect("a key")).collect();
+        let keys = info
+            .servers
+            .iter()
+            .map(|server| VerifyingKey::from_hex(&server.key).expect("a key"))
+            .collect();
         let servers = Servers { session, keys };
         Self { http, key: SigningKey::from_seed(&[seed; 32]), links: links.to_vec(), servers, room }
     }
 
     pub fn path(&self, server: usize, rest: &str) -> String {
-        format!("{}/api/v1/rooms/{}/{rest}", self.links[server].origin, self.links[server].room.to_hex())
+        format!(
+            "{}/api/v1/rooms/{}/{rest}",
+            self.links[server].origin,
+            self.links[server].room.to_hex()
+        )
     }
 
     pub async fn status(&self, server: usize) -> Status {
@@ -103,7 +120,8 @@ impl Rogue {
 
     pub async fn present(&self, server: usize) {
         let presence = self.presence(server, now());
-        let (status, text) = answer(self.http.post(self.path(server, "presence")).json(&presence)).await;
+        let (status, text) =
+            answer(self.http.post(self.path(server, "presence")).json(&presence)).await;
         assert_eq!(status, 200, "{text}");
     }
 
@@ -132,7 +150,8 @@ impl Rogue {
                     _ => panic!("{status} {text}"),
                 }
             };
-            let opened = envelope::open(&self.servers, &self.name(server, epoch), &self.key, &issue.issue);
+            let opened =
+                envelope::open(&self.servers, &self.name(server, epoch), &self.key, &issue.issue);
             issues.push(opened.expect("the servers are honest"));
         }
         Some(issues)
@@ -147,10 +166,19 @@ impl Rogue {
         let row = row.encode(&content, &row.padding(&self.key)).expect("it is short");
         let slot = issues[0].slot;
         let body = RuffleClient.submit(&self.servers, context, slot, &material, &row, &self.key);
-        SubmissionRequest { key: self.key.verifying_key(), slot, body: body.expect("the servers are honest") }
+        SubmissionRequest {
+            key: self.key.verifying_key(),
+            slot,
+            body: body.expect("the servers are honest"),
+        }
     }
 
-    pub fn submit(&self, server: usize, epoch: u64, submission: &SubmissionRequest) -> RequestBuilder {
+    pub fn submit(
+        &self,
+        server: usize,
+        epoch: u64,
+        submission: &SubmissionRequest,
+    ) -> RequestBuilder {
         self.http.post(self.path(server, &format!("epochs/{epoch}/submission"))).json(submission)
     }
 

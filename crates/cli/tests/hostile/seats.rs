@@ -19,7 +19,9 @@ const REQUESTS: u32 = 20;
 async fn one_address_cannot_take_all_slots_nor_all_of_the_servers_time() {
     let directory = tempfile::tempdir().unwrap();
     let mut servers = Servers::new(directory.path());
-    (0..3).for_each(|n| servers.reconfigure(n, |config| config.limits.requests_per_address = REQUESTS));
+    (0..3).for_each(|n| {
+        servers.reconfigure(n, |config| config.limits.requests_per_address = REQUESTS)
+    });
     servers.start_all();
     servers.ready().await;
     let links = servers.room_of(2, CAPACITY);
@@ -65,7 +67,8 @@ async fn one_address_cannot_take_all_slots_nor_all_of_the_servers_time() {
             let time = now();
             let signature = key.sign(&presence_digest(&links[0].room, time, PartyId(server)));
             let presence = Presence { key: key.verifying_key(), time, signature };
-            let (status, text) = answer(http.post(rogue.path(server.into(), "presence")).json(&presence)).await;
+            let (status, text) =
+                answer(http.post(rogue.path(server.into(), "presence")).json(&presence)).await;
             match status.as_u16() {
                 200 => taken += 1,
                 429 => assert!(text.contains("address"), "{text}"),

@@ -32,7 +32,10 @@ async fn wrong_submissions_are_refused_each_for_its_reason_while_others_speak() 
     speakers.more(&servers, 1).await;
     let spoken = speakers.end().await;
     let boards = servers.boards(&links[0]).await;
-    assert!(boards.iter().all(|board| board.head == boards[0].head), "all servers have the same board");
+    assert!(
+        boards.iter().all(|board| board.head == boards[0].head),
+        "all servers have the same board"
+    );
     let of_rogue = spoken.check_with(&boards[0], &said);
     assert!(of_rogue <= 1, "what was handed in three times is published once");
     assert_eq!(boards[0].entries[0].entry.epoch.room, links[0].room);
@@ -48,14 +51,30 @@ async fn presence_is_checked(rogue: &Rogue) {
     let mut other_key = valid.clone();
     other_key["key"] = json!("11".repeat(32));
     refused!(post(&other_key), 403, "of another key");
-    refused!(post(&serde_json::to_value(rogue.presence(1, now())).unwrap()), 403, "for another server");
-    refused!(post(&serde_json::to_value(rogue.presence(0, now() - 1000)).unwrap()), 403, "of long ago");
+    refused!(
+        post(&serde_json::to_value(rogue.presence(1, now())).unwrap()),
+        403,
+        "for another server"
+    );
+    refused!(
+        post(&serde_json::to_value(rogue.presence(0, now() - 1000)).unwrap()),
+        403,
+        "of long ago"
+    );
     refused!(post(&json!({"key": 7})), 422, "of another form");
     let path = rogue.path(0, "presence");
-    refused!(rogue.http.post(&path).header("content-type", "application/json").body("{"), 400, "no JSON");
+    refused!(
+        rogue.http.post(&path).header("content-type", "application/json").body("{"),
+        400,
+        "no JSON"
+    );
     refused!(rogue.http.post(&path).body("{}"), 415, "no type");
     let endless = vec![b' '; 100_000];
-    refused!(rogue.http.post(&path).header("content-type", "application/json").body(endless), 413, "too long");
+    refused!(
+        rogue.http.post(&path).header("content-type", "application/json").body(endless),
+        413,
+        "too long"
+    );
     refused!(rogue.http.delete(&path), 405, "another method");
 }
 
@@ -70,12 +89,17 @@ async fn requests_are_checked(rogue: &Rogue, other: &Link) {
     };
     assert_eq!(status, 404, "without a slot: {text}");
     refused!(rogue.issue_request(0, 1_000_000), 404, "of an epoch to come");
-    let elsewhere = rogue.path(0, "presence").replace(&rogue.links[0].room.to_hex(), &other.room.to_hex());
+    let elsewhere =
+        rogue.path(0, "presence").replace(&rogue.links[0].room.to_hex(), &other.room.to_hex());
     refused!(rogue.http.post(&elsewhere).json(&rogue.presence(0, now())), 403, "for another room");
     let nowhere = rogue.path(0, "presence").replace(&rogue.links[0].room.to_hex(), &"0".repeat(32));
     refused!(rogue.http.post(&nowhere).json(&rogue.presence(0, now())), 404, "for no room");
     let strange = rogue.path(0, "presence").replace(&rogue.links[0].room.to_hex(), "%00%ff..%2f");
-    refused!(rogue.http.post(&strange).json(&rogue.presence(0, now())), 404, "for what is no room's id");
+    refused!(
+        rogue.http.post(&strange).json(&rogue.presence(0, now())),
+        404,
+        "for what is no room's id"
+    );
 }
 
 /// Hands in a message in every wrong way, and once in the right one. Returns what it said.
@@ -87,7 +111,8 @@ async fn submissions_are_checked(rogue: &Rogue) -> Vec<String> {
         let Some(issues) = rogue.issues(epoch).await else { continue };
         let text = format!("a rogue's, in epoch {epoch}");
         let right = rogue.submission(&issues, &text);
-        let closed = try_all(rogue, epoch, &right, &rogue.submission(&issues, "something else")).await;
+        let closed =
+            try_all(rogue, epoch, &right, &rogue.submission(&issues, "something else")).await;
         said.push(text);
         if !closed {
             late_and_replayed(rogue, epoch, &right).await;
@@ -119,8 +144,16 @@ async fn try_all(
         (rogue.submit(0, epoch, &flipped), 422, "a wrong signature"),
         (rogue.submit(0, epoch, &short), 422, "cut off"),
         (rogue.submit(0, epoch, &long), 413, "longer than the room's rows"),
-        (rogue.submit_value(0, epoch, &with("slot", json!(right.slot + 3))), 404, "for another's slot"),
-        (rogue.submit_value(0, epoch, &with("key", json!("22".repeat(32)))), 404, "of another's key"),
+        (
+            rogue.submit_value(0, epoch, &with("slot", json!(right.slot + 3))),
+            404,
+            "for another's slot",
+        ),
+        (
+            rogue.submit_value(0, epoch, &with("key", json!("22".repeat(32)))),
+            404,
+            "of another's key",
+        ),
         (rogue.submit_value(0, epoch, &with("body", json!("AA"))), 422, "of nothing"),
         (rogue.submit_value(0, epoch, &with("body", json!("!"))), 422, "of no bytes"),
         (rogue.submit(0, epoch + 9, right), 404, "for an epoch to come"),
@@ -143,7 +176,11 @@ async fn try_all(
 }
 
 /// The epoch goes by; then nothing of it is accepted any more, nor in the next.
-async fn late_and_replayed(rogue: &Rogue, epoch: u64, right: &ostrakon_node::interface::SubmissionRequest) {
+async fn late_and_replayed(
+    rogue: &Rogue,
+    epoch: u64,
+    right: &ostrakon_node::interface::SubmissionRequest,
+) {
     for server in 0..3 {
         while rogue.epoch_at(server).await == epoch {
             tokio::time::sleep(crate::servers::PAUSE).await;
@@ -156,5 +193,8 @@ async fn late_and_replayed(rogue: &Rogue, epoch: u64, right: &ostrakon_node::int
     let next = rogue.epoch().await;
     let (status, text) = answer(rogue.submit(0, next, right)).await;
     // The next one's batch may still be on its way from the disk.
-    assert!(matches!(status.as_u16(), 404 | 409 | 422 | 503), "replayed in the next epoch: {status} {text}");
+    assert!(
+        matches!(status.as_u16(), 404 | 409 | 422 | 503),
+        "replayed in the next epoch: {status} {text}"
+    );
 }

@@ -34,7 +34,9 @@ pub async fn are_the_engines(fleet: &Fleet) {
                 let url = format!("{}/api/v1/{path}", fleet.intake(n, which));
                 let request = match method {
                     "GET" => http.get(url),
-                    _ => http.post(url).header("content-type", "application/octet-stream").body("x"),
+                    _ => {
+                        http.post(url).header("content-type", "application/octet-stream").body("x")
+                    }
                 };
                 let (status, text) = answer(request).await;
                 assert_eq!(status, 421, "{method} {path} at intake {which} of server {n}: {text}");

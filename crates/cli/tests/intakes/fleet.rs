@@ -35,7 +35,8 @@ async fn free_ports<const N: usize>() -> [u16; N] {
     for _ in 0..N {
         listeners.push(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port"));
     }
-    let ports: Vec<_> = listeners.iter().map(|one| one.local_addr().expect("an address").port()).collect();
+    let ports: Vec<_> =
+        listeners.iter().map(|one| one.local_addr().expect("an address").port()).collect();
     ports.try_into().expect("as many as were asked for")
 }
 
@@ -46,16 +47,21 @@ impl Fleet {
             panic!("OSTRAKON_TEST_POSTGRES is not set: run `cargo xtask test`, or `cargo xtask postgres cargo test …`")
         });
         let names = (0..3).map(|n| format!("intakes_{}_{n}", std::process::id())).collect();
-        let databases = Scratch::create(&admin, names).await.expect("the tests' PostgreSQL answers");
+        let databases =
+            Scratch::create(&admin, names).await.expect("the tests' PostgreSQL answers");
         let servers = Servers::new(directory);
         let (mut engines, mut ports, mut proxies) = ([0; 3], [[0; INTAKES]; 3], JoinSet::new());
         let free = free_ports::<{ 3 * (1 + INTAKES) }>().await;
         let each = free.chunks(1 + INTAKES);
-        for (n, ((engine, ports), free)) in engines.iter_mut().zip(&mut ports).zip(each).enumerate() {
+        for (n, ((engine, ports), free)) in engines.iter_mut().zip(&mut ports).zip(each).enumerate()
+        {
             *engine = free[0];
             ports.copy_from_slice(&free[1..]);
             let public = servers.public_port(n);
-            proxies.spawn(forward(TcpListener::bind((Ipv4Addr::LOCALHOST, public)).await.expect("free"), *ports));
+            proxies.spawn(forward(
+                TcpListener::bind((Ipv4Addr::LOCALHOST, public)).await.expect("free"),
+                *ports,
+            ));
             configure(&servers, n, *engine, ports);
         }
         let intakes = Default::default();
@@ -97,7 +103,8 @@ impl Fleet {
 
     pub fn start_intake(&mut self, n: usize, which: usize) {
         let home = intake_home(&self.servers, n, which);
-        let log = OpenOptions::new().create(true).append(true).open(home.join("log")).expect("a log");
+        let log =
+            OpenOptions::new().create(true).append(true).open(home.join("log")).expect("a log");
         let mut command = self.program(n);
         command.args(["serve", "--until-stdin-ends", "--config", text(&home.join("server.toml"))]);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log).kill_on_drop(true);
@@ -130,8 +137,20 @@ impl Fleet {
     /// A room with this many seconds to an epoch, and its link at each server's proxy.
     pub async fn room(&self, seconds: u32) -> Vec<Link> {
         let (engine, token, seconds) = (self.engine(0), self.token_file(), seconds.to_string());
-        let create = ["room", "create", "Intakes", "--payload", "64", "--capacity", "300", "--seconds", &seconds];
-        let room = json(&[&create[..], &["--server", &engine, "--token-file", text(&token), "--json"]].concat());
+        let create = [
+            "room",
+            "create",
+            "Intakes",
+            "--payload",
+            "64",
+            "--capacity",
+            "300",
+            "--seconds",
+            &seconds,
+        ];
+        let room = json(
+            &[&create[..], &["--server", &engine, "--token-file", text(&token), "--json"]].concat(),
+        );
         let links = room[0]["links"].as_array().expect("a list");
         links.iter().map(|link| link.as_str().expect("text").parse().expect("a link")).collect()
     }
@@ -154,7 +173,10 @@ impl Fleet {
     pub async fn stop(mut self) {
         for child in self.intakes.iter_mut().flatten().flatten() {
             drop(child.stdin.take());
-            let status = tokio::time::timeout(LONG, child.wait()).await.expect("it stops in time").expect("a child");
+            let status = tokio::time::timeout(LONG, child.wait())
+                .await
+                .expect("it stops in time")
+                .expect("a child");
             assert!(status.success(), "{status}");
         }
         self.servers.stop_all().await;
@@ -172,11 +194,13 @@ fn configure(servers: &Servers, n: usize, engine: u16, intakes: &[u16]) {
     let whole = std::fs::read_to_string(servers.config(n)).expect("a configuration");
     assert!(whole.contains(&listen(servers.public_port(n))), "{whole}");
     let at = |port: u16| whole.replace(&listen(servers.public_port(n)), &listen(port));
-    std::fs::write(servers.config(n), at(engine) + "\n[process]\nrole = \"engine\"\n").expect("it can be written");
+    std::fs::write(servers.config(n), at(engine) + "\n[process]\nrole = \"engine\"\n")
+        .expect("it can be written");
     for (which, port) in intakes.iter().enumerate() {
         let home = intake_home(servers, n, which);
         std::fs::create_dir(&home).expect("a new directory");
-        let role = format!("\n[process]\nrole = \"intake\"\nengine = \"http://127.0.0.1:{engine}\"\n");
+        let role =
+            format!("\n[process]\nrole = \"intake\"\nengine = \"http://127.0.0.1:{engine}\"\n");
         std::fs::write(home.join("server.toml"), at(*port) + &role).expect("it can be written");
     }
 }

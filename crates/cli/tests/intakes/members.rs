@@ -43,19 +43,25 @@ pub async fn take_part_at_the_intakes_and_nobody_else_does(fleet: &Fleet) {
     for (which, seed) in (0..INTAKES).flat_map(|which| [(which, STRANGER), (which, LINK)]) {
         let stranger = Rogue::new(&at_intakes(fleet, &links, which), seed).await;
         for n in 0..3 {
-            assert_eq!(presence(&stranger, n).await, 403, "key {seed} at intake {which} of server {n}");
+            assert_eq!(
+                presence(&stranger, n).await,
+                403,
+                "key {seed} at intake {which} of server {n}"
+            );
         }
     }
     for (n, link) in links.iter().enumerate() {
         let published = async {
-            while fleet.servers.status(n, link).await.is_none_or(|status| status.board_length == 0) {
+            while fleet.servers.status(n, link).await.is_none_or(|status| status.board_length == 0)
+            {
                 tokio::time::sleep(PAUSE).await;
             }
         };
         fleet.servers.in_time("the epoch is published", published).await;
     }
     for board in fleet.servers.boards(&links[0]).await {
-        let mut said: Vec<_> = board.entries.iter().flat_map(|signed| signed.entry.bodies()).collect();
+        let mut said: Vec<_> =
+            board.entries.iter().flat_map(|signed| signed.entry.bodies()).collect();
         said.sort_unstable();
         assert_eq!(said, [b"member 0", b"member 1", b"member 2"]);
     }
@@ -66,8 +72,10 @@ async fn room(fleet: &Fleet, host: &SigningKey) -> Vec<Link> {
     let token = std::fs::read_to_string(fleet.token_file()).expect("the token");
     // It closes when all three have handed something in.
     let limits = NewRoom { payload: 64, capacity: 3, seconds: 60, ..NewRoom::named("Members") };
-    let room = NewRoom { host: Some(host.verifying_key()), admission: Admission::Members, ..limits };
-    let request = reqwest::Client::new().post(format!("{}/api/v1/rooms", fleet.engine(0))).json(&room);
+    let room =
+        NewRoom { host: Some(host.verifying_key()), admission: Admission::Members, ..limits };
+    let request =
+        reqwest::Client::new().post(format!("{}/api/v1/rooms", fleet.engine(0))).json(&room);
     let (status, text) = answer(request.bearer_auth(token.trim())).await;
     assert_eq!(status, 201, "{text}");
     let info: RoomInfo = serde_json::from_str(&text).expect("a room");
@@ -87,14 +95,18 @@ async fn room(fleet: &Fleet, host: &SigningKey) -> Vec<Link> {
 
 /// Links that lead to intake processes themselves.
 fn at_intakes(fleet: &Fleet, links: &[Link], which: usize) -> Vec<Link> {
-    let at = |(n, link): (usize, &Link)| Link { origin: fleet.intake(n, (n + which) % INTAKES), ..link.clone() };
+    let at = |(n, link): (usize, &Link)| Link {
+        origin: fleet.intake(n, (n + which) % INTAKES),
+        ..link.clone()
+    };
     links.iter().enumerate().map(at).collect()
 }
 
 /// The status that a server answers presence with.
 async fn presence(participant: &Rogue, n: usize) -> u16 {
     let said = participant.presence(n, now());
-    let (status, text) = answer(participant.http.post(participant.path(n, "presence")).json(&said)).await;
+    let (status, text) =
+        answer(participant.http.post(participant.path(n, "presence")).json(&said)).await;
     assert!(status != 403 || text.contains("the room is for members"), "{text}");
     status.as_u16()
 }
@@ -112,7 +124,12 @@ async fn admit(fleet: &Fleet, anybody: &Rogue, host: &SigningKey) {
 }
 
 /// Sends something to the first server's intake process, which names the engine, and then there. What the engine answers.
-async fn at_the_engine(fleet: &Fleet, from: &Rogue, what: &str, body: &impl serde::Serialize) -> u16 {
+async fn at_the_engine(
+    fleet: &Fleet,
+    from: &Rogue,
+    what: &str,
+    body: &impl serde::Serialize,
+) -> u16 {
     let (status, text) = answer(from.http.post(from.path(0, what)).json(body)).await;
     assert!(status == 421 && text.contains(&fleet.engine(0)), "{status} {text}");
     let path = from.path(0, what).replace(&from.links[0].origin, &fleet.engine(0));

@@ -31,7 +31,8 @@ impl Chain {
         if matches!(self.stage, Stage::Accepting | Stage::Answering) {
             return None;
         }
-        let people = self.asked().filter_map(|(_, person)| Some((*person.owner()?, person.has_verified())));
+        let people =
+            self.asked().filter_map(|(_, person)| Some((*person.owner()?, person.has_verified())));
         Some(Ended {
             operators: self.operators,
             id: self.id,
@@ -69,7 +70,12 @@ impl Ended {
 
     /// Who says to have checked everything, by the place among the people.
     fn author(&self, signed: &SignedRecord, signatures: Signatures) -> Result<usize, Refused> {
-        let end = rules::End { operators: &self.operators, id: self.id, length: self.length, head: self.head };
+        let end = rules::End {
+            operators: &self.operators,
+            id: self.id,
+            length: self.length,
+            head: self.head,
+        };
         end.check(signed, signatures)?;
         let rule = |reason: String| Refused::Rule { number: self.length, reason };
         if !matches!(signed.record.content, Content::Verified) || self.stage != Stage::Closed {
@@ -77,7 +83,11 @@ impl Ended {
         }
         let author = self.people.iter().position(|(owner, _)| *owner == signed.record.author);
         let author = author.ok_or_else(|| rule("its author is not among the people".into()))?;
-        if self.people[author].1 { Err(rule("its author has said so before".into())) } else { Ok(author) }
+        if self.people[author].1 {
+            Err(rule("its author has said so before".into()))
+        } else {
+            Ok(author)
+        }
     }
 
     /// The digest of the last record.

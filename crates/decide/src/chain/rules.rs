@@ -82,7 +82,11 @@ pub fn check_creation<'a>(
     }
     check_signature(operators, first, signatures)?;
     for (party, layer) in (0..).map(PartyId).zip(&creation.layers) {
-        let error = |error| Refused::Key { number: 0, whose: format!("the layer of server {}", party.0), error };
+        let error = |error| Refused::Key {
+            number: 0,
+            whose: format!("the layer of server {}", party.0),
+            error,
+        };
         if layer.party != party {
             return Err(error(InvalidKey::Server(party.0)));
         }
@@ -90,14 +94,21 @@ pub fn check_creation<'a>(
             Signatures::Verify => layer.verify(operators, draft).map_err(error)?,
             Signatures::Trust => drop(layer.layer_key(draft.threshold).map_err(error)?),
         }
-        if creation.layers[..party.index()].iter().any(|other| other.commitments[0] == layer.commitments[0]) {
+        if creation.layers[..party.index()]
+            .iter()
+            .any(|other| other.commitments[0] == layer.commitments[0])
+        {
             return Err(error(InvalidKey::Form("another server has the same key".into())));
         }
     }
     Ok(creation)
 }
 
-fn check_signature(operators: &Operators, signed: &SignedRecord, signatures: Signatures) -> Result<(), Refused> {
+fn check_signature(
+    operators: &Operators,
+    signed: &SignedRecord,
+    signatures: Signatures,
+) -> Result<(), Refused> {
     let number = signed.record.number;
     if signatures == Signatures::Trust {
         return Ok(());
@@ -114,9 +125,14 @@ fn check_signature(operators: &Operators, signed: &SignedRecord, signatures: Sig
 
 impl Chain {
     /// Whether the record may follow.
-    pub(super) fn check_rules(&self, signed: &SignedRecord, signatures: Signatures) -> Result<(), Refused> {
+    pub(super) fn check_rules(
+        &self,
+        signed: &SignedRecord,
+        signatures: Signatures,
+    ) -> Result<(), Refused> {
         let record = &signed.record;
-        let end = End { operators: &self.operators, id: self.id, length: self.length, head: self.head };
+        let end =
+            End { operators: &self.operators, id: self.id, length: self.length, head: self.head };
         // The signature first: what follows blames its author.
         end.check(signed, signatures)?;
         let author = &record.author;
@@ -128,12 +144,17 @@ impl Chain {
             Content::Remove { person } => self.check_remove(signed, *person),
             Content::Cancel => {
                 self.needs(&[Stage::Accepting, Stage::Answering])?;
-                self.allow(*author == self.draft.creator, "only the creator can cancel the decision")
+                self.allow(
+                    *author == self.draft.creator,
+                    "only the creator can cancel the decision",
+                )
             }
             Content::Step { person, .. } => {
                 self.needs(&[Stage::Answering])?;
-                let standing = self.people.get(usize::from(*person)).filter(|standing| !standing.removed);
-                let standing = standing.ok_or_else(|| self.rule("it answers for somebody who is not asked"))?;
+                let standing =
+                    self.people.get(usize::from(*person)).filter(|standing| !standing.removed);
+                let standing = standing
+                    .ok_or_else(|| self.rule("it answers for somebody who is not asked"))?;
                 let name = self.name(*person);
                 let own = standing.owner() == Some(author);
                 self.allow(own, format!("it answers for “{name}”, but somebody else signed it"))?;
@@ -142,7 +163,10 @@ impl Chain {
             Content::Close { absent } => self.check_close(signed, absent),
             Content::Lapse => {
                 self.needs(&[Stage::Accepting, Stage::Answering])?;
-                self.allow(author == self.operators.sequencer(), "only server 0 lets a decision lapse")?;
+                self.allow(
+                    author == self.operators.sequencer(),
+                    "only server 0 lets a decision lapse",
+                )?;
                 let nobody_stands_in = self.draft.threshold == 0 && !self.missing().is_empty();
                 let may = self.stage == Stage::Accepting || nobody_stands_in;
                 self.allow(may, "it can have a result, so it does not lapse")
@@ -150,7 +174,8 @@ impl Chain {
             Content::Verified => {
                 self.needs(&[Stage::Closed])?;
                 let person = self.asked().find(|(_, person)| person.owner() == Some(author));
-                let (place, person) = person.ok_or_else(|| self.rule("its author is not among the people"))?;
+                let (place, person) =
+                    person.ok_or_else(|| self.rule("its author is not among the people"))?;
                 self.allow(!person.verified, format!("“{}” has said so before", self.name(place)))
             }
         }
@@ -164,15 +189,25 @@ impl Chain {
     ) -> Result<(), Refused> {
         self.needs(&[Stage::Accepting])?;
         let standing = self.people.get(usize::from(person)).filter(|standing| !standing.removed);
-        let standing = standing.ok_or_else(|| self.rule("it takes the place of somebody who is not asked"))?;
+        let standing =
+            standing.ok_or_else(|| self.rule("it takes the place of somebody who is not asked"))?;
         let name = self.name(person);
-        self.allow(standing.key.is_none(), format!("the place of “{name}” is taken: the link was used before"))?;
+        self.allow(
+            standing.key.is_none(),
+            format!("the place of “{name}” is taken: the link was used before"),
+        )?;
         let (author, owner) = (&signed.record.author, &key.statement.owner);
         match (&self.draft.people[usize::from(person)].seat, claim) {
             (Seat::Account(account), None) => {
-                self.allow(owner == account, format!("the place of “{name}” belongs to another account"))?;
+                self.allow(
+                    owner == account,
+                    format!("the place of “{name}” belongs to another account"),
+                )?;
                 let by = author == owner || author == self.operators.sequencer();
-                self.allow(by, format!("only “{name}” or server 0 can say that “{name}” takes part"))?;
+                self.allow(
+                    by,
+                    format!("only “{name}” or server 0 can say that “{name}” takes part"),
+                )?;
             }
             (Seat::Invitation(invitation), Some(claim)) => {
                 self.allow(
@@ -180,10 +215,18 @@ impl Chain {
                     format!("only the owner of the key of “{name}” can say that it takes part"),
                 )?;
                 let digest = claim_digest(&self.operators, &self.id, person, owner);
-                let invited = signatures == Signatures::Trust || invitation.verifies(&digest, claim);
-                self.allow(invited, format!("the invitation of “{name}” was not used for this account"))?;
+                let invited =
+                    signatures == Signatures::Trust || invitation.verifies(&digest, claim);
+                self.allow(
+                    invited,
+                    format!("the invitation of “{name}” was not used for this account"),
+                )?;
             }
-            _ => return Err(self.rule(format!("“{name}” takes part by an invitation or by an account, not by this"))),
+            _ => {
+                return Err(self.rule(format!(
+                    "“{name}” takes part by an invitation or by an account, not by this"
+                )));
+            }
         }
         self.check_distinct(person, key)?;
         let whose = || format!("the key of “{name}”");
@@ -205,7 +248,10 @@ impl Chain {
         for (place, standing) in self.asked().filter(|(place, _)| *place != person) {
             let seat = self.draft.people[usize::from(place)].seat;
             if standing.owner() == Some(owner) || seat == Seat::Account(*owner) {
-                return Err(self.rule(format!("the account that it names is that of “{}” already", self.name(place))));
+                return Err(self.rule(format!(
+                    "the account that it names is that of “{}” already",
+                    self.name(place)
+                )));
             }
         }
         let first = key.statement.commitments.first();
@@ -217,7 +263,10 @@ impl Chain {
 
     fn check_remove(&self, signed: &SignedRecord, person: u16) -> Result<(), Refused> {
         self.needs(&[Stage::Accepting])?;
-        self.allow(signed.record.author == self.draft.creator, "only the creator can remove people")?;
+        self.allow(
+            signed.record.author == self.draft.creator,
+            "only the creator can remove people",
+        )?;
         let standing = self.people.get(usize::from(person)).filter(|standing| !standing.removed);
         let standing = standing.ok_or_else(|| self.rule("it removes somebody who is not asked"))?;
         let name = self.name(person);
@@ -237,7 +286,10 @@ impl Chain {
 
     fn check_close(&self, signed: &SignedRecord, absent: &[u16]) -> Result<(), Refused> {
         self.needs(&[Stage::Answering])?;
-        self.allow(signed.record.author == *self.operators.sequencer(), "only server 0 closes a decision")?;
+        self.allow(
+            signed.record.author == *self.operators.sequencer(),
+            "only server 0 closes a decision",
+        )?;
         let exact = absent == self.missing();
         self.allow(exact, "it must name exactly those as absent who have not answered")?;
         let stood_in = absent.is_empty() || self.draft.threshold != 0;

@@ -51,9 +51,16 @@ fn a_record_holds_at_its_place_only() {
 #[test]
 fn nobody_answers_for_somebody_else_or_twice() {
     let mut decision = answering();
-    let Content::Step { step, .. } = decision.step(1, &[1]).unwrap().record.content else { unreachable!() };
+    let Content::Step { step, .. } = decision.step(1, &[1]).unwrap().record.content else {
+        unreachable!()
+    };
     let taken = |person| Content::Step { person, step: step.clone() };
-    refused(&mut decision, &account(2), taken(1), "answers for “person 1”, but somebody else signed it");
+    refused(
+        &mut decision,
+        &account(2),
+        taken(1),
+        "answers for “person 1”, but somebody else signed it",
+    );
     refused(&mut decision, &account(2), taken(2), "“person 2” signed, is wrong");
     refused(&mut decision, &account(2), taken(7), "not asked");
     decision.answer(1, &[1]);
@@ -64,7 +71,9 @@ fn nobody_answers_for_somebody_else_or_twice() {
 fn a_wrong_step_is_refused_by_p0_and_by_everybody_if_p0_lets_it_pass() {
     let mut decision = answering();
     decision.answer(0, &[0]);
-    let Content::Step { mut step, person } = decision.step(1, &[1]).unwrap().record.content else { unreachable!() };
+    let Content::Step { mut step, person } = decision.step(1, &[1]).unwrap().record.content else {
+        unreachable!()
+    };
     let last = step.len() - 1;
     step[last - 32] ^= 1;
     let signed = decision.chain.next(&account(1), 9, Content::Step { person, step });
@@ -74,7 +83,11 @@ fn a_wrong_step_is_refused_by_p0_and_by_everybody_if_p0_lets_it_pass() {
     let error = decision.visit().err().expect("every later device refuses");
     assert!(error.to_string().contains("“person 1”"), "{error}");
     // The other servers refuse to open.
-    decision.force(&decision.chain.next(&p0(&decision), DEADLINE, Content::Close { absent: vec![2] }));
+    decision.force(&decision.chain.next(
+        &p0(&decision),
+        DEADLINE,
+        Content::Close { absent: vec![2] },
+    ));
     let error = decision.examine().err().expect("no server opens");
     assert!(matches!(error, Refused::Step { person: 1, .. }), "{error}");
 }
@@ -89,8 +102,17 @@ fn only_the_first_who_uses_a_link_takes_its_place() {
     let again = Content::Accept { person: 1, key: key.clone(), claim };
     refused(&mut decision, &account(1), again, "the link was used before");
     let two_places = |decision: &Decision| {
-        let digest = claim_digest(&decision.world.operators, &decision.chain.id(), 2, &account(1).verifying_key());
-        Content::Accept { person: 2, key: key.clone(), claim: Some(invitation(2).key().sign(&digest)) }
+        let digest = claim_digest(
+            &decision.world.operators,
+            &decision.chain.id(),
+            2,
+            &account(1).verifying_key(),
+        );
+        Content::Accept {
+            person: 2,
+            key: key.clone(),
+            claim: Some(invitation(2).key().sign(&digest)),
+        }
     };
     let content = two_places(&decision);
     refused(&mut decision, &account(1), content, "is that of “person 1” already");
@@ -103,11 +125,23 @@ fn an_acceptance_is_not_forged() {
     let key = decision.world.certified(&thief, 2);
     let forged = |claim| Content::Accept { person: 1, key: key.clone(), claim };
     // The claim of an honest person does not serve another account.
-    let Content::Accept { claim, .. } = decision.acceptance(1).record.content else { unreachable!() };
-    refused(&mut decision, &thief, forged(claim), "invitation of “person 1” was not used for this account");
+    let Content::Accept { claim, .. } = decision.acceptance(1).record.content else {
+        unreachable!()
+    };
+    refused(
+        &mut decision,
+        &thief,
+        forged(claim),
+        "invitation of “person 1” was not used for this account",
+    );
     refused(&mut decision, &thief, forged(None), "by an invitation or by an account");
     let own = decision.world.certified(&account(1), 2);
-    let digest = claim_digest(&decision.world.operators, &decision.chain.id(), 1, &account(1).verifying_key());
+    let digest = claim_digest(
+        &decision.world.operators,
+        &decision.chain.id(),
+        1,
+        &account(1).verifying_key(),
+    );
     let claim = Some(invitation(1).key().sign(&digest));
     let by_p0 = Content::Accept { person: 1, key: own, claim };
     let server = p0(&decision);
@@ -150,15 +184,26 @@ fn a_draft_that_was_changed_is_another_decision() {
     ];
     for (what, alter) in altered {
         let changed = change(&alter);
-        assert_eq!(Chain::begin(operators, &changed), Err(Refused::Decision { number: 0 }), "{what}");
+        assert_eq!(
+            Chain::begin(operators, &changed),
+            Err(Refused::Decision { number: 0 }),
+            "{what}"
+        );
         // Renamed, and signed by the creator: the operators' layers are of the draft that they were asked for.
         let Content::Create(creation) = changed.record.content else { unreachable!() };
-        let renamed = create(creation.draft.clone(), creation.layers.clone(), &operators, &creator(), 5);
-        assert!(matches!(Chain::begin(operators, &renamed), Err(Refused::Key { number: 0, .. })), "{what}");
+        let renamed =
+            create(creation.draft.clone(), creation.layers.clone(), &operators, &creator(), 5);
+        assert!(
+            matches!(Chain::begin(operators, &renamed), Err(Refused::Key { number: 0, .. })),
+            "{what}"
+        );
     }
     let stranger = create(draft.clone(), creation.layers.clone(), &operators, &account(1), 5);
-    assert!(Chain::begin(operators, &stranger).unwrap_err().to_string().contains("only the creator"));
-    let swapped = change(&|creation| creation.layers.swap(0, 1)).record.sign(&operators, &creator());
+    assert!(
+        Chain::begin(operators, &stranger).unwrap_err().to_string().contains("only the creator")
+    );
+    let swapped =
+        change(&|creation| creation.layers.swap(0, 1)).record.sign(&operators, &creator());
     assert!(matches!(Chain::begin(operators, &swapped), Err(Refused::Key { .. })));
     let mut forged = first.clone();
     forged.signature = Signature([1; 64]);
@@ -180,7 +225,12 @@ fn p0_closes_once_and_names_exactly_the_absent() {
     refused(&mut decision, &server, Content::Lapse, "can have a result");
     refused(&mut decision, &server, Content::Cancel, "only the creator");
     decision.beat(DEADLINE);
-    refused(&mut decision, &server, Content::Close { absent: vec![1, 2] }, "the decision is closed");
+    refused(
+        &mut decision,
+        &server,
+        Content::Close { absent: vec![1, 2] },
+        "the decision is closed",
+    );
     refused(&mut decision, &creator(), Content::Cancel, "the decision is closed");
     let answers = decision.step(1, &[1]).unwrap_err().to_string();
     assert!(answers.contains("no answers are taken"), "{answers}");
@@ -207,9 +257,10 @@ fn only_the_creator_removes_and_only_whom_the_function_can_do_without() {
     let remove = decision.chain.next(&creator(), 9, Content::Remove { person: 2 });
     decision.take(&remove).unwrap();
     refused(&mut decision, &creator(), Content::Remove { person: 0 }, "two people must remain");
-    for (function, reason) in
-        [(Function::AtLeast { k: 3 }, "without “person 2”"), (Function::Custom { outputs: vec![0; 4] }, "fixed number")]
-    {
+    for (function, reason) in [
+        (Function::AtLeast { k: 3 }, "without “person 2”"),
+        (Function::Custom { outputs: vec![0; 4] }, "fixed number"),
+    ] {
         let world = World::new(6);
         let draft = draft(&world, 3, 2, vec![ballot(function, 2)]);
         let mut decision = Decision::new(world, &draft);

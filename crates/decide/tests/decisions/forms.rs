@@ -21,8 +21,10 @@ fn the_largest_draft_fits_into_a_record() {
     }
     assert_eq!(largest.validate(), Ok(()));
     let ballots = world.create(&largest).encode().len();
-    let person =
-        |i: u8| Person { name: format!("{i:03}{}", "n".repeat(97)), seat: Seat::Account(VerifyingKey([i; 32])) };
+    let person = |i: u8| Person {
+        name: format!("{i:03}{}", "n".repeat(97)),
+        seat: Seat::Account(VerifyingKey([i; 32])),
+    };
     let mut crowded = draft(&world, 2, 3, vec![ballot(Function::Tally, 2); 4]);
     crowded.question = "q".repeat(500);
     crowded.people = (0..200).map(person).collect();
@@ -36,11 +38,17 @@ fn the_largest_draft_fits_into_a_record() {
 fn the_longest_step_fits_into_a_record() {
     // 20 ballots of two options: the most people whose steps fit.
     let world = World::new(2);
-    let fits = |people: usize| draft(&world, people, 0, vec![ballot(Function::Majority, 2); 20]).validate().is_ok();
+    let fits = |people: usize| {
+        draft(&world, people, 0, vec![ballot(Function::Majority, 2); 20]).validate().is_ok()
+    };
     let most = (2..60).filter(|people| fits(*people)).max().unwrap();
     let mut decision = Decision::answering(most, 0, vec![ballot(Function::Majority, 2); 20]);
     let step = decision.step(3, &[1; 20]).unwrap().encode();
-    assert!((RECORD_BYTES - 2_000..=RECORD_BYTES).contains(&step.len()), "{most} people, {} bytes", step.len());
+    assert!(
+        (RECORD_BYTES - 2_000..=RECORD_BYTES).contains(&step.len()),
+        "{most} people, {} bytes",
+        step.len()
+    );
     let mut long = step;
     long.resize(RECORD_BYTES + 1, 0);
     assert_eq!(SignedRecord::decode(&long), Err(Refused::Form));
@@ -52,7 +60,8 @@ fn hostile_bytes_are_refused_or_read_as_one_thing() {
     let mut decision = Decision::answering(2, 2, vec![ballot(Function::Majority, 2)]);
     let step = decision.step(1, &[1]).unwrap().encode();
     let deposit = wire::encode(&decision.world.new_key(&account(0), 2).deposits[0]);
-    let opening = Opening { close: decision.chain.head(), layer: vec![1; 96], absent: Vec::new() }.encode();
+    let opening =
+        Opening { close: decision.chain.head(), layer: vec![1; 96], absent: Vec::new() }.encode();
     let (party, identity) = decision.world.parties().remove(0);
     for number in 0..3_000u64 {
         let noise = digest("ostrakon/v1/decide/test noise", &number.to_le_bytes()).0;
@@ -76,7 +85,10 @@ fn hostile_bytes_are_refused_or_read_as_one_thing() {
             }
         }
         if let Ok(read) = Deposit::decode(&change(&deposit)) {
-            assert!(read.open(&identity, party, &decision.world.operators).is_err(), "input {number}");
+            assert!(
+                read.open(&identity, party, &decision.world.operators).is_err(),
+                "input {number}"
+            );
         }
         if let Ok(read) = Opening::decode(&change(&opening)) {
             assert_eq!(read.encode(), change(&opening));
@@ -91,7 +103,8 @@ fn a_hostile_archive_is_refused() {
     let mut rng = seeded(1);
     let decision = Decision::answering(2, 2, vec![ballot(Function::Majority, 2)]);
     let servers = decision.world.servers.clone();
-    let verify = |archive: &Archive, rng: &mut Stream| Archive::verify(&archive.to_text(), None, rng);
+    let verify =
+        |archive: &Archive, rng: &mut Stream| Archive::verify(&archive.to_text(), None, rng);
     let good = Archive::new(servers.clone(), &decision.records, &[]);
     assert_eq!(verify(&good, &mut rng).unwrap().stage, Stage::Answering);
     assert!(verify(&Archive { records: Vec::new(), ..good.clone() }, &mut rng).is_err());

@@ -21,7 +21,10 @@ fn two_histories_for_two_visitors_are_noticed_by_whoever_sees_both() {
     let me = account(1).verifying_key();
     let mut memory = Memory::default();
     shown.visit().unwrap().remember(&me, &mut memory).unwrap();
-    assert_eq!(other.visit().unwrap().remember(&me, &mut memory), Err(Refused::Forked { number: 3 }));
+    assert_eq!(
+        other.visit().unwrap().remember(&me, &mut memory),
+        Err(Refused::Forked { number: 3 })
+    );
     // It does not answer there either, and nothing of its answers leaves.
     let visit = shown.visit().unwrap();
     let mut forked = Memory::default();
@@ -44,7 +47,11 @@ fn a_hidden_answer_is_noticed_by_the_device_that_gave_it() {
     let hidden = hiding.visit().unwrap();
     assert_eq!(hidden.chain().unwrap().close().unwrap().1, [0, 1], "said to be absent");
     assert_eq!(hidden.remember(&me, &mut memory), Err(Refused::Forked { number: receipt.number }));
-    assert_ne!(hidden.digest(receipt.number), Some(receipt.digest), "the receipt shows it to others");
+    assert_ne!(
+        hidden.digest(receipt.number),
+        Some(receipt.digest),
+        "the receipt shows it to others"
+    );
     let before = hidden.remember(&me, &mut Memory::default());
     assert_eq!(before, Ok(()), "a device that has seen nothing cannot know");
 }
@@ -57,7 +64,10 @@ fn an_older_history_is_refused() {
     let mut memory = Memory::default();
     decision.visit().unwrap().remember(&me, &mut memory).unwrap();
     decision.records.pop();
-    assert_eq!(decision.visit().unwrap().remember(&me, &mut memory), Err(Refused::Shorter { shown: 3, seen: 4 }));
+    assert_eq!(
+        decision.visit().unwrap().remember(&me, &mut memory),
+        Err(Refused::Shorter { shown: 3, seen: 4 })
+    );
 }
 
 #[test]
@@ -75,7 +85,11 @@ fn a_one_time_key_is_not_used_in_two_decisions() {
         decision.take(&signed).unwrap();
         decision.accept(1);
     }
-    assert_eq!(one.record(1).record.spends(), two.record(1).record.spends(), "which every server can compare");
+    assert_eq!(
+        one.record(1).record.spends(),
+        two.record(1).record.spends(),
+        "which every server can compare"
+    );
     let mut memory = Memory::default();
     let visit = one.visit().unwrap();
     visit.answer(&account(0), &[1], &mut memory, 7, &mut one.world.rng).unwrap();
@@ -111,7 +125,9 @@ fn answers_are_taken_after_everything_was_verified_only() {
         visit.read(record, &mut decision.world.rng).unwrap();
     }
     let mut answer = |visit: &Visit, answers: &[u8]| {
-        visit.answer(&account(1), answers, &mut Memory::default(), 7, &mut decision.world.rng).map(|_| ())
+        visit
+            .answer(&account(1), answers, &mut Memory::default(), 7, &mut decision.world.rng)
+            .map(|_| ())
     };
     assert!(answer(&visit, &[1]).unwrap_err().to_string().contains("not verified"));
     visit.verify(&mut crate::world::seeded(3)).unwrap();
@@ -128,7 +144,8 @@ fn records_that_were_kept_are_not_verified_again_but_keep_to_the_rules() {
     decision.beat(DEADLINE);
     let verified = decision.chain.next(&account(2), 9, Content::Verified);
     decision.take(&verified).unwrap();
-    let records: Vec<_> = decision.records.iter().map(|record| SignedRecord::decode(record).unwrap()).collect();
+    let records: Vec<_> =
+        decision.records.iter().map(|record| SignedRecord::decode(record).unwrap()).collect();
     let operators = decision.world.operators;
     let mut chain = Chain::begin_checked(operators, &records[0]).unwrap();
     assert_eq!(chain.apply_checked(&records[2]), Err(Refused::NotNext { next: 1 }), "a gap");
@@ -144,7 +161,9 @@ fn records_that_were_kept_are_not_verified_again_but_keep_to_the_rules() {
     }
     assert_eq!(chain, decision.chain);
     let strangers = chain.next(&account(7), 9, Content::Verified);
-    assert!(chain.apply_checked(&strangers).unwrap_err().to_string().contains("not among the people"));
+    assert!(
+        chain.apply_checked(&strangers).unwrap_err().to_string().contains("not among the people")
+    );
 }
 
 /// A decision that is over is remembered by little, and judges what comes as the whole chain does.

@@ -23,7 +23,11 @@ fn a_helper_refuses_a_wrong_share() {
     let mut swapped = mine.deposits[1].clone();
     swapped.sealed = other.deposits[1].sealed.clone();
     assert_eq!(open(&swapped, 1), Err(InvalidKey::Share(1)), "of another key");
-    assert_eq!(open(&mine.deposits[1], 2), Err(InvalidKey::Share(1)), "handed in at another server");
+    assert_eq!(
+        open(&mine.deposits[1], 2),
+        Err(InvalidKey::Share(1)),
+        "handed in at another server"
+    );
     let mut rogue = mine.deposits[1].clone();
     rogue.statement.commitments[1] = other.statement.commitments[1];
     assert_eq!(open(&rogue, 1), Err(InvalidKey::Possession), "the proof binds the commitments");
@@ -35,7 +39,8 @@ fn a_share_that_does_not_fit_its_commitments_is_refused() {
     let mut world = World::new(2);
     let new = world.new_key(&account(0), 2);
     let (operators, statement) = (world.operators, &new.statement);
-    let commitments: Vec<u8> = statement.commitments.iter().flat_map(|commitment| commitment.0).collect();
+    let commitments: Vec<u8> =
+        statement.commitments.iter().flat_map(|commitment| commitment.0).collect();
     let to = world.helpers()[1].exchange.0;
     let seal = |plain: &[u8]| {
         let mut about = ostrakon_crypto::Transcript::new("ostrakon/v1/decide/share envelope");
@@ -46,7 +51,13 @@ fn a_share_that_does_not_fit_its_commitments_is_refused() {
             .number(2)
             .field(&commitments)
             .field(&statement.proof);
-        ostrakon_crypto::sealed::seal("ostrakon/v1/decide/share key", &mut about, &to, plain, [8; 32])
+        ostrakon_crypto::sealed::seal(
+            "ostrakon/v1/decide/share key",
+            &mut about,
+            &to,
+            plain,
+            [8; 32],
+        )
     };
     let (party, identity) = &world.parties()[1];
     let open = |plain: &[u8]| {
@@ -94,7 +105,10 @@ fn a_key_made_out_of_others_is_refused() {
     // Somebody takes another's key, or a combination of others', whose secret it does not know.
     let mut rogue = world.new_key(&account(1), 0).statement;
     rogue.commitments = honest.commitments.clone();
-    assert_eq!(certify(&account(1), rogue.clone(), Vec::new(), &operators), Err(InvalidKey::Possession));
+    assert_eq!(
+        certify(&account(1), rogue.clone(), Vec::new(), &operators),
+        Err(InvalidKey::Possession)
+    );
     rogue.proof = honest.proof.clone();
     assert_eq!(
         certify(&account(1), rogue.clone(), Vec::new(), &operators),
@@ -102,7 +116,10 @@ fn a_key_made_out_of_others_is_refused() {
         "a proof is its owner's"
     );
     rogue.commitments = vec![PublicBytes([0; 32])];
-    assert!(matches!(certify(&account(1), rogue, Vec::new(), &operators), Err(InvalidKey::Form(_))), "the identity");
+    assert!(
+        matches!(certify(&account(1), rogue, Vec::new(), &operators), Err(InvalidKey::Form(_))),
+        "the identity"
+    );
 }
 
 #[test]
@@ -113,21 +130,29 @@ fn shares_are_sealed_for_pinned_servers_only_and_keys_come_back_from_the_seed() 
     let serial = Serial([1; 16]);
     let made = new_key(&account(0), serial, 2, &world.operators, &helpers, &mut world.rng);
     assert_eq!(made.err(), Some(InvalidKey::Server(2)), "the server between");
-    let missing = new_key(&account(0), serial, 2, &world.operators, &world.helpers()[..2], &mut world.rng);
+    let missing =
+        new_key(&account(0), serial, 2, &world.operators, &world.helpers()[..2], &mut world.rng);
     assert_eq!(missing.err(), Some(InvalidKey::Server(2)));
     let helpers = world.helpers();
     let operators = world.operators;
-    let mut make =
-        |threshold| new_key(&account(0), serial, threshold, &operators, &helpers, &mut world.rng).unwrap().statement;
+    let mut make = |threshold| {
+        new_key(&account(0), serial, threshold, &operators, &helpers, &mut world.rng)
+            .unwrap()
+            .statement
+    };
     assert_eq!(make(2).commitments, make(2).commitments);
     assert_ne!(make(2).commitments[0], make(3).commitments[0], "another threshold, another key");
-    assert_eq!((make(0).commitments.len(), make(2).commitments.len(), make(3).commitments.len()), (1, 2, 3));
+    assert_eq!(
+        (make(0).commitments.len(), make(2).commitments.len(), make(3).commitments.len()),
+        (1, 2, 3)
+    );
 }
 
 #[test]
 fn receipts_of_different_servers_and_keys_differ() {
     let mut world = World::new(6);
-    let (one, two) = (world.new_key(&account(0), 2).statement, world.new_key(&account(0), 2).statement);
+    let (one, two) =
+        (world.new_key(&account(0), 2).statement, world.new_key(&account(0), 2).statement);
     let digest = |party, statement| receipt_digest(&world.operators, PartyId(party), statement);
     assert_ne!(digest(0, &one), digest(1, &one));
     assert_ne!(digest(0, &one), digest(0, &two));

@@ -65,7 +65,11 @@ fn whoever_stays_away_is_stood_in_for_by_two_or_by_all_servers() {
         assert_eq!(decision.chain.stage(), Stage::Answering, "there is time");
         decision.beat(DEADLINE);
         assert_eq!(decision.chain.close().unwrap().1, [0, 1]);
-        assert_eq!(decision.result().unwrap().meanings, [Meaning::Counts(vec![2, 1])], "threshold {threshold}");
+        assert_eq!(
+            decision.result().unwrap().meanings,
+            [Meaning::Counts(vec![2, 1])],
+            "threshold {threshold}"
+        );
     }
 }
 
@@ -173,23 +177,40 @@ fn an_archive_says_who_took_part_and_every_changed_byte_is_refused() {
         let Ok(changed) = String::from_utf8(bytes) else { continue };
         assert!(Archive::verify(&changed, Some(&pinned), &mut rng).is_err(), "byte {at}");
     }
-    let without = Archive::new(decision.world.servers.clone(), &decision.records, &openings[..2]).to_text();
-    assert_eq!(Archive::verify(&without, None, &mut rng).unwrap().outcome, None, "one has not opened yet");
-    let twice = Archive::new(decision.world.servers, &decision.records, &[openings[0].clone(), openings[0].clone()]);
+    let without =
+        Archive::new(decision.world.servers.clone(), &decision.records, &openings[..2]).to_text();
+    assert_eq!(
+        Archive::verify(&without, None, &mut rng).unwrap().outcome,
+        None,
+        "one has not opened yet"
+    );
+    let twice = Archive::new(
+        decision.world.servers,
+        &decision.records,
+        &[openings[0].clone(), openings[0].clone()],
+    );
     assert!(Archive::verify(&twice.to_text(), None, &mut rng).is_err());
 }
 
 #[test]
 fn what_could_be_learned_later_is_told_before_answering() {
-    let mut decision = Decision::answering(3, 0, vec![ballot(Function::Tally, 2), ballot(Function::Tally, 3)]);
+    let mut decision =
+        Decision::answering(3, 0, vec![ballot(Function::Tally, 2), ballot(Function::Tally, 3)]);
     let before = residual(&decision.chain, 1);
-    assert_eq!((before.before, &before.after[..], &before.results[..]), (0, &[0, 2][..], &[3, 6][..]));
+    assert_eq!(
+        (before.before, &before.after[..], &before.results[..]),
+        (0, &[0, 2][..], &[3, 6][..])
+    );
     assert!(!before.everything, "nobody holds shares");
     decision.answer(1, &[0, 0]);
     decision.answer(0, &[0, 0]);
     assert_eq!(residual(&decision.chain, 1).after, [0, 2], "as it was when it came");
     let last = residual(&decision.chain, 2);
-    assert_eq!((last.before, last.after.len(), &last.results[..]), (2, 0, &[1, 1][..]), "the result and nothing else");
+    assert_eq!(
+        (last.before, last.after.len(), &last.results[..]),
+        (2, 0, &[1, 1][..]),
+        "the result and nothing else"
+    );
 }
 
 #[test]
@@ -206,14 +227,19 @@ fn one_server_alone_cannot_open_and_a_lying_one_is_named() {
     assert!(matches!(error, Refused::Opening { party: 1, .. }), "{error}");
     assert!(examined.check_opening(PartyId(3), &openings[0].1).is_err(), "no such server");
     assert!(examined.check_opening(PartyId(1), &openings[0].1).is_err(), "another server's");
-    assert_eq!(examined.may_open(BEFORE), Err(NotYet::Deadline(DEADLINE)), "P0 cannot make others hurry");
+    assert_eq!(
+        examined.may_open(BEFORE),
+        Err(NotYet::Deadline(DEADLINE)),
+        "P0 cannot make others hurry"
+    );
     assert_eq!(examined.may_open(DEADLINE), Ok(()));
 }
 
 /// Two people stay away, and every server may lack the shares of any of them.
 #[test]
 fn any_servers_that_hold_shares_stand_in_for_each_and_too_few_are_told() {
-    let mut decision = Decision::answering(3, 2, vec![ballot(Function::Tally, 2), ballot(Function::Parity, 2)]);
+    let mut decision =
+        Decision::answering(3, 2, vec![ballot(Function::Tally, 2), ballot(Function::Parity, 2)]);
     decision.answer(1, &[1, 1]);
     decision.beat(DEADLINE);
     let whole = decision.openings();
@@ -224,12 +250,20 @@ fn any_servers_that_hold_shares_stand_in_for_each_and_too_few_are_told() {
         let mut openings = Vec::new();
         for (party, identity) in decision.world.parties() {
             let of_absent = |place: usize| account(absent[place]).verifying_key();
-            let lacks = |owner| (0..2).any(|place| owner == of_absent(place) && !holds(party.index(), place));
+            let lacks = |owner| {
+                (0..2).any(|place| owner == of_absent(place) && !holds(party.index(), place))
+            };
             let own = decision.world.shares[party.index()].iter();
-            let own = own.filter(|share| !lacks(share.statement().owner)).map(|share| share.to_bytes());
-            let own: Vec<HeldShare> = own.filter_map(|share| HeldShare::from_bytes(&share)).collect();
+            let own =
+                own.filter(|share| !lacks(share.statement().owner)).map(|share| share.to_bytes());
+            let own: Vec<HeldShare> =
+                own.filter_map(|share| HeldShare::from_bytes(&share)).collect();
             let opening = examined.open(&identity, party, &own, &mut decision.world.rng).unwrap();
-            assert_eq!(opening.layer.len(), whole[0].1.layer.len(), "the layer is given whatever is lacking");
+            assert_eq!(
+                opening.layer.len(),
+                whole[0].1.layer.len(),
+                "the layer is given whatever is lacking"
+            );
             examined.check_opening(party, &opening).unwrap();
             openings.push((party, opening));
         }
@@ -242,15 +276,26 @@ fn any_servers_that_hold_shares_stand_in_for_each_and_too_few_are_told() {
         }
         let error = examined.result(&openings).unwrap_err().to_string();
         let short = standing_in.iter().position(|servers| *servers < 2).unwrap();
-        assert!(error.contains(&format!("2 servers have to stand in for “person {}”", absent[short])), "{error}");
+        assert!(
+            error.contains(&format!("2 servers have to stand in for “person {}”", absent[short])),
+            "{error}"
+        );
         for party in (0..3).filter(|party| holds(*party, short)) {
             assert!(error.contains(&format!("only server {party} could")), "{error}");
         }
-        assert_eq!(error.contains("1 more of the absent"), standing_in.iter().all(|servers| *servers < 2), "{error}");
+        assert_eq!(
+            error.contains("1 more of the absent"),
+            standing_in.iter().all(|servers| *servers < 2),
+            "{error}"
+        );
         assert_eq!(examined.outcome(&openings), Ok(None), "nothing is wrong with the openings");
-        let text = Archive::new(decision.world.servers.clone(), &decision.records, &openings).to_text();
+        let text =
+            Archive::new(decision.world.servers.clone(), &decision.records, &openings).to_text();
         let report = Archive::verify(&text, None, &mut decision.world.rng).unwrap();
-        assert!(report.outcome.is_none() && error.ends_with(&report.shortage.unwrap()), "an archive says so, too");
+        assert!(
+            report.outcome.is_none() && error.ends_with(&report.shortage.unwrap()),
+            "an archive says so, too"
+        );
     }
 }
 
@@ -285,6 +330,9 @@ fn parts_for_the_absent_are_checked_one_by_one() {
     refused(&|opening| opening.absent[0].person = 1, "not absent");
     refused(&|opening| opening.absent[1].person = 7, "not absent");
     refused(&|opening| opening.absent[0].partial = opening.absent[1].partial.clone(), "“person 0”");
-    refused(&|opening| opening.absent[1].partial = openings[0].1.absent[1].partial.clone(), "“person 2”");
+    refused(
+        &|opening| opening.absent[1].partial = openings[0].1.absent[1].partial.clone(),
+        "“person 2”",
+    );
     refused(&|opening| opening.absent[0].partial.clear(), "0 came");
 }

@@ -41,14 +41,25 @@ impl World {
     }
 
     pub fn helpers(&self) -> Vec<HelperKey> {
-        self.parties().iter().map(|(party, key)| HelperKey::of(key, *party, &self.operators)).collect()
+        self.parties()
+            .iter()
+            .map(|(party, key)| HelperKey::of(key, *party, &self.operators))
+            .collect()
     }
 
     /// A fresh one-time key, not handed in yet.
     pub fn new_key(&mut self, account: &SigningKey, threshold: u8) -> NewKey {
         self.serials += 1;
         let helpers = self.helpers();
-        new_key(account, Serial([self.serials; 16]), threshold, &self.operators, &helpers, &mut self.rng).unwrap()
+        new_key(
+            account,
+            Serial([self.serials; 16]),
+            threshold,
+            &self.operators,
+            &helpers,
+            &mut self.rng,
+        )
+        .unwrap()
     }
 
     /// A certified key whose shares the servers hold.
@@ -66,9 +77,11 @@ impl World {
 
     pub fn create(&mut self, draft: &Draft) -> SignedRecord {
         let (operators, rng) = (self.operators, &mut self.rng);
-        let layer =
-            |(party, identity): &(PartyId, SigningKey)| Layer::of(identity, *party, &operators, draft, rng).unwrap();
-        let parties: Vec<_> = (0..3).map(|i| (PartyId(i), SigningKey::from_seed(&[201 + i; 32]))).collect();
+        let layer = |(party, identity): &(PartyId, SigningKey)| {
+            Layer::of(identity, *party, &operators, draft, rng).unwrap()
+        };
+        let parties: Vec<_> =
+            (0..3).map(|i| (PartyId(i), SigningKey::from_seed(&[201 + i; 32]))).collect();
         let layers: Vec<Layer> = parties.iter().map(layer).collect();
         create(draft.clone(), layers.try_into().unwrap(), &self.operators, &creator(), 5)
     }

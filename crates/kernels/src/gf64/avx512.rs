@@ -32,8 +32,16 @@ fn column_group(share: &Share, width: usize, first: usize, sums: &mut [u128]) {
         prefetch_line(row_b.as_ptr().wrapping_add(first + AHEAD).cast());
         let for_a = _mm512_set1_epi64((x_a ^ x_b).cast_signed());
         let for_b = _mm512_set1_epi64(x_a.cast_signed());
-        even = xor3(even, _mm512_clmulepi64_epi128::<0x00>(a, for_a), _mm512_clmulepi64_epi128::<0x00>(b, for_b));
-        odd = xor3(odd, _mm512_clmulepi64_epi128::<0x11>(a, for_a), _mm512_clmulepi64_epi128::<0x11>(b, for_b));
+        even = xor3(
+            even,
+            _mm512_clmulepi64_epi128::<0x00>(a, for_a),
+            _mm512_clmulepi64_epi128::<0x00>(b, for_b),
+        );
+        odd = xor3(
+            odd,
+            _mm512_clmulepi64_epi128::<0x11>(a, for_a),
+            _mm512_clmulepi64_epi128::<0x11>(b, for_b),
+        );
     }
     let (even, odd) = (to_u128s(even), to_u128s(odd));
     for (k, sum) in sums.iter_mut().enumerate() {

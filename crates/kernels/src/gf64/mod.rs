@@ -92,7 +92,14 @@ pub fn linear_rows(c: &[u64], table: &[u8], width: usize, out: &mut [u64]) {
 ///
 /// # Panics
 /// If the lengths do not fit together.
-pub fn replicated_rows(c: &[u64], width: usize, x_a: &[u64], x_b: &[u64], rows_a: &[u8], rows_b: &[u8]) -> u64 {
+pub fn replicated_rows(
+    c: &[u64],
+    width: usize,
+    x_a: &[u64],
+    x_b: &[u64],
+    rows_a: &[u8],
+    rows_b: &[u8],
+) -> u64 {
     assert_words(c, width);
     assert_eq!(x_a.len(), x_b.len(), "one weight per row in both shares");
     assert_eq!(rows_a.len(), width * x_a.len(), "one row of {width} bytes per weight");

@@ -31,7 +31,10 @@ pub(super) fn inner_product(a: &[u64], b: &[u64]) -> u128 {
 
 pub(super) fn linear_rows(c: &[u64], table: &[[u8; WORD]], out: &mut [u64]) {
     for (row, out) in table.chunks_exact(c.len()).zip(out) {
-        let sum = row.iter().zip(c).fold(0, |sum, (word, &c)| sum ^ clmul_wide(u64::from_le_bytes(*word), c));
+        let sum = row
+            .iter()
+            .zip(c)
+            .fold(0, |sum, (word, &c)| sum ^ clmul_wide(u64::from_le_bytes(*word), c));
         *out = reduce(sum);
     }
 }
@@ -40,7 +43,8 @@ pub(super) fn weighted_columns(share: &Share, sums: &mut [u128]) {
     let rows = share.rows_a.chunks_exact(sums.len()).zip(share.rows_b.chunks_exact(sums.len()));
     for ((row_a, row_b), (&x_a, &x_b)) in rows.zip(share.x_a.iter().zip(share.x_b)) {
         for ((sum, a), b) in sums.iter_mut().zip(row_a).zip(row_b) {
-            *sum ^= clmul_wide(x_a ^ x_b, u64::from_le_bytes(*a)) ^ clmul_wide(x_a, u64::from_le_bytes(*b));
+            *sum ^= clmul_wide(x_a ^ x_b, u64::from_le_bytes(*a))
+                ^ clmul_wide(x_a, u64::from_le_bytes(*b));
         }
     }
 }

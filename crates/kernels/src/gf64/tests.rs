@@ -33,7 +33,8 @@ fn stream(seed: u8, len: usize) -> Vec<u8> {
 }
 
 fn slow_replicated(c: &[u64], x_a: &[u64], x_b: &[u64], rows_a: &[u64], rows_b: &[u64]) -> u64 {
-    let linear = |row: &[u64]| row.iter().zip(c).fold(0, |sum, (&word, &c)| sum ^ slow_mul(word, c));
+    let linear =
+        |row: &[u64]| row.iter().zip(c).fold(0, |sum, (&word, &c)| sum ^ slow_mul(word, c));
     let mut sum = 0;
     for i in 0..x_a.len() {
         let row = i * c.len()..(i + 1) * c.len();

@@ -15,7 +15,10 @@ pub(super) fn available() -> bool {
 #[inline]
 #[target_feature(enable = "pclmulqdq")]
 fn product(a: u64, b: u64) -> __m128i {
-    _mm_clmulepi64_si128::<0x00>(_mm_cvtsi64_si128(a.cast_signed()), _mm_cvtsi64_si128(b.cast_signed()))
+    _mm_clmulepi64_si128::<0x00>(
+        _mm_cvtsi64_si128(a.cast_signed()),
+        _mm_cvtsi64_si128(b.cast_signed()),
+    )
 }
 
 #[inline]

@@ -120,7 +120,12 @@ fn places(mut counts: Vec<Vec<u32>>, buckets: usize) -> (Vec<Vec<u32>>, Vec<u32>
 }
 
 /// Calls `visit(i, bucket of element i)` for the elements of a range, in order.
-fn for_each_digit(prg: &Prg, range: std::ops::Range<usize>, bits: u32, mut visit: impl FnMut(u32, usize)) {
+fn for_each_digit(
+    prg: &Prg,
+    range: std::ops::Range<usize>,
+    bits: u32,
+    mut visit: impl FnMut(u32, usize),
+) {
     let mask = (1usize << bits) - 1;
     let mut buffer = [0; 2 * DIGITS];
     for first in range.clone().step_by(DIGITS) {

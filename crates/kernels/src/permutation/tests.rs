@@ -12,7 +12,9 @@ fn prg(seed: u64) -> Prg {
 
 fn is_permutation(entries: &[u32]) -> bool {
     let mut seen = vec![false; entries.len()];
-    entries.iter().all(|&e| seen.get_mut(e as usize).is_some_and(|seen| !std::mem::replace(seen, true)))
+    entries
+        .iter()
+        .all(|&e| seen.get_mut(e as usize).is_some_and(|seen| !std::mem::replace(seen, true)))
 }
 
 /// The chi-square statistic of `trials` permutations against the uniform distribution on `cells` of them.
@@ -66,7 +68,8 @@ fn every_element_goes_everywhere_alike() {
     let n = PLAIN_BELOW;
     let mut counts = [0u32; 16];
     for seed in 0..1600 {
-        let place = sample(&prg(seed), n).iter().position(|&e| e == 0).expect("a permutation has a 0");
+        let place =
+            sample(&prg(seed), n).iter().position(|&e| e == 0).expect("a permutation has a 0");
         counts[place * 16 / n] += 1;
     }
     let statistic: f64 = counts.iter().map(|&c| (f64::from(c) - 100.0).powi(2) / 100.0).sum();
@@ -89,7 +92,10 @@ proptest! {
 fn by_the_book(prg: &Prg, n: usize, bits: u32) -> Vec<u32> {
     let mut digits = vec![0; 2 * n];
     prg.fill(&mut digits);
-    let digit = |i: u32| (u32::from(digits[2 * i as usize]) | u32::from(digits[2 * i as usize + 1]) << 8) % (1 << bits);
+    let digit = |i: u32| {
+        (u32::from(digits[2 * i as usize]) | u32::from(digits[2 * i as usize + 1]) << 8)
+            % (1 << bits)
+    };
     let mut elements: Vec<u32> = (0..n as u32).collect();
     elements.sort_by_key(|&i| digit(i));
     for bucket in elements.chunk_by_mut(|&i, &j| digit(i) == digit(j)) {
@@ -115,7 +121,11 @@ fn by_the_book(prg: &Prg, n: usize, bits: u32) -> Vec<u32> {
 fn large_samples_follow_the_specification() {
     for n in [PLAIN_BELOW, CHUNK - 1, 2 * CHUNK + 77] {
         let permutation = sample(&prg(n as u64), n);
-        assert_eq!(permutation, by_the_book(&prg(n as u64), n, bucket_bits(n, BUCKET)), "{n} elements");
+        assert_eq!(
+            permutation,
+            by_the_book(&prg(n as u64), n, bucket_bits(n, BUCKET)),
+            "{n} elements"
+        );
         assert!(is_permutation(&invert(&permutation)));
     }
 }
@@ -126,8 +136,13 @@ fn rejected_words_are_skipped() {
     let (key, bound) = (prg(9), (1u32 << 31) + 1);
     let mut words = vec![0; 12 << 10];
     key.fill(&mut words);
-    let accepted = words.as_chunks().0.iter().map(|word| u64::from(u32::from_le_bytes(*word)) * u64::from(bound));
-    let accepted: Vec<u64> = accepted.filter(|p| p % (1 << 32) >= (1 << 32) % u64::from(bound)).collect();
+    let accepted = words
+        .as_chunks()
+        .0
+        .iter()
+        .map(|word| u64::from(u32::from_le_bytes(*word)) * u64::from(bound));
+    let accepted: Vec<u64> =
+        accepted.filter(|p| p % (1 << 32) >= (1 << 32) % u64::from(bound)).collect();
     assert!((1024..2000).contains(&accepted.len()));
     let mut draws = Draws::new(&key, 0, 2 * Draws::WORDS);
     for product in accepted {

@@ -10,7 +10,8 @@ use super::BLOCK;
 const LANES: usize = 8;
 pub(super) const ROUNDS: usize = 10;
 
-pub(super) const ROUND_CONSTANTS: [i32; ROUNDS] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36];
+pub(super) const ROUND_CONSTANTS: [i32; ROUNDS] =
+    [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36];
 /// The places of the bytes of the last word, rotated by a byte.
 pub(super) const LAST_WORD: i32 = 0x0c0f_0e0d;
 
@@ -87,7 +88,11 @@ pub(super) fn put(block: __m128i, place: &mut [u8], xor: bool) {
     // SAFETY: the array has 16 bytes, and the store needs no alignment.
     unsafe { _mm_storeu_si128(bytes.as_mut_ptr().cast(), block) };
     if let Ok(place) = <&mut [u8; BLOCK]>::try_from(&mut *place) {
-        *place = if xor { (u128::from_ne_bytes(*place) ^ u128::from_ne_bytes(bytes)).to_ne_bytes() } else { bytes };
+        *place = if xor {
+            (u128::from_ne_bytes(*place) ^ u128::from_ne_bytes(bytes)).to_ne_bytes()
+        } else {
+            bytes
+        };
         return;
     }
     for (byte, stream) in place.iter_mut().zip(bytes) {

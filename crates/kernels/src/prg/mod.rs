@@ -48,7 +48,9 @@ enum Use {
 impl Prg {
     /// Expands the key schedule.
     pub fn new(key: &[u8; 32]) -> Prg {
-        let ([aes_key, counter], _) = key.as_chunks::<BLOCK>() else { unreachable!("32 bytes are two blocks") };
+        let ([aes_key, counter], _) = key.as_chunks::<BLOCK>() else {
+            unreachable!("32 bytes are two blocks")
+        };
         Prg {
             cipher: Aes128::new(aes_key.into()),
             #[cfg(target_arch = "x86_64")]
@@ -84,9 +86,14 @@ impl Prg {
     /// If the lengths differ, or the end lies beyond position 2^64.
     pub fn xor_from(&self, byte_offset: u64, src: &[u8], dst: &mut [u8]) {
         assert_eq!(src.len(), dst.len(), "source and destination have one length");
-        assert!(byte_offset.checked_add(dst.len() as u64).is_some(), "the stream ends at position 2^64");
+        assert!(
+            byte_offset.checked_add(dst.len() as u64).is_some(),
+            "the stream ends at position 2^64"
+        );
         for_each_chunk(dst, CHUNK, |i, chunk| {
-            for (t, (dst, src)) in chunk.chunks_mut(TILE).zip(src[i * CHUNK..].chunks(TILE)).enumerate() {
+            for (t, (dst, src)) in
+                chunk.chunks_mut(TILE).zip(src[i * CHUNK..].chunks(TILE)).enumerate()
+            {
                 dst.copy_from_slice(&src[..dst.len()]);
                 self.apply(byte_offset + (i * CHUNK + t * TILE) as u64, dst, Use::Xor);
             }
@@ -99,8 +106,13 @@ impl Prg {
     }
 
     fn split(&self, byte_offset: u64, dst: &mut [u8], what: Use) {
-        assert!(byte_offset.checked_add(dst.len() as u64).is_some(), "the stream ends at position 2^64");
-        for_each_chunk(dst, CHUNK, |i, chunk| self.apply(byte_offset + (i * CHUNK) as u64, chunk, what));
+        assert!(
+            byte_offset.checked_add(dst.len() as u64).is_some(),
+            "the stream ends at position 2^64"
+        );
+        for_each_chunk(dst, CHUNK, |i, chunk| {
+            self.apply(byte_offset + (i * CHUNK) as u64, chunk, what)
+        });
     }
 
     fn apply(&self, byte_offset: u64, dst: &mut [u8], what: Use) {

@@ -13,7 +13,9 @@ const WIDE: usize = 64;
 const LANES: usize = 8;
 
 pub(super) fn available() -> bool {
-    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("vaes")
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("vaes")
 }
 
 /// A key schedule. It exists only where [`WideKey::new`] has found the instructions.
@@ -104,7 +106,9 @@ impl Counters {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn next(&mut self) -> __m512i {
-        let reverse = _mm512_broadcast_i32x4(_mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+        let reverse = _mm512_broadcast_i32x4(_mm_set_epi8(
+            0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+        ));
         let blocks = _mm512_shuffle_epi8(self.lanes, reverse);
         self.lanes = _mm512_add_epi64(self.lanes, _mm512_set_epi64(0, 4, 0, 4, 0, 4, 0, 4));
         blocks

@@ -4,7 +4,11 @@ use ostrakon_party::{Header, InstanceKind, PartyId, Recipient, SessionId, Step};
 use super::*;
 
 fn tag(number: u64, sequence: u32) -> Tag {
-    Tag { instance: Instance { kind: InstanceKind::Batch, scope: [0; 16], number }, step: Step(0), sequence }
+    Tag {
+        instance: Instance { kind: InstanceKind::Batch, scope: [0; 16], number },
+        step: Step(0),
+        sequence,
+    }
 }
 
 fn message(tag: Tag, length: usize) -> Message {
@@ -81,7 +85,10 @@ fn room_is_made_only_for_what_is_awaited() {
     let (mut low, _) = inbox.collect(tag(0, 1), 99_999, Instant::now());
     inbox.begin(1, 2, signed(1, LONG), 0, LONG as u64);
     assert!(inbox.assemblies.is_empty());
-    assert!(low.try_recv().unwrap().body.is_empty(), "what was signed is handed on without the body");
+    assert!(
+        low.try_recv().unwrap().body.is_empty(),
+        "what was signed is handed on without the body"
+    );
     let (_enough, _) = inbox.collect(tag(0, 2), 100_000, Instant::now());
     inbox.begin(1, 3, signed(2, LONG), 0, LONG as u64);
     // A second announcement of the same does not take more.

@@ -5,7 +5,11 @@ use super::*;
 use crate::frame::{CHUNK, Kind, Leg, PREFIX, Part, Prefix};
 
 fn tag(number: u64, sequence: u32) -> Tag {
-    Tag { instance: Instance { kind: InstanceKind::Batch, scope: [0; 16], number }, step: Step(0), sequence }
+    Tag {
+        instance: Instance { kind: InstanceKind::Batch, scope: [0; 16], number },
+        step: Step(0),
+        sequence,
+    }
 }
 
 fn message(tag: Tag, length: usize) -> Message {
@@ -97,7 +101,10 @@ fn a_remembered_want_is_answered_when_the_message_is_posted() {
     outbox.wanted(want(tag(0, 1), 9, false));
     outbox.post(message(tag(0, 1), frame::SMALL + 1), false);
     let frames = drain(&mut outbox, 1);
-    assert!(matches!(frames[..], [(Kind::Whole, length)] if length < 256), "the header alone: {frames:?}");
+    assert!(
+        matches!(frames[..], [(Kind::Whole, length)] if length < 256),
+        "the header alone: {frames:?}"
+    );
 }
 
 #[test]
@@ -135,7 +142,11 @@ fn long_messages_take_turns_and_short_ones_overtake() {
         assert_eq!(outbox.take(1, &mut out).len(), CHUNK);
         let chunk = *out.last_chunk::<PREFIX>().unwrap();
         transfers.push(Prefix::decode(&chunk).unwrap().argument);
-        assert_eq!(out.len() > PREFIX, turn == 0 || turn == 2, "headers ahead, and the short message in between");
+        assert_eq!(
+            out.len() > PREFIX,
+            turn == 0 || turn == 2,
+            "headers ahead, and the short message in between"
+        );
     }
     assert_eq!(transfers, [0, 1, 0, 1]);
 }

@@ -23,7 +23,11 @@ pub fn seed(id: PartyId) -> [u8; 32] {
 }
 
 pub fn tag(number: u64, sequence: u32) -> Tag {
-    Tag { instance: Instance { kind: InstanceKind::Batch, scope: [0; 16], number }, step: Step(1), sequence }
+    Tag {
+        instance: Instance { kind: InstanceKind::Batch, scope: [0; 16], number },
+        step: Step(1),
+        sequence,
+    }
 }
 
 pub fn timing() -> Timing {
@@ -41,7 +45,8 @@ pub fn timing() -> Timing {
 impl Site {
     /// `n` parties and their listeners.
     pub async fn new(n: u8) -> (Self, Vec<TcpListener>) {
-        let keys = (0..n).map(|i| SigningKey::from_seed(&seed(PartyId(i))).verifying_key()).collect();
+        let keys =
+            (0..n).map(|i| SigningKey::from_seed(&seed(PartyId(i))).verifying_key()).collect();
         let roster = Arc::new(Roster { session: SessionId(Digest([7; 32])), keys });
         let mut listeners = Vec::new();
         for _ in 0..n {
@@ -63,7 +68,11 @@ impl Site {
             roster: Arc::clone(&self.roster),
             identity: Identity::from_seed(&seed(id)),
             listener,
-            addresses: self.roster.parties().zip(self.addresses.iter().map(ToString::to_string)).collect(),
+            addresses: self
+                .roster
+                .parties()
+                .zip(self.addresses.iter().map(ToString::to_string))
+                .collect(),
             timing: self.timing,
             quota: self.quota,
         }

@@ -10,7 +10,10 @@ fn signing(n: u8) -> SigningKey {
 }
 
 fn servers() -> Servers {
-    Servers { session: SessionId(Digest([0; 32])), keys: (0..3).map(|n| signing(n).verifying_key()).collect() }
+    Servers {
+        session: SessionId(Digest([0; 32])),
+        keys: (0..3).map(|n| signing(n).verifying_key()).collect(),
+    }
 }
 
 fn publish(server: u8, digest: u8) -> Option<Verdict> {
@@ -32,7 +35,11 @@ fn two_of_three_decide() {
     assert_eq!(digest, Digest([1; 32]));
     let signers: Vec<_> = signatures.iter().map(|(id, _)| id.0).collect();
     assert_eq!(signers, [0, 2]);
-    assert_eq!(count([publish(0, 1), publish(1, 2), publish(2, 3)]), Tally::Open, "three different ones");
+    assert_eq!(
+        count([publish(0, 1), publish(1, 2), publish(2, 3)]),
+        Tally::Open,
+        "three different ones"
+    );
 }
 
 #[test]
@@ -62,7 +69,10 @@ fn the_longest_entry_fits_its_bound() {
             let messages = vec![message; capacity as usize];
             let entry = Entry { epoch, previous: Digest([255; 32]), accepted: u32::MAX, messages };
             let length = ostrakon_party::wire::encode(&entry).len() as u64;
-            assert!(length <= longest_entry(&room), "{length} bytes of {capacity} messages in {payload}");
+            assert!(
+                length <= longest_entry(&room),
+                "{length} bytes of {capacity} messages in {payload}"
+            );
         }
     }
 }

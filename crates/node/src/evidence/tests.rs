@@ -20,7 +20,8 @@ fn servers() -> Servers {
 
 fn sign(from: PartyId, to: Recipient, tag: Tag, body: &[u8]) -> SignedHeader {
     let digest = Header::digest_of(body);
-    let header = Header { session: servers().session, tag, from, to, length: body.len() as u64, digest };
+    let header =
+        Header { session: servers().session, tag, from, to, length: body.len() as u64, digest };
     header.sign(&key(from))
 }
 
@@ -43,7 +44,8 @@ fn contradictions_convict_their_author_and_nobody_else() {
     let mut forged = other;
     forged.header.digest = Header::digest_of(b"third");
     assert_eq!(against(P2, &pair(one, forged)), Finding::Unproven, "nobody signed that");
-    let later = sign(P2, Recipient::All, ControlStep::Announce.of(agree::instance(P2, 5)), b"other");
+    let later =
+        sign(P2, Recipient::All, ControlStep::Announce.of(agree::instance(P2, 5)), b"other");
     assert_eq!(against(P2, &pair(one, later)), Finding::Unproven, "two numbers, two announcements");
 }
 
@@ -51,14 +53,22 @@ fn contradictions_convict_their_author_and_nobody_else() {
 fn headers_alone_convict_by_length_and_recipient() {
     let long = vec![0; crate::announcement::LONGEST as usize + 1];
     assert_eq!(against(P2, &Evidence::TooLong(announce(Recipient::All, &long))), Finding::Proved);
-    assert_eq!(against(P2, &Evidence::TooLong(announce(Recipient::All, &long[1..]))), Finding::Unproven);
-    assert_eq!(against(P2, &Evidence::Private(announce(Recipient::One(P1), b"x"))), Finding::Proved);
+    assert_eq!(
+        against(P2, &Evidence::TooLong(announce(Recipient::All, &long[1..]))),
+        Finding::Unproven
+    );
+    assert_eq!(
+        against(P2, &Evidence::Private(announce(Recipient::One(P1), b"x"))),
+        Finding::Proved
+    );
     assert_eq!(against(P2, &Evidence::Private(announce(Recipient::All, b"x"))), Finding::Unproven);
 }
 
 #[test]
 fn announcements_convict_if_no_history_makes_them_valid() {
-    let judged = |body: &[u8]| against(P2, &Evidence::Announcement(announce(Recipient::All, body), body.to_vec()));
+    let judged = |body: &[u8]| {
+        against(P2, &Evidence::Announcement(announce(Recipient::All, body), body.to_vec()))
+    };
     let say = |after: [u64; 3], body| judged(&Announcement { after, body }.encode());
     let slots = |slots: &[u32]| {
         let slots = slots.iter().map(|slot| (*slot, VerifyingKey([*slot as u8; 32]))).collect();
@@ -67,22 +77,36 @@ fn announcements_convict_if_no_history_makes_them_valid() {
     assert_eq!(judged(b"no announcement"), Finding::Proved);
     assert_eq!(say([0, 0, 5], Body::BatchReady { number: 9 }), Finding::Proved, "out of turn");
     let room = ostrakon_broadcast::RoomId([1; 16]);
-    assert_eq!(say([0, 0, 4], Body::EpochClosed { room, number: 1 }), Finding::Proved, "P2 is not the scheduler");
+    assert_eq!(
+        say([0, 0, 4], Body::EpochClosed { room, number: 1 }),
+        Finding::Proved,
+        "P2 is not the scheduler"
+    );
     assert_eq!(say([0, 0, 4], slots(&[2, 3])), Finding::Proved, "slot 3 is P0's to give");
     assert_eq!(say([0, 0, 4], slots(&[2, 2])), Finding::Proved, "one slot twice");
-    assert_eq!(say([0, 0, 4], slots(&[2, 5])), Finding::Signed, "whether these were given before, the log says");
+    assert_eq!(
+        say([0, 0, 4], slots(&[2, 5])),
+        Finding::Signed,
+        "whether these were given before, the log says"
+    );
     let said = announce(Recipient::All, b"no announcement");
-    assert_eq!(against(P2, &Evidence::Announcement(said, b"other words".to_vec())), Finding::Unproven);
+    assert_eq!(
+        against(P2, &Evidence::Announcement(said, b"other words".to_vec())),
+        Finding::Unproven
+    );
 }
 
 #[test]
 fn an_echo_of_what_its_author_announced_to_all_is_no_fault() {
     let tag = ControlStep::Echo.of(agree::instance(P2, 4));
-    let judged = |body: &[u8]| against(P1, &Evidence::Echo(sign(P1, Recipient::All, tag, body), body.to_vec()));
+    let judged = |body: &[u8]| {
+        against(P1, &Evidence::Echo(sign(P1, Recipient::All, tag, body), body.to_vec()))
+    };
     assert_eq!(judged(b"nothing"), Finding::Proved);
     assert_eq!(judged(&wire::encode(&announce(Recipient::All, b"x"))), Finding::Unproven);
     assert_eq!(judged(&wire::encode(&announce(Recipient::One(P1), b"x"))), Finding::Proved);
-    let of_another = sign(P2, Recipient::All, ControlStep::Announce.of(agree::instance(P2, 5)), b"x");
+    let of_another =
+        sign(P2, Recipient::All, ControlStep::Announce.of(agree::instance(P2, 5)), b"x");
     assert_eq!(judged(&wire::encode(&of_another)), Finding::Proved);
 }
 
@@ -93,7 +117,9 @@ fn a_file_is_judged_by_what_is_signed_and_not_by_what_it_says() {
     let text = serde_json::to_string(&FaultFile::new(&servers(), row)).unwrap();
     let (file, finding) = FaultFile::verify(&text, Some(&servers().digest())).unwrap();
     assert_eq!((finding, file.finding, file.seen_at), (Finding::Proved, Finding::Proved, 7));
-    assert!(FaultFile::verify(&text, Some(&Digest([0; 32]))).unwrap_err().contains("other servers"));
+    assert!(
+        FaultFile::verify(&text, Some(&Digest([0; 32]))).unwrap_err().contains("other servers")
+    );
     let accused = text.replace("\"culprit\":2", "\"culprit\":1");
     assert_eq!(FaultFile::verify(&accused, None).unwrap().1, Finding::Unproven);
     assert!(FaultFile::verify(&text.replace("\"culprit\":2", "\"culprit\":9"), None).is_err());

@@ -126,9 +126,15 @@ mod tests {
             deadline: 0,
         };
         let body = of("de-CH").body(&about);
-        assert!(body.contains("> One?\n> Two?\n") && body.contains("Hallo AdaBcc: x@example.org,\n"), "{body}");
+        assert!(
+            body.contains("> One?\n> Two?\n") && body.contains("Hallo AdaBcc: x@example.org,\n"),
+            "{body}"
+        );
         assert!(body.contains("\nBenTo: y bittet dich"), "{body}");
         let english = of("fr").body(&About { name: "Ada", asks: None, invited: false, ..about });
-        assert!(english.starts_with("Hello Ada,\n\nYou are asked") && english.contains("on the device"), "{english}");
+        assert!(
+            english.starts_with("Hello Ada,\n\nYou are asked") && english.contains("on the device"),
+            "{english}"
+        );
     }
 }

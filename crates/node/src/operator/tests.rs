@@ -51,15 +51,21 @@ fn a_calm_server_warns_of_nothing_and_each_trouble_of_itself() {
     });
     assert_eq!((kind, party), (WarningKind::Unreachable, 1));
     assert!(text.contains("bravo") && text.contains("version 9"), "{text}");
-    assert_eq!(after(|overview| overview.peers[0].version = Some("0.0.9".into())).0, WarningKind::OtherVersion);
+    assert_eq!(
+        after(|overview| overview.peers[0].version = Some("0.0.9".into())).0,
+        WarningKind::OtherVersion
+    );
     let (kind, _, text) = after(|overview| overview.peers[0].clock_ahead_ms = Some(90_400));
     assert!(kind == WarningKind::ClockOff && text.contains("90 s ahead of"), "{text}");
     let (_, _, text) = after(|overview| overview.peers[0].clock_ahead_ms = Some(i64::MIN));
     assert!(text.contains("behind"), "{text}");
-    let (kind, party, text) = after(|overview| overview.certificate_expires = Some(1_000_000 + 3 * 86_400));
+    let (kind, party, text) =
+        after(|overview| overview.certificate_expires = Some(1_000_000 + 3 * 86_400));
     assert_eq!((kind, party), (WarningKind::CertificateExpiring, 0));
     assert!(text.contains("in 3 days"), "{text}");
-    assert!(after(|overview| overview.peers[0].certificate_expires = Some(5)).2.contains("has expired"));
+    assert!(
+        after(|overview| overview.peers[0].certificate_expires = Some(5)).2.contains("has expired")
+    );
     assert_eq!(after(|overview| overview.disk.as_mut().unwrap().free -= 1).0, WarningKind::DiskLow);
     assert_eq!(after(|overview| overview.stock[0].needed = true).0, WarningKind::StockEmpty);
 }
@@ -67,10 +73,14 @@ fn a_calm_server_warns_of_nothing_and_each_trouble_of_itself() {
 #[test]
 fn what_a_peer_says_of_itself_is_plain_and_short_or_nothing() {
     let state = Some(ostrakon_crypto::Digest([255; 32]));
-    let most = Progress { generation: u32::MAX, state, kept: [u64::MAX; 3], delivered: [u64::MAX; 3] };
-    let own = About { certificate_expires: Some(u64::MAX), progress: Some(most), ..About::of_this() };
+    let most =
+        Progress { generation: u32::MAX, state, kept: [u64::MAX; 3], delivered: [u64::MAX; 3] };
+    let own =
+        About { certificate_expires: Some(u64::MAX), progress: Some(most), ..About::of_this() };
     assert_eq!(About::read(&own.encode()), Some(own.clone()));
-    assert!(own.encode().len() + LONGEST_VERSION - own.version.len() <= ostrakon_net::probe::MAX_ABOUT);
+    assert!(
+        own.encode().len() + LONGEST_VERSION - own.version.len() <= ostrakon_net::probe::MAX_ABOUT
+    );
     for version in ["<b>", "1.0\u{202e}", "1 0", &"9".repeat(33)] {
         let about = About { version: version.into(), ..About::default() };
         assert_eq!(About::read(&wire::encode(&about)).is_some(), version == "<b>", "{version:?}");
@@ -79,8 +89,14 @@ fn what_a_peer_says_of_itself_is_plain_and_short_or_nothing() {
     let later = [&own.encode()[..], b"what a later release says besides"].concat();
     assert_eq!(About::read(&later), Some(own.clone()));
     assert_eq!(own.language(), LANGUAGE);
-    for (version, language) in [("0.1.0", 1), ("0.1.0+1", 1), ("1.2.3-rc.1+17", 17), ("0.1.0+x", 1), ("+", 1)] {
-        assert_eq!(About { version: version.into(), ..About::default() }.language(), language, "{version}");
+    for (version, language) in
+        [("0.1.0", 1), ("0.1.0+1", 1), ("1.2.3-rc.1+17", 17), ("0.1.0+x", 1), ("+", 1)]
+    {
+        assert_eq!(
+            About { version: version.into(), ..About::default() }.language(),
+            language,
+            "{version}"
+        );
     }
 }
 

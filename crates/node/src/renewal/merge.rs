@@ -49,7 +49,10 @@ pub(super) fn merge(servers: &Servers, states: &[State; 2]) -> Result<Merged, St
         return Err("both files are of the same server: one of each of the two that kept their data is needed".into());
     }
     if one.generation != other.generation {
-        return Err("the files are of different generations: let both servers write their state again".into());
+        return Err(
+            "the files are of different generations: let both servers write their state again"
+                .into(),
+        );
     }
     let mut pairs: BTreeMap<RoomId, Vec<&RoomState>> = BTreeMap::new();
     for state in states {
@@ -62,7 +65,8 @@ pub(super) fn merge(servers: &Servers, states: &[State; 2]) -> Result<Merged, St
         }
     }
     let merge_one = |(id, both): (RoomId, Vec<&RoomState>)| {
-        let room = merge_room(servers, &both).map_err(|why| format!("room {}: {why}", id.to_hex()))?;
+        let room =
+            merge_room(servers, &both).map_err(|why| format!("room {}: {why}", id.to_hex()))?;
         Ok((id, room))
     };
     let rooms = pairs.into_iter().map(merge_one).collect::<Result<_, String>>()?;
@@ -84,20 +88,28 @@ fn merge_room(servers: &Servers, both: &[&RoomState]) -> Result<Room, String> {
     let mut logs = Vec::new();
     for room in both {
         logs.push((host_log(servers, room)?, &room.actions));
-        let entries: Vec<SignedEntry> = room.entries.iter().map(|dated| dated.entry.clone()).collect();
+        let entries: Vec<SignedEntry> =
+            room.entries.iter().map(|dated| dated.entry.clone()).collect();
         let head = verify_chain(servers, &descriptor, Digest([0; 32]), &entries)
             .map_err(|why| format!("a board does not hold: {why}"))?;
         boards.push((room.entries.clone(), head));
     }
-    let (log, actions) = longer(logs, |(_, actions)| actions.len(), |(_, a), (_, b)| a.starts_with(b))
-        .ok_or("the servers hold different host logs: one of them, or the room's host, has misbehaved")?;
-    let same = |a: &Dated, b: &Dated| a.entry.entry.digest(servers) == b.entry.entry.digest(servers);
-    let begins = |(a, _): &(Vec<Dated>, _), (b, _): &(Vec<Dated>, _)| a.iter().zip(b).all(|(a, b)| same(a, b));
+    let (log, actions) =
+        longer(logs, |(_, actions)| actions.len(), |(_, a), (_, b)| a.starts_with(b)).ok_or(
+            "the servers hold different host logs: one of them, or the room's host, has misbehaved",
+        )?;
+    let same =
+        |a: &Dated, b: &Dated| a.entry.entry.digest(servers) == b.entry.entry.digest(servers);
+    let begins = |(a, _): &(Vec<Dated>, _), (b, _): &(Vec<Dated>, _)| {
+        a.iter().zip(b).all(|(a, b)| same(a, b))
+    };
     let (mut entries, mut head) = longer(boards, |(entries, _)| entries.len(), begins)
         .ok_or("the servers hold different boards: two servers have signed both, keep the files as evidence")?;
     append(servers, both, &mut entries, &mut head);
-    let published = |number: &u64| entries.iter().any(|dated| dated.entry.entry.epoch.number == *number);
-    let mut in_doubt: Vec<u64> = both.iter().flat_map(|room| room.in_doubt.iter().copied()).collect();
+    let published =
+        |number: &u64| entries.iter().any(|dated| dated.entry.entry.epoch.number == *number);
+    let mut in_doubt: Vec<u64> =
+        both.iter().flat_map(|room| room.in_doubt.iter().copied()).collect();
     in_doubt.retain(|number| !published(number));
     in_doubt.sort_unstable();
     in_doubt.dedup();
@@ -105,7 +117,17 @@ fn merge_room(servers: &Servers, both: &[&RoomState]) -> Result<Room, String> {
     let open = both.iter().all(|room| room.open) && in_doubt.is_empty() && !log.closed();
     let author = both.iter().map(|room| room.author).min().unwrap_or(first.author);
     let actions = actions.clone();
-    Ok(Room { descriptor, author, open, first_epoch: highest + 1, log, actions, entries, head, in_doubt })
+    Ok(Room {
+        descriptor,
+        author,
+        open,
+        first_epoch: highest + 1,
+        log,
+        actions,
+        entries,
+        head,
+        in_doubt,
+    })
 }
 
 fn host_log(servers: &Servers, room: &RoomState) -> Result<HostLog, String> {
@@ -117,11 +139,16 @@ fn host_log(servers: &Servers, room: &RoomState) -> Result<HostLog, String> {
 }
 
 /// The longer one, if it begins with the other.
-fn longer<T>(many: Vec<T>, length: impl Fn(&T) -> usize, begins: impl Fn(&T, &T) -> bool) -> Option<T> {
+fn longer<T>(
+    many: Vec<T>,
+    length: impl Fn(&T) -> usize,
+    begins: impl Fn(&T, &T) -> bool,
+) -> Option<T> {
     let mut many = many.into_iter();
     let first = many.next()?;
     many.try_fold(first, |longest, next| {
-        let (longest, next) = if length(&next) > length(&longest) { (next, longest) } else { (longest, next) };
+        let (longest, next) =
+            if length(&next) > length(&longest) { (next, longest) } else { (longest, next) };
         begins(&longest, &next).then_some(longest)
     })
 }
@@ -131,8 +158,9 @@ fn append(servers: &Servers, both: &[&RoomState], entries: &mut Vec<Dated>, head
     let mut candidates: BTreeMap<(u64, Digest), SignedEntry> = BTreeMap::new();
     for signed in both.iter().flat_map(|room| &room.concluded) {
         let key = (signed.entry.epoch.number, signed.entry.digest(servers));
-        let candidate =
-            candidates.entry(key).or_insert_with(|| SignedEntry { signatures: Vec::new(), ..signed.clone() });
+        let candidate = candidates
+            .entry(key)
+            .or_insert_with(|| SignedEntry { signatures: Vec::new(), ..signed.clone() });
         candidate.signatures.extend(&signed.signatures);
         candidate.signatures.sort_unstable_by_key(|(party, _)| *party);
         candidate.signatures.dedup_by_key(|(party, _)| *party);
@@ -153,7 +181,10 @@ impl Merged {
     /// The digest that two servers must have alike to speak to each other in the generation.
     pub fn digest(&self, servers: &Servers) -> Digest {
         let mut transcript = Transcript::new("ostrakon/v1/node/generation");
-        transcript.field(&servers.digest().0).number(u64::from(self.generation)).number(self.rooms.len() as u64);
+        transcript
+            .field(&servers.digest().0)
+            .number(u64::from(self.generation))
+            .number(self.rooms.len() as u64);
         for (id, room) in &self.rooms {
             transcript.field(&id.0).number(u64::from(room.author.0)).number(u64::from(room.open));
             transcript.number(room.first_epoch);

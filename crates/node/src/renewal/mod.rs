@@ -122,7 +122,9 @@ pub async fn begin(
 impl Site {
     async fn write_state(&self) -> Result<Vec<u8>, RenewalError> {
         if self.is_empty().await? {
-            return refused("this server has no data to write the state of: the two others write theirs");
+            return refused(
+                "this server has no data to write the state of: the two others write theirs",
+            );
         }
         self.store.close_generation().await?;
         let Self { store, provider, servers, party, key, .. } = self;
@@ -137,7 +139,9 @@ impl Site {
         for author in (0u8..).map(PartyId).take(self.servers.keys.len()) {
             delivered += self.store.delivered(author).await?;
         }
-        Ok(delivered == 0 && self.store.generation().await?.number == 0 && self.store.rooms().await?.is_empty())
+        Ok(delivered == 0
+            && self.store.generation().await?.number == 0
+            && self.store.rooms().await?.is_empty())
     }
 
     async fn begin(&self, files: [&[u8]; 2]) -> Result<Begun, RenewalError> {
@@ -145,8 +149,14 @@ impl Site {
         let states = [read(files[0])?, read(files[1])?];
         let merged = merge::merge(&self.servers, &states).map_err(RenewalError::Refused)?;
         let digest = merged.digest(&self.servers);
-        let closed = merged.rooms.iter().filter(|(_, room)| !room.in_doubt.is_empty()).map(|(id, _)| *id).collect();
-        let begun = Begun { generation: merged.generation, digest, rooms: merged.rooms.len(), closed };
+        let closed = merged
+            .rooms
+            .iter()
+            .filter(|(_, room)| !room.in_doubt.is_empty())
+            .map(|(id, _)| *id)
+            .collect();
+        let begun =
+            Begun { generation: merged.generation, digest, rooms: merged.rooms.len(), closed };
         let now = self.store.generation().await?;
         if now.number == merged.generation && now.digest == Some(digest) {
             return Ok(begun);
@@ -168,7 +178,8 @@ impl Site {
         setup::confirm(&self.store, self.servers.session).await?;
         self.store.renew(&renewed).await?;
         let detail = format!("generation {}, state {}", merged.generation, digest.to_hex());
-        audit::note(&self.store, self.platform.now_ms(), "operator", "begin a generation", &detail).await;
+        audit::note(&self.store, self.platform.now_ms(), "operator", "begin a generation", &detail)
+            .await;
         Ok(begun)
     }
 
@@ -179,7 +190,8 @@ impl Site {
             let (length, head) = self.store.board_head(&id.0).await?;
             let here = usize::try_from(length).unwrap_or(usize::MAX);
             let known = here.checked_sub(1).map(|last| room.entries.get(last));
-            let known = known.map(|dated| dated.map(|dated| dated.entry.entry.digest(&self.servers)));
+            let known =
+                known.map(|dated| dated.map(|dated| dated.entry.entry.digest(&self.servers)));
             let actions = hosting::all_actions(&self.store, id).await?;
             if known != head.map(Some) || !room.actions.starts_with(&actions) {
                 return refused(&format!(
@@ -189,9 +201,13 @@ impl Site {
             }
             let entries = room.entries[here..].iter().map(|dated| {
                 let signed = &dated.entry;
-                let (digest, body) = (signed.entry.digest(&self.servers), wire::encode(&signed.entry));
+                let (digest, body) =
+                    (signed.entry.digest(&self.servers), wire::encode(&signed.entry));
                 let signatures = signed.signatures.clone();
-                (signed.entry.epoch.number, NewEntry { digest, body, published_on: dated.published_on, signatures })
+                (
+                    signed.entry.epoch.number,
+                    NewEntry { digest, body, published_on: dated.published_on, signatures },
+                )
             });
             let lacking = room.actions[actions.len()..].iter();
             rooms.push(RenewedRoom {
@@ -200,27 +216,41 @@ impl Site {
                 author: room.author,
                 open: room.open,
                 first_epoch: room.first_epoch,
-                actions: lacking.map(|action| (action.action.number, hosting::of_earlier_generation(action))).collect(),
+                actions: lacking
+                    .map(|action| (action.action.number, hosting::of_earlier_generation(action)))
+                    .collect(),
                 entries: entries.collect(),
             });
         }
-        Ok(Renewed { number: merged.generation, digest, rooms, given_up: self.given_up(merged).await? })
+        Ok(Renewed {
+            number: merged.generation,
+            digest,
+            rooms,
+            given_up: self.given_up(merged).await?,
+        })
     }
 
     /// The epochs under way here, and how they end.
-    async fn given_up(&self, merged: &Merged) -> Result<Vec<([u8; 16], u64, Vec<u8>)>, RenewalError> {
+    async fn given_up(
+        &self,
+        merged: &Merged,
+    ) -> Result<Vec<([u8; 16], u64, Vec<u8>)>, RenewalError> {
         let rows = self.store.epochs(KEPT_VERDICTS as u32).await?;
-        let under_way = rows.iter().filter(|row| matches!(row.state, EpochState::Collecting | EpochState::Sealed));
+        let under_way = rows
+            .iter()
+            .filter(|row| matches!(row.state, EpochState::Collecting | EpochState::Sealed));
         let end = |row: &ostrakon_store::EpochRow| {
             let room = merged.rooms.get(&RoomId(row.room));
-            let published =
-                room.is_some_and(|room| room.entries.iter().any(|dated| dated.entry.entry.epoch.number == row.number));
+            let published = room.is_some_and(|room| {
+                room.entries.iter().any(|dated| dated.entry.entry.epoch.number == row.number)
+            });
             let doubtful = room.is_some_and(|room| room.in_doubt.contains(&row.number));
             let (outcome, detail) = match (published, doubtful) {
                 (true, _) => (Outcome::Published, ""),
-                (_, true) => {
-                    (Outcome::Failed, "a server lost its data while the messages were being opened; the room is closed")
-                }
+                (_, true) => (
+                    Outcome::Failed,
+                    "a server lost its data while the messages were being opened; the room is closed",
+                ),
                 _ => (Outcome::Failed, "a server lost its data; messages enter the next epoch"),
             };
             let last = LastEpoch { number: row.number, outcome, detail: detail.into() };

@@ -92,7 +92,10 @@ impl State {
         }
         let key = servers.keys.get(state.party.index()).ok_or_else(malformed)?;
         if !key.verifies(&digest(&signed.state), &signed.signature) {
-            return Err(format!("this is not signed by server {}: it was changed on the way", state.party));
+            return Err(format!(
+                "this is not signed by server {}: it was changed on the way",
+                state.party
+            ));
         }
         Ok(state)
     }
@@ -128,7 +131,8 @@ impl Source<'_> {
         marks: &[(String, Vec<u8>)],
     ) -> Result<RoomState, RenewalError> {
         let corrupt = |column| RenewalError::Store(ostrakon_store::Error::Corrupt(column));
-        let descriptor: RoomDescriptor = wire::decode(&row.descriptor).map_err(|_| corrupt("rooms.descriptor"))?;
+        let descriptor: RoomDescriptor =
+            wire::decode(&row.descriptor).map_err(|_| corrupt("rooms.descriptor"))?;
         let room = Room::new(descriptor.clone(), row.author, self.servers);
         let mut state = RoomState {
             descriptor,
@@ -141,7 +145,8 @@ impl Source<'_> {
             in_doubt: Vec::new(),
         };
         for epoch in epochs.iter().filter(|epoch| epoch.state == EpochState::Sealed) {
-            let conclusion = epoch.conclusion.as_deref().map(wire::decode::<Conclusion>).transpose();
+            let conclusion =
+                epoch.conclusion.as_deref().map(wire::decode::<Conclusion>).transpose();
             let conclusion = conclusion.map_err(|_| corrupt("epochs.conclusion"))?;
             let entry = conclusion.and_then(|conclusion| conclusion.entry);
             let context = room.context(epoch.number, epoch.batch);
@@ -150,7 +155,9 @@ impl Source<'_> {
             }
             if let Some(entry) = entry {
                 let signature = entry.sign(self.servers, self.key);
-                state.concluded.push(SignedEntry { signatures: vec![(self.party, signature)], entry });
+                state
+                    .concluded
+                    .push(SignedEntry { signatures: vec![(self.party, signature)], entry });
             }
         }
         Ok(state)
@@ -177,7 +184,8 @@ async fn entries(store: &Disk, room: &[u8; 16]) -> Result<Vec<Dated>, ostrakon_s
             return Ok(entries);
         }
         for row in rows {
-            let entry = wire::decode(&row.body).map_err(|_| ostrakon_store::Error::Corrupt("entries.body"))?;
+            let entry = wire::decode(&row.body)
+                .map_err(|_| ostrakon_store::Error::Corrupt("entries.body"))?;
             let entry = SignedEntry { entry, signatures: row.signatures };
             entries.push(Dated { published_on: row.published_on, entry });
         }

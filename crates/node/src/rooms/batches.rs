@@ -44,7 +44,16 @@ impl BatchInfo {
     /// A batch that the scheduler has just planned, by this announcement.
     pub fn planned(shape: Shape, planned: u64) -> Self {
         let (ready, dropped, said) = Default::default();
-        Self { shape, planned, ready, said, dropped, interrupted: false, used: false, held: Held::Nothing }
+        Self {
+            shape,
+            planned,
+            ready,
+            said,
+            dropped,
+            interrupted: false,
+            used: false,
+            held: Held::Nothing,
+        }
     }
 
     /// Whether it is, or will be, of use to an epoch to come.
@@ -80,7 +89,9 @@ impl World {
     /// used. It is out of use on every server from the same announcement on, unless an epoch has waited with it all the while.
     pub fn forget_old_batches(&mut self) -> Vec<u64> {
         let newest = self.batches.last_key_value().map(|(number, _)| *number);
-        let Some(oldest) = newest.and_then(|newest| newest.checked_sub(BATCHES_KEPT)) else { return Vec::new() };
+        let Some(oldest) = newest.and_then(|newest| newest.checked_sub(BATCHES_KEPT)) else {
+            return Vec::new();
+        };
         let newer = self.batches.split_off(&(oldest + 1));
         let mut older = std::mem::replace(&mut self.batches, newer);
         for batch in self.rooms.values().filter_map(|room| Some(room.collecting.as_ref()?.batch)) {
@@ -90,7 +101,12 @@ impl World {
     }
 
     /// A server holds a batch, or says so again.
-    pub(super) fn batch_ready(&mut self, number: u64, party: PartyId, announcement: u64) -> Vec<Effect> {
+    pub(super) fn batch_ready(
+        &mut self,
+        number: u64,
+        party: PartyId,
+        announcement: u64,
+    ) -> Vec<Effect> {
         let Some(info) = self.batches.get_mut(&number) else { return Vec::new() };
         let again = info.ready & (1 << party.0) != 0;
         info.interrupted |= again;

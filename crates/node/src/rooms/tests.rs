@@ -32,7 +32,10 @@ impl Server {
         (author, Announcement { after: self.delivered, body })
     }
 
-    fn judge(&self, (author, announcement): &(PartyId, Announcement)) -> Result<Option<Change>, Invalid> {
+    fn judge(
+        &self,
+        (author, announcement): &(PartyId, Announcement),
+    ) -> Result<Option<Change>, Invalid> {
         self.world.judge(*author, self.delivered[author.index()], announcement, 5)
     }
 
@@ -43,14 +46,25 @@ impl Server {
         Ok(change.map(|change| self.world.apply(number, &change, 5)).unwrap_or_default())
     }
 
-    fn deliver_all(&mut self, author: PartyId, bodies: impl IntoIterator<Item = Body>) -> Vec<Effect> {
+    fn deliver_all(
+        &mut self,
+        author: PartyId,
+        bodies: impl IntoIterator<Item = Body>,
+    ) -> Vec<Effect> {
         let deliver = |body| self.deliver(&self.say(author, body).clone()).expect("valid");
         bodies.into_iter().flat_map(deliver).collect()
     }
 }
 
 fn descriptor(name: &str) -> RoomDescriptor {
-    RoomDescriptor { payload: 32, capacity: 9, seconds: 1, minimum: 2, nonce: [1; 16], ..RoomDescriptor::new(name) }
+    RoomDescriptor {
+        payload: 32,
+        capacity: 9,
+        seconds: 1,
+        minimum: 2,
+        nonce: [1; 16],
+        ..RoomDescriptor::new(name)
+    }
 }
 
 fn room() -> RoomId {
@@ -66,7 +80,11 @@ fn key(n: u8) -> VerifyingKey {
 }
 
 fn assigned(slots: &[(u32, u8)]) -> Body {
-    Body::Assigned { room: room(), epoch: 0, slots: slots.iter().map(|(slot, n)| (*slot, key(*n))).collect() }
+    Body::Assigned {
+        room: room(),
+        epoch: 0,
+        slots: slots.iter().map(|(slot, n)| (*slot, key(*n))).collect(),
+    }
 }
 
 /// A room with two batches that are ready everywhere.
@@ -125,7 +143,10 @@ fn slots_of_another_class_taken_slots_and_second_slots_are_refused() {
     let mut server = collecting();
     server.deliver_all(P1, [assigned(&[(1, 1)])]);
     assert!(refused(&server, P1, assigned(&[(2, 2)])).contains("own class"));
-    assert!(refused(&server, P1, assigned(&[(10, 2)])).contains("own class"), "beyond the capacity");
+    assert!(
+        refused(&server, P1, assigned(&[(10, 2)])).contains("own class"),
+        "beyond the capacity"
+    );
     assert!(refused(&server, P1, assigned(&[(1, 2)])).contains("given out once"));
     assert!(refused(&server, P1, assigned(&[(4, 2), (4, 3)])).contains("given out once"));
     assert!(refused(&server, P1, assigned(&[(4, 1)])).contains("one slot"));
@@ -144,11 +165,18 @@ fn slots_of_another_class_taken_slots_and_second_slots_are_refused() {
 fn batches_are_numbered_in_order_used_once_and_by_everybody() {
     let mut server = stocked();
     for number in [1, 3, u64::MAX] {
-        assert!(refused(&server, P0, Body::BatchPlanned { number, shape: shape() }).contains("one after another"));
+        assert!(
+            refused(&server, P0, Body::BatchPlanned { number, shape: shape() })
+                .contains("one after another")
+        );
     }
-    let strange = Body::BatchPlanned { number: 2, shape: Shape { rows: u32::MAX, width: u32::MAX } };
+    let strange =
+        Body::BatchPlanned { number: 2, shape: Shape { rows: u32::MAX, width: u32::MAX } };
     assert!(refused(&server, P0, strange).contains("shape of a room"));
-    server.deliver_all(P0, [Body::BatchPlanned { number: 2, shape: shape() }, Body::BatchReady { number: 2 }]);
+    server.deliver_all(
+        P0,
+        [Body::BatchPlanned { number: 2, shape: shape() }, Body::BatchReady { number: 2 }],
+    );
     let open = |number, batch| Body::EpochOpened { room: room(), number, batch };
     assert!(refused(&server, P0, open(0, 2)).contains("not ready"));
     assert!(refused(&server, P0, open(0, 9)).contains("never planned"));
@@ -196,7 +224,9 @@ fn old_batches_fall_out_of_memory() {
 #[test]
 fn the_batch_that_an_idle_epoch_waits_with_is_remembered_however_many_come_after_it() {
     let mut server = collecting();
-    let plans = |from: u64| (from..from + BATCHES_KEPT + 1).map(|number| Body::BatchPlanned { number, shape: shape() });
+    let plans = |from: u64| {
+        (from..from + BATCHES_KEPT + 1).map(|number| Body::BatchPlanned { number, shape: shape() })
+    };
     let effects = server.deliver_all(P0, plans(2));
     assert!(effects.contains(&Effect::Discard(1)) && !effects.contains(&Effect::Discard(0)));
     assert!(server.world.batches[&0].used && server.world.batches[&0].dropped == 0);
@@ -206,7 +236,10 @@ fn the_batch_that_an_idle_epoch_waits_with_is_remembered_however_many_come_after
     // Once it is sealed, it is forgotten as the others are.
     server.deliver_all(P0, [assigned(&[(0, 9)]), Body::EpochClosed { room: room(), number: 0 }]);
     server.deliver_all(P0, plans(BATCHES_KEPT + 3));
-    assert_eq!(server.world.batches.first_key_value().map(|(number, _)| *number), Some(BATCHES_KEPT + 4));
+    assert_eq!(
+        server.world.batches.first_key_value().map(|(number, _)| *number),
+        Some(BATCHES_KEPT + 4)
+    );
 }
 
 #[test]
@@ -223,7 +256,10 @@ fn a_batch_that_a_server_lost_voids_its_epoch_when_the_scheduler_says_so() {
 #[test]
 fn a_server_that_says_again_that_it_holds_a_batch_interrupts_those_who_prepare_it() {
     let mut server = stocked();
-    server.deliver_all(P0, [Body::BatchPlanned { number: 2, shape: shape() }, Body::BatchReady { number: 2 }]);
+    server.deliver_all(
+        P0,
+        [Body::BatchPlanned { number: 2, shape: shape() }, Body::BatchReady { number: 2 }],
+    );
     server.deliver_all(P1, [Body::BatchReady { number: 2 }]);
     assert!(!server.world.batches[&2].interrupted);
     server.deliver_all(P1, [Body::BatchReady { number: 2 }]);
@@ -277,7 +313,10 @@ fn what_its_author_had_not_heard_of_is_valid_nowhere() {
 #[test]
 fn the_scheduler_opens_nothing_that_it_had_not_heard_of() {
     let mut start = stocked();
-    start.deliver_all(P0, [Body::BatchPlanned { number: 2, shape: shape() }, Body::BatchReady { number: 2 }]);
+    start.deliver_all(
+        P0,
+        [Body::BatchPlanned { number: 2, shape: shape() }, Body::BatchReady { number: 2 }],
+    );
     start.deliver_all(P1, [Body::BatchReady { number: 2 }]);
     let other = RoomDescriptor { payload: 64, ..descriptor("another") };
     let said = [
@@ -288,7 +327,10 @@ fn the_scheduler_opens_nothing_that_it_had_not_heard_of() {
         (P2, Body::BatchReady { number: 2 }),
     ];
     for end in all_orders(&start, &unheard(&start, said)) {
-        assert!(end.world.rooms.values().all(|room| room.next_epoch == 0) && !end.world.batches.contains_key(&3));
+        assert!(
+            end.world.rooms.values().all(|room| room.next_epoch == 0)
+                && !end.world.batches.contains_key(&3)
+        );
     }
 }
 
@@ -300,14 +342,19 @@ fn a_room_is_of_the_server_that_its_nonce_names() {
     for end in all_orders(&start, &unheard(&start, said)) {
         assert_eq!(end.world.rooms[&room()].author, P1);
     }
-    for (party, first) in [P0, P1, P2].into_iter().flat_map(|party| (0..=255).map(move |first| (party, first))) {
+    for (party, first) in
+        [P0, P1, P2].into_iter().flat_map(|party| (0..=255).map(move |first| (party, first)))
+    {
         let nonce = room_nonce([first; 16], party);
         assert_eq!(room_class(&RoomDescriptor { nonce, ..descriptor("r") }), party);
     }
 }
 
 /// What servers say of whom none has heard what the others say.
-fn unheard(start: &Server, said: impl IntoIterator<Item = (PartyId, Body)>) -> [Vec<(PartyId, Announcement)>; SERVERS] {
+fn unheard(
+    start: &Server,
+    said: impl IntoIterator<Item = (PartyId, Body)>,
+) -> [Vec<(PartyId, Announcement)>; SERVERS] {
     let mut logs: [Vec<(PartyId, Announcement)>; SERVERS] = Default::default();
     for (author, body) in said {
         let mut after = start.delivered;

@@ -59,7 +59,10 @@ fn an_epoch_opens_when_a_batch_is_ready_and_not_before() {
     world.batches.get_mut(&0).unwrap().ready = 5;
     assert_eq!(decide(&world, 0, 1), None);
     world.batches.get_mut(&0).unwrap().dropped = 2;
-    assert_eq!(decide(&world, 0, 1), Some(Body::BatchPlanned { number: 1, shape: Shape::of(&descriptor(9)) }));
+    assert_eq!(
+        decide(&world, 0, 1),
+        Some(Body::BatchPlanned { number: 1, shape: Shape::of(&descriptor(9)) })
+    );
     world.rooms.get_mut(&id).unwrap().open = false;
     assert_eq!(decide(&world, 0, 1), None);
 }
@@ -147,7 +150,9 @@ fn a_room_that_nobody_uses_costs_one_batch() {
     let idle = RoomDescriptor { nonce: [1; 16], ..descriptor(9) };
     world.rooms.insert(idle.id(), Room::new(idle, PartyId(0), &servers()));
     assert_eq!(decide(&world, USED_MS, 2), planned, "one for the other room's epoch");
-    world.batches.insert(1, BatchInfo { ready: 0, held: Held::Nothing, ..batch(Shape::of(&descriptor(9))) });
+    world
+        .batches
+        .insert(1, BatchInfo { ready: 0, held: Held::Nothing, ..batch(Shape::of(&descriptor(9))) });
     assert_eq!(decide(&world, USED_MS, 2), None);
     world.rooms.get_mut(&id).unwrap().active_at = 1;
     assert!(decide(&world, USED_MS, 2).is_some(), "somebody came");
@@ -169,13 +174,16 @@ fn members_and_nobody_else_get_slots() {
 fn slots_go_to_those_without_one_in_order_of_arrival() {
     let (world, id) = with_slots(&[1]);
     let present = [key(50), key(1), key(40), key(60)];
-    let Some(Body::Assigned { slots, epoch: 0, .. }) = assign(&world, PartyId(1), &id, &present) else {
+    let Some(Body::Assigned { slots, epoch: 0, .. }) = assign(&world, PartyId(1), &id, &present)
+    else {
         panic!("slots are given out")
     };
     assert_eq!(slots, [(4, key(50)), (7, key(40))], "the class has no third one left");
     assert_eq!(assign(&world, PartyId(1), &id, &[key(1)]), None);
     let (gap, _) = with_slots(&[7, 1]);
-    let Some(Body::Assigned { slots, .. }) = assign(&gap, PartyId(1), &id, &present) else { panic!("one is left") };
+    let Some(Body::Assigned { slots, .. }) = assign(&gap, PartyId(1), &id, &present) else {
+        panic!("one is left")
+    };
     assert_eq!(slots, [(4, key(50))], "below slots that have owners");
     let (full, _) = with_slots(&[1, 4, 7]);
     assert_eq!(assign(&full, PartyId(1), &id, &[key(50)]), None);

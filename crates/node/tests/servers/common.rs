@@ -12,7 +12,9 @@ use ostrakon_broadcast::{Archive, ClientEngine, Content, EpochContext, RowFormat
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_net::Timing;
 use ostrakon_node::config::{ProcessSettings, Role, ServerConfig, StockTargets};
-use ostrakon_node::interface::{CollectPhase, IssueRequest, NewRoom, Presence, Status, SubmissionRequest};
+use ostrakon_node::interface::{
+    CollectPhase, IssueRequest, NewRoom, Presence, Status, SubmissionRequest,
+};
 use ostrakon_node::platform::System;
 use ostrakon_node::renewal::{self, Begun, RenewalError};
 use ostrakon_node::{Config, EngineProvider, RuffleProvider, Service, ServiceError};
@@ -37,9 +39,17 @@ pub struct Deployment {
 }
 
 /// How a participant makes a submission.
-pub type Client = fn(&Servers, &EpochContext, u32, &[Option<Vec<u8>>], &[u8], &SigningKey) -> Vec<u8>;
+pub type Client =
+    fn(&Servers, &EpochContext, u32, &[Option<Vec<u8>>], &[u8], &SigningKey) -> Vec<u8>;
 
-fn plain_client(_: &Servers, _: &EpochContext, _: u32, _: &[Option<Vec<u8>>], row: &[u8], _: &SigningKey) -> Vec<u8> {
+fn plain_client(
+    _: &Servers,
+    _: &EpochContext,
+    _: u32,
+    _: &[Option<Vec<u8>>],
+    row: &[u8],
+    _: &SigningKey,
+) -> Vec<u8> {
     row.to_vec()
 }
 
@@ -80,7 +90,9 @@ async fn start(config: &Config, provider: &Arc<dyn EngineProvider>, ahead: &Ahea
     let patience = Duration::from_millis(300);
     let timing = Timing { patience, retry: Duration::from_millis(200), ..Timing::default() };
     let platform = Arc::new(Clocked { system: System::new(timing), ahead: Arc::clone(ahead) });
-    Service::start_on(platform, config.clone(), Arc::clone(provider)).await.expect("the server starts")
+    Service::start_on(platform, config.clone(), Arc::clone(provider))
+        .await
+        .expect("the server starts")
 }
 
 /// Configurations of three servers below a directory.
@@ -103,7 +115,12 @@ pub fn configs(directory: &Path) -> Vec<Config> {
             identity_file: own.join("key"),
             admin_token_file: own.join("token"),
             stock: StockTargets { ready: 2, ..StockTargets::default() },
-            ..Config::new(party, "127.0.0.1:1".parse().unwrap(), addresses[usize::from(party)], servers.clone())
+            ..Config::new(
+                party,
+                "127.0.0.1:1".parse().unwrap(),
+                addresses[usize::from(party)],
+                servers.clone(),
+            )
         }
     };
     (0..3).map(config).collect()
@@ -113,7 +130,9 @@ impl Deployment {
     /// Three servers with the plain engine.
     pub async fn start() -> Self {
         let controls: Vec<Arc<Controls>> = (0..3).map(|_| Arc::default()).collect();
-        let plain = |controls: &Arc<Controls>| Arc::new(PlainProvider(Arc::clone(controls))) as Arc<dyn EngineProvider>;
+        let plain = |controls: &Arc<Controls>| {
+            Arc::new(PlainProvider(Arc::clone(controls))) as Arc<dyn EngineProvider>
+        };
         let providers = controls.iter().map(plain).collect();
         Self { controls, ..Self::start_with(providers, plain_client).await }
     }
@@ -154,7 +173,8 @@ impl Deployment {
     /// An intake process beside the first server.
     pub async fn intake(&self) -> Service {
         let mut config = self.configs[0].clone();
-        config.process = ProcessSettings { role: Role::Intake, engine: Some("http://engine.example".into()) };
+        config.process =
+            ProcessSettings { role: Role::Intake, engine: Some("http://engine.example".into()) };
         // It needs none of these.
         config.identity_file = "nowhere".into();
         config.admin_token_file = "nowhere".into();
@@ -173,7 +193,8 @@ impl Deployment {
         for ((config, provider), ahead) in configs.iter().zip(&providers).zip(&ahead) {
             servers.push(start(config, provider, ahead).await);
         }
-        let deployment = Self { directory, configs, servers, providers, client, controls: Vec::new(), ahead };
+        let deployment =
+            Self { directory, configs, servers, providers, client, controls: Vec::new(), ahead };
         for server in 0..3 {
             deployment.until(server, |service| service.readiness().ready).await;
         }
@@ -222,13 +243,15 @@ impl Deployment {
     /// Writes a stopped server's state for a renewal.
     pub async fn write_state(&self, server: usize) -> Result<Vec<u8>, RenewalError> {
         let system = Arc::new(System::new(Timing::default()));
-        renewal::write_state(&self.configs[server], Arc::clone(&self.providers[server]), system).await
+        renewal::write_state(&self.configs[server], Arc::clone(&self.providers[server]), system)
+            .await
     }
 
     /// Begins the next generation at a stopped server.
     pub async fn renew(&self, server: usize, files: [&[u8]; 2]) -> Result<Begun, RenewalError> {
         let system = Arc::new(System::new(Timing::default()));
-        renewal::begin(&self.configs[server], Arc::clone(&self.providers[server]), system, files).await
+        renewal::begin(&self.configs[server], Arc::clone(&self.providers[server]), system, files)
+            .await
     }
 
     pub async fn until(&self, server: usize, mut condition: impl FnMut(&Service) -> bool) {
@@ -261,7 +284,8 @@ impl Deployment {
     }
 
     pub async fn room(&self, seconds: u32, minimum: u32) -> RoomId {
-        let room = NewRoom { payload: 64, capacity: 12, seconds, minimum, ..NewRoom::named("a room") };
+        let room =
+            NewRoom { payload: 64, capacity: 12, seconds, minimum, ..NewRoom::named("a room") };
         let info = self.servers[1].create_room(room).await.expect("the room is created");
         RoomId::from_hex(&info.id).unwrap()
     }
@@ -308,7 +332,10 @@ impl Deployment {
         let ask = async {
             loop {
                 match self.servers[server].issue(room, epoch, request.clone()).await {
-                    Ok(issue) => return envelope::open(&pinned, &name, &key(seed), &issue.issue).expect("genuine"),
+                    Ok(issue) => {
+                        return envelope::open(&pinned, &name, &key(seed), &issue.issue)
+                            .expect("genuine");
+                    }
                     Err(ServiceError::NotFound(_) | ServiceError::Unavailable(_)) => {}
                     Err(error) => panic!("no issue: {error}"),
                 }
@@ -318,13 +345,20 @@ impl Deployment {
         tokio::time::timeout(LONG, ask).await.expect("in time")
     }
 
-    pub async fn submission(&self, room: RoomId, epoch: u64, seed: u8, text: &str) -> SubmissionRequest {
+    pub async fn submission(
+        &self,
+        room: RoomId,
+        epoch: u64,
+        seed: u8,
+        text: &str,
+    ) -> SubmissionRequest {
         let info = self.servers[0].room(room).await.unwrap();
         let mut issues = Vec::new();
         for server in 0..3 {
             issues.push(Some(self.issue(room, epoch, server, seed).await));
         }
-        let Agreed { context, slot, material } = envelope::agreed(&issues).expect("two servers say the same");
+        let Agreed { context, slot, material } =
+            envelope::agreed(&issues).expect("two servers say the same");
         assert!(material.iter().all(Option::is_some), "all servers say the same");
         let content = if text.is_empty() { Content::Cover } else { Content::Message(text.into()) };
         let format = RowFormat::new(&info.descriptor, epoch);
@@ -336,7 +370,11 @@ impl Deployment {
     /// The servers as participants pin them.
     pub async fn pinned(&self) -> Servers {
         let info = self.servers[0].servers().await.unwrap();
-        let keys = info.servers.iter().map(|server| VerifyingKey::from_hex(&server.key).unwrap()).collect();
+        let keys = info
+            .servers
+            .iter()
+            .map(|server| VerifyingKey::from_hex(&server.key).unwrap())
+            .collect();
         Servers { session: SessionId(Digest::from_hex(&info.session).unwrap()), keys }
     }
 
@@ -357,5 +395,7 @@ impl Deployment {
 
 /// Whether an epoch takes submissions.
 pub fn collects(status: &Status, number: u64) -> bool {
-    status.epoch.is_some_and(|epoch| epoch.number == number && epoch.phase == CollectPhase::Collecting)
+    status
+        .epoch
+        .is_some_and(|epoch| epoch.number == number && epoch.phase == CollectPhase::Collecting)
 }

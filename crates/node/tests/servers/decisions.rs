@@ -14,7 +14,8 @@ use sqlx::{AnyConnection, Connection};
 
 use crate::common::{Deployment, LONG, key, now};
 use crate::group::{
-    Group, account, certified, creator, draft, draw, first_record, put_forward, records, refused, seeded,
+    Group, account, certified, creator, draft, draw, first_record, put_forward, records, refused,
+    seeded,
 };
 use crate::scene::{P0, P1, P2, Scene, tag};
 
@@ -22,11 +23,18 @@ use crate::scene::{P0, P1, P2, Scene, tag};
 async fn stock(deployment: &Deployment, operators: &Operators, rng: &mut Stream) -> CertifiedKey {
     let key = certified(deployment, operators, &account(0), 2, rng).await;
     let handed_in = wire::encode(&vec![&key]);
-    let level = deployment.servers[0].add_to_stock(account(0).verifying_key(), &handed_in).await.expect("in stock");
+    let level = deployment.servers[0]
+        .add_to_stock(account(0).verifying_key(), &handed_in)
+        .await
+        .expect("in stock");
     assert_eq!((level.stock, level.wanted), (1, 8));
-    let elsewhere = deployment.servers[1].add_to_stock(account(0).verifying_key(), &handed_in).await;
+    let elsewhere =
+        deployment.servers[1].add_to_stock(account(0).verifying_key(), &handed_in).await;
     assert!(matches!(elsewhere, Err(ServiceError::Elsewhere(_))));
-    refused(deployment.servers[0].add_to_stock(account(1).verifying_key(), &handed_in).await, "another account");
+    refused(
+        deployment.servers[0].add_to_stock(account(1).verifying_key(), &handed_in).await,
+        "another account",
+    );
     key
 }
 
@@ -40,8 +48,13 @@ async fn everybody_answers_once_while_servers_are_killed() {
     group.until(&deployment, 0, |info| info.records == 2).await;
     let level = deployment.servers[0].stock_level(account(0).verifying_key()).await.unwrap();
     assert_eq!(level.stock, 0);
-    refused(deployment.servers[0].add_to_stock(account(0).verifying_key(), b"junk").await, "no list");
-    let again = deployment.servers[0].add_to_stock(account(0).verifying_key(), &wire::encode(&vec![stocked])).await;
+    refused(
+        deployment.servers[0].add_to_stock(account(0).verifying_key(), b"junk").await,
+        "no list",
+    );
+    let again = deployment.servers[0]
+        .add_to_stock(account(0).verifying_key(), &wire::encode(&vec![stocked]))
+        .await;
     assert_eq!(again.unwrap().stock, 0, "a key that stands in a decision does not come back");
     group.accept(&deployment, 2).await;
     group.accept(&deployment, 1).await;
@@ -51,7 +64,8 @@ async fn everybody_answers_once_while_servers_are_killed() {
     let steps = [group.step(&deployment, 2, 0).await, group.step(&deployment, 0, 0).await];
     let [one, other] = steps.clone().map(|step| step.encode());
     let p0 = deployment.servers[0].clone();
-    let answers = tokio::join!(p0.append_record(group.id, &one), p0.append_record(group.id, &other));
+    let answers =
+        tokio::join!(p0.append_record(group.id, &one), p0.append_record(group.id, &other));
     let (winner, loser) = if answers.0.is_ok() { (&one, answers.1) } else { (&other, answers.0) };
     assert!(matches!(loser, Err(ServiceError::Conflict(_))), "{loser:?}");
     p0.append_record(group.id, winner).await.expect("the same again");
@@ -64,7 +78,8 @@ async fn everybody_answers_once_while_servers_are_killed() {
     group.answer(&deployment, 1, 1).await;
     group.everywhere(&deployment, DecisionStage::Done).await;
 
-    let heads: Vec<_> = deployment.servers.iter().map(|server| server.decision(group.id).unwrap().head).collect();
+    let heads: Vec<_> =
+        deployment.servers.iter().map(|server| server.decision(group.id).unwrap().head).collect();
     assert!(heads.iter().all(|head| head == &heads[0]), "one history");
     for server in deployment.servers.clone() {
         assert_eq!(group.result(&server).await, [Meaning::Counts(vec![2, 1])]);
@@ -90,7 +105,10 @@ async fn servers_stand_in_for_the_absent_after_the_deadline_of_their_own_clocks(
     let late = group.step(&deployment, 2, 0).await;
     put_forward(&deployment, 0);
     let answer = deployment.servers[0].append_record(group.id, &late.encode()).await;
-    assert!(matches!(answer, Err(ServiceError::Conflict(_))), "no answers after the deadline: {answer:?}");
+    assert!(
+        matches!(answer, Err(ServiceError::Conflict(_))),
+        "no answers after the deadline: {answer:?}"
+    );
     // P0 closes and opens; the others know of that, and wait: by their clocks somebody may still come.
     group.until(&deployment, 1, |info| info.openings.contains(&0)).await;
     group.until(&deployment, 2, |info| info.openings.contains(&0)).await;
@@ -142,11 +160,17 @@ async fn a_server_that_lacks_shares_gives_what_it_can() {
     too_few.everywhere(&deployment, DecisionStage::Done).await;
     for server in &deployment.servers {
         let refusal = server.decision(too_few.id).unwrap().refusal.expect("a reason");
-        assert!(refusal.contains("“person 2”") && refusal.contains("only server 2 could"), "{refusal}");
+        assert!(
+            refusal.contains("“person 2”") && refusal.contains("only server 2 could"),
+            "{refusal}"
+        );
     }
     for (server, lacking) in [(0, 2), (1, 2), (2, 0)] {
         let audit = deployment.servers[server].audit(None, 100).await.unwrap();
-        let noted = audit.iter().filter(|record| record.action == "open decision without all shares").count();
+        let noted = audit
+            .iter()
+            .filter(|record| record.action == "open decision without all shares")
+            .count();
         assert_eq!(noted, lacking, "server {server}");
     }
 }
@@ -189,16 +213,21 @@ async fn what_is_wrong_is_refused_with_its_reason() {
     let mut past = draft(&operators, 2, 7);
     past.deadline = now() - 1;
     let record = first_record(&deployment, &operators, &past).encode();
-    assert!(matches!(p0.create_decision(Creator::Administrator, &record).await, Err(ServiceError::Refused(_))));
+    assert!(matches!(
+        p0.create_decision(Creator::Administrator, &record).await,
+        Err(ServiceError::Refused(_))
+    ));
     let mut foreign = draft(&operators, 2, 7);
     foreign.servers.0[0] ^= 1;
     refused(p0.layer(&wire::encode(&foreign)), "other servers");
 
     // One serial, two keys.
-    let helpers: Vec<_> = deployment.servers.iter().map(|server| server.helper_key().unwrap()).collect();
+    let helpers: Vec<_> =
+        deployment.servers.iter().map(|server| server.helper_key().unwrap()).collect();
     let serial = Serial([5; 16]);
     let mut deposit = |threshold, helper: usize| {
-        let new = new_key(&account(0), serial, threshold, &operators, &helpers, &mut group.rng).unwrap();
+        let new =
+            new_key(&account(0), serial, threshold, &operators, &helpers, &mut group.rng).unwrap();
         wire::encode(&new.deposits[helper])
     };
     let (first, second, misdirected) = (deposit(2, 0), deposit(3, 0), deposit(2, 1));
@@ -230,8 +259,10 @@ impl CorruptP0 {
     async fn start() -> Self {
         let scene = Scene::without(P0).await;
         let info = scene.honest[0].servers().await.unwrap();
-        let servers =
-            ostrakon_party::Servers { session: scene.party.roster.session, keys: scene.party.roster.keys.clone() };
+        let servers = ostrakon_party::Servers {
+            session: scene.party.roster.session,
+            keys: scene.party.roster.keys.clone(),
+        };
         let operators = Operators::new(&servers).unwrap();
         assert_eq!(operators.digest.to_hex(), info.digest);
         let mut draft = draft(&operators, 0, 1);
@@ -244,7 +275,8 @@ impl CorruptP0 {
             let layer = data_encoding::BASE64URL_NOPAD.decode(info.layer.as_bytes()).unwrap();
             layers.push(wire::decode(&layer).unwrap());
         }
-        let first = record::create(draft, layers.try_into().unwrap(), &operators, &creator(), now());
+        let first =
+            record::create(draft, layers.try_into().unwrap(), &operators, &creator(), now());
         let chain = Chain::begin(operators, &first).unwrap();
         let mut world = Self { scene, operators, announced: 0, rng, chain, records: Vec::new() };
         world.announce(&first);
@@ -274,9 +306,14 @@ impl CorruptP0 {
     fn accept_all(&mut self) {
         for person in 0..2 {
             let serial = Serial(draw(&mut self.rng));
-            let new = new_key(&account(person), serial, 0, &self.operators, &[], &mut self.rng).unwrap();
-            let key = keys::certify(&account(person), new.statement, Vec::new(), &self.operators).unwrap();
-            self.next(&account(person), Content::Accept { person: person.into(), key, claim: None });
+            let new =
+                new_key(&account(person), serial, 0, &self.operators, &[], &mut self.rng).unwrap();
+            let key = keys::certify(&account(person), new.statement, Vec::new(), &self.operators)
+                .unwrap();
+            self.next(
+                &account(person),
+                Content::Accept { person: person.into(), key, claim: None },
+            );
         }
     }
 
@@ -286,7 +323,9 @@ impl CorruptP0 {
             visit.read(record, &mut self.rng).unwrap();
         }
         visit.verify(&mut self.rng).unwrap();
-        let signed = visit.answer(&account(person), &[1], &mut Memory::default(), now(), &mut self.rng).unwrap();
+        let signed = visit
+            .answer(&account(person), &[1], &mut Memory::default(), now(), &mut self.rng)
+            .unwrap();
         match signed.record.content {
             Content::Step { step, .. } => step,
             _ => unreachable!("an answer is a step"),
@@ -317,7 +356,11 @@ async fn a_step_that_p0_let_pass_is_not_opened_and_its_author_is_named() {
     world.next(&account(1), Content::Step { person: 1, step });
     world.next(&key(0), Content::Close { absent: Vec::new() });
     let id = world.chain.id();
-    world.until("a refusal", async |server| server.decision(id).is_ok_and(|info| info.refusal.is_some())).await;
+    world
+        .until("a refusal", async |server| {
+            server.decision(id).is_ok_and(|info| info.refusal.is_some())
+        })
+        .await;
     for server in &world.scene.honest {
         let info = server.decision(id).unwrap();
         assert!(info.refusal.unwrap().contains("“person 1”"));
@@ -335,7 +378,11 @@ async fn what_p0_puts_against_the_rules_into_the_chain_is_refused_by_both_others
     let serial = Serial([1; 16]);
     let new = new_key(&account(0), serial, 0, &world.operators, &[], &mut world.rng).unwrap();
     let key_of_0 = keys::certify(&account(0), new.statement, Vec::new(), &world.operators).unwrap();
-    let accept = world.chain.next(&account(0), now(), Content::Accept { person: 0, key: key_of_0, claim: None });
+    let accept = world.chain.next(
+        &account(0),
+        now(),
+        Content::Accept { person: 0, key: key_of_0, claim: None },
+    );
     let mut ahead = world.chain.clone();
     ahead.apply(&accept).unwrap();
     let gap = ahead.next(&creator(), now(), Content::Cancel);
@@ -344,7 +391,8 @@ async fn what_p0_puts_against_the_rules_into_the_chain_is_refused_by_both_others
     for record in [&gap, &stranger, &early] {
         world.say(Body::Decided { decision: id, record: record.encode() });
     }
-    let opening = Opening { close: world.chain.head(), layer: vec![1; 64], absent: Vec::new() }.encode();
+    let opening =
+        Opening { close: world.chain.head(), layer: vec![1; 64], absent: Vec::new() }.encode();
     world.say(Body::DecisionOpened { decision: id, opening });
     world.say(Body::Decided { decision: id, record: vec![0xff; 500] });
     world.say(Body::Decided { decision: DecisionId([9; 16]), record: accept.encode() });
@@ -357,6 +405,8 @@ async fn what_p0_puts_against_the_rules_into_the_chain_is_refused_by_both_others
     // The log goes on.
     world.accept_all();
     world
-        .until("answering", async |server| server.decision(id).is_ok_and(|info| info.stage == DecisionStage::Answering))
+        .until("answering", async |server| {
+            server.decision(id).is_ok_and(|info| info.stage == DecisionStage::Answering)
+        })
         .await;
 }

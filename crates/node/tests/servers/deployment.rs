@@ -18,7 +18,8 @@ async fn what_is_said_is_published_by_all_servers_epoch_after_epoch() {
         deployment.speak(room, epoch).await;
     }
     deployment.everywhere(room, 3).await;
-    let expected: Vec<_> = (0..3).flat_map(|epoch| (0..3).map(move |who| format!("{who} in {epoch}"))).collect();
+    let expected: Vec<_> =
+        (0..3).flat_map(|epoch| (0..3).map(move |who| format!("{who} in {epoch}"))).collect();
     for server in 0..3 {
         assert_eq!(deployment.messages(server, room).await, expected);
     }
@@ -28,14 +29,17 @@ async fn what_is_said_is_published_by_all_servers_epoch_after_epoch() {
     assert!(metrics.contains("ostrakon_epochs_total{outcome=\"published\"} 3"), "{metrics}");
     let ids: Vec<_> = deployment.servers.iter().map(|server| server.servers()).collect();
     let ids = futures::future::join_all(ids).await;
-    assert!(ids.iter().all(|info| info.as_ref().unwrap().digest == ids[0].as_ref().unwrap().digest));
+    assert!(
+        ids.iter().all(|info| info.as_ref().unwrap().digest == ids[0].as_ref().unwrap().digest)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_room_that_nobody_visits_uses_up_no_stock_and_a_closed_one_takes_nobody() {
     let deployment = Deployment::start().await;
     let room = deployment.room(1, 1).await;
-    let status = deployment.until_status(0, room, |status| collects(status, 0) && status.stock == 2).await;
+    let status =
+        deployment.until_status(0, room, |status| collects(status, 0) && status.stock == 2).await;
     tokio::time::sleep(Duration::from_secs(3)).await;
     let later = deployment.servers[0].status(room, 0, Duration::ZERO).await.unwrap();
     assert_eq!((later.epoch.unwrap().number, later.stock), (0, 2));
@@ -61,17 +65,28 @@ async fn one_submission_per_participant_and_nothing_for_strangers() {
 
     let mut long = request.clone();
     long.body = vec![0; 80 + 1025];
-    assert_eq!(service.submit(room, 0, long).await, Err(ServiceError::TooLarge { limit: 80 + 1024 }));
+    assert_eq!(
+        service.submit(room, 0, long).await,
+        Err(ServiceError::TooLarge { limit: 80 + 1024 })
+    );
     let mut malformed = request.clone();
     malformed.body.pop();
-    assert!(matches!(deployment.servers[1].submit(room, 0, malformed).await, Err(ServiceError::Refused(_))));
+    assert!(matches!(
+        deployment.servers[1].submit(room, 0, malformed).await,
+        Err(ServiceError::Refused(_))
+    ));
     let mut stranger = request.clone();
     stranger.key = ostrakon_crypto::SigningKey::from_seed(&[99; 32]).verifying_key();
     assert!(matches!(service.submit(room, 0, stranger).await, Err(ServiceError::NotFound(_))));
-    assert!(matches!(service.submit(room, 7, request.clone()).await, Err(ServiceError::NotFound(_))));
+    assert!(matches!(
+        service.submit(room, 7, request.clone()).await,
+        Err(ServiceError::NotFound(_))
+    ));
     let nowhere = service.submit(RoomId([0; 16]), 0, request).await;
     assert!(matches!(nowhere, Err(ServiceError::NotFound(_))));
-    assert!(service.is_administrator("a-token-of-some-length") && !service.is_administrator("another"));
+    assert!(
+        service.is_administrator("a-token-of-some-length") && !service.is_administrator("another")
+    );
 }
 
 /// What a server sends to the owner of a slot is of no use to whoever stands in between, and cannot be passed off as another's.
@@ -128,9 +143,14 @@ async fn a_server_that_stops_while_an_epoch_is_computed_takes_it_up_again() {
         deployment.start_again(victim).await;
         deployment.everywhere(room, epoch + 1).await;
     }
-    let expected: Vec<_> = (0..3).flat_map(|epoch| (0..3).map(move |who| format!("{who} in {epoch}"))).collect();
+    let expected: Vec<_> =
+        (0..3).flat_map(|epoch| (0..3).map(move |who| format!("{who} in {epoch}"))).collect();
     for server in 0..3 {
-        assert_eq!(deployment.messages(server, room).await, expected, "once each, at server {server}");
+        assert_eq!(
+            deployment.messages(server, room).await,
+            expected,
+            "once each, at server {server}"
+        );
     }
 }
 

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use ostrakon_broadcast::engine::{Fault, Journal, Mixed, Opened, Rejected, Shape, SlotState, Stopped, slot_class};
+use ostrakon_broadcast::engine::{
+    Fault, Journal, Mixed, Opened, Rejected, Shape, SlotState, Stopped, slot_class,
+};
 use ostrakon_broadcast::room::Servers;
 use ostrakon_broadcast::{Batch, Engine, EpochContext};
 use ostrakon_crypto::{Transcript, VerifyingKey};
@@ -35,7 +37,9 @@ async fn exchange(party: &Party, tag: Tag, own: Vec<u8>) -> Vec<Vec<u8>> {
     for id in party.roster.parties() {
         all.push(match id == party.id {
             true => own.clone(),
-            false => party.receive(id, tag, Length::AtMost(1 << 20)).await.expect("honest").body.to_vec(),
+            false => {
+                party.receive(id, tag, Length::AtMost(1 << 20)).await.expect("honest").body.to_vec()
+            }
         });
     }
     all
@@ -75,7 +79,12 @@ struct PlainEngine {
 }
 
 impl Engine for PlainEngine {
-    fn prepare(&self, number: u64, shape: Shape, _: [u8; 32]) -> BoxFuture<'static, Result<Vec<u8>, Fault>> {
+    fn prepare(
+        &self,
+        number: u64,
+        shape: Shape,
+        _: [u8; 32],
+    ) -> BoxFuture<'static, Result<Vec<u8>, Fault>> {
         let party = self.party.clone();
         async move {
             let instance = Instance { kind: InstanceKind::Batch, scope: [0; 16], number };
@@ -88,11 +97,20 @@ impl Engine for PlainEngine {
 
     fn load(&self, number: u64, shape: Shape, stored: &[u8]) -> Result<Box<dyn Batch>, String> {
         if stored
-            != [wire::encode(&(number, shape)), wire::encode(&(number, shape)), wire::encode(&(number, shape))].concat()
+            != [
+                wire::encode(&(number, shape)),
+                wire::encode(&(number, shape)),
+                wire::encode(&(number, shape)),
+            ]
+            .concat()
         {
             return Err("another batch".into());
         }
-        Ok(Box::new(PlainBatch { number, party: self.party.clone(), controls: Arc::clone(&self.controls) }))
+        Ok(Box::new(PlainBatch {
+            number,
+            party: self.party.clone(),
+            controls: Arc::clone(&self.controls),
+        }))
     }
 
     fn retire_batch(&self, number: u64, _: Shape) {
@@ -124,8 +142,18 @@ impl Batch for PlainBatch {
         wire::encode(&(self.number, slot))
     }
 
-    fn check(&self, context: &EpochContext, _: u32, _: &VerifyingKey, submission: &[u8]) -> Result<(), Rejected> {
-        if submission.len() == context.shape.width as usize { Ok(()) } else { Err(Rejected("not a row")) }
+    fn check(
+        &self,
+        context: &EpochContext,
+        _: u32,
+        _: &VerifyingKey,
+        submission: &[u8],
+    ) -> Result<(), Rejected> {
+        if submission.len() == context.shape.width as usize {
+            Ok(())
+        } else {
+            Err(Rejected("not a row"))
+        }
     }
 
     fn mix(
@@ -137,14 +165,22 @@ impl Batch for PlainBatch {
         async move {
             if self.controls.accuse.load(Ordering::SeqCst) {
                 let culprit = ostrakon_party::PartyId(2);
-                return Err(Stopped::Cheated(Fault { culprit, what: "test".into(), evidence: vec![1] }));
+                return Err(Stopped::Cheated(Fault {
+                    culprit,
+                    what: "test".into(),
+                    evidence: vec![1],
+                }));
             }
             let (scope, number) = (context.epoch.room.0, context.epoch.number);
             let instance = Instance { kind: InstanceKind::Epoch, scope, number };
             let owners: Vec<_> = slots.iter().map(|slot| (slot.slot, slot.owner)).collect();
             let rosters = exchange(&self.party, tag(instance, 1), wire::encode(&owners)).await;
-            assert!(rosters.iter().all(|roster| *roster == rosters[0]), "the servers agree on who owns which slot");
-            let own: Vec<_> = slots.into_iter().filter_map(|slot| Some((slot.slot, slot.submission?))).collect();
+            assert!(
+                rosters.iter().all(|roster| *roster == rosters[0]),
+                "the servers agree on who owns which slot"
+            );
+            let own: Vec<_> =
+                slots.into_iter().filter_map(|slot| Some((slot.slot, slot.submission?))).collect();
             let value = wire::encode(&own);
             let name = format!("batch {}", self.number);
             if journal.record_spent(&name, &value).map_err(Stopped::Journal)? != value {
@@ -166,7 +202,8 @@ impl Batch for PlainBatch {
                 return Err(Stopped::TooFew { accepted, minimum: context.minimum });
             }
             let table: Vec<Vec<u8>> = rows.into_values().collect();
-            let mixed = PlainMixed { party: self.party.clone(), instance, table, controls: self.controls };
+            let mixed =
+                PlainMixed { party: self.party.clone(), instance, table, controls: self.controls };
             Ok(Box::new(mixed) as Box<dyn Mixed>)
         }
         .boxed()

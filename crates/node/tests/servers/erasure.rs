@@ -79,8 +79,10 @@ async fn bend(deployment: &mut Deployment, server: usize) -> Arc<Bent> {
     let config = deployment.servers[server].config().clone();
     deployment.stop(server).await;
     let system = System::new(Timing { patience: Duration::from_millis(300), ..Timing::default() });
-    let platform = Arc::new(Bent { system, ahead_ms: AtomicU64::new(0), ended: AtomicBool::new(false) });
-    let service = Service::start_on(Arc::<Bent>::clone(&platform), config, Arc::new(RuffleProvider)).await;
+    let platform =
+        Arc::new(Bent { system, ahead_ms: AtomicU64::new(0), ended: AtomicBool::new(false) });
+    let service =
+        Service::start_on(Arc::<Bent>::clone(&platform), config, Arc::new(RuffleProvider)).await;
     deployment.servers[server] = service.expect("the server starts");
     platform
 }
@@ -148,7 +150,11 @@ async fn what_a_host_erases_is_gone_even_where_the_server_ended_just_then_or_was
     for server in 0..3 {
         deployment.until_status(server, room, |status| status.actions == 1).await;
         gone(&deployment, server, "1 in 0").await;
-        assert_eq!(sorted(&deployment, server, room).await, ["0 in 0", "2 in 0"], "the archive verifies");
+        assert_eq!(
+            sorted(&deployment, server, room).await,
+            ["0 in 0", "2 in 0"],
+            "the archive verifies"
+        );
     }
     // Closed for good; what was said is gone, and what is being said. One server is away.
     deployment.speak(room, 1).await;
@@ -175,7 +181,9 @@ async fn what_is_erased_before_it_is_published_never_comes_up() {
     deployment.everywhere(room, 1).await;
     let left = sorted(&deployment, 0, room).await;
     assert_eq!(left.len(), 2);
-    let erased = ["0 in 0", "1 in 0", "2 in 0"].into_iter().find(|text| !left.iter().any(|message| message == text));
+    let erased = ["0 in 0", "1 in 0", "2 in 0"]
+        .into_iter()
+        .find(|text| !left.iter().any(|message| message == text));
     for server in 0..3 {
         assert_eq!(sorted(&deployment, server, room).await, left, "the archive verifies");
         gone(&deployment, server, erased.unwrap()).await;
@@ -222,9 +230,16 @@ async fn a_room_that_one_operator_deletes_is_closed_everywhere_and_gone_there() 
     deployment.servers[1].delete_room(room).await.expect("the same once more");
     let hidden = async |service: &Service| {
         let refused = service.status(room, 0, Duration::ZERO).await.expect_err("it is not shown");
-        assert!(matches!(&refused, ServiceError::NotFound(text) if text.contains("deleted")), "{refused}");
-        assert!(service.board(room, 0, Duration::ZERO).await.is_err() && service.archive(room).is_err());
-        assert!(service.actions(room, 0).await.is_err() && service.rooms().await.unwrap().is_empty());
+        assert!(
+            matches!(&refused, ServiceError::NotFound(text) if text.contains("deleted")),
+            "{refused}"
+        );
+        assert!(
+            service.board(room, 0, Duration::ZERO).await.is_err() && service.archive(room).is_err()
+        );
+        assert!(
+            service.actions(room, 0).await.is_err() && service.rooms().await.unwrap().is_empty()
+        );
         assert!(service.code(&room.code()).is_err());
     };
     hidden(&deployment.servers[1]).await;
@@ -236,7 +251,10 @@ async fn a_room_that_one_operator_deletes_is_closed_everywhere_and_gone_there() 
     for server in [0, 2] {
         deployment.until_status(server, room, |status| status.epoch.is_none()).await;
         assert_eq!(sorted(&deployment, server, room).await, said);
-        assert!(matches!(deployment.present(room, server, 20).await, Err(ServiceError::Conflict(_))));
+        assert!(matches!(
+            deployment.present(room, server, 20).await,
+            Err(ServiceError::Conflict(_))
+        ));
     }
     // It stays so, and a host still erases what the others have.
     deployment.stop(1).await;

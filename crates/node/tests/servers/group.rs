@@ -56,7 +56,12 @@ pub fn draft(operators: &Operators, threshold: u8, nonce: u8) -> Draft {
     let options = vec!["no".into(), "yes".into()];
     Draft {
         question: "Shall we?".into(),
-        ballots: vec![Ballot { label: String::new(), options, function: Function::Tally, assumed: 1 }],
+        ballots: vec![Ballot {
+            label: String::new(),
+            options,
+            function: Function::Tally,
+            assumed: 1,
+        }],
         people: (0..3).map(person).collect(),
         deadline: now() + TIME,
         threshold,
@@ -82,7 +87,10 @@ impl Group {
         let mut rng = seeded(nonce);
         let first = first_record(deployment, &operators, &draft);
         let p0 = &deployment.servers[0];
-        let made = p0.create_decision(Creator::Guest(Some(1)), &first.encode()).await.expect("it is created");
+        let made = p0
+            .create_decision(Creator::Guest(Some(1)), &first.encode())
+            .await
+            .expect("it is created");
         assert_eq!(made.id, draft.id().to_hex());
         let again = p0.create_decision(Creator::Guest(Some(1)), &first.encode()).await;
         assert_eq!(again.unwrap(), made, "the same again");
@@ -100,7 +108,8 @@ impl Group {
     }
 
     pub async fn certified(&mut self, deployment: &Deployment, person: u8) -> CertifiedKey {
-        certified(deployment, &self.operators, &account(person), self.threshold, &mut self.rng).await
+        certified(deployment, &self.operators, &account(person), self.threshold, &mut self.rng)
+            .await
     }
 
     /// Reads and verifies everything that a server has.
@@ -131,7 +140,8 @@ impl Group {
 
     pub async fn answer(&mut self, deployment: &Deployment, person: u8, answer: u8) {
         let step = self.step(deployment, person, answer).await;
-        let taken = deployment.servers[0].append_record(self.id, &step.encode()).await.expect("taken");
+        let taken =
+            deployment.servers[0].append_record(self.id, &step.encode()).await.expect("taken");
         assert_eq!(taken.number, step.record.number);
     }
 
@@ -142,7 +152,9 @@ impl Group {
         mut condition: impl FnMut(&DecisionInfo) -> bool,
     ) -> DecisionInfo {
         let id = self.id;
-        deployment.until(server, |service| service.decision(id).is_ok_and(|info| condition(&info))).await;
+        deployment
+            .until(server, |service| service.decision(id).is_ok_and(|info| condition(&info)))
+            .await;
         deployment.servers[server].decision(id).unwrap()
     }
 
@@ -155,9 +167,16 @@ impl Group {
     /// The result as anybody computes it from what a server shows.
     pub async fn result(&mut self, server: &Service) -> Vec<Meaning> {
         let page = server.records(self.id, 0).await.unwrap();
-        let examined = examine(self.operators, records(server, self.id).await, &mut self.rng).expect("it holds");
-        let opening = |text: &str| Opening::decode(&BASE64URL_NOPAD.decode(text.as_bytes()).unwrap()).unwrap();
-        let openings: Vec<_> = page.openings.iter().map(|info| (PartyId(info.party), opening(&info.opening))).collect();
+        let examined = examine(self.operators, records(server, self.id).await, &mut self.rng)
+            .expect("it holds");
+        let opening = |text: &str| {
+            Opening::decode(&BASE64URL_NOPAD.decode(text.as_bytes()).unwrap()).unwrap()
+        };
+        let openings: Vec<_> = page
+            .openings
+            .iter()
+            .map(|info| (PartyId(info.party), opening(&info.opening)))
+            .collect();
         examined.result(&openings).expect("a result").meanings
     }
 }
@@ -180,7 +199,8 @@ pub async fn certified(
     threshold: u8,
     rng: &mut Stream,
 ) -> CertifiedKey {
-    let helpers: Vec<_> = deployment.servers.iter().map(|server| server.helper_key().unwrap()).collect();
+    let helpers: Vec<_> =
+        deployment.servers.iter().map(|server| server.helper_key().unwrap()).collect();
     let serial = Serial(draw(rng));
     let new = new_key(account, serial, threshold, operators, &helpers, rng).expect("a key");
     let mut receipts = Vec::new();
@@ -198,7 +218,9 @@ pub async fn records(server: &Service, id: DecisionId) -> Vec<Vec<u8>> {
         if page.records.is_empty() {
             return records;
         }
-        records.extend(page.records.iter().map(|record| BASE64URL_NOPAD.decode(record.as_bytes()).unwrap()));
+        records.extend(
+            page.records.iter().map(|record| BASE64URL_NOPAD.decode(record.as_bytes()).unwrap()),
+        );
     }
 }
 

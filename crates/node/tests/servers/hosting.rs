@@ -42,7 +42,9 @@ impl Hosted {
     /// Waits until every server knows what this host knows.
     async fn heard(&self, deployment: &Deployment) {
         for server in 0..3 {
-            deployment.until_status(server, self.room, |status| status.actions == self.log.length()).await;
+            deployment
+                .until_status(server, self.room, |status| status.actions == self.log.length())
+                .await;
         }
     }
 
@@ -68,7 +70,12 @@ async fn a_host_who_has_not_got_the_answer_asks_again_and_gets_the_same_room() {
     assert_eq!(deployment.servers[2].create_room(wish(Some(77), "a room")).await.unwrap(), first);
     assert_eq!(server.rooms().await.unwrap().len(), 1);
     // Another wish, another host, none, or one whose room is closed: another room.
-    for other in [wish(Some(77), "another"), wish(Some(78), "a room"), wish(None, "a room"), wish(None, "a room")] {
+    for other in [
+        wish(Some(77), "another"),
+        wish(Some(78), "a room"),
+        wish(None, "a room"),
+        wish(None, "a room"),
+    ] {
         server.create_room(other).await.unwrap();
     }
     server.close_room(id).await.unwrap();
@@ -87,7 +94,10 @@ async fn members_take_part_as_soon_as_they_are_admitted_and_nobody_else_does() {
     let admit = Deed::Admit { keys: [10, 11, 12].map(|seed| key(seed).verifying_key()).to_vec() };
     let action = hosted.next(admit.clone());
     let elsewhere = deployment.servers[1].act(room, action).await;
-    assert!(matches!(elsewhere, Err(ServiceError::Elsewhere(_))), "the first server puts actions into order");
+    assert!(
+        matches!(elsewhere, Err(ServiceError::Elsewhere(_))),
+        "the first server puts actions into order"
+    );
     hosted.act(&deployment, admit).await;
     // Who was admitted, and to which epoch, is known again after a restart.
     deployment.stop(1).await;
@@ -96,8 +106,10 @@ async fn members_take_part_as_soon_as_they_are_admitted_and_nobody_else_does() {
     deployment.everywhere(room, 1).await;
     assert!(matches!(deployment.present(room, 1, 13).await, Err(ServiceError::Forbidden(_))));
     let page = deployment.servers[2].actions(room, 0).await.unwrap();
-    let mut read =
-        HostLog::new(&deployment.pinned().await, &deployment.servers[2].room(room).await.unwrap().descriptor);
+    let mut read = HostLog::new(
+        &deployment.pinned().await,
+        &deployment.servers[2].room(room).await.unwrap().descriptor,
+    );
     page.actions.iter().for_each(|action| read.apply(action).unwrap());
     assert_eq!(read, hosted.log);
 }
@@ -112,15 +124,24 @@ async fn an_invitation_is_claimed_once_and_whoever_knows_its_key_is_given_nothin
     let room = hosted.room;
     let links = [30, 31, 32].map(|seed| key(seed).verifying_key());
     let early = hosted.claim(&deployment, 30, 10).await;
-    assert!(matches!(deployment.servers[0].claim(room, early.clone()).await, Err(ServiceError::Forbidden(_))));
+    assert!(matches!(
+        deployment.servers[0].claim(room, early.clone()).await,
+        Err(ServiceError::Forbidden(_))
+    ));
     hosted.act(&deployment, Deed::Invite { keys: links.to_vec() }).await;
     assert!(matches!(deployment.present(room, 1, 30).await, Err(ServiceError::Forbidden(_))));
     let elsewhere = deployment.servers[2].claim(room, early).await;
-    assert!(matches!(elsewhere, Err(ServiceError::Elsewhere(_))), "the first server keeps the order");
+    assert!(
+        matches!(elsewhere, Err(ServiceError::Elsewhere(_))),
+        "the first server keeps the order"
+    );
 
     // All at once: nobody has to try again because somebody else was faster.
-    let claims =
-        [hosted.claim(&deployment, 30, 10), hosted.claim(&deployment, 31, 11), hosted.claim(&deployment, 32, 12)];
+    let claims = [
+        hosted.claim(&deployment, 30, 10),
+        hosted.claim(&deployment, 31, 11),
+        hosted.claim(&deployment, 32, 12),
+    ];
     let claims = futures::future::join_all(claims).await;
     let taken = claims.iter().map(|claim| deployment.servers[0].claim(room, claim.clone()));
     for taken in futures::future::join_all(taken).await {
@@ -129,7 +150,10 @@ async fn an_invitation_is_claimed_once_and_whoever_knows_its_key_is_given_nothin
     deployment.servers[0].claim(room, claims[0].clone()).await.expect("the same again");
     let second = hosted.claim(&deployment, 30, 20).await;
     let refused = deployment.servers[0].claim(room, second).await;
-    assert!(matches!(&refused, Err(ServiceError::Conflict(text)) if text.contains("another device")), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(ServiceError::Conflict(text)) if text.contains("another device")),
+        "{refused:?}"
+    );
     deployment.until_status(2, room, |status| status.actions == 4).await;
     let page = deployment.servers[2].actions(room, 1).await.unwrap();
     page.actions.iter().for_each(|action| hosted.log.apply(action).unwrap());
@@ -143,22 +167,39 @@ async fn an_invitation_is_claimed_once_and_whoever_knows_its_key_is_given_nothin
     deployment.until_status(1, room, |status| collects(status, 0)).await;
     for home in 0..3u8 {
         deployment.present(room, usize::from(home), 10 + home).await.expect("present");
-        assert!(matches!(deployment.present(room, usize::from(home), 30).await, Err(ServiceError::Forbidden(_))));
+        assert!(matches!(
+            deployment.present(room, usize::from(home), 30).await,
+            Err(ServiceError::Forbidden(_))
+        ));
     }
     deployment.issue(room, 0, 0, 10).await;
     let pinned = deployment.pinned().await;
     for server in 0..3u8 {
         let name = IssueName { room, number: 0, party: PartyId(server) };
-        let asked = deployment.servers[usize::from(server)].issue(room, 0, issue_request(&name, &key(30))).await;
-        assert!(matches!(asked, Err(ServiceError::NotFound(_))), "the link's key has no slot: {asked:?}");
+        let asked = deployment.servers[usize::from(server)]
+            .issue(room, 0, issue_request(&name, &key(30)))
+            .await;
+        assert!(
+            matches!(asked, Err(ServiceError::NotFound(_))),
+            "the link's key has no slot: {asked:?}"
+        );
         let mut of_taker = issue_request(&name, &key(10));
         of_taker.signature = issue_request(&name, &key(30)).signature;
         let forged = deployment.servers[usize::from(server)].issue(room, 0, of_taker).await;
-        assert!(matches!(forged, Err(ServiceError::Forbidden(_) | ServiceError::NotFound(_))), "{forged:?}");
+        assert!(
+            matches!(forged, Err(ServiceError::Forbidden(_) | ServiceError::NotFound(_))),
+            "{forged:?}"
+        );
     }
     let name = IssueName { room, number: 0, party: PartyId(0) };
-    let given = deployment.servers[0].issue(room, 0, issue_request(&name, &key(10))).await.expect("its own slot");
-    assert!(envelope::open(&pinned, &name, &key(30), &given.issue).is_err(), "closed for the taker alone");
+    let given = deployment.servers[0]
+        .issue(room, 0, issue_request(&name, &key(10)))
+        .await
+        .expect("its own slot");
+    assert!(
+        envelope::open(&pinned, &name, &key(30), &given.issue).is_err(),
+        "closed for the taker alone"
+    );
     deployment.speak(room, 0).await;
     deployment.everywhere(room, 1).await;
 

@@ -58,9 +58,23 @@ async fn converse(stream: TcpStream, inbox: Inbox) -> std::io::Result<()> {
     }
 }
 
-fn request(group: &Group, signer: &SigningKey, person: u16, address: &str, link: &str, locale: &str) -> MailRequest {
-    let signature = signer.sign(&mail_digest(&group.operators, &group.id, person, address, link, locale));
-    MailRequest { person, address: address.into(), link: link.into(), locale: locale.into(), signature }
+fn request(
+    group: &Group,
+    signer: &SigningKey,
+    person: u16,
+    address: &str,
+    link: &str,
+    locale: &str,
+) -> MailRequest {
+    let signature =
+        signer.sign(&mail_digest(&group.operators, &group.id, person, address, link, locale));
+    MailRequest {
+        person,
+        address: address.into(),
+        link: link.into(),
+        locale: locale.into(),
+        signature,
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -79,17 +93,30 @@ async fn links_are_mailed_for_the_creator_and_nothing_else_is() {
     let group = Group::create(&deployment, 2, 1).await;
     let (p0, id) = (&deployment.servers[0], group.id);
     for (party, server) in deployment.servers.iter().enumerate() {
-        assert_eq!(server.servers().await.unwrap().mail, party == 0, "each server says whether it sends e-mail");
+        assert_eq!(
+            server.servers().await.unwrap().mail,
+            party == 0,
+            "each server says whether it sends e-mail"
+        );
     }
     let link = |origin: &str, invitation: Option<Invitation>| {
-        Link { origin: origin.into(), decision: id, servers: group.operators.digest, invitation }.to_string()
+        Link { origin: origin.into(), decision: id, servers: group.operators.digest, invitation }
+            .to_string()
     };
     let of_1 = link("http://127.0.0.1:1", Some(invitation(1)));
-    let ask = |person, address: &str, link: &str| request(&group, &creator(), person, address, link, "en");
+    let ask = |person, address: &str, link: &str| {
+        request(&group, &creator(), person, address, link, "en")
+    };
 
     for (wrong, words) in [
-        (ask(1, "a@example.org", &link("http://127.0.0.1:9", Some(invitation(1)))), "this deployment"),
-        (ask(1, "a@example.org", &link("http://127.0.0.1:1", Some(invitation(2)))), "not this person's"),
+        (
+            ask(1, "a@example.org", &link("http://127.0.0.1:9", Some(invitation(1)))),
+            "this deployment",
+        ),
+        (
+            ask(1, "a@example.org", &link("http://127.0.0.1:1", Some(invitation(2)))),
+            "not this person's",
+        ),
         (ask(1, "a@example.org", &link("http://127.0.0.1:1", None)), "not this person's"),
         (ask(1, "a@example.org", &format!(" {of_1}")), "no link"),
         (ask(1, "a@example.org", "http://elsewhere.example/"), "no link"),
@@ -113,12 +140,28 @@ async fn links_are_mailed_for_the_creator_and_nothing_else_is() {
     assert!(matches!(rejected, Err(ServiceError::Unavailable(_))), "{rejected:?}");
     p0.mail(id, ask(1, "ada@example.org", &of_1)).await.expect("sent again");
     let again = p0.mail(id, ask(1, "ada@example.org", &of_1)).await;
-    assert!(matches!(&again, Err(ServiceError::Conflict(text)) if text.contains("at most 3")), "{again:?}");
+    assert!(
+        matches!(&again, Err(ServiceError::Conflict(text)) if text.contains("at most 3")),
+        "{again:?}"
+    );
 
     // Quoted-printable folds long lines.
-    let inbox: Vec<_> = inbox.lock().unwrap().iter().map(|message| message.replace("=\r\n", "")).collect();
+    let inbox: Vec<_> =
+        inbox.lock().unwrap().iter().map(|message| message.replace("=\r\n", "")).collect();
     assert_eq!(inbox.len(), 3);
-    assert!(inbox[0].contains("To: ada@example.org\r\n") && inbox[0].contains(&of_1), "{}", inbox[0]);
-    assert!(inbox[0].contains("Hello person 1,") && inbox[0].contains("> Shall we?"), "{}", inbox[0]);
-    assert!(inbox[1].contains("To: bea@example.org\r\n") && inbox[1].contains("Hallo person 0,"), "{}", inbox[1]);
+    assert!(
+        inbox[0].contains("To: ada@example.org\r\n") && inbox[0].contains(&of_1),
+        "{}",
+        inbox[0]
+    );
+    assert!(
+        inbox[0].contains("Hello person 1,") && inbox[0].contains("> Shall we?"),
+        "{}",
+        inbox[0]
+    );
+    assert!(
+        inbox[1].contains("To: bea@example.org\r\n") && inbox[1].contains("Hallo person 0,"),
+        "{}",
+        inbox[1]
+    );
 }

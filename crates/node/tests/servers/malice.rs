@@ -25,13 +25,20 @@ async fn two_announcements_under_one_number_are_evidence_for_anybody() {
         let faults = scene.faults(server).await;
         assert_eq!((faults.len(), faults[0].culprit), (1, 2));
         assert!(faults[0].what.contains("two different things"), "{}", faults[0].what);
-        assert!(scene.party.roster.vouches(&own) && scene.party.roster.vouches(&others) && own.contradicts(&others));
+        assert!(
+            scene.party.roster.vouches(&own)
+                && scene.party.roster.vouches(&others)
+                && own.contradicts(&others)
+        );
         let pinned = scene.honest[server].servers().await.unwrap().digest;
         let file = scene.honest[server].fault_files().await.unwrap().remove(0);
         let text = serde_json::to_string(&file).unwrap();
         let (_, finding) = FaultFile::verify(&text, Digest::from_hex(&pinned).as_ref()).unwrap();
         assert_eq!((finding, file.finding), (Finding::Proved, Finding::Proved));
-        assert!(file.evidence.windows(64).any(|bytes| bytes == &others.signature.0[..]), "it holds both signatures");
+        assert!(
+            file.evidence.windows(64).any(|bytes| bytes == &others.signature.0[..]),
+            "it holds both signatures"
+        );
     }
 }
 
@@ -42,7 +49,9 @@ async fn an_announcement_to_one_server_only_blames_nobody_else() {
     scene.say(P1, Recipient::One(P1), tag(P2, 0, 1), &announcement(0, 3, &[6]));
     for server in 0..2 {
         let faults = scene.faults(server).await;
-        assert!(faults.iter().all(|fault| fault.culprit == 2 && fault.what.contains("one server only")));
+        assert!(
+            faults.iter().all(|fault| fault.culprit == 2 && fault.what.contains("one server only"))
+        );
         let files = scene.honest[server].fault_files().await.unwrap();
         assert!(files.iter().all(|file| file.finding == Finding::Proved));
     }
@@ -73,7 +82,10 @@ async fn what_breaks_the_rules_changes_nothing_and_the_log_goes_on() {
         let faults = scene.honest[server].faults().await.unwrap();
         assert!(faults.iter().all(|fault| fault.culprit == 2));
         assert_eq!(faults.iter().filter(|fault| fault.what.contains("well formed")).count(), 2);
-        assert_eq!(faults.iter().filter(|fault| fault.what.contains("only the scheduler")).count(), 2);
+        assert_eq!(
+            faults.iter().filter(|fault| fault.what.contains("only the scheduler")).count(),
+            2
+        );
         let files = scene.honest[server].fault_files().await.unwrap();
         assert!(files.iter().all(|file| file.finding == Finding::Proved), "{files:?}");
         assert!(scene.honest[server].rooms().await.unwrap().is_empty());
@@ -109,5 +121,7 @@ async fn a_false_echo_and_an_endless_announcement_are_recorded() {
 
     scene.say(P1, Recipient::All, tag(P2, 0, 1), &vec![0; (64 << 10) + 1]);
     let faults = scene.faults(1).await;
-    assert!(faults[0].culprit == 2 && faults[0].what.contains("more than an announcement can hold"));
+    assert!(
+        faults[0].culprit == 2 && faults[0].what.contains("more than an announcement can hold")
+    );
 }

@@ -32,8 +32,12 @@ fn samples(text: &str) -> BTreeMap<String, f64> {
         }
         let parts = ["_bucket", "_sum", "_count"];
         let of_histogram = parts.iter().filter_map(|part| sampled.strip_suffix(part));
-        let mut of_histogram = of_histogram.filter(|family| families.get(family) == Some(&"histogram"));
-        assert!(of_histogram.next().is_some() || families.contains_key(sampled), "{sampled} was not announced");
+        let mut of_histogram =
+            of_histogram.filter(|family| families.get(family) == Some(&"histogram"));
+        assert!(
+            of_histogram.next().is_some() || families.contains_key(sampled),
+            "{sampled} was not announced"
+        );
         assert!(samples.insert(series.to_owned(), value).is_none(), "{series} is there once");
     }
     samples
@@ -66,14 +70,23 @@ async fn an_operator_sees_peers_epochs_and_stock_and_the_metrics_parse() {
         assert!(peer.clock_ahead_ms.unwrap().abs() < 1_000, "one machine has one clock: {peer:?}");
     }
     assert_eq!(overview.peers[0].certificate_expires, Some(86_400));
-    let expired = |warning: &&ostrakon_node::operator::Warning| warning.kind == WarningKind::CertificateExpiring;
+    let expired = |warning: &&ostrakon_node::operator::Warning| {
+        warning.kind == WarningKind::CertificateExpiring
+    };
     assert_eq!(overview.warnings.iter().filter(expired).count(), 1, "{:?}", overview.warnings);
     for (epoch, number) in overview.epochs.iter().zip(0..) {
-        assert_eq!((epoch.number, epoch.outcome, epoch.accepted), (number, Outcome::Published, Some(3)));
+        assert_eq!(
+            (epoch.number, epoch.outcome, epoch.accepted),
+            (number, Outcome::Published, Some(3))
+        );
         assert!(epoch.seconds.collect.unwrap() >= 0.9 && epoch.seconds.mix.is_some(), "{epoch:?}");
     }
     assert_eq!((overview.rooms[0].board_length, overview.rooms[0].name.as_str()), (2, "a room"));
-    assert!(overview.stock[0].needed && !overview.stock_history.is_empty() && overview.disk.unwrap().free > 0);
+    assert!(
+        overview.stock[0].needed
+            && !overview.stock_history.is_empty()
+            && overview.disk.unwrap().free > 0
+    );
 
     service.note("close room", "a test").await;
     let audit = service.audit(None, 1000).await.unwrap();
@@ -82,9 +95,9 @@ async fn an_operator_sees_peers_epochs_and_stock_and_the_metrics_parse() {
     for participant in 10..13 {
         let key = crate::common::key(participant).verifying_key().to_hex();
         let named = |text: &str| text.contains(&key[..12]);
-        assert!(
-            !audit.iter().any(|record| [&record.actor, &record.action, &record.detail].iter().any(|text| named(text)))
-        );
+        assert!(!audit.iter().any(|record| {
+            [&record.actor, &record.action, &record.detail].iter().any(|text| named(text))
+        }));
     }
     assert_eq!(audit.len(), 2, "three participants in two epochs left nothing: {audit:?}");
 
@@ -95,7 +108,11 @@ async fn an_operator_sees_peers_epochs_and_stock_and_the_metrics_parse() {
     assert_eq!(sample("epoch_phase_seconds_bucket{phase=\"mix\",le=\"+Inf\"}"), Some(2.0));
     assert_eq!(sample("peers_reachable"), Some(2.0));
     for (series, value) in &samples {
-        let grain = if series.contains("peer_bytes") || series.contains("disk_free") { 1_048_576.0 } else { 0.1 };
+        let grain = if series.contains("peer_bytes") || series.contains("disk_free") {
+            1_048_576.0
+        } else {
+            0.1
+        };
         let coarse = (value / grain - (value / grain).round()).abs() < 1e-6;
         assert!(coarse, "{series} {value} is too fine");
         assert!(!series.contains(&room.to_hex()), "rooms are not told apart: {series}");

@@ -54,14 +54,23 @@ async fn a_server_with_an_old_copy_of_its_data_says_nothing() {
 
         copy(&old, &deployment.data(victim));
         deployment.servers[victim] = deployment.restart_without_waiting(victim).await;
-        deployment.until(victim, |service| service.readiness().detail.contains("older than what this server")).await;
+        deployment
+            .until(victim, |service| {
+                service.readiness().detail.contains("older than what this server")
+            })
+            .await;
         assert!(!deployment.servers[victim].readiness().ready);
         assert_eq!(deployment.messages(victim, room).await.len(), 3, "it still shows what it has");
         let silent = deployment.servers[victim].create_room(NewRoom::named("another")).await;
-        assert!(matches!(silent, Err(ServiceError::Unavailable(why)) if why.contains("older than")));
+        assert!(
+            matches!(silent, Err(ServiceError::Unavailable(why)) if why.contains("older than"))
+        );
         tokio::time::sleep(Duration::from_secs(2)).await;
         for server in 0..3 {
-            assert!(deployment.servers[server].faults().await.unwrap().is_empty(), "nobody is blamed");
+            assert!(
+                deployment.servers[server].faults().await.unwrap().is_empty(),
+                "nobody is blamed"
+            );
         }
 
         deployment.stop(victim).await;
@@ -102,7 +111,8 @@ async fn states(deployment: &Deployment, lost: usize) -> [Vec<u8>; 2] {
 /// What is in stock, by number.
 fn stock(deployment: &Deployment, server: usize) -> Vec<u64> {
     let files = std::fs::read_dir(deployment.data(server).join("stock")).unwrap();
-    let number = |path: std::path::PathBuf| path.file_stem().unwrap().to_str().unwrap().parse().unwrap();
+    let number =
+        |path: std::path::PathBuf| path.file_stem().unwrap().to_str().unwrap().parse().unwrap();
     files.map(|file| number(file.unwrap().path())).collect()
 }
 
@@ -124,18 +134,31 @@ async fn after_a_renewal_rooms_go_on_with_a_server_that_lost_its_data() {
         let [one, other] = states(&deployment, lost).await;
         let mut begun = Vec::new();
         for server in 0..3 {
-            begun.push(deployment.renew(server, [&other, &one]).await.expect("the renewal is sound"));
+            begun.push(
+                deployment.renew(server, [&other, &one]).await.expect("the renewal is sound"),
+            );
             assert!(stock(&deployment, server).iter().all(|number| *number < SECOND));
         }
         assert!(begun.iter().all(|each| *each == begun[0]));
         assert_eq!((begun[0].generation, begun[0].rooms, begun[0].closed.len()), (1, 1, 0));
-        assert_eq!(deployment.renew(1, [&one, &other]).await.unwrap(), begun[0], "once more does no harm");
+        assert_eq!(
+            deployment.renew(1, [&one, &other]).await.unwrap(),
+            begun[0],
+            "once more does no harm"
+        );
 
         deployment.start_all_again().await;
         assert_eq!(deployment.pinned().await.digest(), link);
-        assert_eq!(deployment.messages(lost, room).await, said, "what was published is there again");
-        let status =
-            deployment.until_status(lost, room, |status| status.epoch.is_some_and(|epoch| epoch.batch.is_some())).await;
+        assert_eq!(
+            deployment.messages(lost, room).await,
+            said,
+            "what was published is there again"
+        );
+        let status = deployment
+            .until_status(lost, room, |status| {
+                status.epoch.is_some_and(|epoch| epoch.batch.is_some())
+            })
+            .await;
         let epoch = status.epoch.unwrap();
         assert!(epoch.number > 2 && epoch.batch >= Some(SECOND), "{epoch:?}");
         deployment.speak(room, epoch.number).await;
@@ -144,7 +167,10 @@ async fn after_a_renewal_rooms_go_on_with_a_server_that_lost_its_data() {
             let spoken = deployment.messages(server, room).await;
             assert!(spoken.starts_with(&said) && spoken.len() == said.len() + 3, "{spoken:?}");
             assert!(stock(&deployment, server).iter().all(|number| *number >= SECOND));
-            assert!(deployment.servers[server].faults().await.unwrap().is_empty(), "nobody is blamed");
+            assert!(
+                deployment.servers[server].faults().await.unwrap().is_empty(),
+                "nobody is blamed"
+            );
         }
         deployment.stop(lost).await;
         deployment.start_again(lost).await;
@@ -187,7 +213,9 @@ async fn no_server_speaks_in_a_generation_with_another_state() {
         deployment.stop(server).await;
     }
     deployment.lose_data(2);
-    let silent = |why: &'static str| move |service: &ostrakon_node::Service| service.readiness().detail.contains(why);
+    let silent = |why: &'static str| {
+        move |service: &ostrakon_node::Service| service.readiness().detail.contains(why)
+    };
 
     let no_state = deployment.write_state(2).await.unwrap_err().to_string();
     assert!(no_state.contains("no data"), "{no_state}");
@@ -195,7 +223,8 @@ async fn no_server_speaks_in_a_generation_with_another_state() {
     let shown = deployment.write_state(1).await.unwrap();
     // Server 1 shows server 2 something else.
     let path = deployment.data(1).join("ostrakon.db");
-    let mut database = AnyConnection::connect(&format!("sqlite://{}", path.display())).await.unwrap();
+    let mut database =
+        AnyConnection::connect(&format!("sqlite://{}", path.display())).await.unwrap();
     sqlx::query("UPDATE rooms SET open = 0").execute(&mut database).await.unwrap();
     database.close().await.unwrap();
     let other = deployment.write_state(1).await.unwrap();
@@ -222,7 +251,12 @@ async fn no_server_speaks_in_a_generation_with_another_state() {
     deployment.lose_data(2);
     assert_eq!(deployment.renew(2, [&shown, &honest]).await.unwrap(), begun);
     deployment.start_all_again().await;
-    let number = deployment.until_status(2, room, |status| status.epoch.is_some()).await.epoch.unwrap().number;
+    let number = deployment
+        .until_status(2, room, |status| status.epoch.is_some())
+        .await
+        .epoch
+        .unwrap()
+        .number;
     deployment.speak(room, number).await;
     deployment.everywhere(room, 2).await;
     deployment.stop(2).await;
@@ -276,11 +310,17 @@ async fn a_renewal_ends_decisions_and_blames_nobody() {
         assert!(matches!(server.decision(group.id), Err(ServiceError::NotFound(_))));
     }
     // The first server does not know that there was this one. The others do, and take nothing of it.
-    deployment.servers[0].create_decision(Creator::Administrator, &first).await.expect("as if it were new");
+    deployment.servers[0]
+        .create_decision(Creator::Administrator, &first)
+        .await
+        .expect("as if it were new");
     let next = Group::create(&deployment, 2, 2).await;
     for server in 1..3 {
         next.until(&deployment, server, |info| info.records == 1).await;
-        assert!(matches!(deployment.servers[server].decision(group.id), Err(ServiceError::NotFound(_))));
+        assert!(matches!(
+            deployment.servers[server].decision(group.id),
+            Err(ServiceError::NotFound(_))
+        ));
         assert!(deployment.servers[server].faults().await.unwrap().is_empty(), "nobody is blamed");
     }
 }

@@ -62,8 +62,14 @@ async fn intake_processes_come_and_go_and_nothing_is_lost() {
     }
 
     // What an intake process does not do.
-    let refused = second.create_room(NewRoom::named("no")).await.expect_err("it has nobody to announce it to");
-    assert!(matches!(&refused, ServiceError::Elsewhere(text) if text.contains("http://engine.example")), "{refused}");
+    let refused = second
+        .create_room(NewRoom::named("no"))
+        .await
+        .expect_err("it has nobody to announce it to");
+    assert!(
+        matches!(&refused, ServiceError::Elsewhere(text) if text.contains("http://engine.example")),
+        "{refused}"
+    );
     assert!(!second.is_administrator("a-token-of-some-length"));
 
     // The engine is restarted while an epoch collects; meanwhile the intake process takes in.
@@ -73,7 +79,9 @@ async fn intake_processes_come_and_go_and_nothing_is_lost() {
     }
     let mut requests = Vec::new();
     for seed in [10, 11, 12] {
-        requests.push(deployment.submission(room, 1, seed, &format!("{seed} while the engine is away")).await);
+        requests.push(
+            deployment.submission(room, 1, seed, &format!("{seed} while the engine is away")).await,
+        );
     }
     engine.stop().await;
     for request in requests {
@@ -87,7 +95,11 @@ async fn intake_processes_come_and_go_and_nothing_is_lost() {
     let _engine = std::mem::replace(&mut deployment.servers[0], second);
     deployment.everywhere(room, 2).await;
     let messages = deployment.messages(0, room).await;
-    assert!([10, 11, 12].iter().all(|seed| messages.contains(&format!("{seed} while the engine is away"))));
+    assert!(
+        [10, 11, 12]
+            .iter()
+            .all(|seed| messages.contains(&format!("{seed} while the engine is away")))
+    );
 }
 
 /// Takes a database over from the engine that uses it: ends its sessions, and opens it before the engine is back.
@@ -112,14 +124,21 @@ async fn an_engine_that_another_one_has_followed_says_that_it_is_not_ready() {
     let deployment = Deployment::start_shared(databases.clone()).await;
     let new = take_over(&databases[0]).await;
     deployment.until(0, |engine| !engine.readiness().ready).await;
-    let reason =
-        "another engine has used the PostgreSQL database since this one lost its connection: restart this server";
+    let reason = "another engine has used the PostgreSQL database since this one lost its connection: restart this server";
     deployment.until(0, |engine| engine.readiness().detail == reason).await;
-    assert!(deployment.servers[0].metrics().contains("ostrakon_ready 0"), "{}", deployment.servers[0].metrics());
+    assert!(
+        deployment.servers[0].metrics().contains("ostrakon_ready 0"),
+        "{}",
+        deployment.servers[0].metrics()
+    );
     assert!(deployment.servers[1].readiness().ready, "the others are not concerned");
     new.close().await;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(deployment.servers[0].readiness().detail, reason, "nor does it take up its work again by itself");
+    assert_eq!(
+        deployment.servers[0].readiness().detail,
+        reason,
+        "nor does it take up its work again by itself"
+    );
 }
 
 /// A crash of PostgreSQL empties the tables that are not logged, and the engine lives on.
@@ -135,7 +154,11 @@ async fn what_the_database_has_lost_is_shown_again() {
     for (home, seed) in [(0, 10), (1, 11), (2, 12)] {
         deployment.present(room, home, seed).await.expect("present");
     }
-    deployment.until_status(0, room, |status| status.epoch.as_ref().is_some_and(|epoch| epoch.assigned == 3)).await;
+    deployment
+        .until_status(0, room, |status| {
+            status.epoch.as_ref().is_some_and(|epoch| epoch.assigned == 3)
+        })
+        .await;
     let mut connection = AnyConnection::connect(&databases[0]).await.unwrap();
     sqlx::raw_sql("TRUNCATE views, offers, presence").execute(&mut connection).await.unwrap();
 

@@ -23,7 +23,11 @@ async fn ruffle_rooms_publish_what_is_said_once_each() {
     let status = deployment.until_status(1, room, |status| status.last.is_some()).await;
     assert_eq!(status.last.unwrap().outcome, Outcome::Published);
     for server in 0..3 {
-        assert_eq!(sorted(deployment.messages(server, room).await), expected(2), "once each, at server {server}");
+        assert_eq!(
+            sorted(deployment.messages(server, room).await),
+            expected(2),
+            "once each, at server {server}"
+        );
     }
 }
 
@@ -35,12 +39,18 @@ async fn a_ruffle_epoch_survives_a_restart_of_every_server_in_turn() {
         let epoch = victim as u64;
         deployment.speak(room, epoch).await;
         // The servers stop at whatever point of the epoch this is, from collecting to signing.
-        deployment.until_status(victim, room, |status| status.epoch.is_none_or(|e| e.number > epoch)).await;
+        deployment
+            .until_status(victim, room, |status| status.epoch.is_none_or(|e| e.number > epoch))
+            .await;
         deployment.stop(victim).await;
         deployment.start_again(victim).await;
         deployment.everywhere(room, epoch + 1).await;
     }
     for server in 0..3 {
-        assert_eq!(sorted(deployment.messages(server, room).await), expected(3), "once each, at server {server}");
+        assert_eq!(
+            sorted(deployment.messages(server, room).await),
+            expected(3),
+            "once each, at server {server}"
+        );
     }
 }

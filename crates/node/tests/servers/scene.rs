@@ -9,7 +9,8 @@ use ostrakon_net::{Identity, Mesh, Quota, Timing};
 use ostrakon_node::interface::FaultInfo;
 use ostrakon_node::{Config, EngineProvider, Service};
 use ostrakon_party::{
-    Channel, Header, Instance, InstanceKind, Message, Party, PartyId, Recipient, Roster, SignedHeader, Step, Tag,
+    Channel, Header, Instance, InstanceKind, Message, Party, PartyId, Recipient, Roster,
+    SignedHeader, Step, Tag,
 };
 
 use crate::common::{LONG, configs, key};
@@ -37,7 +38,11 @@ pub struct Scene {
 pub fn tag(author: PartyId, number: u64, step: u16) -> Tag {
     let mut scope = *b"announcements  \0";
     scope[15] = author.0;
-    Tag { instance: Instance { kind: InstanceKind::Control, scope, number }, step: Step(step), sequence: 0 }
+    Tag {
+        instance: Instance { kind: InstanceKind::Control, scope, number },
+        step: Step(step),
+        sequence: 0,
+    }
 }
 
 impl Scene {
@@ -52,17 +57,22 @@ impl Scene {
         let configs = configs(directory.path());
         let provider = Arc::new(PlainProvider(Arc::default()));
         let listener = tokio::net::TcpListener::bind(configs[third.index()].mesh).await.unwrap();
-        let start = async |n: usize| Service::start(configs[n].clone(), provider.clone()).await.unwrap();
+        let start =
+            async |n: usize| Service::start(configs[n].clone(), provider.clone()).await.unwrap();
         let [one, other] = [(third.index() + 1) % 3, (third.index() + 2) % 3];
         let honest = [start(one.min(other)).await, start(one.max(other)).await];
         let keys: Vec<_> = configs[0].servers.iter().map(|server| server.key).collect();
-        let roster = Arc::new(Roster { session: provider.setup_session(&keys), keys: keys.clone() });
+        let roster =
+            Arc::new(Roster { session: provider.setup_session(&keys), keys: keys.clone() });
         let mesh = Mesh::start(ostrakon_net::Config {
             id: third,
             roster: roster.clone(),
             identity: Identity::from_seed(&[third.0; 32]),
             listener,
-            addresses: roster.parties().zip(configs[0].servers.iter().map(|server| server.address.clone())).collect(),
+            addresses: roster
+                .parties()
+                .zip(configs[0].servers.iter().map(|server| server.address.clone()))
+                .collect(),
             timing: Timing::default(),
             quota: Quota::default(),
         })
@@ -71,7 +81,8 @@ impl Scene {
         let session = provider.set_up(early, SEED).await.unwrap().session;
         let roster = Arc::new(Roster { session, keys });
         let party = Party::new(third, roster, Arc::new(key(third.0)), mesh.channel());
-        let scene = Self { _directory: directory, configs, honest, mesh, signing: key(third.0), party };
+        let scene =
+            Self { _directory: directory, configs, honest, mesh, signing: key(third.0), party };
         for server in &scene.honest {
             while server.servers().await.is_err() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -84,7 +95,8 @@ impl Scene {
     pub fn say(&self, to: PartyId, recipient: Recipient, tag: Tag, body: &[u8]) -> SignedHeader {
         let (length, digest) = (body.len() as u64, Header::digest_of(body));
         let session = self.party.roster.session;
-        let signed = Header { session, tag, from: self.party.id, to: recipient, length, digest }.sign(&self.signing);
+        let signed = Header { session, tag, from: self.party.id, to: recipient, length, digest }
+            .sign(&self.signing);
         self.mesh.post(to, Message { signed, body: Bytes::copy_from_slice(body), depth: 0 });
         signed
     }

@@ -49,12 +49,18 @@ async fn a_beginning_that_the_disk_prevents_ends_the_process() {
     std::fs::create_dir(&result).unwrap();
     let restarted = deployment.restart_without_waiting(1).await;
     let reason = tokio::time::timeout(LONG, restarted.ended()).await.expect("in time");
-    assert!(reason.contains("set-up.result") && restarted.readiness().detail.contains(&reason), "{reason}");
+    assert!(
+        reason.contains("set-up.result") && restarted.readiness().detail.contains(&reason),
+        "{reason}"
+    );
     restarted.stop().await;
     std::fs::remove_dir(&result).unwrap();
     std::fs::rename(&aside, &result).unwrap();
     deployment.start_again(1).await;
     for server in &deployment.servers {
-        assert!(tokio::time::timeout(Duration::from_secs(1), server.ended()).await.is_err(), "it works");
+        assert!(
+            tokio::time::timeout(Duration::from_secs(1), server.ended()).await.is_err(),
+            "it works"
+        );
     }
 }

@@ -41,7 +41,11 @@ impl Participant {
     }
 
     /// Tries until it succeeds, the epoch is over (`None`), or another server should be heard first.
-    async fn insist<T>(&self, n: usize, ask: impl AsyncFn(Service) -> Result<T, ServiceError>) -> Option<T> {
+    async fn insist<T>(
+        &self,
+        n: usize,
+        ask: impl AsyncFn(Service) -> Result<T, ServiceError>,
+    ) -> Option<T> {
         for _ in 0..200 {
             match ask(self.server(n)).await {
                 Ok(answer) => return Some(answer),
@@ -57,15 +61,19 @@ impl Participant {
     async fn send(&self, text: &str) -> Option<u64> {
         let epoch = self.status(self.home).await?.context?.epoch.number;
         let time = now();
-        let digest = ostrakon_broadcast::client::presence_digest(&self.room, time, PartyId(self.home as u8));
+        let digest =
+            ostrakon_broadcast::client::presence_digest(&self.room, time, PartyId(self.home as u8));
         let (signing, id) = (key(self.seed), key(self.seed).verifying_key());
-        let presence = ostrakon_node::interface::Presence { key: id, time, signature: signing.sign(&digest) };
+        let presence =
+            ostrakon_node::interface::Presence { key: id, time, signature: signing.sign(&digest) };
         self.server(self.home).presence(self.room, presence).await.ok()?;
         let mut issues = Vec::new();
         for n in 0..3 {
             let name = IssueName { room: self.room, number: epoch, party: PartyId(n as u8) };
             let request = issue_request(&name, &signing);
-            let issue = self.insist(n, async |server| server.issue(self.room, epoch, request.clone()).await).await?;
+            let issue = self
+                .insist(n, async |server| server.issue(self.room, epoch, request.clone()).await)
+                .await?;
             let opened = envelope::open(&self.pinned, &name, &signing, &issue.issue);
             issues.push(Some(opened.expect("every server is honest")));
         }
@@ -77,7 +85,8 @@ impl Participant {
         let body = (self.client)(&self.pinned, &context, slot, &material, &row, &signing);
         let request = SubmissionRequest { key: id, slot, body };
         for n in 0..3 {
-            self.insist(n, async |server| server.submit(self.room, epoch, request.clone()).await).await;
+            self.insist(n, async |server| server.submit(self.room, epoch, request.clone()).await)
+                .await;
         }
         Some(epoch)
     }
@@ -96,7 +105,9 @@ impl Participant {
             let Ok(archive) = archive.text().await else { continue };
             let archive = Archive::verify(&archive, None).expect("the archive holds");
             let entry = archive.entries.iter().find(|signed| signed.entry.epoch.number == epoch);
-            return entry.is_some_and(|signed| signed.entry.bodies().any(|message| message == text.as_bytes()));
+            return entry.is_some_and(|signed| {
+                signed.entry.bodies().any(|message| message == text.as_bytes())
+            });
         }
     }
 
@@ -155,7 +166,8 @@ async fn storm(deployment: &mut Deployment, servers: &Servers, room: RoomId) {
         deployment.servers[victim] = deployment.restart_without_waiting(victim).await;
         servers.lock().unwrap()[victim] = deployment.servers[victim].clone();
     }
-    let mut expected: Vec<_> = (20..26).flat_map(|seed| (0..MESSAGES).map(move |n| format!("{n} of {seed}"))).collect();
+    let mut expected: Vec<_> =
+        (20..26).flat_map(|seed| (0..MESSAGES).map(move |n| format!("{n} of {seed}"))).collect();
     expected.sort();
     for server in 0..3 {
         deployment.until(server, |service| service.readiness().ready).await;

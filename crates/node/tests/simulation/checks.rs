@@ -68,7 +68,12 @@ impl Board {
 
 impl Boards {
     pub fn new(deployment: &Arc<Deployment>, servers: Servers) -> Self {
-        Self { deployment: Arc::clone(deployment), servers, longest: BTreeMap::new(), shown: BTreeMap::new() }
+        Self {
+            deployment: Arc::clone(deployment),
+            servers,
+            longest: BTreeMap::new(),
+            shown: BTreeMap::new(),
+        }
     }
 
     /// Reads on at a server that says that it has so many entries: what it shows is signed by two and chained, the beginning of the
@@ -78,11 +83,14 @@ impl Boards {
         assert!(shown as u64 <= length, "{party} forgot entries that it had shown");
         while (shown as u64) < length {
             let from = shown as u64;
-            let page = self
-                .deployment
-                .call(party, |server| async move { server.board(room, from, Duration::ZERO).await }.boxed());
+            let page = self.deployment.call(party, |server| {
+                async move { server.board(room, from, Duration::ZERO).await }.boxed()
+            });
             let Some(Ok(page)) = page else { return };
-            assert!(!page.entries.is_empty(), "{party} does not have the entries that it says it has");
+            assert!(
+                !page.entries.is_empty(),
+                "{party} does not have the entries that it says it has"
+            );
             for signed in page.entries {
                 self.take(room, party, shown, &signed);
                 shown += 1;
@@ -93,17 +101,29 @@ impl Boards {
     fn take(&mut self, room: RoomId, party: PartyId, index: usize, signed: &SignedEntry) {
         signed.verify(&self.servers, index).expect("an entry is signed by two");
         assert_eq!(signed.entry.epoch.room, room);
-        self.longest.entry(room).or_default().take(&self.servers, party, index, signed.entry.clone());
+        self.longest.entry(room).or_default().take(
+            &self.servers,
+            party,
+            index,
+            signed.entry.clone(),
+        );
         let shown = self.shown.entry((room, party)).or_default();
         *shown = (*shown).max(index + 1);
     }
 
     /// Reads the whole board anew, as an archive: it verifies, and what was shown is still there. The messages that the server still
     /// has, if it answers.
-    pub fn read_whole(&mut self, room: RoomId, party: PartyId) -> Option<Vec<(MessageId, Vec<u8>)>> {
-        let text = self.deployment.call(party, |server| async move { server.archive(room)?.text().await }.boxed());
+    pub fn read_whole(
+        &mut self,
+        room: RoomId,
+        party: PartyId,
+    ) -> Option<Vec<(MessageId, Vec<u8>)>> {
+        let text = self
+            .deployment
+            .call(party, |server| async move { server.archive(room)?.text().await }.boxed());
         let text = text?.ok()?;
-        let archive = Archive::verify(&text, Some(&self.servers.digest())).expect("an archive verifies");
+        let archive =
+            Archive::verify(&text, Some(&self.servers.digest())).expect("an archive verifies");
         let shown = self.shown.get(&(room, party)).copied().unwrap_or(0);
         assert!(shown <= archive.entries.len(), "{party} forgot entries that it had shown");
         for (index, signed) in archive.entries.iter().enumerate() {
@@ -113,9 +133,14 @@ impl Boards {
     }
 
     /// What this server has shown of a room, erased messages included.
-    pub fn shown(&self, room: RoomId, party: PartyId) -> impl Iterator<Item = (MessageId, Vec<u8>)> {
+    pub fn shown(
+        &self,
+        room: RoomId,
+        party: PartyId,
+    ) -> impl Iterator<Item = (MessageId, Vec<u8>)> {
         let count = self.shown.get(&(room, party)).copied().unwrap_or(0);
-        let entries = self.longest.get(&room).map(|board| &board.entries[..count]).unwrap_or_default();
+        let entries =
+            self.longest.get(&room).map(|board| &board.entries[..count]).unwrap_or_default();
         entries.iter().flat_map(messages)
     }
 
@@ -135,10 +160,16 @@ impl Boards {
                 continue;
             };
             assert_eq!(poll.epoch, at.epoch, "an answer is in another epoch than its poll");
-            assert!(voters.get(&id).is_some_and(|voters| voters.contains(&option)), "nobody answered so");
+            assert!(
+                voters.get(&id).is_some_and(|voters| voters.contains(&option)),
+                "nobody answered so"
+            );
         }
         for (id, poll) in logs.polls() {
-            let Some(entry) = board.entries.iter().find(|entry| entry.epoch.number == poll.epoch) else { continue };
+            let Some(entry) = board.entries.iter().find(|entry| entry.epoch.number == poll.epoch)
+            else {
+                continue;
+            };
             let tally = tally(id, poll, entry);
             let cast = |option: usize| {
                 let own = |body: &&[u8]| ballot(body) == Some((id, option as u8));
@@ -152,7 +183,8 @@ impl Boards {
 
     /// Whom the servers have on record for misbehaviour.
     pub fn blamed(&self, by: PartyId) -> Vec<(PartyId, String)> {
-        let faults = self.deployment.call(by, |server| async move { server.faults().await }.boxed());
+        let faults =
+            self.deployment.call(by, |server| async move { server.faults().await }.boxed());
         let faults = faults.and_then(Result::ok).unwrap_or_default();
         faults.into_iter().map(|fault| (PartyId(fault.culprit), fault.what)).collect()
     }

@@ -80,7 +80,11 @@ fn directory() -> tempfile::TempDir {
 }
 
 impl Deployment {
-    pub fn new(executor: Executor, provider: Arc<dyn EngineProvider>, ledger: Arc<Ledger>) -> Arc<Self> {
+    pub fn new(
+        executor: Executor,
+        provider: Arc<dyn EngineProvider>,
+        ledger: Arc<Ledger>,
+    ) -> Arc<Self> {
         let directory = directory();
         let server = |party| Server {
             config: config(directory.path(), party),
@@ -93,7 +97,15 @@ impl Deployment {
         let servers = (0..3).map(server).collect();
         let network = Network::new(&executor);
         let owners = AtomicU64::new(OUTSIDE + 1);
-        Arc::new(Self { executor, network, ledger, provider, servers, owners, _directory: directory })
+        Arc::new(Self {
+            executor,
+            network,
+            ledger,
+            provider,
+            servers,
+            owners,
+            _directory: directory,
+        })
     }
 
     fn server(&self, party: PartyId) -> &Server {
@@ -124,7 +136,12 @@ impl Deployment {
     }
 
     /// What a server says to a participant: the truth, unless it lies just now.
-    pub fn spoil<T>(&self, party: PartyId, mut truth: T, lie: impl FnOnce(&mut Random, &mut T)) -> T {
+    pub fn spoil<T>(
+        &self,
+        party: PartyId,
+        mut truth: T,
+        lie: impl FnOnce(&mut Random, &mut T),
+    ) -> T {
         if self.lies(party) {
             self.executor.draw(|random| lie(random, &mut truth));
         }
@@ -166,7 +183,12 @@ impl Deployment {
             }
             let server = deployment.server(party);
             let platform = Arc::clone(&machine) as Arc<dyn ostrakon_node::Platform>;
-            let started = Service::start_on(platform, server.config.clone(), Arc::clone(&deployment.provider)).await;
+            let started = Service::start_on(
+                platform,
+                server.config.clone(),
+                Arc::clone(&deployment.provider),
+            )
+            .await;
             let service = started.expect("a server starts with what it left behind");
             *server.running.lock().unwrap() = Some(Running { service, owner, machine });
         };
@@ -189,7 +211,12 @@ impl Deployment {
 
     /// Whether a server is neither running nor about to.
     pub fn is_down(&self, party: PartyId) -> bool {
-        self.server(party).machine.lock().unwrap().as_ref().is_none_or(|machine| self.executor.is_dead(machine.owner))
+        self.server(party)
+            .machine
+            .lock()
+            .unwrap()
+            .as_ref()
+            .is_none_or(|machine| self.executor.is_dead(machine.owner))
     }
 
     /// Asks a server something and waits for the answer, while everything goes on. `None` if there is none.
@@ -201,7 +228,8 @@ impl Deployment {
         let server = self.service(party)?;
         let answer = Arc::new(Mutex::new(None));
         let (place, work) = (Arc::clone(&answer), call(server.service));
-        self.executor.spawn(server.owner, async move { *place.lock().unwrap() = Some(work.await) }.boxed());
+        self.executor
+            .spawn(server.owner, async move { *place.lock().unwrap() = Some(work.await) }.boxed());
         let over = || answer.lock().unwrap().is_some() || self.executor.is_dead(server.owner);
         self.executor.run_until(PATIENCE, Duration::from_millis(1), over);
         answer.lock().unwrap().take()
@@ -209,15 +237,22 @@ impl Deployment {
 
     /// How many entries a room's board has and how many actions its host log, as a server says.
     pub fn lengths(&self, party: PartyId, room: RoomId) -> Option<(u64, u64)> {
-        let status = self.call(party, |server| async move { server.status(room, 0, Duration::ZERO).await }.boxed());
+        let status = self.call(party, |server| {
+            async move { server.status(room, 0, Duration::ZERO).await }.boxed()
+        });
         let status = status?.ok()?;
         Some((status.board_length, status.actions))
     }
 
     /// The servers as one of them names them, once there is a session.
     pub fn pinned(&self, party: PartyId) -> Option<Servers> {
-        let info = self.call(party, |server| async move { server.servers().await }.boxed())?.ok()?;
-        let keys = info.servers.iter().map(|server| VerifyingKey::from_hex(&server.key).unwrap()).collect();
+        let info =
+            self.call(party, |server| async move { server.servers().await }.boxed())?.ok()?;
+        let keys = info
+            .servers
+            .iter()
+            .map(|server| VerifyingKey::from_hex(&server.key).unwrap())
+            .collect();
         Some(Servers { session: SessionId(Digest::from_hex(&info.session).unwrap()), keys })
     }
 

@@ -153,8 +153,10 @@ impl Executor {
         let buried: Vec<_> = {
             let mut state = self.state();
             let State { tasks, dead, .. } = &mut *state;
-            let over = |(owner, future): &(Owner, Option<_>)| dead.contains(owner) && future.is_some();
-            let ids: Vec<_> = tasks.iter().filter(|(_, task)| over(task)).map(|(id, _)| *id).collect();
+            let over =
+                |(owner, future): &(Owner, Option<_>)| dead.contains(owner) && future.is_some();
+            let ids: Vec<_> =
+                tasks.iter().filter(|(_, task)| over(task)).map(|(id, _)| *id).collect();
             ids.into_iter().filter_map(|id| tasks.remove(&id)).collect()
         };
         drop(buried);
@@ -175,7 +177,8 @@ impl Executor {
                 continue;
             }
             let mut state = self.state();
-            let next = state.timers.first_key_value().map(|((at, _), _)| *at).filter(|at| *at <= end);
+            let next =
+                state.timers.first_key_value().map(|((at, _), _)| *at).filter(|at| *at <= end);
             let Some(at) = next else {
                 state.now = end;
                 return;
@@ -189,7 +192,12 @@ impl Executor {
     }
 
     /// Runs until `condition` holds, looked at every `beat`; whether it came to hold within `limit`.
-    pub fn run_until(&self, limit: Duration, beat: Duration, mut condition: impl FnMut() -> bool) -> bool {
+    pub fn run_until(
+        &self,
+        limit: Duration,
+        beat: Duration,
+        mut condition: impl FnMut() -> bool,
+    ) -> bool {
         let end = self.now() + u64::try_from(limit.as_micros()).unwrap();
         while !condition() {
             if self.now() >= end {

@@ -69,7 +69,8 @@ struct Read {
 impl Host {
     /// Hosts for ever.
     pub async fn act(self) {
-        let mut read = Read { log: HostLog::new(&self.servers, &self.room), actions: Vec::new(), epoch: 0 };
+        let mut read =
+            Read { log: HostLog::new(&self.servers, &self.room), actions: Vec::new(), epoch: 0 };
         loop {
             self.read(&mut read).await;
             self.settle(&read);
@@ -82,18 +83,23 @@ impl Host {
     async fn read(&self, read: &mut Read) {
         let (room, from) = (self.room.id(), read.log.length());
         let party = PartyId(self.line.executor().draw(|random| random.below(3)) as u8);
-        let status = self
-            .line
-            .ask(party, "status", 0, |server| async move { server.status(room, 0, Duration::ZERO).await }.boxed());
+        let status = self.line.ask(party, "status", 0, |server| {
+            async move { server.status(room, 0, Duration::ZERO).await }.boxed()
+        });
         let Some(Ok(status)) = status.await else { return };
-        read.epoch = status.context.map_or(read.epoch, |context| read.epoch.max(context.epoch.number));
-        let page =
-            self.line.ask(party, "actions", from, |server| async move { server.actions(room, from).await }.boxed());
+        read.epoch =
+            status.context.map_or(read.epoch, |context| read.epoch.max(context.epoch.number));
+        let page = self.line.ask(party, "actions", from, |server| {
+            async move { server.actions(room, from).await }.boxed()
+        });
         let Some(Ok(page)) = page.await else { return };
         let actions = self.line.deployment.spoil(party, page.actions, spoil_actions);
         for action in actions {
             let applied = read.log.apply(&action);
-            assert!(applied.is_ok() || self.line.deployment.is_hostile(party), "an honest server's host log is proven");
+            assert!(
+                applied.is_ok() || self.line.deployment.is_hostile(party),
+                "an honest server's host log is proven"
+            );
             if applied.is_err() {
                 return;
             }
@@ -147,11 +153,17 @@ impl Host {
 
     /// A poll in the first epoch after the next in which no other is asked.
     fn poll(&self, read: &Read) -> Deed {
-        let taken = |epoch: &u64| read.log.polls().values().any(|state| !state.withdrawn && state.poll.epoch == *epoch);
+        let taken = |epoch: &u64| {
+            read.log.polls().values().any(|state| !state.withdrawn && state.poll.epoch == *epoch)
+        };
         let epoch = (read.epoch + 2..).find(|epoch| !taken(epoch)).expect("there are many epochs");
         let options = (0..OPTIONS).map(|number| format!("option {number}")).collect();
         Deed::Poll {
-            poll: Poll { question: "Which?".into(), form: PollForm::Choice { options, several: false }, epoch },
+            poll: Poll {
+                question: "Which?".into(),
+                form: PollForm::Choice { options, several: false },
+                epoch,
+            },
         }
     }
 
@@ -159,8 +171,10 @@ impl Host {
         let Some(action) = self.desk.lock().unwrap().pending.clone() else { return };
         let room = self.room.id();
         let sent = action.clone();
-        let answer =
-            self.line.ask(SCHEDULER, "act", 0, |server| async move { server.act(room, sent).await }.boxed()).await;
+        let answer = self
+            .line
+            .ask(SCHEDULER, "act", 0, |server| async move { server.act(room, sent).await }.boxed())
+            .await;
         match answer {
             Some(Ok(taken)) => {
                 assert_eq!(taken.number, action.action.number);

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use ostrakon_broadcast::engine::{Fault, Journal, Mixed, Opened, Rejected, Shape, SlotState, Stopped, context_digest};
+use ostrakon_broadcast::engine::{
+    Fault, Journal, Mixed, Opened, Rejected, Shape, SlotState, Stopped, context_digest,
+};
 use ostrakon_broadcast::room::Servers;
 use ostrakon_broadcast::{Batch, Engine, EpochContext};
 use ostrakon_crypto::{Digest, Transcript, VerifyingKey, hash};
@@ -50,7 +52,12 @@ impl Ledger {
     /// An honest participant hands in a submission.
     pub fn submits(&self, batch: u64, slot: u32, body: &[u8]) {
         let digest = hash::digest("test/submission", body);
-        once(&mut self.pages().submitted, (batch, slot), digest, "two rows under the masks of one slot");
+        once(
+            &mut self.pages().submitted,
+            (batch, slot),
+            digest,
+            "two rows under the masks of one slot",
+        );
     }
 
     /// A host signs an action.
@@ -95,20 +102,36 @@ impl Ledger {
     }
 
     fn prepares(&self, party: PartyId, batch: u64) {
-        assert!(self.pages().prepared.insert((party, batch)), "{party} prepares batch {batch} for the second time");
+        assert!(
+            self.pages().prepared.insert((party, batch)),
+            "{party} prepares batch {batch} for the second time"
+        );
     }
 
-    fn mixes(&self, party: PartyId, session: &SessionId, context: &EpochContext, slots: &[SlotState]) {
+    fn mixes(
+        &self,
+        party: PartyId,
+        session: &SessionId,
+        context: &EpochContext,
+        slots: &[SlotState],
+    ) {
         let epoch = context_digest(session, context);
         let mut transcript = Transcript::new("test/mixed");
         transcript.field(&epoch.0);
         for slot in slots {
             transcript.number(slot.slot.into()).field(&slot.owner.0);
-            transcript.number(slot.submission.is_some().into()).field(slot.submission.as_deref().unwrap_or_default());
+            transcript
+                .number(slot.submission.is_some().into())
+                .field(slot.submission.as_deref().unwrap_or_default());
         }
         let mut pages = self.pages();
         once(&mut pages.contexts, context.batch, epoch, "one batch for two epochs");
-        once(&mut pages.mixed, (party, context.batch), transcript.finish(), "one batch for two tables");
+        once(
+            &mut pages.mixed,
+            (party, context.batch),
+            transcript.finish(),
+            "one batch for two tables",
+        );
     }
 
     fn opens(&self, batch: u64, opened: &Opened) {
@@ -144,7 +167,12 @@ struct WatchedEngine {
 }
 
 impl Engine for WatchedEngine {
-    fn prepare(&self, number: u64, shape: Shape, seed: [u8; 32]) -> BoxFuture<'static, Result<Vec<u8>, Fault>> {
+    fn prepare(
+        &self,
+        number: u64,
+        shape: Shape,
+        seed: [u8; 32],
+    ) -> BoxFuture<'static, Result<Vec<u8>, Fault>> {
         self.ledger.prepares(self.party().id, number);
         self.inner.prepare(number, shape, seed)
     }
@@ -184,7 +212,13 @@ impl Batch for WatchedBatch {
         self.inner.issue(slot)
     }
 
-    fn check(&self, context: &EpochContext, slot: u32, owner: &VerifyingKey, body: &[u8]) -> Result<(), Rejected> {
+    fn check(
+        &self,
+        context: &EpochContext,
+        slot: u32,
+        owner: &VerifyingKey,
+        body: &[u8],
+    ) -> Result<(), Rejected> {
         self.inner.check(context, slot, owner, body)
     }
 

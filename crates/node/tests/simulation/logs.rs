@@ -118,7 +118,9 @@ impl Logs {
     fn read_from(&mut self, party: PartyId, mut next: usize) -> bool {
         loop {
             let (room, from) = (self.room, next as u64);
-            let page = self.deployment.call(party, |server| async move { server.actions(room, from).await }.boxed());
+            let page = self
+                .deployment
+                .call(party, |server| async move { server.actions(room, from).await }.boxed());
             let Some(Ok(page)) = page else { return false };
             if page.actions.is_empty() {
                 assert!(next >= self.shown[party.index()], "{party} forgot what hosts did");
@@ -138,11 +140,21 @@ impl Logs {
             return;
         }
         let action = &signed.action;
-        assert_eq!((action.number, action.previous), (at as u64, self.head), "the host log is a chain");
+        assert_eq!(
+            (action.number, action.previous),
+            (at as u64, self.head),
+            "the host log is a chain"
+        );
         let digest = action.digest(&self.servers, &self.room);
         match Claim::of(&signed) {
-            Some(claim) => assert!(claim.verifies(&self.servers, &self.room), "a claim that its keys did not sign"),
-            None => assert!(self.deployment.ledger.was_signed(&digest), "an action that no host has signed"),
+            Some(claim) => assert!(
+                claim.verifies(&self.servers, &self.room),
+                "a claim that its keys did not sign"
+            ),
+            None => assert!(
+                self.deployment.ledger.was_signed(&digest),
+                "an action that no host has signed"
+            ),
         }
         self.rule.take(action.author, &action.deed);
         self.head = digest;

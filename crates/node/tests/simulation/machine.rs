@@ -33,7 +33,8 @@ impl Machine {
     /// If the machine is to die now, it does so just before the call or just after it.
     fn carry_out(&self, call: BoxFuture<'_, ()>) {
         self.executor.count_disk_call();
-        let dies = self.dies_after.load(Ordering::SeqCst) > 0 && self.dies_after.fetch_sub(1, Ordering::SeqCst) == 1;
+        let dies = self.dies_after.load(Ordering::SeqCst) > 0
+            && self.dies_after.fetch_sub(1, Ordering::SeqCst) == 1;
         if !dies || self.executor.draw(|random| random.chance(50)) {
             futures::executor::block_on(call);
         }

@@ -35,26 +35,35 @@ const MOST_FAILURES: u64 = 8;
 
 /// Runs one seed; says which it was if it fails.
 fn run(seed: u64, swapped: bool) -> Report {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let _inside = runtime.enter();
     match catch_unwind(AssertUnwindSafe(|| scenario::run(Setting::of(seed), swapped))) {
         Ok(report) => report,
         Err(cause) => {
-            eprintln!("\nseed {seed} fails: {:?}\nOSTRAKON_SEED={seed} runs it again\n", Setting::of(seed));
+            eprintln!(
+                "\nseed {seed} fails: {:?}\nOSTRAKON_SEED={seed} runs it again\n",
+                Setting::of(seed)
+            );
             std::panic::resume_unwind(cause)
         }
     }
 }
 
 fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} must be a number")))
+    std::env::var(name)
+        .ok()
+        .map(|text| text.parse().unwrap_or_else(|_| panic!("{name} must be a number")))
 }
 
 /// Runs seeds on all processors until there are no more or the time is over.
 ///
 /// # Panics
 /// If one fails, with the seeds that did.
-#[expect(clippy::disallowed_methods, reason = "how many seeds are run depends on the time there is")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how many seeds are run depends on the time there is"
+)]
 fn run_many(count: u64, limit: Option<Duration>) {
     let first = number("OSTRAKON_FROM").unwrap_or(0);
     let count = count.saturating_add(first);
@@ -62,7 +71,9 @@ fn run_many(count: u64, limit: Option<Duration>) {
     let failed = Mutex::new(Vec::new());
     let most = number("OSTRAKON_FAILURES").unwrap_or(MOST_FAILURES);
     let work = || {
-        while limit.is_none_or(|limit| begun.elapsed() < limit) && (failed.lock().unwrap().len() as u64) < most {
+        while limit.is_none_or(|limit| begun.elapsed() < limit)
+            && (failed.lock().unwrap().len() as u64) < most
+        {
             let seed = next.fetch_add(1, Ordering::SeqCst);
             if seed >= count {
                 return;
@@ -116,7 +127,10 @@ fn a_seed_decides_the_whole_run() {
 fn who_said_what_changes_nothing_that_can_be_observed() {
     for seed in [4, 7, 12] {
         let (one, other) = (run(seed, false), run(seed, true));
-        assert_eq!(one.shape, other.shape, "seed {seed}: the same lines carry the same lengths at the same times");
+        assert_eq!(
+            one.shape, other.shape,
+            "seed {seed}: the same lines carry the same lengths at the same times"
+        );
         assert_ne!(one.trace, other.trace, "seed {seed}: but not the same contents");
     }
 }

@@ -26,8 +26,14 @@ pub enum Vice {
 }
 
 impl Vice {
-    pub const ALL: [Vice; 6] =
-        [Vice::Withholds, Vice::Garbles, Vice::SignsGarbage, Vice::Lies, Vice::Repeats, Vice::Misaddresses];
+    pub const ALL: [Vice; 6] = [
+        Vice::Withholds,
+        Vice::Garbles,
+        Vice::SignsGarbage,
+        Vice::Lies,
+        Vice::Repeats,
+        Vice::Misaddresses,
+    ];
 
     /// Whether all is well again when it stops.
     pub fn heals(self) -> bool {
@@ -48,13 +54,18 @@ pub struct Malice {
 
 impl Malice {
     fn sign(&self, message: &Message, body: Vec<u8>) -> Message {
-        let header = Header { length: body.len() as u64, digest: Header::digest_of(&body), ..message.signed.header };
+        let header = Header {
+            length: body.len() as u64,
+            digest: Header::digest_of(&body),
+            ..message.signed.header
+        };
         Message { signed: header.sign(&self.key), body: body.into(), depth: message.depth }
     }
 
     /// What is sent in a message's place.
     pub fn tamper(&mut self, random: &mut Random, to: PartyId, message: Message) -> Vec<Message> {
-        let spared = self.control_only && message.signed.header.tag.instance.kind != InstanceKind::Control;
+        let spared =
+            self.control_only && message.signed.header.tag.instance.kind != InstanceKind::Control;
         if self.earlier.len() < 64 {
             self.earlier.push(message.body.clone());
         }
@@ -82,7 +93,8 @@ impl Malice {
             }
             Vice::Misaddresses => {
                 let header = message.signed.header;
-                let to = if header.to == Recipient::All { Recipient::One(to) } else { Recipient::All };
+                let to =
+                    if header.to == Recipient::All { Recipient::One(to) } else { Recipient::All };
                 Message { signed: Header { to, ..header }.sign(&self.key), ..message }
             }
         };

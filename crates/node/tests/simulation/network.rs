@@ -65,7 +65,8 @@ impl State {
             Reach::No
         } else if !self.is_cut(from, to) {
             Reach::Direct
-        } else if self.runs(executor, third) && !self.is_cut(from, third) && !self.is_cut(third, to) {
+        } else if self.runs(executor, third) && !self.is_cut(from, third) && !self.is_cut(third, to)
+        {
             Reach::Relayed(third)
         } else {
             Reach::No
@@ -120,9 +121,13 @@ impl Network {
             Reach::Relayed(_) => 2,
         };
         // Now and then a packet is lost and sent again.
-        let micros = self
-            .executor
-            .draw(|random| if random.chance(2) { random.within(200_000, 900_000) } else { random.within(100, 20_000) });
+        let micros = self.executor.draw(|random| {
+            if random.chance(2) {
+                random.within(200_000, 900_000)
+            } else {
+                random.within(100, 20_000)
+            }
+        });
         Some(Duration::from_micros(micros * hops))
     }
 
@@ -141,7 +146,10 @@ impl Network {
             };
             (delay, owners, versions)
         };
-        self.executor.observe("message", &[from.0.into(), to.0.into(), header.tag.step.0.into(), header.length]);
+        self.executor.observe(
+            "message",
+            &[from.0.into(), to.0.into(), header.tag.step.0.into(), header.length],
+        );
         let Some(delay) = delay else { return };
         for message in versions {
             let network = self.clone();
@@ -158,11 +166,15 @@ impl Network {
 
     fn arrive(&self, from: PartyId, to: PartyId, owners: [Option<Owner>; 2], message: Message) {
         let mut state = self.state();
-        if state.reach(&self.executor, from, to) == Reach::No && !self.executor.draw(|random| random.chance(SURVIVING))
+        if state.reach(&self.executor, from, to) == Reach::No
+            && !self.executor.draw(|random| random.chance(SURVIVING))
         {
             return;
         }
-        let Some(end) = state.ends[to.index()].as_mut().filter(|end| Some(end.owner) == owners[1]) else { return };
+        let Some(end) = state.ends[to.index()].as_mut().filter(|end| Some(end.owner) == owners[1])
+        else {
+            return;
+        };
         let header = message.signed.header;
         if end.retired.contains(&header.tag.instance) {
             return;
@@ -246,7 +258,10 @@ impl Channel for Wire {
     fn collect(&self, from: PartyId, tag: Tag, limit: u64) -> BoxFuture<'_, Message> {
         async move {
             loop {
-                let pause = self.network.executor.draw(|random| Duration::from_millis(random.within(1000, 2000)));
+                let pause = self
+                    .network
+                    .executor
+                    .draw(|random| Duration::from_millis(random.within(1000, 2000)));
                 let mut again = self.network.executor.sleep(pause).boxed();
                 // What came before was no good: it is not asked for at full speed.
                 let fresh = self.with(|end| !end.slots.entry((from, tag)).or_default().delivered);
@@ -267,7 +282,11 @@ impl Channel for Wire {
                         return Poll::Ready(None);
                     }
                     self.with(|end| {
-                        end.slots.entry((from, tag)).or_default().waiting.push(context.waker().clone());
+                        end.slots
+                            .entry((from, tag))
+                            .or_default()
+                            .waiting
+                            .push(context.waker().clone());
                     });
                     Poll::Pending
                 });
@@ -314,10 +333,14 @@ impl Links for Wire {
     /// What the others say is known at once, since it is repeated for as long as there is a link.
     fn acquaintances(&self) -> BTreeMap<PartyId, Acquaintance> {
         let state = self.network.state();
-        let reached = |peer: &PartyId| state.reach(&self.network.executor, self.party, *peer) != Reach::No;
+        let reached =
+            |peer: &PartyId| state.reach(&self.network.executor, self.party, *peer) != Reach::No;
         let peers = (0..3).map(PartyId).filter(|peer| *peer != self.party).filter(reached);
         let about = |peer: PartyId| Some((peer, state.ends[peer.index()].as_ref()?.about.clone()));
-        peers.filter_map(about).map(|(peer, about)| (peer, Acquaintance { about, ..Acquaintance::default() })).collect()
+        peers
+            .filter_map(about)
+            .map(|(peer, about)| (peer, Acquaintance { about, ..Acquaintance::default() }))
+            .collect()
     }
 
     fn introduce(&self, about: Bytes, _clock: Clock) {

@@ -10,7 +10,9 @@ use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued, agreed};
 use ostrakon_broadcast::hosting::{Answer, Claim, HostLog};
 use ostrakon_broadcast::outbox::{Observed, Outbox};
 use ostrakon_broadcast::submission::{Author, Submission};
-use ostrakon_broadcast::{ClientEngine, Content, Entry, RoomDescriptor, RoomId, Servers, SignedEntry};
+use ostrakon_broadcast::{
+    ClientEngine, Content, Entry, RoomDescriptor, RoomId, Servers, SignedEntry,
+};
 use ostrakon_crypto::SigningKey;
 use ostrakon_node::ServiceError;
 use ostrakon_node::interface::{IssueRequest, Outcome, Presence, Status, SubmissionRequest};
@@ -53,7 +55,19 @@ pub struct Device {
 impl Device {
     pub fn new(key: SigningKey, cheats: bool, invitation: Option<SigningKey>) -> Self {
         let (outbox, wishes, said, asked, taken, given_up) = Default::default();
-        Self { key, outbox, wishes, open: true, loads: 0, said, cheats, invitation, asked, taken, given_up }
+        Self {
+            key,
+            outbox,
+            wishes,
+            open: true,
+            loads: 0,
+            said,
+            cheats,
+            invitation,
+            asked,
+            taken,
+            given_up,
+        }
     }
 }
 
@@ -122,17 +136,27 @@ impl Participant {
     fn load(&self) -> Page {
         let board = BoardReader::new((*self.servers).clone(), (*self.room).clone());
         let (log, statuses) = (HostLog::new(&self.servers, &self.room), [None, None, None]);
-        Page { board, log, statuses, home: None, present_until: 0, displaced: false, failed: None, work: None }
+        Page {
+            board,
+            log,
+            statuses,
+            home: None,
+            present_until: 0,
+            displaced: false,
+            failed: None,
+            work: None,
+        }
     }
 
     async fn turn(&self, page: &mut Page) {
         for party in (0..3).map(PartyId) {
             let room = self.room.id();
-            let status = self
-                .line
-                .ask(party, "status", 0, |server| async move { server.status(room, 0, Duration::ZERO).await }.boxed());
+            let status = self.line.ask(party, "status", 0, |server| {
+                async move { server.status(room, 0, Duration::ZERO).await }.boxed()
+            });
             let status = status.await.and_then(Result::ok);
-            page.statuses[party.index()] = status.map(|status| self.deployment().spoil(party, status, spoil_status));
+            page.statuses[party.index()] =
+                status.map(|status| self.deployment().spoil(party, status, spoil_status));
         }
         self.read_board(page).await;
         self.read_log(page).await;
@@ -163,8 +187,11 @@ impl Participant {
 
     async fn read_board(&self, page: &mut Page) {
         let (room, from) = (self.room.id(), page.board.length());
-        let longest =
-            page.statuses.iter().enumerate().max_by_key(|(_, status)| status.as_ref().map(|s| s.board_length));
+        let longest = page
+            .statuses
+            .iter()
+            .enumerate()
+            .max_by_key(|(_, status)| status.as_ref().map(|s| s.board_length));
         let Some((party, Some(status))) = longest else { return };
         if status.board_length <= from as u64 {
             return;
@@ -194,7 +221,10 @@ impl Participant {
         let erased = entry.messages.iter().any(|message| message.body().is_none());
         let taken = device.taken.remove(&entry.epoch.number);
         let there = taken.is_none_or(|body| holds(&body));
-        assert!(there || erased || !self.honest, "what all three servers took for an epoch is not published");
+        assert!(
+            there || erased || !self.honest,
+            "what all three servers took for an epoch is not published"
+        );
         let message = device.outbox.message().map(<[u8]>::to_vec);
         if device.outbox.observe(entry) == Observed::Published {
             let text = message.expect("it was published");
@@ -208,16 +238,22 @@ impl Participant {
     fn make_room(&self, page: &mut Page) {
         let Some(home) = page.home else { return };
         let last = page.statuses[home.index()].as_ref().and_then(|status| status.last.as_ref());
-        let Some(last) = last.filter(|last| last.outcome == Outcome::TooFew && page.failed < Some(last.number)) else {
+        let Some(last) =
+            last.filter(|last| last.outcome == Outcome::TooFew && page.failed < Some(last.number))
+        else {
             return;
         };
         page.failed = Some(last.number);
-        page.displaced |= is_crowded(&present(page), home) && self.executor().draw(|random| random.chance(50));
+        page.displaced |=
+            is_crowded(&present(page), home) && self.executor().draw(|random| random.chance(50));
     }
 
     async fn be_present(&self, page: &mut Page) {
         let draw = self.executor().draw(|random| random.next() as u32);
-        let home = page.home.filter(|_| !page.displaced).or_else(|| choose_home(&present(page), page.home, draw));
+        let home = page
+            .home
+            .filter(|_| !page.displaced)
+            .or_else(|| choose_home(&present(page), page.home, draw));
         let Some(home) = home else { return };
         let time = self.executor().now_ms() / 1000;
         let presence = {
@@ -229,12 +265,14 @@ impl Participant {
         if self.device.lock().unwrap().cheats {
             self.be_present_elsewhere(home, time).await;
         }
-        let answer =
-            self.line.ask(home, "presence", 0, |server| async move { server.presence(room, presence).await }.boxed());
+        let answer = self.line.ask(home, "presence", 0, |server| {
+            async move { server.presence(room, presence).await }.boxed()
+        });
         let welcome = matches!(answer.await, Some(Ok(_)));
         page.home = Some(home);
         page.displaced = !welcome;
-        page.present_until = self.executor().now() + if welcome { PRESENCE_EVERY_US } else { 1_000_000 };
+        page.present_until =
+            self.executor().now() + if welcome { PRESENCE_EVERY_US } else { 1_000_000 };
     }
 
     /// A cheater is present everywhere, for a slot of each server.
@@ -246,23 +284,32 @@ impl Participant {
                 let signature = key.sign(&presence_digest(&room, time, party));
                 Presence { key: key.verifying_key(), time, signature }
             };
-            let answer = self
-                .line
-                .ask(party, "presence", 0, |server| async move { server.presence(room, presence).await }.boxed());
+            let answer = self.line.ask(party, "presence", 0, |server| {
+                async move { server.presence(room, presence).await }.boxed()
+            });
             drop(answer.await);
         }
     }
 
     /// Does what is to be done for the epoch that two servers say collects.
     async fn work(&self, page: &mut Page) {
-        let contexts = || page.statuses.iter().flatten().filter_map(|status| status.context.as_ref());
-        let twice = contexts().filter(|context| contexts().filter(|other| other == context).count() >= 2);
+        let contexts =
+            || page.statuses.iter().flatten().filter_map(|status| status.context.as_ref());
+        let twice =
+            contexts().filter(|context| contexts().filter(|other| other == context).count() >= 2);
         let Some(epoch) = twice.map(|context| context.epoch.number).max() else { return };
         if page.work.as_ref().is_none_or(|work| work.epoch < epoch) {
             let before = page.work.take();
             page.displaced |= before.is_some_and(|work| work.submission.is_none());
             let (since, issues) = (self.executor().now(), vec![None; 3]);
-            page.work = Some(Work { epoch, since, issues, submission: None, second: None, accepted: [false; 3] });
+            page.work = Some(Work {
+                epoch,
+                since,
+                issues,
+                submission: None,
+                second: None,
+                accepted: [false; 3],
+            });
         }
         let Some(work) = page.work.as_mut().filter(|work| work.epoch == epoch) else { return };
         if work.submission.is_none() {
@@ -274,7 +321,11 @@ impl Participant {
 
     async fn collect_issues(&self, work: &mut Work) {
         let number = work.epoch;
-        for party in (0..3).map(PartyId).filter(|party| work.issues[party.index()].is_none()).collect::<Vec<_>>() {
+        for party in (0..3)
+            .map(PartyId)
+            .filter(|party| work.issues[party.index()].is_none())
+            .collect::<Vec<_>>()
+        {
             let name = IssueName { room: self.room.id(), number, party };
             let request = {
                 let key = &self.device.lock().unwrap().key;
@@ -289,7 +340,8 @@ impl Participant {
                 let key = &self.device.lock().unwrap().key;
                 let opened = envelope::open(&self.servers, &name, key, &issue.issue);
                 let issued = opened.expect("a server makes what it gives itself");
-                work.issues[party.index()] = Some(self.deployment().spoil(party, issued, spoil_issued));
+                work.issues[party.index()] =
+                    Some(self.deployment().spoil(party, issued, spoil_issued));
             }
         }
     }
@@ -302,7 +354,8 @@ impl Participant {
         }
         let mut device = self.device.lock().unwrap();
         let Device { key, outbox, said, cheats, .. } = &mut *device;
-        let author = Author { engine: &*self.engine, servers: &self.servers, room: &self.room, key };
+        let author =
+            Author { engine: &*self.engine, servers: &self.servers, room: &self.room, key };
         match author.submission(&work.issues, outbox) {
             Ok(Some(submission)) => {
                 let context = agreed(&work.issues).expect("a submission was made of it").context;
@@ -313,7 +366,11 @@ impl Participant {
                 }
                 self.deployment().ledger.submits(context.batch, submission.slot, &submission.body);
                 let Submission { slot, body, .. } = submission.clone();
-                said.push((self.room.id(), work.epoch, SubmissionRequest { key: key.verifying_key(), slot, body }));
+                said.push((
+                    self.room.id(),
+                    work.epoch,
+                    SubmissionRequest { key: key.verifying_key(), slot, body },
+                ));
                 work.submission = Some(submission);
             }
             Ok(None) => {}
@@ -331,7 +388,9 @@ impl Participant {
         let Some(Submission { slot, body, .. }) = work.submission.clone() else { return };
         let key = self.device.lock().unwrap().key.verifying_key();
         let (room, epoch) = (self.room.id(), work.epoch);
-        for party in (0..3).map(PartyId).filter(|party| !work.accepted[party.index()]).collect::<Vec<_>>() {
+        for party in
+            (0..3).map(PartyId).filter(|party| !work.accepted[party.index()]).collect::<Vec<_>>()
+        {
             if self.deployment().forgets(party) {
                 work.accepted[party.index()] = true;
                 continue;
@@ -343,7 +402,9 @@ impl Participant {
             });
             match answer.await {
                 Some(Ok(_)) => work.accepted[party.index()] = true,
-                Some(Err(ServiceError::Refused(reason))) => panic!("an honest submission is refused: {reason}"),
+                Some(Err(ServiceError::Refused(reason))) => {
+                    panic!("an honest submission is refused: {reason}")
+                }
                 // The epoch is over, or it cannot be taken now.
                 _ => {}
             }
@@ -364,7 +425,8 @@ impl Participant {
                 both.reverse();
             }
             let asks = both.clone().map(|Submission { slot, body, .. }| {
-                let (request, length) = (SubmissionRequest { key, slot, body: body.clone() }, body.len() as u64);
+                let (request, length) =
+                    (SubmissionRequest { key, slot, body: body.clone() }, body.len() as u64);
                 self.line.ask(party, "submit", length, |server| {
                     async move { server.submit(room, epoch, request).await }.boxed()
                 })
@@ -380,18 +442,26 @@ impl Participant {
     /// Reads what the hosts did, from the server that says it has most of it.
     async fn read_log(&self, page: &mut Page) {
         let (room, from) = (self.room.id(), page.log.length());
-        let most = page.statuses.iter().enumerate().max_by_key(|(_, status)| status.as_ref().map(|s| s.actions));
+        let most = page
+            .statuses
+            .iter()
+            .enumerate()
+            .max_by_key(|(_, status)| status.as_ref().map(|s| s.actions));
         let Some((party, Some(status))) = most else { return };
         if status.actions <= from {
             return;
         }
         let party = PartyId(party as u8);
-        let answer =
-            self.line.ask(party, "actions", from, |server| async move { server.actions(room, from).await }.boxed());
+        let answer = self.line.ask(party, "actions", from, |server| {
+            async move { server.actions(room, from).await }.boxed()
+        });
         let Some(Ok(answer)) = answer.await else { return };
         for action in self.deployment().spoil(party, answer.actions, spoil_actions) {
             let applied = page.log.apply(&action);
-            assert!(applied.is_ok() || self.deployment().is_hostile(party), "an honest server's host log is proven");
+            assert!(
+                applied.is_ok() || self.deployment().is_hostile(party),
+                "an honest server's host log is proven"
+            );
             if applied.is_err() {
                 return;
             }
@@ -410,8 +480,9 @@ impl Participant {
             Claim::sign(&self.servers.digest(), &self.room.id(), invitation, &device.key)
         };
         let (room, sent) = (self.room.id(), claim.clone());
-        let answer =
-            self.line.ask(SCHEDULER, "claim", 0, |server| async move { server.claim(room, sent).await }.boxed());
+        let answer = self.line.ask(SCHEDULER, "claim", 0, |server| {
+            async move { server.claim(room, sent).await }.boxed()
+        });
         if let Some(Ok(_)) = answer.await {
             self.deployment().ledger.takes_claim(claim.invitation, claim.key);
         }
@@ -428,7 +499,9 @@ impl Participant {
             if state.withdrawn {
                 device.outbox.withdraw(*id);
             } else if device.asked.insert(*id) && self.executor().draw(|random| random.chance(80)) {
-                let body = Answer::Choice([option].into()).encode(*id, &state.poll).expect("there is such an option");
+                let body = Answer::Choice([option].into())
+                    .encode(*id, &state.poll)
+                    .expect("there is such an option");
                 if device.outbox.answer(*id, state.poll.epoch, body).is_ok() {
                     self.deployment().ledger.answers(*id, option);
                 }
@@ -440,13 +513,18 @@ impl Participant {
 /// What a cheater makes of the same issues as the submission before: one that says so, and says which it is.
 fn other_submission(author: &Author<'_>, work: &Work, which: &str) -> Submission {
     let mut outbox = Outbox::default();
-    let text = format!("cheat {} {} {which}", author.key.verifying_key().to_hex().split_at(8).0, work.epoch);
+    let text = format!(
+        "cheat {} {} {which}",
+        author.key.verifying_key().to_hex().split_at(8).0,
+        work.epoch
+    );
     outbox.put(text.into_bytes()).expect("it is empty");
     author.submission(&work.issues, &mut outbox).expect("as before").expect("as before")
 }
 
 fn present(page: &Page) -> Vec<Option<u32>> {
-    let count = |(party, status): (usize, &Option<Status>)| status.as_ref()?.present.get(party).copied();
+    let count =
+        |(party, status): (usize, &Option<Status>)| status.as_ref()?.present.get(party).copied();
     page.statuses.iter().enumerate().map(count).collect()
 }
 

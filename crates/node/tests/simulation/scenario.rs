@@ -92,7 +92,11 @@ impl ClientEngine for PlainClient {
         row: &[u8],
         _: &SigningKey,
     ) -> Result<Vec<u8>, IssueError> {
-        if issues.iter().flatten().count() >= 2 { Ok(row.to_vec()) } else { Err(IssueError::Incomplete) }
+        if issues.iter().flatten().count() >= 2 {
+            Ok(row.to_vec())
+        } else {
+            Err(IssueError::Incomplete)
+        }
     }
 }
 
@@ -121,15 +125,20 @@ struct Run {
 pub fn run(setting: Setting, swapped: bool) -> Report {
     let executor = Executor::new(setting.seed);
     let ledger = Arc::new(Ledger::default());
-    let inner: Arc<dyn EngineProvider> =
-        if setting.ruffle { Arc::new(RuffleProvider) } else { Arc::new(PlainProvider(Arc::default())) };
+    let inner: Arc<dyn EngineProvider> = if setting.ruffle {
+        Arc::new(RuffleProvider)
+    } else {
+        Arc::new(PlainProvider(Arc::default()))
+    };
     let provider = Arc::new(Watched { inner, ledger: Arc::clone(&ledger) });
     let deployment = Deployment::new(executor.clone(), provider, ledger);
     parties().for_each(|party| deployment.start(party));
     let mut servers = None;
     executor.run_until(Duration::from_secs(60), Duration::from_millis(200), || {
         let said: Option<Vec<_>> = parties().map(|party| deployment.pinned(party)).collect();
-        servers = said.filter(|said| said.iter().all(|one| *one == said[0])).map(|mut said| said.remove(0));
+        servers = said
+            .filter(|said| said.iter().all(|one| *one == said[0]))
+            .map(|mut said| said.remove(0));
         servers.is_some()
     });
     let servers = servers.expect("the servers set up their session");
@@ -166,7 +175,11 @@ pub fn run(setting: Setting, swapped: bool) -> Report {
     run.end()
 }
 
-fn create_room(deployment: &Deployment, setting: &Setting, party: PartyId) -> Option<RoomDescriptor> {
+fn create_room(
+    deployment: &Deployment,
+    setting: &Setting,
+    party: PartyId,
+) -> Option<RoomDescriptor> {
     let mode = if setting.robust { "robust" } else { "fair" };
     let admission = if setting.members { "members" } else { "open" };
     let host = hosting::host_key(setting.seed, 0).verifying_key().to_hex();
@@ -177,7 +190,8 @@ fn create_room(deployment: &Deployment, setting: &Setting, party: PartyId) -> Op
         "host": host, "admission": admission,
     });
     let room = serde_json::from_value(room).expect("a room's settings");
-    let info = deployment.call(party, |server| async move { server.create_room(room).await }.boxed())?;
+    let info =
+        deployment.call(party, |server| async move { server.create_room(room).await }.boxed())?;
     info.ok().map(|info| info.descriptor)
 }
 
@@ -315,7 +329,9 @@ impl Run {
             (device.said.clone(), presence)
         };
         let room = self.room.id();
-        let _ = self.deployment.call(party, |server| async move { server.presence(room, presence).await }.boxed());
+        let _ = self
+            .deployment
+            .call(party, |server| async move { server.presence(room, presence).await }.boxed());
         if request.is_empty() {
             return;
         }
@@ -324,9 +340,13 @@ impl Run {
         // The plain engine checks no signature, so only the real one can tell another epoch's submission.
         let epoch = if self.setting.ruffle { epoch + self.random.below(3) } else { epoch };
         let later = epoch > request[chosen].1;
-        let answer =
-            self.deployment.call(party, |server| async move { server.submit(room, epoch, body).await }.boxed());
-        assert!(!(later && matches!(answer, Some(Ok(_)))), "a submission is taken for another epoch");
+        let answer = self
+            .deployment
+            .call(party, |server| async move { server.submit(room, epoch, body).await }.boxed());
+        assert!(
+            !(later && matches!(answer, Some(Ok(_)))),
+            "a submission is taken for another epoch"
+        );
     }
 
     fn other_room(&mut self) {
@@ -335,7 +355,9 @@ impl Run {
             let room = create_room(&self.deployment, &self.setting, party);
             self.others.extend(room.map(|room| room.id()));
         } else if let Some(room) = self.others.pop() {
-            let _ = self.deployment.call(party, |server| async move { server.close_room(room).await }.boxed());
+            let _ = self
+                .deployment
+                .call(party, |server| async move { server.close_room(room).await }.boxed());
         }
     }
 
@@ -376,9 +398,14 @@ impl Run {
             }
             for (_, body) in self.boards.shown(room, party).filter(|(_, body)| is_text(body)) {
                 let text = String::from_utf8(body).expect("only texts are said");
-                let Some(who) = self.said.get(&text) else { panic!("{text:?} is published, but nobody said it") };
+                let Some(who) = self.said.get(&text) else {
+                    panic!("{text:?} is published, but nobody said it")
+                };
                 let key = self.participants[*who].device.lock().unwrap().key.verifying_key();
-                assert!(self.logs.was_member(&key), "{text:?} is published, but its author was never a member");
+                assert!(
+                    self.logs.was_member(&key),
+                    "{text:?} is published, but its author was never a member"
+                );
             }
         }
         self.boards.check_polls(room, &self.logs, &self.deployment.ledger.votes());
@@ -388,12 +415,14 @@ impl Run {
     fn missing(&self) -> Vec<String> {
         let due = |(text, who): (&String, &usize)| {
             let device = self.participants[*who].device.lock().unwrap();
-            let due = self.logs.is_member(&device.key.verifying_key()) && !device.given_up.contains(text);
+            let due =
+                self.logs.is_member(&device.key.verifying_key()) && !device.given_up.contains(text);
             due.then(|| text.clone())
         };
         let mut due: Vec<_> = self.said.iter().filter_map(due).collect();
-        let published: Vec<BTreeSet<_>> =
-            parties().map(|party| self.boards.shown(self.room.id(), party).map(|(_, body)| body).collect()).collect();
+        let published: Vec<BTreeSet<_>> = parties()
+            .map(|party| self.boards.shown(self.room.id(), party).map(|(_, body)| body).collect())
+            .collect();
         due.retain(|text| published.iter().any(|published| !published.contains(text.as_bytes())));
         due
     }
@@ -405,7 +434,9 @@ impl Run {
         }
         for a in parties() {
             self.deployment.kill_after(a, 0);
-            parties().filter(|b| *b != a).for_each(|b| self.deployment.network.set_cut(a, b, false));
+            parties()
+                .filter(|b| *b != a)
+                .for_each(|b| self.deployment.network.set_cut(a, b, false));
             if self.deployment.is_down(a) {
                 self.deployment.start(a);
             }
@@ -419,14 +450,17 @@ impl Run {
     fn describe(&mut self) {
         let room = self.room.id();
         for party in parties() {
-            let status = self
-                .deployment
-                .call(party, |server| async move { server.status(room, 0, Duration::ZERO).await }.boxed());
+            let status = self.deployment.call(party, |server| {
+                async move { server.status(room, 0, Duration::ZERO).await }.boxed()
+            });
             eprintln!("{party}: {status:?}\n  blames {:?}", self.boards.blamed(party));
         }
         for participant in &self.participants {
             let device = participant.device.lock().unwrap();
-            eprintln!("participant {}: {:?}, wants to say {:?}", participant.line.number, device.outbox, device.wishes);
+            eprintln!(
+                "participant {}: {:?}, wants to say {:?}",
+                participant.line.number, device.outbox, device.wishes
+            );
         }
         for host in &self.hosts {
             eprintln!("host {}: wants {:?}", host.line.number, host.desk.lock().unwrap().wishes);
@@ -446,7 +480,10 @@ impl Run {
         while heals && !(self.missing().is_empty() && self.is_hosted()) {
             if executor.now_ms() >= limit {
                 self.describe();
-                panic!("all is well again, and not everything is published or done everywhere: {:?}", self.missing());
+                panic!(
+                    "all is well again, and not everything is published or done everywhere: {:?}",
+                    self.missing()
+                );
             }
             executor.run_for(Duration::from_secs(2));
             self.check();
@@ -465,7 +502,8 @@ impl Run {
         self.deployment.end();
         let (trace, shape) = executor.digests();
         let published = self.boards.all(self.room.id()).count();
-        let (virtual_ms, polls, disk_calls) = (executor.now() / 1000, executor.polls(), executor.disk_calls());
+        let (virtual_ms, polls, disk_calls) =
+            (executor.now() / 1000, executor.polls(), executor.disk_calls());
         Report { trace, shape, published, virtual_ms, polls, disk_calls }
     }
 }

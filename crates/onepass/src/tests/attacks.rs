@@ -14,8 +14,8 @@ use crate::statement::combine;
 use crate::step::encode_tables;
 use crate::visitor::hand_on;
 use crate::{
-    Ballot, Group, Helpers, History, OneTimeKey, ProofOfPossession, Ristretto, Session, SessionId, ShareCommitments,
-    Step, Visitor, verify_history,
+    Ballot, Group, Helpers, History, OneTimeKey, ProofOfPossession, Ristretto, Session, SessionId,
+    ShareCommitments, Step, Visitor, verify_history,
 };
 
 type Element = <Ristretto as Group>::Element;
@@ -47,20 +47,30 @@ fn forged(
     let branches = vec![combine(&weights, &history.tables()[0], &tables[0], &history.maps()[0])];
     let sum = weights.iter().zip(s).fold(Ristretto::scalar(0), |sum, (weight, s)| sum + weight * s);
     let alpha = *world.key(Layer::Visitor(visitor)).secret();
-    let proofs = prove(&statement, &branches, &alpha, &[Witness { choice: 0, s: sum }], &mut world.rng);
+    let proofs =
+        prove(&statement, &branches, &alpha, &[Witness { choice: 0, s: sum }], &mut world.rng);
     Step { tables, proofs }
 }
 
 /// Honest new entries for one value, with their randomness, for visitor 0.
-fn honest(world: &mut World<Ristretto>, history: &History<Ristretto>, choice: u16) -> (Table<Ristretto>, Vec<Scalar>) {
+fn honest(
+    world: &mut World<Ristretto>,
+    history: &History<Ristretto>,
+    choice: u16,
+) -> (Table<Ristretto>, Vec<Scalar>) {
     let maps = &history.maps()[0];
-    let s: Vec<Scalar> = (0..maps.entries()).map(|_| Ristretto::random_scalar(&mut world.rng)).collect();
+    let s: Vec<Scalar> =
+        (0..maps.entries()).map(|_| Ristretto::random_scalar(&mut world.rng)).collect();
     let remaining = history.layers() - history.session().visitors()[0].public_key();
     let alpha = *world.key(Layer::Visitor(0)).secret();
     (hand_on(&history.tables()[0], maps, choice, &alpha, &s, &remaining), s)
 }
 
-fn verdict(world: &mut World<Ristretto>, history: &History<Ristretto>, step: &Step<Ristretto>) -> Option<HistoryError> {
+fn verdict(
+    world: &mut World<Ristretto>,
+    history: &History<Ristretto>,
+    step: &Step<Ristretto>,
+) -> Option<HistoryError> {
     world.verify(history.clone(), 0, &head(history), &step.to_bytes()).err()
 }
 
@@ -70,18 +80,30 @@ fn the_forger_s_tools_make_an_honest_step_that_is_accepted() {
     let history = world.start();
     let (table, s) = honest(&mut world, &history, 0);
     let step = forged(&mut world, &history, 0, table, &s);
-    assert_eq!(verdict(&mut world, &history, &step), None, "so what is refused below is refused for its attack");
+    assert_eq!(
+        verdict(&mut world, &history, &step),
+        None,
+        "so what is refused below is refused for its attack"
+    );
 }
 
 #[test]
 fn a_wrong_initial_table_is_nobody_s_to_choose() {
     let mut world = world();
     // The server shows visitor 0 the table of another function. Its step fits no history of the real session.
-    let other = World::<Ristretto>::new(11, 3, Helpers::none(), vec![binary(3, |ones| u32::from(ones >= 1))]);
+    let other = World::<Ristretto>::new(
+        11,
+        3,
+        Helpers::none(),
+        vec![binary(3, |ones| u32::from(ones >= 1))],
+    );
     let visit = Visitor::new(&other.start(), 0, world.key(Layer::Visitor(0))).unwrap();
     let shown = visit.visit(&other.start(), &[1], &head(&other.start()), &mut world.rng).unwrap();
     let start = world.start();
-    assert_eq!(world.verify(start.clone(), 0, &head(&other.start()), &shown.to_bytes()).err(), refused(0, 0));
+    assert_eq!(
+        world.verify(start.clone(), 0, &head(&other.start()), &shown.to_bytes()).err(),
+        refused(0, 0)
+    );
     assert_eq!(verdict(&mut world, &start, &shown), refused(0, 0));
     // A visitor who starts from tables of its own instead of the session's.
     let key = start.layers();
@@ -108,7 +130,11 @@ fn dropping_a_row_that_no_value_drops_is_refused() {
     let remaining = history.layers() - history.session().visitors()[0].public_key();
     // Row 1 of four is dropped: entry 0 as for value 0, the others as for value 1.
     let rows = [0, 2, 3];
-    let entries = rows.iter().zip(&s).map(|(row, s)| old[0].entries[*row].hand_on(&alpha, s, &remaining)).collect();
+    let entries = rows
+        .iter()
+        .zip(&s)
+        .map(|(row, s)| old[0].entries[*row].hand_on(&alpha, s, &remaining))
+        .collect();
     let step = forged(&mut world, &history, 0, Table { entries }, &s);
     assert_eq!(verdict(&mut world, &history, &step), refused(0, 0));
 }
@@ -147,7 +173,11 @@ fn an_entry_with_another_output_is_refused() {
         let other = (place + 1) % 3;
         table.entries[other].v = table.entries[other].v - yes + no;
         let step = forged(&mut world, &history, 0, table, &s);
-        assert_eq!(verdict(&mut world, &history, &step), refused(0, 0), "moved entries {place} and {other}");
+        assert_eq!(
+            verdict(&mut world, &history, &step),
+            refused(0, 0),
+            "moved entries {place} and {other}"
+        );
     }
 }
 
@@ -160,10 +190,14 @@ fn an_entry_that_is_not_rerandomised_is_named() {
     for (choice, place) in [(0, 0), (0, 2), (1, 1)] {
         let (_, mut s) = honest(&mut world, &history, choice);
         s[place] = Ristretto::scalar(0);
-        let table = hand_on(&history.tables()[0], &history.maps()[0], choice, &alpha, &s, &remaining);
+        let table =
+            hand_on(&history.tables()[0], &history.maps()[0], choice, &alpha, &s, &remaining);
         let step = forged(&mut world, &history, 0, table, &s);
         let fault = StepFault::NotRerandomised { ballot: 0, entry: place };
-        assert_eq!(verdict(&mut world, &history, &step), Some(HistoryError { position: 0, visitor: 0, fault }));
+        assert_eq!(
+            verdict(&mut world, &history, &step),
+            Some(HistoryError { position: 0, visitor: 0, fault })
+        );
     }
 }
 
@@ -177,12 +211,26 @@ fn a_step_is_void_a_second_time_elsewhere_and_for_somebody_else() {
     assert_eq!((replayed.position, replayed.fault), (2, StepFault::Repeated));
     let start = world.start();
     let first = steps[0].2.as_slice();
-    assert_eq!(world.verify(start.clone(), 1, &steps[0].1, first).err(), refused(0, 1), "as another visitor's");
-    assert_eq!(world.verify(start.clone(), 0, &Digest([1; 32]), first).err(), refused(0, 0), "after another head");
+    assert_eq!(
+        world.verify(start.clone(), 1, &steps[0].1, first).err(),
+        refused(0, 1),
+        "as another visitor's"
+    );
+    assert_eq!(
+        world.verify(start.clone(), 0, &Digest([1; 32]), first).err(),
+        refused(0, 0),
+        "after another head"
+    );
     let unknown = world.verify(start, 3, &steps[0].1, first).err().unwrap();
     assert_eq!(unknown.fault, StepFault::UnknownVisitor);
-    assert_eq!(Visitor::new(&history, 1, world.key(Layer::Visitor(1))).err(), Some(VisitError::Repeated(1)));
-    assert_eq!(Visitor::new(&history, 2, world.key(Layer::Visitor(1))).err(), Some(VisitError::WrongKey(2)));
+    assert_eq!(
+        Visitor::new(&history, 1, world.key(Layer::Visitor(1))).err(),
+        Some(VisitError::Repeated(1))
+    );
+    assert_eq!(
+        Visitor::new(&history, 2, world.key(Layer::Visitor(1))).err(),
+        Some(VisitError::WrongKey(2))
+    );
 }
 
 #[test]
@@ -192,7 +240,11 @@ fn a_history_in_another_order_or_with_a_gap_is_refused() {
     let choices = vec![vec![0], vec![1], vec![1]];
     let (_, steps) = world.run(&[0, 1, 2], &choices);
     let verify = |world: &mut World<Ristretto>, order: &[usize]| {
-        let steps: Vec<_> = order.iter().map(|place| &steps[*place]).map(|(v, h, s)| (*v, *h, s.as_slice())).collect();
+        let steps: Vec<_> = order
+            .iter()
+            .map(|place| &steps[*place])
+            .map(|(v, h, s)| (*v, *h, s.as_slice()))
+            .collect();
         verify_history(world.session.clone(), &steps, &mut world.rng)
     };
     assert!(verify(&mut world, &[0, 1, 2]).is_ok());
@@ -208,7 +260,8 @@ fn a_history_in_another_order_or_with_a_gap_is_refused() {
 
 #[test]
 fn a_failing_batch_names_the_step_that_is_wrong() {
-    let mut world = World::<Ristretto>::new(12, 5, Helpers::none(), vec![binary(5, |ones| ones as u32)]);
+    let mut world =
+        World::<Ristretto>::new(12, 5, Helpers::none(), vec![binary(5, |ones| ones as u32)]);
     let (_, steps) = world.run(&[4, 2, 0, 1, 3], &vec![vec![1]; 5]);
     for wrong in 0..5 {
         let mut steps = steps.clone();
@@ -223,13 +276,17 @@ fn a_failing_batch_names_the_step_that_is_wrong() {
 
 #[test]
 fn a_step_of_another_session_or_for_another_ballot_is_refused() {
-    let ballots = || vec![binary(3, |ones| u32::from(ones >= 2)), binary(3, |ones| u32::from(ones >= 2))];
+    let ballots =
+        || vec![binary(3, |ones| u32::from(ones >= 2)), binary(3, |ones| u32::from(ones >= 2))];
     let mut world = World::<Ristretto>::with_id(13, 1, 3, Helpers::none(), ballots());
     let other = World::<Ristretto>::with_id(13, 2, 3, Helpers::none(), ballots());
     assert_eq!(keys(&world), keys(&other), "the same keys");
     let start = world.start();
     let step = world.visit(&start, 0, &[0, 1]);
-    assert_eq!(world.verify(other.start(), 0, &head(&start), &step.to_bytes()).err(), refused(0, 0));
+    assert_eq!(
+        world.verify(other.start(), 0, &head(&start), &step.to_bytes()).err(),
+        refused(0, 0)
+    );
     // The two ballots of one step swapped, tables and proofs together and apart.
     for (tables, proofs) in [(true, true), (true, false), (false, true)] {
         let mut swapped = step.clone();
@@ -239,7 +296,10 @@ fn a_step_of_another_session_or_for_another_ballot_is_refused() {
         if proofs {
             swapped.proofs.swap(0, 1);
         }
-        assert_eq!(world.verify(start.clone(), 0, &head(&start), &swapped.to_bytes()).err(), refused(0, 0));
+        assert_eq!(
+            world.verify(start.clone(), 0, &head(&start), &swapped.to_bytes()).err(),
+            refused(0, 0)
+        );
     }
     // A visitor of one session is not led into another.
     let visit = Visitor::new(&start, 0, world.key(Layer::Visitor(0))).unwrap();
@@ -255,10 +315,13 @@ fn keys(world: &World<Ristretto>) -> Vec<Vec<u8>> {
 fn an_altered_roster_function_threshold_or_operator_is_another_session() {
     let world = World::<Ristretto>::new(14, 3, Helpers::new(1, 2).unwrap(), majority());
     let id = SessionId(digest("ostrakon/v1/onepass/test session", b"one id"));
-    let (visitors, operators) = (world.session.visitors().to_vec(), world.session.operators().to_vec());
+    let (visitors, operators) =
+        (world.session.visitors().to_vec(), world.session.operators().to_vec());
     let helpers = world.helpers;
     let make = |visitors: &[_], operators: &[_], helpers, ballots| {
-        *Session::<Ristretto>::new(id, visitors.to_vec(), operators.to_vec(), helpers, ballots).unwrap().binding()
+        *Session::<Ristretto>::new(id, visitors.to_vec(), operators.to_vec(), helpers, ballots)
+            .unwrap()
+            .binding()
     };
     let mut reordered = visitors.clone();
     reordered.swap(0, 1);
@@ -280,8 +343,13 @@ fn a_rogue_key_has_no_proof_of_possession() {
     let mut world = world();
     // h = xG − Σ h_j: its maker knows the logarithm of the sum of all keys.
     let x = Ristretto::random_scalar(&mut world.rng);
-    let others = world.session.visitors().iter().fold(Ristretto::identity(), |sum, key| sum + key.public_key());
-    let rogue: ShareCommitments<Ristretto> = ShareCommitments::new(vec![Ristretto::mul_base(&x) - others]);
+    let others = world
+        .session
+        .visitors()
+        .iter()
+        .fold(Ristretto::identity(), |sum, key| sum + key.public_key());
+    let rogue: ShareCommitments<Ristretto> =
+        ShareCommitments::new(vec![Ristretto::mul_base(&x) - others]);
     let context = digest("ostrakon/v1/onepass/test context", b"mallory, serial 1");
     // What it can sign with is x, or a proof of somebody else's.
     let knows = OneTimeKey::<Ristretto>::from_coefficients(vec![x]);
@@ -291,12 +359,18 @@ fn a_rogue_key_has_no_proof_of_possession() {
     assert!(proof.verify(&alice.layer_key(), &context));
     assert!(!proof.verify(&rogue, &context));
     let elsewhere = digest("ostrakon/v1/onepass/test context", b"alice, serial 2");
-    assert!(!proof.verify(&alice.layer_key(), &elsewhere), "a proof for one context is none for another");
+    assert!(
+        !proof.verify(&alice.layer_key(), &elsewhere),
+        "a proof for one context is none for another"
+    );
     for at in 0..64 {
         let mut bytes = proof.to_bytes();
         bytes[at] ^= 1;
         let changed = ProofOfPossession::from_bytes(&bytes);
-        assert!(changed.map_or(true, |proof| !proof.verify(&alice.layer_key(), &context)), "byte {at}");
+        assert!(
+            changed.map_or(true, |proof| !proof.verify(&alice.layer_key(), &context)),
+            "byte {at}"
+        );
     }
 }
 
@@ -323,7 +397,8 @@ fn keys_that_are_void_copied_or_shared_otherwise_are_refused() {
     let world = world();
     let (visitors, operators) = (world.session.visitors(), world.session.operators());
     let make = |visitors: Vec<_>, operators: Vec<_>, helpers| {
-        Session::<Ristretto>::new(world.session.id(), visitors, operators, helpers, majority()).err()
+        Session::<Ristretto>::new(world.session.id(), visitors, operators, helpers, majority())
+            .err()
     };
     let copied = vec![visitors[0].clone(), visitors[1].clone(), visitors[0].clone()];
     let same = SessionError::SameKey(Layer::Visitor(0), Layer::Visitor(2));
@@ -331,7 +406,10 @@ fn keys_that_are_void_copied_or_shared_otherwise_are_refused() {
     let copied = SessionError::SameKey(Layer::Visitor(1), Layer::Operator(0));
     assert_eq!(make(visitors.to_vec(), vec![visitors[1].clone()], helpers), Some(copied));
     let other = Helpers::new(2, 2).unwrap();
-    assert_eq!(make(visitors.to_vec(), operators.to_vec(), other), Some(SessionError::Sharing(Layer::Visitor(0))));
+    assert_eq!(
+        make(visitors.to_vec(), operators.to_vec(), other),
+        Some(SessionError::Sharing(Layer::Visitor(0)))
+    );
     assert_eq!(make(visitors.to_vec(), Vec::new(), helpers), Some(SessionError::Operators(0)));
 }
 
@@ -379,7 +457,8 @@ fn choices_that_do_not_fit_are_refused_before_anything_is_computed() {
 #[test]
 fn the_server_cannot_evaluate_a_vote_twice_with_its_visitor_s_step() {
     // The server keeps visitor 0's step and wants to open it with another continuation of visitor 1, who signed one step.
-    let mut world = World::<Ristretto>::new(16, 2, Helpers::none(), vec![binary(2, |ones| ones as u32)]);
+    let mut world =
+        World::<Ristretto>::new(16, 2, Helpers::none(), vec![binary(2, |ones| ones as u32)]);
     let (history, steps) = world.run(&[0, 1], &[vec![1], vec![0]]);
     let closing = history.close(&head(&history), &[]).unwrap();
     let partial = {

@@ -38,8 +38,10 @@ fn arrivals(n: usize) -> Vec<Vec<usize>> {
     let mut found: Vec<Vec<usize>> = vec![Vec::new()];
     let mut place = 0;
     while place < found.len() {
-        let come: Vec<Vec<usize>> =
-            (0..n).filter(|v| !found[place].contains(v)).map(|v| [found[place].as_slice(), &[v]].concat()).collect();
+        let come: Vec<Vec<usize>> = (0..n)
+            .filter(|v| !found[place].contains(v))
+            .map(|v| [found[place].as_slice(), &[v]].concat())
+            .collect();
         found.extend(come);
         place += 1;
     }
@@ -49,7 +51,10 @@ fn arrivals(n: usize) -> Vec<Vec<usize>> {
 /// All vectors with one of each place's values.
 fn vectors(domains: &[Vec<u16>]) -> Vec<Vec<u16>> {
     domains.iter().fold(vec![Vec::new()], |vectors, domain| {
-        vectors.iter().flat_map(|v| domain.iter().map(move |x| [v.as_slice(), &[*x]].concat())).collect()
+        vectors
+            .iter()
+            .flat_map(|v| domain.iter().map(move |x| [v.as_slice(), &[*x]].concat()))
+            .collect()
     })
 }
 
@@ -85,13 +90,26 @@ impl Walk {
         let ballots = rules.iter().map(|rule| Ballot::from_function(c, n, rule).unwrap()).collect();
         let world = World::<Toy>::new(n as u64, n, helpers(), ballots);
         let keys = (0..n).map(|visitor| *world.key(Layer::Visitor(visitor)).secret()).collect();
-        Self { world, rules, c, given: vec![None; n], domains, keys, visits: 0, closings: 0, proved: 0 }
+        Self {
+            world,
+            rules,
+            c,
+            given: vec![None; n],
+            domains,
+            keys,
+            visits: 0,
+            closings: 0,
+            proved: 0,
+        }
     }
 
     /// Goes through everything, and asserts that it was everything.
     fn all(c: u16, domains: Vec<Vec<u16>>, rules: Vec<Rule>) {
         let (n, d) = (domains.len() as u32, domains[0].len() as u64);
-        assert!(domains.iter().all(|domain| domain.len() as u64 == d), "the formulas are for domains of one size");
+        assert!(
+            domains.iter().all(|domain| domain.len() as u64 == d),
+            "the formulas are for domains of one size"
+        );
         let mut walk = Self::new(c, domains, rules);
         let start = walk.world.start();
         walk.explore(&start, &mut Vec::new());
@@ -114,7 +132,10 @@ impl Walk {
                 let choices = vec![value; self.rules.len()];
                 let step = self.world.visit(history, visitor, &choices).to_bytes();
                 let previous = head(history);
-                let after = self.world.verify(history.clone(), visitor, &previous, &step).expect("an honest step");
+                let after = self
+                    .world
+                    .verify(history.clone(), visitor, &previous, &step)
+                    .expect("an honest step");
                 self.visits += 1;
                 self.given[visitor] = Some(value);
                 path.push((visitor, previous, step));
@@ -128,8 +149,12 @@ impl Walk {
     /// All steps at once, as the next visitor would verify them; for long courses that takes too long by default.
     fn verify_whole(&mut self, path: &[Recorded]) {
         if path.len() <= 3 || nightly() {
-            let steps: Vec<_> = path.iter().map(|(visitor, head, step)| (*visitor, *head, step.as_slice())).collect();
-            verify_history(self.world.session.clone(), &steps, &mut self.world.rng).expect("honest steps");
+            let steps: Vec<_> = path
+                .iter()
+                .map(|(visitor, head, step)| (*visitor, *head, step.as_slice()))
+                .collect();
+            verify_history(self.world.session.clone(), &steps, &mut self.world.rng)
+                .expect("honest steps");
         }
     }
 
@@ -148,14 +173,27 @@ impl Walk {
             let absences: Vec<_> = absent.iter().zip(defaults).map(absence).collect();
             let closing = history.close(&head(history), &absences).expect("everybody is named");
             let mut values = self.given.clone();
-            absent.iter().zip(defaults).for_each(|(visitor, value)| values[*visitor] = Some(*value));
+            absent
+                .iter()
+                .zip(defaults)
+                .for_each(|(visitor, value)| values[*visitor] = Some(*value));
             let values: Vec<u16> = values.into_iter().flatten().collect();
             let composition = counts(&values, self.c);
             let expected: Vec<u32> = self.rules.iter().map(|rule| rule(&composition)).collect();
-            assert_eq!(self.read(&closing), expected, "{:?} came, values {values:?}", history.arrived());
+            assert_eq!(
+                self.read(&closing),
+                expected,
+                "{:?} came, values {values:?}",
+                history.arrived()
+            );
             self.closings += 1;
             if place == proved || nightly() {
-                assert_eq!(self.open(&closing), expected, "{:?} came, values {values:?}", history.arrived());
+                assert_eq!(
+                    self.open(&closing),
+                    expected,
+                    "{:?} came, values {values:?}",
+                    history.arrived()
+                );
                 self.proved += 1;
             }
         }
@@ -163,12 +201,14 @@ impl Walk {
 
     /// The outputs by the sum of all keys.
     fn read(&self, closing: &Closing<Toy>) -> Vec<u32> {
-        let operators = (0..OPERATORS).map(|operator| *self.world.key(Layer::Operator(operator)).secret());
+        let operators =
+            (0..OPERATORS).map(|operator| *self.world.key(Layer::Operator(operator)).secret());
         let absent = closing.absent().iter().map(|visitor| self.keys[*visitor]);
         let key = operators.chain(absent).fold(Toy::scalar(0), |sum, key| sum + key);
         let output = |(ballot, last): (usize, &crate::elgamal::Ciphertext<Toy>)| {
             let x = last.v - Toy::multiscalar_mul(&[key], &[last.u]);
-            let found = self.world.session.encodings(ballot).iter().find(|(_, encoding)| *encoding == x);
+            let found =
+                self.world.session.encodings(ballot).iter().find(|(_, encoding)| *encoding == x);
             found.expect("an output").0
         };
         closing.finals().iter().enumerate().map(output).collect()
@@ -177,7 +217,8 @@ impl Walk {
     /// The outputs by operators and helpers. Which helpers stand in changes from closing to closing and from layer to layer.
     fn open(&mut self, closing: &Closing<Toy>) -> Vec<u32> {
         let (needed, count) = (helpers().threshold(), helpers().count());
-        let mut removed: Vec<_> = (0..OPERATORS).map(|operator| self.world.operate(closing, operator)).collect();
+        let mut removed: Vec<_> =
+            (0..OPERATORS).map(|operator| self.world.operate(closing, operator)).collect();
         for visitor in closing.absent().to_vec() {
             let first = (self.proved as usize + visitor) % count;
             for helper in (first..first + needed).map(|helper| helper % count) {
@@ -216,7 +257,11 @@ fn plurality(counts: &[u16]) -> u32 {
 fn three_values(n: usize) -> Vec<Rule> {
     let tally = |counts: &[u16]| u32::from(counts[1]) << 8 | u32::from(counts[2]);
     let mut rules = vec![rule(plurality), rule(tally)];
-    rules.extend(all(3, n as u16).into_iter().map(|composition| rule(move |counts| u32::from(counts == composition))));
+    rules.extend(
+        all(3, n as u16)
+            .into_iter()
+            .map(|composition| rule(move |counts| u32::from(counts == composition))),
+    );
     rules
 }
 
@@ -269,22 +314,29 @@ fn ristretto_agrees_with_the_function() {
     let mut rng = seeded(seed);
     let mut rules: Vec<(u16, Rule)> = named(5).into_iter().map(|rule| (2, rule)).collect();
     rules.extend(three_values(5).into_iter().take(2).map(|rule| (3, rule)));
-    let ballots = rules.iter().map(|(c, rule)| Ballot::from_function(*c, 5, rule).unwrap()).collect();
+    let ballots =
+        rules.iter().map(|(c, rule)| Ballot::from_function(*c, 5, rule).unwrap()).collect();
     let mut world = World::<Ristretto>::new(5, 5, helpers(), ballots);
     let orders = arrivals(5);
     for _ in 0..4 {
         let order = orders[below(&mut rng, orders.len())].clone();
         // Each ballot has choices of its own.
-        let mut choose = |_| rules.iter().map(|(c, _)| below(&mut rng, usize::from(*c)) as u16).collect();
+        let mut choose =
+            |_| rules.iter().map(|(c, _)| below(&mut rng, usize::from(*c)) as u16).collect();
         let choices: Vec<Vec<u16>> = (0..5).map(&mut choose).collect();
         let (_, steps) = world.run(&order, &choices);
-        let steps: Vec<_> = steps.iter().map(|(visitor, head, step)| (*visitor, *head, step.as_slice())).collect();
+        let steps: Vec<_> =
+            steps.iter().map(|(visitor, head, step)| (*visitor, *head, step.as_slice())).collect();
         let history = verify_history(world.session.clone(), &steps, &mut world.rng).unwrap();
         let closing = history.close(&head(&history), &absences(&history, &choices)).unwrap();
         let opened = world.open(&closing);
         for (ballot, (c, rule)) in rules.iter().enumerate() {
             let values: Vec<u16> = choices.iter().map(|choices| choices[ballot]).collect();
-            assert_eq!(opened[ballot], rule(&counts(&values, *c)), "order {order:?}, ballot {ballot}");
+            assert_eq!(
+                opened[ballot],
+                rule(&counts(&values, *c)),
+                "order {order:?}, ballot {ballot}"
+            );
         }
     }
 }
@@ -292,7 +344,12 @@ fn ristretto_agrees_with_the_function() {
 /// The paper, section 1.2.1: (0,0,1,1) → (0,0,1) → (0,1) → (0).
 #[test]
 fn the_majority_of_three_of_the_paper_step_by_step() {
-    let mut world = World::<Ristretto>::new(7, 3, Helpers::none(), vec![binary(3, |ones| u32::from(ones >= 2))]);
+    let mut world = World::<Ristretto>::new(
+        7,
+        3,
+        Helpers::none(),
+        vec![binary(3, |ones| u32::from(ones >= 2))],
+    );
     let mut history = world.start();
     let mut rows = vec![decrypted(&world, &history)];
     for (visitor, value) in [0, 1, 0].into_iter().enumerate() {

@@ -57,7 +57,11 @@ fn any_threshold_of_helpers_opens_and_fewer_do_not() {
         }
         let found = [subsets & 31, subsets >> 5].map(|subset| subset.count_ones() as usize);
         let short = found.iter().position(|found| *found < 3);
-        let error = |place: usize| OpenError::Helpers { layer: layers[place], needed: 3, found: found[place] };
+        let error = |place: usize| OpenError::Helpers {
+            layer: layers[place],
+            needed: 3,
+            found: found[place],
+        };
         let expected = short.map_or_else(|| Ok(vec![1, 1]), |place| Err(error(place)));
         assert_eq!(closing.open(&removed), expected, "helpers {subsets:b}");
     }
@@ -74,12 +78,18 @@ fn a_lying_helper_and_a_lying_operator_are_named_and_the_others_finish() {
     let mut bytes = world.partial(&closing, 0, layer).to_bytes();
     bytes[..32].copy_from_slice(&Ristretto::encode(&Ristretto::generator()));
     let changed = crate::PartialDecryption::from_bytes(&bytes, 2).unwrap();
-    assert_eq!(closing.verify_helper(0, layer, changed).err(), Some(PartialError::Helper(0, layer)));
+    assert_eq!(
+        closing.verify_helper(0, layer, changed).err(),
+        Some(PartialError::Helper(0, layer))
+    );
     // An operator that gives what belongs to the other one.
     let key = world.key(Layer::Operator(0));
     let partial = closing.decrypt_as_operator(0, &key, &mut world.rng).unwrap();
     assert_eq!(closing.verify_operator(1, partial).err(), Some(PartialError::Operator(1)));
-    assert_eq!(closing.decrypt_as_operator(1, &key, &mut world.rng).err(), Some(PartialError::WrongKey(1)));
+    assert_eq!(
+        closing.decrypt_as_operator(1, &key, &mut world.rng).err(),
+        Some(PartialError::WrongKey(1))
+    );
     // Two honest helpers are enough.
     let operators = [world.operate(&closing, 0), world.operate(&closing, 1)];
     let helpers = [world.help(&closing, 1, layer), world.help(&closing, 2, layer)];
@@ -124,7 +134,8 @@ fn a_closing_names_exactly_the_absent() {
     assert_eq!(close(&[absence(0, &[0]), absence(2, &[0, 0])]), Some(CloseError::Defaults(0)));
     assert_eq!(close(&[absence(2, &[0, 1]), absence(0, &[1, 0])]), None, "in any order");
     let alone = World::<Toy>::new(5, 3, Helpers::none(), tally(3));
-    let nobody = alone.start().close(&Digest([0; 32]), &absences(&alone.start(), &choices(3))).err();
+    let nobody =
+        alone.start().close(&Digest([0; 32]), &absences(&alone.start(), &choices(3))).err();
     assert_eq!(nobody, Some(CloseError::NoHelpers(0)));
 }
 
@@ -135,15 +146,24 @@ fn helpers_refuse_where_there_is_nothing_for_them() {
     let closing = history.close(&head(&history), &[]).unwrap();
     let share = |layer| world.key(layer).share(0);
     let mut rng = super::world::seeded(6);
-    let mut help =
-        |helper, layer, share: &KeyShare<Toy>| closing.decrypt_as_helper(helper, layer, share, &mut rng).err();
+    let mut help = |helper, layer, share: &KeyShare<Toy>| {
+        closing.decrypt_as_helper(helper, layer, share, &mut rng).err()
+    };
     for come in 0..3 {
         let nothing = Some(PartialError::NotAbsent(come));
         assert_eq!(help(0, Layer::Visitor(come), &share(Layer::Visitor(0))), nothing);
     }
     let layer = Layer::Operator(1);
-    assert_eq!(help(0, layer, &share(Layer::Operator(0))), Some(PartialError::WrongShare(layer)), "another key's");
-    assert_eq!(help(1, layer, &share(layer)), Some(PartialError::WrongShare(layer)), "another helper's");
+    assert_eq!(
+        help(0, layer, &share(Layer::Operator(0))),
+        Some(PartialError::WrongShare(layer)),
+        "another key's"
+    );
+    assert_eq!(
+        help(1, layer, &share(layer)),
+        Some(PartialError::WrongShare(layer)),
+        "another helper's"
+    );
     assert_eq!(help(2, layer, &share(layer)), Some(PartialError::UnknownHelper(2)));
     assert_eq!(help(0, Layer::Operator(2), &share(layer)), Some(PartialError::UnknownOperator(2)));
     assert_eq!(help(0, layer, &share(layer)), None);
@@ -156,7 +176,10 @@ fn shares_are_verified_against_their_commitments() {
     let (key, other) = (world.key(Layer::Visitor(0)), world.key(Layer::Operator(0)));
     for helper in 0..4 {
         assert!(key.layer_key().verify_share(helper, &key.share(helper)));
-        assert!(!key.layer_key().verify_share(helper, &key.share((helper + 1) % 4)), "another helper's");
+        assert!(
+            !key.layer_key().verify_share(helper, &key.share((helper + 1) % 4)),
+            "another helper's"
+        );
         assert!(!key.layer_key().verify_share(helper, &other.share(helper)), "another key's");
     }
 }

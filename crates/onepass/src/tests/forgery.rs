@@ -21,7 +21,12 @@ fn random(world: &mut World<Ristretto>) -> Scalar {
 
 /// The last visitor of one binary ballot: one new entry, so that a table can be solved for.
 fn before_last(seed: u64) -> (World<Ristretto>, crate::History<Ristretto>) {
-    let mut world = World::<Ristretto>::new(seed, 2, Helpers::none(), vec![binary(2, |ones| u32::from(ones == 2))]);
+    let mut world = World::<Ristretto>::new(
+        seed,
+        2,
+        Helpers::none(),
+        vec![binary(2, |ones| u32::from(ones == 2))],
+    );
     let start = world.start();
     let history = world.walk(start, 0, &[0]);
     (world, history)
@@ -78,7 +83,11 @@ fn a_table_that_is_solved_for_after_the_challenge_is_refused() {
         first: Ristretto::mul_base(&y1) - other.u * e1,
         second: remaining * y1 - other.w * z1 - other.v * e1,
     };
-    let proof = StepProof { commitments: vec![own, fake], challenges: vec![e0], responses: vec![(z0, y0), (z1, y1)] };
+    let proof = StepProof {
+        commitments: vec![own, fake],
+        challenges: vec![e0],
+        responses: vec![(z0, y0), (z1, y1)],
+    };
     let step = Step { tables, proofs: vec![proof] };
     let error = world.verify(history.clone(), 1, &head(&history), &step.to_bytes()).err();
     assert_eq!(error, Some(HistoryError { position: 1, visitor: 1, fault: StepFault::Proof }));
@@ -98,22 +107,31 @@ fn weights_are_long_independent_and_from_the_whole_statement() {
         assert_eq!(weight[16..], [0; 16], "the weights have no more than their bits");
     }
     for byte in 0..16 {
-        let seen = encoded.iter().fold((0, 0), |(ones, zeros), weight| (ones | weight[byte], zeros | !weight[byte]));
+        let seen = encoded
+            .iter()
+            .fold((0, 0), |(ones, zeros), weight| (ones | weight[byte], zeros | !weight[byte]));
         assert_eq!(seen, (0xff, 0xff), "every bit of byte {byte} takes both values");
     }
     for at in 0..64 {
         let mut changed = bytes.clone();
         changed[at] ^= 1;
         let changed = statement(&changed).weights(0, 64);
-        assert!(weights.iter().zip(&changed).all(|(a, b)| a != b), "all weights change with byte {at}");
+        assert!(
+            weights.iter().zip(&changed).all(|(a, b)| a != b),
+            "all weights change with byte {at}"
+        );
     }
-    assert!(statement(&bytes).weights(1, 64).iter().zip(&weights).all(|(a, b)| a != b), "and with the ballot");
+    assert!(
+        statement(&bytes).weights(1, 64).iter().zip(&weights).all(|(a, b)| a != b),
+        "and with the ballot"
+    );
 }
 
 /// An error that cancels for weights that the forger knows beforehand does not cancel for those of its own statement.
 #[test]
 fn errors_that_cancel_for_other_weights_are_found() {
-    let mut world = World::<Ristretto>::new(23, 3, Helpers::none(), vec![binary(3, |ones| ones as u32)]);
+    let mut world =
+        World::<Ristretto>::new(23, 3, Helpers::none(), vec![binary(3, |ones| ones as u32)]);
     let history = world.start();
     let mut step = world.visit(&history, 0, &[0]);
     let statement = history.statement(0, &head(&history), &encode_tables(&step.tables));
@@ -128,7 +146,11 @@ fn errors_that_cancel_for_other_weights_are_found() {
     let total = statement.challenges([step.proofs[0].commitments.as_slice()])[0];
     let e = step.proofs[0].branch_challenges(&total)[0];
     let second = step.proofs[0].commitments[0].second;
-    assert_eq!(statement.remaining * y - again[0].w * z, second + again[0].v * e, "with the old weights it would pass");
+    assert_eq!(
+        statement.remaining * y - again[0].w * z,
+        second + again[0].v * e,
+        "with the old weights it would pass"
+    );
     let error = world.verify(history.clone(), 0, &head(&history), &step.to_bytes()).err();
     assert_eq!(error, Some(HistoryError { position: 0, visitor: 0, fault: StepFault::Proof }));
 }

@@ -27,7 +27,9 @@ fn view(table: &Table<Tiny>) -> View {
 /// All vectors of that many scalars.
 fn scalars(count: usize) -> impl Iterator<Item = Vec<Exponent<ORDER>>> {
     let vectors = ORDER.pow(count as u32);
-    (0..vectors).map(move |number| (0..count).map(|i| Exponent(number / ORDER.pow(i as u32) % ORDER)).collect())
+    (0..vectors).map(move |number| {
+        (0..count).map(|i| Exponent(number / ORDER.pow(i as u32) % ORDER)).collect()
+    })
 }
 
 /// The keys of 0, 1 and all others together, as exponents.
@@ -54,7 +56,11 @@ fn initial() -> Table<Tiny> {
 
 /// What value 0 or 1 leaves of plaintexts.
 fn residual(plain: &[Residue<7>], value: u16) -> Vec<Residue<7>> {
-    RowMaps::new(2, plain.len() as u16 - 2).of(usize::from(value)).iter().map(|row| plain[*row]).collect()
+    RowMaps::new(2, plain.len() as u16 - 2)
+        .of(usize::from(value))
+        .iter()
+        .map(|row| plain[*row])
+        .collect()
 }
 
 /// The hybrid view of the two tables, given the values of 0 and 1; `rerandomise` says whether visitor 0 does.
@@ -99,11 +105,13 @@ fn what_an_honest_visitor_hands_on_is_a_fresh_encryption() {
     let plain = residual(&plain(), 1);
     for value in 0..2 {
         let left = residual(&plain, value);
-        let fresh: Vec<View> = sorted(scalars(2).map(|r| view(&encrypted(&left, &key_of(&KEYS[2..]), &r))).collect());
+        let fresh: Vec<View> =
+            sorted(scalars(2).map(|r| view(&encrypted(&left, &key_of(&KEYS[2..]), &r))).collect());
         for r in scalars(3) {
             let table = encrypted(&plain, &key_of(&KEYS[1..]), &r);
             let maps = RowMaps::new(2, 1);
-            let handed = scalars(2).map(|s| view(&hand_on(&table, &maps, value, &KEYS[1], &s, &key_of(&KEYS[2..]))));
+            let handed = scalars(2)
+                .map(|s| view(&hand_on(&table, &maps, value, &KEYS[1], &s, &key_of(&KEYS[2..]))));
             assert_eq!(sorted(handed.collect()), fresh, "value {value}, randomness {r:?}");
         }
     }
@@ -140,7 +148,11 @@ fn a_proof_is_distributed_alike_for_both_values() {
     let remaining = key_of(&KEYS[1..]);
     let branch = |s: Exponent<ORDER>, w: u64| {
         let w = Tiny::mul_base(&Exponent(w));
-        Combined { u: Tiny::mul_base(&s), v: Tiny::multiscalar_mul(&[-alpha, s], &[w, remaining]), w }
+        Combined {
+            u: Tiny::mul_base(&s),
+            v: Tiny::multiscalar_mul(&[-alpha, s], &[w, remaining]),
+            w,
+        }
     };
     let mut rng = seeded(31);
     let mut draw = || ostrakon_crypto::Digest(std::array::from_fn(|_| below(&mut rng, 256) as u8));
@@ -148,7 +160,8 @@ fn a_proof_is_distributed_alike_for_both_values() {
     let proofs = |choice: u16| {
         let mut seen: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
         for randomness in scalars(6) {
-            let mut script = Script(randomness.iter().map(|scalar| scalar.0).collect::<Vec<_>>().into_iter());
+            let mut script =
+                Script(randomness.iter().map(|scalar| scalar.0).collect::<Vec<_>>().into_iter());
             let branches = [vec![branch(s[0], 2), branch(s[1], 1)]];
             let witness = Witness { choice, s: s[usize::from(choice)] };
             let proof = prove(&statement, &branches, &alpha, &[witness], &mut script).remove(0);
@@ -159,6 +172,10 @@ fn a_proof_is_distributed_alike_for_both_values() {
         seen
     };
     let zero = proofs(0);
-    assert_eq!(zero.len() as u64, ORDER.pow(5), "two nonces for each branch and one free challenge");
+    assert_eq!(
+        zero.len() as u64,
+        ORDER.pow(5),
+        "two nonces for each branch and one free challenge"
+    );
     assert_eq!(zero, proofs(1));
 }

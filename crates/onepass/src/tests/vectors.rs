@@ -130,7 +130,10 @@ fn invalid_encodings() {
 #[test]
 fn the_one_way_map() {
     for (input, expected) in MAPPED {
-        assert_eq!(Ristretto::encode(&Ristretto::element_from_uniform(&bytes(input))), bytes(expected));
+        assert_eq!(
+            Ristretto::encode(&Ristretto::element_from_uniform(&bytes(input))),
+            bytes(expected)
+        );
     }
 }
 
@@ -140,13 +143,25 @@ const CONTEXT: &[u8] = b"OPRFV1-\x01-ristretto255-SHA512";
 /// RFC 9380, section 5.3.1, for 64 bytes, which is one block of SHA-512.
 fn expand_message_xmd(message: &[u8], tag: &[u8]) -> [u8; 64] {
     let tag = [tag, &[u8::try_from(tag.len()).expect("short")]].concat();
-    let first = Sha512::new().chain_update([0; 128]).chain_update(message).chain_update([0, 64, 0]).chain_update(&tag);
-    Sha512::new().chain_update(first.finalize()).chain_update([1]).chain_update(&tag).finalize().into()
+    let first = Sha512::new()
+        .chain_update([0; 128])
+        .chain_update(message)
+        .chain_update([0, 64, 0])
+        .chain_update(&tag);
+    Sha512::new()
+        .chain_update(first.finalize())
+        .chain_update([1])
+        .chain_update(&tag)
+        .finalize()
+        .into()
 }
 
 /// RFC 9497, section 4.1.
 fn hash_to_scalar(message: &[u8]) -> Scalar {
-    Ristretto::scalar_from_uniform(&expand_message_xmd(message, &[b"HashToScalar-", CONTEXT].concat()))
+    Ristretto::scalar_from_uniform(&expand_message_xmd(
+        message,
+        &[b"HashToScalar-", CONTEXT].concat(),
+    ))
 }
 
 fn prefixed(fields: &[&[u8]]) -> Vec<u8> {
@@ -163,13 +178,16 @@ impl Oracle<Ristretto> for Rfc {
         let weight = |(place, (c, d)): (usize, &(Element, Element))| {
             let place = u16::try_from(place).expect("few").to_be_bytes();
             let elements = prefixed(&[&Ristretto::encode(c), &Ristretto::encode(d)]);
-            hash_to_scalar(&[prefixed(&[&seed]), place.to_vec(), elements, b"Composite".to_vec()].concat())
+            hash_to_scalar(
+                &[prefixed(&[&seed]), place.to_vec(), elements, b"Composite".to_vec()].concat(),
+            )
         };
         claim.pairs.iter().enumerate().map(weight).collect()
     }
 
     fn challenge(&self, claim: &Claim<'_, Ristretto>, composites: [&Element; 4]) -> Scalar {
-        let elements: Vec<_> = [&claim.public].into_iter().chain(composites).map(Ristretto::encode).collect();
+        let elements: Vec<_> =
+            [&claim.public].into_iter().chain(composites).map(Ristretto::encode).collect();
         let fields: Vec<&[u8]> = elements.iter().map(<[u8; 32]>::as_slice).collect();
         hash_to_scalar(&[prefixed(&fields), b"Challenge".to_vec()].concat())
     }
@@ -226,7 +244,11 @@ const VECTORS: [Vector; 3] = [
 fn batched_proofs_of_equal_logarithms() {
     for (place, vector) in VECTORS.iter().enumerate() {
         let pairs: Vec<_> = vector.pairs.iter().map(|(c, d)| (element(c), element(d))).collect();
-        let claim = Claim::<Ristretto> { base: Ristretto::generator(), public: element(PUBLIC), pairs: &pairs };
+        let claim = Claim::<Ristretto> {
+            base: Ristretto::generator(),
+            public: element(PUBLIC),
+            pairs: &pairs,
+        };
         let proof = DleqProof::prove(&claim, &scalar(SECRET), &Rfc, &scalar(vector.nonce));
         assert_eq!(proof.to_bytes(), bytes(vector.proof), "vector {place}");
         assert!(proof.verify(&claim, &Rfc));

@@ -8,7 +8,10 @@ use crate::toy::Toy;
 use crate::{Ballot, Helpers, KeyShare, PartialDecryption, Ristretto, Session, Step};
 
 fn mixed(n: usize) -> Vec<Ballot> {
-    vec![binary(n, |ones| ones as u32), Ballot::from_function(3, n, |counts| u32::from(counts[2])).unwrap()]
+    vec![
+        binary(n, |ones| ones as u32),
+        Ballot::from_function(3, n, |counts| u32::from(counts[2])).unwrap(),
+    ]
 }
 
 #[test]
@@ -27,14 +30,16 @@ fn every_form_has_the_length_of_its_formula() {
     assert_eq!(key.share(0).to_bytes().len(), 32);
     let history = world.run(&[0, 1, 2, 3], &vec![vec![0, 0]; 4]).0;
     let closing = history.close(&head(&history), &[]).unwrap();
-    let partial = closing.decrypt_as_operator(0, &world.key(Layer::Operator(0)), &mut world.rng).unwrap();
+    let partial =
+        closing.decrypt_as_operator(0, &world.key(Layer::Operator(0)), &mut world.rng).unwrap();
     assert_eq!(partial.to_bytes().len(), partial_bytes(2));
     assert_eq!(partial_bytes(2), 128);
 }
 
 fn session(n: usize, ballots: Vec<Ballot>) -> Result<Session<Toy>, SessionError> {
     let world = World::<Toy>::new(52, n, Helpers::none(), vec![binary(n, |_| 0)]);
-    let (visitors, operators) = (world.session.visitors().to_vec(), world.session.operators().to_vec());
+    let (visitors, operators) =
+        (world.session.visitors().to_vec(), world.session.operators().to_vec());
     Session::new(world.session.id(), visitors, operators, Helpers::none(), ballots)
 }
 
@@ -49,17 +54,29 @@ fn the_largest_step_fits_its_message() {
         assert_eq!(more, Some(SessionError::TooManyEntries { entries }), "one visitor more");
         assert!(entries > MAX_ENTRIES as u64);
     }
-    assert_eq!(Ballot::from_function(2, 1 << 40, |_| 0).err().map(|error| error.to_string().is_empty()), Some(false));
+    assert_eq!(
+        Ballot::from_function(2, 1 << 40, |_| 0).err().map(|error| error.to_string().is_empty()),
+        Some(false)
+    );
 }
 
 #[test]
 fn ballots_together_are_limited_in_entries_and_in_bytes() {
     let ballots = |n, count| vec![binary(n, |_| 0); count];
-    assert_eq!(session(29, ballots(29, 31)).err(), Some(SessionError::TooManyEntries { entries: 930 }));
+    assert_eq!(
+        session(29, ballots(29, 31)).err(),
+        Some(SessionError::TooManyEntries { entries: 930 })
+    );
     assert!(session(29, ballots(29, 26)).is_ok());
     // With one visitor proofs outweigh tables: 416 bytes for each ballot.
-    assert_eq!(session(1, ballots(1, 145)).err(), Some(SessionError::StepTooLong { bytes: 145 * 416 }));
-    assert_eq!(session(1, ballots(1, 144)).map(|session| session.step_bytes(0)).ok(), Some(144 * 416));
+    assert_eq!(
+        session(1, ballots(1, 145)).err(),
+        Some(SessionError::StepTooLong { bytes: 145 * 416 })
+    );
+    assert_eq!(
+        session(1, ballots(1, 144)).map(|session| session.step_bytes(0)).ok(),
+        Some(144 * 416)
+    );
     assert_eq!(session(1, Vec::new()).err(), Some(SessionError::NoBallots));
     let wrong = SessionError::TableLength { ballot: 1, expected: 3, found: 4 };
     assert_eq!(session(2, [ballots(2, 1), ballots(3, 1)].concat()).err(), Some(wrong));
@@ -67,7 +84,10 @@ fn ballots_together_are_limited_in_entries_and_in_bytes() {
     let wrong = SessionError::TableLength { ballot: 0, expected: 4, found: 3 };
     assert_eq!(Ballot::new(2, 3, vec![0; 3]).err(), Some(wrong));
     for (threshold, count) in [(0, 3), (4, 3), (1, 65), (0, 0)] {
-        assert_eq!(Helpers::new(threshold, count), Err(SessionError::Threshold { threshold, count }));
+        assert_eq!(
+            Helpers::new(threshold, count),
+            Err(SessionError::Threshold { threshold, count })
+        );
     }
 }
 
@@ -94,11 +114,16 @@ fn truncated_and_extended_steps_are_refused_by_their_length() {
     for length in (0..expected).chain(expected + 1..expected + 70) {
         let mut changed = step.clone();
         changed.resize(length, 0);
-        let error = world.verify(start.clone(), 0, &head(&start), &changed).err().map(|error| error.fault);
+        let error =
+            world.verify(start.clone(), 0, &head(&start), &changed).err().map(|error| error.fault);
         assert_eq!(error, Some(StepFault::Length { expected, found: length }));
     }
     let late = Step::from_bytes(&world.session, 3, &[]).err();
-    assert_eq!(late, Some(StepFault::Length { expected: 0, found: 0 }), "after the last there is no step");
+    assert_eq!(
+        late,
+        Some(StepFault::Length { expected: 0, found: 0 }),
+        "after the last there is no step"
+    );
 }
 
 #[test]
@@ -111,7 +136,8 @@ fn partial_decryptions_are_read_in_one_form_and_refused_when_changed() {
     for at in 0..bytes.len() {
         let mut changed = bytes.clone();
         changed[at] ^= 1 << (at % 8);
-        let accepted = PartialDecryption::from_bytes(&changed, 2).map(|partial| closing.verify_operator(0, partial));
+        let accepted = PartialDecryption::from_bytes(&changed, 2)
+            .map(|partial| closing.verify_operator(0, partial));
         assert!(!matches!(accepted, Ok(Ok(_))), "byte {at}");
     }
     for length in [0, 64, bytes.len() - 1, bytes.len() + 1] {
@@ -142,9 +168,13 @@ fn decoders_are_total_and_read_one_form_only() {
     let possession = key.prove_possession(&head(&start), &mut world.rng).to_bytes().to_vec();
     let again = |kind: usize, bytes: &[u8]| match kind {
         0 => Step::from_bytes(&world.session, 0, bytes).ok().map(|step| step.to_bytes()),
-        1 => crate::ShareCommitments::<Toy>::from_bytes(bytes, helpers).ok().map(|key| key.to_bytes()),
+        1 => crate::ShareCommitments::<Toy>::from_bytes(bytes, helpers)
+            .ok()
+            .map(|key| key.to_bytes()),
         2 => KeyShare::<Toy>::from_bytes(bytes).ok().map(|share| share.to_bytes().to_vec()),
-        3 => crate::ProofOfPossession::<Toy>::from_bytes(bytes).ok().map(|proof| proof.to_bytes().to_vec()),
+        3 => crate::ProofOfPossession::<Toy>::from_bytes(bytes)
+            .ok()
+            .map(|proof| proof.to_bytes().to_vec()),
         _ => PartialDecryption::<Toy>::from_bytes(bytes, 2).ok().map(|partial| partial.to_bytes()),
     };
     let mut rng = seeded(57);

@@ -39,15 +39,31 @@ impl<G: Group> World<G> {
     }
 
     /// Two worlds of one seed have the same keys; the id tells their sessions apart.
-    pub fn with_id(seed: u64, id: u64, visitors: usize, helpers: Helpers, ballots: Vec<Ballot>) -> Self {
+    pub fn with_id(
+        seed: u64,
+        id: u64,
+        visitors: usize,
+        helpers: Helpers,
+        ballots: Vec<Ballot>,
+    ) -> Self {
         let seed_of = |place: usize| {
-            Secret::new(digest("ostrakon/v1/onepass/test key", &[seed.to_le_bytes(), place.to_le_bytes()].concat()).0)
+            Secret::new(
+                digest(
+                    "ostrakon/v1/onepass/test key",
+                    &[seed.to_le_bytes(), place.to_le_bytes()].concat(),
+                )
+                .0,
+            )
         };
         let seeds: Vec<Secret> = (0..visitors + OPERATORS).map(seed_of).collect();
-        let mut keys: Vec<_> = seeds.iter().map(|seed| OneTimeKey::<G>::from_seed(seed, helpers).layer_key()).collect();
+        let mut keys: Vec<_> = seeds
+            .iter()
+            .map(|seed| OneTimeKey::<G>::from_seed(seed, helpers).layer_key())
+            .collect();
         let operators = keys.split_off(visitors);
         let id = SessionId(digest("ostrakon/v1/onepass/test session", &id.to_le_bytes()));
-        let session = Session::new(id, keys, operators, helpers, ballots).expect("a session within its limits");
+        let session = Session::new(id, keys, operators, helpers, ballots)
+            .expect("a session within its limits");
         Self { session: Arc::new(session), seeds, helpers, rng: seeded(seed) }
     }
 
@@ -121,7 +137,12 @@ impl<G: Group> World<G> {
     }
 
     /// An honest helper's part for a layer.
-    pub fn partial(&mut self, closing: &Closing<G>, helper: usize, layer: Layer) -> crate::PartialDecryption<G> {
+    pub fn partial(
+        &mut self,
+        closing: &Closing<G>,
+        helper: usize,
+        layer: Layer,
+    ) -> crate::PartialDecryption<G> {
         let share = self.key(layer).share(helper);
         closing.decrypt_as_helper(helper, layer, &share, &mut self.rng).expect("it has its share")
     }
@@ -147,7 +168,11 @@ pub fn head<G: Group>(history: &History<G>) -> Digest {
 
 /// Who has not come, each with the same default in every ballot as in `choices`.
 pub fn absences<G: Group>(history: &History<G>, choices: &[Vec<u16>]) -> Vec<Absence> {
-    history.remaining().into_iter().map(|visitor| Absence { visitor, choices: choices[visitor].clone() }).collect()
+    history
+        .remaining()
+        .into_iter()
+        .map(|visitor| Absence { visitor, choices: choices[visitor].clone() })
+        .collect()
 }
 
 /// A ballot of two values by the output for each number of ones.

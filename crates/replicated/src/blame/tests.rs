@@ -9,7 +9,8 @@ const SUBJECT: Subject = Subject::Batch(SPEC);
 
 fn say(world: &World, from: u8, to: Recipient, kind: Kind, body: Vec<u8>) -> Statement {
     let (session, tag, length) = (world.roster.session, SUBJECT.tag(kind), body.len() as u64);
-    let header = Header { session, tag, from: PartyId(from), to, length, digest: Header::digest_of(&body) };
+    let header =
+        Header { session, tag, from: PartyId(from), to, length, digest: Header::digest_of(&body) };
     Statement { signed: header.sign(&world.key(PartyId(from))), body }
 }
 
@@ -18,7 +19,8 @@ fn headers(world: &World, messages: &[[Vec<u8>; 2]; 3]) -> [[SignedHeader; 2]; 3
     [0, 1, 2].map(|stage| {
         let [lower, higher] = STAGES[stage].members();
         let sent = |from: u8, to: u8, body: &[u8]| {
-            say(world, from, Recipient::One(PartyId(to)), Kind::shuffle_pair(stage), body.to_vec()).signed
+            say(world, from, Recipient::One(PartyId(to)), Kind::shuffle_pair(stage), body.to_vec())
+                .signed
         };
         [sent(lower, higher, &messages[stage][0]), sent(higher, lower, &messages[stage][1])]
     })
@@ -26,18 +28,23 @@ fn headers(world: &World, messages: &[[Vec<u8>; 2]; 3]) -> [[SignedHeader; 2]; 3
 
 fn transcript(world: &World, party: u8, headers: &[[SignedHeader; 2]; 3]) -> Statement {
     let last_table = Digest([if party == 0 { 0 } else { 9 }; 32]);
-    let statement = TranscriptStatement { stages: stages_of(party).map(|stage| headers[stage]), last_table };
+    let statement =
+        TranscriptStatement { stages: stages_of(party).map(|stage| headers[stage]), last_table };
     say(world, party, Recipient::All, Kind::TranscriptStatement, wire::encode(&statement))
 }
 
 fn evidence(world: &World, headers: &[[SignedHeader; 2]; 3]) -> BatchEvidence {
     let seeds = seeds();
     let statement = |party: u8| {
-        let of = |pair| preprocessing::pair_statement(&SPEC, &world.roster.session.0, pair, seeds.of(pair));
+        let of = |pair| {
+            preprocessing::pair_statement(&SPEC, &world.roster.session.0, pair, seeds.of(pair))
+        };
         let body = PairStatement::encode(&Pair::of_party(party).map(of));
         say(world, party, Recipient::All, Kind::SeedStatement, body)
     };
-    let all = |kind, length| [0, 1, 2].map(|party| say(world, party, Recipient::All, kind, vec![0; length]));
+    let all = |kind, length| {
+        [0, 1, 2].map(|party| say(world, party, Recipient::All, kind, vec![0; length]))
+    };
     BatchEvidence {
         seeds: Pair::ALL.map(|pair| *seeds.of(pair).expose()),
         statements: [0, 1, 2].map(statement),

@@ -11,8 +11,11 @@ use crate::shuffle_pair::{self, Permuting};
 const ROWS: usize = 4;
 const WIDTH: usize = 24;
 
-pub const SPEC: BatchSpec =
-    BatchSpec { number: 1, shape: Shape { rows: ROWS as u32, width: WIDTH as u32 }, inputs: Inputs::Slots };
+pub const SPEC: BatchSpec = BatchSpec {
+    number: 1,
+    shape: Shape { rows: ROWS as u32, width: WIDTH as u32 },
+    inputs: Inputs::Slots,
+};
 
 /// The seeds of all three pairs.
 pub fn seeds() -> BatchSeeds {
@@ -29,7 +32,8 @@ pub fn run(falsify: impl Fn(usize, &mut [u8])) -> ([[Vec<u8>; 2]; 3], [Stage; 3]
     for (stage, pair) in STAGES.into_iter().enumerate() {
         let before = preprocessing::next_input(&seeds, stage, &table);
         let index = seeds.of(pair).permutation(SPEC.shape.rows);
-        let permuting = Permuting { spec: &SPEC, seeds: &seeds, stage, index: &index, table: &before };
+        let permuting =
+            Permuting { spec: &SPEC, seeds: &seeds, stage, index: &index, table: &before };
         let mut messages = pair.members().map(|member| permuting.message(member, &mut scratch));
         falsify(stage, &mut messages[0]);
         permuting.permute(&mut scratch, &mut permuted);
@@ -45,7 +49,8 @@ pub fn run(falsify: impl Fn(usize, &mut [u8])) -> ([[Vec<u8>; 2]; 3], [Stage; 3]
 
 /// In which stages the three parties' sums do not cancel.
 fn found(stages: &[Stage; 3], coin: u8) -> [bool; 3] {
-    let sums = [0, 1, 2].map(|party| local_sums(party, &SPEC, &seeds(), &Digest([coin; 32]), stages));
+    let sums =
+        [0, 1, 2].map(|party| local_sums(party, &SPEC, &seeds(), &Digest([coin; 32]), stages));
     [0, 1, 2].map(|stage: usize| sums.iter().map(|own| own[stage]).sum::<Gf64>() != Gf64::ZERO)
 }
 
@@ -60,9 +65,13 @@ fn sums_of_honest_stages_cancel() {
 fn one_wrong_bit_is_found_in_its_stage_wherever_it_is() {
     for stage in 0..3 {
         for byte in 0..ROWS * (WIDTH + WEIGHT_BYTES) {
-            let (_, stages) = run(|at, message| message[byte] ^= u8::from(at == stage) << (byte % 8));
+            let (_, stages) =
+                run(|at, message| message[byte] ^= u8::from(at == stage) << (byte % 8));
             let expected = [0, 1, 2].map(|at| at == stage);
-            assert!((0..3).all(|coin| found(&stages, coin) == expected), "stage {stage}, byte {byte}");
+            assert!(
+                (0..3).all(|coin| found(&stages, coin) == expected),
+                "stage {stage}, byte {byte}"
+            );
         }
     }
 }

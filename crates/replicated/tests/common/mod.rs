@@ -48,7 +48,10 @@ impl Deployment {
         let keys: Vec<SharedKeys> = keys.into_iter().map(|keys| keys.unwrap().unwrap()).collect();
         let session = keys[0].session();
         assert!(keys.iter().all(|k| k.session() == session));
-        Self { world: world.with_session(session), keys: keys.iter().map(SharedKeys::to_bytes).collect() }
+        Self {
+            world: world.with_session(session),
+            keys: keys.iter().map(SharedKeys::to_bytes).collect(),
+        }
     }
 
     pub fn keys_of(&self, party: PartyId) -> SharedKeys {
@@ -59,7 +62,8 @@ impl Deployment {
         self.world.run(network, |party| {
             let keys = self.keys_of(party.id);
             let randomness = self.world.randomness(party.id, &format!("batch {}", spec.number));
-            async move { preprocessing::prepare(&party, &keys, spec, randomness).await }.boxed_local()
+            async move { preprocessing::prepare(&party, &keys, spec, randomness).await }
+                .boxed_local()
         })
     }
 
@@ -74,7 +78,12 @@ impl Deployment {
             let stock = Stock::from_bytes(&stock[usize::from(party)], &self.world.roster).unwrap();
             let seeds = Pair::of_party(party).map(|pair| {
                 let seed = stock.seeds.of(pair);
-                let leaves = preprocessing::slot_leaves(&stock.spec, &self.world.roster.session.0, pair, seed);
+                let leaves = preprocessing::slot_leaves(
+                    &stock.spec,
+                    &self.world.roster.session.0,
+                    pair,
+                    seed,
+                );
                 let path = ostrakon_crypto::merkle::Tree::new(leaves).path(slot as usize);
                 (SlotSeeds::derive(&slots_prg(&seed.purpose(Purpose::Inputs)), slot), path)
             });
@@ -83,7 +92,12 @@ impl Deployment {
     }
 
     /// Every slot in `rows` gets a participant whose row is given; the others are absent.
-    pub fn slots(&self, stock: &[Vec<u8>], spec: &EpochSpec, rows: &BTreeMap<u32, Vec<u8>>) -> Vec<Slot> {
+    pub fn slots(
+        &self,
+        stock: &[Vec<u8>],
+        spec: &EpochSpec,
+        rows: &BTreeMap<u32, Vec<u8>>,
+    ) -> Vec<Slot> {
         rows.iter()
             .map(|(slot, row)| {
                 let key = participant(*slot);
@@ -109,7 +123,8 @@ impl Deployment {
             rows: spec.batch.shape.rows,
             slot,
         };
-        let seeds = client::combine(name, [Some(&issues[0]), Some(&issues[1]), Some(&issues[2])]).unwrap();
+        let seeds =
+            client::combine(name, [Some(&issues[0]), Some(&issues[1]), Some(&issues[2])]).unwrap();
         client::submit(name, &seeds, row, key)
     }
 
@@ -127,7 +142,8 @@ impl Deployment {
             let slots = slots(party.id);
             let marks = &marks[party.id.index()];
             let randomness = self.world.randomness(party.id, "trusted");
-            async move { mix_and_open(&party, stock, spec, slots, marks, randomness).await }.boxed_local()
+            async move { mix_and_open(&party, stock, spec, slots, marks, randomness).await }
+                .boxed_local()
         })
     }
 }
@@ -161,7 +177,13 @@ pub fn batch(number: u64, rows: u32, width: u32) -> BatchSpec {
 }
 
 pub fn epoch_of(batch: BatchSpec, minimum: u32, robust: bool) -> EpochSpec {
-    EpochSpec { context: Digest([batch.number as u8; 32]), number: batch.number, batch, minimum, robust }
+    EpochSpec {
+        context: Digest([batch.number as u8; 32]),
+        number: batch.number,
+        batch,
+        minimum,
+        robust,
+    }
 }
 
 /// A recognisable row for a slot: no two are equal.
@@ -182,7 +204,9 @@ pub fn recognised(table: &[u8], rows: &BTreeMap<u32, Vec<u8>>) -> Vec<u32> {
     let Some(width) = rows.values().next().map(Vec::len) else { return Vec::new() };
     let mut slots: Vec<u32> = table
         .chunks(width)
-        .filter_map(|row| rows.iter().find(|(_, expected)| **expected == row).map(|(slot, _)| *slot))
+        .filter_map(|row| {
+            rows.iter().find(|(_, expected)| **expected == row).map(|(slot, _)| *slot)
+        })
         .collect();
     slots.sort_unstable();
     slots

@@ -25,7 +25,10 @@ async fn an_epoch_is_published_once(place: Place) {
     let early = store.settle_epoch(&ROOM, 0, b"published", Some(&entry)).await;
     assert!(matches!(early, Err(Error::State(_))), "not before it was sealed");
     assert_eq!(store.board_head(&ROOM).await.unwrap(), (0, None));
-    assert!(store.add_signature(&ROOM, 0, P2, &signer.sign(&digest)).await.is_err(), "there is nothing to sign");
+    assert!(
+        store.add_signature(&ROOM, 0, P2, &signer.sign(&digest)).await.is_err(),
+        "there is nothing to sign"
+    );
     deliver(&store, P0, 3, seal([3, 0, 0])).await.unwrap();
     assert!(matches!(store.finish_epoch(&ROOM, 0, 8).await, Err(Error::State(_))));
     store.conclude_epoch(&ROOM, 0, b"found").await.unwrap();
@@ -58,7 +61,10 @@ async fn bodies_go_and_the_chain_stays(place: Place) {
     assert_eq!(old.len(), 1);
     store.rewrite_entry(&ROOM, 0, b"erased").await.unwrap();
     let after = store.entries(&ROOM, 0, 10).await.unwrap();
-    assert_eq!((after[0].body.as_slice(), &after[0].signatures), (&b"erased"[..], &old[0].signatures));
+    assert_eq!(
+        (after[0].body.as_slice(), &after[0].signatures),
+        (&b"erased"[..], &old[0].signatures)
+    );
     assert_eq!(store.board_head(&ROOM).await.unwrap(), (1, Some(digest)));
     assert!(matches!(store.rewrite_entry(&ROOM, 1, b"none").await, Err(Error::State(_))));
 }

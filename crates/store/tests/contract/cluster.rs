@@ -33,8 +33,21 @@ impl Cluster {
             chown(directory.path(), Some(id("--user")), Some(id("--group"))).unwrap();
         }
         let mut init = program(&programs, "initdb");
-        init.args(["--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--no-sync", "--pgdata"]);
-        assert!(init.arg(directory.path().join("data")).stdout(Stdio::null()).status().unwrap().success());
+        init.args([
+            "--auth=trust",
+            "--username=postgres",
+            "--encoding=UTF8",
+            "--locale=C",
+            "--no-sync",
+            "--pgdata",
+        ]);
+        assert!(
+            init.arg(directory.path().join("data"))
+                .stdout(Stdio::null())
+                .status()
+                .unwrap()
+                .success()
+        );
         let server = start(&programs, directory.path());
         let cluster = Self { programs, directory, server };
         drop(cluster.connect().await);
@@ -42,7 +55,10 @@ impl Cluster {
     }
 
     pub fn url(&self) -> String {
-        format!("postgres:///postgres?user=postgres&host={}&dbname=postgres", self.directory.path().display())
+        format!(
+            "postgres:///postgres?user=postgres&host={}&dbname=postgres",
+            self.directory.path().display()
+        )
     }
 
     /// Waits until the server answers.
@@ -91,6 +107,9 @@ fn program(programs: &str, name: &str) -> Command {
     if is_root() {
         command.args(["--reuid", "postgres", "--regid", "postgres", "--clear-groups"]);
     }
-    command.args(["--pdeathsig", "QUIT", "--"]).arg(Path::new(programs).join(name)).current_dir("/");
+    command
+        .args(["--pdeathsig", "QUIT", "--"])
+        .arg(Path::new(programs).join(name))
+        .current_dir("/");
     command
 }

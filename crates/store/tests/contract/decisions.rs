@@ -20,7 +20,14 @@ const OWNER: [u8; 32] = [1; 32];
 
 fn record(number: u32, announcement: u64, spends: Option<OneTimeName>) -> Change {
     let body = vec![number as u8; 3];
-    Change::DecisionRecord(NewRecord { decision: ID, number, announcement, closes: number == 2, spends, body })
+    Change::DecisionRecord(NewRecord {
+        decision: ID,
+        number,
+        announcement,
+        closes: number == 2,
+        spends,
+        body,
+    })
 }
 
 async fn begun(place: &Place) -> Store {
@@ -32,7 +39,13 @@ async fn begun(place: &Place) -> Store {
 async fn a_decision_is_a_chain_without_gaps(place: Place) {
     let store = begun(&place).await;
     for (number, announcement) in [(0, 1), (2, 1)] {
-        let refused = deliver(&store, P0, announcement + u64::from(number), record(number, announcement, None)).await;
+        let refused = deliver(
+            &store,
+            P0,
+            announcement + u64::from(number),
+            record(number, announcement, None),
+        )
+        .await;
         assert!(matches!(refused, Err(Error::State(_) | Error::Database(_))), "{refused:?}");
     }
     deliver(&store, P0, 10, record(1, 10, None)).await.unwrap();
@@ -41,7 +54,10 @@ async fn a_decision_is_a_chain_without_gaps(place: Place) {
     assert_eq!(store.decision_records(&ID, 0, 9).await.unwrap().len(), 3);
     store.close().await;
     let store = place.open().await;
-    assert_eq!(store.decisions().await.unwrap(), [DecisionRow { id: ID, created: 0, closed: Some(11) }]);
+    assert_eq!(
+        store.decisions().await.unwrap(),
+        [DecisionRow { id: ID, created: 0, closed: Some(11) }]
+    );
 }
 
 async fn what_a_server_opened_first_counts(place: Place) {
@@ -55,29 +71,55 @@ async fn what_a_server_opened_first_counts(place: Place) {
 
 async fn one_close_is_opened_for_good(place: Place) {
     let store = begun(&place).await;
-    assert_eq!(store.bind_opening(&[9; 16], b"close", &[]).await.unwrap(), None, "there is no such decision");
+    assert_eq!(
+        store.bind_opening(&[9; 16], b"close", &[]).await.unwrap(),
+        None,
+        "there is no such decision"
+    );
     assert_eq!(store.bind_opening(&ID, b"close", &[]).await.unwrap(), Some(vec![]));
     assert_eq!(store.bind_opening(&ID, b"other", &[]).await.unwrap(), None);
     store.close().await;
     let store = place.open().await;
     assert_eq!(store.bind_opening(&ID, b"other", &[]).await.unwrap(), None);
-    assert_eq!(store.bind_opening(&ID, b"close", &[]).await.unwrap(), Some(vec![]), "the same one again");
+    assert_eq!(
+        store.bind_opening(&ID, b"close", &[]).await.unwrap(),
+        Some(vec![]),
+        "the same one again"
+    );
 }
 
 async fn a_share_is_used_for_one_decision(place: Place) {
     let store = begun(&place).await;
     let other = [4; 16];
-    let first = NewRecord { decision: other, number: 0, announcement: 1, closes: false, spends: None, body: vec![1] };
+    let first = NewRecord {
+        decision: other,
+        number: 0,
+        announcement: 1,
+        closes: false,
+        spends: None,
+        body: vec![1],
+    };
     deliver(&store, P0, 1, Change::DecisionRecord(first)).await.unwrap();
     let [name, second, not_held] = [7, 8, 9].map(|serial| (OWNER, [serial; 16]));
     for name in [name, second] {
         store.keep_share(&name, b"share").await.unwrap();
     }
-    assert_eq!(store.bind_opening(&ID, b"close", &[name, not_held]).await.unwrap(), Some(vec![name]));
+    assert_eq!(
+        store.bind_opening(&ID, b"close", &[name, not_held]).await.unwrap(),
+        Some(vec![name])
+    );
     let bound = store.bind_opening(&other, b"close of the other", &[second, name]).await.unwrap();
     assert_eq!(bound, Some(vec![second]), "the share of the first is used elsewhere");
-    assert_eq!(store.bind_opening(&ID, b"close", &[name]).await.unwrap(), Some(vec![name]), "the same one again");
-    assert_eq!(store.bind_opening(&ID, b"close", &[second]).await.unwrap(), Some(vec![]), "and the other one is not");
+    assert_eq!(
+        store.bind_opening(&ID, b"close", &[name]).await.unwrap(),
+        Some(vec![name]),
+        "the same one again"
+    );
+    assert_eq!(
+        store.bind_opening(&ID, b"close", &[second]).await.unwrap(),
+        Some(vec![]),
+        "and the other one is not"
+    );
     assert_eq!(store.bind_opening(&other, b"another close", &[second]).await.unwrap(), None);
 }
 
@@ -97,17 +139,27 @@ async fn a_share_is_written_once(place: Place) {
     assert_eq!(store.keep_share(&name, b"other").await.unwrap(), b"share");
     assert_eq!(store.held_share(&name).await.unwrap().as_deref(), Some(b"share".as_slice()));
     store.keep_share(&([2; 32], [7; 16]), b"share").await.unwrap();
-    assert_eq!((store.held_shares_of(&OWNER).await.unwrap(), store.held_shares().await.unwrap()), (1, 2));
+    assert_eq!(
+        (store.held_shares_of(&OWNER).await.unwrap(), store.held_shares().await.unwrap()),
+        (1, 2)
+    );
 }
 
 async fn a_stock_has_a_limit_and_gives_nothing_twice(place: Place) {
     let store = begun(&place).await;
     let key = |n: u8| ([n; 16], vec![n; 5]);
-    assert_eq!(store.add_stock_keys(&OWNER, &[key(1), key(2), key(1), key(3), key(4)], 3).await.unwrap(), 3);
+    assert_eq!(
+        store.add_stock_keys(&OWNER, &[key(1), key(2), key(1), key(3), key(4)], 3).await.unwrap(),
+        3
+    );
     assert_eq!(store.stock_keys(&OWNER).await.unwrap(), [vec![1; 5], vec![2; 5], vec![3; 5]]);
     let name = (OWNER, [1; 16]);
     deliver(&store, P0, 1, record(1, 1, Some(name))).await.unwrap();
     assert_eq!(store.stock_keys(&OWNER).await.unwrap().len(), 2);
-    assert_eq!(store.add_stock_keys(&OWNER, &[key(1)], 3).await.unwrap(), 2, "a spent key does not come back");
+    assert_eq!(
+        store.add_stock_keys(&OWNER, &[key(1)], 3).await.unwrap(),
+        2,
+        "a spent key does not come back"
+    );
     assert!(store.stock_keys(&[2; 32]).await.unwrap().is_empty());
 }

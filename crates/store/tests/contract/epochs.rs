@@ -33,26 +33,40 @@ async fn a_room_collects_in_one_epoch_at_a_time(place: Place) {
     assert!(deliver(&store, P0, 4, next.clone()).await.is_err());
     store.deliver(P0, 4, Some(&seal([4, 0, 0]))).await.unwrap();
     deliver(&store, P0, 5, next).await.unwrap();
-    let states: Vec<_> = store.epochs(1).await.unwrap().iter().map(|e| (e.number, e.state)).collect();
-    assert_eq!(states, [(0, EpochState::Sealed), (1, EpochState::Collecting)], "what is not finished is there");
+    let states: Vec<_> =
+        store.epochs(1).await.unwrap().iter().map(|e| (e.number, e.state)).collect();
+    assert_eq!(
+        states,
+        [(0, EpochState::Sealed), (1, EpochState::Collecting)],
+        "what is not finished is there"
+    );
 }
 
 async fn marks_of_an_epoch_stand_until_it_is_finished(place: Place) {
     let store = collecting(&place).await;
-    let record = async |value: &'static [u8]| store.record_in_epoch(&ROOM, 0, "outcome", value).await;
+    let record =
+        async |value: &'static [u8]| store.record_in_epoch(&ROOM, 0, "outcome", value).await;
     assert!(matches!(record(b"early").await, Err(Error::State(_))), "it still collects");
-    deliver(&store, P0, 3, Change::SealEpoch { room: ROOM, epoch: 0, cut: vec![3, 0, 0] }).await.unwrap();
+    deliver(&store, P0, 3, Change::SealEpoch { room: ROOM, epoch: 0, cut: vec![3, 0, 0] })
+        .await
+        .unwrap();
     assert_eq!(record(b"ready").await.unwrap(), b"ready");
     assert_eq!(record(b"stopped").await.unwrap(), b"ready");
     assert_eq!(store.record("batch", b"table").await.unwrap(), b"table");
     store.conclude_epoch(&ROOM, 0, b"found").await.unwrap();
     store.settle_epoch(&ROOM, 0, b"nothing", None).await.unwrap();
     assert_eq!(record(b"stopped").await.unwrap(), b"ready", "others may still ask");
-    assert_eq!(store.marks_of(&ROOM, 0).await.unwrap(), [("outcome".to_owned(), b"ready".to_vec())]);
+    assert_eq!(
+        store.marks_of(&ROOM, 0).await.unwrap(),
+        [("outcome".to_owned(), b"ready".to_vec())]
+    );
     assert_eq!(store.marks_of(&ROOM, 1).await.unwrap(), []);
     store.finish_epoch(&ROOM, 0, 1).await.unwrap();
     assert_eq!(store.marks_of(&ROOM, 0).await.unwrap(), []);
-    assert!(matches!(record(b"stopped").await, Err(Error::State(_))), "nobody decides it a second time");
+    assert!(
+        matches!(record(b"stopped").await, Err(Error::State(_))),
+        "nobody decides it a second time"
+    );
     assert_eq!(store.mark("batch").await.unwrap().as_deref(), Some(&b"table"[..]));
     // An earlier version's mark of an epoch stands, too.
     store.record("earlier", b"ready").await.unwrap();
@@ -69,7 +83,9 @@ async fn old_findings_go(place: Place) {
         store.conclude_epoch(&ROOM, epoch, b"found").await.unwrap();
         store.settle_epoch(&ROOM, epoch, b"nothing", None).await.unwrap();
         store.finish_epoch(&ROOM, epoch, 1).await.unwrap();
-        deliver(&store, P0, number + 1, Change::PlanBatch { number: batch, rows: 6, width: 48 }).await.unwrap();
+        deliver(&store, P0, number + 1, Change::PlanBatch { number: batch, rows: 6, width: 48 })
+            .await
+            .unwrap();
         let open = Change::OpenEpoch { room: ROOM, epoch: epoch + 1, batch, at: 0 };
         deliver(&store, P0, number + 2, open).await.unwrap();
     }

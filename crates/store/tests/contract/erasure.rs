@@ -43,7 +43,11 @@ async fn what_was_erased_is_nowhere_in_the_files() {
     let store = Store::open(directory.path(), &"sqlite".parse().unwrap()).await.unwrap();
     let mut number = 0;
     for place in 0..ROOMS {
-        let create = Change::CreateRoom { room: room(place), descriptor: b"descriptor".to_vec(), author: P0 };
+        let create = Change::CreateRoom {
+            room: room(place),
+            descriptor: b"descriptor".to_vec(),
+            author: P0,
+        };
         deliver(&store, P0, number, create).await.unwrap();
         number += 1;
     }
@@ -64,7 +68,8 @@ async fn what_was_erased_is_nowhere_in_the_files() {
     let files = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
     for file in files.filter(|path| path.is_file()) {
         let bytes = std::fs::read(&file).unwrap();
-        let left: Vec<_> = bytes.windows(9).filter(|window| window.starts_with(b"said 0")).collect();
+        let left: Vec<_> =
+            bytes.windows(9).filter(|window| window.starts_with(b"said 0")).collect();
         let left = left.iter().map(|window| String::from_utf8_lossy(window)).collect::<Vec<_>>();
         assert!(left.is_empty(), "{}: {left:?}", file.display());
     }

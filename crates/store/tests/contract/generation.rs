@@ -1,7 +1,9 @@
 //! A new generation gives up what was under way and keeps what was published.
 
 use ostrakon_crypto::{Digest, Signature};
-use ostrakon_store::{BatchState, Change, EpochState, Error, Generation, NewEntry, Renewed, RenewedRoom};
+use ostrakon_store::{
+    BatchState, Change, EpochState, Error, Generation, NewEntry, Renewed, RenewedRoom,
+};
 
 use crate::place::Place;
 use crate::{P0, P1, ROOM, assign, collecting, deliver, key, on_both, submission};
@@ -55,7 +57,10 @@ async fn a_generation_begins_once_and_whole(place: Place) {
     assert!(store.submissions(&ROOM, 0).await.unwrap().is_empty());
     assert!(store.assignments(&ROOM, 0).await.unwrap().is_empty());
     let epochs = store.epochs(8).await.unwrap();
-    assert_eq!((epochs[0].state, epochs[0].outcome.as_deref()), (EpochState::Finished, Some(&b"given up"[..])));
+    assert_eq!(
+        (epochs[0].state, epochs[0].outcome.as_deref()),
+        (EpochState::Finished, Some(&b"given up"[..]))
+    );
     for batch in store.batches(8).await.unwrap() {
         assert_eq!((batch.state, batch.on_disk, batch.dropped), (BatchState::Discarded, false, 7));
         assert!(store.batch(batch.number).await.is_err());
@@ -65,8 +70,14 @@ async fn a_generation_begins_once_and_whole(place: Place) {
         let row = store.rooms().await.unwrap().into_iter().find(|row| row.room == room).unwrap();
         assert_eq!((row.open, row.first_epoch, row.author), (open, 9, P1));
         let entries = store.entries(&room, 0, 8).await.unwrap();
-        assert_eq!(entries.iter().map(|entry| (entry.position, entry.epoch)).collect::<Vec<_>>(), [(0, 3), (1, 4)]);
-        assert_eq!((&entries[1].body[..], entries[1].signatures.len(), entries[1].published_on), (&[4][..], 2, 7));
+        assert_eq!(
+            entries.iter().map(|entry| (entry.position, entry.epoch)).collect::<Vec<_>>(),
+            [(0, 3), (1, 4)]
+        );
+        assert_eq!(
+            (&entries[1].body[..], entries[1].signatures.len(), entries[1].published_on),
+            (&[4][..], 2, 7)
+        );
         assert_eq!(store.host_actions(&room, 0, 8).await.unwrap(), [b"action".to_vec()]);
     }
 }

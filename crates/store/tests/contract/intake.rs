@@ -31,7 +31,10 @@ async fn one_submission_per_slot_and_key_and_only_while_collecting(place: Place)
         submission(4, 2, b"late"),
     ];
     let taken = store.take_in(&many).await.unwrap();
-    assert_eq!(taken, [Recorded, Recorded, Different, Different, TooLate, Recorded, TooLate, Recorded]);
+    assert_eq!(
+        taken,
+        [Recorded, Recorded, Different, Different, TooLate, Recorded, TooLate, Recorded]
+    );
     assert_eq!(store.take_in(&many).await.unwrap(), taken, "it can be repeated");
     assert!(store.assignments(&ROOM, 0).await.unwrap()[2].issued);
     assert!(!store.assignments(&ROOM, 0).await.unwrap()[0].issued);
@@ -50,12 +53,19 @@ async fn many_are_taken_in_at_once(place: Place) {
     deliver(&store, P1, 0, assign(P1, 0, slots)).await.unwrap();
     let mut many: Vec<_> = (0..200_u8).map(|n| submission(n.into(), n, &[n; 3000])).collect();
     many.push(submission(3, 3, b"another"));
-    many.extend((0..200_u8).map(|n| Intake::Issue { room: ROOM, epoch: 0, slot: n.into(), key: key(n) }));
+    many.extend((0..200_u8).map(|n| Intake::Issue {
+        room: ROOM,
+        epoch: 0,
+        slot: n.into(),
+        key: key(n),
+    }));
     let taken = store.take_in(&many).await.unwrap();
     let different: Vec<_> = (0..taken.len()).filter(|i| taken[*i] != Recorded).collect();
     assert_eq!((different, taken[200]), (vec![200], Different));
     let rows = store.submissions(&ROOM, 0).await.unwrap();
-    assert!(rows.iter().enumerate().all(|(n, row)| row.slot == n as u32 && row.body == [n as u8; 3000]));
+    assert!(
+        rows.iter().enumerate().all(|(n, row)| row.slot == n as u32 && row.body == [n as u8; 3000])
+    );
     assert_eq!(rows.len(), 200);
     assert!(store.take_in(&[]).await.unwrap().is_empty());
 }
@@ -69,7 +79,8 @@ async fn of_several_at_the_same_time_one_stands(place: Place) {
         .map(|writer| {
             let store = store.clone();
             tokio::spawn(async move {
-                let mut many: Vec<_> = (0..100).map(|n| submission(n.into(), n, &[writer; 40])).collect();
+                let mut many: Vec<_> =
+                    (0..100).map(|n| submission(n.into(), n, &[writer; 40])).collect();
                 if writer % 2 == 0 {
                     many.reverse();
                 }
@@ -85,7 +96,11 @@ async fn of_several_at_the_same_time_one_stands(place: Place) {
     for writer in writers {
         let (writer, taken) = writer.await.unwrap();
         for (slot, _) in taken.iter().enumerate().filter(|(_, taken)| **taken == Recorded) {
-            assert_eq!(told.insert(slot as u32, writer), None, "two were told that slot {slot} is theirs");
+            assert_eq!(
+                told.insert(slot as u32, writer),
+                None,
+                "two were told that slot {slot} is theirs"
+            );
         }
     }
     assert_eq!(told.len(), 100);
@@ -117,7 +132,8 @@ async fn what_was_acknowledged_is_sealed_and_nothing_comes_later(place: Place) {
         tokio::task::yield_now().await;
     }
     deliver(&store, P0, 3, seal([3, 1, 0])).await.unwrap();
-    let sealed: Vec<_> = store.submissions(&ROOM, 0).await.unwrap().iter().map(|row| row.slot).collect();
+    let sealed: Vec<_> =
+        store.submissions(&ROOM, 0).await.unwrap().iter().map(|row| row.slot).collect();
     let mut recorded = Vec::new();
     for writer in writers {
         let told = writer.await.unwrap();
@@ -126,7 +142,8 @@ async fn what_was_acknowledged_is_sealed_and_nothing_comes_later(place: Place) {
     recorded.sort_unstable();
     recorded.retain(|slot| *slot < 120);
     assert_eq!(recorded, sealed);
-    let after: Vec<_> = store.submissions(&ROOM, 0).await.unwrap().iter().map(|row| row.slot).collect();
+    let after: Vec<_> =
+        store.submissions(&ROOM, 0).await.unwrap().iter().map(|row| row.slot).collect();
     assert_eq!(after, sealed);
     let void = Change::VoidEpoch { room: ROOM, epoch: 0, outcome: vec![] };
     assert!(deliver(&store, P0, 4, void).await.is_err(), "it was sealed");

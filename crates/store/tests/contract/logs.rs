@@ -69,14 +69,19 @@ async fn a_fault_is_kept_once_and_a_thousand_at_most(place: Place) {
     }
     let faults = store.faults().await.unwrap();
     assert_eq!(faults.len(), 1000);
-    assert_eq!((&faults[0], &faults[999]), (&fault(0), &fault(999)), "the first of each, oldest first");
+    assert_eq!(
+        (&faults[0], &faults[999]),
+        (&fault(0), &fault(999)),
+        "the first of each, oldest first"
+    );
 }
 
 async fn records_are_read_newest_first(place: Place) {
     let store = place.open().await;
     for at in 0..5 {
         let detail = format!("nul\0 {at}");
-        let record = NewAudit { at, actor: "operator".into(), action: "create a room".into(), detail };
+        let record =
+            NewAudit { at, actor: "operator".into(), action: "create a room".into(), detail };
         store.record_audit(&record).await.unwrap();
     }
     let newest = store.audit(None, 2).await.unwrap();
@@ -92,7 +97,10 @@ async fn hosts_actions_form_a_chain_without_gaps(place: Place) {
     deliver(&store, P0, 3, act(0)).await.unwrap();
     deliver(&store, P0, 4, act(1)).await.unwrap();
     for wrong in [1, 3] {
-        assert!(matches!(deliver(&store, PartyId(2), wrong, act(wrong)).await, Err(Error::State(_))));
+        assert!(matches!(
+            deliver(&store, PartyId(2), wrong, act(wrong)).await,
+            Err(Error::State(_))
+        ));
     }
     assert_eq!(store.host_actions(&ROOM, 0, 10).await.unwrap(), [vec![0], vec![1]]);
     assert_eq!(store.host_actions(&ROOM, 1, 10).await.unwrap(), [vec![1]]);

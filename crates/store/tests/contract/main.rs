@@ -59,7 +59,9 @@ async fn collecting(place: &Place) -> Store {
     deliver(&store, P0, 0, create).await.unwrap();
     deliver(&store, P0, 1, Change::PlanBatch { number: 5, rows: 6, width: 48 }).await.unwrap();
     store.put_batch(5, b"material".to_vec()).await.unwrap();
-    deliver(&store, P0, 2, Change::OpenEpoch { room: ROOM, epoch: 0, batch: 5, at: 1000 }).await.unwrap();
+    deliver(&store, P0, 2, Change::OpenEpoch { room: ROOM, epoch: 0, batch: 5, at: 1000 })
+        .await
+        .unwrap();
     store
 }
 
@@ -72,5 +74,9 @@ fn seal(cut: [u64; 3]) -> Change {
 }
 
 fn submission(slot: u32, owner: u8, body: &[u8]) -> Intake {
-    Intake::Submission { room: ROOM, epoch: 0, row: SubmissionRow { slot, key: key(owner), body: body.to_vec() } }
+    Intake::Submission {
+        room: ROOM,
+        epoch: 0,
+        row: SubmissionRow { slot, key: key(owner), body: body.to_vec() },
+    }
 }

@@ -26,12 +26,16 @@ async fn everything_is_there_after_reopening(place: Place) {
     assert_eq!(store.delivered(P0).await.unwrap(), 3);
     assert_eq!(store.announcements(P0, 1).await.unwrap().len(), 2);
     let rooms = store.rooms().await.unwrap();
-    assert_eq!((rooms[0].descriptor.as_slice(), rooms[0].author, rooms[0].open), (&b"descriptor"[..], P0, true));
+    assert_eq!(
+        (rooms[0].descriptor.as_slice(), rooms[0].author, rooms[0].open),
+        (&b"descriptor"[..], P0, true)
+    );
     assert_eq!((rooms[0].announcement, store.batches(1).await.unwrap()[0].planned), (0, 1));
     let epoch = store.epochs(1).await.unwrap().remove(0);
     assert_eq!(epoch.announcement, 2);
     assert_eq!((epoch.batch, epoch.state, epoch.begun_at), (5, EpochState::Collecting, Some(2000)));
-    let slots: Vec<_> = store.assignments(&crate::ROOM, 0).await.unwrap().iter().map(|a| (a.slot, a.key)).collect();
+    let slots: Vec<_> =
+        store.assignments(&crate::ROOM, 0).await.unwrap().iter().map(|a| (a.slot, a.key)).collect();
     assert_eq!(slots, [(1, key(1)), (4, key(2))]);
     assert_eq!(store.submissions(&crate::ROOM, 0).await.unwrap()[0].body, b"one");
     assert_eq!(store.batch(5).await.unwrap(), b"material");
@@ -67,7 +71,10 @@ async fn a_write_that_was_cut_short_has_not_happened(place: Place) {
         store.record("after", b"1").await.unwrap();
         let delivered = store.delivered(P0).await.unwrap();
         let assigned = store.assignments(&crate::ROOM, 0).await.unwrap().len();
-        assert!(matches!((delivered, assigned), (3, 0) | (4, 6)), "{delivered} delivered, {assigned} assigned");
+        assert!(
+            matches!((delivered, assigned), (3, 0) | (4, 6)),
+            "{delivered} delivered, {assigned} assigned"
+        );
     }
     // And the store goes on.
     store.record("later", b"1").await.unwrap();

@@ -24,15 +24,23 @@ impl Place {
     pub fn sqlite() -> Self {
         // A name that means something in a URL.
         let directory = tempfile::Builder::new().prefix("a store? 100% #").tempdir().unwrap();
-        let name: String = directory.path().display().to_string().bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let name: String = directory
+            .path()
+            .display()
+            .to_string()
+            .bytes()
+            .map(|byte| format!("%{byte:02X}"))
+            .collect();
         let url = format!("sqlite://{name}%2Fostrakon.db");
         Self { directory, database: Database::Sqlite, url }
     }
 
     pub async fn postgres() -> Self {
         let admin = server();
-        let name = format!("contract_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let made = Scratch::create(&admin, vec![name]).await.expect("the tests' PostgreSQL answers");
+        let name =
+            format!("contract_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let made =
+            Scratch::create(&admin, vec![name]).await.expect("the tests' PostgreSQL answers");
         let url = made.urls().remove(0);
         Self { directory: TempDir::new().unwrap(), database: url.parse().unwrap(), url }
     }

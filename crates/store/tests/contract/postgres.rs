@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use ostrakon_crypto::{Digest, VerifyingKey};
-use ostrakon_store::{Database, Error, Intake, NewEntry, Renewed, RenewedRoom, Store, SubmissionRow};
+use ostrakon_store::{
+    Database, Error, Intake, NewEntry, Renewed, RenewedRoom, Store, SubmissionRow,
+};
 
 use crate::cluster::Cluster;
 use crate::place::{Place, server};
@@ -51,7 +53,10 @@ async fn an_engine_that_another_one_has_followed_writes_no_more() {
     assert!(matches!(refused, Err(Error::Superseded)), "the new engine is at work: {refused:?}");
     new.close().await;
     let refused = old.record("fourth", b"old").await;
-    assert!(matches!(refused, Err(Error::Superseded)), "what the old one has in memory is out of date: {refused:?}");
+    assert!(
+        matches!(refused, Err(Error::Superseded)),
+        "what the old one has in memory is out of date: {refused:?}"
+    );
     let again = Store::open(elsewhere.path(), &place.database).await.unwrap();
     assert_eq!(again.marks().await.unwrap().len(), 2);
 }
@@ -143,11 +148,15 @@ async fn an_intake_process_that_vanishes_does_not_keep_epochs_from_being_sealed(
     engine.take_in(&[crate::submission(4, 2, b"here")]).await.unwrap();
     // It says nothing more once it has the lock.
     proxy.set("WITH asked", Deed::Held);
-    let vanished = tokio::spawn(async move { intake.take_in(&[crate::submission(1, 1, b"gone")]).await });
+    let vanished =
+        tokio::spawn(async move { intake.take_in(&[crate::submission(1, 1, b"gone")]).await });
     proxy.sprung().await;
-    let sealed = tokio::time::timeout(Duration::from_secs(60), deliver(&engine, P0, 3, seal([3, 1, 0]))).await;
+    let sealed =
+        tokio::time::timeout(Duration::from_secs(60), deliver(&engine, P0, 3, seal([3, 1, 0])))
+            .await;
     sealed.expect("in time").unwrap();
-    let slots: Vec<_> = engine.submissions(&ROOM, 0).await.unwrap().iter().map(|row| row.slot).collect();
+    let slots: Vec<_> =
+        engine.submissions(&ROOM, 0).await.unwrap().iter().map(|row| row.slot).collect();
     assert_eq!(slots, [4]);
     vanished.abort();
 }
@@ -190,7 +199,8 @@ async fn a_commit_is_durable_whatever_the_default() {
         .await;
     store.record("mark", b"").await.unwrap();
     store.take_in(&[crate::submission(1, 1, b"a")]).await.unwrap();
-    let seen: Vec<String> = sqlx::query_scalar("SELECT setting FROM seen").fetch_all(&mut connection).await.unwrap();
+    let seen: Vec<String> =
+        sqlx::query_scalar("SELECT setting FROM seen").fetch_all(&mut connection).await.unwrap();
     assert_eq!(seen, ["on", "on"]);
 }
 
@@ -206,7 +216,10 @@ async fn the_url_is_checked_and_not_shown() {
     }
     let nowhere = format!("{}&port=1", server());
     let directory = tempfile::tempdir().unwrap();
-    let error = Store::open(directory.path(), &nowhere.parse().unwrap()).await.err().expect("nobody is there");
+    let error = Store::open(directory.path(), &nowhere.parse().unwrap())
+        .await
+        .err()
+        .expect("nobody is there");
     assert!(error.to_string().contains("check that PostgreSQL runs"), "{error}");
 }
 
@@ -221,7 +234,11 @@ pub async fn rows_read(place: &Place, tables: &[&str]) -> i64 {
     }
     let mut sum = 0;
     for table in tables {
-        sum += sqlx::query_scalar::<_, i64>(read).bind(*table).fetch_one(&mut connection).await.unwrap();
+        sum += sqlx::query_scalar::<_, i64>(read)
+            .bind(*table)
+            .fetch_one(&mut connection)
+            .await
+            .unwrap();
     }
     sum
 }
@@ -239,15 +256,22 @@ async fn the_work_of_an_epoch_grows_with_its_slots_and_not_with_their_square() {
     };
     let own = (0..SLOTS).map(|slot| (slot, owner(slot)));
     deliver(&store, P1, 0, assign(P1, 0, own.clone().collect())).await.unwrap();
-    let issues: Vec<_> = own.clone().map(|(slot, key)| Intake::Issue { room: ROOM, epoch: 0, slot, key }).collect();
-    let row =
-        |(slot, key)| Intake::Submission { room: ROOM, epoch: 0, row: SubmissionRow { slot, key, body: vec![1] } };
+    let issues: Vec<_> =
+        own.clone().map(|(slot, key)| Intake::Issue { room: ROOM, epoch: 0, slot, key }).collect();
+    let row = |(slot, key)| Intake::Submission {
+        room: ROOM,
+        epoch: 0,
+        row: SubmissionRow { slot, key, body: vec![1] },
+    };
     let submissions: Vec<_> = own.map(row).collect();
     for many in [&issues, &submissions, &submissions] {
         store.take_in(many).await.unwrap();
     }
     deliver(&store, P0, 3, seal([3, 0, 0])).await.unwrap();
-    assert!(store.submissions(&ROOM, 0).await.unwrap().is_empty(), "the cut leaves all of them out");
+    assert!(
+        store.submissions(&ROOM, 0).await.unwrap().is_empty(),
+        "the cut leaves all of them out"
+    );
     store.close().await;
     let read = rows_read(&place, &["epochs", "assignments", "submissions"]).await;
     assert!((6 * i64::from(SLOTS)..20 * i64::from(SLOTS)).contains(&read), "{read} rows were read");

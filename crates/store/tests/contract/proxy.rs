@@ -55,7 +55,8 @@ impl Proxy {
 
     /// In front of the server of a URL that names its socket.
     pub async fn before(url: &str) -> Self {
-        let (_, host) = url.split_once("host=").expect("the tests' PostgreSQL is reached by its socket");
+        let (_, host) =
+            url.split_once("host=").expect("the tests' PostgreSQL is reached by its socket");
         Self::start(host.split('&').next().unwrap()).await
     }
 

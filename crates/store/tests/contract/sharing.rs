@@ -35,10 +35,14 @@ async fn views_are_read_from_where_one_has_read(place: Place) {
 
 async fn offers_lie_there_for_their_owners(place: Place) {
     let store = place.open().await;
-    let offers: Vec<_> = (0..100_u8).map(|n| Offer { slot: n.into(), key: key(n), offer: vec![n; 50] }).collect();
+    let offers: Vec<_> =
+        (0..100_u8).map(|n| Offer { slot: n.into(), key: key(n), offer: vec![n; 50] }).collect();
     store.lay_out(&ROOM, 3, &offers).await.unwrap();
     let again = Offer { offer: vec![], ..offers[7].clone() };
-    store.lay_out(&ROOM, 3, &[again, Offer { slot: 101, key: key(7), offer: vec![] }]).await.unwrap();
+    store
+        .lay_out(&ROOM, 3, &[again, Offer { slot: 101, key: key(7), offer: vec![] }])
+        .await
+        .unwrap();
     assert_eq!(store.offer(&ROOM, 3, &key(7)).await.unwrap().as_ref(), Some(&offers[7]));
     assert_eq!(store.offer(&ROOM, 4, &key(7)).await.unwrap(), None);
     assert_eq!(store.offer(&ROOM, 3, &key(200)).await.unwrap(), None);
@@ -52,7 +56,10 @@ async fn who_is_there_is_known_for_a_while(place: Place) {
     let store = place.open().await;
     let seen = |n: u8, at| Seen { room: ROOM, key: key(n), at };
     for (n, at) in [(1, 100), (2, 200), (1, 300)] {
-        assert_eq!(store.take_in(&[Intake::Presence(seen(n, at))]).await.unwrap(), [Taken::Recorded]);
+        assert_eq!(
+            store.take_in(&[Intake::Presence(seen(n, at))]).await.unwrap(),
+            [Taken::Recorded]
+        );
     }
     assert_eq!(store.seen_since(0).await.unwrap(), [seen(2, 200), seen(1, 300)]);
     assert_eq!(store.seen_since(201).await.unwrap(), [seen(1, 300)]);
@@ -63,9 +70,16 @@ async fn who_is_there_is_known_for_a_while(place: Place) {
     assert_eq!(store.seen_since(0).await.unwrap(), [seen(1, 300)]);
     // Many at once, some of them twice, among what else is handed in.
     let mut many: Vec<_> = (0..100).map(|n| Intake::Presence(seen(n, 400))).collect();
-    many.extend([submission(1, 1, b"to no epoch"), Intake::Presence(seen(7, 500)), Intake::Presence(seen(7, 600))]);
+    many.extend([
+        submission(1, 1, b"to no epoch"),
+        Intake::Presence(seen(7, 500)),
+        Intake::Presence(seen(7, 600)),
+    ]);
     let taken = store.take_in(&many).await.unwrap();
-    assert!(taken.iter().enumerate().all(|(n, taken)| (*taken == Taken::Recorded) == (n != 100)), "{taken:?}");
+    assert!(
+        taken.iter().enumerate().all(|(n, taken)| (*taken == Taken::Recorded) == (n != 100)),
+        "{taken:?}"
+    );
     assert_eq!(store.seen_since(400).await.unwrap().len(), 100);
     assert_eq!(store.seen_since(401).await.unwrap(), [seen(7, 600)]);
 }
@@ -86,11 +100,22 @@ fn arrivals(slots: &[u32]) -> Arrivals {
 async fn what_intake_processes_recorded_is_taken_once() {
     let place = Place::postgres().await;
     let engine = collecting(&place).await;
-    deliver(&engine, P1, 0, assign(P1, 0, (0..9).map(|n| (n.into(), key(n))).collect())).await.unwrap();
+    deliver(&engine, P1, 0, assign(P1, 0, (0..9).map(|n| (n.into(), key(n))).collect()))
+        .await
+        .unwrap();
     let intake = Store::join(&place.database).await.unwrap();
-    let many = [submission(1, 1, b"a"), submission(2, 2, b"b"), submission(1, 1, b"c"), submission(4, 3, b"d")];
+    let many = [
+        submission(1, 1, b"a"),
+        submission(2, 2, b"b"),
+        submission(1, 1, b"c"),
+        submission(4, 3, b"d"),
+    ];
     intake.take_in(&many).await.unwrap();
-    assert_eq!(engine.take_arrivals().await.unwrap(), [arrivals(&[1, 2])], "only what was recorded");
+    assert_eq!(
+        engine.take_arrivals().await.unwrap(),
+        [arrivals(&[1, 2])],
+        "only what was recorded"
+    );
     assert_eq!(engine.take_arrivals().await.unwrap(), []);
     // One began before another and ends after it.
     let mut connection = place.connect().await;
@@ -127,9 +152,12 @@ async fn to_hear_of_submissions_takes_as_many_rows_as_there_were_batches() {
     let mut heard = BTreeSet::new();
     for some in own.chunks(10) {
         let row = |(slot, key)| SubmissionRow { slot, key, body: vec![1] };
-        let many = some.iter().map(|one| Intake::Submission { room: ROOM, epoch: 0, row: row(*one) });
+        let many =
+            some.iter().map(|one| Intake::Submission { room: ROOM, epoch: 0, row: row(*one) });
         intake.take_in(&many.collect::<Vec<_>>()).await.unwrap();
-        heard.extend(engine.take_arrivals().await.unwrap().into_iter().flat_map(|arrivals| arrivals.slots));
+        heard.extend(
+            engine.take_arrivals().await.unwrap().into_iter().flat_map(|arrivals| arrivals.slots),
+        );
     }
     assert_eq!(heard.len(), SLOTS as usize);
     intake.close().await;
@@ -145,7 +173,8 @@ async fn an_intake_process_takes_in_and_writes_nothing_else() {
     assert!(early.to_string().contains("start the engine"), "{early}");
     let engine = collecting(&place).await;
     deliver(&engine, P1, 0, assign(P1, 0, vec![(1, key(1)), (4, key(2))])).await.unwrap();
-    let intakes = [Store::join(&place.database).await.unwrap(), Store::join(&place.database).await.unwrap()];
+    let intakes =
+        [Store::join(&place.database).await.unwrap(), Store::join(&place.database).await.unwrap()];
     assert_eq!(intakes[0].take_in(&[submission(1, 1, b"a")]).await.unwrap(), [Taken::Recorded]);
     assert_eq!(intakes[1].take_in(&[submission(1, 1, b"a")]).await.unwrap(), [Taken::Recorded]);
     assert_eq!(intakes[1].take_in(&[submission(1, 1, b"b")]).await.unwrap(), [Taken::Different]);
@@ -158,7 +187,8 @@ async fn an_intake_process_takes_in_and_writes_nothing_else() {
     deliver(&engine, P0, 3, seal([3, 1, 0])).await.unwrap();
     assert_eq!(engine.submissions(&ROOM, 0).await.unwrap().len(), 2);
     assert_eq!(intakes[1].take_in(&[submission(1, 1, b"a")]).await.unwrap(), [Taken::TooLate]);
-    let refused = Store::join(&"sqlite".parse().unwrap()).await.err().expect("a file serves one process");
+    let refused =
+        Store::join(&"sqlite".parse().unwrap()).await.err().expect("a file serves one process");
     assert!(matches!(refused, Error::Unsuitable(_)));
 }
 

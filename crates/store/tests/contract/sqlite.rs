@@ -61,7 +61,8 @@ async fn whoever_looks_for_a_row_does_not_read_long_ones() {
     place.open().await.close().await;
     let mut connection = place.connect().await;
     for table in ["announcements", "conclusions", "entries", "submissions"] {
-        let query = sqlx::query_scalar("SELECT wr FROM pragma_table_list WHERE name = $1").bind(table);
+        let query =
+            sqlx::query_scalar("SELECT wr FROM pragma_table_list WHERE name = $1").bind(table);
         let without_numbers: i64 = query.fetch_one(&mut connection).await.unwrap();
         assert_eq!(without_numbers, 0, "{table}");
     }

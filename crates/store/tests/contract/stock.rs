@@ -38,7 +38,9 @@ async fn a_batch_goes_one_way_only(place: Place) {
     assert_eq!(store.batch(5).await.unwrap(), b"material", "what is there stays");
     let reserved = store.delete_batch(5).await;
     assert!(matches!(reserved, Err(Error::State(_))), "what an epoch collects with is kept");
-    let reuse = deliver(&store, P0, 3, Change::OpenEpoch { room: [8; 16], epoch: 0, batch: 5, at: 0 }).await;
+    let reuse =
+        deliver(&store, P0, 3, Change::OpenEpoch { room: [8; 16], epoch: 0, batch: 5, at: 0 })
+            .await;
     assert!(reuse.is_err(), "a batch serves one epoch");
     assert_eq!(store.delivered(P0).await.unwrap(), 3, "a change that fails delivers nothing");
 
@@ -52,7 +54,9 @@ async fn a_batch_goes_one_way_only(place: Place) {
 async fn who_holds_a_batch_is_known(place: Place) {
     let store = collecting(&place).await;
     for number in 6..9 {
-        deliver(&store, P0, number - 3, Change::PlanBatch { number, rows: 6, width: 48 }).await.unwrap();
+        deliver(&store, P0, number - 3, Change::PlanBatch { number, rows: 6, width: 48 })
+            .await
+            .unwrap();
     }
     store.put_batch(6, b"more".to_vec()).await.unwrap();
     deliver(&store, P1, 0, Change::BatchReady { number: 6, party: P1 }).await.unwrap();
@@ -63,7 +67,8 @@ async fn who_holds_a_batch_is_known(place: Place) {
     let dropped = store.put_batch(7, b"too late".to_vec()).await;
     assert!(matches!(dropped, Err(Error::State(_))));
     let rows = store.batches(3).await.unwrap();
-    let found: Vec<_> = rows.iter().map(|b| (b.number, b.state, b.ready, b.dropped, b.on_disk, b.used)).collect();
+    let found: Vec<_> =
+        rows.iter().map(|b| (b.number, b.state, b.ready, b.dropped, b.on_disk, b.used)).collect();
     use BatchState::{Discarded, Reserved, Stored};
     let expected = [
         (5, Reserved, 0, 0, true, true),

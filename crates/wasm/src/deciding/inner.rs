@@ -3,7 +3,9 @@
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::{Digest, Entropy, Generator, Signature, SigningKey};
 use ostrakon_decide::archive::ArchivedOpening;
-use ostrakon_decide::{self as decide, Archive, CertifiedKey, Chain, DecisionId, Draft, Examined, Layer, Memory};
+use ostrakon_decide::{
+    self as decide, Archive, CertifiedKey, Chain, DecisionId, Draft, Examined, Layer, Memory,
+};
 use ostrakon_decide::{NewKey, Opening, Operators, Refused, Report, Serial, Visit};
 use ostrakon_party::{PartyId, wire};
 use serde::Serialize;
@@ -31,12 +33,17 @@ fn parse<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, String> {
 }
 
 fn base64(text: &str) -> Result<Vec<u8>, String> {
-    BASE64URL_NOPAD.decode(text.as_bytes()).map_err(|_| "the server sent what is not base64url".to_owned())
+    BASE64URL_NOPAD
+        .decode(text.as_bytes())
+        .map_err(|_| "the server sent what is not base64url".to_owned())
 }
 
 fn list<T: Serialize + DeserializeOwned>(what: &str, texts: &str) -> Result<Vec<T>, String> {
     let texts: Vec<String> = parse(what, texts)?;
-    texts.iter().map(|one| wire::decode(&base64(one)?).map_err(|_| format!("{what} is malformed"))).collect()
+    texts
+        .iter()
+        .map(|one| wire::decode(&base64(one)?).map_err(|_| format!("{what} is malformed")))
+        .collect()
 }
 
 /// What was found in a history that does not hold, for a page that has its own sentence for each kind. Records are counted from 0.
@@ -110,17 +117,23 @@ pub fn draft(text: &str) -> Result<Draft, String> {
 pub fn table_rows(people: u16, options: u16) -> Result<String, String> {
     let function = decide::Function::Tally;
     let rows = function.table(usize::from(people), usize::from(options));
-    let meaning = |output: &u32| match function.meaning(usize::from(people), usize::from(options), *output) {
-        Some(decide::Meaning::Counts(counts)) => Some(counts),
-        _ => None,
-    };
+    let meaning =
+        |output: &u32| match function.meaning(usize::from(people), usize::from(options), *output) {
+            Some(decide::Meaning::Counts(counts)) => Some(counts),
+            _ => None,
+        };
     match function.objection(usize::from(people), usize::from(options)) {
         Some(objection) => Err(objection),
         None => Ok(json(&rows.iter().filter_map(meaning).collect::<Vec<_>>())),
     }
 }
 
-pub fn new_key(operators: &Operators, account: &SigningKey, threshold: u8, helpers: &str) -> Result<NewKey, String> {
+pub fn new_key(
+    operators: &Operators,
+    account: &SigningKey,
+    threshold: u8,
+    helpers: &str,
+) -> Result<NewKey, String> {
     let helpers: Vec<decide::HelperKey> = parse("a server's key for shares", helpers)?;
     let mut rng = generator()?;
     let mut serial = Serial([0; 16]);
@@ -128,9 +141,15 @@ pub fn new_key(operators: &Operators, account: &SigningKey, threshold: u8, helpe
     decide::shares::new_key(account, serial, threshold, operators, &helpers, &mut rng).map_err(text)
 }
 
-pub fn certify(operators: &Operators, account: &SigningKey, key: &NewKey, receipts: &str) -> Result<Vec<u8>, String> {
+pub fn certify(
+    operators: &Operators,
+    account: &SigningKey,
+    key: &NewKey,
+    receipts: &str,
+) -> Result<Vec<u8>, String> {
     let receipts: Vec<Signature> = parse("a server's receipt", receipts)?;
-    let certified = decide::keys::certify(account, key.statement.clone(), receipts, operators).map_err(text)?;
+    let certified =
+        decide::keys::certify(account, key.statement.clone(), receipts, operators).map_err(text)?;
     Ok(wire::encode(&certified))
 }
 
@@ -146,7 +165,8 @@ pub fn create(
     time: u64,
 ) -> Result<Vec<u8>, String> {
     let layers: Vec<Layer> = list("a server's layer", layers)?;
-    let layers = layers.try_into().map_err(|_| "one layer of each of the three servers is needed")?;
+    let layers =
+        layers.try_into().map_err(|_| "one layer of each of the three servers is needed")?;
     let signed = decide::record::create(self::draft(draft)?, layers, operators, creator, time);
     Chain::begin(*operators, &signed).map_err(text)?;
     Ok(signed.encode())
@@ -189,7 +209,11 @@ pub fn view(chain: &Chain) -> String {
         answered: chain.answered(),
         remaining: chain.remaining(),
         creator: chain.draft().creator.to_hex(),
-        owners: chain.people().iter().map(|person| person.owner().map(|owner| owner.to_hex())).collect(),
+        owners: chain
+            .people()
+            .iter()
+            .map(|person| person.owner().map(|owner| owner.to_hex()))
+            .collect(),
         seats: chain.draft().people.iter().map(|person| person.seat).collect(),
     })
 }

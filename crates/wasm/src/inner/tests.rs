@@ -25,8 +25,12 @@ fn signed(number: u64, previous: Digest, messages: &[&str]) -> SignedEntry {
     let servers = servers(&answer().to_string()).unwrap();
     let keep = |text: &&str| Published::Kept { salt: [1; 16], body: text.as_bytes().to_vec() };
     let messages = messages.iter().map(keep).collect();
-    let entry = Entry { epoch: EpochId { room: room().id(), number }, previous, accepted: 5, messages };
-    let signatures = (0..).zip(keys()).map(|(party, key)| (PartyId(party), entry.sign(&servers, &key))).collect();
+    let entry =
+        Entry { epoch: EpochId { room: room().id(), number }, previous, accepted: 5, messages };
+    let signatures = (0..)
+        .zip(keys())
+        .map(|(party, key)| (PartyId(party), entry.sign(&servers, &key)))
+        .collect();
     SignedEntry { entry, signatures }
 }
 
@@ -64,7 +68,11 @@ fn signed_requests_are_what_servers_verify() {
     let name = IssueName { room: id, number: 4, party: PartyId(1) };
     let exchange = Exchange::new(&key, &name).public();
     let query = sign_issue_request(&key, &id.to_hex(), 4, 1).unwrap();
-    let start = format!("key={}&exchange={}&signature=", key.verifying_key().to_hex(), Digest(exchange).to_hex());
+    let start = format!(
+        "key={}&exchange={}&signature=",
+        key.verifying_key().to_hex(),
+        Digest(exchange).to_hex()
+    );
     let request = bytes(query.strip_prefix(&start).unwrap().to_owned());
     assert!(key.verifying_key().verifies(&envelope::request_digest(&name, &exchange), &request));
     assert!(sign_presence(&key, "room", 1000, 2).is_err());
@@ -149,7 +157,13 @@ fn sent(device: &SigningKey, signer: usize, party: u8, number: u64, batch: u64) 
     let name = IssueName { room: room.id(), number: 5, party: PartyId(party) };
     let exchange = Exchange::new(device, &name).public();
     let epoch = EpochId { room: room.id(), number };
-    let context = EpochContext { epoch, batch, shape: Shape::of(&room), mode: room.mode, minimum: room.minimum };
+    let context = EpochContext {
+        epoch,
+        batch,
+        shape: Shape::of(&room),
+        mode: room.mode,
+        minimum: room.minimum,
+    };
     let issued = Issued { context, slot: 4, issue: vec![party] };
     let sign = |digest: &Digest| keys()[signer].sign(digest);
     let offer = envelope::offer(&servers, &name, &device.verifying_key(), issued, sign);
@@ -171,7 +185,10 @@ fn a_submission_is_made_of_what_two_servers_gave() {
     issues.take(&device, 0, &sent(&device, 0, 0, 5, 3)).unwrap();
     let made = issues.submission(&Plain, &mut outbox, &device).unwrap().unwrap();
     assert_eq!(made.slot, 4);
-    assert_eq!(RowFormat::new(&room(), 5).decode(&made.body), Some(Content::Message(b"hello".to_vec())));
+    assert_eq!(
+        RowFormat::new(&room(), 5).decode(&made.body),
+        Some(Content::Message(b"hello".to_vec()))
+    );
 }
 
 #[test]
@@ -182,9 +199,15 @@ fn nobody_puts_itself_in_a_server_s_place() {
         let refusal = issues.take(&device, place, &sent(&device, signer, place, 5, 3)).unwrap_err();
         assert!(refusal.contains(&format!("server P{place}")), "{refusal}");
     }
-    assert!(issues.take(&device, 2, &sent(&device, 1, 1, 5, 3)).is_err(), "a server's issue in another's place");
+    assert!(
+        issues.take(&device, 2, &sent(&device, 1, 1, 5, 3)).is_err(),
+        "a server's issue in another's place"
+    );
     assert!(issues.take(&device, 9, &sent(&device, 1, 1, 5, 3)).is_err(), "no such server");
-    assert!(issues.take(&SigningKey::from_seed(&[8; 32]), 1, &sent(&device, 1, 1, 5, 3)).is_err(), "another's");
+    assert!(
+        issues.take(&SigningKey::from_seed(&[8; 32]), 1, &sent(&device, 1, 1, 5, 3)).is_err(),
+        "another's"
+    );
     assert!(issues.given.iter().all(Option::is_none));
 }
 
@@ -196,7 +219,10 @@ fn one_server_alone_cannot_name_another_epoch_or_batch() {
     outbox.put(b"hello".to_vec()).unwrap();
     let before = outbox.clone();
     let mut issues = no_issues();
-    assert!(issues.take(&device, 0, &sent(&device, 0, 0, 4, 3)).is_err(), "not the epoch that was asked for");
+    assert!(
+        issues.take(&device, 0, &sent(&device, 0, 0, 4, 3)).is_err(),
+        "not the epoch that was asked for"
+    );
     issues.take(&device, 0, &sent(&device, 0, 0, 5, 2)).unwrap();
     issues.take(&device, 1, &sent(&device, 1, 1, 5, 3)).unwrap();
     assert!(issues.submission(&Plain, &mut outbox, &device).is_err());

@@ -16,7 +16,15 @@ import { usual } from './settings';
 beforeAll(loadForTest);
 
 const SERVERS = JSON.stringify({ session: '09'.repeat(32), servers: [] });
-const policy = { create: 'anyone' as const, limits: { payload: [32, 4096], capacity: [3, 4096], seconds: [1, 604_800], retention: null } as const };
+const policy = {
+  create: 'anyone' as const,
+  limits: {
+    payload: [32, 4096],
+    capacity: [3, 4096],
+    seconds: [1, 604_800],
+    retention: null,
+  } as const,
+};
 
 /** A server that opens rooms, and what it was asked for in its order. */
 class Opener {
@@ -39,7 +47,12 @@ class Opener {
         servers: () => Promise.resolve({ raw: SERVERS, servers: [], you: 0 }) as never,
         create: async (room) => {
           this.asked.push('create');
-          this.descriptor = JSON.stringify({ ...room, ...this.bend, engine: 'ruffle', nonce: Array(16).fill(this.asked.length) });
+          this.descriptor = JSON.stringify({
+            ...room,
+            ...this.bend,
+            engine: 'ruffle',
+            nonce: Array(16).fill(this.asked.length),
+          });
           return roomId(this.descriptor);
         },
         actions: (_, from) => Promise.resolve(this.actions.slice(from)),
@@ -58,7 +71,12 @@ class Opener {
     this.asked.push(`look, ${hostedRooms(this.storage).length} kept`);
     if (this.hidden-- > 0) throw new Problem(404, 'no such room');
     const { descriptor } = this;
-    return { pin, servers: SERVERS, descriptor, operators: [{ party: 0, name: 'a', origin: 'https://a.example' }] } as unknown as Deployment;
+    return {
+      pin,
+      servers: SERVERS,
+      descriptor,
+      operators: [{ party: 0, name: 'a', origin: 'https://a.example' }],
+    } as unknown as Deployment;
   }
 
   /** Whether the room that was opened shows approved messages only. */
@@ -70,13 +88,16 @@ class Opener {
 }
 
 const wish = (moderated: boolean) => ({ ...usual('lecture', policy as never), moderated });
-const opens = (opener: Opener, moderated = false) => new Asking(opener.around()).create('Agora', '', wish(moderated), '');
+const opens = (opener: Opener, moderated = false) =>
+  new Asking(opener.around()).create('Agora', '', wish(moderated), '');
 
 test('the host’s key is kept before anybody looks for the room', async () => {
   const opener = new Opener();
   opener.hidden = 1;
   const opened = await opens(opener);
-  expect(hostedRooms(opener.storage)).toEqual([{ ...opened.pin, name: 'Agora', seed: opened.seed }]);
+  expect(hostedRooms(opener.storage)).toEqual([
+    { ...opened.pin, name: 'Agora', seed: opened.seed },
+  ]);
   expect(opened.kept).toBe(true);
   expect(await settle(opened, opener.around())).toBe(null);
   expect(opener.asked).toEqual(['create', 'look, 1 kept', 'look, 1 kept']);
@@ -91,7 +112,9 @@ test('the same that is asked for again, since no answer came, is asked for with 
     ...around.at(origin),
     create: (room: NewRoom, code: string) => {
       hosts.push(room.host);
-      return lost-- > 0 ? Promise.reject(new TypeError('network')) : around.at(origin).create(room, code);
+      return lost-- > 0
+        ? Promise.reject(new TypeError('network'))
+        : around.at(origin).create(room, code);
     },
   });
   const asking = new Asking({ ...around, at });
@@ -129,7 +152,10 @@ test('where the servers contradict each other, nobody waits for the room, and th
   const opener = new Opener();
   const opened = await opens(opener, true);
   let looks = 0;
-  const contradicted = { ...opener.around(), connect: () => Promise.reject(new WrongServers(`look ${++looks}`)) };
+  const contradicted = {
+    ...opener.around(),
+    connect: () => Promise.reject(new WrongServers(`look ${++looks}`)),
+  };
   await expect(settle(opened, contradicted)).rejects.toThrow(WrongServers);
   expect(looks).toBe(1);
   expect(hostedRooms(opener.storage)).toHaveLength(1);

@@ -63,10 +63,18 @@ export class Asking {
     const list = await at(origin).servers();
     const room = newRoom(name, purpose, key.publicKey(), settings);
     const elsewhere = list.servers.filter(({ party }) => party !== list.you).map(({ url }) => url);
-    const pin = { servers: serversDigest(list.raw), room: await createAt([origin, ...elsewhere], room, code, at) };
+    const pin = {
+      servers: serversDigest(list.raw),
+      room: await createAt([origin, ...elsewhere], room, code, at),
+    };
     this.last = null;
     const seed = key.invitation();
-    const kept = remember(storage, { ...pin, name, seed, ...(settings.moderated && { moderate: true }) });
+    const kept = remember(storage, {
+      ...pin,
+      name,
+      seed,
+      ...(settings.moderated && { moderate: true }),
+    });
     return { pin, name, seed, settings, room, kept };
   }
 
@@ -81,7 +89,10 @@ export class Asking {
  * Waits until the servers show the room, and does what is to be so from the beginning. Why that was not done; `null` if it
  * was. Throws if the room is not to be seen yet, or another one than the one asked for, which is forgotten.
  */
-export async function settle({ pin, name, seed, settings, room }: Opened, around: Around): Promise<Reason | null> {
+export async function settle(
+  { pin, name, seed, settings, room }: Opened,
+  around: Around,
+): Promise<Reason | null> {
   const deployment = await shown(pin, around);
   if (!isAsAsked(deployment.descriptor, room)) {
     forget(around.storage, { room: pin.room, seed });
@@ -101,14 +112,25 @@ export async function settle({ pin, name, seed, settings, room }: Opened, around
 export class Altered extends Told {}
 
 /** The host's first action: from now on the projector shows what was approved. */
-async function moderate({ pin, operators, servers, descriptor }: Deployment, seed: string, { at, clock }: Around): Promise<void> {
+async function moderate(
+  { pin, operators, servers, descriptor }: Deployment,
+  seed: string,
+  { at, clock }: Around,
+): Promise<void> {
   const log = new HostLog(servers, descriptor);
   const asked = operators.map(({ origin }) => at(origin));
-  await new Actor(pin.room, asked, log, DeviceKey.fromInvitation(seed), clock, () => undefined).act(() => ({ moderate: { on: true } }));
+  await new Actor(pin.room, asked, log, DeviceKey.fromInvitation(seed), clock, () => undefined).act(
+    () => ({ moderate: { on: true } }),
+  );
 }
 
 /** One of the servers opens rooms; the others say that it is another one. */
-async function createAt(origins: string[], room: NewRoom, code: string, at: Around['at']): Promise<string> {
+async function createAt(
+  origins: string[],
+  room: NewRoom,
+  code: string,
+  at: Around['at'],
+): Promise<string> {
   let failure: unknown;
   for (const origin of origins) {
     try {

@@ -1,10 +1,25 @@
 import { expect, test } from 'vitest';
 
 import type { Policy } from '../../lib/hosting';
-import { KIND_NAMES, isAsAsked, mostMinimum, newRoom, payloadOf, retentions, sizeOf, usual } from './settings';
+import {
+  KIND_NAMES,
+  isAsAsked,
+  mostMinimum,
+  newRoom,
+  payloadOf,
+  retentions,
+  sizeOf,
+  usual,
+} from './settings';
 
-const wide: Policy = { create: 'anyone', limits: { payload: [32, 4096], capacity: [3, 4096], seconds: [1, 604_800], retention: null } };
-const narrow: Policy = { create: 'anyone', limits: { payload: [32, 128], capacity: [3, 6], seconds: [60, 600], retention: 14 } };
+const wide: Policy = {
+  create: 'anyone',
+  limits: { payload: [32, 4096], capacity: [3, 4096], seconds: [1, 604_800], retention: null },
+};
+const narrow: Policy = {
+  create: 'anyone',
+  limits: { payload: [32, 128], capacity: [3, 6], seconds: [60, 600], retention: 14 },
+};
 
 test('a row holds the longest message, and is never smaller than it must be', () => {
   for (const size of [1, 30, 254, 255, 1000]) {
@@ -20,7 +35,8 @@ test('the usual settings keep the limits of the servers', () => {
     for (const kind of KIND_NAMES) {
       const { size, seconds, capacity, minimum, retention } = usual(kind, policy);
       expect(retentions(policy.limits.retention)).toContain(retention);
-      const inside = (value: number, [least, most]: readonly [number, number]) => value >= least && value <= most;
+      const inside = (value: number, [least, most]: readonly [number, number]) =>
+        value >= least && value <= most;
       expect(inside(payloadOf(size), policy.limits.payload)).toBe(true);
       expect(inside(seconds, policy.limits.seconds)).toBe(true);
       expect(inside(capacity, policy.limits.capacity)).toBe(true);
@@ -49,7 +65,16 @@ test('a server that opens another room than the one asked for is found out', () 
   expect(isAsAsked(JSON.stringify(descriptor), room)).toBe(true);
   const { retention_days: _, ...withoutRetention } = descriptor;
   expect(isAsAsked(JSON.stringify(withoutRetention), room)).toBe(true);
-  for (const change of [{ host: 'cd' }, { admission: 'open' }, { minimum: 1 }, { retention_days: 3 }, { mode: 'robust' }]) {
-    expect(isAsAsked(JSON.stringify({ ...descriptor, ...change }), room), JSON.stringify(change)).toBe(false);
+  for (const change of [
+    { host: 'cd' },
+    { admission: 'open' },
+    { minimum: 1 },
+    { retention_days: 3 },
+    { mode: 'robust' },
+  ]) {
+    expect(
+      isAsAsked(JSON.stringify({ ...descriptor, ...change }), room),
+      JSON.stringify(change),
+    ).toBe(false);
   }
 });

@@ -24,9 +24,33 @@ export interface Settings {
 
 /** A lecture and a vote have tables of one size, so that what the servers have prepared for one serves the other. */
 const KINDS: Record<Kind, Omit<Settings, 'moderated'>> = {
-  lecture: { entry: 'open', size: 254, seconds: 20, capacity: 192, minimum: 5, mode: 'fair', retention: 30 },
-  team: { entry: 'invited', size: 1022, seconds: 60, capacity: 48, minimum: 3, mode: 'fair', retention: 90 },
-  vote: { entry: 'invited', size: 254, seconds: 30, capacity: 192, minimum: 5, mode: 'fair', retention: 30 },
+  lecture: {
+    entry: 'open',
+    size: 254,
+    seconds: 20,
+    capacity: 192,
+    minimum: 5,
+    mode: 'fair',
+    retention: 30,
+  },
+  team: {
+    entry: 'invited',
+    size: 1022,
+    seconds: 60,
+    capacity: 48,
+    minimum: 3,
+    mode: 'fair',
+    retention: 90,
+  },
+  vote: {
+    entry: 'invited',
+    size: 254,
+    seconds: 30,
+    capacity: 192,
+    minimum: 5,
+    mode: 'fair',
+    retention: 30,
+  },
 };
 
 export const KIND_NAMES: readonly Kind[] = ['lecture', 'team', 'vote'];
@@ -64,7 +88,10 @@ export function usual(kind: Kind, { limits }: Policy, moderated = false): Settin
     capacity,
     size: sizeOf(within(payloadOf(settings.size), limits.payload)),
     seconds: within(settings.seconds, limits.seconds),
-    retention: limits.retention === null ? settings.retention : Math.min(settings.retention ?? Infinity, limits.retention),
+    retention:
+      limits.retention === null
+        ? settings.retention
+        : Math.min(settings.retention ?? Infinity, limits.retention),
     minimum: Math.max(1, Math.min(settings.minimum, mostMinimum(capacity))),
     moderated,
   };

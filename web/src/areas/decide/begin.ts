@@ -3,7 +3,14 @@
 import { Account } from '../../lib/account';
 import { decisionLink } from '../../lib/addresses';
 import { Problem } from '../../lib/api';
-import { Deployment, DeviceKey, createDecision, decisionId, draftBytes, serversDigest } from '../../lib/cryptography';
+import {
+  Deployment,
+  DeviceKey,
+  createDecision,
+  decisionId,
+  draftBytes,
+  serversDigest,
+} from '../../lib/cryptography';
 import { DecisionServer } from '../../lib/decisions';
 import { operatorsOf } from '../../lib/deployment';
 import { draftOf, type Seated, type Wish } from '../../lib/draft';
@@ -21,7 +28,10 @@ function seats(guests: Guest[]): { people: Seated[]; secrets: (string | null)[] 
   const made = guests.map(({ name, account }) => {
     if (account !== null) return { person: { name, seat: { account } }, secret: null };
     const key = DeviceKey.generate();
-    const found = { person: { name, seat: { invitation: key.publicKey() } }, secret: key.invitation() };
+    const found = {
+      person: { name, seat: { invitation: key.publicKey() } },
+      secret: key.invitation(),
+    };
     key.free();
     return found;
   });
@@ -29,7 +39,13 @@ function seats(guests: Guest[]): { people: Seated[]; secrets: (string | null)[] 
 }
 
 /** Makes the decision and returns where it is: an address within this page. */
-export async function begin(wish: Wish, guests: Guest[], account: Account, code: string, origin: string): Promise<string> {
+export async function begin(
+  wish: Wish,
+  guests: Guest[],
+  account: Account,
+  code: string,
+  origin: string,
+): Promise<string> {
   const entrance = new DecisionServer(origin);
   const digest = serversDigest((await entrance.servers()).raw);
   const { raw, operators } = await operatorsOf(digest, origin, (url) => new DecisionServer(url));
@@ -38,7 +54,13 @@ export async function begin(wish: Wish, guests: Guest[], account: Account, code:
   const { people, secrets } = seats(guests);
   const nonce = [...crypto.getRandomValues(new Uint8Array(16))];
   const dateOptions: [string, string] = [t.dates.impossible, t.dates.possible];
-  const draft = draftOf(wish, { people, creator: account.key.publicKey(), servers: digest, nonce, dateOptions });
+  const draft = draftOf(wish, {
+    people,
+    creator: account.key.publicKey(),
+    servers: digest,
+    nonce,
+    dateOptions,
+  });
   const id = decisionId(draft);
   const letters = guests.map(({ address }) => (address === null ? null : { address, sent: 0 }));
   // Whoever decides, too, is taken on with a key from the stock; the rest of it can wait.
@@ -48,7 +70,13 @@ export async function begin(wish: Wish, guests: Guest[], account: Account, code:
   const time = BigInt(Math.floor(Date.now() / 1000));
   const first = createDecision(deployment, account.key, draft, JSON.stringify(layers), time);
   // Kept before it exists: an answer that is lost on the way must not take the invitations with it.
-  await account.know({ id, servers: digest, question: wish.question.trim(), invitations: secrets, letters });
+  await account.know({
+    id,
+    servers: digest,
+    question: wish.question.trim(),
+    invitations: secrets,
+    letters,
+  });
   try {
     await servers[0]?.begin(first, code);
   } catch (error) {

@@ -18,7 +18,11 @@ export interface Company {
 const [DIGITS, STEP] = [8, 4];
 
 /** Names that look alike are one name to whoever reads them. */
-const look = (name: string) => name.normalize('NFKC').replace(/[\s\p{Cf}]+/gu, '').toLowerCase();
+const look = (name: string) =>
+  name
+    .normalize('NFKC')
+    .replace(/[\s\p{Cf}]+/gu, '')
+    .toLowerCase();
 
 /**
  * People as they are listed. A name is what some creator has called an account: where several have it, the first digits of their codes
@@ -26,22 +30,37 @@ const look = (name: string) => name.normalize('NFKC').replace(/[\s\p{Cf}]+/gu, '
  */
 export function listed(known: Acquaintance[]): (Acquaintance & { code: string })[] {
   return known.map(({ name, account }) => {
-    const others = known.filter((other) => other.account !== account && look(other.name) === look(name));
+    const others = known.filter(
+      (other) => other.account !== account && look(other.name) === look(name),
+    );
     if (others.length === 0) return { name, account, code: '' };
     let digits = DIGITS;
-    while (digits < account.length && others.some((other) => other.account.startsWith(account.slice(0, digits)))) digits += STEP;
+    while (
+      digits < account.length &&
+      others.some((other) => other.account.startsWith(account.slice(0, digits)))
+    )
+      digits += STEP;
     return { name, account, code: (account.slice(0, digits).match(/.{1,4}/g) ?? []).join(' ') };
   });
 }
 
 /** What a listed person is called: nobody has another one's name. */
-export const calledBy = ({ name, code }: { name: string; code: string }): string => (code === '' ? name : `${name} (${code})`);
+export const calledBy = ({ name, code }: { name: string; code: string }): string =>
+  code === '' ? name : `${name} (${code})`;
 
 /** Everybody who is asked. `own` is the creator's account. */
-export function guestsOf({ me, myName, accounts, list }: Company, known: Acquaintance[], own: string): Guest[] {
+export function guestsOf(
+  { me, myName, accounts, list }: Company,
+  known: Acquaintance[],
+  own: string,
+): Guest[] {
   const self = me ? [{ name: normalised(myName), account: own, address: null }] : [];
   const asked = listed(known).filter(({ account }) => accounts.includes(account));
-  const met = asked.map((person) => ({ name: calledBy(person), account: person.account, address: null }));
+  const met = asked.map((person) => ({
+    name: calledBy(person),
+    account: person.account,
+    address: null,
+  }));
   return [...self, ...met, ...guestsIn(list).guests];
 }
 

@@ -78,7 +78,8 @@ export class Console extends Viewing {
       await this.actor.act(typeof deed === 'function' ? deed : () => deed);
       this.failure = null;
       // Said once by a host, it is not said again by this page.
-      if (typeof deed === 'object' && 'moderate' in deed && this.hosting) this.remembered = remember(localStorage, this.hosting);
+      if (typeof deed === 'object' && 'moderate' in deed && this.hosting)
+        this.remembered = remember(localStorage, this.hosting);
       return true;
     } catch (error) {
       this.failure = reasonOf(error, 'act');
@@ -103,14 +104,20 @@ export class Console extends Viewing {
     const asked = await this.act(() => {
       const collecting = this.epoch?.number;
       if (collecting === undefined) throw new Told(t.polls.noEpoch);
-      return { poll: { poll: { question, form, epoch: this.free(epochOf(collecting, wanted, seconds)) } } };
+      return {
+        poll: { poll: { question, form, epoch: this.free(epochOf(collecting, wanted, seconds)) } },
+      };
     });
     // What is asked now takes the place of what was shown alone.
     if (asked && this.log.spotlight) await this.act({ spotlight: { target: null } });
     return asked;
   }
 
-  protected override async live(deployment: Deployment, statuses: Statuses, signal: AbortSignal): Promise<void> {
+  protected override async live(
+    deployment: Deployment,
+    statuses: Statuses,
+    signal: AbortSignal,
+  ): Promise<void> {
     const log = this.hostLog;
     if (!log) throw new Error('the room is not open');
     const key = DeviceKey.fromInvitation(this.seed);

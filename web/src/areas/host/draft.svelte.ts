@@ -8,13 +8,20 @@ import { kindOf, optionsOf, type Kind } from '../../lib/polls';
 import { fileOf, type Prepared } from '../../lib/prepared';
 import { TIMES } from './times';
 
-export const KINDS = ['one', 'several', 'ranking', 'rating', 'text'] as const satisfies readonly Kind[];
+export const KINDS = [
+  'one',
+  'several',
+  'ranking',
+  'rating',
+  'text',
+] as const satisfies readonly Kind[];
 
 /** Whether two questions are written down alike. */
 const isSame = (a: Prepared, b: Prepared) => fileOf([a]) === fileOf([b]);
 
 /** The place of a question in a list that may have been read anew in the meantime, or -1. */
-export const placeOf = (list: readonly Prepared[], one: Prepared): number => list.findIndex((other) => isSame(other, one));
+export const placeOf = (list: readonly Prepared[], one: Prepared): number =>
+  list.findIndex((other) => isSame(other, one));
 
 export class Draft {
   kind = $state<(typeof KINDS)[number]>('one');
@@ -30,7 +37,9 @@ export class Draft {
   readonly form = $derived.by((): PollForm => {
     if (this.kind === 'text') return 'text';
     if (this.kind === 'rating') return { rating: { highest: this.highest } };
-    return this.kind === 'ranking' ? { ranking: { options: this.given } } : { choice: { options: this.given, several: this.kind === 'several' } };
+    return this.kind === 'ranking'
+      ? { ranking: { options: this.given } }
+      : { choice: { options: this.given, several: this.kind === 'several' } };
   });
 
   /** The question as it would be kept. */

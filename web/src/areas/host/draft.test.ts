@@ -3,12 +3,21 @@ import { expect, test } from 'vitest';
 import type { Prepared } from '../../lib/prepared';
 import { Draft, placeOf } from './draft.svelte';
 
-const vote: Prepared = { question: 'Now?', form: { choice: { options: ['yes', 'no'], several: false } }, seconds: 60 };
+const vote: Prepared = {
+  question: 'Now?',
+  form: { choice: { options: ['yes', 'no'], several: false } },
+  seconds: 60,
+};
 const mark: Prepared = { question: 'How good?', form: { rating: { highest: 7 } }, seconds: 15 };
 const again = (prepared: Prepared) => structuredClone(prepared);
 
 test('a prepared question comes into the fields as it is, and out of them', () => {
-  for (const prepared of [vote, mark, { ...vote, form: { ranking: { options: ['a', 'b', 'c'] } } }, { ...mark, form: 'text' as const }]) {
+  for (const prepared of [
+    vote,
+    mark,
+    { ...vote, form: { ranking: { options: ['a', 'b', 'c'] } } },
+    { ...mark, form: 'text' as const },
+  ]) {
     const draft = new Draft();
     draft.change(prepared);
     expect(draft.prepared()).toEqual(prepared);
@@ -42,16 +51,32 @@ test('what was asked leaves the fields, and takes nothing with it that came into
   changed.change(vote);
   // Another prepared question came into the fields, and is being changed still.
   changed.change(mark);
-  expect([changed.asked(vote, vote), changed.question, changed.changing]).toEqual([false, mark.question, mark]);
-  expect([changed.asked(vote, null), changed.question, changed.changing]).toEqual([false, mark.question, mark]);
+  expect([changed.asked(vote, vote), changed.question, changed.changing]).toEqual([
+    false,
+    mark.question,
+    mark,
+  ]);
+  expect([changed.asked(vote, null), changed.question, changed.changing]).toEqual([
+    false,
+    mark.question,
+    mark,
+  ]);
   // What is written on is a question of its own: the prepared one is asked.
   changed.question = 'How bad?';
-  expect([changed.asked(mark, again(mark)), changed.question, changed.changing]).toEqual([false, 'How bad?', null]);
+  expect([changed.asked(mark, again(mark)), changed.question, changed.changing]).toEqual([
+    false,
+    'How bad?',
+    null,
+  ]);
 });
 
 test('a choice is written without empty answers', () => {
   const draft = new Draft();
   draft.question = ' Who? ';
   draft.options = [' a ', '', 'b'];
-  expect(draft.prepared()).toEqual({ question: 'Who?', form: { choice: { options: ['a', 'b'], several: false } }, seconds: 30 });
+  expect(draft.prepared()).toEqual({
+    question: 'Who?',
+    form: { choice: { options: ['a', 'b'], several: false } },
+    seconds: 30,
+  });
 });

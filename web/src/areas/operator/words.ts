@@ -4,14 +4,17 @@ import { reader } from '../../messages/catalogue.svelte';
 
 const locale = () => (reader.language === 'en' ? 'en-GB' : reader.language);
 
-export const day = (seconds: number): string => new Date(seconds * 1000).toLocaleDateString(locale(), { dateStyle: 'medium' });
+export const day = (seconds: number): string =>
+  new Date(seconds * 1000).toLocaleDateString(locale(), { dateStyle: 'medium' });
 
 export const moment = (seconds: number): string =>
   new Date(seconds * 1000).toLocaleString(locale(), { dateStyle: 'medium', timeStyle: 'short' });
 
-export const hour = (seconds: number): string => new Date(seconds * 1000).toLocaleTimeString(locale(), { timeStyle: 'short' });
+export const hour = (seconds: number): string =>
+  new Date(seconds * 1000).toLocaleTimeString(locale(), { timeStyle: 'short' });
 
-export const decimal = (value: number): string => value.toLocaleString(locale(), { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+export const decimal = (value: number): string =>
+  value.toLocaleString(locale(), { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 

@@ -9,10 +9,22 @@ test('only a message that can be read on the wall is called unaltered', () => {
   const shown = (erased: boolean) => {
     const news = { kind: 'published', epoch: 4, among: 9, signers: [0, 1], erased };
     const deployment = { operators: [{ name: 'alpha' }, { name: 'beta' }] };
-    return render(OwnMessage, { props: { own: null, news, part: { at: 'waiting', home: 0 }, deployment, next: null, keeping: true, takeBack: () => undefined } as never }).body;
+    return render(OwnMessage, {
+      props: {
+        own: null,
+        news,
+        part: { at: 'waiting', home: 0 },
+        deployment,
+        next: null,
+        keeping: true,
+        takeBack: () => undefined,
+      } as never,
+    }).body;
   };
   expect(shown(false)).toContain('Your message is on the wall, unaltered: epoch 4');
   expect(shown(false)).toContain('signed by alpha and beta');
-  expect(shown(true)).toContain('Your message cannot be read on the wall: messages of epoch 4 have been erased');
+  expect(shown(true)).toContain(
+    'Your message cannot be read on the wall: messages of epoch 4 have been erased',
+  );
   expect(shown(true)).not.toContain('unaltered');
 });

@@ -8,7 +8,14 @@ import type { PollPhase } from '../../lib/polls';
 import type { Standing } from '../../lib/session.svelte';
 import PollCard from './PollCard.svelte';
 
-const poll: Poll = { number: 3, question: 'Now?', form: { choice: { options: ['yes', 'no'], several: false } }, epoch: 9, withdrawn: false, right: null };
+const poll: Poll = {
+  number: 3,
+  question: 'Now?',
+  form: { choice: { options: ['yes', 'no'], several: false } },
+  epoch: 9,
+  withdrawn: false,
+  right: null,
+};
 const view = { number: 8, waitsForStock: false, sealsAt: null, mixing: [], present: 5 };
 const tally: Tally = { answers: 4, votes: [3, 1], texts: [], invalid: 0, erased: 0 };
 
@@ -22,11 +29,26 @@ interface Situation {
   result?: Tally;
 }
 
-function shown({ phase, asked = poll, state, kept, part = { at: 'waiting', home: 0 }, result = tally }: Situation): string {
+function shown({
+  phase,
+  asked = poll,
+  state,
+  kept,
+  part = { at: 'waiting', home: 0 },
+  result = tally,
+}: Situation): string {
   const ballots: Ballot[] = state ? [{ poll: asked.number, epoch: asked.epoch, state }] : [];
-  const session = { ballots, part, entries: [], answerTo: () => kept ?? null, tally: () => result, textOf: ({ index }: { index: number }) => (index === 1 ? null : `message ${index}`) };
+  const session = {
+    ballots,
+    part,
+    entries: [],
+    answerTo: () => kept ?? null,
+    tally: () => result,
+    textOf: ({ index }: { index: number }) => (index === 1 ? null : `message ${index}`),
+  };
   const deployment = { limit: 254, seconds: 6 };
-  return render(PollCard, { props: { session, deployment, view, poll: asked, phase } as never }).body;
+  return render(PollCard, { props: { session, deployment, view, poll: asked, phase } as never })
+    .body;
 }
 
 test('a question is answered by choosing, until its epoch', () => {
@@ -43,7 +65,11 @@ test('a question is answered by choosing, until its epoch', () => {
 test('every form of a question has its own field', () => {
   const several: Poll = { ...poll, form: { choice: { options: ['a', 'b', 'c'], several: true } } };
   expect(shown({ phase: 'open', asked: several }).match(/type="checkbox"/g)).toHaveLength(3);
-  expect(shown({ phase: 'open', asked: { ...poll, form: { rating: { highest: 5 } } } }).match(/type="radio"/g)).toHaveLength(5);
+  expect(
+    shown({ phase: 'open', asked: { ...poll, form: { rating: { highest: 5 } } } }).match(
+      /type="radio"/g,
+    ),
+  ).toHaveLength(5);
   expect(shown({ phase: 'open', asked: { ...poll, form: 'text' } })).toContain('id="words-3"');
 });
 
@@ -52,7 +78,9 @@ test('what became of an answer is said, and why it was not counted', () => {
   const counted = shown({ phase: 'counted', state: 'counted' });
   expect(counted).toContain('Your answer was counted.');
   expect(counted).toContain('<table');
-  expect(shown({ phase: 'counted', state: 'missed' })).toContain('did not hand it in before the epoch was sealed');
+  expect(shown({ phase: 'counted', state: 'missed' })).toContain(
+    'did not hand it in before the epoch was sealed',
+  );
   expect(shown({ phase: 'lost', state: 'missed' })).toContain('nor anybody’s');
   expect(shown({ phase: 'counted' })).toContain('You did not answer.');
 });
@@ -63,7 +91,8 @@ test('where bodies are erased, nobody is said to have been silent', () => {
   const gone = shown({ phase: 'counted', state: 'missed', result: { ...none, erased: 3 } });
   expect(gone).toContain('3 messages of this epoch are erased; answers may be among them.');
   expect(gone).toContain('Your answer is not among those that can be read.');
-  for (const wrong of ['Nobody answered.', 'did not hand it in', '<table']) expect(gone).not.toContain(wrong);
+  for (const wrong of ['Nobody answered.', 'did not hand it in', '<table'])
+    expect(gone).not.toContain(wrong);
   const some = shown({ phase: 'counted', result: { ...tally, erased: 1 } });
   expect(some).toContain('4 answers');
   expect(some).toContain('1 message of this epoch is erased; it may be an answer.');
@@ -85,15 +114,26 @@ test('messages are voted on by their texts, and hidden ones are not offered', ()
 });
 
 test('a ranking is touched into order', () => {
-  const ranking = shown({ phase: 'open', asked: { ...poll, form: { ranking: { options: ['a', 'b', 'c'] } } }, state: 'waiting', kept: { ranking: [2, 0, 1] } });
+  const ranking = shown({
+    phase: 'open',
+    asked: { ...poll, form: { ranking: { options: ['a', 'b', 'c'] } } },
+    state: 'waiting',
+    kept: { ranking: [2, 0, 1] },
+  });
   expect(ranking).toContain('number 1');
   expect(ranking).not.toContain('type="radio"');
 });
 
 test('after a quiz each device says whether its own answer was right', () => {
   const asked: Poll = { ...poll, right: [1] };
-  expect(shown({ phase: 'counted', asked, state: 'counted', kept: { choice: [1] } })).toContain('It is right.');
-  expect(shown({ phase: 'counted', asked, state: 'counted', kept: { choice: [0] } })).toContain('It is not the right one.');
+  expect(shown({ phase: 'counted', asked, state: 'counted', kept: { choice: [1] } })).toContain(
+    'It is right.',
+  );
+  expect(shown({ phase: 'counted', asked, state: 'counted', kept: { choice: [0] } })).toContain(
+    'It is not the right one.',
+  );
   expect(shown({ phase: 'counted', asked })).toContain('You did not answer.');
-  expect(shown({ phase: 'counted', state: 'counted', kept: { choice: [1] } })).not.toContain('It is right.');
+  expect(shown({ phase: 'counted', state: 'counted', kept: { choice: [1] } })).not.toContain(
+    'It is right.',
+  );
 });

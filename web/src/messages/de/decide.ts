@@ -41,22 +41,45 @@ export const de: Decide = {
   rule: {
     title: 'Was kommt heraus?',
     each: 'Das kommt für jeden Termin heraus und nicht mehr.',
-    majority: { name: 'Eine Mehrheit', says: (option: string) => `Nur, ob mehr als die Hälfte „${option}“ sagt.` },
-    unanimous: { name: 'Alle sind einig', says: (option: string) => `Nur, ob alle „${option}“ sagen.` },
-    'at-least': { name: 'Eine Mindestzahl', says: (option: string) => `Nur, ob genug „${option}“ sagen; wie viele genug sind, sagst du.` },
-    veto: { name: 'Kein Veto', says: (option: string) => `Nur, ob niemand „${option}“ sagt, nicht, wie viele es sind.` },
-    parity: { name: 'Gerade oder ungerade', says: (option: string) => `Nur, ob eine ungerade Zahl „${option}“ sagt: für ein faires Los.` },
-    plurality: { name: 'Die häufigste Antwort', says: () => 'Nur, welche Antwort am häufigsten gegeben wurde, nicht, wie oft.' },
+    majority: {
+      name: 'Eine Mehrheit',
+      says: (option: string) => `Nur, ob mehr als die Hälfte „${option}“ sagt.`,
+    },
+    unanimous: {
+      name: 'Alle sind einig',
+      says: (option: string) => `Nur, ob alle „${option}“ sagen.`,
+    },
+    'at-least': {
+      name: 'Eine Mindestzahl',
+      says: (option: string) => `Nur, ob genug „${option}“ sagen; wie viele genug sind, sagst du.`,
+    },
+    veto: {
+      name: 'Kein Veto',
+      says: (option: string) => `Nur, ob niemand „${option}“ sagt, nicht, wie viele es sind.`,
+    },
+    parity: {
+      name: 'Gerade oder ungerade',
+      says: (option: string) => `Nur, ob eine ungerade Zahl „${option}“ sagt: für ein faires Los.`,
+    },
+    plurality: {
+      name: 'Die häufigste Antwort',
+      says: () => 'Nur, welche Antwort am häufigsten gegeben wurde, nicht, wie oft.',
+    },
     tally: { name: 'Die volle Auszählung', says: () => 'Wie oft jede Antwort gegeben wurde.' },
-    custom: { name: 'Eine eigene Tabelle', says: () => 'Für jede Anzahl von Antworten sagst du, was herauskommt.' },
+    custom: {
+      name: 'Eine eigene Tabelle',
+      says: () => 'Für jede Anzahl von Antworten sagst du, was herauskommt.',
+    },
     enough: 'Wie viele sind genug?',
     tie: 'Bei Gleichstand',
     ties: { first: 'gewinnt, was zuerst steht', none: 'gewinnt keine' },
     table: 'Was herauskommt',
-    tableHint: 'Ein Wert von 0 bis 255 für jede Art, wie die Antworten zusammenkommen können. Sag in der Frage, was die Werte bedeuten.',
+    tableHint:
+      'Ein Wert von 0 bis 255 für jede Art, wie die Antworten zusammenkommen können. Sag in der Frage, was die Werte bedeuten.',
     answers: 'Antworten',
     value: 'Wert',
-    tableOf: (n: number) => `Die Tabelle hat eine Zeile für jede Anzahl von Antworten: Sie gilt für ${people(n)}, die du unten nennst.`,
+    tableOf: (n: number) =>
+      `Die Tabelle hat eine Zeile für jede Anzahl von Antworten: Sie gilt für ${people(n)}, die du unten nennst.`,
   },
 
   people: {
@@ -64,31 +87,47 @@ export const de: Decide = {
     list: 'Namen, einer in jeder Zeile',
     hint: 'Hinter dem Namen darf, nach einem Komma, eine E-Mail-Adresse stehen oder der Kontocode von jemandem, den du kennst. Alle Gefragten sehen die Namen, niemand die Adressen.',
     mail: 'Ist die Entscheidung angelegt, kannst du die Links per E-Mail verschicken lassen.',
-    noMail: 'Kein Server hier verschickt E-Mails: Du bekommst für jede Person einen Link, den du selbst verschickst.',
+    noMail:
+      'Kein Server hier verschickt E-Mails: Du bekommst für jede Person einen Link, den du selbst verschickst.',
     file: 'Aus einer Tabelle (CSV) …',
     me: 'Ich entscheide mit, als',
     known: 'Menschen, mit denen du schon entschieden hast',
-    knownHint: 'Sie brauchen keine Einladung: Ihre Geräte haben bei den Servern Schlüssel hinterlegt.',
-    sameName: 'Wo mehrere denselben Namen haben, unterscheiden sie die Ziffern: Mit ihnen beginnt der Code, den jede und jeder auf dieser Seite unter „Dein Konto“ findet. Alle Gefragten sehen sie hinter dem Namen.',
+    knownHint:
+      'Sie brauchen keine Einladung: Ihre Geräte haben bei den Servern Schlüssel hinterlegt.',
+    sameName:
+      'Wo mehrere denselben Namen haben, unterscheiden sie die Ziffern: Mit ihnen beginnt der Code, den jede und jeder auf dieser Seite unter „Dein Konto“ findet. Alle Gefragten sehen sie hinter dem Namen.',
     forget: (name: string) => `„${name}“ vergessen`,
-    forgotten: 'Vergessen. Öffnest du eine Entscheidung wieder, an der die Person teilnimmt, steht sie wieder hier.',
+    forgotten:
+      'Vergessen. Öffnest du eine Entscheidung wieder, an der die Person teilnimmt, steht sie wieder hier.',
     count: (n: number) => `${people(n)} ${n === 1 ? 'wird' : 'werden'} entscheiden.`,
     wrong: (lines: number[]) => `Ohne eigenen Namen: Zeile ${lines.join(', ')}.`,
   },
 
   absence: {
     title: 'Wenn jemand wegbleibt',
-    2: ['Zwei beliebige der drei Betreiber können einspringen', 'Nach der Frist geben sie die angenommene Antwort, selbst wenn der dritte seinen Teil eines Schlüssels verloren hat. Bekannt wird nur das Ergebnis, solange ein Betreiber ehrlich ist. Ohne alle drei Betreiber gibt es kein Ergebnis.'],
-    3: ['Nur alle drei Betreiber zusammen', 'Nach der Frist geben sie die angenommene Antwort, außer wenn einer seinen Teil eines Schlüssels verloren hat. Dafür können zwei von ihnen nie einen Schlüssel zusammensetzen. Bekannt wird nur das Ergebnis, solange ein Betreiber ehrlich ist. Ohne alle drei Betreiber gibt es kein Ergebnis.'],
-    0: ['Niemand', 'Dann gibt es kein Ergebnis. Dafür hat nie ein Betreiber etwas von irgendjemandes Schlüssel.'],
+    2: [
+      'Zwei beliebige der drei Betreiber können einspringen',
+      'Nach der Frist geben sie die angenommene Antwort, selbst wenn der dritte seinen Teil eines Schlüssels verloren hat. Bekannt wird nur das Ergebnis, solange ein Betreiber ehrlich ist. Ohne alle drei Betreiber gibt es kein Ergebnis.',
+    ],
+    3: [
+      'Nur alle drei Betreiber zusammen',
+      'Nach der Frist geben sie die angenommene Antwort, außer wenn einer seinen Teil eines Schlüssels verloren hat. Dafür können zwei von ihnen nie einen Schlüssel zusammensetzen. Bekannt wird nur das Ergebnis, solange ein Betreiber ehrlich ist. Ohne alle drei Betreiber gibt es kein Ergebnis.',
+    ],
+    0: [
+      'Niemand',
+      'Dann gibt es kein Ergebnis. Dafür hat nie ein Betreiber etwas von irgendjemandes Schlüssel.',
+    ],
     assumed: 'Wer wegbleibt, zählt als',
   },
   deadline: 'Frist',
-  deadlineHint: 'Bis dahin müssen alle annehmen und antworten. Haben alle geantwortet, endet es früher.',
+  deadlineHint:
+    'Bis dahin müssen alle annehmen und antworten. Haben alle geantwortet, endet es früher.',
 
   code: 'Eröffnungscode',
-  codeHint: 'Du bekommst ihn von denen, die die Server betreiben. Er wird beim Anlegen gesendet und nicht aufbewahrt.',
-  adminHint: 'Hier dürfen nur die Betreiber der Server Entscheidungen anlegen; gefragt ist ihr Token. Er wird einmal gesendet und nicht aufbewahrt.',
+  codeHint:
+    'Du bekommst ihn von denen, die die Server betreiben. Er wird beim Anlegen gesendet und nicht aufbewahrt.',
+  adminHint:
+    'Hier dürfen nur die Betreiber der Server Entscheidungen anlegen; gefragt ist ihr Token. Er wird einmal gesendet und nicht aufbewahrt.',
 
   complaint: {
     question: 'Schreib die Frage auf.',
@@ -97,7 +136,8 @@ export const de: Decide = {
     people: 'Mindestens zwei Personen müssen entscheiden, höchstens 200.',
     deadline: 'Die Frist muss in der Zukunft liegen, höchstens 400 Tage voraus.',
     enough: 'Wie viele genug sind, muss zwischen eins und der Zahl der Personen liegen.',
-    large: 'Das ist zu viel für einen Besuch: Frag weniger Personen, oder gib weniger Antworten oder Termine an.',
+    large:
+      'Das ist zu viel für einen Besuch: Frag weniger Personen, oder gib weniger Antworten oder Termine an.',
     table: 'Füll die Tabelle neu aus: Die Zahl der Personen oder der Antworten hat sich geändert.',
     names: 'Jede Person braucht einen eigenen Namen.',
   },
@@ -110,7 +150,8 @@ export const de: Decide = {
     title: 'Deine Entscheidungen',
     forget: (question: string) => `„${question}“ von dieser Liste nehmen`,
     forgotten: 'Von der Liste genommen. Der Link öffnet sie weiterhin.',
-    warning: (question: string) => `Du hast „${question}“ angelegt. Die noch nicht benutzten Einladungen sind nur in diesem Browser; sie sind verloren, wenn du die Entscheidung von der Liste nimmst.`,
+    warning: (question: string) =>
+      `Du hast „${question}“ angelegt. Die noch nicht benutzten Einladungen sind nur in diesem Browser; sie sind verloren, wenn du die Entscheidung von der Liste nimmst.`,
     warningYes: 'Von der Liste nehmen',
   },
 
@@ -120,9 +161,11 @@ export const de: Decide = {
     code: 'Dein Kontocode',
     save: 'Als Datei speichern …',
     load: 'Aus einer Datei laden …',
-    warning: 'Wer diese Datei hat, ist in jeder Entscheidung du. Bewahre sie auf, wo nur du hinkommst, und benutze das Konto immer nur in einem Browser.',
+    warning:
+      'Wer diese Datei hat, ist in jeder Entscheidung du. Bewahre sie auf, wo nur du hinkommst, und benutze das Konto immer nur in einem Browser.',
     warningYes: 'Datei speichern',
-    replace: 'An die Stelle des Kontos in diesem Browser tritt das aus der Datei. Hast du es nicht gespeichert, ist es verloren und mit ihm dein Platz in seinen Entscheidungen.',
+    replace:
+      'An die Stelle des Kontos in diesem Browser tritt das aus der Datei. Hast du es nicht gespeichert, ist es verloren und mit ihm dein Platz in seinen Entscheidungen.',
     replaceYes: 'Ersetzen',
     loaded: 'Das Konto wurde geladen.',
   },

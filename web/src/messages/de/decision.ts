@@ -6,7 +6,8 @@ const people = (n: number) => several(n, 'Person', 'Personen');
 export const de: Decision = {
   title: 'Entscheidung',
   connecting: 'Die Schlüssel der Server werden mit deinem Link verglichen …',
-  alone: 'Bisher zeigt nur ein Server diese Entscheidung. Sobald ein zweiter dasselbe zeigt, geht es hier weiter.',
+  alone:
+    'Bisher zeigt nur ein Server diese Entscheidung. Sobald ein zweiter dasselbe zeigt, geht es hier weiter.',
   busy: 'immer wieder kamen andere Einträge zuvor; lade die Seite neu, dann geht es weiter',
   different: 'ein Server zeigt einen anderen Verlauf dieser Entscheidung als die übrigen',
 
@@ -21,35 +22,53 @@ export const de: Decision = {
     text: (reason: string, sent: boolean) =>
       `Was gefunden wurde: ${reason}. ${sent ? 'Deine Antwort hat dieses Gerät vielleicht schon früher verlassen.' : 'Von diesem Gerät wurde keine Antwort gesendet.'} Sag es den anderen auf einem anderen Weg als über diese Seite, und frage die Person, die die Entscheidung angelegt hat. Wer die Server betreibt, sieht an den Einträgen, wer was unterschrieben hat.`,
     unknownTitle: 'Diese Entscheidung gibt es nicht',
-    unknown: 'Die Server kennen keine Entscheidung dieses Namens. Prüfe, ob der ganze Link kopiert wurde.',
+    unknown:
+      'Die Server kennen keine Entscheidung dieses Namens. Prüfe, ob der ganze Link kopiert wurde.',
     failedTitle: 'Die Entscheidung lässt sich nicht öffnen',
   },
 
   found: {
-    decision: (n: number) => `Eintrag ${n} gehört zu einer anderen Entscheidung oder zu anderen Servern`,
-    signature: (n: number) => `Eintrag ${n} ist nicht von der Person unterschrieben, die darin steht: Wer ihn gezeigt hat, hat ihn verändert`,
+    decision: (n: number) =>
+      `Eintrag ${n} gehört zu einer anderen Entscheidung oder zu anderen Servern`,
+    signature: (n: number) =>
+      `Eintrag ${n} ist nicht von der Person unterschrieben, die darin steht: Wer ihn gezeigt hat, hat ihn verändert`,
     rule: (n: number) => `Eintrag ${n} verstößt gegen die Regeln`,
-    key: (n: number) => `ein Schlüssel in Eintrag ${n} ist nicht, wie er sein muss: Er könnte aus den Schlüsseln anderer zusammengesetzt sein`,
-    forked: (n: number) => `Eintrag ${n} ist ein anderer, als dieses Gerät früher gesehen hat: Verschiedenen Menschen wird Verschiedenes gezeigt`,
-    step: (n: number, name: string) => `die Antwort in Eintrag ${n}, die „${name}“ unterschrieben hat, ist falsch`,
-    shorter: (shown: number, seen: number) => `gezeigt ${shown === 1 ? 'wird' : 'werden'} ${several(shown, 'Eintrag', 'Einträge')}, doch dieses Gerät hat früher ${seen} gesehen`,
+    key: (n: number) =>
+      `ein Schlüssel in Eintrag ${n} ist nicht, wie er sein muss: Er könnte aus den Schlüsseln anderer zusammengesetzt sein`,
+    forked: (n: number) =>
+      `Eintrag ${n} ist ein anderer, als dieses Gerät früher gesehen hat: Verschiedenen Menschen wird Verschiedenes gezeigt`,
+    step: (n: number, name: string) =>
+      `die Antwort in Eintrag ${n}, die „${name}“ unterschrieben hat, ist falsch`,
+    shorter: (shown: number, seen: number) =>
+      `gezeigt ${shown === 1 ? 'wird' : 'werden'} ${several(shown, 'Eintrag', 'Einträge')}, doch dieses Gerät hat früher ${seen} gesehen`,
     opening: (n: number) => `was Server ${n} geöffnet hat, ist falsch`,
   },
 
   distrusted: {
     title: (server: string) => `Der Server „${server}“ hat etwas Gefälschtes gezeigt`,
-    text: (reason: string) => `Was gefunden wurde: ${reason}. Geglaubt wurde es nicht, und dieser Server wird nicht mehr gefragt. Was du hier siehst, zeigen die beiden anderen übereinstimmend. Sag es den anderen Beteiligten und denen, die die Server betreiben.`,
+    text: (reason: string) =>
+      `Was gefunden wurde: ${reason}. Geglaubt wurde es nicht, und dieser Server wird nicht mehr gefragt. Was du hier siehst, zeigen die beiden anderen übereinstimmend. Sag es den anderen Beteiligten und denen, die die Server betreiben.`,
   },
 
   rules: {
-    majority: (option: string) => `Angenommen ist, was mehr als die Hälfte mit „${option}“ beantwortet. Heraus kommt nur, ob es angenommen ist.`,
-    unanimous: (option: string) => `Angenommen ist, was alle mit „${option}“ beantworten. Heraus kommt nur, ob es angenommen ist.`,
-    'at-least': (option: string, k: number) => `Angenommen ist, was mindestens ${k} mit „${option}“ beantworten. Heraus kommt nur, ob es angenommen ist.`,
-    veto: (option: string) => `Angenommen ist, was niemand mit „${option}“ beantwortet. Heraus kommt nur, ob es angenommen ist, nicht, wie viele so geantwortet haben.`,
-    parity: (option: string) => `Heraus kommt nur, ob eine gerade oder eine ungerade Zahl „${option}“ sagt.`,
-    plurality: { first: 'Es gewinnt die häufigste Antwort, bei Gleichstand die, die zuerst steht. Heraus kommt nur der Gewinner.', none: 'Es gewinnt die häufigste Antwort, bei Gleichstand keine. Heraus kommt nur der Gewinner.' },
+    majority: (option: string) =>
+      `Angenommen ist, was mehr als die Hälfte mit „${option}“ beantwortet. Heraus kommt nur, ob es angenommen ist.`,
+    unanimous: (option: string) =>
+      `Angenommen ist, was alle mit „${option}“ beantworten. Heraus kommt nur, ob es angenommen ist.`,
+    'at-least': (option: string, k: number) =>
+      `Angenommen ist, was mindestens ${k} mit „${option}“ beantworten. Heraus kommt nur, ob es angenommen ist.`,
+    veto: (option: string) =>
+      `Angenommen ist, was niemand mit „${option}“ beantwortet. Heraus kommt nur, ob es angenommen ist, nicht, wie viele so geantwortet haben.`,
+    parity: (option: string) =>
+      `Heraus kommt nur, ob eine gerade oder eine ungerade Zahl „${option}“ sagt.`,
+    plurality: {
+      first:
+        'Es gewinnt die häufigste Antwort, bei Gleichstand die, die zuerst steht. Heraus kommt nur der Gewinner.',
+      none: 'Es gewinnt die häufigste Antwort, bei Gleichstand keine. Heraus kommt nur der Gewinner.',
+    },
     tally: 'Heraus kommt, wie oft jede Antwort gegeben wurde, nicht, von wem.',
-    custom: 'Eine Tabelle sagt für jede Anzahl von Antworten, was herauskommt. Nur dieser eine Wert kommt heraus.',
+    custom:
+      'Eine Tabelle sagt für jede Anzahl von Antworten, was herauskommt. Nur dieser eine Wert kommt heraus.',
   },
   row: (parts: string[]) => spoken(parts),
   moment,
@@ -61,13 +80,17 @@ export const de: Decision = {
     text: 'Nimmst du an, macht dieses Gerät einen Schlüssel für diese eine Entscheidung. Er bleibt hier. Wenn alle angenommen haben, könnt ihr antworten, jede und jeder in einem einzigen Besuch, wann immer ihr wollt bis zur Frist.',
     button: 'Annehmen',
     doing: 'Der Schlüssel wird gemacht, und seine Anteile werden verteilt …',
-    spent: 'Diese Einladung wurde schon benutzt, auf einem anderen Gerät oder in einem anderen Browser. Warst du das nicht, sag es der Person, die die Entscheidung angelegt hat.',
-    reader: 'Du gehörst nicht zu denen, die entscheiden. Du siehst, was alle mit diesem Link sehen können.',
+    spent:
+      'Diese Einladung wurde schon benutzt, auf einem anderen Gerät oder in einem anderen Browser. Warst du das nicht, sag es der Person, die die Entscheidung angelegt hat.',
+    reader:
+      'Du gehörst nicht zu denen, die entscheiden. Du siehst, was alle mit diesem Link sehen können.',
   },
   waiting: {
     title: 'Du hast angenommen',
-    text: (names: string[]) => `${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} noch nicht angenommen. Sobald alle angenommen haben, kannst du hier antworten. Du darfst diese Seite schließen und mit demselben Link wiederkommen.`,
-    anybody: (names: string[]) => `${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} noch nicht angenommen. Geantwortet werden kann, sobald alle angenommen haben.`,
+    text: (names: string[]) =>
+      `${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} noch nicht angenommen. Sobald alle angenommen haben, kannst du hier antworten. Du darfst diese Seite schließen und mit demselben Link wiederkommen.`,
+    anybody: (names: string[]) =>
+      `${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} noch nicht angenommen. Geantwortet werden kann, sobald alle angenommen haben.`,
   },
 
   deadline: (at: number) => `Bis ${moment(at)}`,
@@ -95,40 +118,60 @@ export const de: Decision = {
       2: 'Bleibt jemand weg, geben nach der Frist zwei beliebige der drei Betreiber die angenommene Antwort. Bekannt wird nur das Ergebnis, solange ein Betreiber ehrlich ist.',
       3: 'Bleibt jemand weg, geben nach der Frist alle drei Betreiber zusammen die angenommene Antwort. Bekannt wird nur das Ergebnis, solange ein Betreiber ehrlich ist.',
     },
-    always: 'Alle sehen das Ergebnis, wer geantwortet hat und in welcher Reihenfolge. Das Ergebnis selbst kann Antworten verraten: Waren alle einig, weiß jede und jeder, was alle gesagt haben.',
-    after: (names: string[]) => (names.length === 0 ? 'Nach dir kommt niemand mehr.' : `Nach dir ${names.length === 1 ? 'kommt' : 'kommen'} ${spoken(names)}.`),
+    always:
+      'Alle sehen das Ergebnis, wer geantwortet hat und in welcher Reihenfolge. Das Ergebnis selbst kann Antworten verraten: Waren alle einig, weiß jede und jeder, was alle gesagt haben.',
+    after: (names: string[]) =>
+      names.length === 0
+        ? 'Nach dir kommt niemand mehr.'
+        : `Nach dir ${names.length === 1 ? 'kommt' : 'kommen'} ${spoken(names)}.`,
     residual: (after: number, results: number) =>
       after === 0
         ? 'Darum lässt sich aus deiner Antwort nicht mehr erfahren, selbst wenn sich alle anderen und alle drei Betreiber verschwören.'
         : `${after === 1 ? 'Verschwört sich diese Person mit allen drei Betreibern' : 'Verschwören sich alle diese mit allen drei Betreibern'}, können sie sehen, was für jede ihrer eigenen möglichen Antworten herauskäme: ${several(results, 'Ergebnis', 'Ergebnisse')} statt eines einzigen. Ist auch nur einer von ihnen ehrlich, können sie es nicht. Wo alle nur einmal kommen, lässt sich das durch nichts verhindern.`,
-    everything: 'Von den Beteiligten kann niemand mehr als das über deine Antwort erfahren. Alle drei Betreiber zusammen könnten es: Weil sie für Weggebliebene einspringen können, könnten sie jede einzelne Antwort öffnen, auch deine. Zwei können es nicht, solange der dritte ehrlich ist. Doch der erste Betreiber kann Antworten anderer zurückhalten, sodass sie als weggeblieben zählen: Je weniger echte Antworten zählen, desto mehr verrät das Ergebnis über deine. Wessen Antwort zurückgehalten wurde, sieht keine Quittung.',
-    missing: (n: number) => `Es ${n === 1 ? 'fehlt' : 'fehlen'} noch ${several(n, 'Antwort', 'Antworten')}.`,
+    everything:
+      'Von den Beteiligten kann niemand mehr als das über deine Antwort erfahren. Alle drei Betreiber zusammen könnten es: Weil sie für Weggebliebene einspringen können, könnten sie jede einzelne Antwort öffnen, auch deine. Zwei können es nicht, solange der dritte ehrlich ist. Doch der erste Betreiber kann Antworten anderer zurückhalten, sodass sie als weggeblieben zählen: Je weniger echte Antworten zählen, desto mehr verrät das Ergebnis über deine. Wessen Antwort zurückgehalten wurde, sieht keine Quittung.',
+    missing: (n: number) =>
+      `Es ${n === 1 ? 'fehlt' : 'fehlen'} noch ${several(n, 'Antwort', 'Antworten')}.`,
     go: 'Antworten …',
     confirm: 'Danach lässt sich die Antwort nicht mehr ändern, auf keinem Gerät.',
     yes: 'Diese Antwort geben',
-    doing: 'Deine Antwort wird versiegelt und gesendet. War jemand schneller, wird sie von selbst neu gemacht.',
-    pending: 'Deine Antwort ist unterwegs. Es geht von selbst weiter, auch wenn du später wiederkommst.',
+    doing:
+      'Deine Antwort wird versiegelt und gesendet. War jemand schneller, wird sie von selbst neu gemacht.',
+    pending:
+      'Deine Antwort ist unterwegs. Es geht von selbst weiter, auch wenn du später wiederkommst.',
   },
   answered: {
     title: 'Du hast geantwortet',
-    text: (missing: string[]) => (missing.length === 0 ? 'Alle haben geantwortet. Die Betreiber öffnen das Ergebnis.' : `Es fehlen noch: ${spoken(missing)}. Das Ergebnis wird hier stehen, unter demselben Link.`),
+    text: (missing: string[]) =>
+      missing.length === 0
+        ? 'Alle haben geantwortet. Die Betreiber öffnen das Ergebnis.'
+        : `Es fehlen noch: ${spoken(missing)}. Das Ergebnis wird hier stehen, unter demselben Link.`,
     receipt: 'Deine Quittung',
-    receiptHint: 'Sie sagt, dass deine Antwort in den Einträgen steht und wo, aber nicht, wie sie lautet. Bewahre sie auf, wenn du später beweisen können willst, dass die Server sie hatten.',
+    receiptHint:
+      'Sie sagt, dass deine Antwort in den Einträgen steht und wo, aber nicht, wie sie lautet. Bewahre sie auf, wenn du später beweisen können willst, dass die Server sie hatten.',
     number: (n: number) => `Eintrag ${n}`,
     digest: 'Fingerabdruck des Eintrags',
     save: 'Quittung speichern',
   },
 
-  progress: (answered: number, all: number) => `${answered} von ${people(all)} ${answered === 1 ? 'hat' : 'haben'} geantwortet.`,
-  opening: 'Alle Antworten sind da, oder die Frist ist vorbei. Die drei Betreiber prüfen alles und öffnen das Ergebnis.',
-  unresolved: 'Es gibt kein Ergebnis, obwohl alle drei Betreiber ihre Teile geöffnet haben: Zu wenige konnten für jemanden einspringen, der weggeblieben ist, oder ein Teil ist falsch.',
-  unopened: (server: string) => `Der Server „${server}“ öffnet es nicht und sagt, warum. Sag es denen, die die Server betreiben.`,
+  progress: (answered: number, all: number) =>
+    `${answered} von ${people(all)} ${answered === 1 ? 'hat' : 'haben'} geantwortet.`,
+  opening:
+    'Alle Antworten sind da, oder die Frist ist vorbei. Die drei Betreiber prüfen alles und öffnen das Ergebnis.',
+  unresolved:
+    'Es gibt kein Ergebnis, obwohl alle drei Betreiber ihre Teile geöffnet haben: Zu wenige konnten für jemanden einspringen, der weggeblieben ist, oder ein Teil ist falsch.',
+  unopened: (server: string) =>
+    `Der Server „${server}“ öffnet es nicht und sagt, warum. Sag es denen, die die Server betreiben.`,
   lapsed: {
-    invited: (names: string[]) => `Es gibt kein Ergebnis: ${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} nicht rechtzeitig angenommen. Von den Antworten wurde nichts enthüllt.`,
-    absent: (names: string[]) => `Es gibt kein Ergebnis: ${spoken(names)} ${names.length === 1 ? 'ist' : 'sind'} weggeblieben, und niemand kann einspringen. Von den Antworten wurde nichts enthüllt.`,
+    invited: (names: string[]) =>
+      `Es gibt kein Ergebnis: ${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} nicht rechtzeitig angenommen. Von den Antworten wurde nichts enthüllt.`,
+    absent: (names: string[]) =>
+      `Es gibt kein Ergebnis: ${spoken(names)} ${names.length === 1 ? 'ist' : 'sind'} weggeblieben, und niemand kann einspringen. Von den Antworten wurde nichts enthüllt.`,
   },
-  removed: 'Wer diese Entscheidung angelegt hat, hat dich von der Liste genommen. Sie geht ohne deine Antwort weiter. Wenn das ein Versehen ist, bitte um eine neue Entscheidung.',
-  cancelled: 'Die Person, die diese Entscheidung angelegt hat, hat sie abgesagt. Von den Antworten wurde nichts enthüllt.',
+  removed:
+    'Wer diese Entscheidung angelegt hat, hat dich von der Liste genommen. Sie geht ohne deine Antwort weiter. Wenn das ein Versehen ist, bitte um eine neue Entscheidung.',
+  cancelled:
+    'Die Person, die diese Entscheidung angelegt hat, hat sie abgesagt. Von den Antworten wurde nichts enthüllt.',
 
   result: {
     title: 'Das Ergebnis',
@@ -144,14 +187,19 @@ export const de: Decision = {
     votes: 'Stimmen',
     chosen: (at: number) => `${moment(at)} passt am besten`,
     none: 'Kein Termin passt',
-    absent: (names: string[]) => `${spoken(names)} ${names.length === 1 ? 'ist' : 'sind'} weggeblieben. Statt dessen zählte die angenommene Antwort.`,
+    absent: (names: string[]) =>
+      `${spoken(names)} ${names.length === 1 ? 'ist' : 'sind'} weggeblieben. Statt dessen zählte die angenommene Antwort.`,
     nobody: 'Niemand ist weggeblieben.',
-    verified: (n: number) => (n === 0 ? 'Noch niemand hat es nachgeprüft.' : `${people(n)} ${n === 1 ? 'hat' : 'haben'} alles nachgeprüft.`),
+    verified: (n: number) =>
+      n === 0
+        ? 'Noch niemand hat es nachgeprüft.'
+        : `${people(n)} ${n === 1 ? 'hat' : 'haben'} alles nachgeprüft.`,
     recheck: 'Alles noch einmal prüfen',
     rechecking: 'Alles wird noch einmal geprüft …',
     fine: 'Alles stimmt: jede Unterschrift, jeder Beweis und das Ergebnis.',
     archive: 'Die Einträge speichern',
-    archiveHint: 'Wer die Datei hat, kann das Ergebnis ohne jeden Server prüfen: auf der Seite „Entscheiden“ oder mit ostrakon decide verify DATEI.',
+    archiveHint:
+      'Wer die Datei hat, kann das Ergebnis ohne jeden Server prüfen: auf der Seite „Entscheiden“ oder mit ostrakon decide verify DATEI.',
     calendar: 'In den Kalender',
     minutes: 'Länge in Minuten',
   },
@@ -160,18 +208,22 @@ export const de: Decision = {
     title: 'Du hast diese Entscheidung angelegt',
     text: 'Gib allen ihren eigenen Link. Er ist verbraucht, sobald er einmal benutzt wurde.',
     silent: 'Noch ohne Antwort',
-    remind: 'Du kannst sie erinnern. Derselbe Link führt sie zurück, in dem Browser, in dem sie angenommen haben.',
-    elsewhere: 'Die Einladungen sind nicht in diesem Browser: Nur der, in dem die Entscheidung angelegt wurde, kann sie zeigen oder verschicken.',
+    remind:
+      'Du kannst sie erinnern. Derselbe Link führt sie zurück, in dem Browser, in dem sie angenommen haben.',
+    elsewhere:
+      'Die Einladungen sind nicht in diesem Browser: Nur der, in dem die Entscheidung angelegt wurde, kann sie zeigen oder verschicken.',
     link: (name: string) => `Link für ${name}`,
     qr: (name: string) => `QR-Code für ${name}`,
     showQr: 'QR-Code',
     all: 'Alle Links kopieren',
     copied: 'Kopiert',
     remove: 'Von der Liste nehmen …',
-    removeText: (name: string) => `${name} von der Liste nehmen? Die anderen entscheiden ohne ${name}.`,
+    removeText: (name: string) =>
+      `${name} von der Liste nehmen? Die anderen entscheiden ohne ${name}.`,
     removeYes: 'Von der Liste nehmen',
     cancel: 'Die Entscheidung absagen …',
-    cancelText: 'Die Entscheidung absagen? Es wird kein Ergebnis geben, und was geantwortet wurde, bleibt für immer geheim.',
+    cancelText:
+      'Die Entscheidung absagen? Es wird kein Ergebnis geben, und was geantwortet wurde, bleibt für immer geheim.',
     cancelYes: 'Absagen',
     working: 'Wird unterschrieben und gesendet …',
   },
@@ -180,11 +232,14 @@ export const de: Decision = {
     text: 'Wer die Datei hat, sieht hier, was herauskam, und dass jede Unterschrift und jeder Beweis darin stimmt. Kein Server wird gefragt, und die Datei verlässt dieses Gerät nicht.',
     choose: 'Datei auswählen …',
     checking: 'Jede Unterschrift und jeder Beweis wird geprüft …',
-    holds: (records: number) => `Alles stimmt: ${several(records, 'Eintrag', 'Einträge')}, jede Unterschrift und jeder Beweis.`,
+    holds: (records: number) =>
+      `Alles stimmt: ${several(records, 'Eintrag', 'Einträge')}, jede Unterschrift und jeder Beweis.`,
     open: 'Das Ergebnis ist nicht in diesen Einträgen: Sie wurden gespeichert, bevor die drei Betreiber es geöffnet hatten.',
-    servers: 'Dass es diese Server waren, zeigt nur ein Vergleich: Das hier muss der zweite der langen Teile des Links zur Entscheidung sein.',
+    servers:
+      'Dass es diese Server waren, zeigt nur ein Vergleich: Das hier muss der zweite der langen Teile des Links zur Entscheidung sein.',
     digest: 'Fingerabdruck der Server',
-    refused: 'Glaub dieser Datei nicht: Das sind nicht die Einträge einer Entscheidung, oder sie wurden nach dem Speichern verändert.',
+    refused:
+      'Glaub dieser Datei nicht: Das sind nicht die Einträge einer Entscheidung, oder sie wurden nach dem Speichern verändert.',
   },
   mail: {
     none: 'Kein Server hier verschickt E-Mails. Kopiere jeden Link und verschicke ihn selbst.',
@@ -198,22 +253,27 @@ export const de: Decision = {
     sent: (times: number, left: number) =>
       `${times === 1 ? 'Verschickt' : `${times}-mal verschickt`}: Der Mailserver hat die Nachricht angenommen. ${left === 0 ? 'Mehr kann dieser Person von hier nicht geschickt werden.' : `Noch ${left}-mal ist es möglich.`}`,
     failed: {
-      address: 'Nicht verschickt: Der Server hält das für keine E-Mail-Adresse. Verbessere sie und verschicke den Link noch einmal.',
+      address:
+        'Nicht verschickt: Der Server hält das für keine E-Mail-Adresse. Verbessere sie und verschicke den Link noch einmal.',
       over: 'Nicht verschickt: Diese Person hat so viele Nachrichten bekommen, wie es geben darf, oder wird nicht mehr gefragt. Verschicke den Link selbst.',
       none: 'Nicht verschickt: Dieser Server verschickt keine E-Mails mehr. Verschicke den Link selbst.',
       busy: 'Nicht verschickt: Gerade wird zu viel verschickt. Versuch es in einer Minute noch einmal.',
-      untaken: 'Nicht verschickt: Der Mailserver nimmt die Nachricht nicht an. Prüfe die Adresse, oder verschicke den Link selbst.',
+      untaken:
+        'Nicht verschickt: Der Mailserver nimmt die Nachricht nicht an. Prüfe die Adresse, oder verschicke den Link selbst.',
       away: 'Der Server hat nicht geantwortet, oder dieses Gerät hat kein Netz. Vielleicht wurde die Nachricht trotzdem verschickt; frag nach, bevor du sie noch einmal verschickst.',
-      refused: 'Nicht verschickt: Der Server weigert sich. Nur das Konto, das die Entscheidung angelegt hat, kann ihre Links verschicken lassen; sonst sag es denen, die den Server betreiben.',
+      refused:
+        'Nicht verschickt: Der Server weigert sich. Nur das Konto, das die Entscheidung angelegt hat, kann ihre Links verschicken lassen; sonst sag es denen, die den Server betreiben.',
     },
     own: 'Selbst schreiben',
     subject: 'Deine Antwort, bitte',
-    body: (name: string, link: string) => `Hallo ${name},\n\nbitte antworte hier. Der Link ist nur für dich:\n\n${link}\n`,
+    body: (name: string, link: string) =>
+      `Hallo ${name},\n\nbitte antworte hier. Der Link ist nur für dich:\n\n${link}\n`,
   },
   failed: (reason: string) => `Das wurde nicht getan: ${reason}.`,
 
   account: {
-    spoilt: 'das Konto dieses Browsers ist unlesbar; lies die Datei ein, die du davon gespeichert hast',
+    spoilt:
+      'das Konto dieses Browsers ist unlesbar; lies die Datei ein, die du davon gespeichert hast',
     noFile: 'das ist keine Datei mit einem Konto',
   },
 };

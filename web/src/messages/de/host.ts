@@ -4,14 +4,17 @@ import { clock, duration, moment, several, spoken } from './words';
 const messages = (n: number) => several(n, 'Nachricht', 'Nachrichten');
 const members = (n: number) => several(n, 'Mitglied', 'Mitglieder');
 /** Ein Tag, wie die Server sie zählen. */
-const serversDay = (at: number) => new Date(at).toLocaleDateString('de', { dateStyle: 'long', timeZone: 'UTC' });
+const serversDay = (at: number) =>
+  new Date(at).toLocaleDateString('de', { dateStyle: 'long', timeZone: 'UTC' });
 
 export const de: Host = {
   connecting: 'Die Schlüssel der Server werden mit deinem Link verglichen …',
   title: 'Leitung',
-  notHost: 'Der Schlüssel dieses Links leitet diesen Raum nicht, oder nicht mehr. Du kannst zusehen, sonst nichts.',
+  notHost:
+    'Der Schlüssel dieses Links leitet diesen Raum nicht, oder nicht mehr. Du kannst zusehen, sonst nichts.',
   coHost: (name: string) => `Du leitest mit als „${name}“.`,
-  closed: 'Der Raum ist geschlossen. Er nimmt keine Nachrichten mehr; seine Wand kannst du noch aufräumen.',
+  closed:
+    'Der Raum ist geschlossen. Er nimmt keine Nachrichten mehr; seine Wand kannst du noch aufräumen.',
   failed: (reason: string) => `Das wurde nicht getan: ${reason}.`,
   dismiss: 'Hinweis schließen',
   working: 'Wird unterschrieben und gesendet …',
@@ -23,14 +26,25 @@ export const de: Host = {
   },
 
   retention: {
-    erases: (days: number) => `Was gesagt wird, wird nach ${several(days, 'Tag', 'Tagen')} gelöscht`,
+    erases: (days: number) =>
+      `Was gesagt wird, wird nach ${several(days, 'Tag', 'Tagen')} gelöscht`,
     keeps: 'Was gesagt wird, bleibt, solange die Server laufen',
-    next: (upTo: number, at: number) => `Als Nächstes, bis ${moment(at)}, löschen die Server, was am ${serversDay(upTo)} oder davor veröffentlicht wurde.`,
-    fresh: (at: number) => `Was jetzt veröffentlicht wird, ist bis ${moment(at)} gelöscht. Gezählt werden Tage der Weltzeit (UTC); so viele ganze Tage bleibt jeder Text mindestens.`,
-    stays: 'Fingerabdrücke und Unterschriften bleiben, damit sich die Aufzeichnung prüfen lässt. Wer einen Text lesen konnte, kann ihn kopiert haben; was du behalten willst, kannst du unter „Raum“ mitnehmen.',
+    next: (upTo: number, at: number) =>
+      `Als Nächstes, bis ${moment(at)}, löschen die Server, was am ${serversDay(upTo)} oder davor veröffentlicht wurde.`,
+    fresh: (at: number) =>
+      `Was jetzt veröffentlicht wird, ist bis ${moment(at)} gelöscht. Gezählt werden Tage der Weltzeit (UTC); so viele ganze Tage bleibt jeder Text mindestens.`,
+    stays:
+      'Fingerabdrücke und Unterschriften bleiben, damit sich die Aufzeichnung prüfen lässt. Wer einen Text lesen konnte, kann ihn kopiert haben; was du behalten willst, kannst du unter „Raum“ mitnehmen.',
   },
 
-  tabs: { label: 'Teile der Leitungsseite', messages: 'Nachrichten', polls: 'Umfragen', share: 'Teilen', people: 'Leute', room: 'Raum' },
+  tabs: {
+    label: 'Teile der Leitungsseite',
+    messages: 'Nachrichten',
+    polls: 'Umfragen',
+    share: 'Teilen',
+    people: 'Leute',
+    room: 'Raum',
+  },
 
   now: {
     label: 'Der Raum in diesem Augenblick',
@@ -41,25 +55,35 @@ export const de: Host = {
     company: 'wartet auf mehr Leute, an mehr als einem Server',
     stock: 'wartet, bis die Server Masken vorbereitet haben',
     unknown: 'kein Server antwortet',
-    away: (names: string[]) => `${spoken(names)} ${names.length === 1 ? 'antwortet' : 'antworten'} nicht`,
+    away: (names: string[]) =>
+      `${spoken(names)} ${names.length === 1 ? 'antwortet' : 'antworten'} nicht`,
     projector: 'Leinwand öffnen',
   },
 
   list: {
     title: 'Nachrichten',
     show: 'Zeigen',
-    filter: { all: 'Alle', new: 'Neue', unanswered: 'Offene', answered: 'Beantwortete', pinned: 'Angeheftete', hidden: 'Verborgene' },
+    filter: {
+      all: 'Alle',
+      new: 'Neue',
+      unanswered: 'Offene',
+      answered: 'Beantwortete',
+      pinned: 'Angeheftete',
+      hidden: 'Verborgene',
+    },
     group: 'Gruppe',
     everyGroup: 'Alle Gruppen',
     search: 'Suchen',
     order: 'Reihenfolge',
     orders: { newest: 'Neueste zuerst', oldest: 'Älteste zuerst', votes: 'Meiste Stimmen zuerst' },
-    empty: 'Noch ist nichts veröffentlicht. Teile den Raum, und Epoche für Epoche erscheinen hier Nachrichten.',
+    empty:
+      'Noch ist nichts veröffentlicht. Teile den Raum, und Epoche für Epoche erscheinen hier Nachrichten.',
     none: 'Keine Nachricht ist so.',
     more: 'Mehr Nachrichten zeigen',
     announce: (n: number) => several(n, 'neue Nachricht', 'neue Nachrichten'),
     keys: 'Tasten',
-    keysHint: 'In der Liste: ↑ und ↓ gehen von Nachricht zu Nachricht. A beantwortet, P anheften, H verbergen, V freigeben, S allein zeigen, G Gruppe.',
+    keysHint:
+      'In der Liste: ↑ und ↓ gehen von Nachricht zu Nachricht. A beantwortet, P anheften, H verbergen, V freigeben, S allein zeigen, G Gruppe.',
     among: (epoch: number, n: number) => `Epoche ${epoch}, gemischt unter ${n}`,
     erased: 'Gelöscht. Der Fingerabdruck bleibt in der Aufzeichnung.',
     answer: 'Beantwortet',
@@ -71,19 +95,23 @@ export const de: Host = {
     erase: 'Löschen …',
     actions: 'Was mit dieser Nachricht geschehen soll',
     hidden: 'verborgen',
-    hiddenHint: (n: number) => `${several(n, 'Nachricht ist', 'Nachrichten sind')} verborgen. Alle sehen diese Zahl, niemand die Texte.`,
-    waiting: (n: number) => `${messages(n)} nicht freigegeben: Die Leinwand zeigt ${n === 1 ? 'sie' : 'diese'} nicht.`,
+    hiddenHint: (n: number) =>
+      `${several(n, 'Nachricht ist', 'Nachrichten sind')} verborgen. Alle sehen diese Zahl, niemand die Texte.`,
+    waiting: (n: number) =>
+      `${messages(n)} nicht freigegeben: Die Leinwand zeigt ${n === 1 ? 'sie' : 'diese'} nicht.`,
     groupPrompt: 'Name der Gruppe',
     groupSave: 'In die Gruppe legen',
     groupNone: 'Aus der Gruppe nehmen',
     cancel: 'Abbrechen',
-    erasePrompt: 'Diese Nachricht löschen? Die Server löschen ihren Text für immer. Dass etwas gelöscht wurde, bleibt für alle sichtbar. Soll sie nur von den Wänden verschwinden, verbirg sie.',
+    erasePrompt:
+      'Diese Nachricht löschen? Die Server löschen ihren Text für immer. Dass etwas gelöscht wurde, bleibt für alle sichtbar. Soll sie nur von den Wänden verschwinden, verbirg sie.',
     eraseNow: 'Für immer löschen',
   },
 
   polls: {
     title: 'Umfragen',
-    intro: 'Antworten reisen als anonyme Nachrichten einer versiegelten Epoche. Jede Person hat darin einen Platz; so stimmt niemand zweimal ab, und niemand sieht, wer abgestimmt hat oder ob.',
+    intro:
+      'Antworten reisen als anonyme Nachrichten einer versiegelten Epoche. Jede Person hat darin einen Platz; so stimmt niemand zweimal ab, und niemand sieht, wer abgestimmt hat oder ob.',
     ask: 'Eine Frage stellen',
     question: 'Frage',
     kind: 'Art der Antwort',
@@ -107,16 +135,19 @@ export const de: Host = {
     highest: 'Höchste Note',
     time: 'Zeit zum Antworten',
     timeLabel: (seconds: number) => duration(seconds),
-    timeHint: (epoch: number, at: number | null) => `Versiegelt in Epoche ${epoch}${at === null ? '' : `, etwa um ${clock(at)}`}. Bis dahin bewahren die Geräte die Antworten auf, und man kann sie ändern.`,
+    timeHint: (epoch: number, at: number | null) =>
+      `Versiegelt in Epoche ${epoch}${at === null ? '' : `, etwa um ${clock(at)}`}. Bis dahin bewahren die Geräte die Antworten auf, und man kann sie ändern.`,
     noEpoch: 'Kein Server antwortet; eine Frage lässt sich stellen, sobald einer es tut.',
     send: 'Fragen',
     sent: 'Gefragt. Die Frage ist jetzt auf allen Bildschirmen.',
     none: 'Du hast noch nichts gefragt.',
     withdraw: 'Zurückziehen',
-    withdrawPrompt: 'Diese Umfrage zurückziehen? Ihre Antworten zählen dann nicht mehr, und die Leinwand zeigt sie nicht länger.',
+    withdrawPrompt:
+      'Diese Umfrage zurückziehen? Ihre Antworten zählen dann nicht mehr, und die Leinwand zeigt sie nicht länger.',
     withdrawNow: 'Zurückziehen',
     again: 'Noch einmal fragen',
-    againHint: 'Frage noch einmal: Geräte, auf denen die Seite noch offen ist, geben von selbst dieselbe Antwort, wenn sie nicht geändert wird.',
+    againHint:
+      'Frage noch einmal: Geräte, auf denen die Seite noch offen ist, geben von selbst dieselbe Antwort, wenn sie nicht geändert wird.',
     openVote: 'In einem offenen Raum kann jemand mit mehreren Geräten mehrmals abstimmen.',
   },
 
@@ -145,7 +176,8 @@ export const de: Host = {
     keep: 'Für später aufheben',
     ask: 'Jetzt fragen',
     edit: 'Ändern',
-    changing: 'Diese änderst du gerade, oben. Hier bleibt sie, wie sie ist, bis du sie aufhebst oder stellst.',
+    changing:
+      'Diese änderst du gerade, oben. Hier bleibt sie, wie sie ist, bis du sie aufhebst oder stellst.',
     leave: 'So lassen, wie sie war',
     up: 'Früher',
     down: 'Später',
@@ -160,59 +192,75 @@ export const de: Host = {
   share: {
     title: 'Den Raum teilen',
     link: 'Link zum Raum',
-    linkHint: 'Er enthält einen Fingerabdruck der Schlüssel der Server: Wer ihm folgt, nimmt keine anderen Server an.',
+    linkHint:
+      'Er enthält einen Fingerabdruck der Schlüssel der Server: Wer ihm folgt, nimmt keine anderen Server an.',
     code: 'Kurzer Code',
-    codeHint: (origin: string) => `Einzugeben bei ${origin}. Wer ihn eingibt, vertraut diesem einen Server, dass er die anderen nennt; beim Link und beim QR-Code ist das nicht nötig.`,
+    codeHint: (origin: string) =>
+      `Einzugeben bei ${origin}. Wer ihn eingibt, vertraut diesem einen Server, dass er die anderen nennt; beim Link und beim QR-Code ist das nicht nötig.`,
     qr: 'QR-Code mit dem Link zum Raum',
     projector: 'Leinwand',
-    projectorHint: 'Für den Beamer: Wand, Umfragen und wie man teilnimmt. Es steht nichts Geheimes darauf.',
+    projectorHint:
+      'Für den Beamer: Wand, Umfragen und wie man teilnimmt. Es steht nichts Geheimes darauf.',
     copy: 'Kopieren',
     copied: 'Kopiert',
     show: 'Zeigen',
     conceal: 'Verdecken',
-    members: 'Dieser Raum ist für Mitglieder. Mit dem Link lesen andere die Wand, nehmen aber nicht teil: Gib jeder Person eine Einladung, unter „Leute“.',
+    members:
+      'Dieser Raum ist für Mitglieder. Mit dem Link lesen andere die Wand, nehmen aber nicht teil: Gib jeder Person eine Einladung, unter „Leute“.',
   },
 
   people: {
     title: 'Leute',
     open: 'Der Raum ist offen: Wer den Link hat, nimmt teil. Niemand muss zugelassen werden.',
-    count: (n: number, open: number) => (open === 0 ? members(n) : `${members(n)}, dazu ${several(open, 'unbenutzte Einladung', 'unbenutzte Einladungen')}`),
+    count: (n: number, open: number) =>
+      open === 0
+        ? members(n)
+        : `${members(n)}, dazu ${several(open, 'unbenutzte Einladung', 'unbenutzte Einladungen')}`,
     invite: 'Einladungslinks machen',
-    inviteHint: 'Ein Link ist eine Person: ein Platz in einer Epoche, eine Stimme. Das erste Gerät, das mit ihm teilnimmt, macht einen eigenen Schlüssel, und der Link ist verbraucht. Drucke die Links, mische die Blätter und lass ziehen, damit niemand weiß, wem welcher gehört.',
+    inviteHint:
+      'Ein Link ist eine Person: ein Platz in einer Epoche, eine Stimme. Das erste Gerät, das mit ihm teilnimmt, macht einen eigenen Schlüssel, und der Link ist verbraucht. Drucke die Links, mische die Blätter und lass ziehen, damit niemand weiß, wem welcher gehört.',
     number: 'Wie viele',
     make: 'Links machen',
     making: 'Die Links entstehen …',
-    made: (n: number) => `${several(n, 'Link ist', 'Links sind')} fertig. Sie sind nirgends sonst: Drucke oder sichere sie, bevor du diese Seite verlässt.`,
+    made: (n: number) =>
+      `${several(n, 'Link ist', 'Links sind')} fertig. Sie sind nirgends sonst: Drucke oder sichere sie, bevor du diese Seite verlässt.`,
     print: 'Für jede Person ein Blatt drucken',
     save: 'Als Liste sichern',
     copy: 'Alle kopieren',
     forget: 'Links von dieser Seite entfernen',
-    sheet: 'Scanne ihn oder tippe die Adresse, auf dem Gerät, auf dem du schreiben willst. Er ist nur für dich und gilt für ein Gerät: eine Person, eine Stimme.',
+    sheet:
+      'Scanne ihn oder tippe die Adresse, auf dem Gerät, auf dem du schreiben willst. Er ist nur für dich und gilt für ein Gerät: eine Person, eine Stimme.',
     invitation: (number: number) => `Einladung ${number}`,
     used: 'benutzt',
     unused: 'noch nicht benutzt',
-    trust: 'Wer einen Link zuerst benutzt, bekommt den Platz; unten siehst du, welche benutzt sind. Im Namen derer, die ihren benutzt haben, kannst du nichts lesen und nichts sagen. Hat jemand anders einen Link benutzt, so entziehe die Einladung und gib der Person eine neue.',
+    trust:
+      'Wer einen Link zuerst benutzt, bekommt den Platz; unten siehst du, welche benutzt sind. Im Namen derer, die ihren benutzt haben, kannst du nichts lesen und nichts sagen. Hat jemand anders einen Link benutzt, so entziehe die Einladung und gib der Person eine neue.',
     list: 'Schlüssel aus einer Liste zulassen',
-    listHint: 'Die Leute finden ihren Schlüssel auf der Seite des Raums. Ein Schlüssel in jeder Zeile, 64 Zeichen.',
+    listHint:
+      'Die Leute finden ihren Schlüssel auf der Seite des Raums. Ein Schlüssel in jeder Zeile, 64 Zeichen.',
     admit: 'Zulassen',
     admitted: (n: number) => `${several(n, 'Schlüssel', 'Schlüssel')} zugelassen.`,
-    wrong: (lines: number[]) => `Kein Schlüssel: ${lines.length === 1 ? 'Zeile' : 'Zeilen'} ${spoken(lines.map(String))}. Ein Schlüssel hat 64 Zeichen von 0 bis 9 und a bis f.`,
+    wrong: (lines: number[]) =>
+      `Kein Schlüssel: ${lines.length === 1 ? 'Zeile' : 'Zeilen'} ${spoken(lines.map(String))}. Ein Schlüssel hat 64 Zeichen von 0 bis 9 und a bis f.`,
     nothing: 'Alle diese sind schon zugelassen.',
     members: 'Einladungen und zugelassene Schlüssel',
     from: 'Sie zählen ab der nächsten Epoche.',
     dismiss: 'Ausschließen',
     dismissOne: (name: string) => `${name} ausschließen`,
-    dismissPrompt: 'Dieses Mitglied ausschließen? Ab der nächsten Epoche nimmt es nicht mehr teil, und eine Einladung lässt sich nicht mehr einlösen. Was gesagt wurde, bleibt.',
+    dismissPrompt:
+      'Dieses Mitglied ausschließen? Ab der nächsten Epoche nimmt es nicht mehr teil, und eine Einladung lässt sich nicht mehr einlösen. Was gesagt wurde, bleibt.',
     more: 'Mehr zeigen',
 
     hosts: 'Mitleitende',
-    hostsHint: 'Wer mitleitet, kann, was du kannst, außer andere dazu zu ernennen. Alles ist mit dem jeweils eigenen Schlüssel unterschrieben.',
+    hostsHint:
+      'Wer mitleitet, kann, was du kannst, außer andere dazu zu ernennen. Alles ist mit dem jeweils eigenen Schlüssel unterschrieben.',
     you: 'du',
     first: 'Erste Leitung',
     hostName: 'Name der Person, die mitleitet',
     addHost: 'Link zum Mitleiten machen',
     hostLink: (name: string) => `Link für ${name}`,
-    hostLinkHint: 'Er steht nur auf dieser Seite, bis du sie verlässt. Gib ihn nur dieser Person, auf einem Weg, auf dem andere nicht mitlesen.',
+    hostLinkHint:
+      'Er steht nur auf dieser Seite, bis du sie verlässt. Gib ihn nur dieser Person, auf einem Weg, auf dem andere nicht mitlesen.',
     passedOn: 'Weitergegeben: von dieser Seite nehmen',
     removed: 'leitet nicht mehr mit',
     removeHost: (name: string) => `${name} entfernen`,
@@ -224,14 +272,18 @@ export const de: Host = {
   room: {
     moderation: 'Moderation',
     moderated: 'Die Leinwand zeigt nur freigegebene Nachrichten',
-    moderatedHint: 'Die Seite des Raums zeigt alle Nachrichten, die nicht verborgen sind: Was die Server veröffentlicht haben, ist öffentlich. Antworten in Worten auf Umfragen werden auf der Leinwand dann gezählt, nicht gezeigt.',
+    moderatedHint:
+      'Die Seite des Raums zeigt alle Nachrichten, die nicht verborgen sind: Was die Server veröffentlicht haben, ist öffentlich. Antworten in Worten auf Umfragen werden auf der Leinwand dann gezählt, nicht gezeigt.',
     recovery: 'Dein Schlüssel',
-    recoveryHint: 'Dieser Link ist dein Schlüssel. Auf einem anderen Gerät öffne ihn dort. Verlierst du ihn, kann ihn niemand ersetzen: Bewahre ihn auf, wo du Passwörter aufbewahrst, oder mache einen Link zum Mitleiten für dein zweites Gerät.',
+    recoveryHint:
+      'Dieser Link ist dein Schlüssel. Auf einem anderen Gerät öffne ihn dort. Verlierst du ihn, kann ihn niemand ersetzen: Bewahre ihn auf, wo du Passwörter aufbewahrst, oder mache einen Link zum Mitleiten für dein zweites Gerät.',
     hostLink: 'Leitungslink',
     download: 'Als Datei sichern',
-    file: (name: string, link: string) => `Leitungslink von „${name}“. Wer ihn hat, leitet den Raum.\r\n\r\n${link}\r\n`,
+    file: (name: string, link: string) =>
+      `Leitungslink von „${name}“. Wer ihn hat, leitet den Raum.\r\n\r\n${link}\r\n`,
     export: 'Mitnehmen',
-    exportHint: 'Tabellen für ein Rechenblatt, eine Datei für Programme, ein Bericht zum Drucken und die Aufzeichnung mit allen Unterschriften, die jeder prüfen kann.',
+    exportHint:
+      'Tabellen für ein Rechenblatt, eine Datei für Programme, ein Bericht zum Drucken und die Aufzeichnung mit allen Unterschriften, die jeder prüfen kann.',
     unread: 'Sobald die ganze Wand gelesen ist.',
     csvMessages: 'Nachrichten (CSV)',
     csvPolls: 'Umfragen (CSV)',
@@ -239,13 +291,17 @@ export const de: Host = {
     record: 'Unterschriebene Aufzeichnung',
     print: 'Bericht drucken',
     end: 'Schließen oder löschen',
-    closeHint: 'Schließen beendet den Raum: keine Nachrichten und keine Umfragen mehr. Die Wand bleibt. Er lässt sich nicht wieder öffnen.',
+    closeHint:
+      'Schließen beendet den Raum: keine Nachrichten und keine Umfragen mehr. Die Wand bleibt. Er lässt sich nicht wieder öffnen.',
     close: 'Raum schließen …',
-    closePrompt: 'Den Raum für immer schließen? Nachrichten, die noch nicht veröffentlicht sind, gehen verloren.',
+    closePrompt:
+      'Den Raum für immer schließen? Nachrichten, die noch nicht veröffentlicht sind, gehen verloren.',
     closeNow: 'Raum schließen',
-    deleteHint: 'Löschen schließt den Raum, und die Server löschen alle Texte. Fingerabdrücke und Unterschriften bleiben, damit später niemand andere Texte behaupten kann. Was sich Leute inzwischen kopiert haben, erreichst du nicht.',
+    deleteHint:
+      'Löschen schließt den Raum, und die Server löschen alle Texte. Fingerabdrücke und Unterschriften bleiben, damit später niemand andere Texte behaupten kann. Was sich Leute inzwischen kopiert haben, erreichst du nicht.',
     delete: 'Alles löschen …',
-    deletePrompt: 'Alles löschen, was in diesem Raum gesagt wurde? Das lässt sich nicht rückgängig machen.',
+    deletePrompt:
+      'Alles löschen, was in diesem Raum gesagt wurde? Das lässt sich nicht rückgängig machen.',
     deleteNow: 'Alles löschen',
   },
 
@@ -253,8 +309,10 @@ export const de: Host = {
     title: 'Bericht',
     made: (at: string) => `Erstellt am ${at}`,
     people: (most: number) => `Bis zu ${several(most, 'Person', 'Personen')} in einer Epoche`,
-    said: (n: number, epochs: number) => `${messages(n)} in ${several(epochs, 'Epoche', 'Epochen')}`,
-    hidden: (n: number) => `${several(n, 'Nachricht wurde', 'Nachrichten wurden')} von der Leitung verborgen und ${n === 1 ? 'ist' : 'sind'} hier nicht gedruckt.`,
+    said: (n: number, epochs: number) =>
+      `${messages(n)} in ${several(epochs, 'Epoche', 'Epochen')}`,
+    hidden: (n: number) =>
+      `${several(n, 'Nachricht wurde', 'Nachrichten wurden')} von der Leitung verborgen und ${n === 1 ? 'ist' : 'sind'} hier nicht gedruckt.`,
     erased: (n: number) => `${several(n, 'Nachricht wurde', 'Nachrichten wurden')} gelöscht.`,
     polls: 'Umfragen',
     questions: 'Nachrichten',

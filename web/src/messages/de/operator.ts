@@ -138,7 +138,8 @@ export const de: Operator = {
     keep: 'Offen lassen',
     hint: 'Ein geschlossener Raum nimmt nichts mehr an, endgültig. Seine Wand bleibt.',
     delete: 'Von diesem Server löschen …',
-    deletePrompt: (name) => `„${name}“ endgültig von diesem Server löschen? Das lässt sich nicht rückgängig machen.`,
+    deletePrompt: (name) =>
+      `„${name}“ endgültig von diesem Server löschen? Das lässt sich nicht rückgängig machen.`,
     deleteText: [
       'Der Raum wird auf allen drei Servern geschlossen. Auf diesem führen seine Links von da an ins Leere, und alle Nachrichten werden sofort von der Festplatte gelöscht.',
       'Sein Name, die Handlungen seiner Leitung und die Fingerabdrücke seiner Wand bleiben, denn darin müssen die Server übereinstimmen.',

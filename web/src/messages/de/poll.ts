@@ -15,9 +15,13 @@ export const de: Poll = {
   nobody: 'Niemand hat geantwortet.',
   percent: (share: number) => `${Math.round(share * 100)} %`,
   times: (n: number) => `${n}-mal`,
-  average: (mean: number, highest: number) => `im Mittel ${mean.toLocaleString('de', { maximumFractionDigits: 1 })} von ${highest}`,
+  average: (mean: number, highest: number) =>
+    `im Mittel ${mean.toLocaleString('de', { maximumFractionDigits: 1 })} von ${highest}`,
   severalChosen: 'Mehrere Antworten waren möglich.',
-  erased: (n: number) => (n === 1 ? '1 Nachricht dieser Epoche ist gelöscht; sie kann eine Antwort sein.' : `${n} Nachrichten dieser Epoche sind gelöscht; Antworten können darunter sein.`),
+  erased: (n: number) =>
+    n === 1
+      ? '1 Nachricht dieser Epoche ist gelöscht; sie kann eine Antwort sein.'
+      : `${n} Nachrichten dieser Epoche sind gelöscht; Antworten können darunter sein.`,
   invalid: (n: number) => `${several(n, 'Stimmzettel war', 'Stimmzettel waren')} ungültig.`,
   kind: {
     one: 'Eine Antwort',

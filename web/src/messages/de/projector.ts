@@ -21,7 +21,8 @@ export const de: Projector = {
   newest: 'neueste',
   among: (n: number) => `unter ${n}`,
   empty: 'Noch ist nichts veröffentlicht.',
-  emptyHint: 'Was ihr schreibt, erscheint hier zusammen mit dem der anderen, in einer Reihenfolge, die niemand kennt.',
+  emptyHint:
+    'Was ihr schreibt, erscheint hier zusammen mit dem der anderen, in einer Reihenfolge, die niemand kennt.',
   hidden: (n: number) => `${several(n, 'Nachricht', 'Nachrichten')} von der Leitung verborgen`,
   poll: 'Umfrage',
   answerNow: 'Antworte auf deinem Gerät',

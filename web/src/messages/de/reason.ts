@@ -39,7 +39,10 @@ export const de: Reason = {
       409: 'etwas anderes kam zuvor, oder es ist zu spät; sieh nach, was die Seite jetzt sagt',
       422: 'die Regeln für Entscheidungen erlauben es nicht',
     },
-    operate: { 404: 'dieser Server kennt es nicht', 422: 'der Server nimmt diese Einstellung nicht an' },
+    operate: {
+      404: 'dieser Server kennt es nicht',
+      422: 'der Server nimmt diese Einstellung nicht an',
+    },
     claim: {
       403: 'die Leitung hat diese Einladung zurückgenommen oder nie gemacht',
       404: 'diese Server haben keinen solchen Raum',

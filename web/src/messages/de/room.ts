@@ -7,13 +7,16 @@ export const de: Room = {
   connecting: 'Die Schlüssel der Server werden mit deinem Link verglichen …',
   aside: 'Wie es um den Raum steht',
   closed: 'Dieser Raum ist geschlossen. Seine Wand bleibt.',
-  elsewhere: 'Dieser Raum ist in einem anderen Tab dieses Browsers offen, und jener nimmt teil. Hier kannst du mitlesen.',
+  elsewhere:
+    'Dieser Raum ist in einem anderen Tab dieses Browsers offen, und jener nimmt teil. Hier kannst du mitlesen.',
   reading: 'Du liest mit. Die Server sehen, dass diese Seite offen ist, und sonst nichts von dir.',
   admission: 'Es wird gelesen, wen der Host zugelassen hat …',
-  offline: 'Kein Server antwortet. Du siehst, was dieses Gerät aufbewahrt hat, so wie es damals geprüft wurde. Auch was du schreibst, bleibt hier, bis ein Server antwortet.',
+  offline:
+    'Kein Server antwortet. Du siehst, was dieses Gerät aufbewahrt hat, so wie es damals geprüft wurde. Auch was du schreibst, bleibt hier, bis ein Server antwortet.',
   full: {
     own: 'Der Speicher dieses Browsers ist voll. Deine Nachricht steht nur auf dieser Seite und wird erst gesendet, wenn dieses Gerät sie aufbewahren kann: Sonst könnte ein Neuladen sie auf zwei Arten sagen. Lösche die Daten von Websites, die du nicht brauchst; diese Seite macht dann von selbst weiter. Schließe sie bis dahin nicht.',
-    nothing: 'Der Speicher dieses Browsers ist voll. Diese Seite gibt nichts ab, bevor dieses Gerät aufschreiben kann, was es tut: Sonst könnte ein Neuladen zunichtemachen, was dich verbirgt. Lösche die Daten von Websites, die du nicht brauchst; diese Seite macht dann von selbst weiter.',
+    nothing:
+      'Der Speicher dieses Browsers ist voll. Diese Seite gibt nichts ab, bevor dieses Gerät aufschreiben kann, was es tut: Sonst könnte ein Neuladen zunichtemachen, was dich verbirgt. Lösche die Daten von Websites, die du nicht brauchst; diese Seite macht dann von selbst weiter.',
   },
   purpose: 'Wozu dieser Raum da ist',
 
@@ -24,7 +27,8 @@ export const de: Room = {
     read: 'Nur mitlesen',
     again: 'Doch teilnehmen',
     servers: 'Betrieben von',
-    serversHint: 'Je zwei von ihnen könnten zusammen das Mischen rückgängig machen. Würden diese es tun?',
+    serversHint:
+      'Je zwei von ihnen könnten zusammen das Mischen rückgängig machen. Würden diese es tun?',
     crowd: 'Die Menge',
     crowdNow: (n: number) => `${people(n)} jetzt teil.`,
     crowdBefore: (n: number) => `Die letzte Epoche wurde unter ${n} gemischt.`,
@@ -34,13 +38,16 @@ export const de: Room = {
         : 'Dieser Raum veröffentlicht, so wenige auch teilnehmen.',
     cheat: 'Wenn ein Server betrügt',
     fair: 'Die Epoche wird verworfen, ehe etwas aus ihr zu sehen ist, der Beweis wird veröffentlicht, und Nachrichten kommen in die nächste.',
-    robust: 'Die Epoche geht weiter: Ein als ehrlich erwiesener Server beendet sie allein und erfährt, wer in ihr was geschrieben hat.',
+    robust:
+      'Die Epoche geht weiter: Ein als ehrlich erwiesener Server beendet sie allein und erfährt, wer in ihr was geschrieben hat.',
     kept: 'Wie lange es bleibt',
-    keptDays: (days: number) => `${duration(days * 86_400)}; dann löschen die Server die Worte. Die Kette ihrer Prüfsummen bleibt.`,
+    keptDays: (days: number) =>
+      `${duration(days * 86_400)}; dann löschen die Server die Worte. Die Kette ihrer Prüfsummen bleibt.`,
     keptOpen: 'Solange die Server laufen. Wer es lesen konnte, kann es kopiert haben.',
     who: 'Wer teilnehmen darf',
     open: 'Wer den Link hat.',
-    members: (n: number) => `Schlüssel, die die Leitung zugelassen hat, und Geräte, die ihre Einladungen benutzt haben: bisher ${n}.`,
+    members: (n: number) =>
+      `Schlüssel, die die Leitung zugelassen hat, und Geräte, die ihre Einladungen benutzt haben: bisher ${n}.`,
     sybilTitle: 'Eine Person kann viele sein',
     sybilOpen:
       'Gezählt werden hier Geräte, nicht Menschen. Wer mit vielen kommt, kann der größte Teil der Menge sein und weiß, welche Nachrichten nicht von ihm sind. Dieser Raum ist offen: Die Server begrenzen, was eine Netzadresse belegt, mehr nicht. Vertraue der Zahl so weit, wie du denen vertraust, die den Link haben. Die Zahl „jetzt“ ist das Wort jedes einzelnen Servers; ein unehrlicher kann mehr sagen.',
@@ -48,11 +55,13 @@ export const de: Room = {
       'Gezählt werden hier Schlüssel, nicht Menschen. Dieser Raum nimmt nur Schlüssel, die seine Leitung zugelassen hat; wie viele es sind, wissen alle. Lässt die Leitung eigene Schlüssel zu, kann sie der größte Teil der Menge sein. Vertraue der Zahl so weit, wie du der Leitung vertraust. Die Zahl „jetzt“ ist das Wort jedes einzelnen Servers; ein unehrlicher kann mehr sagen.',
     overTitle: 'Mit der Zeit verraten Muster etwas',
     over: 'Wer notiert, wer in jeder Epoche da ist und in welchen Epochen Nachrichten einer Art erscheinen, kann eingrenzen, wer sie schreibt: nach genügend Epochen auf eine Person. Dagegen gibt diese Seite eine leere Scherbe ab, wenn du nichts zu sagen hast; da sein heißt also nicht sprechen. Es hilft, die ganze Zeit zu bleiben statt nur zum Sprechen zu kommen, und nicht über viele Epochen an einem erkennbaren Faden zu schreiben.',
-    invited: 'Dein Link ist eine Einladung für ein Gerät. Nimmst du teil, macht dieses Gerät einen eigenen Schlüssel, den niemand sonst je hat, und löst die Einladung damit ein. Danach nützt der Link niemandem mehr, auch dem nicht, der ihn gemacht hat. Nimm also auf dem Gerät teil, auf dem du schreiben willst.',
+    invited:
+      'Dein Link ist eine Einladung für ein Gerät. Nimmst du teil, macht dieses Gerät einen eigenen Schlüssel, den niemand sonst je hat, und löst die Einladung damit ein. Danach nützt der Link niemandem mehr, auch dem nicht, der ihn gemacht hat. Nimm also auf dem Gerät teil, auf dem du schreiben willst.',
   },
 
   claiming: 'Deine Einladung wird für dieses Gerät eingelöst …',
-  claimAgain: (reason: string) => `Das ist noch nicht gelungen: ${reason}. Diese Seite versucht es von selbst noch einmal.`,
+  claimAgain: (reason: string) =>
+    `Das ist noch nicht gelungen: ${reason}. Diese Seite versucht es von selbst noch einmal.`,
 
   apart: {
     outside: {
@@ -95,7 +104,8 @@ export const de: Room = {
   move: {
     ask: 'Auf ein anderes Gerät umziehen',
     hint: 'Sichert deinen Schlüssel und was noch nicht veröffentlicht ist in einer Datei und hört hier auf. Öffne die Datei auf dem anderen Gerät.',
-    prompt: 'Auf diesem Gerät aufhören und seinen Schlüssel in einer Datei sichern? Wer die Datei hat, ist in diesem Raum du. Öffne sie nur auf einem Gerät: Zwei Geräte mit einem Schlüssel würden verderben, was beide schützt.',
+    prompt:
+      'Auf diesem Gerät aufhören und seinen Schlüssel in einer Datei sichern? Wer die Datei hat, ist in diesem Raum du. Öffne sie nur auf einem Gerät: Zwei Geräte mit einem Schlüssel würden verderben, was beide schützt.',
     now: 'Sichern und hier aufhören',
     again: 'Die Datei noch einmal sichern',
     file: 'schluessel',
@@ -112,12 +122,18 @@ export const de: Room = {
   compose: {
     label: 'Deine Nachricht',
     next: (epoch: number, at: number | null) =>
-      at === null ? `Sie kommt in Epoche ${epoch}.` : `Sie kommt in Epoche ${epoch}, die etwa um ${clock(at)} versiegelt wird; dann wird gemischt und veröffentlicht.`,
-    hint: (seconds: number) => `Sie kommt in die nächste Epoche, die versiegelt wird; eine Epoche sammelt ${duration(seconds)} lang.`,
+      at === null
+        ? `Sie kommt in Epoche ${epoch}.`
+        : `Sie kommt in Epoche ${epoch}, die etwa um ${clock(at)} versiegelt wird; dann wird gemischt und veröffentlicht.`,
+    hint: (seconds: number) =>
+      `Sie kommt in die nächste Epoche, die versiegelt wird; eine Epoche sammelt ${duration(seconds)} lang.`,
     left: (bytes: number, letters: number) =>
-      letters < 20 ? `noch ${several(bytes, 'Byte', 'Bytes')}` : `Platz für etwa ${letters} Buchstaben`,
+      letters < 20
+        ? `noch ${several(bytes, 'Byte', 'Bytes')}`
+        : `Platz für etwa ${letters} Buchstaben`,
     over: (bytes: number) => `${several(bytes, 'Byte', 'Bytes')} zu lang`,
-    bytes: (limit: number) => `Eine Nachricht hat ${limit} Bytes: Ein einfacher Buchstabe braucht eines, ä oder ж zwei, die meisten Emoji vier und mehr. Alle werden gleich lang gesendet.`,
+    bytes: (limit: number) =>
+      `Eine Nachricht hat ${limit} Bytes: Ein einfacher Buchstabe braucht eines, ä oder ж zwei, die meisten Emoji vier und mehr. Alle werden gleich lang gesendet.`,
     send: 'Ohne Namen senden',
     key: 'Strg + Enter sendet',
   },
@@ -125,14 +141,19 @@ export const de: Room = {
   own: {
     title: 'Deine Nachricht',
     waiting: 'Auf diesem Gerät aufbewahrt. Sie kommt in die nächste Epoche.',
-    inside: (epoch: number) => `In Epoche ${epoch}. Sie bleibt auf diesem Gerät, bis sie an der Wand steht, und lässt sich jetzt nicht zurücknehmen.`,
-    due: (at: number) => `Versiegelt etwa um ${clock(at)}, kurz darauf gemischt und veröffentlicht.`,
+    inside: (epoch: number) =>
+      `In Epoche ${epoch}. Sie bleibt auf diesem Gerät, bis sie an der Wand steht, und lässt sich jetzt nicht zurücknehmen.`,
+    due: (at: number) =>
+      `Versiegelt etwa um ${clock(at)}, kurz darauf gemischt und veröffentlicht.`,
     unkept: 'Nur auf dieser Seite, bis dieses Gerät sie aufbewahren kann.',
     resting: 'Auf diesem Gerät aufbewahrt. Sie wartet, bis diese Seite wieder teilnimmt.',
     back: 'Zurücknehmen und ändern',
-    published: (epoch: number, among: number) => `Deine Nachricht steht unverändert an der Wand: Epoche ${epoch}, gemischt unter ${among}.`,
-    erased: (epoch: number) => `Deine Nachricht ist an der Wand nicht zu lesen: In Epoche ${epoch} wurden Nachrichten gelöscht, und dieses Gerät nimmt an, dass deine darunter ist. Sie wird nicht noch einmal gesagt.`,
-    signed: (servers: string[]) => `Auf diesem Gerät geprüft: unterschrieben von ${spoken(servers)}. Wenn du gehst, weiß hier nichts mehr, welche es war.`,
+    published: (epoch: number, among: number) =>
+      `Deine Nachricht steht unverändert an der Wand: Epoche ${epoch}, gemischt unter ${among}.`,
+    erased: (epoch: number) =>
+      `Deine Nachricht ist an der Wand nicht zu lesen: In Epoche ${epoch} wurden Nachrichten gelöscht, und dieses Gerät nimmt an, dass deine darunter ist. Sie wird nicht noch einmal gesagt.`,
+    signed: (servers: string[]) =>
+      `Auf diesem Gerät geprüft: unterschrieben von ${spoken(servers)}. Wenn du gehst, weiß hier nichts mehr, welche es war.`,
     again: (epoch: number | null) =>
       epoch === null
         ? 'Die Epoche wurde ohne deine Nachricht veröffentlicht. Sie kommt in die nächste.'
@@ -147,23 +168,28 @@ export const de: Room = {
     chooseMessages: 'Wähle so viele, wie du willst. Jede zählt einmal.',
     rank: 'Berühre erst die beste, dann die nächste, bis zur letzten. Berührst du eine noch einmal, fällt sie wieder heraus.',
     place: (n: number) => `Platz ${n}`,
-    pattern: 'Was du hier wählst, wird als eine Liste veröffentlicht, ohne Namen. Wer ungewöhnlich wählt, und in der nächsten Runde wieder so, ist als dieselbe unbekannte Person wiederzuerkennen.',
+    pattern:
+      'Was du hier wählst, wird als eine Liste veröffentlicht, ohne Namen. Wer ungewöhnlich wählt, und in der nächsten Runde wieder so, ist als dieselbe unbekannte Person wiederzuerkennen.',
     right: 'Sie ist richtig.',
     wrong: 'Richtig ist eine andere.',
     rate: (highest: number) => `Von 1 bis ${highest}`,
     words: 'Ein paar Worte',
     answer: 'Antworten',
     change: 'Antwort ändern',
-    all: (epoch: number) => `Alle Antworten kommen zusammen heraus, in Epoche ${epoch}, gemischt wie Nachrichten. Niemand antwortet zweimal, und wer nicht antwortet, sieht aus wie alle anderen.`,
+    all: (epoch: number) =>
+      `Alle Antworten kommen zusammen heraus, in Epoche ${epoch}, gemischt wie Nachrichten. Niemand antwortet zweimal, und wer nicht antwortet, sieht aus wie alle anderen.`,
     waiting: (epoch: number, at: number | null) =>
       at === null
         ? `Deine Antwort wird auf diesem Gerät bis Epoche ${epoch} aufbewahrt. Lass diese Seite bis dahin offen; du kannst sie noch ändern.`
         : `Deine Antwort wird auf diesem Gerät bis Epoche ${epoch} aufbewahrt, etwa ${clock(at)}. Lass diese Seite bis dahin offen; du kannst sie noch ändern.`,
-    sent: (epoch: number) => `Deine Antwort ist mit Epoche ${epoch} abgegeben und lässt sich nicht mehr ändern.`,
+    sent: (epoch: number) =>
+      `Deine Antwort ist mit Epoche ${epoch} abgegeben und lässt sich nicht mehr ändern.`,
     counted: 'Deine Antwort wurde gezählt.',
     lost: 'Deine Antwort wurde nicht gezählt, und auch keine andere: Die Epoche endete ohne Ergebnis, und nichts daraus war zu sehen. Wird noch einmal gefragt, antwortet dieses Gerät ebenso, wenn du es nicht änderst.',
-    missed: 'Deine Antwort wurde nicht gezählt: Dieses Gerät hat sie nicht abgegeben, bevor die Epoche versiegelt war.',
-    erased: 'Deine Antwort ist nicht unter denen, die sich lesen lassen. Nachrichten dieser Epoche sind gelöscht; sie kann darunter sein.',
+    missed:
+      'Deine Antwort wurde nicht gezählt: Dieses Gerät hat sie nicht abgegeben, bevor die Epoche versiegelt war.',
+    erased:
+      'Deine Antwort ist nicht unter denen, die sich lesen lassen. Nachrichten dieser Epoche sind gelöscht; sie kann darunter sein.',
     late: 'Zum Antworten ist es zu spät: Dieses Gerät hat seine Scherbe für jene Epoche schon abgegeben.',
     unanswered: 'Du hast nicht geantwortet.',
   },
@@ -177,9 +203,11 @@ export const de: Room = {
     open: 'sammelt',
     stock: 'wartet, bis die Server Masken vorbereitet haben',
     unknown: 'noch antwortet kein Server',
-    mixing: (epochs: number[]) => `Wird gemischt: ${epochs.length === 1 ? 'Epoche' : 'Epochen'} ${epochs.join(', ')}`,
+    mixing: (epochs: number[]) =>
+      `Wird gemischt: ${epochs.length === 1 ? 'Epoche' : 'Epochen'} ${epochs.join(', ')}`,
     present: (n: number) => `${people(n)} jetzt teil`,
-    before: (n: number, epoch: number) => `Epoche ${epoch}, die zuletzt veröffentlichte, wurde unter ${n} gemischt.`,
+    before: (n: number, epoch: number) =>
+      `Epoche ${epoch}, die zuletzt veröffentlichte, wurde unter ${n} gemischt.`,
     presentHint: 'Je mehr teilnehmen, desto weniger sagt eine Nachricht darüber, wer sie schrieb.',
     few: (minimum: number) =>
       `Eine Epoche wird nur veröffentlicht, wenn die Einwürfe, ohne die der Teilnehmer irgendeines einzelnen Servers, mindestens ${minimum} sind. Bis dahin warten Nachrichten.`,
@@ -216,13 +244,17 @@ export const de: Room = {
 
   verify: {
     title: 'Mit anderen vergleichen',
-    text: (n: number) => `Dieses Gerät hat ${several(n, 'Eintrag', 'Einträge')} geprüft, jeder von mindestens zwei Servern unterschrieben und mit dem vorigen verkettet. Wer hier dieselben Zeichen sieht, hat dieselbe Wand gelesen:`,
+    text: (n: number) =>
+      `Dieses Gerät hat ${several(n, 'Eintrag', 'Einträge')} geprüft, jeder von mindestens zwei Servern unterschrieben und mit dem vorigen verkettet. Wer hier dieselben Zeichen sieht, hat dieselbe Wand gelesen:`,
     none: 'Noch ist nichts veröffentlicht.',
-    hosted: (n: number) => `Ebenso unterschrieben und verkettet, was die Leitung tat (${several(n, 'Handlung', 'Handlungen')}):`,
+    hosted: (n: number) =>
+      `Ebenso unterschrieben und verkettet, was die Leitung tat (${several(n, 'Handlung', 'Handlungen')}):`,
     archive: 'Archiv herunterladen',
-    archiveHint: 'Eine Datei mit allen Einträgen und Unterschriften; „ostrakon verify“ prüft sie ohne jeden Server.',
+    archiveHint:
+      'Eine Datei mit allen Einträgen und Unterschriften; „ostrakon verify“ prüft sie ohne jeden Server.',
     forget: 'Diesen Raum auf diesem Gerät vergessen',
-    forgetHint: 'Löscht hier deinen Schlüssel und alles Aufbewahrte. Eine nicht veröffentlichte Nachricht ist verloren, und in einem Raum für Mitglieder musst du neu zugelassen werden oder brauchst eine andere Einladung: Deine ist verbraucht.',
+    forgetHint:
+      'Löscht hier deinen Schlüssel und alles Aufbewahrte. Eine nicht veröffentlichte Nachricht ist verloren, und in einem Raum für Mitglieder musst du neu zugelassen werden oder brauchst eine andere Einladung: Deine ist verbraucht.',
     forgetPrompt: (unpublished: boolean, members: boolean) =>
       `Diesen Raum auf diesem Gerät vergessen? Dein Schlüssel hier und alles Aufbewahrte werden gelöscht, und niemand kann sie zurückholen.${unpublished ? ' Deine Nachricht steht noch nicht an der Wand und kommt vielleicht nie dorthin.' : ''}${members ? ' Um wieder teilzunehmen, musst du neu zugelassen werden: Eine Einladung, die du benutzt hast, nützt nichts mehr.' : ''}`,
     forgetNow: 'Raum vergessen',

@@ -1,6 +1,7 @@
 // Was den deutschen Sätzen gemeinsam ist. Angeredet wird mit Du.
 
-export const several = (n: number, one: string, many: string) => `${n.toLocaleString('de')} ${n === 1 ? one : many}`;
+export const several = (n: number, one: string, many: string) =>
+  `${n.toLocaleString('de')} ${n === 1 ? one : many}`;
 
 export function duration(seconds: number): string {
   if (seconds < 90) return several(seconds, 'Sekunde', 'Sekunden');
@@ -16,7 +17,8 @@ export const spoken = (words: string[]) => new Intl.ListFormat('de').format(word
 export const clock = (at: number) => new Date(at).toLocaleTimeString('de');
 
 /** Ein Tag und eine Uhrzeit, in der Zeitzone der Lesenden. */
-export const moment = (at: number) => new Date(at).toLocaleString('de', { dateStyle: 'full', timeStyle: 'short' });
+export const moment = (at: number) =>
+  new Date(at).toLocaleString('de', { dateStyle: 'full', timeStyle: 'short' });
 
 /** Ein Tag, in der Zeitzone der Lesenden. */
 export const day = (at: number) => new Date(at).toLocaleDateString('de', { dateStyle: 'long' });

@@ -42,22 +42,45 @@ export const en = {
   rule: {
     title: 'What comes out?',
     each: 'It comes out for each date, and no more than that.',
-    majority: { name: 'A majority', says: (option: string) => `Only whether more than half say “${option}”.` },
-    unanimous: { name: 'Everybody agrees', says: (option: string) => `Only whether everybody says “${option}”.` },
-    'at-least': { name: 'At least a certain number', says: (option: string) => `Only whether enough people say “${option}”; you say how many.` },
-    veto: { name: 'No veto', says: (option: string) => `Only whether nobody says “${option}”, not how many do.` },
-    parity: { name: 'Odd or even', says: (option: string) => `Only whether an odd number says “${option}”: for a fair draw.` },
-    plurality: { name: 'The most frequent answer', says: () => 'Only which answer was given most often, not how often.' },
+    majority: {
+      name: 'A majority',
+      says: (option: string) => `Only whether more than half say “${option}”.`,
+    },
+    unanimous: {
+      name: 'Everybody agrees',
+      says: (option: string) => `Only whether everybody says “${option}”.`,
+    },
+    'at-least': {
+      name: 'At least a certain number',
+      says: (option: string) => `Only whether enough people say “${option}”; you say how many.`,
+    },
+    veto: {
+      name: 'No veto',
+      says: (option: string) => `Only whether nobody says “${option}”, not how many do.`,
+    },
+    parity: {
+      name: 'Odd or even',
+      says: (option: string) => `Only whether an odd number says “${option}”: for a fair draw.`,
+    },
+    plurality: {
+      name: 'The most frequent answer',
+      says: () => 'Only which answer was given most often, not how often.',
+    },
     tally: { name: 'The full count', says: () => 'How often each answer was given.' },
-    custom: { name: 'A table of your own', says: () => 'For every number of answers, you say what comes out.' },
+    custom: {
+      name: 'A table of your own',
+      says: () => 'For every number of answers, you say what comes out.',
+    },
     enough: 'How many are enough?',
     tie: 'If several are equally frequent',
     ties: { first: 'the one that stands first wins', none: 'none wins' },
     table: 'What comes out',
-    tableHint: 'One value from 0 to 255 for each way in which the answers can come together. Say in the question what the values mean.',
+    tableHint:
+      'One value from 0 to 255 for each way in which the answers can come together. Say in the question what the values mean.',
     answers: 'Answers',
     value: 'Value',
-    tableOf: (n: number) => `A table has one row for each number of answers: it is made for ${people(n)}, whom you name below.`,
+    tableOf: (n: number) =>
+      `A table has one row for each number of answers: it is made for ${people(n)}, whom you name below.`,
   },
 
   people: {
@@ -70,26 +93,40 @@ export const en = {
     me: 'I decide, too, as',
     known: 'People you have decided with',
     knownHint: 'They need no invitation: their devices have left keys at the servers.',
-    sameName: 'Where several have the same name, the digits tell them apart: with them begins the code that each finds on this page under “Your account”. Everybody who is asked sees them behind the name.',
+    sameName:
+      'Where several have the same name, the digits tell them apart: with them begins the code that each finds on this page under “Your account”. Everybody who is asked sees them behind the name.',
     forget: (name: string) => `Forget “${name}”`,
-    forgotten: 'Forgotten. Once you open a decision again in which they take part, they are listed again.',
+    forgotten:
+      'Forgotten. Once you open a decision again in which they take part, they are listed again.',
     count: (n: number) => `${people(n)} will decide.`,
     wrong: (lines: number[]) => `Without a name of its own: line ${lines.join(', ')}.`,
   },
 
   absence: {
     title: 'If somebody stays away',
-    2: ['Any two of the three operators can stand in', 'After the deadline they give the assumed answer, even if the third has lost its part of a key. Nothing but the result becomes known as long as one operator is honest. Without all three operators there is no result.'],
-    3: ['Only all three operators together', 'After the deadline they give the assumed answer, unless one of them has lost its part of a key. In return, no two of them can put a key together. Nothing but the result becomes known as long as one operator is honest. Without all three operators there is no result.'],
-    0: ['Nobody', 'Then there is no result. In return no operator ever holds anything of anybody’s key.'],
+    2: [
+      'Any two of the three operators can stand in',
+      'After the deadline they give the assumed answer, even if the third has lost its part of a key. Nothing but the result becomes known as long as one operator is honest. Without all three operators there is no result.',
+    ],
+    3: [
+      'Only all three operators together',
+      'After the deadline they give the assumed answer, unless one of them has lost its part of a key. In return, no two of them can put a key together. Nothing but the result becomes known as long as one operator is honest. Without all three operators there is no result.',
+    ],
+    0: [
+      'Nobody',
+      'Then there is no result. In return no operator ever holds anything of anybody’s key.',
+    ],
     assumed: 'Whoever stays away counts as',
   },
   deadline: 'Deadline',
-  deadlineHint: 'Until then everybody has to accept and to answer. It ends earlier when all have answered.',
+  deadlineHint:
+    'Until then everybody has to accept and to answer. It ends earlier when all have answered.',
 
   code: 'Creation code',
-  codeHint: 'You get it from those who run the servers. It is sent when the decision is made, and is not kept.',
-  adminHint: 'Here only those who run the servers may begin decisions: this is their token. It is sent once, and is not kept.',
+  codeHint:
+    'You get it from those who run the servers. It is sent when the decision is made, and is not kept.',
+  adminHint:
+    'Here only those who run the servers may begin decisions: this is their token. It is sent once, and is not kept.',
 
   complaint: {
     question: 'Write down the question.',
@@ -111,7 +148,8 @@ export const en = {
     title: 'Your decisions',
     forget: (question: string) => `Take “${question}” off this list`,
     forgotten: 'Taken off. The link still opens it.',
-    warning: (question: string) => `You made “${question}”. The invitations that were not used yet are in this browser only, and are lost when you take it off this list.`,
+    warning: (question: string) =>
+      `You made “${question}”. The invitations that were not used yet are in this browser only, and are lost when you take it off this list.`,
     warningYes: 'Take it off',
   },
 
@@ -121,9 +159,11 @@ export const en = {
     code: 'Your account code',
     save: 'Save as a file…',
     load: 'Load from a file…',
-    warning: 'Whoever has this file is you in every decision. Keep it where only you can reach it, and use the account in one browser at a time.',
+    warning:
+      'Whoever has this file is you in every decision. Keep it where only you can reach it, and use the account in one browser at a time.',
     warningYes: 'Save the file',
-    replace: 'The account in this browser is replaced by the one in the file. If you have not saved it, it is lost, and so is your place in its decisions.',
+    replace:
+      'The account in this browser is replaced by the one in the file. If you have not saved it, it is lost, and so is your place in its decisions.',
     replaceYes: 'Replace it',
     loaded: 'The account was loaded.',
   },

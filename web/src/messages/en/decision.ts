@@ -7,7 +7,8 @@ const people = (n: number) => several(n, 'person', 'people');
 export const en = {
   title: 'Decision',
   connecting: 'Comparing the servers’ keys with your link…',
-  alone: 'Only one server shows this decision so far. As soon as a second one shows the same, it goes on here.',
+  alone:
+    'Only one server shows this decision so far. As soon as a second one shows the same, it goes on here.',
   busy: 'other records kept coming first; load the page again, and it goes on',
   different: 'a server shows another history of this decision than the others do',
 
@@ -28,29 +29,44 @@ export const en = {
 
   found: {
     decision: (n: number) => `record ${n} belongs to another decision, or to other servers`,
-    signature: (n: number) => `record ${n} is not signed by the author that it names: whoever showed it has changed it`,
+    signature: (n: number) =>
+      `record ${n} is not signed by the author that it names: whoever showed it has changed it`,
     rule: (n: number) => `record ${n} is against the rules`,
-    key: (n: number) => `a key in record ${n} is not as it has to be: it could have been put together out of other people’s keys`,
-    forked: (n: number) => `record ${n} is another one than this device has seen before: different people are shown different histories`,
-    step: (n: number, name: string) => `the answer in record ${n}, which “${name}” signed, is wrong`,
-    shorter: (shown: number, seen: number) => `${several(shown, 'record is', 'records are')} shown, but this device has seen ${seen} before`,
+    key: (n: number) =>
+      `a key in record ${n} is not as it has to be: it could have been put together out of other people’s keys`,
+    forked: (n: number) =>
+      `record ${n} is another one than this device has seen before: different people are shown different histories`,
+    step: (n: number, name: string) =>
+      `the answer in record ${n}, which “${name}” signed, is wrong`,
+    shorter: (shown: number, seen: number) =>
+      `${several(shown, 'record is', 'records are')} shown, but this device has seen ${seen} before`,
     opening: (n: number) => `what server ${n} has opened is wrong`,
   },
 
   distrusted: {
     title: (server: string) => `The server “${server}” showed something forged`,
-    text: (reason: string) => `What was found: ${reason}. It was not believed, and that server is not asked any more. What you see here, two others show alike. Tell the other people, and those who run the servers.`,
+    text: (reason: string) =>
+      `What was found: ${reason}. It was not believed, and that server is not asked any more. What you see here, two others show alike. Tell the other people, and those who run the servers.`,
   },
 
   rules: {
-    majority: (option: string) => `It passes if more than half say “${option}”. Only whether it passes comes out.`,
-    unanimous: (option: string) => `It passes if everybody says “${option}”. Only whether it passes comes out.`,
-    'at-least': (option: string, k: number) => `It passes if at least ${k} say “${option}”. Only whether it passes comes out.`,
-    veto: (option: string) => `It passes if nobody says “${option}”. Only whether it passes comes out, not how many said it.`,
+    majority: (option: string) =>
+      `It passes if more than half say “${option}”. Only whether it passes comes out.`,
+    unanimous: (option: string) =>
+      `It passes if everybody says “${option}”. Only whether it passes comes out.`,
+    'at-least': (option: string, k: number) =>
+      `It passes if at least ${k} say “${option}”. Only whether it passes comes out.`,
+    veto: (option: string) =>
+      `It passes if nobody says “${option}”. Only whether it passes comes out, not how many said it.`,
     parity: (option: string) => `Only whether an odd or an even number say “${option}” comes out.`,
-    plurality: { first: 'The answer that most gave wins; of equals, the one that stands first. Only the winner comes out.', none: 'The answer that most gave wins; of equals, none. Only the winner comes out.' },
+    plurality: {
+      first:
+        'The answer that most gave wins; of equals, the one that stands first. Only the winner comes out.',
+      none: 'The answer that most gave wins; of equals, none. Only the winner comes out.',
+    },
     tally: 'How often each answer was given comes out. Who gave it does not.',
-    custom: 'A table says what comes out for every number of answers. Only that one value comes out.',
+    custom:
+      'A table says what comes out for every number of answers. Only that one value comes out.',
   },
   row: (parts: string[]) => spoken(parts),
   moment,
@@ -62,13 +78,16 @@ export const en = {
     text: 'If you accept, this device makes a key for this one decision. It stays here. When everybody has accepted, all of you can answer, each in a single visit, whenever you like until the deadline.',
     button: 'Accept',
     doing: 'Making the key and handing out its shares…',
-    spent: 'This invitation was used before, on another device or in another browser. If that was not you, tell whoever made the decision.',
+    spent:
+      'This invitation was used before, on another device or in another browser. If that was not you, tell whoever made the decision.',
     reader: 'You are not one of those who decide. You see what everybody with this link can see.',
   },
   waiting: {
     title: 'You have accepted',
-    text: (names: string[]) => `${spoken(names)} ${names.length === 1 ? 'has' : 'have'} not accepted yet. When everybody has, you can answer here. You may close this page and come back with the same link.`,
-    anybody: (names: string[]) => `${spoken(names)} ${names.length === 1 ? 'has' : 'have'} not accepted yet. Answers can be given when everybody has.`,
+    text: (names: string[]) =>
+      `${spoken(names)} ${names.length === 1 ? 'has' : 'have'} not accepted yet. When everybody has, you can answer here. You may close this page and come back with the same link.`,
+    anybody: (names: string[]) =>
+      `${spoken(names)} ${names.length === 1 ? 'has' : 'have'} not accepted yet. Answers can be given when everybody has.`,
   },
 
   deadline: (at: number) => `Until ${moment(at)}`,
@@ -96,39 +115,55 @@ export const en = {
       2: 'If somebody stays away, any two of the three operators give the assumed answer after the deadline. Nothing but the result becomes known as long as one operator is honest.',
       3: 'If somebody stays away, all three operators together give the assumed answer after the deadline. Nothing but the result becomes known as long as one operator is honest.',
     },
-    always: 'Everybody sees the result, who has answered, and in which order. The result itself can tell answers: if everybody agreed, everybody knows what everybody said.',
-    after: (names: string[]) => (names.length === 0 ? 'Nobody comes after you.' : `After you ${names.length === 1 ? 'comes' : 'come'} ${spoken(names)}.`),
+    always:
+      'Everybody sees the result, who has answered, and in which order. The result itself can tell answers: if everybody agreed, everybody knows what everybody said.',
+    after: (names: string[]) =>
+      names.length === 0
+        ? 'Nobody comes after you.'
+        : `After you ${names.length === 1 ? 'comes' : 'come'} ${spoken(names)}.`,
     residual: (after: number, results: number) =>
       after === 0
         ? 'So nothing more can be learned of your answer, not even if all others and all three operators conspire.'
         : `If ${after === 1 ? 'that person' : 'all of them'} and all three operators conspired, they could look at what the result would be for each of their own possible answers: ${several(results, 'result', 'results')} instead of one. If any one of them is honest, they cannot. Where everybody comes only once, nothing can prevent that.`,
-    everything: 'None of the people can learn more than that of your answer. All three operators together could: as they can stand in for whoever stays away, they could open every single answer, yours, too. Two of them cannot, as long as the third is honest. But the first operator can hold back others’ answers, so that they count as absent: the fewer real answers count, the more the result tells of yours. Whose answer was held back sees no receipt.',
+    everything:
+      'None of the people can learn more than that of your answer. All three operators together could: as they can stand in for whoever stays away, they could open every single answer, yours, too. Two of them cannot, as long as the third is honest. But the first operator can hold back others’ answers, so that they count as absent: the fewer real answers count, the more the result tells of yours. Whose answer was held back sees no receipt.',
     missing: (n: number) => `${several(n, 'answer is', 'answers are')} missing.`,
     go: 'Answer…',
     confirm: 'After this the answer cannot be changed any more, on this device or any other.',
     yes: 'Give this answer',
-    doing: 'Your answer is being sealed and sent. If somebody else was faster, it is made again by itself.',
+    doing:
+      'Your answer is being sealed and sent. If somebody else was faster, it is made again by itself.',
     pending: 'Your answer is on its way. It goes on by itself, also when you come back later.',
   },
   answered: {
     title: 'You have answered',
-    text: (missing: string[]) => (missing.length === 0 ? 'Everybody has answered. The operators open the result.' : `Still to come: ${spoken(missing)}. The result will be here, under the same link.`),
+    text: (missing: string[]) =>
+      missing.length === 0
+        ? 'Everybody has answered. The operators open the result.'
+        : `Still to come: ${spoken(missing)}. The result will be here, under the same link.`,
     receipt: 'Your receipt',
-    receiptHint: 'It says that your answer is in the records, and where, but not what it is. Keep it if you want to be able to prove later that the servers had it.',
+    receiptHint:
+      'It says that your answer is in the records, and where, but not what it is. Keep it if you want to be able to prove later that the servers had it.',
     number: (n: number) => `Record ${n}`,
     digest: 'Digest of the record',
     save: 'Save the receipt',
   },
 
   progress: (answered: number, all: number) => `${answered} of ${people(all)} have answered.`,
-  opening: 'All answers are in, or the deadline has passed. The three operators check everything and open the result.',
-  unresolved: 'There is no result, although all three operators have opened their parts: too few of them could stand in for somebody who stayed away, or a part is wrong.',
-  unopened: (server: string) => `The server “${server}” does not open it, and says why. Tell the people who run the servers.`,
+  opening:
+    'All answers are in, or the deadline has passed. The three operators check everything and open the result.',
+  unresolved:
+    'There is no result, although all three operators have opened their parts: too few of them could stand in for somebody who stayed away, or a part is wrong.',
+  unopened: (server: string) =>
+    `The server “${server}” does not open it, and says why. Tell the people who run the servers.`,
   lapsed: {
-    invited: (names: string[]) => `There is no result: ${spoken(names)} did not accept in time. Nothing of the answers was revealed.`,
-    absent: (names: string[]) => `There is no result: ${spoken(names)} stayed away, and nobody can stand in. Nothing of the answers was revealed.`,
+    invited: (names: string[]) =>
+      `There is no result: ${spoken(names)} did not accept in time. Nothing of the answers was revealed.`,
+    absent: (names: string[]) =>
+      `There is no result: ${spoken(names)} stayed away, and nobody can stand in. Nothing of the answers was revealed.`,
   },
-  removed: 'Whoever made this decision has taken you off its list. It goes on without your answer. If that is a mistake, ask for a new decision.',
+  removed:
+    'Whoever made this decision has taken you off its list. It goes on without your answer. If that is a mistake, ask for a new decision.',
   cancelled: 'Whoever made this decision has called it off. Nothing of the answers was revealed.',
 
   result: {
@@ -145,14 +180,19 @@ export const en = {
     votes: 'Votes',
     chosen: (at: number) => `${moment(at)} suits best`,
     none: 'No date suits',
-    absent: (names: string[]) => `${spoken(names)} stayed away. The assumed answer counted instead.`,
+    absent: (names: string[]) =>
+      `${spoken(names)} stayed away. The assumed answer counted instead.`,
     nobody: 'Nobody stayed away.',
-    verified: (n: number) => (n === 0 ? 'Nobody has rechecked it yet.' : `${people(n)} ${n === 1 ? 'has' : 'have'} rechecked everything.`),
+    verified: (n: number) =>
+      n === 0
+        ? 'Nobody has rechecked it yet.'
+        : `${people(n)} ${n === 1 ? 'has' : 'have'} rechecked everything.`,
     recheck: 'Check everything again',
     rechecking: 'Checking everything again…',
     fine: 'Everything holds: every signature, every proof, and the result.',
     archive: 'Save the records',
-    archiveHint: 'Whoever has the file can check the result without any server: on the page “Decide”, or with ostrakon decide verify FILE.',
+    archiveHint:
+      'Whoever has the file can check the result without any server: on the page “Decide”, or with ostrakon decide verify FILE.',
     calendar: 'Put it into the calendar',
     minutes: 'Length in minutes',
   },
@@ -161,8 +201,10 @@ export const en = {
     title: 'You made this decision',
     text: 'Give everybody their own link. It is spent as soon as it is used once.',
     silent: 'Not answered yet',
-    remind: 'You can remind them. The same link leads each of them back, in the browser in which it was accepted.',
-    elsewhere: 'The invitations are not in this browser: only the one that made the decision can show or send them.',
+    remind:
+      'You can remind them. The same link leads each of them back, in the browser in which it was accepted.',
+    elsewhere:
+      'The invitations are not in this browser: only the one that made the decision can show or send them.',
     link: (name: string) => `Link for ${name}`,
     qr: (name: string) => `QR code for ${name}`,
     showQr: 'QR code',
@@ -172,7 +214,8 @@ export const en = {
     removeText: (name: string) => `Take ${name} off the list? The others decide without ${name}.`,
     removeYes: 'Take off the list',
     cancel: 'Call the decision off…',
-    cancelText: 'Call the decision off? There will be no result, and what was answered stays secret for ever.',
+    cancelText:
+      'Call the decision off? There will be no result, and what was answered stays secret for ever.',
     cancelYes: 'Call it off',
     working: 'Signing and sending…',
   },
@@ -181,11 +224,14 @@ export const en = {
     text: 'Whoever has the file can see here what came out, and that every signature and every proof in it holds. No server is asked, and the file does not leave this device.',
     choose: 'Choose the file…',
     checking: 'Checking every signature and every proof…',
-    holds: (records: number) => `Everything holds: ${several(records, 'record', 'records')}, every signature, and every proof.`,
+    holds: (records: number) =>
+      `Everything holds: ${several(records, 'record', 'records')}, every signature, and every proof.`,
     open: 'The result is not in these records: they were saved before the three operators had opened it.',
-    servers: 'That it was these servers, only a comparison tells: this must be the second of the long parts of the decision’s link.',
+    servers:
+      'That it was these servers, only a comparison tells: this must be the second of the long parts of the decision’s link.',
     digest: 'Fingerprint of the servers',
-    refused: 'Do not believe this file: it is no decision’s records, or it was changed after it was saved.',
+    refused:
+      'Do not believe this file: it is no decision’s records, or it was changed after it was saved.',
   },
   mail: {
     none: 'No server here sends e-mail. Copy each link, and send it yourself.',
@@ -199,17 +245,21 @@ export const en = {
     sent: (times: number, left: number) =>
       `Sent${times === 1 ? '' : ` ${times} times`}: the mail server has taken it. ${left === 0 ? 'No more can be sent to this person from here.' : `It can be sent ${several(left, 'more time', 'more times')}.`}`,
     failed: {
-      address: 'Not sent: the server takes this for no e-mail address. Correct it, and send it again.',
+      address:
+        'Not sent: the server takes this for no e-mail address. Correct it, and send it again.',
       over: 'Not sent: this person was sent as many messages as may be, or need not be asked any more. Send the link yourself.',
       none: 'Not sent: this server sends no e-mail any more. Send the link yourself.',
       busy: 'Not sent: too much is being sent at this moment. Try again in a minute.',
-      untaken: 'Not sent: the mail server does not take the message. Check the address, or send the link yourself.',
+      untaken:
+        'Not sent: the mail server does not take the message. Check the address, or send the link yourself.',
       away: 'The server did not answer, or this device has no network. The message may have been sent all the same; ask before you send it again.',
-      refused: 'Not sent: the server refuses. Only the account that made the decision can have its links sent; otherwise tell the people who run the server.',
+      refused:
+        'Not sent: the server refuses. Only the account that made the decision can have its links sent; otherwise tell the people who run the server.',
     },
     own: 'Write it yourself',
     subject: 'Your answer, please',
-    body: (name: string, link: string) => `Hello ${name},\n\nplease answer here. The link is for you alone:\n\n${link}\n`,
+    body: (name: string, link: string) =>
+      `Hello ${name},\n\nplease answer here. The link is for you alone:\n\n${link}\n`,
   },
   failed: (reason: string) => `That was not done: ${reason}.`,
 

@@ -5,12 +5,14 @@ import { clock, duration, moment, several, spoken } from './words';
 const messages = (n: number) => several(n, 'message', 'messages');
 const members = (n: number) => several(n, 'member', 'members');
 /** A day as the servers count them. */
-const serversDay = (at: number) => new Date(at).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+const serversDay = (at: number) =>
+  new Date(at).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 
 export const en = {
   connecting: 'Comparing the servers’ keys with your link…',
   title: 'Host',
-  notHost: 'This link’s key is not a host of this room, or not any more. You can look, and nothing more.',
+  notHost:
+    'This link’s key is not a host of this room, or not any more. You can look, and nothing more.',
   coHost: (name: string) => `You are co-host as “${name}”.`,
   closed: 'The room is closed. It takes no more messages; you can still tidy up its wall.',
   failed: (reason: string) => `That was not done: ${reason}.`,
@@ -26,12 +28,22 @@ export const en = {
   retention: {
     erases: (days: number) => `What is said is erased after ${several(days, 'day', 'days')}`,
     keeps: 'What is said stays as long as the servers run',
-    next: (upTo: number, at: number) => `Next, by ${moment(at)}, the servers erase what was published on ${serversDay(upTo)} or before.`,
-    fresh: (at: number) => `What is published now is erased by ${moment(at)}. Days are counted in UTC, and each text stays that many whole days at least.`,
-    stays: 'Fingerprints and signatures stay, so that the record can be checked. Whoever could read a text may have copied it; what you want to keep you can take home, under “Room”.',
+    next: (upTo: number, at: number) =>
+      `Next, by ${moment(at)}, the servers erase what was published on ${serversDay(upTo)} or before.`,
+    fresh: (at: number) =>
+      `What is published now is erased by ${moment(at)}. Days are counted in UTC, and each text stays that many whole days at least.`,
+    stays:
+      'Fingerprints and signatures stay, so that the record can be checked. Whoever could read a text may have copied it; what you want to keep you can take home, under “Room”.',
   },
 
-  tabs: { label: 'Parts of the host’s page', messages: 'Messages', polls: 'Polls', share: 'Share', people: 'People', room: 'Room' },
+  tabs: {
+    label: 'Parts of the host’s page',
+    messages: 'Messages',
+    polls: 'Polls',
+    share: 'Share',
+    people: 'People',
+    room: 'Room',
+  },
 
   now: {
     label: 'The room at this moment',
@@ -49,18 +61,27 @@ export const en = {
   list: {
     title: 'Messages',
     show: 'Show',
-    filter: { all: 'All', new: 'New', unanswered: 'Unanswered', answered: 'Answered', pinned: 'Pinned', hidden: 'Hidden' },
+    filter: {
+      all: 'All',
+      new: 'New',
+      unanswered: 'Unanswered',
+      answered: 'Answered',
+      pinned: 'Pinned',
+      hidden: 'Hidden',
+    },
     group: 'Group',
     everyGroup: 'All groups',
     search: 'Search',
     order: 'Order',
     orders: { newest: 'Newest first', oldest: 'Oldest first', votes: 'Most votes first' },
-    empty: 'Nothing has been published yet. Share the room, and messages appear here epoch by epoch.',
+    empty:
+      'Nothing has been published yet. Share the room, and messages appear here epoch by epoch.',
     none: 'No message is like that.',
     more: 'Show more messages',
     announce: (n: number) => `${several(n, 'new message', 'new messages')}`,
     keys: 'Keys',
-    keysHint: 'In the list: ↑ and ↓ go from message to message. A answered, P pin, H hide, V approve, S show alone, G group.',
+    keysHint:
+      'In the list: ↑ and ↓ go from message to message. A answered, P pin, H hide, V approve, S show alone, G group.',
     among: (epoch: number, n: number) => `Epoch ${epoch}, shuffled among ${n}`,
     erased: 'Erased. Its fingerprint stays in the record.',
     answer: 'Answered',
@@ -72,19 +93,23 @@ export const en = {
     erase: 'Erase…',
     actions: 'What to do with this message',
     hidden: 'hidden',
-    hiddenHint: (n: number) => `${several(n, 'message is', 'messages are')} hidden. Everybody sees that number, nobody the texts.`,
-    waiting: (n: number) => `${messages(n)} not approved: the projector does not show ${n === 1 ? 'it' : 'them'}.`,
+    hiddenHint: (n: number) =>
+      `${several(n, 'message is', 'messages are')} hidden. Everybody sees that number, nobody the texts.`,
+    waiting: (n: number) =>
+      `${messages(n)} not approved: the projector does not show ${n === 1 ? 'it' : 'them'}.`,
     groupPrompt: 'Name of the group',
     groupSave: 'Put into the group',
     groupNone: 'Take out of its group',
     cancel: 'Cancel',
-    erasePrompt: 'Erase this message? The servers delete its text for ever. That something was erased stays visible to all. To take it off the walls only, hide it.',
+    erasePrompt:
+      'Erase this message? The servers delete its text for ever. That something was erased stays visible to all. To take it off the walls only, hide it.',
     eraseNow: 'Erase for ever',
   },
 
   polls: {
     title: 'Polls',
-    intro: 'Answers travel as anonymous messages of one sealed epoch. Each participant has one place in it, so nobody votes twice, and nobody sees who voted, or whether.',
+    intro:
+      'Answers travel as anonymous messages of one sealed epoch. Each participant has one place in it, so nobody votes twice, and nobody sees who voted, or whether.',
     ask: 'Ask a question',
     question: 'Question',
     kind: 'Kind of answer',
@@ -108,16 +133,19 @@ export const en = {
     highest: 'Highest mark',
     time: 'Time to answer',
     timeLabel: (seconds: number) => duration(seconds),
-    timeHint: (epoch: number, at: number | null) => `Sealed in epoch ${epoch}${at === null ? '' : `, about ${clock(at)}`}. Until then devices keep the answers and people can change them.`,
+    timeHint: (epoch: number, at: number | null) =>
+      `Sealed in epoch ${epoch}${at === null ? '' : `, about ${clock(at)}`}. Until then devices keep the answers and people can change them.`,
     noEpoch: 'No server answers: a question can be asked as soon as one does.',
     send: 'Ask',
     sent: 'Asked. It is on everybody’s screen now.',
     none: 'You have not asked anything yet.',
     withdraw: 'Withdraw',
-    withdrawPrompt: 'Withdraw this poll? Its answers do not count any more, and the projector stops showing it.',
+    withdrawPrompt:
+      'Withdraw this poll? Its answers do not count any more, and the projector stops showing it.',
     withdrawNow: 'Withdraw it',
     again: 'Ask again',
-    againHint: 'Ask again: devices on which the page is still open give the same answer by themselves, unless it is changed.',
+    againHint:
+      'Ask again: devices on which the page is still open give the same answer by themselves, unless it is changed.',
     openVote: 'In an open room somebody with several devices can vote several times.',
   },
 
@@ -146,7 +174,8 @@ export const en = {
     keep: 'Keep for later',
     ask: 'Ask now',
     edit: 'Change',
-    changing: 'You are changing this one, above. It stays here as it is until you keep it or ask it.',
+    changing:
+      'You are changing this one, above. It stays here as it is until you keep it or ask it.',
     leave: 'Leave it as it was',
     up: 'Earlier',
     down: 'Later',
@@ -161,9 +190,11 @@ export const en = {
   share: {
     title: 'Share the room',
     link: 'Link to the room',
-    linkHint: 'It carries a fingerprint of the servers’ keys: whoever follows it accepts no other servers.',
+    linkHint:
+      'It carries a fingerprint of the servers’ keys: whoever follows it accepts no other servers.',
     code: 'Short code',
-    codeHint: (origin: string) => `To be typed at ${origin}. Whoever types it trusts this one server to name the others; the link and the QR code do not.`,
+    codeHint: (origin: string) =>
+      `To be typed at ${origin}. Whoever types it trusts this one server to name the others; the link and the QR code do not.`,
     qr: 'QR code with the link to the room',
     projector: 'Projector view',
     projectorHint: 'For a beamer: wall, polls and how to join. There is nothing secret on it.',
@@ -171,49 +202,61 @@ export const en = {
     copied: 'Copied',
     show: 'Show',
     conceal: 'Conceal',
-    members: 'This room is for members. The link lets others read the wall, but not take part: give each person an invitation, under “People”.',
+    members:
+      'This room is for members. The link lets others read the wall, but not take part: give each person an invitation, under “People”.',
   },
 
   people: {
     title: 'People',
     open: 'The room is open: whoever has the link takes part. There is nobody to admit.',
-    count: (n: number, open: number) => (open === 0 ? members(n) : `${members(n)}, and ${several(open, 'invitation', 'invitations')} not used yet`),
+    count: (n: number, open: number) =>
+      open === 0
+        ? members(n)
+        : `${members(n)}, and ${several(open, 'invitation', 'invitations')} not used yet`,
     invite: 'Make invitation links',
-    inviteHint: 'One link is one person: one place in an epoch, one vote. The first device that takes part with it makes a key of its own, and the link is used up. Print the links, mix the sheets and let people draw, so that nobody knows whose is whose.',
+    inviteHint:
+      'One link is one person: one place in an epoch, one vote. The first device that takes part with it makes a key of its own, and the link is used up. Print the links, mix the sheets and let people draw, so that nobody knows whose is whose.',
     number: 'How many',
     make: 'Make links',
     making: 'Making the links…',
-    made: (n: number) => `${several(n, 'link is', 'links are')} ready. They are nowhere else: print or save them before you leave this page.`,
+    made: (n: number) =>
+      `${several(n, 'link is', 'links are')} ready. They are nowhere else: print or save them before you leave this page.`,
     print: 'Print a sheet for each',
     save: 'Save as a list',
     copy: 'Copy all',
     forget: 'Remove the links from this page',
-    sheet: 'Scan it, or type the address, on the device on which you want to write. It is for you alone, and good for one device: one person, one voice.',
+    sheet:
+      'Scan it, or type the address, on the device on which you want to write. It is for you alone, and good for one device: one person, one voice.',
     invitation: (number: number) => `Invitation ${number}`,
     used: 'used',
     unused: 'not used yet',
-    trust: 'Whoever uses a link first takes its place; you see below which are used. You cannot read or say anything in the name of those who have used theirs. Somebody whose link was used by another gets a new one from you: dismiss the old one.',
+    trust:
+      'Whoever uses a link first takes its place; you see below which are used. You cannot read or say anything in the name of those who have used theirs. Somebody whose link was used by another gets a new one from you: dismiss the old one.',
     list: 'Admit keys from a list',
     listHint: 'People find their key on the room’s page. One key on each line, 64 characters.',
     admit: 'Admit',
     admitted: (n: number) => `${several(n, 'key', 'keys')} admitted.`,
-    wrong: (lines: number[]) => `No key: ${lines.length === 1 ? 'line' : 'lines'} ${spoken(lines.map(String))}. A key has 64 digits from 0 to 9 and a to f.`,
+    wrong: (lines: number[]) =>
+      `No key: ${lines.length === 1 ? 'line' : 'lines'} ${spoken(lines.map(String))}. A key has 64 digits from 0 to 9 and a to f.`,
     nothing: 'All of these are admitted already.',
     members: 'Invitations and admitted keys',
     from: 'They count from the next epoch on.',
     dismiss: 'Dismiss',
     dismissOne: (name: string) => `Dismiss ${name}`,
-    dismissPrompt: 'Dismiss this member? From the next epoch on it takes no part, and an invitation cannot be used any more. What was said stays.',
+    dismissPrompt:
+      'Dismiss this member? From the next epoch on it takes no part, and an invitation cannot be used any more. What was said stays.',
     more: 'Show more',
 
     hosts: 'Co-hosts',
-    hostsHint: 'A co-host can do what you can, except naming co-hosts. Everything is signed with each one’s own key.',
+    hostsHint:
+      'A co-host can do what you can, except naming co-hosts. Everything is signed with each one’s own key.',
     you: 'you',
     first: 'First host',
     hostName: 'Name of the co-host',
     addHost: 'Make a co-host link',
     hostLink: (name: string) => `Link for ${name}`,
-    hostLinkHint: 'It is on this page only, until you leave it. Give it to this person only, by a way that others do not read.',
+    hostLinkHint:
+      'It is on this page only, until you leave it. Give it to this person only, by a way that others do not read.',
     passedOn: 'It is passed on: take it off this page',
     removed: 'may not act any more',
     removeHost: (name: string) => `Remove ${name}`,
@@ -225,14 +268,18 @@ export const en = {
   room: {
     moderation: 'Moderation',
     moderated: 'The projector shows approved messages only',
-    moderatedHint: 'The room’s own page shows all messages that are not hidden: what the servers have published is public. Answers in words to polls are then counted on the projector, not shown.',
+    moderatedHint:
+      'The room’s own page shows all messages that are not hidden: what the servers have published is public. Answers in words to polls are then counted on the projector, not shown.',
     recovery: 'Your key',
-    recoveryHint: 'This link is your key. On another device, open it there. If you lose it, nobody can replace it: keep it where you keep passwords, or make a co-host link for a second device of yours.',
+    recoveryHint:
+      'This link is your key. On another device, open it there. If you lose it, nobody can replace it: keep it where you keep passwords, or make a co-host link for a second device of yours.',
     hostLink: 'Host link',
     download: 'Save as a file',
-    file: (name: string, link: string) => `Host link of “${name}”. Whoever has it is host of the room.\r\n\r\n${link}\r\n`,
+    file: (name: string, link: string) =>
+      `Host link of “${name}”. Whoever has it is host of the room.\r\n\r\n${link}\r\n`,
     export: 'Take it home',
-    exportHint: 'Tables for a spreadsheet, one file for programs, a report to print, and the record with all signatures, which anybody can check.',
+    exportHint:
+      'Tables for a spreadsheet, one file for programs, a report to print, and the record with all signatures, which anybody can check.',
     unread: 'As soon as the whole wall is read.',
     csvMessages: 'Messages (CSV)',
     csvPolls: 'Polls (CSV)',
@@ -240,11 +287,13 @@ export const en = {
     record: 'Signed record',
     print: 'Print the report',
     end: 'Close or delete',
-    closeHint: 'Closing ends the room: no more messages, no more polls. The wall stays. It cannot be opened again.',
+    closeHint:
+      'Closing ends the room: no more messages, no more polls. The wall stays. It cannot be opened again.',
     close: 'Close the room…',
     closePrompt: 'Close the room for ever? Messages that were not published yet are lost.',
     closeNow: 'Close the room',
-    deleteHint: 'Deleting closes the room and makes the servers erase all texts. Fingerprints and signatures stay, so that nobody can claim other texts later. What people copied meanwhile is beyond your reach.',
+    deleteHint:
+      'Deleting closes the room and makes the servers erase all texts. Fingerprints and signatures stay, so that nobody can claim other texts later. What people copied meanwhile is beyond your reach.',
     delete: 'Delete everything…',
     deletePrompt: 'Delete everything that was said in this room? It cannot be undone.',
     deleteNow: 'Delete everything',
@@ -255,7 +304,8 @@ export const en = {
     made: (at: string) => `Made on ${at}`,
     people: (most: number) => `Up to ${several(most, 'participant', 'participants')} in one epoch`,
     said: (n: number, epochs: number) => `${messages(n)} in ${several(epochs, 'epoch', 'epochs')}`,
-    hidden: (n: number) => `${several(n, 'message was', 'messages were')} hidden by the hosts and ${n === 1 ? 'is' : 'are'} not printed here.`,
+    hidden: (n: number) =>
+      `${several(n, 'message was', 'messages were')} hidden by the hosts and ${n === 1 ? 'is' : 'are'} not printed here.`,
     erased: (n: number) => `${several(n, 'message was', 'messages were')} erased.`,
     polls: 'Polls',
     questions: 'Messages',

@@ -137,7 +137,8 @@ export const en = {
     keep: 'Keep open',
     hint: 'A closed room takes nothing more, for good. Its wall remains.',
     delete: 'Delete from this server…',
-    deletePrompt: (name: string) => `Delete “${name}” from this server, for good? This cannot be undone.`,
+    deletePrompt: (name: string) =>
+      `Delete “${name}” from this server, for good? This cannot be undone.`,
     deleteText: [
       'The room is closed at all three servers. On this one its links lead nowhere from then on, and all messages are erased from the disk at once.',
       'Its name, what its hosts did, and the digests of its board stay, because the servers must agree on them.',

@@ -16,9 +16,13 @@ export const en = {
   nobody: 'Nobody answered.',
   percent: (share: number) => `${Math.round(share * 100)} %`,
   times: (n: number) => `${n} times`,
-  average: (mean: number, highest: number) => `on average ${mean.toLocaleString('en', { maximumFractionDigits: 1 })} of ${highest}`,
+  average: (mean: number, highest: number) =>
+    `on average ${mean.toLocaleString('en', { maximumFractionDigits: 1 })} of ${highest}`,
   severalChosen: 'Several answers could be chosen.',
-  erased: (n: number) => (n === 1 ? '1 message of this epoch is erased; it may be an answer.' : `${n} messages of this epoch are erased; answers may be among them.`),
+  erased: (n: number) =>
+    n === 1
+      ? '1 message of this epoch is erased; it may be an answer.'
+      : `${n} messages of this epoch are erased; answers may be among them.`,
   invalid: (n: number) => `${several(n, 'ballot was', 'ballots were')} invalid.`,
   kind: {
     one: 'One answer',

@@ -8,13 +8,16 @@ export const en = {
   connecting: 'Comparing the servers’ keys with your link…',
   aside: 'How the room stands',
   closed: 'This room is closed. Its wall remains.',
-  elsewhere: 'This room is open in another tab of this browser, and that one takes part. Here you can read along.',
+  elsewhere:
+    'This room is open in another tab of this browser, and that one takes part. Here you can read along.',
   reading: 'You read along. The servers see that this page is open, and nothing else of you.',
   admission: 'Reading whom the host has admitted…',
-  offline: 'No server answers. You see what this device has kept, as it was verified then. What you write is kept here, too, until a server answers.',
+  offline:
+    'No server answers. You see what this device has kept, as it was verified then. What you write is kept here, too, until a server answers.',
   full: {
     own: 'The storage of this browser is full. Your message is on this page only, and is not sent before this device can keep it: otherwise a reload could say it in two ways. Clear the data of sites that you do not need; this page then goes on by itself. Until then, do not close it.',
-    nothing: 'The storage of this browser is full. This page hands in nothing before this device can write down what it does: otherwise a reload could undo what hides you. Clear the data of sites that you do not need; this page then goes on by itself.',
+    nothing:
+      'The storage of this browser is full. This page hands in nothing before this device can write down what it does: otherwise a reload could undo what hides you. Clear the data of sites that you do not need; this page then goes on by itself.',
   },
   purpose: 'What this room is for',
 
@@ -35,13 +38,16 @@ export const en = {
         : 'This room publishes however few take part.',
     cheat: 'If a server cheats',
     fair: 'The epoch is dropped before anything of it is seen, the proof is published, and messages enter the next one.',
-    robust: 'The epoch goes on: a server that is proved honest finishes it alone, and learns who wrote what in it.',
+    robust:
+      'The epoch goes on: a server that is proved honest finishes it alone, and learns who wrote what in it.',
     kept: 'How long it stays',
-    keptDays: (days: number) => `${duration(days * 86_400)}; then the servers erase the words. The chain of their digests stays.`,
+    keptDays: (days: number) =>
+      `${duration(days * 86_400)}; then the servers erase the words. The chain of their digests stays.`,
     keptOpen: 'As long as the servers run. Whoever could read it may have copied it.',
     who: 'Who may take part',
     open: 'Whoever has the link.',
-    members: (n: number) => `Keys that the host has admitted, and devices that have used its invitations: ${n} so far.`,
+    members: (n: number) =>
+      `Keys that the host has admitted, and devices that have used its invitations: ${n} so far.`,
     sybilTitle: 'One person can be many',
     sybilOpen:
       'What is counted here are devices, not people. Somebody who comes with many can be most of the crowd, and knows which messages are not theirs. This room is open: the servers bound what one network address takes, and that is all. Trust the number as far as you trust who has the link. The number “now” is each server’s own word, and a dishonest one can say more.',
@@ -49,11 +55,13 @@ export const en = {
       'What is counted here are keys, not people. This room takes only keys that its host has admitted; how many there are is known to all. A host who admits keys of their own could be most of the crowd. Trust the number as far as you trust the host. The number “now” is each server’s own word, and a dishonest one can say more.',
     overTitle: 'Over time, patterns tell',
     over: 'Whoever notes who is there in every epoch, and in which epochs messages of one kind appear, can narrow down their writer: after enough epochs to one. Against that, this page hands in an empty shard whenever you have nothing to say, so that being there is not speaking. It helps to stay for the whole time instead of coming to speak, and not to write one recognisable thread over many epochs.',
-    invited: 'Your link is an invitation for one device. If you take part, this device makes a key of its own, which nobody else ever has, and takes the invitation with it. From then on the link is of no use to anybody, its maker included. So take part on the device on which you want to write.',
+    invited:
+      'Your link is an invitation for one device. If you take part, this device makes a key of its own, which nobody else ever has, and takes the invitation with it. From then on the link is of no use to anybody, its maker included. So take part on the device on which you want to write.',
   },
 
   claiming: 'Taking your invitation for this device…',
-  claimAgain: (reason: string) => `That has not succeeded yet: ${reason}. This page tries again by itself.`,
+  claimAgain: (reason: string) =>
+    `That has not succeeded yet: ${reason}. This page tries again by itself.`,
 
   apart: {
     outside: {
@@ -96,7 +104,8 @@ export const en = {
   move: {
     ask: 'Move to another device',
     hint: 'Saves your key and what is not published yet to a file, and stops here. Open the file on the other device.',
-    prompt: 'Stop taking part on this device, and save its key to a file? Whoever has the file is you in this room. Open it on one device only: two devices with one key would spoil what protects both.',
+    prompt:
+      'Stop taking part on this device, and save its key to a file? Whoever has the file is you in this room. Open it on one device only: two devices with one key would spoil what protects both.',
     now: 'Save and stop here',
     again: 'Save the file again',
     file: 'key',
@@ -113,12 +122,18 @@ export const en = {
   compose: {
     label: 'Your message',
     next: (epoch: number, at: number | null) =>
-      at === null ? `It enters epoch ${epoch}.` : `It enters epoch ${epoch}, which is sealed at about ${clock(at)}; then it is shuffled and published.`,
-    hint: (seconds: number) => `It enters the next epoch that is sealed; an epoch collects for ${duration(seconds)}.`,
+      at === null
+        ? `It enters epoch ${epoch}.`
+        : `It enters epoch ${epoch}, which is sealed at about ${clock(at)}; then it is shuffled and published.`,
+    hint: (seconds: number) =>
+      `It enters the next epoch that is sealed; an epoch collects for ${duration(seconds)}.`,
     left: (bytes: number, letters: number) =>
-      letters < 20 ? `${several(bytes, 'byte', 'bytes')} left` : `room for about ${letters} letters`,
+      letters < 20
+        ? `${several(bytes, 'byte', 'bytes')} left`
+        : `room for about ${letters} letters`,
     over: (bytes: number) => `${several(bytes, 'byte', 'bytes')} too long`,
-    bytes: (limit: number) => `A message has ${limit} bytes: a plain letter takes one, é or ж two, most emoji four and more. All are sent at the same length.`,
+    bytes: (limit: number) =>
+      `A message has ${limit} bytes: a plain letter takes one, é or ж two, most emoji four and more. All are sent at the same length.`,
     send: 'Send without a name',
     key: 'Ctrl + Enter sends',
   },
@@ -126,14 +141,18 @@ export const en = {
   own: {
     title: 'Your message',
     waiting: 'Kept on this device. It enters the next epoch.',
-    inside: (epoch: number) => `In epoch ${epoch}. It stays on this device until it is on the wall, and cannot be taken back now.`,
+    inside: (epoch: number) =>
+      `In epoch ${epoch}. It stays on this device until it is on the wall, and cannot be taken back now.`,
     due: (at: number) => `Sealed at about ${clock(at)}, shuffled and published shortly after.`,
     unkept: 'On this page only, until this device can keep it.',
     resting: 'Kept on this device. It waits until this page takes part again.',
     back: 'Take back and change',
-    published: (epoch: number, among: number) => `Your message is on the wall, unaltered: epoch ${epoch}, shuffled among ${among}.`,
-    erased: (epoch: number) => `Your message cannot be read on the wall: messages of epoch ${epoch} have been erased, and this device takes yours to be among them. It is not said again.`,
-    signed: (servers: string[]) => `Checked on this device: signed by ${spoken(servers)}. Nothing here remembers which one it was once you leave.`,
+    published: (epoch: number, among: number) =>
+      `Your message is on the wall, unaltered: epoch ${epoch}, shuffled among ${among}.`,
+    erased: (epoch: number) =>
+      `Your message cannot be read on the wall: messages of epoch ${epoch} have been erased, and this device takes yours to be among them. It is not said again.`,
+    signed: (servers: string[]) =>
+      `Checked on this device: signed by ${spoken(servers)}. Nothing here remembers which one it was once you leave.`,
     again: (epoch: number | null) =>
       epoch === null
         ? 'The epoch was published without your message. It enters the next one.'
@@ -148,23 +167,28 @@ export const en = {
     chooseMessages: 'Choose as many as you like. Each counts once.',
     rank: 'Touch the best one first, then the next, down to the last. Touch one again to take it out.',
     place: (n: number) => `number ${n}`,
-    pattern: 'What you choose here is published as one list, without a name. Whoever chooses in an unusual way, and the same way again in the next round, can be recognised as the same unknown person.',
+    pattern:
+      'What you choose here is published as one list, without a name. Whoever chooses in an unusual way, and the same way again in the next round, can be recognised as the same unknown person.',
     right: 'It is right.',
     wrong: 'It is not the right one.',
     rate: (highest: number) => `From 1 to ${highest}`,
     words: 'A few words',
     answer: 'Answer',
     change: 'Change the answer',
-    all: (epoch: number) => `All answers come out together, in epoch ${epoch}, shuffled like messages. Nobody answers twice, and who does not answer looks the same as who does.`,
+    all: (epoch: number) =>
+      `All answers come out together, in epoch ${epoch}, shuffled like messages. Nobody answers twice, and who does not answer looks the same as who does.`,
     waiting: (epoch: number, at: number | null) =>
       at === null
         ? `Your answer is kept on this device until epoch ${epoch}. Keep this page open until then; you can change it.`
         : `Your answer is kept on this device until epoch ${epoch}, about ${clock(at)}. Keep this page open until then; you can change it.`,
-    sent: (epoch: number) => `Your answer is handed in with epoch ${epoch}, and cannot be changed any more.`,
+    sent: (epoch: number) =>
+      `Your answer is handed in with epoch ${epoch}, and cannot be changed any more.`,
     counted: 'Your answer was counted.',
     lost: 'Your answer was not counted, nor anybody’s: the epoch ended without a result, and nothing of it was seen. If the host asks again, this device answers the same unless you change it.',
-    missed: 'Your answer was not counted: this device did not hand it in before the epoch was sealed.',
-    erased: 'Your answer is not among those that can be read. Messages of this epoch are erased, and it may be one of them.',
+    missed:
+      'Your answer was not counted: this device did not hand it in before the epoch was sealed.',
+    erased:
+      'Your answer is not among those that can be read. Messages of this epoch are erased, and it may be one of them.',
     late: 'It is too late to answer: this device has handed in its shard for that epoch.',
     unanswered: 'You did not answer.',
   },
@@ -178,9 +202,11 @@ export const en = {
     open: 'collecting',
     stock: 'waiting for the servers to prepare masks',
     unknown: 'no server answers yet',
-    mixing: (epochs: number[]) => `Being shuffled: ${epochs.length === 1 ? 'epoch' : 'epochs'} ${epochs.join(', ')}`,
+    mixing: (epochs: number[]) =>
+      `Being shuffled: ${epochs.length === 1 ? 'epoch' : 'epochs'} ${epochs.join(', ')}`,
     present: (n: number) => `${people(n)} now`,
-    before: (n: number, epoch: number) => `Epoch ${epoch}, the last one published, was shuffled among ${n}.`,
+    before: (n: number, epoch: number) =>
+      `Epoch ${epoch}, the last one published, was shuffled among ${n}.`,
     presentHint: 'The more take part, the less a message says about its writer.',
     few: (minimum: number) =>
       `An epoch is published only if the submissions, less those of any one server’s participants, number at least ${minimum}. Until then messages wait.`,
@@ -217,13 +243,17 @@ export const en = {
 
   verify: {
     title: 'Compare with others',
-    text: (n: number) => `This device has checked ${several(n, 'entry', 'entries')}, each signed by at least two servers and chained to the one before. Whoever sees the same letters here has read the same wall:`,
+    text: (n: number) =>
+      `This device has checked ${several(n, 'entry', 'entries')}, each signed by at least two servers and chained to the one before. Whoever sees the same letters here has read the same wall:`,
     none: 'Nothing has been published yet.',
-    hosted: (n: number) => `The host’s ${several(n, 'action', 'actions')}, signed and chained as well:`,
+    hosted: (n: number) =>
+      `The host’s ${several(n, 'action', 'actions')}, signed and chained as well:`,
     archive: 'Download the archive',
-    archiveHint: 'A file with every entry and signature; “ostrakon verify” checks it without any server.',
+    archiveHint:
+      'A file with every entry and signature; “ostrakon verify” checks it without any server.',
     forget: 'Forget this room on this device',
-    forgetHint: 'Erases your key here and what was kept. A message that was not published is lost, and in a room for members you need to be admitted again, or another invitation: yours is used up.',
+    forgetHint:
+      'Erases your key here and what was kept. A message that was not published is lost, and in a room for members you need to be admitted again, or another invitation: yours is used up.',
     forgetPrompt: (unpublished: boolean, members: boolean) =>
       `Forget this room on this device? Your key here and what is kept are erased, and nobody can bring them back.${unpublished ? ' Your message is not on the wall yet, and may never be.' : ''}${members ? ' To take part again, the host has to admit you anew: an invitation that you have used is of no use any more.' : ''}`,
     forgetNow: 'Forget the room',

@@ -1,6 +1,7 @@
 // What the English sentences have in common.
 
-export const several = (n: number, one: string, many: string) => `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
+export const several = (n: number, one: string, many: string) =>
+  `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
 
 export function duration(seconds: number): string {
   if (seconds < 90) return several(seconds, 'second', 'seconds');
@@ -16,7 +17,8 @@ export const spoken = (words: string[]) => new Intl.ListFormat('en-GB').format(w
 export const clock = (at: number) => new Date(at).toLocaleTimeString('en-GB');
 
 /** A day and a time of day, in the reader's own zone. */
-export const moment = (at: number) => new Date(at).toLocaleString('en-GB', { dateStyle: 'full', timeStyle: 'short' });
+export const moment = (at: number) =>
+  new Date(at).toLocaleString('en-GB', { dateStyle: 'full', timeStyle: 'short' });
 
 /** A day, in the reader's own zone. */
 export const day = (at: number) => new Date(at).toLocaleDateString('en-GB', { dateStyle: 'long' });

@@ -13,9 +13,11 @@ fn key(seed: u8) -> SigningKey {
 }
 
 fn scene(admission: Admission) -> Scene {
-    let servers = Servers { session: SessionId(Digest([9; 32])), keys: vec![key(1).verifying_key()] };
+    let servers =
+        Servers { session: SessionId(Digest([9; 32])), keys: vec![key(1).verifying_key()] };
     let host = key(7);
-    let room = RoomDescriptor { host: Some(host.verifying_key()), admission, ..RoomDescriptor::new("r") };
+    let room =
+        RoomDescriptor { host: Some(host.verifying_key()), admission, ..RoomDescriptor::new("r") };
     let log = HostLog::new(&servers, &room);
     Scene { servers, room, host, log }
 }
@@ -43,7 +45,8 @@ fn actions_amount_to_what_was_done_last() {
     for deed in deeds {
         log.apply(&log.act(&host, 5, deed)).unwrap();
     }
-    let marks = Marks { pinned: true, erased: true, group: Some("food".into()), ..Marks::default() };
+    let marks =
+        Marks { pinned: true, erased: true, group: Some("food".into()), ..Marks::default() };
     assert_eq!(log.marks()[&TARGET], marks);
     assert!(log.polls()[&4].withdrawn && log.moderated() && log.is_erased(&TARGET));
     assert!(!log.is_erased(&MessageId { epoch: 3, index: 1 }));
@@ -119,7 +122,11 @@ fn no_action_is_invented_changed_reordered_or_moved_to_another_room() {
     let second = log.act(&host, 5, Deed::Moderate { on: true });
     let mut fork = HostLog::new(&log_servers(), &room);
     fork.apply(&fork.act(&host, 6, Deed::Pin { target: TARGET, pinned: true })).unwrap();
-    assert_eq!(fork.apply(&second), Err(Refused::NotNext { next: 1 }), "it continues another history");
+    assert_eq!(
+        fork.apply(&second),
+        Err(Refused::NotNext { next: 1 }),
+        "it continues another history"
+    );
 }
 
 fn log_servers() -> Servers {
@@ -176,7 +183,11 @@ fn a_claim_is_of_an_invitation_that_stands_and_signed_by_both_keys_for_this_room
     let scene = invited();
     let right = claim(&scene, 1, 2);
     assert_eq!(scene.log.check_claim(&claim(&scene, 4, 2)), Err(Refused::NotInvited));
-    assert_eq!(scene.log.check_claim(&claim(&scene, 7, 2)), Err(Refused::NotInvited), "nor is a host's key");
+    assert_eq!(
+        scene.log.check_claim(&claim(&scene, 7, 2)),
+        Err(Refused::NotInvited),
+        "nor is a host's key"
+    );
     assert_eq!(scene.log.check_claim(&claim(&scene, 1, 1)), Err(Refused::KeyInUse));
     let elsewhere = RoomDescriptor { nonce: [1; 16], ..scene.room.clone() }.id();
     let moved = Claim::sign(&scene.servers.digest(), &elsewhere, &key(1), &key(2));
@@ -191,7 +202,10 @@ fn a_claim_is_of_an_invitation_that_stands_and_signed_by_both_keys_for_this_room
     }
     let mut timed = scene.log.place(&right);
     timed.action.time = 1;
-    assert!(matches!(scene.log.check(&timed), Err(Refused::Deed(_))), "no two entries for one claim");
+    assert!(
+        matches!(scene.log.check(&timed), Err(Refused::Deed(_))),
+        "no two entries for one claim"
+    );
     assert_eq!(scene.log.check_claim(&right), Ok(()));
 }
 
@@ -202,7 +216,10 @@ fn a_key_claims_one_invitation_and_no_member_s_key_is_taken() {
     scene.log.apply(&scene.log.act(&scene.host, 5, Deed::Admit { keys: keys.clone() })).unwrap();
     assert_eq!(scene.log.check_claim(&claim(&scene, 1, 4)), Err(Refused::KeyInUse));
     let again = scene.log.act(&scene.host, 5, Deed::Invite { keys });
-    assert!(matches!(scene.log.apply(&again), Err(Refused::Deed(_))), "a member's key is no invitation");
+    assert!(
+        matches!(scene.log.apply(&again), Err(Refused::Deed(_))),
+        "a member's key is no invitation"
+    );
     scene.log.apply(&scene.log.place(&claim(&scene, 1, 2))).unwrap();
     let second = Deed::Invite { keys: vec![key(5).verifying_key()] };
     scene.log.apply(&scene.log.act(&scene.host, 5, second)).unwrap();
@@ -216,7 +233,8 @@ fn dismissing_an_invitation_takes_the_claimed_key_along() {
     for dismissed in [link, device] {
         let mut scene = invited();
         scene.log.apply(&scene.log.place(&claim(&scene, 1, 2))).unwrap();
-        let deed = |deed: fn(Vec<VerifyingKey>) -> Deed, keys| scene.log.act(&scene.host, 5, deed(keys));
+        let deed =
+            |deed: fn(Vec<VerifyingKey>) -> Deed, keys| scene.log.act(&scene.host, 5, deed(keys));
         let dismissal = deed(|keys| Deed::Dismiss { keys }, vec![dismissed]);
         scene.log.apply(&dismissal).unwrap();
         assert!(!scene.log.admits(&device) && !scene.log.admits(&link));
@@ -239,7 +257,11 @@ fn claims_are_chained_and_end_with_the_room() {
     let claimed = claim(&scene, 1, 2);
     let placed = scene.log.place(&claimed);
     scene.log.apply(&placed).unwrap();
-    assert_eq!(scene.log.apply(&act), Err(Refused::NotNext { next: 2 }), "the host has not seen the claim");
+    assert_eq!(
+        scene.log.apply(&act),
+        Err(Refused::NotNext { next: 2 }),
+        "the host has not seen the claim"
+    );
     assert_eq!(Claim::of(&placed), Some(claimed));
     let second = Deed::Invite { keys: vec![key(5).verifying_key()] };
     scene.log.apply(&scene.log.act(&scene.host, 5, second)).unwrap();
@@ -254,7 +276,10 @@ fn an_epoch_answers_one_poll_and_a_closed_room_takes_marks_only() {
     assert!(matches!(log.apply(&log.act(&host, 5, poll(8))), Err(Refused::Deed(_))));
     log.apply(&log.act(&host, 5, Deed::Withdraw { poll: 0 })).unwrap();
     log.apply(&log.act(&host, 5, poll(8))).unwrap();
-    assert!(matches!(log.apply(&log.act(&host, 5, Deed::Withdraw { poll: 7 })), Err(Refused::Deed(_))));
+    assert!(matches!(
+        log.apply(&log.act(&host, 5, Deed::Withdraw { poll: 7 })),
+        Err(Refused::Deed(_))
+    ));
     log.apply(&log.act(&host, 5, Deed::Close)).unwrap();
     assert_eq!(log.apply(&log.act(&host, 5, poll(9))), Err(Refused::Closed));
     log.apply(&log.act(&host, 5, Deed::Hide { target: TARGET, hidden: true })).unwrap();

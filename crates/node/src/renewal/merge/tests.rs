@@ -11,18 +11,34 @@ fn key(n: u8) -> SigningKey {
 }
 
 fn servers() -> Servers {
-    Servers { session: SessionId(Digest([9; 32])), keys: (0..3).map(|n| key(n).verifying_key()).collect() }
+    Servers {
+        session: SessionId(Digest([9; 32])),
+        keys: (0..3).map(|n| key(n).verifying_key()).collect(),
+    }
 }
 
 fn descriptor() -> RoomDescriptor {
     let host = Some(key(40).verifying_key());
-    RoomDescriptor { payload: 64, capacity: 9, seconds: 1, minimum: 2, host, ..RoomDescriptor::new("r") }
+    RoomDescriptor {
+        payload: 64,
+        capacity: 9,
+        seconds: 1,
+        minimum: 2,
+        host,
+        ..RoomDescriptor::new("r")
+    }
 }
 
 fn entry(number: u64, previous: Digest, text: &str, signers: &[u8]) -> SignedEntry {
     let messages = vec![Published::Kept { salt: [7; 16], body: text.into() }];
-    let entry = Entry { epoch: EpochId { room: descriptor().id(), number }, previous, accepted: 3, messages };
-    let signatures = signers.iter().map(|n| (PartyId(*n), entry.sign(&servers(), &key(*n)))).collect();
+    let entry = Entry {
+        epoch: EpochId { room: descriptor().id(), number },
+        previous,
+        accepted: 3,
+        messages,
+    };
+    let signatures =
+        signers.iter().map(|n| (PartyId(*n), entry.sign(&servers(), &key(*n)))).collect();
     SignedEntry { entry, signatures }
 }
 
@@ -77,8 +93,15 @@ fn the_longer_board_and_host_log_go_on_and_no_number_comes_again() {
     let one = RoomState { actions: actions(&deeds[..1]), next_epoch: 5, ..room(2) };
     let other = RoomState { actions: actions(&deeds), next_epoch: 4, ..room(3) };
     let both = merged(one.clone(), other.clone()).unwrap();
-    assert_eq!((both.entries.len(), both.log.length(), both.first_epoch, both.open), (3, 2, 6, true));
-    assert_eq!(merged(other.clone(), one.clone()).unwrap(), both, "the order of the files does not matter");
+    assert_eq!(
+        (both.entries.len(), both.log.length(), both.first_epoch, both.open),
+        (3, 2, 6, true)
+    );
+    assert_eq!(
+        merged(other.clone(), one.clone()).unwrap(),
+        both,
+        "the order of the files does not matter"
+    );
     let digest = |a: &RoomState, b: &RoomState| {
         merge(&servers(), &[state(0, a.clone()), state(2, b.clone())]).unwrap().digest(&servers())
     };
@@ -119,7 +142,9 @@ fn states_of_one_server_or_of_two_generations_make_none() {
     assert!(merge(&servers(), &[one, later]).unwrap_err().contains("different generations"));
     let file = other.to_file(&key(2));
     assert_eq!(State::from_file(&file, &servers()), Ok(other.clone()));
-    assert!(State::from_file(&other.to_file(&key(1)), &servers()).unwrap_err().contains("not signed"));
+    assert!(
+        State::from_file(&other.to_file(&key(1)), &servers()).unwrap_err().contains("not signed")
+    );
     for end in 0..file.len() {
         assert!(State::from_file(&file[..end], &servers()).is_err());
     }
@@ -135,7 +160,11 @@ fn an_epoch_that_somebody_may_have_read_is_published_or_ends_its_room() {
     let clean = RoomState { in_doubt: Vec::new(), ..doubtful.clone() };
 
     let ended = merged(concluded.clone(), doubtful).unwrap();
-    assert_eq!((ended.entries.len(), ended.open, &ended.in_doubt[..]), (1, false, &[1][..]), "one signature is none");
+    assert_eq!(
+        (ended.entries.len(), ended.open, &ended.in_doubt[..]),
+        (1, false, &[1][..]),
+        "one signature is none"
+    );
     assert!(!merged(clean.clone(), concluded.clone()).unwrap().open, "the word of one is enough");
     let mut other = concluded.clone();
     other.concluded = vec![entry(1, head, "last", &[2])];

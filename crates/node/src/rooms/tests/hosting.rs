@@ -13,7 +13,11 @@ fn host() -> SigningKey {
 }
 
 fn members_room() -> RoomDescriptor {
-    RoomDescriptor { host: Some(host().verifying_key()), admission: Admission::Members, ..descriptor("members") }
+    RoomDescriptor {
+        host: Some(host().verifying_key()),
+        admission: Admission::Members,
+        ..descriptor("members")
+    }
 }
 
 fn id() -> RoomId {
@@ -38,7 +42,11 @@ fn admit(keys: &[u8]) -> Deed {
 }
 
 fn assigned(epoch: u64, slots: &[(u32, u8)]) -> Body {
-    Body::Assigned { room: id(), epoch, slots: slots.iter().map(|(slot, n)| (*slot, key(*n))).collect() }
+    Body::Assigned {
+        room: id(),
+        epoch,
+        slots: slots.iter().map(|(slot, n)| (*slot, key(*n))).collect(),
+    }
 }
 
 /// A room of the members 1, 2 and 3 in which an epoch collects; batch 1 is ready for another one.
@@ -77,7 +85,10 @@ fn no_server_forges_an_action() {
     rooms.deliver_all(P1, [Body::RoomCreated(twin.clone())]);
     let first = HostLog::new(&servers(), &members_room()).act(&host(), 5, Deed::Close);
     let elsewhere = Body::Hosted { room: twin.id(), action: first };
-    assert!(refused(&rooms, P0, elsewhere).contains(not_next), "the same host's room, and the same place in its log");
+    assert!(
+        refused(&rooms, P0, elsewhere).contains(not_next),
+        "the same host's room, and the same place in its log"
+    );
     let nowhere = Body::Hosted { room: RoomId([0; 16]), action: honest };
     assert!(refused(&rooms, P0, nowhere).contains("no such room"));
 }
@@ -103,7 +114,10 @@ fn of_two_hosts_who_act_at_once_one_comes_first_and_the_other_looks_again() {
 fn a_server_admits_nobody_by_itself() {
     let mut server = collecting();
     assert!(refused(&server, P1, assigned(0, &[(1, 9)])).contains("members"));
-    assert!(refused(&server, P1, assigned(0, &[(1, 1), (4, 9)])).contains("members"), "not even among members");
+    assert!(
+        refused(&server, P1, assigned(0, &[(1, 1), (4, 9)])).contains("members"),
+        "not even among members"
+    );
     let unheard = server.say(P1, assigned(0, &[(4, 9)]));
     // Who is dismissed while an epoch collects may have a slot in it; who is admitted, from those who have heard of it.
     for deed in [admit(&[9]), Deed::Dismiss { keys: vec![key(1)] }] {
@@ -128,7 +142,10 @@ fn a_member_has_one_slot_in_an_epoch_and_so_one_vote() {
     let epoch = server.world.rooms[&id()].collecting(0).unwrap();
     assert_eq!(epoch.slot_of(&key(2)), Some(1));
     assert!(refused(&server, P1, assigned(0, &[(4, 2)])).contains("one slot"));
-    assert!(refused(&server, P1, assigned(0, &[(4, 22)])).contains("members"), "the same person's other key");
+    assert!(
+        refused(&server, P1, assigned(0, &[(4, 22)])).contains("members"),
+        "the same person's other key"
+    );
 }
 
 fn device(n: u8) -> SigningKey {
@@ -159,10 +176,16 @@ fn no_server_gives_a_slot_to_an_invitation_or_to_its_second_taker() {
     server.deliver_all(P0, [claim.clone()]);
     let not_next = "the next action of the room's host log";
     assert!(refused(&server, P0, claim).contains(not_next), "a replay");
-    assert!(refused(&server, P0, claimed(&server, 31, 33)).contains(not_next), "somebody else who has the link");
+    assert!(
+        refused(&server, P0, claimed(&server, 31, 33)).contains(not_next),
+        "somebody else who has the link"
+    );
     assert!(refused(&server, P1, slot_for(link)).contains("members"), "after it was claimed");
     assert!(refused(&server, P1, slot_for(device(33).verifying_key())).contains("members"));
-    assert!(server.judge(&unheard).unwrap_err().0.contains("members"), "it had not heard of the claim");
+    assert!(
+        server.judge(&unheard).unwrap_err().0.contains("members"),
+        "it had not heard of the claim"
+    );
     server.deliver_all(P1, [slot_for(device(32).verifying_key())]);
 }
 
@@ -183,7 +206,8 @@ fn the_order_of_hosts_actions_and_concurrent_announcements_does_not_matter() {
     let start = collecting();
     let mut ahead = start.clone();
     let mut actions = Vec::new();
-    for deed in [admit(&[9]), Deed::Dismiss { keys: vec![key(3)] }, Deed::Erase { target: TARGET }] {
+    for deed in [admit(&[9]), Deed::Dismiss { keys: vec![key(3)] }, Deed::Erase { target: TARGET }]
+    {
         let action = next(&ahead, deed);
         ahead.deliver_all(P0, [hosted(action.clone())]);
         actions.push(hosted(action));

@@ -43,7 +43,12 @@ impl Run {
     }
 
     /// Lets a newcomer in: its key is admitted, or it has a link, perhaps one that somebody else has, too.
-    pub(super) fn let_in(&mut self, key: VerifyingKey, number: u64, cheats: bool) -> Option<SigningKey> {
+    pub(super) fn let_in(
+        &mut self,
+        key: VerifyingKey,
+        number: u64,
+        cheats: bool,
+    ) -> Option<SigningKey> {
         if !self.setting.members {
             return None;
         }
@@ -86,8 +91,12 @@ impl Run {
 
     /// A text on the board.
     fn some_message(&mut self) -> Option<MessageId> {
-        let texts: Vec<_> =
-            self.boards.all(self.room.id()).filter(|(_, body)| !is_ballot(body)).map(|(id, _)| id).collect();
+        let texts: Vec<_> = self
+            .boards
+            .all(self.room.id())
+            .filter(|(_, body)| !is_ballot(body))
+            .map(|(id, _)| id)
+            .collect();
         (!texts.is_empty()).then(|| texts[self.random.below(texts.len() as u64) as usize])
     }
 
@@ -108,7 +117,9 @@ impl Run {
         let deed = match (self.logs.is_member(&key), invitation) {
             // Two of one class would wait for a third.
             (true, _) if self.logs.members() < 5 => return,
-            (true, Some(invitation)) if self.random.chance(50) => Deed::Dismiss { keys: vec![invitation] },
+            (true, Some(invitation)) if self.random.chance(50) => {
+                Deed::Dismiss { keys: vec![invitation] }
+            }
             (true, _) => Deed::Dismiss { keys: vec![key] },
             (false, Some(invitation)) => Deed::Invite { keys: vec![invitation] },
             (false, None) => Deed::Admit { keys: vec![key] },
@@ -135,16 +146,22 @@ impl Run {
         match self.random.below(3) {
             0 => {
                 let taken = |link: &SigningKey| self.logs.taken_by(&link.verifying_key()).is_some();
-                let Some(link) = self.links.iter().map(SigningKey::from_seed).find(taken) else { return };
+                let Some(link) = self.links.iter().map(SigningKey::from_seed).find(taken) else {
+                    return;
+                };
                 let claim = Claim::sign(&servers, &room, &link, &stranger);
-                let answer =
-                    self.deployment.call(SCHEDULER, |server| async move { server.claim(room, claim).await }.boxed());
+                let answer = self.deployment.call(SCHEDULER, |server| {
+                    async move { server.claim(room, claim).await }.boxed()
+                });
                 assert!(!matches!(answer, Some(Ok(_))), "an invitation is claimed a second time");
             }
             1 => {
                 // In the next place, which is the one that could be taken; in the name of a host or in its own.
                 let number = self.logs.length() as u64;
-                let previous = number.checked_sub(1).and_then(|last| self.logs.digest(last)).unwrap_or(Digest([0; 32]));
+                let previous = number
+                    .checked_sub(1)
+                    .and_then(|last| self.logs.digest(last))
+                    .unwrap_or(Digest([0; 32]));
                 let host = self.random.chance(50).then_some(self.room.host).flatten();
                 let author = host.unwrap_or_else(|| stranger.verifying_key());
                 let action = Action { number, previous, author, time: 5, deed: Deed::EraseAll };
@@ -161,10 +178,15 @@ impl Run {
 
     fn is_refused(&self, party: ostrakon_party::PartyId, action: SignedAction) {
         let room = self.room.id();
-        let answer = self.deployment.call(party, |server| async move { server.act(room, action).await }.boxed());
+        let answer = self
+            .deployment
+            .call(party, |server| async move { server.act(room, action).await }.boxed());
         assert!(!matches!(answer, Some(Ok(_))), "an action is taken that no host has signed");
         let elsewhere = matches!(answer, Some(Err(ServiceError::Elsewhere(_))));
-        assert!(answer.is_none() || elsewhere == (party != SCHEDULER), "only the first server takes actions");
+        assert!(
+            answer.is_none() || elsewhere == (party != SCHEDULER),
+            "only the first server takes actions"
+        );
     }
 
     /// Whether all that hosts wanted is done, everywhere.
@@ -189,7 +211,11 @@ impl Run {
         }
         let ledger = Arc::clone(&self.deployment.ledger);
         for (number, digest) in ledger.actions() {
-            assert_eq!(self.logs.digest(number), Some(digest), "what a host was told is not in the host log");
+            assert_eq!(
+                self.logs.digest(number),
+                Some(digest),
+                "what a host was told is not in the host log"
+            );
         }
         for (invitation, key) in ledger.claims() {
             assert_eq!(
@@ -198,13 +224,18 @@ impl Run {
                 "an invitation is not the device's that was told so"
             );
         }
-        let published: BTreeSet<_> = self.boards.all(self.room.id()).map(|(_, body)| body).collect();
+        let published: BTreeSet<_> =
+            self.boards.all(self.room.id()).map(|(_, body)| body).collect();
         for participant in &self.participants {
             for ballot in participant.device.lock().unwrap().outbox.ballots().values() {
                 let there = published.contains(&ballot.body);
                 match ballot.state {
-                    BallotState::Counted => assert!(there, "an answer is taken for counted that is not published"),
-                    BallotState::Missed => assert!(!there, "an answer is taken for missed that is published"),
+                    BallotState::Counted => {
+                        assert!(there, "an answer is taken for counted that is not published")
+                    }
+                    BallotState::Missed => {
+                        assert!(!there, "an answer is taken for missed that is published")
+                    }
                     BallotState::Waiting | BallotState::Sent => {}
                 }
             }

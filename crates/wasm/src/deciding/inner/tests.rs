@@ -12,7 +12,8 @@ fn account(person: u8) -> SigningKey {
 }
 
 fn servers() -> String {
-    let server = |party: u8| json!({"party": party, "key": identity(party).verifying_key().to_hex()});
+    let server =
+        |party: u8| json!({"party": party, "key": identity(party).verifying_key().to_hex()});
     json!({"session": "09".repeat(32), "servers": [server(0), server(1), server(2)]}).to_string()
 }
 
@@ -25,7 +26,8 @@ fn draft_text() -> String {
         let key = Invitation([seed; 32]).key().verifying_key().to_hex();
         json!({"name": name, "seat": {"invitation": key}})
     };
-    let ballot = json!({"label": "", "options": ["no", "yes"], "function": "majority", "assumed": 0});
+    let ballot =
+        json!({"label": "", "options": ["no", "yes"], "function": "majority", "assumed": 0});
     json!({
         "question": "Shall we?",
         "ballots": [ballot],
@@ -59,12 +61,21 @@ fn accepted(records: &[String], person: u8) -> Vec<u8> {
 fn a_decision_is_created_answered_and_opened_from_texts() {
     let layer = |party: u8| {
         let draft = draft(&draft_text()).unwrap();
-        let layer = Layer::of(&identity(party), PartyId(party), &operators(), &draft, &mut generator().unwrap());
+        let layer = Layer::of(
+            &identity(party),
+            PartyId(party),
+            &operators(),
+            &draft,
+            &mut generator().unwrap(),
+        );
         BASE64URL_NOPAD.encode(&wire::encode(&layer.unwrap()))
     };
     let layers = json!([layer(0), layer(1), layer(2)]).to_string();
     let first = create(&operators(), &account(0), &draft_text(), &layers, 5).unwrap();
-    assert!(create(&operators(), &account(1), &draft_text(), &layers, 5).is_err(), "not the creator");
+    assert!(
+        create(&operators(), &account(1), &draft_text(), &layers, 5).is_err(),
+        "not the creator"
+    );
     let mut records = vec![BASE64URL_NOPAD.encode(&first)];
     for person in [0, 1] {
         records.push(BASE64URL_NOPAD.encode(&accepted(&records, person)));
@@ -72,33 +83,53 @@ fn a_decision_is_created_answered_and_opened_from_texts() {
     for person in [1, 0] {
         let mut memory = Memory::default();
         let bytes = answer(&visit(&records), &account(person), &[1], &mut memory, 6).unwrap();
-        assert!(answer(&visit(&records), &account(person), &[0], &mut memory, 6).is_err(), "the answer is fixed");
+        assert!(
+            answer(&visit(&records), &account(person), &[0], &mut memory, 6).is_err(),
+            "the answer is fixed"
+        );
         records.push(BASE64URL_NOPAD.encode(&bytes));
-        let receipt = visit(&records).confirmed(&account(person).verifying_key(), &mut memory).unwrap();
+        let receipt =
+            visit(&records).confirmed(&account(person).verifying_key(), &mut memory).unwrap();
         assert_eq!(receipt.number, records.len() as u32 - 1);
     }
     let mut changed = BASE64URL_NOPAD.decode(records[4].as_bytes()).unwrap();
     *changed.last_mut().unwrap() ^= 1;
     let doubt = read(&mut visit(&records[..4]), &BASE64URL_NOPAD.encode(&changed)).unwrap_err();
     assert_eq!(doubt.finding, Finding::Signature { number: 4 }, "{}", doubt.sentence);
-    let close = visit(&records).chain().unwrap().next(&identity(0), 7, Content::Close { absent: Vec::new() });
+    let close = visit(&records).chain().unwrap().next(
+        &identity(0),
+        7,
+        Content::Close { absent: Vec::new() },
+    );
     records.push(BASE64URL_NOPAD.encode(&close.encode()));
     let closed = visit(&records);
     let shown: Value = serde_json::from_str(&view(closed.chain().unwrap())).unwrap();
-    assert_eq!((&shown["stage"], &shown["people"][1]["part"]), (&json!("closed"), &json!({"answered": 3})));
+    assert_eq!(
+        (&shown["stage"], &shown["people"][1]["part"]),
+        (&json!("closed"), &json!({"answered": 3}))
+    );
     let examined = Examined::of(&closed).unwrap();
     let opening = |party: u8| {
-        let opening = examined.open(&identity(party), PartyId(party), &[], &mut generator().unwrap()).unwrap();
+        let opening = examined
+            .open(&identity(party), PartyId(party), &[], &mut generator().unwrap())
+            .unwrap();
         json!({"party": party, "opening": BASE64URL_NOPAD.encode(&opening.encode())})
     };
     let found = |openings: Value| result(&closed, &openings.to_string()).unwrap_err().finding;
-    assert_eq!(found(json!([opening(0), opening(1)])), Finding::NoResult, "too few, but none of them is wrong");
+    assert_eq!(
+        found(json!([opening(0), opening(1)])),
+        Finding::NoResult,
+        "too few, but none of them is wrong"
+    );
     let mut taken = opening(0);
     taken["party"] = json!(1);
     assert_eq!(found(json!([opening(0), taken, opening(2)])), Finding::Opening { party: 1 });
     let openings = json!([opening(0), opening(1), opening(2)]).to_string();
     let outcome = json!({"outputs": [1], "meanings": [{"passed": true}]});
-    assert_eq!(serde_json::from_str::<Value>(&result(&closed, &openings).unwrap()).unwrap(), outcome);
+    assert_eq!(
+        serde_json::from_str::<Value>(&result(&closed, &openings).unwrap()).unwrap(),
+        outcome
+    );
     let text = archive(&servers(), &json!(records).to_string(), &openings).unwrap();
     let report = verify_archive(&text, Some(&operators().digest.to_hex())).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&report).unwrap()["outcome"], outcome);
