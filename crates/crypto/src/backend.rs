@@ -1,5 +1,5 @@
-//! Ed25519 and X25519 of two libraries, with the same results: AWS-LC, which takes half the time or less, and dalek in WebAssembly,
-//! for which there is no AWS-LC.
+//! Ed25519 and X25519 of two libraries, with the same results: AWS-LC, which takes half the time or
+//! less, and dalek in WebAssembly, for which there is no AWS-LC.
 
 #[cfg(not(target_family = "wasm"))]
 mod aws_lc;
@@ -53,7 +53,8 @@ mod tests {
         }
     }
 
-    /// With a key of small order, R of small order and s = 0 satisfy the equation for one message in eight, or for all.
+    /// With a key of small order, R of small order and s = 0 satisfy the equation for one message
+    /// in eight, or for all.
     #[test]
     fn keys_and_signatures_of_small_order_are_refused() {
         let signer = Signer::from_seed(&bytes(1));
@@ -97,7 +98,8 @@ mod tests {
         }
     }
 
-    /// RFC 8032, section 7.1, has messages of other lengths than digests; the key pair of its first test vector.
+    /// RFC 8032, section 7.1, has messages of other lengths than digests; the key pair of its first
+    /// test vector.
     #[test]
     fn a_seed_has_the_public_key_of_the_standard() {
         let seed = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";

@@ -7,7 +7,8 @@ use rand_core::{TryCryptoRng, TryRng};
 
 use crate::hash::Secret;
 
-/// The generator of a function that fills bytes so that nobody can foretell them, such as the operating system's.
+/// The generator of a function that fills bytes so that nobody can foretell them, such as the
+/// operating system's.
 pub struct Generator<F>(pub F);
 
 impl<F: FnMut(&mut [u8])> TryRng for Generator<F> {
@@ -32,7 +33,8 @@ impl<F: FnMut(&mut [u8])> TryCryptoRng for Generator<F> {}
 /// The generator of the operating system or the browser.
 pub type Entropy = Generator<fn(&mut [u8])>;
 
-/// The generator of a secret: it looks random to whoever does not have that, and gives the same numbers again to whoever has.
+/// The generator of a secret: it looks random to whoever does not have that, and gives the same
+/// numbers again to whoever has.
 pub type Stream = Generator<Box<dyn FnMut(&mut [u8]) + Send + Sync>>;
 
 impl Stream {

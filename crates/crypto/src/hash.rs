@@ -81,8 +81,8 @@ impl Secret {
         Secret(transcript.finish().0)
     }
 
-    /// Fills `out` with a stream that looks random to whoever does not have `self`. One-way, and independent of every
-    /// other context and list of fields, as in [`Secret::derive`].
+    /// Fills `out` with a stream that looks random to whoever does not have `self`. One-way, and
+    /// independent of every other context and list of fields, as in [`Secret::derive`].
     pub fn fill(&self, context: &'static str, fields: &[&[u8]], out: &mut [u8]) {
         let mut transcript = Transcript::new(context);
         transcript.field(&self.0);
@@ -100,7 +100,8 @@ impl Secret {
 pub struct Transcript(blake3::Hasher);
 
 impl Transcript {
-    /// Starts a hash for one purpose. By convention the context reads `ostrakon/v1/<protocol>/<purpose>`.
+    /// Starts a hash for one purpose. By convention the context reads
+    /// `ostrakon/v1/<protocol>/<purpose>`.
     pub fn new(context: &'static str) -> Self {
         Self(blake3::Hasher::new_derive_key(context))
     }
@@ -146,8 +147,8 @@ pub fn digest(context: &'static str, value: &[u8]) -> Digest {
     transcript.finish()
 }
 
-/// Hashes one short value under a key that [`Transcript`] made for the purpose: a single compression for up to 64 bytes.
-/// The result is a [`Secret`] because the value may be one.
+/// Hashes one short value under a key that [`Transcript`] made for the purpose: a single
+/// compression for up to 64 bytes. The result is a [`Secret`] because the value may be one.
 pub fn keyed(key: &[u8; 32], value: &[u8]) -> Secret {
     Secret(*blake3::keyed_hash(key, value).as_bytes())
 }

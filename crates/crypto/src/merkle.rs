@@ -6,7 +6,8 @@
 
 use crate::hash::Digest;
 
-/// Hashes two children. One BLAKE3 compression: the pair fills exactly one block, and the context is the key.
+/// Hashes two children. One BLAKE3 compression: the pair fills exactly one block, and the context
+/// is the key.
 fn parent(key: &[u8; 32], left: &Digest, right: &Digest) -> Digest {
     let mut block = [0; 64];
     block[..32].copy_from_slice(&left.0);

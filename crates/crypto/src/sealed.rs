@@ -1,6 +1,8 @@
-//! Bytes that one receiver can read: X25519 with a fresh key of the sender's, then ChaCha20-Poly1305.
+//! Bytes that one receiver can read: X25519 with a fresh key of the sender's, then
+//! ChaCha20-Poly1305.
 //!
-//! The cipher's key is used once, so the nonce is fixed. Who sent the bytes is not proved: whoever needs that signs what lies inside.
+//! The cipher's key is used once, so the nonce is fixed. Who sent the bytes is not proved: whoever
+//! needs that signs what lies inside.
 
 use chacha20poly1305::aead::{Aead, KeyInit};
 use chacha20poly1305::{ChaCha20Poly1305, Key, Nonce};
@@ -24,8 +26,8 @@ impl ExchangeKey {
         self.0.public()
     }
 
-    /// Opens what [`seal`] made for this key, under the same purpose and about the same things. `None` for anything else. What is
-    /// returned is wiped when dropped.
+    /// Opens what [`seal`] made for this key, under the same purpose and about the same things.
+    /// `None` for anything else. What is returned is wiped when dropped.
     pub fn open(
         &self,
         purpose: &'static str,
@@ -47,8 +49,9 @@ pub struct Sealed {
     pub closed: Vec<u8>,
 }
 
-/// Seals `plain` for the owner of the public key `to`. `about` is what both sides know of it and is authenticated; `purpose` is the
-/// context of the key's derivation; `randomness` is 32 fresh random bytes.
+/// Seals `plain` for the owner of the public key `to`. `about` is what both sides know of it and is
+/// authenticated; `purpose` is the context of the key's derivation; `randomness` is 32 fresh random
+/// bytes.
 pub fn seal(
     purpose: &'static str,
     about: &mut Transcript,

@@ -38,7 +38,8 @@ impl SigningKey {
     }
 }
 
-/// A public Ed25519 key as its 32-byte encoding. It need not be a valid point; an invalid one verifies nothing.
+/// A public Ed25519 key as its 32-byte encoding. It need not be a valid point; an invalid one
+/// verifies nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VerifyingKey(pub [u8; 32]);
 
@@ -155,7 +156,8 @@ mod tests {
 
     #[test]
     fn small_order_key_verifies_nothing() {
-        // The identity point as key, with R = identity and s = 0, satisfies the cofactored equation for every message.
+        // The identity point as key, with R = identity and s = 0, satisfies the cofactored equation
+        // for every message.
         let mut identity = [0u8; 32];
         identity[0] = 1;
         let mut s = [0u8; 64];

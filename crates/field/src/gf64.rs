@@ -5,10 +5,12 @@ use ostrakon_kernels::clmul_mul;
 use rand_core::Rng;
 use zeroize::Zeroize;
 
-/// An element of GF(2^64) = GF(2)\[x\]/(x^64 + x^4 + x^3 + x + 1); bit `i` is the coefficient of x^i.
+/// An element of GF(2^64) = GF(2)\[x\]/(x^64 + x^4 + x^3 + x + 1); bit `i` is the coefficient of
+/// x^i.
 ///
-/// Arithmetic takes time independent of the values. Equality does not: compare secrets by opening a masked difference.
-/// A bare element is neither secret nor public; a type that holds a secret one must not derive `Debug`.
+/// Arithmetic takes time independent of the values. Equality does not: compare secrets by opening a
+/// masked difference. A bare element is neither secret nor public; a type that holds a secret one
+/// must not derive `Debug`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Zeroize)]
 #[must_use]
 pub struct Gf64(pub u64);
@@ -55,7 +57,8 @@ impl Gf64 {
     /// The multiplicative inverse, or `None` for zero.
     #[must_use]
     pub fn inverse(self) -> Option<Gf64> {
-        // Fermat: the group of units has order 2^64 − 1, so x^(2^64 − 2) inverts. The exponent is fixed.
+        // Fermat: the group of units has order 2^64 − 1, so x^(2^64 − 2) inverts. The exponent is
+        // fixed.
         (self != Gf64::ZERO).then(|| self.pow_vartime(u64::MAX - 1))
     }
 }
@@ -131,7 +134,8 @@ mod tests {
 
     use super::*;
 
-    /// Multiplication bit by bit: add shifted copies, and subtract the modulus whenever the degree reaches 64.
+    /// Multiplication bit by bit: add shifted copies, and subtract the modulus whenever the degree
+    /// reaches 64.
     fn slow_mul(a: u64, b: u64) -> u64 {
         let mut product = 0;
         for i in (0..64).rev() {
@@ -198,7 +202,8 @@ mod tests {
         assert!(x.pow_vartime(64) == Gf64(0b11011));
         // (x + 1)² = x² + 1.
         assert!(Gf64(3).square() == Gf64(5));
-        // x^127 = x^63·x^64 = x^67 + x^66 + x^64 + x^63, and x^67 + x^66 + x^64 folds to 0xd8 + 0x6c + 0x1b = 0xaf.
+        // x^127 = x^63·x^64 = x^67 + x^66 + x^64 + x^63, and x^67 + x^66 + x^64 folds to 0xd8 +
+        // 0x6c + 0x1b = 0xaf.
         assert!(x.pow_vartime(127) == Gf64(1 << 63 | 0xaf));
         assert!(Gf64::ZERO.pow_vartime(0) == Gf64::ONE);
         assert!(Gf64::ZERO.inverse().is_none());
@@ -206,7 +211,8 @@ mod tests {
 
     #[test]
     fn the_modulus_is_irreducible() {
-        // Rabin's test for degree 64 = 2^6: x^(2^64) = x, and x^(2^32) − x is a unit, modulo the modulus.
+        // Rabin's test for degree 64 = 2^6: x^(2^64) = x, and x^(2^32) − x is a unit, modulo the
+        // modulus.
         let x = Gf64(2);
         let half = (0..32).fold(x, |y, _| y.square());
         let full = (0..32).fold(half, |y, _| y.square());
@@ -219,7 +225,8 @@ mod tests {
     fn sums_and_products_fold() {
         let elements = [Gf64(3), Gf64(5), Gf64(7)];
         assert!(elements.into_iter().sum::<Gf64>() == Gf64(1));
-        // (x + 1)(x² + 1)(x² + x + 1) = x^5 + x^3 + x^2 + 1 … by hand: (x³ + x² + x + 1)(x² + x + 1) = x^5 + x^3 + x^2 + 1.
+        // (x + 1)(x² + 1)(x² + x + 1) = x^5 + x^3 + x^2 + 1 … by hand: (x³ + x² + x + 1)(x² + x +
+        // 1) = x^5 + x^3 + x^2 + 1.
         assert!(elements.into_iter().product::<Gf64>() == Gf64(0b101101));
     }
 

@@ -1,6 +1,8 @@
-//! Measures the kernels on this machine: `cargo run --release -p ostrakon-kernels --example throughput [ROWS]`.
+//! Measures the kernels on this machine: `cargo run --release -p ostrakon-kernels --example
+//! throughput [ROWS]`.
 //!
-//! Every line is the best of a few runs: nanoseconds per row (or element), and gigabytes written per second.
+//! Every line is the best of a few runs: nanoseconds per row (or element), and gigabytes written
+//! per second.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -7,9 +7,11 @@ use crate::xor::xor_serial;
 
 /// Bytes of the destination per task.
 const CHUNK: usize = 1 << 18;
-/// Bytes of the destination that are handled at a time: they stay in the first-level cache between two steps on them.
+/// Bytes of the destination that are handled at a time: they stay in the first-level cache between
+/// two steps on them.
 const TILE: usize = 1 << 12;
-/// How many narrow rows ahead the source is fetched: enough to keep every outstanding miss of a core busy.
+/// How many narrow rows ahead the source is fetched: enough to keep every outstanding miss of a
+/// core busy.
 const AHEAD: usize = 80;
 /// How many bytes of wide rows ahead the source is fetched.
 const AHEAD_BYTES: usize = 1 << 13;
@@ -17,8 +19,8 @@ const AHEAD_BYTES: usize = 1 << 13;
 /// Row `i` of `dst` becomes row `index[i]` of `src`.
 ///
 /// # Panics
-/// If a length is not a multiple of `width`, `index` does not have one entry per row of `dst`, or an entry is not a row
-/// of `src`.
+/// If a length is not a multiple of `width`, `index` does not have one entry per row of `dst`, or
+/// an entry is not a row of `src`.
 pub fn gather(dst: &mut [u8], src: &[u8], width: usize, index: &[u32]) {
     run(dst, src, width, index, Rows::Copy);
 }
@@ -66,7 +68,8 @@ fn run(dst: &mut [u8], src: &[u8], width: usize, index: &[u32], rows: Rows) {
     for_each_chunk(dst, chunk_rows * width, |i, chunk| {
         let first = i * chunk_rows;
         for (t, tile) in chunk.chunks_mut(tile_rows * width).enumerate() {
-            // The index runs on beyond the tile, so that the next tile's first rows are already on their way.
+            // The index runs on beyond the tile, so that the next tile's first rows are already on
+            // their way.
             let index = &index[first + t * tile_rows..];
             match rows {
                 Rows::Copy => tile_rows_of_width(tile, src, width, index, false),
@@ -161,7 +164,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_the_definition(width in 1usize..80, index in prop::collection::vec(0u32..50, 0..200)) {
+        fn agrees_with_the_definition(
+            width in 1usize..80,
+            index in prop::collection::vec(0u32..50, 0..200),
+        ) {
             check(width, 50, &index);
         }
     }

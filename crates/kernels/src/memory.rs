@@ -4,8 +4,9 @@
 #[cfg(any(target_os = "linux", test))]
 const LARGE: usize = 2 << 20;
 
-/// A table of `len` zero bytes. Large ones are placed on huge pages where the system offers them (Linux): the first
-/// touch of fresh memory, which otherwise costs more than a gather, and random access become cheaper.
+/// A table of `len` zero bytes. Large ones are placed on huge pages where the system offers them
+/// (Linux): the first touch of fresh memory, which otherwise costs more than a gather, and random
+/// access become cheaper.
 pub fn zeroed_table(len: usize) -> Vec<u8> {
     keep_large_apart();
     let mut table = vec![0; len];
@@ -21,8 +22,9 @@ pub(crate) fn zeroed_words(n: usize) -> Vec<u32> {
     words
 }
 
-/// Has the C library take large buffers from the system, always, and give them back when they are freed. By itself it begins to
-/// recycle them after the first, and clears every recycled one on the calling thread; fresh pages are cleared on touch, by all threads.
+/// Has the C library take large buffers from the system, always, and give them back when they are
+/// freed. By itself it begins to recycle them after the first, and clears every recycled one on the
+/// calling thread; fresh pages are cleared on touch, by all threads.
 fn keep_large_apart() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -42,7 +44,8 @@ fn prefer_huge_pages<T>(buffer: &mut [T]) {
         let bytes = size_of_val(buffer);
         let start = buffer.as_mut_ptr().cast::<u8>();
         let skip = start.align_offset(PAGE);
-        // SAFETY: the range lies within the buffer, which is borrowed exclusively, and the advice leaves contents alone.
+        // SAFETY: the range lies within the buffer, which is borrowed exclusively, and the advice
+        // leaves contents alone.
         unsafe {
             libc::madvise(start.add(skip).cast(), (bytes - skip) / PAGE * PAGE, libc::MADV_HUGEPAGE)
         };
@@ -51,7 +54,8 @@ fn prefer_huge_pages<T>(buffer: &mut [T]) {
     let _ = buffer;
 }
 
-/// Asks for the cache lines of the `len` bytes from `start` on; a hint without effect on the result.
+/// Asks for the cache lines of the `len` bytes from `start` on; a hint without effect on the
+/// result.
 #[inline(always)]
 pub(crate) fn prefetch(start: *const u8, len: usize) {
     const CACHE_LINE: usize = 64;

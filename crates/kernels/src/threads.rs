@@ -5,7 +5,8 @@ use std::ops::Range;
 #[cfg(all(feature = "parallel", not(target_arch = "wasm32")))]
 use rayon::prelude::*;
 
-/// Calls `work(i, chunk)` for the `i`-th chunk of `chunk_len` elements of `data`; the last chunk may be shorter.
+/// Calls `work(i, chunk)` for the `i`-th chunk of `chunk_len` elements of `data`; the last chunk
+/// may be shorter.
 pub(crate) fn for_each_chunk<T: Send>(
     data: &mut [T],
     chunk_len: usize,

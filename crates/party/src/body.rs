@@ -5,8 +5,8 @@ use ostrakon_crypto::Digest;
 
 use crate::Header;
 
-/// A message body and its digest ([`Header::digest_of`]). Large tables are sent to one party and stated to another: with the
-/// digest beside them they are hashed once.
+/// A message body and its digest ([`Header::digest_of`]). Large tables are sent to one party and
+/// stated to another: with the digest beside them they are hashed once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Body {
     bytes: Bytes,

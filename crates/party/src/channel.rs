@@ -12,33 +12,38 @@ pub struct Message {
     pub signed: SignedHeader,
     /// The body.
     pub body: Bytes,
-    /// How many messages in a row, this one included, caused it: the round it belongs to. Only measured, never trusted.
+    /// How many messages in a row, this one included, caused it: the round it belongs to. Only
+    /// measured, never trusted.
     pub depth: u32,
 }
 
 /// Carries messages between the parties.
 ///
-/// A channel promises secrecy and authenticity of the peer, and that an honest peer's posted message reaches an
-/// honest peer that collects it as long as both run, be it after reconnections or by way of a third party. It
-/// promises no order and no time. It does not check signatures or digests: [`crate::Party`] does.
+/// A channel promises secrecy and authenticity of the peer, and that an honest peer's posted
+/// message reaches an honest peer that collects it as long as both run, be it after reconnections
+/// or by way of a third party. It promises no order and no time. It does not check signatures or
+/// digests: [`crate::Party`] does.
 pub trait Channel: Send + Sync {
-    /// Posts a message to one peer and returns at once. The channel keeps the message (bodies are shared, not copied)
-    /// and delivers it as often as the peer asks for it, until [`Channel::retire`]. Posting the same tag to the same
-    /// peer again replaces what is kept.
+    /// Posts a message to one peer and returns at once. The channel keeps the message (bodies are
+    /// shared, not copied) and delivers it as often as the peer asks for it, until
+    /// [`Channel::retire`]. Posting the same tag to the same peer again replaces what is kept.
     fn post(&self, to: PartyId, message: Message);
 
-    /// Like [`Channel::post`], for a message that the peer may not need: it travels only if the peer collects it.
+    /// Like [`Channel::post`], for a message that the peer may not need: it travels only if the
+    /// peer collects it.
     fn offer(&self, to: PartyId, message: Message);
 
-    /// Waits for the message that `from` sent under `tag`. A body longer than `limit` bytes is refused before it is
-    /// stored. If called again for the same tag, waits for another message under that tag (the first one having been
-    /// found to be forged).
+    /// Waits for the message that `from` sent under `tag`. A body longer than `limit` bytes is
+    /// refused before it is stored. If called again for the same tag, waits for another message
+    /// under that tag (the first one having been found to be forged).
     fn collect(&self, from: PartyId, tag: Tag, limit: u64) -> BoxFuture<'_, Message>;
 
-    /// Resolves when the channel judges that whoever is being waited for has been silent for long: after some
-    /// seconds over a network, or when nothing else moves in a simulated world. It means nothing but this.
+    /// Resolves when the channel judges that whoever is being waited for has been silent for long:
+    /// after some seconds over a network, or when nothing else moves in a simulated world. It means
+    /// nothing but this.
     fn patience(&self) -> BoxFuture<'_, ()>;
 
-    /// Forgets everything that was posted or received under this instance and ignores what still arrives.
+    /// Forgets everything that was posted or received under this instance and ignores what still
+    /// arrives.
     fn retire(&self, instance: Instance);
 }

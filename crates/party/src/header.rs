@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::PartyId;
 
-/// One deployment of a fixed set of parties, from set-up on: the digest of their keys and their joint coin.
-/// Messages of another session are never accepted.
+/// One deployment of a fixed set of parties, from set-up on: the digest of their keys and their
+/// joint coin. Messages of another session are never accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SessionId(pub Digest);
 
@@ -24,6 +24,8 @@ pub enum InstanceKind {
     Issue = 4,
     /// One epoch from its sealing to its publication.
     Epoch = 5,
+    /// A computation on a graph.
+    Graph = 9,
 }
 
 /// One run of one protocol. Kind, scope and number together never repeat within a session.
@@ -54,7 +56,8 @@ pub struct Tag {
 
 /// To whom a message is addressed.
 ///
-/// A message to all parties is one statement: two different ones under one tag contradict each other.
+/// A message to all parties is one statement: two different ones under one tag contradict each
+/// other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Recipient {
     /// One party.
@@ -129,8 +132,8 @@ impl SignedHeader {
         key.verifies(&self.header.statement(), &self.signature)
     }
 
-    /// Whether the two are one sender's contradictory statements: the same address, different contents.
-    /// Both signatures must have been verified.
+    /// Whether the two are one sender's contradictory statements: the same address, different
+    /// contents. Both signatures must have been verified.
     #[must_use]
     pub fn contradicts(&self, other: &SignedHeader) -> bool {
         let (a, b) = (&self.header, &other.header);

@@ -3,11 +3,15 @@
 //! Engines are written against this crate alone. It knows no sockets and no clock: a [`Channel`] is
 //! implemented over TLS by the network crate and in memory by the test kit.
 //!
+//! How many parties must say a thing, and how many are waited for, is asked of a [`Trust`] and of
+//! nobody else.
+//!
 //! Three rules hold for every message:
 //!
-//! * it has a [`Tag`] (instance, step, sequence) that is used once, so a message is never mistaken for another;
-//! * its sender signs the header (session, tag, recipient, length, digest), so that whatever a party
-//!   has said can be shown to a third person ([`SignedHeader`]);
+//! * it has a [`Tag`] (instance, step, sequence) that is used once, so a message is never mistaken
+//!   for another;
+//! * its sender signs the header (session, tag, recipient, length, digest), so that whatever a
+//!   party has said can be shown to a third person ([`SignedHeader`]);
 //! * the receiver says how long it may be before the first byte is stored.
 //!
 //! **Silence is not a fault.** [`Channel::collect`] waits for as long as it takes; an engine never
@@ -15,21 +19,25 @@
 //! ([`Channel::patience`]), upon which it may ask the second source and blames nobody.
 
 mod body;
+mod by_party;
 mod channel;
 mod header;
 mod link;
 mod meter;
 mod party;
 mod servers;
+mod trust;
 pub mod wire;
 
 pub use body::Body;
+pub use by_party::{ByParty, PartySet};
 pub use channel::{Channel, Message};
 pub use header::{Header, Instance, InstanceKind, Recipient, SessionId, SignedHeader, Step, Tag};
 pub use link::{Invitation, split_link};
 pub use meter::{Meter, Traffic};
 pub use party::{Length, Party, Received, Refused, Roster};
 pub use servers::Servers;
+pub use trust::{Delivery, Trust, Unbearable};
 
 use serde::{Deserialize, Serialize};
 

@@ -6,8 +6,8 @@ use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::SigningKey;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// The secret part of a link for one person: the seed of a key. It is wiped when dropped, and not printed. What the key may do is
-/// told where the links are: those to rooms and those to decisions.
+/// The secret part of a link for one person: the seed of a key. It is wiped when dropped, and not
+/// printed. What the key may do is told where the links are: those to rooms and those to decisions.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct Invitation(pub [u8; 32]);
 
@@ -34,8 +34,8 @@ impl Invitation {
     }
 }
 
-/// Takes a link apart at `mark`: a server's origin (scheme, host and port, without a slash at the end), and what follows the mark.
-/// `None` if there is no mark, or what is before it is no origin.
+/// Takes a link apart at `mark`: a server's origin (scheme, host and port, without a slash at the
+/// end), and what follows the mark. `None` if there is no mark, or what is before it is no origin.
 pub fn split_link<'a>(text: &'a str, mark: &str) -> Option<(&'a str, &'a str)> {
     let (origin, path) = text.trim().split_once(mark)?;
     let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"))?;

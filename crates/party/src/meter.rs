@@ -10,7 +10,8 @@ use crate::{Instance, PartyId, Step};
 pub struct Traffic {
     /// Messages.
     pub messages: u64,
-    /// Bytes of their bodies. Headers and signatures are the same for every message and not counted here.
+    /// Bytes of their bodies. Headers and signatures are the same for every message and not counted
+    /// here.
     pub bytes: u64,
 }
 
@@ -20,13 +21,14 @@ struct Counts {
     depth: BTreeMap<Instance, u32>,
 }
 
-/// Counts one party's messages per instance, step and peer, and the longest chain of messages that each caused the
-/// next, which is the number of rounds.
+/// Counts one party's messages per instance, step and peer, and the longest chain of messages that
+/// each caused the next, which is the number of rounds.
 #[derive(Default)]
 pub struct Meter(Mutex<Counts>);
 
 impl Meter {
-    /// Notes a message sent, and returns its depth: one more than the deepest message received in the instance.
+    /// Notes a message sent, and returns its depth: one more than the deepest message received in
+    /// the instance.
     pub(crate) fn sent(&self, instance: Instance, step: Step, to: PartyId, bytes: u64) -> u32 {
         let mut counts = self.0.lock().expect("no panic while counting");
         let traffic = counts.sent.entry((instance, step, to)).or_default();

@@ -164,8 +164,8 @@ impl Party {
         message.signed
     }
 
-    /// Waits for `from`'s message under `tag`. Messages that are not properly signed, or not meant for this party, are
-    /// as if they had never arrived.
+    /// Waits for `from`'s message under `tag`. Messages that are not properly signed, or not meant
+    /// for this party, are as if they had never arrived.
     ///
     /// # Errors
     /// [`Refused`] if `from` signed a message under this tag that breaks the length rule.

@@ -16,8 +16,8 @@ pub fn encode<T: Serialize>(value: &T) -> Vec<u8> {
 /// Decodes a value; refuses trailing bytes and every encoding other than the one [`encode`] makes.
 ///
 /// # Errors
-/// [`Malformed`] if `bytes` is anything but `encode(&value)` for some value. The memory used is bounded by
-/// the length of `bytes`, whatever lengths it claims.
+/// [`Malformed`] if `bytes` is anything but `encode(&value)` for some value. The memory used is
+/// bounded by the length of `bytes`, whatever lengths it claims.
 pub fn decode<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
     let (value, rest) = postcard::take_from_bytes::<T>(bytes).map_err(|_| Malformed)?;
     if !rest.is_empty() || encode(&value) != bytes {
@@ -26,7 +26,8 @@ pub fn decode<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<T, Malfor
     Ok(value)
 }
 
-/// Decodes a value that later releases may write more after, which is not read; otherwise like [`decode`].
+/// Decodes a value that later releases may write more after, which is not read; otherwise like
+/// [`decode`].
 ///
 /// # Errors
 /// [`Malformed`].

@@ -1,7 +1,8 @@
 //! Finding the cheater by opening seeds and computing again what they prescribe.
 //!
-//! A failed batch is opened whole: it depends on no input, and none of its masks has been given out. In the online phase only
-//! the permutation and the mask of the pair in dispute are opened; the batch's output is then never opened, so the permutation links nothing.
+//! A failed batch is opened whole: it depends on no input, and none of its masks has been given
+//! out. In the online phase only the permutation and the mask of the pair in dispute are opened;
+//! the batch's output is then never opened, so the permutation links nothing.
 
 use ostrakon_crypto::Digest;
 use ostrakon_kernels::{Prg, gather, permutation, zeroed_table};
@@ -10,7 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::coin::{self, seed_digest};
 use crate::fault::{Evidence, Fault, Statement};
-use crate::messages::{self, BatchSpec, Kind, STAGES, Shape, Subject, TranscriptStatement};
+use crate::messages::{
+    self, BatchSpec, Kind, PairStatement, STAGES, Shape, Subject, TranscriptStatement,
+};
 use crate::pair::Pair;
 use crate::preprocessing::{self, stated, sum_of};
 use crate::run::Run;
@@ -47,17 +50,31 @@ fn owned(received: &[Received; 3]) -> [Statement; 3] {
     [0, 1, 2].map(|i: usize| Statement::from(&received[i]))
 }
 
+/// Whether an opening contradicts the commitment that it is for: a seed its statement, or as in
+/// [`coin::opening_fails`]. Both must hold.
+pub fn opening_fails(commitment: &Statement, opening: &Statement) -> bool {
+    let (c, o) = (&commitment.signed.header, &opening.signed.header);
+    if (c.tag.step, o.tag.step) != (Kind::SeedStatement.step(), Kind::SeedOpening.step()) {
+        return coin::opening_fails::<Subject>(commitment, opening);
+    }
+    let stated = PairStatement::decode(&commitment.body).map(|pair| pair.batch);
+    let opened = [&opening.body[..32], &opening.body[32..]].map(seed_digest);
+    let same_run = c.from == o.from && c.tag.instance == o.tag.instance && c.session == o.session;
+    same_run && stated != opened
+}
+
 /// Opens the batch's seeds with the other parties and finds who deviated.
 pub async fn open_batch(run: &Run, spec: &BatchSpec, seeds: &BatchSeeds, said: Said<'_>) -> Fault {
     let own: Vec<u8> =
         Pair::of_party(run.me()).into_iter().flat_map(|pair| *seeds.of(pair).expose()).collect();
     run.send_all(Kind::SeedOpening, own);
-    // The pair without this party has an honest member; whoever opens its seed first and truly will do.
+    // The pair without this party has an honest member; whoever opens its seed first and truly will
+    // do.
     let missing = Pair::without(run.me());
     let accept = |received: &Received| {
         let commitment = Statement::from(&said.statements[received.signed.header.from.index()]);
         let opening = Statement::from(received);
-        if coin::opening_fails(&commitment, &opening) {
+        if opening_fails(&commitment, &opening) {
             return Err(Evidence::Opening {
                 commitment: Box::new(commitment),
                 opening: Box::new(opening),
@@ -119,7 +136,8 @@ impl BatchEvidence {
         self.deviator(spec, roster)
     }
 
-    /// Computes the batch from its seeds and returns the first party, in the order of the protocol, whose signed word differs.
+    /// Computes the batch from its seeds and returns the first party, in the order of the protocol,
+    /// whose signed word differs.
     fn deviator(&self, spec: &BatchSpec, roster: &Roster) -> Option<PartyId> {
         let seeds = BatchSeeds(self.seeds.map(|seed| Some(PairSeed::opened(seed))));
         for pair in Pair::ALL {
@@ -169,7 +187,8 @@ impl BatchEvidence {
             [0, 1, 2].map(|party: usize| preprocessing::coin_of(&self.sums[party].body) == coin);
         (0..3u8).find_map(|party| {
             let i = usize::from(party);
-            // A party is wrong about the coin only if both others contradict it; otherwise the coin shown here is not the true one.
+            // A party is wrong about the coin only if both others contradict it; otherwise the coin
+            // shown here is not the true one.
             let wrong_coin = !stated[i] && (0..3).all(|other| other == i || stated[other]);
             let right = set_equality::local_sums(party, spec, &seeds, &coin, &stages);
             let opened = [0, 1, 2].map(|stage| sum_of(&self.sums[i].body, stage));
@@ -178,8 +197,9 @@ impl BatchEvidence {
     }
 }
 
-/// The headers of a stage's two messages, if both members state the same: one of them is honest, so these were exchanged. A cheater
-/// could state others afterwards, and what the honest member computed from its message would look false.
+/// The headers of a stage's two messages, if both members state the same: one of them is honest, so
+/// these were exchanged. A cheater could state others afterwards, and what the honest member
+/// computed from its message would look false.
 fn exchanged(transcripts: &[TranscriptStatement], stage: usize) -> Option<[SignedHeader; 2]> {
     let [lower, higher] = STAGES[stage].members().map(|member| {
         let place = usize::from(messages::stages_of(member)[1] == stage);
@@ -189,7 +209,8 @@ fn exchanged(transcripts: &[TranscriptStatement], stage: usize) -> Option<[Signe
     alike.then_some(lower)
 }
 
-/// One of the three tables of the online phase, each the permutation of the one before it (Ruffle Eq. 1).
+/// One of the three tables of the online phase, each the permutation of the one before it (Ruffle
+/// Eq. 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Delta {
     /// δ_02 = π_02(β ⊕ R_02), from P2 to P1; P0 sends the digest.
@@ -292,7 +313,8 @@ pub struct ShuffleEvidence {
     pub conflict: Conflict,
     /// The table that δ is computed from.
     pub input: Vec<u8>,
-    /// That it is: the three signed votes on β's digest, or the two signed and equal statements on the δ before.
+    /// That it is: the three signed votes on β's digest, or the two signed and equal statements on
+    /// the δ before.
     pub agreed: Vec<Statement>,
     /// The seeds of the pair's permutation and mask, one after the other.
     pub seeds: Vec<u8>,
@@ -311,13 +333,15 @@ impl ShuffleEvidence {
         if !genuine {
             return None;
         }
-        // A cheater could state other seeds afterwards, by which the honest member's word would look false: the culprit's own count.
+        // A cheater could state other seeds afterwards, by which the honest member's word would
+        // look false: the culprit's own count.
         self.deviator(spec.batch.shape)
             .filter(|culprit| self.statement.signed.header.from == *culprit)
     }
 
-    /// P2 makes its digest of δ_12 before it knows whether δ_01 is true, and names what it was computed from. What it made of
-    /// another table than the agreed one says nothing against it (and P0, which signed two, is caught in the dispute about δ_01).
+    /// P2 makes its digest of δ_12 before it knows whether δ_01 is true, and names what it was
+    /// computed from. What it made of another table than the agreed one says nothing against it
+    /// (and P0, which signed two, is caught in the dispute about δ_01).
     fn digest_is_of_the_input(&self, roster: &Roster, subject: &Subject) -> bool {
         if self.conflict.delta != Delta::D12 {
             return true;
@@ -341,7 +365,8 @@ impl ShuffleEvidence {
                         said(statement, party, Kind::TableVote) && statement.body == digest.0
                     })
             }
-            // The sender's own digest message on the table before, or the header under which it sent it, binds both.
+            // The sender's own digest message on the table before, or the header under which it
+            // sent it, binds both.
             Some(before) => match &self.agreed[..] {
                 [table, other] => {
                     let ((table_from, digest_from), (table_kind, digest_kind)) =

@@ -1,7 +1,8 @@
-//! What a participant computes (Ruffle §5.1.2): checks the masks that the servers gave, masks a row, signs it.
+//! What a participant computes (Ruffle §5.1.2): checks the masks that the servers gave, masks a
+//! row, signs it.
 //!
-//! Every mask comes from two servers, at most one of which lies. The participant takes, for each pair, the Merkle root that
-//! at least two servers state, and seeds that open it.
+//! Every mask comes from two servers, at most one of which lies. The participant takes, for each
+//! pair, the Merkle root that at least two servers state, and seeds that open it.
 
 use ostrakon_crypto::{Digest, Signature, SigningKey, VerifyingKey};
 use serde::{Deserialize, Serialize};

@@ -1,62 +1,30 @@
-//! What the protocols cost in bytes and rounds, as formulas. Tests and the benchmark compare the meters with these.
+//! What the protocols cost in bytes and rounds, as formulas. Tests and the benchmark compare the
+//! meters with these.
 //!
-//! Bytes are those of message bodies, over all three servers, everybody honest and nobody silent. Headers and signatures (fewer than
-//! [`SIGNED_HEADER`] bytes for a message) and TLS are not in them. A table is `N` rows of `W` bytes; `ℓ = 8·W` bits.
+//! Bytes are those of message bodies, over all three servers, everybody honest and nobody silent.
+//! Headers and signatures (fewer than [`SIGNED_HEADER`] bytes for a message) and TLS are not in
+//! them. A table is `N` rows of `W` bytes; `ℓ = 8·W` bits.
 //!
 //! | protocol | grows with the table | rounds |
 //! |---|---|---|
-//! | preprocessing | `6·N·(W + 8)`: six Shuffle-Pair messages, each row with its check weight | 15 |
-//! | slot commitments | `32·3·N`: per pair, every slot's leaf or its two halves, when sealed slots' pads are shown | 1 |
+//! | preprocessing | `6·N·(W + 8)`: six Shuffle-Pair messages, rows with check weights | 15 |
+//! | slot commitments | `32·3·N`: per pair, a leaf or its halves for every slot | 1 |
 //! | sealing | `36·6·A` for `A` submissions that all servers hold | 3 |
 //! | shuffle | `3·N·W` | 2 |
 //! | opening | `N·W`: P0 misses a table, P1 and P2 a seed | 1 |
 //!
-//! Commitments to slots travel as one root per pair during preprocessing; what they cost arises when pads are shown.
+//! Commitments to slots travel as one root per pair during preprocessing; what they cost arises
+//! when pads are shown.
+
+use ostrakon_threeparty::cost::{BROADCAST_ROUNDS, DIRECTED_LINKS, broadcast};
 
 use crate::messages::{LIST_ENTRY, PairStatement, SUM_OPENING, Shape};
 use crate::params::WEIGHT_BYTES;
 
-/// No signed header takes more bytes than this in a message body.
-pub const SIGNED_HEADER: u64 = 256;
+pub use ostrakon_threeparty::cost::{Cost, SIGNED_HEADER};
 
-/// Servers other than the sender, counted for each sender: messages of an exchange of everybody with everybody.
-const DIRECTED_LINKS: u64 = 6;
-
-/// Bytes sent by all three servers together: at least `table`, at most `table + constant`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cost {
-    /// The part that grows with the table.
-    pub table: u64,
-    /// A bound on the part that does not.
-    pub constant: u64,
-}
-
-impl Cost {
-    /// Whether a metered sum is what the formula says.
-    #[must_use]
-    pub fn admits(&self, bytes: u64) -> bool {
-        (self.table..=self.table + self.constant).contains(&bytes)
-    }
-}
-
-impl std::ops::Add for Cost {
-    type Output = Cost;
-
-    fn add(self, other: Cost) -> Cost {
-        Cost { table: self.table + other.table, constant: self.constant + other.constant }
-    }
-}
-
-/// An authenticated broadcast by all three of statements of `body` bytes: the statements, then two signed headers from each to each.
-const fn broadcast(body: u64) -> u64 {
-    DIRECTED_LINKS * (body + 2 * SIGNED_HEADER)
-}
-
-/// Rounds of an authenticated broadcast.
-const BROADCAST_ROUNDS: u32 = 2;
-
-/// Preprocessing of a batch ([`crate::preprocessing::prepare`]): three Shuffle-Pairs with two messages each, statements about seeds and
-/// messages, a coin, and three sums.
+/// Preprocessing of a batch ([`crate::preprocessing::prepare`]): three Shuffle-Pairs with two
+/// messages each, statements about seeds and messages, a coin, and three sums.
 pub fn preprocessing(shape: Shape) -> Cost {
     let row = u64::from(shape.width) + WEIGHT_BYTES as u64;
     let statements = broadcast(2 * PairStatement::BYTES as u64) + broadcast(4 * SIGNED_HEADER + 32);
@@ -65,7 +33,8 @@ pub fn preprocessing(shape: Shape) -> Cost {
     Cost { table: 6 * u64::from(shape.rows) * row, constant: statements + coin + sums }
 }
 
-/// Rounds of [`preprocessing`]: statements about seeds, three stages, statements about messages, coin and sums (each committed to and opened).
+/// Rounds of [`preprocessing`]: statements about seeds, three stages, statements about messages,
+/// coin and sums (each committed to and opened).
 pub const PREPROCESSING_ROUNDS: u32 = 3 + 6 * BROADCAST_ROUNDS;
 
 /// The three votes on the table that is to be shuffled.
@@ -73,7 +42,8 @@ pub fn table_vote() -> Cost {
     Cost { table: 0, constant: DIRECTED_LINKS * 32 }
 }
 
-/// The shuffle itself (Ruffle Fig. 4): three tables, three digests, one of them with a signed header.
+/// The shuffle itself (Ruffle Fig. 4): three tables, three digests, one of them with a signed
+/// header.
 pub fn shuffle(shape: Shape) -> Cost {
     Cost { table: 3 * shape.bytes() as u64, constant: 3 * 32 + SIGNED_HEADER }
 }
@@ -91,8 +61,8 @@ pub fn online(shape: Shape) -> Cost {
     table_vote() + shuffle(shape) + certification()
 }
 
-/// Rounds of [`online`]: the vote, the shuffle, votes on the output. (Collections of votes, one message more, are waited for by
-/// nobody who has the votes.)
+/// Rounds of [`online`]: the vote, the shuffle, votes on the output. (Collections of votes, one
+/// message more, are waited for by nobody who has the votes.)
 pub const ONLINE_ROUNDS: u32 = 1 + SHUFFLE_ROUNDS + 1;
 
 /// Opening the output ([`crate::epoch::Mixed::open`]).

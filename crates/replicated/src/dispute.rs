@@ -1,14 +1,18 @@
 //! Deciding a dispute about a table of the online phase.
 //!
-//! The receiver of a table shows the two contradictory statements to everybody. The members of the pair that computes the table then
-//! open their common permutation and mask (one of them is honest and does), and everybody computes the table.
+//! The receiver of a table shows the two contradictory statements to everybody. The members of the
+//! pair that computes the table then open their common permutation and mask (one of them is honest
+//! and does), and everybody computes the table.
 //!
-//! Only the receiver may raise a dispute: whoever computes the table knows then that the receiver, not being the other member who must have
-//! lied, is honest and has stopped short of signing a Ready. So the batch's output is never opened once its seeds have been shown, and the
-//! permutation links nothing. This needs that both members had the same input. For δ_12 P2 does not know that while it computes, so P1 and
-//! P2 answer a dispute about it only after their part of the shuffle, and only if P2's digest is of the δ_01 that P1 stated.
+//! Only the receiver may raise a dispute: whoever computes the table knows then that the receiver,
+//! not being the other member who must have lied, is honest and has stopped short of signing a
+//! Ready. So the batch's output is never opened once its seeds have been shown, and the permutation
+//! links nothing. This needs that both members had the same input. For δ_12 P2 does not know that
+//! while it computes, so P1 and P2 answer a dispute about it only after their part of the shuffle,
+//! and only if P2's digest is of the δ_01 that P1 stated.
 //!
-//! A corrupt server may provoke several disputes at once; each is answered, and the first to be decided counts.
+//! A corrupt server may provoke several disputes at once; each is answered, and the first to be
+//! decided counts.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
@@ -118,8 +122,8 @@ pub struct Disputes<'a> {
 }
 
 impl Disputes<'_> {
-    /// While this party shuffles: takes part in the disputes that receivers raise until one is decided. Returns the fault of whoever
-    /// made the false statement.
+    /// While this party shuffles: takes part in the disputes that receivers raise until one is
+    /// decided. Returns the fault of whoever made the false statement.
     pub async fn shown_during(&self) -> Fault {
         self.decide(vec![Delta::D02, Delta::D01]).await
     }
@@ -167,7 +171,8 @@ impl Disputes<'_> {
         pending().await
     }
 
-    /// Waits until the receiver of a table shows a conflict about it that holds. It is kept: what has been heard is not said again.
+    /// Waits until the receiver of a table shows a conflict about it that holds. It is kept: what
+    /// has been heard is not said again.
     async fn conflict_about(&self, delta: Delta) -> Conflict {
         let kept = self.known.seen().conflicts.get(&key(delta)).cloned();
         if let Some(conflict) = kept {
@@ -187,8 +192,8 @@ impl Disputes<'_> {
         pending().await
     }
 
-    /// P2 makes its digest of δ_12 before it can know whether the δ_01 that P0 sent it is true. If P0 sent another one than P1 knows, the
-    /// dispute is about δ_01, and P2 raises it.
+    /// P2 makes its digest of δ_12 before it can know whether the δ_01 that P0 sent it is true. If
+    /// P0 sent another one than P1 knows, the dispute is about δ_01, and P2 raises it.
     fn is_about_the_true_input(&self, conflict: &Conflict) -> bool {
         if conflict.delta != Delta::D12 {
             return true;

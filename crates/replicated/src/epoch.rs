@@ -1,10 +1,10 @@
-//! One epoch on one server: seal, shuffle, certify, open (Ruffle §5.1; `docs/spec/ruffle.md`, "Epoch").
+//! One epoch on one server: seal, shuffle, certify, open (Ruffle §5.1; `docs/spec/ruffle.md`,
+//! "Epoch").
 
 use bytes::Bytes;
 use futures::future::{Either, pending, select};
-use ostrakon_crypto::Digest;
 use ostrakon_kernels::{Prg, zeroed_table};
-use ostrakon_party::{Body, Header, Instance, Party, Received};
+use ostrakon_party::{Body, Header, Party, Received};
 
 use crate::dispute::{Disputes, Known};
 use crate::fault::{Evidence, Fault, Statement};
@@ -21,21 +21,8 @@ use crate::slots::SlotSeeds;
 use crate::stock::Stock;
 use crate::trusted;
 
-/// Durable marks; see [`mix`] for what is recorded.
-pub trait Marks: Send + Sync {
-    /// Records, durably, that `name` has this value, unless it has one already. Returns the value on record. It stands at least
-    /// until every server has settled the epoch; if it does not stand any more, this fails.
-    ///
-    /// # Errors
-    /// Why the record could not be written or read.
-    fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String>;
-
-    /// Records what a batch is spent on: like [`Marks::record`], and stands for ever.
-    ///
-    /// # Errors
-    /// Why the record could not be written or read.
-    fn record_spent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String>;
-}
+pub use ostrakon_threeparty::Marks;
+pub(crate) use ostrakon_threeparty::marks::epoch_mark;
 
 /// Why an epoch ended without an output. Nothing has been revealed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -85,16 +72,9 @@ pub fn spent_mark(spec: &EpochSpec) -> String {
     format!("batch {} spent on", spec.batch.number)
 }
 
-pub(crate) fn epoch_mark(instance: &Instance, what: &str) -> String {
-    format!(
-        "epoch {} {} {what}",
-        Digest(padded(&instance.scope)).to_hex().split_at(32).0,
-        instance.number
-    )
-}
-
-/// Whether, by its marks, this server may have let somebody read messages of the epoch: nothing is opened without its readiness,
-/// which it marks first. In robust mode a trusted server is shown masks after a fault, so there every mark counts.
+/// Whether, by its marks, this server may have let somebody read messages of the epoch: nothing is
+/// opened without its readiness, which it marks first. In robust mode a trusted server is shown
+/// masks after a fault, so there every mark counts.
 pub fn may_have_opened(spec: &EpochSpec, marks: &[(String, Vec<u8>)]) -> bool {
     let instance = spec.instance();
     let any = epoch_mark(&instance, "");
@@ -105,21 +85,18 @@ pub fn may_have_opened(spec: &EpochSpec, marks: &[(String, Vec<u8>)]) -> bool {
     })
 }
 
-fn padded(scope: &[u8; 16]) -> [u8; 32] {
-    let mut bytes = [0; 32];
-    bytes[..16].copy_from_slice(scope);
-    bytes
-}
-
-/// Seals and shuffles. After a crash, the same call with the same slots continues: everything this party sends is a function of the
-/// batch, the slots and the marks, so what it sends again is what it sent before.
+/// Seals and shuffles. After a crash, the same call with the same slots continues: everything this
+/// party sends is a function of the batch, the slots and the marks, so what it sends again is what
+/// it sent before.
 ///
-/// Marks, each written before the message that depends on it is sent: the lists of submissions, if they differ; the sealed list that
-/// this server voted for; the table that the batch is spent on; at P2, the table that its digest of δ_12 is made of; the outcome and the
-/// certificate (`outcome.rs`); the randomness of a trusted server's permutation.
+/// Marks, each written before the message that depends on it is sent: the lists of submissions, if
+/// they differ; the sealed list that this server voted for; the table that the batch is spent on;
+/// at P2, the table that its digest of δ_12 is made of; the outcome and the certificate
+/// (`outcome.rs`); the randomness of a trusted server's permutation.
 ///
 /// # Errors
-/// [`Unmixed`]. In fair mode a fault ends the epoch with nothing revealed; in robust mode it does not.
+/// [`Unmixed`]. In fair mode a fault ends the epoch with nothing revealed; in robust mode it does
+/// not.
 pub async fn mix(
     party: &Party,
     stock: Stock,
@@ -147,10 +124,11 @@ pub async fn mix(
     }
 }
 
-/// Shuffles a table that the servers share already. `beta` is the table masked with the α of a batch of [`Inputs::Stream`]; all three
-/// servers hold it, and each votes for its digest before anything is sent that depends on it. The opened rows are those of
-/// `β ⊕ α`, permuted. Marked as [`mix`] does. There are no submissions with which a trusted server could finish, so a fault
-/// ends it in either mode.
+/// Shuffles a table that the servers share already. `beta` is the table masked with the α of a
+/// batch of [`Inputs::Stream`]; all three servers hold it, and each votes for its digest before
+/// anything is sent that depends on it. The opened rows are those of `β ⊕ α`, permuted. Marked as
+/// [`mix`] does. There are no submissions with which a trusted server could finish, so a fault ends
+/// it in either mode.
 ///
 /// [`Inputs::Stream`]: crate::messages::Inputs::Stream
 ///
@@ -174,7 +152,8 @@ pub async fn shuffle_shared(
     Ok(Mixed(Inner::Certified { run, stock: Box::new(stock), beta_out, accepted }))
 }
 
-/// Runs the shuffle and has its output certified by all three servers. Returns it with the number of accepted submissions.
+/// Runs the shuffle and has its output certified by all three servers. Returns it with the number
+/// of accepted submissions.
 async fn certified(
     run: &Run,
     stock: &Stock,
@@ -191,8 +170,8 @@ async fn certified(
 
 /// Runs the shuffle unless a peer shows evidence first, and marks the outcome: ready, or stopped.
 ///
-/// If an earlier attempt at this epoch got as far as being ready, this party no longer stops on its own ([`output::certify`]), whatever is
-/// shown to it.
+/// If an earlier attempt at this epoch got as far as being ready, this party no longer stops on its
+/// own ([`output::certify`]), whatever is shown to it.
 async fn until_ready(
     run: &Run,
     outcome: Outcome<'_>,
@@ -230,7 +209,8 @@ async fn until_ready(
             Standing::Stopped(fault) => Err(stop(run, fault)),
             Standing::Ready(_) => {
                 ended_with(run, outcome, *fault, false).await?;
-                // Certified before a crash, and without the table now: the servers that have it publish.
+                // Certified before a crash, and without the table now: the servers that have it
+                // publish.
                 pending().await
             }
         },
@@ -238,8 +218,9 @@ async fn until_ready(
     }
 }
 
-/// For a party that was ready before it was restarted: stops together with the other honest one, or returns if it had certified, after
-/// showing the votes again. `agreed` says whether the other honest one has accused already.
+/// For a party that was ready before it was restarted: stops together with the other honest one, or
+/// returns if it had certified, after showing the votes again. `agreed` says whether the other
+/// honest one has accused already.
 async fn ended_with(
     run: &Run,
     outcome: Outcome<'_>,
@@ -328,7 +309,7 @@ async fn seal_slots<'a>(
     slots: &'a [Slot],
     marks: &dyn Marks,
 ) -> Result<Sealed<'a>, Unmixed> {
-    let (accepted, masked) = seal::agree(run, spec, slots, marks).await?;
+    let (accepted, submissions) = seal::agree(run, &seal::scope(spec), slots, marks).await?;
     let count = guaranteed(accepted.iter().map(|(slot, _)| *slot));
     let digest = seal::digest(&accepted);
     let enough = count >= spec.minimum;
@@ -339,14 +320,16 @@ async fn seal_slots<'a>(
         return Err(Unmixed::TooFew(count));
     }
     if standing != result {
-        // A peer shows other signatures than before a restart. This server may have signed a Ready since: it may not stop now.
+        // A peer shows other signatures than before a restart. This server may have signed a Ready
+        // since: it may not stop now.
         return pending().await;
     }
     let votes = seal::vote(run, Kind::SealVote, &digest).await?;
-    Ok(Sealed { slots: accepted, masked, votes })
+    Ok(Sealed { slots: accepted, submissions, votes })
 }
 
-/// Opens the pads of the sealed slots to all three servers and removes them: β. Rows of absent slots are zero.
+/// Opens the pads of the sealed slots to all three servers and removes them: β. Rows of absent
+/// slots are zero.
 async fn unpad(
     run: &Run,
     spec: &EpochSpec,
@@ -387,9 +370,9 @@ async fn unpad(
     }
     let width = spec.batch.shape.width as usize;
     let mut beta = zeroed_table(spec.batch.shape.bytes());
-    for (slot, masked) in shown.iter().zip(&sealed.masked) {
+    for (slot, submission) in shown.iter().zip(&sealed.submissions) {
         let at = *slot as usize * width;
-        beta[at..at + width].copy_from_slice(masked);
+        beta[at..at + width].copy_from_slice(&submission.masked);
     }
     for pair in Pair::of_party(run.me()) {
         let prg: Prg = pads::own_pads(stock.seeds.of(pair));

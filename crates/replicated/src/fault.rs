@@ -1,49 +1,26 @@
 //! Who did wrong, and how a third person can see it.
 //!
-//! Evidence is made of the culprit's own signatures. Nobody is accused for silence, and nobody on another party's word.
+//! Evidence is made of the culprit's own signatures. Nobody is accused for silence, and nobody on
+//! another party's word.
 
 use ostrakon_party::{PartyId, Roster, SignedHeader, wire};
+use ostrakon_threeparty::offence;
 use serde::{Deserialize, Serialize};
 
-use crate::blame::{BatchEvidence, ShuffleEvidence};
-use crate::coin;
-use crate::messages::{self, Subject};
+use crate::blame::{BatchEvidence, ShuffleEvidence, opening_fails};
+use crate::messages::Subject;
 use crate::output::LastEvidence;
 use crate::pads::PadsEvidence;
-use crate::pair::Pair;
 
-/// A signed statement with its body.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Statement {
-    /// What the sender signed.
-    pub signed: SignedHeader,
-    /// The body that the header's digest is of.
-    pub body: Vec<u8>,
-}
-
-impl Statement {
-    /// Whether the signature is the sender's and the body is the one that it signed.
-    #[must_use]
-    pub fn holds(&self, roster: &Roster) -> bool {
-        let header = &self.signed.header;
-        let body = header.length == self.body.len() as u64
-            && header.digest == ostrakon_party::Header::digest_of(&self.body);
-        body && roster.vouches(&self.signed)
-    }
-}
-
-impl From<&ostrakon_party::Received> for Statement {
-    fn from(received: &ostrakon_party::Received) -> Self {
-        Self { signed: received.signed, body: received.body.to_vec() }
-    }
-}
+pub use ostrakon_threeparty::Statement;
 
 /// Proof that one party broke the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Evidence {
     /// Two different statements under one tag.
     Equivocation(Box<[SignedHeader; 2]>),
-    /// A message whose length or content its step forbids. The body is empty if the length is the offence.
+    /// A message whose length or content its step forbids. The body is empty if the length is the
+    /// offence.
     Malformed(Box<Statement>),
     /// A commitment and what was said to open it, and does not.
     Opening {
@@ -75,24 +52,7 @@ pub struct Fault {
 }
 
 /// Why a run ended without its result.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Stop {
-    /// A cheater was found.
-    #[error(transparent)]
-    Fault(#[from] Box<Fault>),
-    /// The two members of a pair state different things about a secret that they alone share: one of them is lying, and
-    /// it cannot be seen which without opening a long-lived key. Nothing depended on it yet.
-    #[error(
-        "the members of {0:?} disagree about their common key: set the servers up again; one of the two is faulty"
-    )]
-    Disagreement(Pair),
-}
-
-impl From<Fault> for Stop {
-    fn from(fault: Fault) -> Self {
-        Stop::Fault(Box::new(fault))
-    }
-}
+pub type Stop = ostrakon_threeparty::Stop<Fault>;
 
 impl Fault {
     /// What was done, in a few words.
@@ -119,40 +79,11 @@ impl Fault {
         if !matches!(subject, Subject::Setup) && !subject.shape().is_valid() {
             return None;
         }
-        let of_run = |signed: &SignedHeader| {
-            signed.header.tag.instance == subject.instance() && roster.vouches(signed)
-        };
         match &self.evidence {
-            Evidence::Equivocation(statements) => {
-                let [a, b] = &**statements;
-                (of_run(a) && of_run(b) && a.contradicts(b) && messages::binds(&a.header.tag))
-                    .then_some(a.header.from)
-            }
-            Evidence::Malformed(statement) => {
-                let header = &statement.signed.header;
-                let wrong_length =
-                    !messages::length(subject, header.tag.step).admits(header.length);
-                let wrong = wrong_length
-                    || !messages::addressed_rightly(header)
-                    || (statement.holds(roster)
-                        && !messages::content_is_wellformed(
-                            subject,
-                            roster,
-                            &statement.signed,
-                            &statement.body,
-                        ));
-                (of_run(&statement.signed) && wrong).then_some(header.from)
-            }
+            Evidence::Equivocation(two) => offence::equivocated(roster, subject, two),
+            Evidence::Malformed(statement) => offence::malformed(roster, subject, statement),
             Evidence::Opening { commitment, opening } => {
-                let genuine = [commitment, opening].into_iter().all(|statement| {
-                    let header = &statement.signed.header;
-                    statement.holds(roster)
-                        && messages::length(subject, header.tag.step).admits(header.length)
-                });
-                let proven = genuine
-                    && of_run(&commitment.signed)
-                    && coin::opening_fails(commitment, opening);
-                proven.then_some(opening.signed.header.from)
+                offence::opened_otherwise(roster, subject, commitment, opening, opening_fails)
             }
             Evidence::Batch(evidence) => evidence.proven(roster, subject),
             Evidence::Pads(evidence) => evidence.proven(roster, subject),
@@ -166,7 +97,8 @@ impl Fault {
         wire::encode(self)
     }
 
-    /// Reads what [`Fault::encode`] writes. Says nothing about whether the evidence holds ([`Fault::verify`]).
+    /// Reads what [`Fault::encode`] writes. Says nothing about whether the evidence holds
+    /// ([`Fault::verify`]).
     ///
     /// # Errors
     /// [`wire::Malformed`].

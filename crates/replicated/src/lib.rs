@@ -1,27 +1,32 @@
 //! Replicated secret sharing among three servers, one of them malicious: the Ruffle engine.
 //!
-//! Shriram A, Koti, Kukkala, Patra, Gopal, Sangal: *Ruffle: Rapid 3-party shuffle protocols*, PoPETs 2023(3).
+//! Shriram A, Koti, Kukkala, Patra, Gopal, Sangal: *Ruffle: Rapid 3-party shuffle protocols*,
+//! PoPETs 2023(3).
 //!
-//! * **Parties**: P0, P1, P2 with pairwise channels and identity keys ([`ostrakon_party`]); participants talk to all three.
-//! * **Adversary**: one server, malicious, with any number of participants and control of the order of messages.
-//! * **Guarantee**: the output is a uniformly random permutation of the accepted rows, unknown to any server. *Fair* (default): either
-//!   all honest servers get the output, or none does and nothing is revealed. *Robust* (explicit choice): after a proven fault an
-//!   honest server finishes alone and learns who wrote what. Silence stops the epoch in either mode and convicts nobody.
-//! * **Assumptions**: AES-128 and BLAKE3 as PRF and random oracle, Ed25519, X25519 (with the post-quantum TLS channel beside it).
-//! * **Absent**: two corrupt servers; guaranteed output against a server that stays silent; Ruffle-2 (composed shuffles).
+//! * **Parties**: P0, P1, P2 with pairwise channels and identity keys ([`ostrakon_party`]);
+//!   participants talk to all three.
+//! * **Adversary**: one server, malicious, with any number of participants and control of the order
+//!   of messages.
+//! * **Guarantee**: the output is a uniformly random permutation of the accepted rows, unknown to
+//!   any server. *Fair* (default): either all honest servers get the output, or none does and
+//!   nothing is revealed. *Robust* (explicit choice): after a proven fault an honest server
+//!   finishes alone and learns who wrote what. Silence stops the epoch in either mode and convicts
+//!   nobody.
+//! * **Assumptions**: AES-128 and BLAKE3 as PRF and random oracle, Ed25519, X25519 (with the
+//!   post-quantum TLS channel beside it).
+//! * **Absent**: two corrupt servers; guaranteed output against a server that stays silent;
+//!   Ruffle-2 (composed shuffles).
 //!
-//! The protocol with its numbered steps and the argument for every difference from the paper: `docs/spec/ruffle.md`.
-//! A participant's side is [`client`] (no networking; builds for WebAssembly); everything else needs the feature `server`.
+//! The protocol with its numbered steps and the argument for every difference from the paper:
+//! `docs/spec/ruffle.md`. A participant's side is [`client`] (no networking; builds for
+//! WebAssembly); everything else needs the feature `server`.
 
 pub mod client;
-pub mod pair;
 pub mod params;
 pub mod slots;
 
 #[cfg(feature = "server")]
 mod blame;
-#[cfg(feature = "server")]
-mod coin;
 #[cfg(feature = "server")]
 pub mod cost;
 #[cfg(feature = "server")]
@@ -61,5 +66,9 @@ mod stock;
 #[cfg(feature = "server")]
 mod trusted;
 
+pub use ostrakon_threeparty::pair;
 #[cfg(feature = "server")]
 pub use stock::Stock;
+
+#[cfg(feature = "server")]
+use ostrakon_threeparty::coin;

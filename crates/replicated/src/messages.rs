@@ -1,18 +1,23 @@
 //! Every message of the protocols: its step, the length that it must have, and how it is laid out.
 //!
-//! The wire table of `docs/spec/ruffle.md` is this file in prose. A length or a content that a third person can see to be wrong is
-//! evidence against whoever signed it ([`crate::fault::Evidence::Malformed`]); the rules are therefore functions of public
-//! things alone.
+//! The wire table of `docs/spec/ruffle.md` is this file in prose. A length or a content that a
+//! third person can see to be wrong is evidence against whoever signed it
+//! ([`crate::fault::Evidence::Malformed`]); the rules are therefore functions of public things
+//! alone.
 
 use ostrakon_crypto::{Digest, Transcript};
 use ostrakon_party::{
     Header, Instance, InstanceKind, Length, PartyId, Recipient, Roster, SignedHeader, Step, Tag,
     wire,
 };
+use ostrakon_threeparty::protocol::{echo, echoed, half, steps};
+use ostrakon_threeparty::seal::slots_ascend;
 use serde::{Deserialize, Serialize};
 
 use crate::pair::Pair;
 use crate::params::{MAX_ROWS, MAX_WIDTH, WEIGHT_BYTES};
+
+pub use ostrakon_threeparty::seal::{DETAILS_ENTRY, LIST_ENTRY, class_of};
 
 /// Rows and bytes per row of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -58,7 +63,8 @@ pub struct BatchSpec {
 }
 
 impl BatchSpec {
-    /// The preprocessing run. Shape and kind are part of its name, so every signature of the run covers them.
+    /// The preprocessing run. Shape and kind are part of its name, so every signature of the run
+    /// covers them.
     pub fn instance(&self) -> Instance {
         let mut transcript = Transcript::new("ostrakon/v1/ruffle/batch scope");
         self.write(&mut transcript);
@@ -81,7 +87,8 @@ impl BatchSpec {
 /// An epoch: one use of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct EpochSpec {
-    /// Digest of all that the servers agreed on beforehand; covered by the participants' signatures.
+    /// Digest of all that the servers agreed on beforehand; covered by the participants'
+    /// signatures.
     pub context: Digest,
     /// The epoch's number within whatever the context names.
     pub number: u64,
@@ -106,15 +113,6 @@ impl EpochSpec {
             number: self.number,
         }
     }
-}
-
-fn half(digest: &Digest) -> [u8; 16] {
-    digest.0[..16].try_into().expect("half of 32 bytes")
-}
-
-/// The server that gives out a slot.
-pub fn class_of(slot: u32) -> PartyId {
-    PartyId((slot % 3) as u8)
 }
 
 /// What a run is about: everything public that its messages' rules depend on.
@@ -153,19 +151,16 @@ impl Subject {
     }
 }
 
-/// Added to a statement's step for its echo (authenticated broadcast, round 2).
-const ECHO: u16 = 0x8000;
-
 /// The kinds of messages, in the order of the protocols. Numbers are part of the wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u16)]
 #[expect(missing_docs, reason = "the wire table in docs/spec/ruffle.md says what each of them is")]
 pub enum Kind {
-    SetupKey = 0x0101,
-    SetupContribution = 0x0102,
-    SetupKeyDigests = 0x0103,
-    CoinCommitment = 0x0110,
-    CoinOpening = 0x0111,
+    SetupKey = steps::SETUP_KEY.0,
+    SetupContribution = steps::SETUP_CONTRIBUTION.0,
+    SetupKeyDigests = steps::SETUP_KEY_DIGESTS.0,
+    CoinCommitment = steps::COIN_COMMITMENT.0,
+    CoinOpening = steps::COIN_OPENING.0,
     SeedStatement = 0x0201,
     ShufflePair1 = 0x0211,
     ShufflePair2 = 0x0212,
@@ -174,10 +169,10 @@ pub enum Kind {
     SumCommitment = 0x0230,
     SumOpening = 0x0231,
     SeedOpening = 0x0240,
-    SubmissionList = 0x0301,
-    ConflictDetails = 0x0302,
-    Forward = 0x0303,
-    SealVote = 0x0304,
+    SubmissionList = steps::SUBMISSION_LIST.0,
+    ConflictDetails = steps::CONFLICT_DETAILS.0,
+    Forward = steps::FORWARD.0,
+    SealVote = steps::SEAL_VOTE.0,
     Pads = 0x0305,
     TableVote = 0x0306,
     Delta02 = 0x0311,
@@ -196,7 +191,7 @@ pub enum Kind {
     TrustedSlots = 0x0342,
     TrustedMasks = 0x0343,
     TrustedTable = 0x0344,
-    Accusation = 0x0f00,
+    Accusation = steps::ACCUSATION.0,
 }
 
 impl Kind {
@@ -207,12 +202,18 @@ impl Kind {
 
     /// The step of the echo of such a statement.
     pub fn echo(self) -> Step {
-        Step(self as u16 | ECHO)
+        echo(self.step())
     }
 
     /// The Shuffle-Pair message of stage 0, 1 or 2.
     pub fn shuffle_pair(stage: usize) -> Kind {
         [Kind::ShufflePair1, Kind::ShufflePair2, Kind::ShufflePair3][stage]
+    }
+}
+
+impl From<Kind> for Step {
+    fn from(kind: Kind) -> Step {
+        kind.step()
     }
 }
 
@@ -238,8 +239,8 @@ const TO_ONE: [Kind; 18] = [
     Kind::TrustedTable,
 ];
 
-/// Whether a message of this step may be addressed so. A statement to everybody that is addressed to one party could be shown to the
-/// third one as nothing of its business.
+/// Whether a message of this step may be addressed so. A statement to everybody that is addressed
+/// to one party could be shown to the third one as nothing of its business.
 #[must_use]
 pub fn addressed_rightly(header: &Header) -> bool {
     let to_one = TO_ONE.iter().any(|kind| kind.step() == header.tag.step);
@@ -249,9 +250,11 @@ pub fn addressed_rightly(header: &Header) -> bool {
     }
 }
 
-/// Whether two different messages of this step contradict each other. In a set-up and in the online phase, which are resumed after a
-/// crash, only those do whose content is a function of what the sender keeps; an echo, say, repeats what a peer said, and a peer may
-/// say other things to a server that was restarted. Batches are never resumed: everything said in them binds, but for accusations.
+/// Whether two different messages of this step contradict each other. In a set-up and in the online
+/// phase, which are resumed after a crash, only those do whose content is a function of what the
+/// sender keeps; an echo, say, repeats what a peer said, and a peer may say other things to a
+/// server that was restarted. Batches are never resumed: everything said in them binds, but for
+/// accusations.
 #[must_use]
 pub fn binds(tag: &Tag) -> bool {
     let is = |kind: &Kind| kind.step() == tag.step;
@@ -281,10 +284,6 @@ pub fn binds(tag: &Tag) -> bool {
     durable.iter().any(is)
 }
 
-/// Bytes of an entry of a submission list: slot and digest.
-pub const LIST_ENTRY: usize = 4 + 32;
-/// Bytes of an entry of the conflict details: slot, digest of the masked row, signature.
-pub const DETAILS_ENTRY: usize = 4 + 32 + 64;
 /// Bytes of the opening of local sums: nonce, the coin that they were computed with, three words.
 pub const SUM_OPENING: usize = 32 + 32 + 3 * 8;
 /// Most bytes of structured statements whose size does not depend on the table.
@@ -296,7 +295,7 @@ pub fn length(subject: &Subject, step: Step) -> Length {
     let shape = subject.shape();
     let rows = u64::from(shape.rows);
     let table = shape.bytes() as u64;
-    if step.0 & ECHO != 0 {
+    if echoed(step).is_some() {
         return AtMost(STATEMENT);
     }
     let is = |kind: Kind| step == kind.step();
@@ -387,7 +386,8 @@ impl PairStatement {
 /// What a party states about the Shuffle-Pair messages that it sent and received.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TranscriptStatement {
-    /// For each of its two stages, in order: the signed headers of the lower and the higher member's message.
+    /// For each of its two stages, in order: the signed headers of the lower and the higher
+    /// member's message.
     pub stages: [[SignedHeader; 2]; 2],
     /// Digest of its share `[α_out]_12`; zeros from P0, which does not hold it.
     pub last_table: Digest,
@@ -423,26 +423,8 @@ impl TranscriptStatement {
     }
 }
 
-/// Whether an echo holds, for each of the echoing party's peers, that peer's own signed statement.
-pub fn decode_echo(
-    roster: &Roster,
-    statement: Tag,
-    echoing: PartyId,
-    body: &[u8],
-) -> Result<[SignedHeader; 2], wire::Malformed> {
-    let headers: [SignedHeader; 2] = wire::decode(body)?;
-    let peers = roster.parties().filter(|id| *id != echoing);
-    for (peer, signed) in peers.zip(&headers) {
-        let header = &signed.header;
-        let address = header.from == peer && header.tag == statement && header.to == Recipient::All;
-        if !address || !roster.vouches(signed) {
-            return Err(wire::Malformed);
-        }
-    }
-    Ok(headers)
-}
-
-/// Reads P2's statement about δ_12: its digest, then P0's signed header of the δ_01 that it was computed from. Returns that header.
+/// Reads P2's statement about δ_12: its digest, then P0's signed header of the δ_01 that it was
+/// computed from. Returns that header.
 ///
 /// # Errors
 /// [`wire::Malformed`] if the header is not P0's, of this run, to P2.
@@ -461,8 +443,8 @@ pub fn decode_digest_12(
     Ok(named)
 }
 
-/// Whether the content of a signed message of right length obeys its step's rule. Steps whose bodies mean something whatever
-/// they are (digests, seeds, tables) have none.
+/// Whether the content of a signed message of right length, which is no echo, obeys its step's
+/// rule. Steps whose bodies mean something whatever they are (digests, seeds, tables) have none.
 #[must_use]
 pub fn content_is_wellformed(
     subject: &Subject,
@@ -472,10 +454,6 @@ pub fn content_is_wellformed(
 ) -> bool {
     let header = &signed.header;
     let step = header.tag.step;
-    if step.0 & ECHO != 0 {
-        let statement = Tag { step: Step(step.0 & !ECHO), ..header.tag };
-        return decode_echo(roster, statement, header.from, body).is_ok();
-    }
     if step == Kind::TranscriptStatement.step() {
         return wire::decode::<TranscriptStatement>(body)
             .is_ok_and(|statement| statement.is_wellformed(subject, roster, header.from));
@@ -490,13 +468,4 @@ pub fn content_is_wellformed(
         return slots_ascend(body, DETAILS_ENTRY, subject.shape().rows);
     }
     true
-}
-
-/// Whether a list of fixed-size entries, each beginning with a slot, names existing slots in strictly ascending order.
-fn slots_ascend(body: &[u8], entry: usize, rows: u32) -> bool {
-    let slots =
-        body.chunks_exact(entry).map(|e| u32::from_le_bytes(e[..4].try_into().expect("4 bytes")));
-    body.len().is_multiple_of(entry)
-        && slots.clone().zip(slots.clone().skip(1)).all(|(a, b)| a < b)
-        && slots.max().is_none_or(|last| last < rows)
 }

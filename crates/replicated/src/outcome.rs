@@ -1,9 +1,10 @@
 //! What a server has committed itself to about an epoch's end, over crashes.
 //!
-//! Two marks, each written before the message that follows from it. *Outcome* is either "ready", for one digest of β_out, or
-//! "stopped", with the fault: a server that has signed a Ready never stops on its own, and one that has stopped never signs a Ready.
-//! *Certificate* is either the three votes, or a fault, which says that this server has accused and takes the votes from the other
-//! honest server alone.
+//! Two marks, each written before the message that follows from it. *Outcome* is either "ready",
+//! for one digest of β_out, or "stopped", with the fault: a server that has signed a Ready never
+//! stops on its own, and one that has stopped never signs a Ready. *Certificate* is either the
+//! three votes, or a fault, which says that this server has accused and takes the votes from the
+//! other honest server alone.
 
 use ostrakon_crypto::Digest;
 use ostrakon_party::{SignedHeader, wire};

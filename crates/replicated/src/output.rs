@@ -1,9 +1,10 @@
 //! Opening the output (Ruffle §3, "Output reconstruction"), fairly.
 //!
-//! Nothing is opened until all three servers have signed that they hold the same β_out. Each party then misses one share of α_out.
-//! P1 and P2 miss a share that a seed determines: 32 bytes, checked against the digest that both its holders stated in preprocessing. P0
-//! misses `[α_out]_12`, a table, checked against the digest that P1 and P2 stated. Each comes from one of two holders, one of whom is
-//! honest: once one honest party can open, all can.
+//! Nothing is opened until all three servers have signed that they hold the same β_out. Each party
+//! then misses one share of α_out. P1 and P2 miss a share that a seed determines: 32 bytes, checked
+//! against the digest that both its holders stated in preprocessing. P0 misses `[α_out]_12`, a
+//! table, checked against the digest that P1 and P2 stated. Each comes from one of two holders, one
+//! of whom is honest: once one honest party can open, all can.
 
 use bytes::Bytes;
 use futures::future::{Either, join, select};
@@ -23,12 +24,14 @@ use crate::run::{Run, either};
 use crate::seeds::Purpose;
 use crate::stock::Stock;
 
-/// Signs that this party holds β_out with the given digest, and waits for proof that both others do too: their own votes, or a
-/// peer's collection of all three. The caller has marked that this party is ready.
+/// Signs that this party holds β_out with the given digest, and waits for proof that both others do
+/// too: their own votes, or a peer's collection of all three. The caller has marked that this party
+/// is ready.
 ///
-/// A party that has signed may no longer stop on its own, because another one may hold the proof already and open. `evidence`
-/// resolves when a peer shows something that convicts somebody. This party then says so ([`Kind::Accusation`]), after which it takes
-/// the proof from the other honest party alone, and stops once that party has said the same.
+/// A party that has signed may no longer stop on its own, because another one may hold the proof
+/// already and open. `evidence` resolves when a peer shows something that convicts somebody. This
+/// party then says so ([`Kind::Accusation`]), after which it takes the proof from the other honest
+/// party alone, and stops once that party has said the same.
 ///
 /// # Errors
 /// The fault on which both honest parties stop, or a mark that could not be written.
@@ -114,8 +117,8 @@ async fn certificate(run: &Run, from: u8, digest: &Digest) -> [SignedHeader; 3] 
     futures::future::pending().await
 }
 
-/// Gives the peers the shares that they miss, gets the own missing one, and returns `β_out ⊕ α_out` with the faults met on the way,
-/// which could not stop it. The certificate must be complete.
+/// Gives the peers the shares that they miss, gets the own missing one, and returns `β_out ⊕ α_out`
+/// with the faults met on the way, which could not stop it. The certificate must be complete.
 pub async fn open(run: &Run, stock: &Stock, beta_out: Bytes) -> (Vec<u8>, Vec<Fault>) {
     give(run, stock);
     let missing = Pair::without(run.me());
@@ -172,7 +175,8 @@ fn fresh(seed: &Secret) -> Prg {
     Prg::new(seed.derive("ostrakon/v1/ruffle/fresh share", &[b"rows"]).expose())
 }
 
-/// Sends each peer the share that it misses, or holds it ready: the lower holder sends, the higher one keeps.
+/// Sends each peer the share that it misses, or holds it ready: the lower holder sends, the higher
+/// one keeps.
 fn give(run: &Run, stock: &Stock) {
     for peer in run.peers() {
         let pair = Pair::without(peer);

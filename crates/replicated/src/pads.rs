@@ -1,8 +1,9 @@
-//! Showing the pads of sealed slots to the third server, and the masks to a trusted one, in a form that proves itself.
+//! Showing the pads of sealed slots to the third server, and the masks to a trusted one, in a form
+//! that proves itself.
 //!
-//! The message has 32 bytes for every slot of the table: for a shown slot the two halves that its leaf is made of, for
-//! any other slot the leaf. The receiver computes the root from it. One true member of the pair is therefore enough, and a false one has
-//! signed its own conviction.
+//! The message has 32 bytes for every slot of the table: for a shown slot the two halves that its
+//! leaf is made of, for any other slot the leaf. The receiver computes the root from it. One true
+//! member of the pair is therefore enough, and a false one has signed its own conviction.
 
 use ostrakon_crypto::{Digest, merkle};
 use ostrakon_kernels::{Prg, short_prg_rows, zeroed_table};

@@ -1,10 +1,11 @@
 //! Security parameters and limits, each with its bound.
 
-/// Words of GF(2^64) that each row carries for Set-Equality: one. A wrong Shuffle-Pair passes with probability at
-/// most 2^-63 (`docs/spec/ruffle.md`, "Set-Equality over GF(2^64)").
+/// Words of GF(2^64) that each row carries for Set-Equality: one. A wrong Shuffle-Pair passes with
+/// probability at most 2^-63 (`docs/spec/ruffle.md`, "Set-Equality over GF(2^64)").
 pub const WEIGHT_BYTES: usize = 8;
 
-/// Bytes of a slot's seeds: AES-128 keys. With 2^20 slots and three pairs a multi-target search costs at least 2^106.
+/// Bytes of a slot's seeds: AES-128 keys. With 2^20 slots and three pairs a multi-target search
+/// costs at least 2^106.
 pub const SLOT_SEED: usize = 16;
 
 /// Largest number of rows of a table. Indices are `u32`; 2^26 rows of 32 B are 2 GiB.

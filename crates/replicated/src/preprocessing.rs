@@ -1,7 +1,8 @@
-//! Preprocessing of one batch (Ruffle-1; Ruffle Figs. 3, 4 and 9, with the checks of `docs/spec/ruffle.md`).
+//! Preprocessing of one batch (Ruffle-1; Ruffle Figs. 3, 4 and 9, with the checks of
+//! `docs/spec/ruffle.md`).
 //!
-//! Outputs the pair seeds, from which π and the masks follow, and shares of `α_out = π(α) ⊕ R`. Any number of batches may be
-//! prepared at once; they share nothing.
+//! Outputs the pair seeds, from which π and the masks follow, and shares of `α_out = π(α) ⊕ R`. Any
+//! number of batches may be prepared at once; they share nothing.
 
 use std::sync::Arc;
 
@@ -81,7 +82,8 @@ pub fn input(spec: &BatchSpec, seeds: &BatchSeeds) -> Shares {
     })
 }
 
-/// The input of the next stage from the output of the one before: the second stage adds R_01 (Fig. 3, step 2).
+/// The input of the next stage from the output of the one before: the second stage adds R_01 (Fig.
+/// 3, step 2).
 pub fn next_input(seeds: &BatchSeeds, stage: usize, output: &Shares) -> Shares {
     let mut input = output.clone();
     if stage == 1
@@ -112,7 +114,8 @@ pub fn last_table(
 /// Prepares a batch. `randomness` is 32 fresh random bytes, used for this batch alone.
 ///
 /// # Errors
-/// [`Stop::Fault`] names the cheater with evidence; the batch is then worthless and its number spent.
+/// [`Stop::Fault`] names the cheater with evidence; the batch is then worthless and its number
+/// spent.
 pub async fn prepare(
     party: &Party,
     keys: &SharedKeys,
@@ -147,8 +150,8 @@ async fn prepare_checked(
     drop(stages);
     let own: Vec<u8> =
         coin.0.into_iter().chain(sums.iter().flat_map(|sum| sum.to_le_bytes())).collect();
-    let kinds = (Kind::SumCommitment, Kind::SumOpening);
-    let sums = coin::commit_and_open(run, kinds, draw(b"sum nonce"), &own).await?;
+    let steps = (Kind::SumCommitment.step(), Kind::SumOpening.step());
+    let sums = coin::commit_and_open(run, steps, draw(b"sum nonce"), &own).await?;
     let cancel = (0..3).all(|stage| {
         sums.iter().map(|opening| sum_of(&opening.body, stage)).sum::<Gf64>() == Gf64::ZERO
     });
@@ -181,8 +184,8 @@ pub fn sum_of(opening: &[u8], stage: usize) -> Gf64 {
     Gf64::from_le_bytes(words[8 * stage..8 * stage + 8].try_into().expect("three words"))
 }
 
-/// The coin with which a party says that it computed its local sums. It binds the sums to the coin before a third person, to whom
-/// a cheater could show another coin.
+/// The coin with which a party says that it computed its local sums. It binds the sums to the coin
+/// before a third person, to whom a cheater could show another coin.
 pub fn coin_of(opening: &[u8]) -> Digest {
     Digest(coin::value_of(opening)[..32].try_into().expect("a coin, then three words"))
 }
@@ -215,8 +218,8 @@ pub fn stated(body: &[u8], member: u8, pair: Pair) -> PairStatement {
 
 type Shuffled = ([Stage; 3], [[ostrakon_party::SignedHeader; 2]; 2], Option<Vec<u8>>);
 
-/// Three Shuffle-Pairs (Fig. 3). Returns the tables to check, the signed headers of both messages of the own stages, and, at P1 and P2,
-/// the share `[α_out]_12`.
+/// Three Shuffle-Pairs (Fig. 3). Returns the tables to check, the signed headers of both messages
+/// of the own stages, and, at P1 and P2, the share `[α_out]_12`.
 async fn shuffle(run: &Run, spec: &BatchSpec, seeds: &BatchSeeds) -> Result<Shuffled, Stop> {
     let mut headers = Vec::new();
     let mut stages = Vec::new();
@@ -257,8 +260,8 @@ async fn shuffle(run: &Run, spec: &BatchSpec, seeds: &BatchSeeds) -> Result<Shuf
     Ok((stages, headers, last))
 }
 
-/// Compares what the two members of every pair say they exchanged. Returns the digest of `[α_out]_12` if P1 and P2 state the
-/// same; if not, the opened seeds will tell who is wrong.
+/// Compares what the two members of every pair say they exchanged. Returns the digest of
+/// `[α_out]_12` if P1 and P2 state the same; if not, the opened seeds will tell who is wrong.
 fn compare_transcripts(run: &Run, transcripts: &[Received; 3]) -> Result<Option<Digest>, Stop> {
     let decoded: Vec<TranscriptStatement> = transcripts
         .iter()

@@ -1,325 +1,60 @@
-//! Sealing: the servers agree on the set of submissions (Ruffle §5.1.2 with the fixes of `docs/spec/ruffle.md`, "Sealing").
-//!
-//! Every server broadcasts, with authentication, the slots for which it holds a submission with the digest of each. A slot is accepted if
-//! two servers list the same digest, one slot for an owner; where lists differ, the participants' signatures are shown, and two valid ones for
-//! different submissions drop the slot. Holders give accepted submissions to the server that lacks them. Then all three sign the
-//! same list.
+//! Sealing (Ruffle §5.1.2 with the fixes of `docs/spec/ruffle.md`, "Sealing"): what
+//! [`ostrakon_threeparty::seal`] needs to know of Ruffle's submissions, and what follows for them.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
 
-use futures::future::join;
-use ostrakon_crypto::{Digest, Signature, Transcript, VerifyingKey};
-use ostrakon_party::{Received, SignedHeader, wire};
+use ostrakon_crypto::{Digest, Signature, VerifyingKey};
+use ostrakon_threeparty::seal::{Scope, Sealable, Unsealed};
 
-use crate::client::{Submission, verify_submission};
-use crate::epoch::{Marks, Unmixed, epoch_mark};
-use crate::fault::{Evidence, Fault, Statement};
-use crate::messages::{DETAILS_ENTRY, EpochSpec, Kind, LIST_ENTRY, class_of};
-use crate::run::Run;
-use crate::slots::{masked_digest, submission_digest, submission_digest_of};
+use crate::client::Submission;
+use crate::epoch::Unmixed;
+use crate::fault::{Fault, Statement};
+use crate::messages::EpochSpec;
+use crate::slots::{masked_digest, submission_digest_of};
+
+pub use ostrakon_threeparty::seal::{agree, digest, guaranteed, vote};
 
 /// A slot that was given out, as one server knows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slot {
-    /// The slot.
-    pub slot: u32,
-    /// Its owner, on whom all servers agree.
-    pub owner: VerifyingKey,
-    /// The owner's submission, if it arrived here; signature and length have been checked.
-    pub submission: Option<Submission>,
-}
+pub type Slot = ostrakon_threeparty::seal::Slot<Submission>;
 
 /// The agreed submissions.
 pub struct Sealed<'a> {
     /// Accepted slots in ascending order, with the digests of their submissions.
     pub slots: Vec<(u32, Digest)>,
-    /// The masked rows, in the same order.
-    pub masked: Vec<Cow<'a, [u8]>>,
+    /// The submissions, in the same order.
+    pub submissions: Vec<Cow<'a, Submission>>,
     /// All parties' votes, for evidence.
     pub votes: [Statement; 3],
 }
 
-/// The digest of a list of accepted slots: what the servers vote for.
-pub fn digest(slots: &[(u32, Digest)]) -> Digest {
-    let mut transcript = Transcript::new("ostrakon/v1/ruffle/sealed slots");
-    transcript.number(slots.len() as u64);
-    for (slot, digest) in slots {
-        transcript.number(u64::from(*slot)).field(&digest.0);
-    }
-    transcript.finish()
+/// What an epoch seals.
+pub fn scope(spec: &EpochSpec) -> Scope {
+    Scope { context: spec.context, width: spec.batch.shape.width }
 }
 
-/// Accepted slots that one can be sure of whichever single server is corrupt: all but those of the largest class.
-pub fn guaranteed(slots: impl Iterator<Item = u32>) -> u32 {
-    let mut classes = [0u32; 3];
-    for slot in slots {
-        classes[class_of(slot).index()] += 1;
+impl Sealable for Submission {
+    fn content(&self) -> Digest {
+        masked_digest(&self.masked)
     }
-    classes.iter().sum::<u32>() - classes.iter().max().copied().unwrap_or(0)
-}
 
-/// What the servers list, each in ascending order of slots.
-type Lists = [Vec<(u32, Digest)>; 3];
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
 
-/// This server's submissions with their digests, in ascending order of slots.
-struct Own<'a>(Vec<(u32, Digest, &'a Submission)>);
+    fn listed(context: &Digest, slot: u32, owner: &VerifyingKey, content: &Digest) -> Digest {
+        submission_digest_of(context, slot, &owner.0, content)
+    }
 
-impl<'a> Own<'a> {
-    fn get(&self, slot: u32) -> Option<&(u32, Digest, &'a Submission)> {
-        self.0.binary_search_by_key(&slot, |(slot, ..)| *slot).ok().map(|at| &self.0[at])
+    fn is_wide(&self, width: usize) -> bool {
+        self.masked.len() == width
     }
 }
 
-/// Finds the digests that a list has for slots that are asked for in ascending order.
-struct Reader<'a>(&'a [(u32, Digest)]);
-
-impl<'a> Reader<'a> {
-    fn digest(&mut self, slot: u32) -> Option<&'a Digest> {
-        while let Some(((first, digest), rest)) = self.0.split_first() {
-            if *first >= slot {
-                return (*first == slot).then_some(digest);
-            }
-            self.0 = rest;
-        }
-        None
-    }
-}
-
-fn readers(lists: &Lists) -> [Reader<'_>; 3] {
-    [0, 1, 2].map(|party: usize| Reader(&lists[party]))
-}
-
-type Agreed<'a> = (Vec<(u32, Digest)>, Vec<Cow<'a, [u8]>>);
-
-/// Agrees on the submissions and collects them. The vote is not part of it ([`vote`]).
-///
-/// # Errors
-/// Evidence against a server that broke the broadcast, or a mark that could not be written.
-pub async fn agree<'a>(
-    run: &Run,
-    spec: &EpochSpec,
-    slots: &'a [Slot],
-    marks: &dyn Marks,
-) -> Result<Agreed<'a>, Unmixed> {
-    let owned: BTreeMap<u32, &Slot> = slots.iter().map(|slot| (slot.slot, slot)).collect();
-    let own = digests(spec, &owned);
-    let mut body = Vec::with_capacity(own.0.len() * LIST_ENTRY);
-    for (slot, digest, _) in &own.0 {
-        body.extend_from_slice(&slot.to_le_bytes());
-        body.extend_from_slice(&digest.0);
-    }
-    let listed = run.broadcast(Kind::SubmissionList, body).await?;
-    let lists: Lists = [0, 1, 2].map(|party: usize| read_list(&listed[party].body));
-    let conflicts = conflicting(&lists);
-    if !conflicts.is_empty() {
-        on_record(run, marks, &listed)?;
-    }
-    let valid = resolve(run, spec, &owned, &own, &conflicts).await?;
-    let accepted = accept(&lists, &owned, &conflicts, &valid);
-    let masked = gather(run, spec, &owned, &own, &lists, &accepted).await;
-    Ok((accepted, masked))
-}
-
-fn digests<'a>(spec: &EpochSpec, owned: &BTreeMap<u32, &'a Slot>) -> Own<'a> {
-    use rayon::prelude::*;
-    let held: Vec<(&Slot, &Submission)> =
-        owned.values().filter_map(|slot| Some((*slot, slot.submission.as_ref()?))).collect();
-    let digest = |(slot, submission): (&'a Slot, &'a Submission)| {
-        (
-            slot.slot,
-            submission_digest(&spec.context, slot.slot, &slot.owner.0, &submission.masked),
-            submission,
-        )
-    };
-    Own(held.into_par_iter().with_min_len(256).map(digest).collect())
-}
-
-/// Marks the lists that are answered with signatures, so that the answer is the same after a restart.
-fn on_record(run: &Run, marks: &dyn Marks, listed: &[Received; 3]) -> Result<(), Unmixed> {
-    let heard = [0, 1, 2].map(|party: usize| listed[party].signed);
-    let name = epoch_mark(&run.subject.instance(), "lists");
-    let standing = marks.record(&name, &wire::encode(&heard)).map_err(Unmixed::Marks)?;
-    let standing: [SignedHeader; 3] =
-        wire::decode(&standing).map_err(|_| Unmixed::Marks(format!("{name} is damaged")))?;
-    for (before, now) in standing.into_iter().zip(heard) {
-        if before.contradicts(&now) {
-            return Err(run
-                .fault(now.header.from, Evidence::Equivocation(Box::new([before, now])))
-                .into());
+impl From<Unsealed<Fault>> for Unmixed {
+    fn from(unsealed: Unsealed<Fault>) -> Self {
+        match unsealed {
+            Unsealed::Fault(fault) => Unmixed::Fault(fault),
+            Unsealed::Marks(why) => Unmixed::Marks(why),
         }
     }
-    Ok(())
-}
-
-fn read_list(body: &[u8]) -> Vec<(u32, Digest)> {
-    body.chunks_exact(LIST_ENTRY)
-        .map(|entry| {
-            let (slot, digest) = entry.split_at(4);
-            let slot = u32::from_le_bytes(slot.try_into().expect("4 bytes"));
-            (slot, Digest(digest.try_into().expect("32 bytes")))
-        })
-        .collect()
-}
-
-/// Slots for which two servers list different digests.
-fn conflicting(lists: &Lists) -> Vec<u32> {
-    let mut all: Vec<u32> = lists.iter().flatten().map(|(slot, _)| *slot).collect();
-    all.sort();
-    all.dedup();
-    let mut readers = readers(lists);
-    all.retain(|slot| {
-        let mut digests = readers.each_mut().map(|list| list.digest(*slot)).into_iter().flatten();
-        let first = digests.next();
-        digests.any(|digest| Some(digest) != first)
-    });
-    all
-}
-
-/// The digests for which a valid signature of the slot's owner was shown, by slot. Only if lists differ, and then everybody knows
-/// it: one more broadcast of the signatures on what was listed.
-async fn resolve(
-    run: &Run,
-    spec: &EpochSpec,
-    owned: &BTreeMap<u32, &Slot>,
-    own: &Own<'_>,
-    conflicts: &[u32],
-) -> Result<BTreeMap<u32, Vec<Digest>>, Fault> {
-    let mut valid: BTreeMap<u32, Vec<Digest>> = BTreeMap::new();
-    if conflicts.is_empty() {
-        return Ok(valid);
-    }
-    let mut body = Vec::new();
-    for slot in conflicts {
-        if let Some((.., submission)) = own.get(*slot) {
-            body.extend_from_slice(&slot.to_le_bytes());
-            body.extend_from_slice(&masked_digest(&submission.masked).0);
-            body.extend_from_slice(&submission.signature.0);
-        }
-    }
-    for details in run.broadcast(Kind::ConflictDetails, body).await? {
-        for entry in details.body.chunks_exact(DETAILS_ENTRY) {
-            let slot = u32::from_le_bytes(entry[..4].try_into().expect("4 bytes"));
-            let masked = Digest(entry[4..36].try_into().expect("32 bytes"));
-            let signature = Signature(entry[36..].try_into().expect("64 bytes"));
-            let Some(known) = owned.get(&slot) else { continue };
-            let digest = submission_digest_of(&spec.context, slot, &known.owner.0, &masked);
-            let digests = valid.entry(slot).or_default();
-            if known.owner.verifies(&digest, &signature) && !digests.contains(&digest) {
-                digests.push(digest);
-            }
-        }
-    }
-    Ok(valid)
-}
-
-/// The accepted slots: listed alike by two servers, with no second valid signature, and the first such slot of their owner.
-fn accept(
-    lists: &Lists,
-    owned: &BTreeMap<u32, &Slot>,
-    conflicts: &[u32],
-    valid: &BTreeMap<u32, Vec<Digest>>,
-) -> Vec<(u32, Digest)> {
-    let mut owners = HashSet::new();
-    let mut readers = readers(lists);
-    let accepted = |(slot, known): (&u32, &&Slot)| {
-        let [a, b, c] = readers.each_mut().map(|list| list.digest(*slot));
-        let twice = *if a.is_some() && (a == b || a == c) { a } else { b.filter(|_| b == c) }?;
-        let sole = conflicts.binary_search(slot).is_err()
-            || valid.get(slot).is_some_and(|v| v[..] == [twice]);
-        (sole && owners.insert(known.owner)).then_some((*slot, twice))
-    };
-    owned.iter().filter_map(accepted).collect()
-}
-
-/// The accepted submissions' masked rows, in order; those that this server lacks come from the two that have them.
-async fn gather<'a>(
-    run: &Run,
-    spec: &EpochSpec,
-    owned: &BTreeMap<u32, &'a Slot>,
-    own: &Own<'a>,
-    lists: &Lists,
-    accepted: &[(u32, Digest)],
-) -> Vec<Cow<'a, [u8]>> {
-    let mut readers = readers(lists);
-    let holders: Vec<[bool; 3]> = accepted
-        .iter()
-        .map(|(slot, digest)| readers.each_mut().map(|list| list.digest(*slot) == Some(digest)))
-        .collect();
-    let has = |party: u8, holders: &[bool; 3]| holders[usize::from(party)];
-    for peer in run.peers() {
-        let lacking: Vec<(u32, &Submission)> = accepted
-            .iter()
-            .zip(&holders)
-            .filter(|(_, holders)| !has(peer, holders) && has(run.me(), holders))
-            .filter_map(|((slot, _), _)| {
-                own.get(*slot).map(|(slot, _, submission)| (*slot, *submission))
-            })
-            .collect();
-        if lacking.is_empty() {
-            continue;
-        }
-        // Both holders keep the message ready; the lower one sends it unasked.
-        let body = wire::encode(&lacking);
-        let other_holder = run.peers().into_iter().find(|p| *p != peer).expect("two peers");
-        if run.me() < other_holder {
-            run.send(peer, Kind::Forward, body)
-        } else {
-            run.offer(peer, Kind::Forward, body)
-        };
-    }
-    let entries = accepted.iter().zip(&holders);
-    let missing: Vec<(u32, Digest)> =
-        entries.filter(|(_, holders)| !has(run.me(), holders)).map(|(entry, _)| *entry).collect();
-    let mut forwarded: BTreeMap<u32, Submission> = BTreeMap::new();
-    if !missing.is_empty() {
-        let accept = |received: &Received| {
-            let not_usable = || Evidence::Malformed(Box::new(Statement::from(received)));
-            let list: Vec<(u32, Submission)> =
-                wire::decode(&received.body).map_err(|_| not_usable())?;
-            let list: BTreeMap<u32, Submission> = list.into_iter().collect();
-            let whole = missing.iter().all(|(slot, digest)| {
-                let Some((known, submission)) = owned.get(slot).zip(list.get(slot)) else {
-                    return false;
-                };
-                submission_digest(&spec.context, *slot, &known.owner.0, &submission.masked)
-                    == *digest
-                    && submission.masked.len() == spec.batch.shape.width as usize
-                    && verify_submission(&spec.context, *slot, &known.owner, submission)
-            });
-            if whole { Ok(list) } else { Err(not_usable()) }
-        };
-        // A bad forward is no proof for a third person, who does not know the owners: it is passed over, not reported.
-        (forwarded, _) = run.receive_from_either(run.peers(), Kind::Forward, accept).await;
-    }
-    accepted
-        .iter()
-        .map(|(slot, digest)| match own.get(*slot) {
-            Some((_, mine, submission)) if mine == digest => Cow::Borrowed(&submission.masked[..]),
-            _ => Cow::Owned(
-                forwarded.remove(slot).map(|submission| submission.masked).unwrap_or_default(),
-            ),
-        })
-        .collect()
-}
-
-/// Signs the accepted list and waits until both peers have signed the same one. A different vote counts as none.
-pub async fn vote(run: &Run, kind: Kind, value: &Digest) -> Result<[Statement; 3], Fault> {
-    let signed = run.send_all(kind, value.0.to_vec());
-    let own = Statement { signed, body: value.0.to_vec() };
-    let [a, b] = run.peers();
-    let (from_a, from_b) = join(matching(run, a, kind, value), matching(run, b, kind, value)).await;
-    Ok(match run.me() {
-        0 => [own, from_a?, from_b?],
-        1 => [from_a?, own, from_b?],
-        _ => [from_a?, from_b?, own],
-    })
-}
-
-async fn matching(run: &Run, from: u8, kind: Kind, value: &Digest) -> Result<Statement, Fault> {
-    let received = run.receive(from, kind).await?;
-    if received.body[..] == value.0 {
-        return Ok(Statement::from(&received));
-    }
-    futures::future::pending().await
 }

@@ -28,7 +28,8 @@ pub enum Purpose {
 pub struct PairSeed(Secret);
 
 impl PairSeed {
-    /// Derives the seed of a batch from the pair's key. One-way: opening it tells nothing of the key.
+    /// Derives the seed of a batch from the pair's key. One-way: opening it tells nothing of the
+    /// key.
     pub fn derive(key: &Secret, session: &Digest, pair: Pair, spec: &BatchSpec) -> Self {
         let scope = spec.instance().scope;
         let fields: [&[u8]; 4] =

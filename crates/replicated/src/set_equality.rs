@@ -1,13 +1,15 @@
 //! Set-Equality over GF(2^64): does a stage's output hold the rows of its input, permuted?
 //!
-//! Ruffle's check (appendix B, Eq. 3), one bit at a time, lets an error pass with probability 2^-20 at its κ = 48. Here every row
-//! carries one secret random word r_i that is permuted with it. After all messages are fixed, a joint coin gives a vector c, one word for each
-//! word of a row, and the parties open
+//! Ruffle's check (appendix B, Eq. 3), one bit at a time, lets an error pass with probability 2^-20
+//! at its κ = 48. Here every row carries one secret random word r_i that is permuted with it. After
+//! all messages are fixed, a joint coin gives a vector c, one word for each word of a row, and the
+//! parties open
 //!
 //! `V = Σ_i r'_i·⟨c, row'_i⟩ − Σ_i r_i·⟨c, row_i⟩`
 //!
-//! as a replicated inner product: each party computes its local terms and the sum of the three is V. The argument is in
-//! `docs/spec/ruffle.md`; it needs the rows to be pseudorandom, so it is used in preprocessing and never on data.
+//! as a replicated inner product: each party computes its local terms and the sum of the three is
+//! V. The argument is in `docs/spec/ruffle.md`; it needs the rows to be pseudorandom, so it is used
+//! in preprocessing and never on data.
 
 use ostrakon_crypto::{Digest, Secret};
 use ostrakon_field::Gf64;
@@ -57,7 +59,8 @@ pub fn local_sums(
     })
 }
 
-/// Three words that, over the three parties, sum to zero: they hide everything about local sums but their sum.
+/// Three words that, over the three parties, sum to zero: they hide everything about local sums but
+/// their sum.
 fn zero_shares(party: u8, seeds: &BatchSeeds) -> [Gf64; 3] {
     let mut masks = [Gf64::ZERO; 3];
     for pair in Pair::of_party(party) {
@@ -70,8 +73,8 @@ fn zero_shares(party: u8, seeds: &BatchSeeds) -> [Gf64; 3] {
     masks
 }
 
-/// The pair whose squares a party computes, then its other pair. Over the three parties every product of two
-/// shares is computed exactly once.
+/// The pair whose squares a party computes, then its other pair. Over the three parties every
+/// product of two shares is computed exactly once.
 fn assignment(party: u8) -> [Pair; 2] {
     match party {
         0 => [Pair::P01, Pair::P02],

@@ -1,7 +1,8 @@
 //! Shares of a table that carries a secret weight with each row.
 //!
-//! A share is either *derived* from a pair's seeds, and then costs nothing to keep, or *stored*. Of the five tables that
-//! Set-Equality looks at, every party stores two shares at most and derives the rest anew, piece by piece.
+//! A share is either *derived* from a pair's seeds, and then costs nothing to keep, or *stored*. Of
+//! the five tables that Set-Equality looks at, every party stores two shares at most and derives
+//! the rest anew, piece by piece.
 
 use std::sync::Arc;
 
@@ -30,7 +31,8 @@ pub struct Derived {
     pub weights: Arc<Prg>,
 }
 
-/// A share that messages determine, laid out as a message is: `rows × width` bytes, then `rows × 8` bytes of weights.
+/// A share that messages determine, laid out as a message is: `rows × width` bytes, then `rows × 8`
+/// bytes of weights.
 #[derive(Default)]
 pub struct Stored {
     bytes: Vec<u8>,
@@ -80,7 +82,8 @@ impl Stored {
 }
 
 impl Share {
-    /// A derived share with one more stream XORed into its rows (not its weights); `None` for a stored one.
+    /// A derived share with one more stream XORed into its rows (not its weights); `None` for a
+    /// stored one.
     pub fn with_mask(&self, mask: Arc<Prg>) -> Option<Share> {
         let Share::Derived(derived) = self else { return None };
         let rows = derived.rows.iter().cloned().chain([mask]).collect();
@@ -135,7 +138,8 @@ impl Share {
     }
 }
 
-/// Expands the mask seeds of consecutive slots into rows. A slot's seeds are 32 bytes of the pair's stream, the mask seed first.
+/// Expands the mask seeds of consecutive slots into rows. A slot's seeds are 32 bytes of the pair's
+/// stream, the mask seed first.
 fn expand_slots(slots: &Prg, first: usize, width: usize, out: &mut [u8]) {
     const BLOCK: usize = 4096;
     for (block, rows) in out.chunks_mut(BLOCK * width).enumerate() {
@@ -152,7 +156,8 @@ fn expand_slots(slots: &Prg, first: usize, width: usize, out: &mut [u8]) {
     }
 }
 
-/// The shares of one table that somebody knows, by [`Pair::index`]: a party two, a blamer all three.
+/// The shares of one table that somebody knows, by [`Pair::index`]: a party two, a blamer all
+/// three.
 pub type Shares = [Option<Share>; 3];
 
 /// The share of a pair that the caller is in.

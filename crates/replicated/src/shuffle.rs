@@ -1,4 +1,5 @@
-//! The online shuffle (Ruffle Fig. 4): two rounds, every table from one sender and its digest from another.
+//! The online shuffle (Ruffle Fig. 4): two rounds, every table from one sender and its digest from
+//! another.
 
 use futures::future::join;
 use ostrakon_party::{Body, Received, SignedHeader, wire};
@@ -50,7 +51,8 @@ fn send_table(run: &Run, known: &Known, delta: Delta, to: u8, table: &Body) {
     known.say(delta, Statement { signed, body: Vec::new() });
 }
 
-/// Sends the digest of a table; of δ_12 with the signed header of the δ_01 that it was computed from.
+/// Sends the digest of a table; of δ_12 with the signed header of the δ_01 that it was computed
+/// from.
 fn send_digest(
     run: &Run,
     known: &Known,
@@ -78,7 +80,8 @@ async fn receive(
     Ok(compare(known, delta, &table, &digest).map_or(Ok(table), Err))
 }
 
-/// The conflict between a table and its digest, if there is one; otherwise notes that both senders agree.
+/// The conflict between a table and its digest, if there is one; otherwise notes that both senders
+/// agree.
 fn compare(known: &Known, delta: Delta, table: &Received, digest: &Received) -> Option<Conflict> {
     let digest = Statement::from(digest);
     if digest.body[..32] != table.digest().0 {
@@ -138,8 +141,8 @@ async fn shuffle_p2(
     send_table(run, known, Delta::D02, 1, &d02);
     known.keep(Delta::D02, d02.into_bytes());
     let (table, digest) = (run.receive(0, Kind::Delta01), run.receive(1, Kind::Delta01Digest));
-    // The digest of δ_12 does not wait for P1's digest of δ_01: that would be a third round. P0's signed header goes with it, so that a
-    // false δ_01 falls back on P0.
+    // The digest of δ_12 does not wait for P1's digest of δ_01: that would be a third round. P0's
+    // signed header goes with it, so that a false δ_01 falls back on P0.
     let d01 = table.await?;
     let named = on_record(run, marks, &d01.signed)?;
     let d12 = apply(stock, Delta::D12, &d01.body, &mut scratch);
@@ -151,8 +154,9 @@ async fn shuffle_p2(
     })
 }
 
-/// The header of the δ_01 from which this party makes its digest of δ_12, the same after a crash. P0 gets δ_12 itself from P1: given P2's
-/// digests for the true δ_01 and for one that differs in a row, it could try where that row went.
+/// The header of the δ_01 from which this party makes its digest of δ_12, the same after a crash.
+/// P0 gets δ_12 itself from P1: given P2's digests for the true δ_01 and for one that differs in a
+/// row, it could try where that row went.
 fn on_record(run: &Run, marks: &dyn Marks, heard: &SignedHeader) -> Result<SignedHeader, Unmixed> {
     let name = epoch_mark(&run.subject.instance(), "computed from");
     let standing = marks.record(&name, &wire::encode(heard)).map_err(Unmixed::Marks)?;

@@ -1,7 +1,9 @@
-//! Shuffle-Pair (Ruffle appendix B, Fig. 9; Laur, Willemson and Zhang): one pair permutes a shared table.
+//! Shuffle-Pair (Ruffle appendix B, Fig. 9; Laur, Willemson and Zhang): one pair permutes a shared
+//! table.
 //!
-//! With pair {i, j} and third party k: member m ∈ {i, j} sends the other one `ρ_m = π_ij([T]_mk) ⊕ [T']_mk`, where the fresh
-//! share `[T']_mk` is derived by m and k; then `[T']_ij = π_ij([T]_ij) ⊕ ρ_i ⊕ ρ_j`. The weights move with their rows.
+//! With pair {i, j} and third party k: member m ∈ {i, j} sends the other one `ρ_m = π_ij([T]_mk) ⊕
+//! [T']_mk`, where the fresh share `[T']_mk` is derived by m and k; then `[T']_ij = π_ij([T]_ij) ⊕
+//! ρ_i ⊕ ρ_j`. The weights move with their rows.
 
 use std::sync::Arc;
 
@@ -13,7 +15,8 @@ use crate::params::WEIGHT_BYTES;
 use crate::seeds::{BatchSeeds, Purpose};
 use crate::shares::{self, Derived, Share, Shares, Stored};
 
-/// The fresh share that a stage gives to a pair with the third party in it: rows and weights are one stream, rows first.
+/// The fresh share that a stage gives to a pair with the third party in it: rows and weights are
+/// one stream, rows first.
 pub struct Fresh {
     rows: Arc<ostrakon_kernels::Prg>,
     weights: Arc<ostrakon_kernels::Prg>,
@@ -55,7 +58,8 @@ pub struct Permuting<'a> {
 }
 
 impl Permuting<'_> {
-    /// Member `member`'s message ρ: the permuted, masked rows, then the weights. `scratch` is overwritten.
+    /// Member `member`'s message ρ: the permuted, masked rows, then the weights. `scratch` is
+    /// overwritten.
     pub fn message(&self, member: u8, scratch: &mut Stored) -> Vec<u8> {
         let shape = self.spec.shape;
         let with_third = Pair::of(member, STAGES[self.stage].outsider());
@@ -68,7 +72,8 @@ impl Permuting<'_> {
         body
     }
 
-    /// The permuted old share of the pair, into `permuted`: with both messages added it is the new one. `scratch` is overwritten.
+    /// The permuted old share of the pair, into `permuted`: with both messages added it is the new
+    /// one. `scratch` is overwritten.
     pub fn permute(&self, scratch: &mut Stored, permuted: &mut Stored) {
         let shape = self.spec.shape;
         let source = shares::of(self.table, STAGES[self.stage]).materialise(shape, scratch);
@@ -79,8 +84,8 @@ impl Permuting<'_> {
     }
 }
 
-/// The table after a stage, as far as the caller's seeds go: derived shares for the pairs with the third party, and `combined` for
-/// the permuting pair.
+/// The table after a stage, as far as the caller's seeds go: derived shares for the pairs with the
+/// third party, and `combined` for the permuting pair.
 pub fn output(seeds: &BatchSeeds, stage: usize, combined: Option<Stored>) -> Shares {
     let mut shares = [None, None, None];
     for pair in Pair::ALL {

@@ -1,13 +1,14 @@
 //! Per-slot masks: what a participant downloads for a slot does not grow with the row's width.
 //!
-//! Per slot and pair there are two 16-byte seeds. The **mask seed** expands into the pair's share of α; it is given
-//! to the slot's owner and to nobody else. The **pad seed** expands into the pair's share of a pad γ, which is given to the owner,
-//! and to the third server too once the slot's submission has been sealed, never otherwise. The owner submits
-//! `m ⊕ α ⊕ γ`: whatever reaches a server too late is still under γ, although the absent slot's α comes out of
-//! the mix as noise (`docs/spec/ruffle.md`, "Late submissions").
+//! Per slot and pair there are two 16-byte seeds. The **mask seed** expands into the pair's share
+//! of α; it is given to the slot's owner and to nobody else. The **pad seed** expands into the
+//! pair's share of a pad γ, which is given to the owner, and to the third server too once the
+//! slot's submission has been sealed, never otherwise. The owner submits `m ⊕ α ⊕ γ`: whatever
+//! reaches a server too late is still under γ, although the absent slot's α comes out of the mix as
+//! noise (`docs/spec/ruffle.md`, "Late submissions").
 //!
-//! A pair commits to its slots by the root of a Merkle tree over `leaf = H(slot, H(mask seed), pad seed)`. The
-//! inner hash lets the pair show pads with the leaves they belong to and no mask.
+//! A pair commits to its slots by the root of a Merkle tree over `leaf = H(slot, H(mask seed), pad
+//! seed)`. The inner hash lets the pair show pads with the leaves they belong to and no mask.
 
 use ostrakon_crypto::hash::digest;
 use ostrakon_crypto::{Digest, Secret, merkle};
@@ -107,8 +108,8 @@ pub fn slots_prg(seed: &Secret) -> Prg {
     Prg::new(seed.expose())
 }
 
-/// What one server gives to the owner of a slot: the seeds of its two pairs with their paths, and the roots of all
-/// three pairs, which the owner compares with what the other servers say.
+/// What one server gives to the owner of a slot: the seeds of its two pairs with their paths, and
+/// the roots of all three pairs, which the owner compares with what the other servers say.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issue {
     /// Roots of the three pairs, by [`Pair::index`].

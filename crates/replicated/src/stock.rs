@@ -21,7 +21,8 @@ pub struct Stock {
     pub seeds: BatchSeeds,
     /// All parties' signed statements about the pairs' seeds.
     pub statements: [Statement; 3],
-    /// All parties' signed statements about the messages of the preprocessing; those of P1 and P2 state the digest of `[α_out]_12`.
+    /// All parties' signed statements about the messages of the preprocessing; those of P1 and P2
+    /// state the digest of `[α_out]_12`.
     pub transcripts: [Statement; 3],
     /// The rows of `[α_out]_12`; P0 has none.
     pub last: Option<Bytes>,
@@ -79,14 +80,16 @@ impl Stock {
             .get_or_init(|| self.seeds.of(pair).permutation(self.spec.shape.rows))
     }
 
-    /// Makes the permutations ahead of time, while nothing waits for them. They take 8 bytes for each row.
+    /// Makes the permutations ahead of time, while nothing waits for them. They take 8 bytes for
+    /// each row.
     pub fn warm(&self) {
         for pair in Pair::of_party(self.party) {
             self.permutation(pair);
         }
     }
 
-    /// Bytes for a file that only this server may read: a header, then the rows of `[α_out]_12` where there are any.
+    /// Bytes for a file that only this server may read: a header, then the rows of `[α_out]_12`
+    /// where there are any.
     pub fn to_bytes(&self) -> Vec<u8> {
         let seed = |pair| *self.seeds.of(pair).expose();
         let header = wire::encode(&Encoded {
@@ -142,7 +145,8 @@ impl Stock {
     }
 }
 
-/// Whether these are the parties' own statements of that kind, in order. Their tags name the batch with its shape.
+/// Whether these are the parties' own statements of that kind, in order. Their tags name the batch
+/// with its shape.
 fn said(batch: &Subject, kind: Kind, statements: &[Statement; 3], roster: &Roster) -> bool {
     (0..).zip(statements).all(|(party, statement)| {
         let header = &statement.signed.header;

@@ -1,8 +1,9 @@
-//! The robust mode's way out: once a server is proved to have cheated, the first of the two others finishes alone.
+//! The robust mode's way out: once a server is proved to have cheated, the first of the two others
+//! finishes alone.
 //!
-//! Both others are honest, because at most one server is corrupt. The trusted one gets every submission and every
-//! mask, and so learns who wrote what; a room's owner chooses this knowingly. Permutations of the batch are not used: the trusted
-//! server draws a fresh one.
+//! Both others are honest, because at most one server is corrupt. The trusted one gets every
+//! submission and every mask, and so learns who wrote what; a room's owner chooses this knowingly.
+//! Permutations of the batch are not used: the trusted server draws a fresh one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,8 +31,8 @@ pub struct Finished {
     pub trusted: u8,
 }
 
-/// Finishes the epoch without the culprit. `randomness` must be the same on every attempt at this epoch. Returns `Err(n)` if
-/// only `n` submissions can be vouched for, fewer than the minimum.
+/// Finishes the epoch without the culprit. `randomness` must be the same on every attempt at this
+/// epoch. Returns `Err(n)` if only `n` submissions can be vouched for, fewer than the minimum.
 pub async fn finish(
     run: &Run,
     spec: &EpochSpec,
@@ -121,7 +122,8 @@ async fn finish_alone(
     Ok(Finished { table, accepted: shown.len() as u32, trusted: run.me() })
 }
 
-/// The submissions of both honest servers, one for an owner. Two different ones for a slot, both validly signed, drop it.
+/// The submissions of both honest servers, one for an owner. Two different ones for a slot, both
+/// validly signed, drop it.
 fn merge(
     spec: &EpochSpec,
     slots: &[Slot],
@@ -151,7 +153,8 @@ fn merge(
     accepted
 }
 
-/// Receives from a party that is proved honest: whatever is not as it should be cannot be from it, and is waited past.
+/// Receives from a party that is proved honest: whatever is not as it should be cannot be from it,
+/// and is waited past.
 async fn honest<T>(run: &Run, from: u8, kind: Kind, read: impl Fn(&Received) -> Option<T>) -> T {
     if let Ok(received) = run.receive(from, kind).await
         && let Some(value) = read(&received)

@@ -28,7 +28,8 @@ const fn encoding(first: u8, between: u8, last: u8) -> [u8; 32] {
     bytes
 }
 
-/// The y coordinates of the points of small order, in every form below 2^255, little-endian. Both signs of x are such points.
+/// The y coordinates of the points of small order, in every form below 2^255, little-endian. Both
+/// signs of x are such points.
 pub const SMALL_ORDER: [[u8; 32]; 7] = [
     encoding(0, 0, 0),
     encoding(1, 0, 0),
@@ -54,8 +55,9 @@ fn is_of_small_order(point: &[u8; 32]) -> bool {
     SMALL_ORDER.contains(&y)
 }
 
-/// Whether the signature is valid, by the strict rules: no point of small order, no second form of anything. AWS-LC has the second
-/// of them by itself: it compares the bytes of R, and refuses s that is not below the order.
+/// Whether the signature is valid, by the strict rules: no point of small order, no second form of
+/// anything. AWS-LC has the second of them by itself: it compares the bytes of R, and refuses s
+/// that is not below the order.
 pub fn verifies(key: &[u8; 32], message: &[u8; 32], signature: &[u8; 64]) -> bool {
     let r = signature.first_chunk().expect("R is the first half");
     !is_of_small_order(key)
@@ -83,8 +85,9 @@ impl Exchange {
             shared.copy_from_slice(bytes);
             Ok(())
         };
-        // It refuses a half of small order, with which the secret half has no part in the result. Who sends one gives away only what
-        // it is sent, or what it sends itself; so nothing hangs on that, and results are the same everywhere.
+        // It refuses a half of small order, with which the secret half has no part in the result.
+        // Who sends one gives away only what it is sent, or what it sends itself; so nothing hangs
+        // on that, and results are the same everywhere.
         let _small_order =
             agreement::agree(&self.0, agreement::UnparsedPublicKey::new(&X25519, public), (), keep);
         shared

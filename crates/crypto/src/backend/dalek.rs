@@ -21,7 +21,8 @@ impl Signer {
     }
 }
 
-/// Whether the signature is valid, by the strict rules: no point of small order, no second form of anything.
+/// Whether the signature is valid, by the strict rules: no point of small order, no second form of
+/// anything.
 pub fn verifies(key: &[u8; 32], message: &[u8; 32], signature: &[u8; 64]) -> bool {
     let signature = ed25519_dalek::Signature::from_bytes(signature);
     ed25519_dalek::VerifyingKey::from_bytes(key)

@@ -1,4 +1,5 @@
-//! The path for processors with AVX-512 and VPCLMULQDQ: eight words per load, four products per instruction.
+//! The path for processors with AVX-512 and VPCLMULQDQ: eight words per load, four products per
+//! instruction.
 
 use std::arch::x86_64::*;
 
@@ -54,7 +55,8 @@ fn column_group(share: &Share, width: usize, first: usize, sums: &mut [u128]) {
 #[target_feature(enable = "avx512f")]
 fn load(mask: __mmask8, words: &[[u8; WORD]]) -> __m512i {
     assert!(words.len() >= (u8::BITS - mask.leading_zeros()) as usize);
-    // SAFETY: the slice has all words that the mask names, which is all that is read, and the load needs no alignment.
+    // SAFETY: the slice has all words that the mask names, which is all that is read, and the load
+    // needs no alignment.
     unsafe { _mm512_maskz_loadu_epi64(mask, words.as_ptr().cast()) }
 }
 

@@ -1,7 +1,8 @@
 //! GF(2^64) in bulk: polynomials over GF(2) modulo x^64 + x^4 + x^3 + x + 1.
 //!
-//! An element is a `u64`: bit `i` is the coefficient of x^i; in bytes it is little-endian. Sums of products are kept
-//! as 128-bit polynomials and reduced once. Every path takes time independent of the values.
+//! An element is a `u64`: bit `i` is the coefficient of x^i; in bytes it is little-endian. Sums of
+//! products are kept as 128-bit polynomials and reduced once. Every path takes time independent of
+//! the values.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -14,7 +15,8 @@ use crate::threads::map_ranges;
 /// Bytes of a table per task.
 const CHUNK: usize = 1 << 18;
 const WORD: usize = 8;
-/// How many words ahead rows are fetched: the processor's own guesses come too late for two tables at once.
+/// How many words ahead rows are fetched: the processor's own guesses come too late for two tables
+/// at once.
 #[cfg(target_arch = "x86_64")]
 const AHEAD: usize = 256;
 
@@ -60,8 +62,8 @@ pub fn inner_product(a: &[u64], b: &[u64]) -> u64 {
     reduce(sums.into_iter().fold(0, |sum, part| sum ^ part))
 }
 
-/// `out[i] = Σ_k c[k]·word_k(row_i)`, where `table` has one row of `width` bytes, read as little-endian words, per
-/// entry of `out`.
+/// `out[i] = Σ_k c[k]·word_k(row_i)`, where `table` has one row of `width` bytes, read as
+/// little-endian words, per entry of `out`.
 ///
 /// # Panics
 /// If `width` is not eight times the length of `c`, or the table's length is not `width·out.len()`.
@@ -84,11 +86,12 @@ pub fn linear_rows(c: &[u64], table: &[u8], width: usize, out: &mut [u64]) {
     });
 }
 
-/// One server's local term of the replicated-sharing inner product Σ_i x_i·⟨c, row_i⟩, where it holds the components
-/// `x_a`, `x_b` of x and `rows_a`, `rows_b` of the table:
-/// Σ_i x_a\[i\]·(⟨c, a_i⟩ + ⟨c, b_i⟩) + x_b\[i\]·⟨c, a_i⟩.
+/// One server's local term of the replicated-sharing inner product Σ_i x_i·⟨c, row_i⟩, where it
+/// holds the components `x_a`, `x_b` of x and `rows_a`, `rows_b` of the table: Σ_i x_a\[i\]·(⟨c,
+/// a_i⟩ + ⟨c, b_i⟩) + x_b\[i\]·⟨c, a_i⟩.
 ///
-/// `rows_a` and `rows_b` have one row of `width` bytes, read as little-endian words, per entry of `x_a` and of `x_b`.
+/// `rows_a` and `rows_b` have one row of `width` bytes, read as little-endian words, per entry of
+/// `x_a` and of `x_b`.
 ///
 /// # Panics
 /// If the lengths do not fit together.
@@ -107,8 +110,8 @@ pub fn replicated_rows(
     if rows_a.is_empty() {
         return 0;
     }
-    // Column by column: Σ_k c_k · Σ_i ((x_a + x_b)·a_ik + x_a·b_ik) needs two products per word, and one reduction per
-    // column and task instead of two per row.
+    // Column by column: Σ_k c_k · Σ_i ((x_a + x_b)·a_ik + x_a·b_ik) needs two products per word,
+    // and one reduction per column and task instead of two per row.
     let columns = map_ranges(x_a.len(), CHUNK.div_ceil(width), |range| {
         let bytes = range.start * width..range.end * width;
         let (rows_a, _) = rows_a[bytes.clone()].as_chunks::<WORD>();

@@ -1,10 +1,11 @@
-//! The path for processors without carry-less multiplication. Constant time wherever integer multiplication is.
+//! The path for processors without carry-less multiplication. Constant time wherever integer
+//! multiplication is.
 
 use super::{Share, WORD, reduce};
 
-/// The low 64 bits of the product. Each operand is cut into four with three zero bits after every bit, so that the
-/// carries of integer multiplication fall into the gaps: at most 16 terms meet in one place, and 16 only at the top,
-/// where the carry leaves the word.
+/// The low 64 bits of the product. Each operand is cut into four with three zero bits after every
+/// bit, so that the carries of integer multiplication fall into the gaps: at most 16 terms meet in
+/// one place, and 16 only at the top, where the carry leaves the word.
 fn clmul_low(a: u64, b: u64) -> u64 {
     const EVERY_FOURTH: u64 = 0x1111_1111_1111_1111;
     let part = |x: u64, i: u32| x & (EVERY_FOURTH << i);

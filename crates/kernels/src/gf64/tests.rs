@@ -94,14 +94,20 @@ proptest! {
         let (x_a, x_b) = (words(&stream(1, rows * WORD)), words(&stream(2, rows * WORD)));
         let (rows_a, rows_b) = (stream(3, rows * c.len() * WORD), stream(4, rows * c.len() * WORD));
         let expected = slow_replicated(&c, &x_a, &x_b, &words(&rows_a), &words(&rows_b));
-        prop_assert_eq!(replicated_rows(&c, c.len() * WORD, &x_a, &x_b, &rows_a, &rows_b), expected);
+        prop_assert_eq!(
+            replicated_rows(&c, c.len() * WORD, &x_a, &x_b, &rows_a, &rows_b),
+            expected
+        );
 
-        let share = Share { x_a: &x_a, x_b: &x_b, rows_a: rows_a.as_chunks().0, rows_b: rows_b.as_chunks().0 };
-        let paths: [fn(&Share, &mut [u128]); 3] = [weighted_columns, pclmul_columns, portable::weighted_columns];
+        let (rows_a, rows_b) = (rows_a.as_chunks().0, rows_b.as_chunks().0);
+        let share = Share { x_a: &x_a, x_b: &x_b, rows_a, rows_b };
+        let paths: [fn(&Share, &mut [u128]); 3] =
+            [weighted_columns, pclmul_columns, portable::weighted_columns];
         for path in paths {
             let mut columns = vec![0; c.len()];
             path(&share, &mut columns);
-            let sum = columns.iter().zip(&c).fold(0, |sum, (&column, &c)| sum ^ clmul_mul(reduce(column), c));
+            let products = columns.iter().zip(&c).map(|(&column, &c)| clmul_mul(reduce(column), c));
+            let sum = products.fold(0, |sum, product| sum ^ product);
             prop_assert_eq!(sum, expected);
         }
     }

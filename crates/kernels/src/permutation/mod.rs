@@ -3,15 +3,18 @@
 //! Two servers that share a key must get the same permutation, so the use of the stream is fixed:
 //!
 //! - Below [`PLAIN_BELOW`] elements: Fisher–Yates. Numbers are read from stream position 0 on.
-//! - From there on: Rao–Sandelius. Element `i` is thrown into one of 2^b buckets, b = ⌊log₂(n/2^15)⌋, by the low b bits
-//!   of the two little-endian bytes at position 2·i; every bucket keeps the order of arrival and is shuffled by Fisher–Yates with the numbers from
-//!   position (bucket + 1)·2^40 on, and the buckets are concatenated. Conditioned on the sizes of the buckets every
-//!   assignment of elements is equally likely, and so is every order inside a bucket: the result is uniform on S_n.
-//! - A number below `m` is drawn by Lemire's method ("Fast random integer generation in an interval", 2019) from
-//!   32-bit little-endian words: x·m div 2^32, and words with x·m mod 2^32 < 2^32 mod m are rejected, so that exactly
-//!   ⌊2^32/m⌋ words lead to every number.
+//! - From there on: Rao–Sandelius. Element `i` is thrown into one of 2^b buckets, b =
+//!   ⌊log₂(n/2^15)⌋, by the low b bits of the two little-endian bytes at position 2·i; every bucket
+//!   keeps the order of arrival and is shuffled by Fisher–Yates with the numbers from position
+//!   (bucket + 1)·2^40 on, and the buckets are concatenated. Conditioned on the sizes of the
+//!   buckets every assignment of elements is equally likely, and so is every order inside a bucket:
+//!   the result is uniform on S_n.
+//! - A number below `m` is drawn by Lemire's method ("Fast random integer generation in an
+//!   interval", 2019) from 32-bit little-endian words: x·m div 2^32, and words with x·m mod 2^32 <
+//!   2^32 mod m are rejected, so that exactly ⌊2^32/m⌋ words lead to every number.
 //!
-//! Rejection makes the time depend on how many words are rejected; those are independent of the words that are used.
+//! Rejection makes the time depend on how many words are rejected; those are independent of the
+//! words that are used.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -24,8 +27,8 @@ use crate::threads::{for_each_chunk, map_ranges};
 /// Permutations of fewer elements are shuffled in one piece.
 pub const PLAIN_BELOW: usize = 2 * BUCKET;
 
-/// A bucket holds this many elements or up to twice as many on average: they fit into the second-level cache, and few
-/// enough buckets are open while elements are thrown.
+/// A bucket holds this many elements or up to twice as many on average: they fit into the
+/// second-level cache, and few enough buckets are open while elements are thrown.
 const BUCKET: usize = 1 << 15;
 /// At most this many bits choose the bucket.
 const MAX_BUCKET_BITS: u32 = 16;
@@ -201,10 +204,11 @@ impl Drop for Draws<'_> {
     }
 }
 
-/// The same places for several threads, each of which fills its own. Relaxed stores are plain stores, and the end of
-/// the parallel section orders them.
+/// The same places for several threads, each of which fills its own. Relaxed stores are plain
+/// stores, and the end of the parallel section orders them.
 fn shared(places: &mut [u32]) -> &[AtomicU32] {
-    // SAFETY: both types have the same size and alignment, and the exclusive borrow is given up for the shared one.
+    // SAFETY: both types have the same size and alignment, and the exclusive borrow is given up for
+    // the shared one.
     unsafe { &*(std::ptr::from_mut(places) as *const [AtomicU32]) }
 }
 

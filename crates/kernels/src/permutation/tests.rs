@@ -17,7 +17,8 @@ fn is_permutation(entries: &[u32]) -> bool {
         .all(|&e| seen.get_mut(e as usize).is_some_and(|seen| !std::mem::replace(seen, true)))
 }
 
-/// The chi-square statistic of `trials` permutations against the uniform distribution on `cells` of them.
+/// The chi-square statistic of `trials` permutations against the uniform distribution on `cells` of
+/// them.
 fn chi_square(trials: u64, cells: usize, sample: impl Fn(&Prg) -> Vec<u32>) -> f64 {
     let mut counts: HashMap<Vec<u32>, u64> = HashMap::new();
     for trial in 0..trials {
@@ -51,7 +52,8 @@ fn bucketed_shuffle_is_uniform() {
 
 #[test]
 fn a_biased_shuffle_would_be_noticed() {
-    // The naive exchange with any of all places, whose 27 equally likely runs cannot cover six permutations evenly.
+    // The naive exchange with any of all places, whose 27 equally likely runs cannot cover six
+    // permutations evenly.
     let naive = |prg: &Prg| {
         let (mut elements, mut draws) = (vec![0, 1, 2], Draws::new(prg, 0, 3));
         for i in 0..3 {

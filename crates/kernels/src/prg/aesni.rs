@@ -1,4 +1,5 @@
-//! AES-NI for eight short streams at a time, whose key schedules would leave the unit idle one by one.
+//! AES-NI for eight short streams at a time, whose key schedules would leave the unit idle one by
+//! one.
 
 use std::arch::x86_64::*;
 
@@ -22,7 +23,8 @@ pub(super) fn available() -> bool {
     is_x86_feature_detected!("aes") && is_x86_feature_detected!("ssse3")
 }
 
-/// Writes (or XORs) the short streams of the first `n` seeds, where `n`, the result, is the largest multiple of eight.
+/// Writes (or XORs) the short streams of the first `n` seeds, where `n`, the result, is the largest
+/// multiple of eight.
 #[target_feature(enable = "aes,ssse3")]
 pub(super) fn short_rows(seeds: &[[u8; BLOCK]], width: usize, rows: &mut [u8], xor: bool) -> usize {
     let (groups, _) = seeds.as_chunks::<LANES>();
@@ -47,8 +49,9 @@ pub(super) fn expand<const N: usize>(seeds: &[[u8; BLOCK]; N], keys: &mut RoundK
         // SAFETY: the seed has 16 bytes, and the load needs no alignment.
         *key = unsafe { _mm_loadu_si128(seed.as_ptr().cast()) };
     }
-    // The last word, rotated by a byte, in all four columns: ShiftRows leaves such a block as it is, so AESENCLAST
-    // yields SubWord of it, with the round constant as its key. It is faster than AESKEYGENASSIST.
+    // The last word, rotated by a byte, in all four columns: ShiftRows leaves such a block as it
+    // is, so AESENCLAST yields SubWord of it, with the round constant as its key. It is faster than
+    // AESKEYGENASSIST.
     let last_word = _mm_set1_epi32(LAST_WORD);
     for (round, constant) in ROUND_CONSTANTS.into_iter().enumerate() {
         let constant = _mm_set1_epi32(constant);

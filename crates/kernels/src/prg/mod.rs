@@ -23,12 +23,14 @@ const CHUNK: usize = 1 << 18;
 const TILE: usize = 1 << 13;
 const BLOCK: usize = 16;
 
-/// The stream AES-128-CTR (NIST SP 800-38A, 128-bit big-endian counter) under a 32-byte key: its first half is the AES
-/// key, its second half the initial counter block. Any AES-CTR implementation reproduces it.
+/// The stream AES-128-CTR (NIST SP 800-38A, 128-bit big-endian counter) under a 32-byte key: its
+/// first half is the AES key, its second half the initial counter block. Any AES-CTR implementation
+/// reproduces it.
 ///
-/// The byte at position `p` is a fixed function of the key and `p`, so parts of the stream may be produced in any order
-/// and on any thread. The stream is indistinguishable from random up to the birthday bound of 128-bit blocks: the
-/// advantage after 2^36 bytes (64 GiB) under one key is below 2^-64.
+/// The byte at position `p` is a fixed function of the key and `p`, so parts of the stream may be
+/// produced in any order and on any thread. The stream is indistinguishable from random up to the
+/// birthday bound of 128-bit blocks: the advantage after 2^36 bytes (64 GiB) under one key is below
+/// 2^-64.
 ///
 /// The round keys are wiped on drop. There is deliberately neither `Clone` nor `Debug`.
 pub struct Prg {
@@ -64,7 +66,8 @@ impl Prg {
         self.fill_at(0, dst);
     }
 
-    /// Writes the stream's bytes `byte_offset..byte_offset + dst.len()`; large buffers are split over threads.
+    /// Writes the stream's bytes `byte_offset..byte_offset + dst.len()`; large buffers are split
+    /// over threads.
     ///
     /// # Panics
     /// If the end lies beyond position 2^64.
@@ -72,7 +75,8 @@ impl Prg {
         self.split(byte_offset, dst, Use::Write);
     }
 
-    /// XORs the stream's bytes `byte_offset..byte_offset + dst.len()` into `dst`, without a second buffer.
+    /// XORs the stream's bytes `byte_offset..byte_offset + dst.len()` into `dst`, without a second
+    /// buffer.
     ///
     /// # Panics
     /// If the end lies beyond position 2^64.
@@ -80,7 +84,8 @@ impl Prg {
         self.split(byte_offset, dst, Use::Xor);
     }
 
-    /// Writes `src` XORed with the stream from `byte_offset` on into `dst`, in one pass over memory.
+    /// Writes `src` XORed with the stream from `byte_offset` on into `dst`, in one pass over
+    /// memory.
     ///
     /// # Panics
     /// If the lengths differ, or the end lies beyond position 2^64.
@@ -214,11 +219,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn paths_agree(key: [u8; 32], offset: u64, len in 0usize..1500, near_overflow: bool, xor: bool) {
+        fn paths_agree(
+            key: [u8; 32],
+            offset: u64,
+            len in 0usize..1500,
+            near_overflow: bool,
+            xor: bool,
+        ) {
             let mut prg = Prg::new(&key);
             if near_overflow {
                 // The low half of the counter overflows somewhere around this position.
-                prg.counter = (prg.counter | u128::from(u64::MAX)).wrapping_sub(u128::from(offset / 16 + offset % 97));
+                let before = u128::from(offset / 16 + offset % 97);
+                prg.counter = (prg.counter | u128::from(u64::MAX)).wrapping_sub(before);
             }
             let offset = offset.min(u64::MAX - 1500);
             let what = if xor { Use::Xor } else { Use::Write };

@@ -12,7 +12,8 @@ use crate::threads::for_each_chunk;
 /// Rows per task.
 const CHUNK_ROWS: usize = 1 << 12;
 
-/// Writes AES-128-CTR under `seed` from counter 0: for outputs so short that the key schedule counts.
+/// Writes AES-128-CTR under `seed` from counter 0: for outputs so short that the key schedule
+/// counts.
 ///
 /// A seed must serve one purpose only; it has no room for a domain.
 pub fn short_prg(seed: &[u8; 16], dst: &mut [u8]) {

@@ -36,9 +36,11 @@ impl WideKey {
         Some(wide_key)
     }
 
-    /// Writes (or XORs) the stream from the block with the value `counter` on, starting `skip` < 16 bytes into it.
+    /// Writes (or XORs) the stream from the block with the value `counter` on, starting `skip` < 16
+    /// bytes into it.
     ///
-    /// Returns `false`, having done nothing, if the low half of the counter would overflow on the way.
+    /// Returns `false`, having done nothing, if the low half of the counter would overflow on the
+    /// way.
     pub(super) fn apply(&self, counter: u128, skip: usize, dst: &mut [u8], what: Use) -> bool {
         let blocks = (dst.len() / BLOCK + 8) as u64;
         if (counter as u64).checked_add(blocks).is_none() {
@@ -58,7 +60,8 @@ impl WideKey {
     fn run<const XOR: bool>(&self, counter: u128, skip: usize, dst: &mut [u8]) {
         let keys = self.round_keys.map(|[key]| _mm512_broadcast_i32x4(key));
         let mut counters = Counters::new(counter);
-        // Bytes before the first full register: a part of it if the position is not that of a block.
+        // Bytes before the first full register: a part of it if the position is not that of a
+        // block.
         let (head, dst) = dst.split_at_mut(if skip == 0 { 0 } else { dst.len().min(WIDE - skip) });
         if !head.is_empty() {
             put_part::<XOR>(encrypt(&keys, [counters.next()])[0], skip, head);

@@ -1,4 +1,5 @@
-//! Short streams for processors with AVX-512 and VAES: as `aesni`, with four seeds in each register.
+//! Short streams for processors with AVX-512 and VAES: as `aesni`, with four seeds in each
+//! register.
 
 use std::arch::x86_64::*;
 
@@ -15,7 +16,8 @@ const SEEDS: usize = 4;
 /// Round keys by round, then by register.
 type RoundKeys = [[__m512i; LANES]; ROUNDS + 1];
 
-/// Writes (or XORs) the short streams of the first `n` seeds, where `n`, the result, is the largest multiple of 16.
+/// Writes (or XORs) the short streams of the first `n` seeds, where `n`, the result, is the largest
+/// multiple of 16.
 #[target_feature(enable = "avx512f,avx512bw,vaes")]
 pub(super) fn short_rows(seeds: &[[u8; BLOCK]], width: usize, rows: &mut [u8], xor: bool) -> usize {
     let (groups, _) = seeds.as_chunks::<{ LANES * SEEDS }>();

@@ -54,8 +54,9 @@ fn evidence(world: &World, headers: &[[SignedHeader; 2]; 3]) -> BatchEvidence {
     }
 }
 
-/// P0 has sent P1 a false message in stage 1, and afterwards signs another B5, in which it is the true one. What P1 computed from the
-/// false one, its message of stage 2, does not look false by that.
+/// P0 has sent P1 a false message in stage 1, and afterwards signs another B5, in which it is the
+/// true one. What P1 computed from the false one, its message of stage 2, does not look false by
+/// that.
 #[test]
 fn messages_stated_afterwards_convict_nobody() {
     let world = World::new(50, 3);

@@ -1,5 +1,5 @@
-//! The preprocessing of a batch with the shares of all parties in one place, and errors put into its messages. What a party signs is no
-//! part of it: nothing but the sums can find them.
+//! The preprocessing of a batch with the shares of all parties in one place, and errors put into
+//! its messages. What a party signs is no part of it: nothing but the sums can find them.
 
 use super::*;
 use crate::messages::{Inputs, STAGES};
@@ -22,8 +22,8 @@ pub fn seeds() -> BatchSeeds {
     BatchSeeds([1, 2, 3].map(|fill| Some(PairSeed::opened([fill; 32]))))
 }
 
-/// Runs the three stages. `falsify` is given each stage's message of the pair's lower member on its way. Returns every stage's two
-/// messages as they arrived, and its tables.
+/// Runs the three stages. `falsify` is given each stage's message of the pair's lower member on its
+/// way. Returns every stage's two messages as they arrived, and its tables.
 pub fn run(falsify: impl Fn(usize, &mut [u8])) -> ([[Vec<u8>; 2]; 3], [Stage; 3]) {
     let seeds = seeds();
     let mut table = preprocessing::input(&SPEC, &seeds);
@@ -60,7 +60,8 @@ fn sums_of_honest_stages_cancel() {
     assert!((0..50).all(|coin| found(&stages, coin) == [false; 3]));
 }
 
-/// attacks §1.3: the smallest error, one bit of a row or of a weight, passes one bit test with probability 3/4.
+/// attacks §1.3: the smallest error, one bit of a row or of a weight, passes one bit test with
+/// probability 3/4.
 #[test]
 fn one_wrong_bit_is_found_in_its_stage_wherever_it_is() {
     for stage in 0..3 {
@@ -76,8 +77,8 @@ fn one_wrong_bit_is_found_in_its_stage_wherever_it_is() {
     }
 }
 
-/// attacks §1.5: P2, who does not know the permutation between, adds an error in stage 0 and takes it away in stage 2 at every place that
-/// it might have moved to, one of which is right.
+/// attacks §1.5: P2, who does not know the permutation between, adds an error in stage 0 and takes
+/// it away in stage 2 at every place that it might have moved to, one of which is right.
 #[test]
 fn an_error_taken_back_at_a_guessed_place_is_found_in_both_stages() {
     let end = |stages: &[Stage; 3]| {

@@ -1,0 +1,300 @@
+//! What a participant computes (`docs/spec/clarion.md`, R1, C1, C2): its registration, once a
+//! session, and a submission in a round.
+//!
+//! A row is hidden by three pads. Each grows from a seed that exactly two servers know, those of
+//! its pair, and every seed is hashed forward with each round ([`ClientSeed`]).
+
+use ostrakon_crypto::hash::digest;
+use ostrakon_crypto::sealed::{Sealed, seal};
+use ostrakon_crypto::{Digest, Secret, Signature, SigningKey, Transcript, VerifyingKey};
+use ostrakon_kernels::{short_prg, xor_into};
+use ostrakon_threeparty::pair::Pair;
+use serde::{Deserialize, Serialize};
+use subtle::ConstantTimeEq;
+use zeroize::Zeroize;
+
+use crate::params::{MAC, MAX_SKIP, PAD_SEED};
+
+/// A round of which the seed is not to be had: it has been forgotten, or is too far away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the seed is at round {at} and cannot be moved to round {to}")]
+pub struct Forgotten {
+    /// Where the seed is.
+    pub at: u64,
+    /// Where it was to be moved.
+    pub to: u64,
+}
+
+/// A seed that a participant shares with the two servers of a pair, at one round. Moving it on
+/// forgets it: what it was cannot be computed from what it is.
+pub struct ClientSeed {
+    round: u64,
+    seed: Secret,
+}
+
+impl ClientSeed {
+    /// The seed of a registration, at round 0.
+    pub fn initial(seed: [u8; 32]) -> Self {
+        Self { round: 0, seed: Secret::new(seed) }
+    }
+
+    /// The round that it is of.
+    pub fn round(&self) -> u64 {
+        self.round
+    }
+
+    /// Hashes it forward.
+    ///
+    /// # Errors
+    /// [`Forgotten`] if the round has passed or is more than [`MAX_SKIP`] rounds away.
+    pub fn advance_to(&mut self, round: u64) -> Result<(), Forgotten> {
+        match round.checked_sub(self.round) {
+            Some(steps) if steps <= MAX_SKIP => {
+                for _ in 0..steps {
+                    self.seed = self.seed.derive("ostrakon/v1/clarion/next seed", &[]);
+                }
+                self.round = round;
+                Ok(())
+            }
+            _ => Err(Forgotten { at: self.round, to: round }),
+        }
+    }
+
+    /// The seed of the pad for a slot (C1). One-way.
+    pub fn pad(&self, context: &Digest, slot: u32, owner: &VerifyingKey) -> [u8; PAD_SEED] {
+        let fields: [&[u8]; 3] = [&context.0, &slot.to_le_bytes(), &owner.0];
+        let derived = self.seed.derive("ostrakon/v1/clarion/pad", &fields);
+        derived.expose()[..PAD_SEED].try_into().expect("half of 32 bytes")
+    }
+
+    /// Bytes for the memory that only its holder reads: round and seed.
+    pub fn to_bytes(&self) -> [u8; 40] {
+        let mut bytes = [0; 40];
+        bytes[..8].copy_from_slice(&self.round.to_le_bytes());
+        bytes[8..].copy_from_slice(self.seed.expose());
+        bytes
+    }
+
+    /// Reads what [`ClientSeed::to_bytes`] wrote.
+    pub fn from_bytes(bytes: &[u8; 40]) -> Self {
+        let (round, seed) = bytes.split_at(8);
+        Self {
+            round: u64::from_le_bytes(round.try_into().expect("8 bytes")),
+            seed: Secret::new(seed.try_into().expect("32 bytes")),
+        }
+    }
+}
+
+/// The MAC of a submission for the server that holds these two seeds, in the order of pairs.
+fn mac(seeds: [&ClientSeed; 2], listed: &Digest) -> [u8; MAC] {
+    let key = seeds[0].seed.derive("ostrakon/v1/clarion/mac", &[seeds[1].seed.expose()]);
+    let mac = ostrakon_crypto::hash::keyed(key.expose(), &listed.0);
+    mac.expose()[..MAC].try_into().expect("half of 32 bytes")
+}
+
+/// The commitment to a participant's initial seed for a pair.
+pub fn commitment(deployment: &Digest, owner: &VerifyingKey, pair: Pair, seed: &[u8]) -> Digest {
+    let mut transcript = Transcript::new("ostrakon/v1/clarion/seed commitment");
+    transcript.field(&deployment.0).field(&owner.0).number(pair.index() as u64).field(seed);
+    transcript.finish()
+}
+
+/// The purpose of the boxes' keys.
+pub(crate) const BOX: &str = "ostrakon/v1/clarion/registration box key";
+
+/// What a box is about: it opens at one server, for one participant of one deployment.
+pub(crate) fn box_about(deployment: &Digest, owner: &VerifyingKey, server: u8) -> Transcript {
+    let mut transcript = Transcript::new("ostrakon/v1/clarion/registration box");
+    transcript.field(&deployment.0).field(&owner.0).number(u64::from(server));
+    transcript
+}
+
+/// A participant's registration, the same bytes to all servers (R1).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registration {
+    /// Commitments to the three seeds, by [`Pair::index`].
+    pub commitments: [Digest; 3],
+    /// For each server its two seeds, sealed.
+    pub boxes: [Sealed; 3],
+    /// The participant's signature on [`Registration::listed`].
+    pub signature: Signature,
+}
+
+impl Registration {
+    /// The digest of commitments and boxes.
+    pub fn content(&self) -> Digest {
+        let mut transcript = Transcript::new("ostrakon/v1/clarion/registration content");
+        for (commitment, sealed) in self.commitments.iter().zip(&self.boxes) {
+            transcript.field(&commitment.0).field(&sealed.exchange).field(&sealed.closed);
+        }
+        transcript.finish()
+    }
+
+    /// What is signed: the content under a registration number, for one occasion.
+    pub fn listed(context: &Digest, number: u32, owner: &VerifyingKey, content: &Digest) -> Digest {
+        let mut transcript = Transcript::new("ostrakon/v1/clarion/registration");
+        transcript.field(&context.0).number(u64::from(number)).field(&owner.0).field(&content.0);
+        transcript.finish()
+    }
+}
+
+/// A participant's own seeds, by [`Pair::index`]. Not `Clone`: where they are there is one state.
+pub struct OwnSeeds(pub [ClientSeed; 3]);
+
+impl OwnSeeds {
+    /// Hashes all three forward.
+    ///
+    /// # Errors
+    /// [`Forgotten`].
+    pub fn advance_to(&mut self, round: u64) -> Result<(), Forgotten> {
+        self.0.iter_mut().try_for_each(|seed| seed.advance_to(round))
+    }
+
+    fn of_server(&self, server: u8) -> [&ClientSeed; 2] {
+        Pair::of_party(server).map(|pair| &self.0[pair.index()])
+    }
+}
+
+/// For what and where a participant registers.
+#[derive(Clone, Copy, Debug)]
+pub struct RegistrationName<'a> {
+    /// The servers' session.
+    pub deployment: &'a Digest,
+    /// What the servers call this occasion of registering.
+    pub context: &'a Digest,
+    /// The participant's number.
+    pub number: u32,
+    /// The servers' public registration keys, by party.
+    pub servers: &'a [[u8; 32]; 3],
+}
+
+/// Makes a registration (R1). `randomness` is fresh and serves this alone.
+pub fn register(
+    name: RegistrationName<'_>,
+    key: &SigningKey,
+    randomness: &Secret,
+) -> (Registration, OwnSeeds) {
+    let draw = |purpose: &[u8], index: u8| {
+        randomness.derive("ostrakon/v1/clarion/registration randomness", &[purpose, &[index]])
+    };
+    let owner = key.verifying_key();
+    let seeds = Pair::ALL.map(|pair| draw(b"seed", pair.index() as u8));
+    let commitments = Pair::ALL
+        .map(|pair| commitment(name.deployment, &owner, pair, seeds[pair.index()].expose()));
+    let boxes = [0, 1, 2].map(|server: u8| {
+        let [a, b] = Pair::of_party(server).map(|pair| seeds[pair.index()].expose());
+        let mut plain = [&a[..], &b[..]].concat();
+        let mut about = box_about(name.deployment, &owner, server);
+        let to = &name.servers[usize::from(server)];
+        let sealed = seal(BOX, &mut about, to, &plain, *draw(b"box", server).expose());
+        plain.zeroize();
+        sealed
+    });
+    let mut registration = Registration { commitments, boxes, signature: Signature([0; 64]) };
+    let content = registration.content();
+    let listed = Registration::listed(name.context, name.number, &owner, &content);
+    registration.signature = key.sign(&listed);
+    (registration, OwnSeeds(seeds.map(|seed| ClientSeed::initial(*seed.expose()))))
+}
+
+/// A padded row, the same bytes to all servers (C2).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Submission {
+    /// C = m + G(s12) + G(s13) + G(s23), as wide as the table.
+    pub padded: Vec<u8>,
+    /// The content of the owner's registration.
+    pub registration: Digest,
+    /// For each server, a MAC of [`Submission::listed`].
+    pub macs: [[u8; MAC]; 3],
+    /// The owner's signature on [`Submission::listed`].
+    pub signature: Signature,
+}
+
+/// Bytes that a submission has beyond the padded row, at most.
+pub const SUBMISSION_OVERHEAD: usize = 32 + 3 * MAC + 64 + 3;
+
+impl Submission {
+    /// The digest of row and registration.
+    pub fn content(&self) -> Digest {
+        let mut transcript = Transcript::new("ostrakon/v1/clarion/submission content");
+        transcript
+            .field(&digest("ostrakon/v1/clarion/padded row", &self.padded).0)
+            .field(&self.registration.0);
+        transcript.finish()
+    }
+
+    /// What is signed and listed: the content, for one slot of one epoch.
+    pub fn listed(context: &Digest, slot: u32, owner: &VerifyingKey, content: &Digest) -> Digest {
+        let mut transcript = Transcript::new("ostrakon/v1/clarion/submission");
+        transcript.field(&context.0).number(u64::from(slot)).field(&owner.0).field(&content.0);
+        transcript.finish()
+    }
+
+    /// Whether its MAC for a server is right (C3). `seeds` are the server's two, in the order of
+    /// its pairs, at the epoch's round.
+    #[must_use]
+    pub fn has_mac(&self, server: u8, seeds: [&ClientSeed; 2], listed: &Digest) -> bool {
+        mac(seeds, listed).ct_eq(&self.macs[usize::from(server)]).into()
+    }
+}
+
+/// A slot of an epoch, as its owner names it.
+#[derive(Clone, Copy, Debug)]
+pub struct SlotName<'a> {
+    /// The digest of everything the servers agreed on about the epoch.
+    pub context: &'a Digest,
+    /// The slot.
+    pub slot: u32,
+    /// The content of the owner's registration.
+    pub registration: &'a Digest,
+}
+
+/// Pads a row and signs it (C1, C2). The seeds must be at the epoch's round.
+pub fn submit(name: SlotName<'_>, seeds: &OwnSeeds, row: &[u8], key: &SigningKey) -> Submission {
+    let owner = key.verifying_key();
+    let mut padded = row.to_vec();
+    let mut stream = vec![0; row.len()];
+    for seed in &seeds.0 {
+        let mut pad = seed.pad(name.context, name.slot, &owner);
+        short_prg(&pad, &mut stream);
+        xor_into(&mut padded, &stream);
+        pad.zeroize();
+    }
+    stream.zeroize();
+    let mut submission = Submission {
+        padded,
+        registration: *name.registration,
+        macs: [[0; MAC]; 3],
+        signature: Signature([0; 64]),
+    };
+    let listed = Submission::listed(name.context, name.slot, &owner, &submission.content());
+    submission.macs = [0, 1, 2].map(|server: u8| mac(seeds.of_server(server), &listed));
+    submission.signature = key.sign(&listed);
+    submission
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_moves_on_and_never_back() {
+        let mut a = ClientSeed::initial([7; 32]);
+        let mut b = ClientSeed::initial([7; 32]);
+        a.advance_to(5).unwrap();
+        for round in 1..=5 {
+            b.advance_to(round).unwrap();
+        }
+        assert_eq!(a.to_bytes(), b.to_bytes());
+        assert_eq!(a.advance_to(4), Err(Forgotten { at: 5, to: 4 }));
+        assert!(a.advance_to(6 + MAX_SKIP).is_err());
+        assert_eq!(ClientSeed::from_bytes(&a.to_bytes()).round(), 5);
+        let owner = VerifyingKey([1; 32]);
+        let pads = [&a, &b].map(|seed| seed.pad(&Digest([2; 32]), 3, &owner));
+        assert_eq!(pads[0], pads[1]);
+        b.advance_to(6).unwrap();
+        assert_ne!(pads[0], b.pad(&Digest([2; 32]), 3, &owner), "another round");
+        assert_ne!(pads[0], a.pad(&Digest([2; 32]), 4, &owner), "another slot");
+        assert_ne!(pads[0], a.pad(&Digest([2; 32]), 3, &VerifyingKey([2; 32])), "another owner");
+    }
+}

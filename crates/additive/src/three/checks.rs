@@ -1,0 +1,245 @@
+//! The checks of all four tables (`docs/spec/clarion.md`, E11 to E13).
+//!
+//! Words that a server evaluates or answers have been made by two others, one of whom sent their
+//! digest. The digests are compared first; if they differ, nothing else is done with the words.
+
+use bytes::Bytes;
+use futures::future::{join, try_join, try_join3};
+use ostrakon_party::{Body, Received};
+use ostrakon_threeparty::Statement;
+
+use super::columns::{add, compress, compress_stream, permute, write};
+use super::epoch::Halt;
+use super::fault::{Abort, Contradiction};
+use super::keys::Purpose;
+use super::messages::{A, B, FG, Kind, L, M, TABLES, U, WORDS, WordRoute, YZ};
+use super::registration::Run;
+use super::tables::{Mixing, Pads};
+use super::{K12, K13, K23, P1, P2};
+use crate::params::WORD;
+
+/// What a server has of the mix when the coin is tossed.
+pub struct Made {
+    /// The messages of the tables that it sent or received, in the order of [`TABLES`].
+    pub messages: [Option<Body>; 4],
+    /// At P1, y. At P2, β.
+    pub inner: Vec<u8>,
+}
+
+impl Made {
+    /// A table's message.
+    pub fn message(&self, kind: Kind) -> &Bytes {
+        let place = TABLES.iter().position(|table| table.kind == kind).expect("one of the tables");
+        self.messages[place].as_ref().expect("a server asks for tables of its own").bytes()
+    }
+}
+
+/// One server's part in the checks.
+pub struct Checks<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// Shapes and keys.
+    pub mixing: &'a Mixing<'a>,
+    /// The participants' pads.
+    pub pads: &'a Pads<'a>,
+    /// The tables.
+    pub made: &'a Made,
+    /// The vectors of the coin, for z2, z1, Δ and S.
+    pub c: [Vec<u64>; 4],
+}
+
+impl Checks<'_> {
+    /// Runs this server's part.
+    ///
+    /// # Errors
+    /// [`Halt::Stop`] if a digest differs or a table does not pass.
+    pub async fn run(&self) -> Result<(), Halt> {
+        match self.run.me() {
+            P1 => self.as_p1().await,
+            P2 => self.as_p2().await,
+            _ => self.as_p3().await,
+        }
+    }
+
+    async fn as_p1(&self) -> Result<(), Halt> {
+        let pi12 = self.mixing.permutation(Purpose::Pi12);
+        self.say(L, &[&self.l()]);
+        self.vouch(U, &[&self.u()]);
+        let y = add(compress(&self.c[1], &self.made.inner), &self.mixing.inner_z1());
+        self.vouch(YZ, &[&y, &self.z_of_z1()]);
+        let z2 = async {
+            let [f, g] = self.confirmed(FG).await?;
+            let z2 = self.made.message(Kind::Z2);
+            let stands = add(compress(&self.c[0], self.mixing.table(z2)), &self.mixing.column(z2));
+            self.judge(Kind::Z2, stands == add(permute(&pi12, &f), &g))
+        };
+        let answer = async {
+            let [a] = self.confirmed(A).await?;
+            let [b, b_prime] = self.b(&a);
+            self.say(B, &[&b, &b_prime]);
+            Ok(())
+        };
+        let s = async {
+            let [m] = self.confirmed(M).await?;
+            let s = self.made.message(Kind::S);
+            let stands = add(compress(&self.c[3], self.mixing.table(s)), &self.mixing.column(s));
+            self.judge(Kind::S, stands == m)
+        };
+        try_join3(z2, answer, s).await.map(|_| ())
+    }
+
+    async fn as_p2(&self) -> Result<(), Halt> {
+        let pi2 = self.mixing.permutation(Purpose::Pi2);
+        self.say(A, &[&self.a()]);
+        let s23 = compress(&self.c[0], &self.pads.table(K23, self.mixing.width));
+        let [f, g] = self.fg(&s23);
+        self.vouch(FG, &[&f, &g]);
+        let l = self.l();
+        self.vouch(L, &[&l]);
+        let delta = self.made.message(Kind::Delta);
+        self.vouch(M, &[&self.m(&pi2, &l, self.mixing.table(delta))]);
+        let answer = async {
+            let [u] = self.confirmed(U).await?;
+            let y = add(compress(&self.c[1], &self.made.inner), &u);
+            let y = add(permute(&self.mixing.permutation(Purpose::Pi12), &y), &self.z2_of_p2());
+            self.say(YZ, &[&add(y, &self.mixing.own(Purpose::H)), &self.z_of_z1()]);
+            Ok(())
+        };
+        let delta = async {
+            let [b, b_prime] = self.confirmed(B).await?;
+            let stands =
+                add(compress(&self.c[2], self.mixing.table(delta)), &self.mixing.column(delta));
+            self.judge(Kind::Delta, stands == add(permute(&pi2, &b), &b_prime))
+        };
+        try_join(answer, delta).await.map(|_| ())
+    }
+
+    async fn as_p3(&self) -> Result<(), Halt> {
+        let (pi1, pi2) =
+            (self.mixing.permutation(Purpose::Pi1), self.mixing.permutation(Purpose::Pi2));
+        let s23 = compress(&self.c[0], &self.pads.table(K23, self.mixing.width));
+        let [f, g] = self.fg(&s23);
+        self.say(FG, &[&f, &g]);
+        self.say(U, &[&self.u()]);
+        let a = self.a();
+        self.vouch(A, &[&a]);
+        let [b, b_prime] = self.b(&a);
+        self.vouch(B, &[&b, &b_prime]);
+        let answer = async {
+            let [l] = self.confirmed(L).await?;
+            let delta = self.made.message(Kind::Delta);
+            self.say(M, &[&self.m(&pi2, &l, self.mixing.table(delta))]);
+            Ok(())
+        };
+        let z1 = async {
+            let [y, z] = self.confirmed(YZ).await?;
+            let a_prime = self.compressed(1, Purpose::APrime);
+            let right = add(add(permute(&pi1, &y), &a_prime), &self.mixing.own(Purpose::GPrime));
+            self.judge(Kind::Z1, z == right)
+        };
+        try_join(answer, z1).await.map(|_| ())
+    }
+
+    /// F = ⟨c1, s23⟩ + q, G = ⟨c1, a⟩ + g.
+    fn fg(&self, s23: &[u64]) -> [Vec<u64>; 2] {
+        let f = add(self.mixing.own(Purpose::Q), s23);
+        [f, add(self.compressed(0, Purpose::A), &self.mixing.own(Purpose::G))]
+    }
+
+    /// U = ⟨c2, s13⟩ + q′.
+    fn u(&self) -> Vec<u64> {
+        let s13 = self.pads.table(K13, self.mixing.width);
+        add(compress(&self.c[1], &s13), &self.mixing.own(Purpose::QPrime))
+    }
+
+    /// P2's ⟨c2, z2⟩.
+    fn z2_of_p2(&self) -> Vec<u64> {
+        compress(&self.c[1], self.mixing.table(self.made.message(Kind::Z2)))
+    }
+
+    /// Z = ⟨c2, z1⟩ + z1^q.
+    fn z_of_z1(&self) -> Vec<u64> {
+        let z1 = self.made.message(Kind::Z1);
+        add(compress(&self.c[1], self.mixing.table(z1)), &self.mixing.column(z1))
+    }
+
+    /// A = ⟨c3, a⟩ + q″.
+    fn a(&self) -> Vec<u64> {
+        add(self.compressed(2, Purpose::A), &self.mixing.own(Purpose::QSecond))
+    }
+
+    /// B = π1(A) + ⟨c3, a′⟩ + g″, B′ = ⟨c3, b⟩ + b^q.
+    fn b(&self, a: &[u64]) -> [Vec<u64>; 2] {
+        let b = permute(&self.mixing.permutation(Purpose::Pi1), a);
+        let b = add(b, &self.compressed(2, Purpose::APrime));
+        let b_prime = self.compressed(2, Purpose::B);
+        [
+            add(b, &self.mixing.own(Purpose::GSecond)),
+            add(b_prime, &self.mixing.own(Purpose::BColumn)),
+        ]
+    }
+
+    /// L = ⟨c4, z1⟩ + w.
+    fn l(&self) -> Vec<u64> {
+        let z1 = self.mixing.table(self.made.message(Kind::Z1));
+        add(compress(&self.c[3], z1), &self.mixing.own(Purpose::W))
+    }
+
+    /// M = π2(L) + ⟨c4, Δ + d⟩ + v.
+    fn m(&self, pi2: &[u32], l: &[u64], delta: &[u8]) -> Vec<u64> {
+        let m = add(permute(pi2, l), &compress(&self.c[3], delta));
+        add(add(m, &self.compressed(3, Purpose::D)), &self.mixing.own(Purpose::V))
+    }
+
+    fn compressed(&self, check: usize, table: Purpose) -> Vec<u64> {
+        compress_stream(&self.c[check], &self.mixing.keys.prg(table), self.mixing.rows)
+    }
+
+    fn say(&self, route: WordRoute, columns: &[&[u64]]) {
+        self.run.send(route.to, route.kind, write(columns));
+    }
+
+    /// Sends the digest of words that another server sends.
+    fn vouch(&self, route: WordRoute, columns: &[&[u64]]) {
+        let digest = Body::new(write(columns)).digest();
+        self.run.send(route.to, route.digest, digest.0.to_vec());
+    }
+
+    fn judge(&self, table: Kind, passes: bool) -> Result<(), Halt> {
+        if passes { Ok(()) } else { Err(Halt::Stop(Abort::Table(table))) }
+    }
+
+    /// Words of which both makers say the same.
+    async fn confirmed<const COLUMNS: usize>(
+        &self,
+        route: WordRoute,
+    ) -> Result<[Vec<u64>; COLUMNS], Halt> {
+        debug_assert!(WORDS.contains(&route) && route.columns == COLUMNS);
+        let (words, digest) = join(
+            self.run.receive(route.from, route.kind),
+            self.run.receive(route.second, route.digest),
+        )
+        .await;
+        let (words, digest): (Received, Received) = (words?, digest?);
+        if digest.body[..] != words.digest().0 {
+            let contradiction =
+                Contradiction { words: words.signed, digest: Statement::from(&digest) };
+            return Err(Halt::Stop(Abort::Contradiction(Box::new(contradiction))));
+        }
+        if words.body.len() != COLUMNS * self.mixing.rows * WORD {
+            return Err(Halt::Stop(Abort::Words(route.kind)));
+        }
+        let all = super::columns::read(&words.body);
+        let mut columns = all.chunks_exact(self.mixing.rows);
+        Ok(std::array::from_fn(|_| columns.next().expect("the length is right").to_vec()))
+    }
+}
+
+/// The pairs whose pads a server adds to C: P1 both of its own, P2 the one with P1.
+pub fn unpadded(party: u8) -> &'static [ostrakon_threeparty::pair::Pair] {
+    match party {
+        P1 => &[K12, K13],
+        P2 => &[K12],
+        _ => &[],
+    }
+}

@@ -1,0 +1,57 @@
+//! What an epoch costs in bytes and rounds, as formulas. Tests compare the meters with these.
+//!
+//! Bytes are those of message bodies, over all three servers, everybody honest and nobody silent.
+//! Headers and signatures and TLS are not in them. There are `N` sealed rows of `W` bytes.
+//!
+//! | part | grows with the table | rounds |
+//! |---|---|---|
+//! | sealing | `36·6·A` for `A` submissions that all servers hold | 3 |
+//! | tables | `4·N·(W + 8)` | 3 |
+//! | statement, coin | nothing | 4 |
+//! | check words | `80·N` | 2 |
+//! | ready | nothing | 1 |
+//! | opening | `N·(W + 8)`: z1 to P3; P1 and P2 get a seed | 1 |
+
+use ostrakon_threeparty::cost::{BROADCAST_ROUNDS, Cost, DIRECTED_LINKS, SIGNED_HEADER, broadcast};
+use ostrakon_threeparty::seal::LIST_ENTRY;
+
+use super::keys::PairStatement;
+use super::messages::{TABLES, WORDS};
+use crate::params::WORD;
+
+/// Sealing submissions that all three servers hold, with the statements about seeds and the
+/// commitments to the coin.
+pub fn sealing(submissions: u32) -> Cost {
+    let lists = DIRECTED_LINKS * LIST_ENTRY as u64 * u64::from(submissions);
+    let statements = broadcast(2 * PairStatement::BYTES as u64) + broadcast(32);
+    Cost { table: lists, constant: broadcast(0) + DIRECTED_LINKS * 32 + statements }
+}
+
+/// The tables, what is stated of them, the coin and the check words.
+pub fn mixing(rows: u32, width: u32) -> Cost {
+    let message = u64::from(width) + WORD as u64;
+    let words: usize = WORDS.iter().map(|route| route.columns * WORD).sum();
+    let row = TABLES.len() as u64 * message + words as u64;
+    let statements = broadcast(4 * SIGNED_HEADER + 1) + broadcast(64);
+    Cost { table: u64::from(rows) * row, constant: statements + WORDS.len() as u64 * 32 }
+}
+
+/// Votes on the end and their collections.
+pub fn readiness() -> Cost {
+    Cost { table: 0, constant: DIRECTED_LINKS * (32 + 3 * SIGNED_HEADER) }
+}
+
+/// Opening the rows.
+pub fn opening(rows: u32, width: u32) -> Cost {
+    let message = u64::from(width) + WORD as u64;
+    Cost { table: u64::from(rows) * message, constant: 2 * 32 }
+}
+
+/// A whole epoch.
+pub fn epoch(rows: u32, width: u32) -> Cost {
+    sealing(rows) + mixing(rows, width) + readiness() + opening(rows, width)
+}
+
+/// Rounds of an epoch, from lists to the opened table: lists and their vote, three tables one after
+/// the other, statement and coin, words and answers, readiness, opening.
+pub const EPOCH_ROUNDS: u32 = BROADCAST_ROUNDS + 1 + 3 + 2 * BROADCAST_ROUNDS + 2 + 1 + 1;

@@ -1,0 +1,527 @@
+//! One epoch on one server (`docs/spec/clarion.md`, E0 to E15).
+
+use std::collections::BTreeMap;
+
+use futures::future::{Either, pending, select, try_join, try_join3};
+use ostrakon_crypto::{Digest, Secret, Transcript, VerifyingKey};
+use ostrakon_kernels::zeroed_table;
+use ostrakon_party::{Body, Party, PartyId, Received, SignedHeader, wire};
+use ostrakon_threeparty::marks::epoch_mark;
+use ostrakon_threeparty::pair::Pair;
+use ostrakon_threeparty::protocol::steps;
+use ostrakon_threeparty::run::either;
+use ostrakon_threeparty::seal::{self, Scope, Slot, Unsealed};
+use ostrakon_threeparty::{Offence, Protocol, coin};
+
+use super::checks::{Checks, Made, unpadded};
+use super::columns;
+use super::fault::{Abort, Fault};
+use super::keys::{BatchKeys, EpochKeys, PairStatement};
+use super::messages::{EpochSpec, Kind, Subject, TABLES, decode_tables, stated_by};
+use super::opening::Opening;
+use super::outcome::{self, Outcome, Standing};
+use super::registration::{Registry, Run};
+use super::tables::{Mixing, Pads};
+use super::{K23, P1, P2, P3};
+use crate::client::Submission;
+
+pub use ostrakon_threeparty::Marks;
+
+/// Why an epoch ended without an output. Nothing of the rows has been revealed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unmixed {
+    /// A server is proved to have cheated.
+    #[error(transparent)]
+    Fault(Box<Fault>),
+    /// A server has stopped. Who is at fault cannot be proved.
+    #[error("{by} has stopped the epoch; one of {pair:?} is at fault")]
+    Aborted {
+        /// Who stopped first, as far as is known here.
+        by: PartyId,
+        /// The two of whom one is at fault, as far as it can be told.
+        pair: Option<Pair>,
+    },
+    /// Fewer submissions than the minimum, not counting the largest class.
+    #[error("only {0} submissions can be vouched for")]
+    TooFew(u32),
+    /// The batch has been spent on other rows.
+    #[error("the batch is already spent on other rows")]
+    Spent,
+    /// A mark could not be written.
+    #[error("a durable mark could not be written: {0}")]
+    Marks(String),
+}
+
+/// Why the computation ends before Ready.
+pub enum Halt {
+    /// Something to be told to the peers.
+    Stop(Abort),
+    /// An end that all find alike, or a failure of this server alone.
+    End(Unmixed),
+}
+
+impl From<Fault> for Halt {
+    fn from(fault: Fault) -> Self {
+        Halt::Stop(Abort::Fault(Box::new(fault)))
+    }
+}
+
+impl From<Unsealed<Fault>> for Halt {
+    fn from(unsealed: Unsealed<Fault>) -> Self {
+        match unsealed {
+            Unsealed::Fault(fault) => Halt::Stop(Abort::Fault(fault)),
+            Unsealed::Marks(why) => Halt::End(Unmixed::Marks(why)),
+        }
+    }
+}
+
+/// Why a submission is not taken in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// Its row has another width.
+    #[error("the row is not as wide as the table")]
+    Width,
+    /// Its owner is not registered, or otherwise.
+    #[error("the owner is not registered, or with another registration")]
+    Registration,
+    /// The seeds are at another round.
+    #[error("the epoch is of another round")]
+    Round,
+    /// Neither MAC nor signature is right.
+    #[error("the submission is not its owner's")]
+    Owner,
+}
+
+/// Whether a server may take in a submission by its MAC (C3).
+///
+/// # Errors
+/// [`Refused`].
+pub fn check(
+    party: PartyId,
+    spec: &EpochSpec,
+    slot: u32,
+    owner: &VerifyingKey,
+    submission: &Submission,
+    registry: &Registry,
+) -> Result<(), Refused> {
+    if submission.padded.len() != spec.width as usize {
+        return Err(Refused::Width);
+    }
+    let held = registry.get(owner).filter(|held| *held.registration() == submission.registration);
+    let held = held.ok_or(Refused::Registration)?;
+    if held.seeds().iter().any(|seed| seed.round() != spec.batch) {
+        return Err(Refused::Round);
+    }
+    let listed = Submission::listed(&spec.context, slot, owner, &submission.content());
+    if submission.has_mac(party.0, held.seeds(), &listed) { Ok(()) } else { Err(Refused::Owner) }
+}
+
+/// Whether a submission's signature is its owner's: what the owner's home, and every server in a
+/// dispute, looks at.
+#[must_use]
+pub fn verify_signature(
+    spec: &EpochSpec,
+    slot: u32,
+    owner: &VerifyingKey,
+    submission: &Submission,
+) -> bool {
+    let listed = Submission::listed(&spec.context, slot, owner, &submission.content());
+    owner.verifies(&listed, &submission.signature)
+}
+
+/// The batch's mark: the one sealed list that it may be used on.
+pub fn spent_mark(spec: &EpochSpec) -> String {
+    format!("clarion batch {} spent on", spec.batch)
+}
+
+/// Whether, by its marks, this server may have let somebody read messages of the epoch. It has not
+/// if it never was ready, or if it stopped.
+pub fn may_have_opened(spec: &EpochSpec, marks: &[(String, Vec<u8>)]) -> bool {
+    let name = epoch_mark(&spec.instance(), "outcome");
+    marks.iter().any(|(mark, value)| *mark == name && outcome::is_ready(value))
+}
+
+/// Mixes. After a crash the same call with the same slots, registry and batch continues: what this
+/// server sends again is what it sent before.
+///
+/// Marks, each written before the message that depends on it is sent: its contribution to the coin;
+/// the lists, if they differ; the sealed list; what the batch is spent on; the header of each table
+/// received; the joint coin; the outcome and the certificate.
+///
+/// `randomness` is 32 fresh random bytes.
+///
+/// # Errors
+/// [`Unmixed`]: nothing has been revealed.
+pub async fn mix(
+    party: &Party,
+    batch: BatchKeys,
+    spec: EpochSpec,
+    slots: Vec<Slot<Submission>>,
+    registry: &Registry,
+    marks: &dyn Marks,
+    randomness: [u8; 32],
+) -> Result<Mixed, Unmixed> {
+    if batch.number() != spec.batch {
+        return Err(Unmixed::Spent);
+    }
+    let run = Run { party: party.clone(), subject: Subject::Epoch(spec) };
+    let epoch = Epoch { run: &run, spec: &spec, marks, registry };
+    let outcome = Outcome { run: &run, marks };
+    let (mixed, heard) =
+        until_ready(&run, outcome, epoch.checked(batch.epoch(&spec), slots, randomness)).await?;
+    outcome.certify(&mixed.ready, heard).await?;
+    Ok(Mixed { run, state: mixed })
+}
+
+/// Runs the computation unless a peer stops first, and marks the outcome. A server that was ready
+/// before a crash no longer stops alone; it then returns, beside what it mixed, who has stopped.
+async fn until_ready(
+    run: &Run,
+    outcome: Outcome<'_>,
+    mixing: impl Future<Output = Result<Checked, Halt>>,
+) -> Result<(Checked, Option<u8>), Unmixed> {
+    let [a, b] = run.peers();
+    let heard = Box::pin(either(outcome::abort(run, a), outcome::abort(run, b)));
+    let (finished, heard) = match select(Box::pin(mixing), heard).await {
+        Either::Left((finished, _)) => (finished, None),
+        Either::Right(((by, why), mixing)) => {
+            outcome.stop(by, checked_reason(run, by, why))?;
+            (mixing.await, Some(by.0))
+        }
+    };
+    match finished {
+        Ok(checked) => match outcome.settle(&Standing::Ready(checked.ready))? {
+            Standing::Ready(before) if before == checked.ready => Ok((checked, heard)),
+            Standing::Ready(_) => Err(Unmixed::Spent),
+            Standing::Stopped(by, why) => Err(outcome.stopped(by, why)),
+        },
+        Err(Halt::Stop(why)) => {
+            // Ready before a crash, and without the tables now: if all are, who has them publishes.
+            let ready = outcome.stop(run.party.id, why)?;
+            outcome.certify(&ready, heard).await?;
+            pending().await
+        }
+        Err(Halt::End(unmixed)) => Err(unmixed),
+    }
+}
+
+/// A peer's reason, if it stands by itself; otherwise that it has stopped.
+fn checked_reason(run: &Run, by: PartyId, why: Abort) -> Abort {
+    let roster = &run.party.roster;
+    match &why {
+        Abort::Fault(fault)
+            if fault.subject == run.subject
+                && fault.culprit != run.party.id
+                && fault.verify(roster) =>
+        {
+            why
+        }
+        Abort::Contradiction(found) if found.pair(roster, &run.subject).is_some() => why,
+        Abort::Fault(_) | Abort::Contradiction(_) => Abort::Told,
+        // On a peer's word alone only a pair that it is in is suspected.
+        Abort::Keys(pair) if !pair.contains(by.0) => Abort::Told,
+        _ => why,
+    }
+}
+
+/// A mixed and checked table on one server, which all three servers are ready to open.
+pub struct Mixed {
+    run: Run,
+    state: Checked,
+}
+
+/// The rows in their new order.
+pub struct Opened {
+    /// All sealed rows.
+    pub table: Vec<u8>,
+    /// How many they are.
+    pub accepted: u32,
+    /// What was proved against a server on the way.
+    pub faults: Vec<Fault>,
+}
+
+impl Mixed {
+    /// Opens the rows (E15).
+    pub async fn open(self) -> Opened {
+        let Checked { keys, rows, width, made, seeds, tables, z1, .. } = self.state;
+        let mixing = Mixing { rows, width, keys: &keys };
+        let opening = Opening {
+            run: &self.run,
+            mixing: &mixing,
+            made: &made,
+            seeds: &seeds,
+            tables: &tables,
+            z1,
+        };
+        let (table, faults) = opening.run().await;
+        Opened { table, accepted: rows as u32, faults }
+    }
+}
+
+/// What a server holds once every check has passed.
+struct Checked {
+    ready: Digest,
+    keys: EpochKeys,
+    rows: usize,
+    width: usize,
+    made: Made,
+    seeds: [Received; 3],
+    tables: [Received; 3],
+    z1: Digest,
+}
+
+/// What is sealed, as tables need it.
+struct Sealed {
+    digest: Digest,
+    owners: Vec<(u32, VerifyingKey)>,
+    padded: Vec<u8>,
+}
+
+struct Epoch<'a> {
+    run: &'a Run,
+    spec: &'a EpochSpec,
+    marks: &'a dyn Marks,
+    registry: &'a Registry,
+}
+
+impl Epoch<'_> {
+    fn record(&self, what: &str, value: &[u8]) -> Result<Vec<u8>, Halt> {
+        let name = epoch_mark(&self.run.subject.instance(), what);
+        self.marks.record(&name, value).map_err(|why| Halt::End(Unmixed::Marks(why)))
+    }
+
+    /// E0 to E13.
+    async fn checked(
+        &self,
+        keys: EpochKeys,
+        slots: Vec<Slot<Submission>>,
+        randomness: [u8; 32],
+    ) -> Result<Checked, Halt> {
+        let (seeds, coin, sealed) = self.sealed(&keys, slots, randomness).await?;
+        let (rows, width) = (sealed.owners.len(), self.spec.width as usize);
+        let mixing = Mixing { rows, width, keys: &keys };
+        let pads =
+            Pads { context: self.spec.context, owners: &sealed.owners, registry: self.registry };
+        let (made, headers) = self.tables(&mixing, &pads, sealed.padded).await?;
+        let (tables, digests) = self.stated(&headers).await?;
+        let coin = self.toss(coin).await?;
+        let c = columns::vectors(&coin, width);
+        Checks { run: self.run, mixing: &mixing, pads: &pads, made: &made, c }.run().await?;
+        let mut transcript = Transcript::new("ostrakon/v1/clarion/ready");
+        transcript.field(&sealed.digest.0).field(&coin.0);
+        digests.iter().for_each(|digest| {
+            transcript.field(&digest.0);
+        });
+        let made = Made { inner: Vec::new(), ..made };
+        let (ready, z1) = (transcript.finish(), digests[2]);
+        Ok(Checked { ready, rows, width, made, seeds, tables, z1, keys })
+    }
+
+    /// E0 to E5.
+    async fn sealed(
+        &self,
+        keys: &EpochKeys,
+        slots: Vec<Slot<Submission>>,
+        randomness: [u8; 32],
+    ) -> Result<([Received; 3], coin::Committed, Sealed), Halt> {
+        let (run, spec) = (self.run, self.spec);
+        let slots = self.registered(slots);
+        let contribution = self.contribution(randomness)?;
+        let (nonce, value) = contribution.split_at(32);
+        let nonce = nonce.try_into().expect("half of 64 bytes");
+        let steps_of_coin = (steps::COIN_COMMITMENT, steps::COIN_OPENING);
+        let statement = PairStatement::encode(&keys.statement());
+        let scope = Scope { context: spec.context, width: spec.width };
+        let (seeds, committed, (accepted, submissions)) = try_join3(
+            async { run.broadcast(Kind::SeedStatement, statement).await.map_err(Halt::from) },
+            async { coin::commit(run, steps_of_coin, nonce, value).await.map_err(Halt::from) },
+            async { seal::agree(run, &scope, &slots, self.marks).await.map_err(Halt::from) },
+        )
+        .await?;
+        for pair in Pair::ALL {
+            let [x, y] = pair
+                .members()
+                .map(|member| PairStatement::of(&seeds[usize::from(member)].body, member, pair));
+            if x != y {
+                return Err(Halt::Stop(Abort::Keys(pair)));
+            }
+        }
+        let digest = self.seal(&accepted).await?;
+        let owned: BTreeMap<u32, VerifyingKey> =
+            slots.iter().map(|slot| (slot.slot, slot.owner)).collect();
+        let owners = accepted.iter().map(|(slot, _)| (*slot, owned[slot])).collect();
+        let width = spec.width as usize;
+        let mut padded = zeroed_table(if run.me() == P3 { 0 } else { accepted.len() * width });
+        for (row, submission) in padded.chunks_exact_mut(width).zip(&submissions) {
+            row.copy_from_slice(&submission.padded);
+        }
+        Ok((seeds, committed, Sealed { digest, owners, padded }))
+    }
+
+    /// The slots of those who are registered, without submissions that name another registration.
+    fn registered(&self, mut slots: Vec<Slot<Submission>>) -> Vec<Slot<Submission>> {
+        let width = self.spec.width as usize;
+        slots.retain_mut(|slot| {
+            let Some(held) = self.registry.get(&slot.owner) else { return false };
+            let fits = |submission: &Submission| {
+                submission.registration == *held.registration() && submission.padded.len() == width
+            };
+            slot.submission = slot.submission.take().filter(fits);
+            true
+        });
+        slots
+    }
+
+    /// This server's nonce and contribution to the coin, the same after a crash.
+    fn contribution(&self, randomness: [u8; 32]) -> Result<Vec<u8>, Halt> {
+        let mut drawn = [0; 64];
+        Secret::new(randomness).fill("ostrakon/v1/clarion/coin contribution", &[], &mut drawn);
+        let standing = self.record("coin contribution", &drawn)?;
+        if standing.len() != drawn.len() {
+            return Err(Halt::End(Unmixed::Marks("the coin's mark is damaged".to_owned())));
+        }
+        Ok(standing)
+    }
+
+    /// E4, E5.
+    async fn seal(&self, accepted: &[(u32, Digest)]) -> Result<Digest, Halt> {
+        let count = seal::guaranteed(accepted.iter().map(|(slot, _)| *slot));
+        let digest = seal::digest(accepted);
+        let enough = count >= self.spec.minimum && !accepted.is_empty();
+        let result: &[u8] = if enough { &digest.0 } else { &[] };
+        let standing = self.record("sealed", result)?;
+        if standing.is_empty() {
+            return Err(Halt::End(Unmixed::TooFew(count)));
+        }
+        if standing != result {
+            // A peer shows other signatures than before a restart; this server may be ready.
+            return pending().await;
+        }
+        let spent = self.marks.record_spent(&spent_mark(self.spec), result);
+        if spent.map_err(|why| Halt::End(Unmixed::Marks(why)))? != result {
+            return Err(Halt::End(Unmixed::Spent));
+        }
+        seal::vote(self.run, steps::SEAL_VOTE, &digest).await?;
+        Ok(digest)
+    }
+
+    /// E6 to E8. Returns this server's tables and the signed headers of what it sent and received.
+    async fn tables(
+        &self,
+        mixing: &Mixing<'_>,
+        pads: &Pads<'_>,
+        mut padded: Vec<u8>,
+    ) -> Result<(Made, Vec<SignedHeader>), Halt> {
+        let me = self.run.me();
+        let mut held = Held { made: [None, None, None, None], headers: [None; 4] };
+        for pair in unpadded(me) {
+            pads.xor(*pair, &mut padded);
+        }
+        match me {
+            P1 => {
+                held.keep(Kind::Z2, self.table(mixing, Kind::Z2).await?);
+                let y = mixing.y(&padded, held.message(Kind::Z2));
+                held.keep(Kind::Z1, self.send_table(Kind::Z1, mixing.z1(&y)));
+                padded = y;
+                held.keep(Kind::S, self.table(mixing, Kind::S).await?);
+            }
+            P2 => {
+                let z2 = mixing.z2(&pads.table(K23, mixing.width));
+                held.keep(Kind::Z2, self.send_table(Kind::Z2, z2));
+                let (delta, z1) =
+                    try_join(self.table(mixing, Kind::Delta), self.table(mixing, Kind::Z1)).await?;
+                held.keep(Kind::Delta, delta);
+                held.keep(Kind::Z1, z1);
+                let s = mixing.s(held.message(Kind::Z1), held.message(Kind::Delta));
+                held.keep(Kind::S, self.send_table(Kind::S, s));
+            }
+            _ => held.keep(Kind::Delta, self.send_table(Kind::Delta, mixing.delta())),
+        }
+        let headers = held.headers.into_iter().flatten().collect();
+        Ok((Made { messages: held.made, inner: padded }, headers))
+    }
+
+    fn send_table(&self, kind: Kind, message: Vec<u8>) -> (SignedHeader, Body) {
+        let route = TABLES.into_iter().find(|table| table.kind == kind).expect("a table");
+        let body = Body::from(message);
+        (self.run.send(route.to, kind, body.clone()), body)
+    }
+
+    /// Receives a table and marks its header: what follows from it is sent for no other.
+    async fn table(&self, mixing: &Mixing<'_>, kind: Kind) -> Result<(SignedHeader, Body), Halt> {
+        let route = TABLES.into_iter().find(|table| table.kind == kind).expect("a table");
+        let received = self.run.receive(route.from, kind).await?;
+        let name = format!("received {:04x}", kind.step().0);
+        let standing = self.record(&name, &wire::encode(&received.signed))?;
+        let standing: SignedHeader = wire::decode(&standing)
+            .map_err(|_| Halt::End(Unmixed::Marks(format!("the mark {name} is damaged"))))?;
+        if standing.contradicts(&received.signed) {
+            let two = Offence::Equivocation(Box::new([standing, received.signed]));
+            return Err(self.run.fault(PartyId(route.from), two).into());
+        }
+        if received.body.len() != mixing.message() {
+            return Err(Halt::Stop(Abort::Table(kind)));
+        }
+        Ok((received.signed, received.into_body()))
+    }
+
+    /// E9. Returns all statements and the digests of the four tables.
+    async fn stated(
+        &self,
+        headers: &Vec<SignedHeader>,
+    ) -> Result<([Received; 3], [Digest; 4]), Halt> {
+        let stated = self.run.broadcast(Kind::TableStatement, wire::encode(headers)).await?;
+        let roster = &self.run.party.roster;
+        let mut digests: [Option<SignedHeader>; 4] = [None; 4];
+        for (party, statement) in stated.iter().enumerate() {
+            let id = PartyId(party as u8);
+            let headers = decode_tables(&self.run.subject, roster, id, &statement.body)
+                .expect("receiving has checked the content");
+            for (route, header) in stated_by(id.0).zip(headers) {
+                let place = TABLES.iter().position(|table| *table == route).expect("a table");
+                match digests[place] {
+                    Some(before) if before.contradicts(&header) => {
+                        let two = Offence::Equivocation(Box::new([before, header]));
+                        return Err(self.run.fault(PartyId(route.from), two).into());
+                    }
+                    _ => digests[place] = Some(header),
+                }
+            }
+        }
+        let digest = |header: Option<SignedHeader>| {
+            header.expect("every table is stated twice").header.digest
+        };
+        Ok((stated, digests.map(digest)))
+    }
+
+    /// E10.
+    async fn toss(&self, committed: coin::Committed) -> Result<Digest, Halt> {
+        let openings = committed.open(self.run).await?;
+        let coin = coin::joint_coin(openings.iter().map(|opening| &opening.body[..]));
+        if self.record("coin", &coin.0)? != coin.0 {
+            return Err(Halt::Stop(Abort::Coin));
+        }
+        Ok(coin)
+    }
+}
+
+/// A server's tables as they come.
+struct Held {
+    made: [Option<Body>; 4],
+    headers: [Option<SignedHeader>; 4],
+}
+
+impl Held {
+    fn place(kind: Kind) -> usize {
+        TABLES.iter().position(|table| table.kind == kind).expect("a table")
+    }
+
+    fn keep(&mut self, kind: Kind, (header, body): (SignedHeader, Body)) {
+        self.headers[Self::place(kind)] = Some(header);
+        self.made[Self::place(kind)] = Some(body);
+    }
+
+    fn message(&self, kind: Kind) -> &[u8] {
+        self.made[Self::place(kind)].as_ref().expect("kept before").bytes()
+    }
+}

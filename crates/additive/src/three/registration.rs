@@ -1,0 +1,341 @@
+//! Registrations (`docs/spec/clarion.md`, R2 to R5): the servers agree on them, and each comes to
+//! hold the two seeds of every participant that its pairs share.
+
+use std::collections::BTreeMap;
+
+use futures::future::join;
+use ostrakon_crypto::sealed::ExchangeKey;
+use ostrakon_crypto::{Digest, Secret, Signature, VerifyingKey};
+use ostrakon_party::{Party, Received};
+use ostrakon_threeparty::Marks;
+use ostrakon_threeparty::pair::Pair;
+use ostrakon_threeparty::seal::{self, Scope, Sealable, Slot, Unsealed};
+use rayon::prelude::*;
+
+use super::fault::Fault;
+use super::messages::{Kind, LACKING_ENTRY, RegistrationSpec, SEEDS_ENTRY, Subject};
+use crate::client::{BOX, ClientSeed, Forgotten, Registration, Submission, box_about, commitment};
+
+/// A run of this engine.
+pub type Run = ostrakon_threeparty::Run<Subject>;
+
+/// The server's half of the boxes of one occasion of registering. Erased with its end: who has it
+/// and the boxes has every seed that they brought.
+pub struct RegistrationKey(ExchangeKey);
+
+impl RegistrationKey {
+    /// Of 32 fresh random bytes.
+    pub fn new(secret: &Secret) -> Self {
+        Self(ExchangeKey::new(secret))
+    }
+
+    /// What participants seal their boxes for.
+    pub fn public(&self) -> [u8; 32] {
+        self.0.public()
+    }
+}
+
+impl Sealable for Registration {
+    fn content(&self) -> Digest {
+        Registration::content(self)
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn listed(context: &Digest, slot: u32, owner: &VerifyingKey, content: &Digest) -> Digest {
+        Registration::listed(context, slot, owner, content)
+    }
+
+    fn is_wide(&self, width: usize) -> bool {
+        self.boxes.iter().all(|sealed| sealed.closed.len() == width)
+    }
+}
+
+impl Sealable for Submission {
+    fn content(&self) -> Digest {
+        Submission::content(self)
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn listed(context: &Digest, slot: u32, owner: &VerifyingKey, content: &Digest) -> Digest {
+        Submission::listed(context, slot, owner, content)
+    }
+
+    fn is_wide(&self, width: usize) -> bool {
+        self.padded.len() == width
+    }
+
+    /// Servers take submissions in by their MACs: that two list it is enough.
+    fn is_acceptable(&self, _: &VerifyingKey, _: &Digest) -> bool {
+        true
+    }
+}
+
+/// What a server holds of one participant: its registration and the seeds of the own pairs.
+pub struct Held {
+    registration: Digest,
+    party: u8,
+    seeds: [ClientSeed; 2],
+}
+
+impl Held {
+    /// The content of the registration that all servers have agreed on.
+    pub fn registration(&self) -> &Digest {
+        &self.registration
+    }
+
+    /// Both seeds, in the order of pairs.
+    pub fn seeds(&self) -> [&ClientSeed; 2] {
+        self.seeds.each_ref()
+    }
+
+    /// The seed of an own pair.
+    pub fn seed(&self, pair: Pair) -> &ClientSeed {
+        &self.seeds[usize::from(Pair::of_party(self.party)[1] == pair)]
+    }
+}
+
+/// Everybody who is registered, at one round.
+#[derive(Default)]
+pub struct Registry {
+    held: BTreeMap<VerifyingKey, Held>,
+}
+
+impl Registry {
+    /// What is held of a participant.
+    pub fn get(&self, owner: &VerifyingKey) -> Option<&Held> {
+        self.held.get(owner)
+    }
+
+    /// How many are registered.
+    pub fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Whether nobody is.
+    pub fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Forgets a participant.
+    pub fn remove(&mut self, owner: &VerifyingKey) {
+        self.held.remove(owner);
+    }
+
+    /// Takes in an occasion's registrations. Who registers anew is held as registered last.
+    pub fn admit(&mut self, registered: Registry) {
+        self.held.extend(registered.held);
+    }
+
+    /// Hashes every seed forward, once the epochs before the round are settled at all servers.
+    ///
+    /// # Errors
+    /// [`Forgotten`] if the round has passed.
+    pub fn advance_to(&mut self, round: u64) -> Result<(), Forgotten> {
+        let mut seeds: Vec<&mut ClientSeed> =
+            self.held.values_mut().flat_map(|held| &mut held.seeds).collect();
+        seeds.par_iter_mut().with_min_len(1024).try_for_each(|seed| seed.advance_to(round))
+    }
+}
+
+/// Why registrations could not be agreed on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unregistered {
+    /// A server cheated.
+    #[error(transparent)]
+    Fault(Box<Fault>),
+    /// A holder says that it has a participant's seed and gives a false one: it or the other
+    /// holder, who says so, lies.
+    #[error("servers {0:?} disagree about a participant's seed")]
+    Disagreement(Pair),
+    /// A mark could not be written.
+    #[error("a durable mark could not be written: {0}")]
+    Marks(String),
+}
+
+impl From<Fault> for Unregistered {
+    fn from(fault: Fault) -> Self {
+        Unregistered::Fault(Box::new(fault))
+    }
+}
+
+impl From<Unsealed<Fault>> for Unregistered {
+    fn from(unsealed: Unsealed<Fault>) -> Self {
+        match unsealed {
+            Unsealed::Fault(fault) => Unregistered::Fault(fault),
+            Unsealed::Marks(why) => Unregistered::Marks(why),
+        }
+    }
+}
+
+/// Bytes of a closed box: two seeds and the cipher's tag.
+const BOX_BYTES: u32 = 2 * 32 + 16;
+
+/// A registration that the servers agree on, with what this server's box for it holds.
+struct Opened<'a> {
+    number: u32,
+    owner: VerifyingKey,
+    registration: &'a Registration,
+    seeds: [Option<[u8; 32]>; 2],
+}
+
+/// Agrees on the registrations of one occasion and returns those that all servers hold. After a
+/// crash the same call continues; `key` and the boxes are erased when every server has returned.
+///
+/// # Errors
+/// [`Unregistered`].
+pub async fn agree(
+    party: &Party,
+    spec: RegistrationSpec,
+    key: &RegistrationKey,
+    slots: &[Slot<Registration>],
+    marks: &dyn Marks,
+) -> Result<Registry, Unregistered> {
+    let run = Run { party: party.clone(), subject: Subject::Registration(spec) };
+    let scope = Scope { context: spec.context, width: BOX_BYTES };
+    // R2.
+    let (accepted, registrations) = seal::agree(&run, &scope, slots, marks).await?;
+    seal::vote(&run, ostrakon_threeparty::protocol::steps::SEAL_VOTE, &seal::digest(&accepted))
+        .await?;
+    let owners: BTreeMap<u32, VerifyingKey> =
+        slots.iter().map(|slot| (slot.slot, slot.owner)).collect();
+    let deployment = party.roster.session.0;
+    let entries: Vec<(u32, &Registration)> = accepted
+        .iter()
+        .map(|(number, _)| *number)
+        .zip(registrations.iter().map(|r| &**r))
+        .collect();
+    let mut opened: Vec<Opened<'_>> = entries
+        .into_par_iter()
+        .map(|(number, registration)| {
+            let owner = owners[&number];
+            let seeds = open(&deployment, key, party.id.0, &owner, registration);
+            Opened { number, owner, registration, seeds }
+        })
+        .collect();
+    // R3.
+    let lacking = run.broadcast(Kind::Lacking, encode_lacking(&opened)).await?;
+    let lacking = [0, 1, 2].map(|server: usize| decode_lacking(&lacking[server].body));
+    let lacks = |server: u8, number: u32, pair: Pair| {
+        let bit = 1 << usize::from(Pair::of_party(server)[1] == pair);
+        lacking[usize::from(server)].get(&number).is_some_and(|bits| bits & bit != 0)
+    };
+    // R4.
+    for peer in run.peers() {
+        give(&run, peer, &opened, |number, pair| lacks(peer, number, pair));
+    }
+    let [a, b] = run.peers();
+    let me = run.me();
+    let wanted = |peer: u8| {
+        let pair = Pair::of(me, peer);
+        opened.iter().any(|entry| lacks(me, entry.number, pair) && !lacks(peer, entry.number, pair))
+    };
+    let (from_a, from_b) = join(given(&run, a, wanted(a)), given(&run, b, wanted(b))).await;
+    for (peer, received) in [(a, from_a?), (b, from_b?)] {
+        let pair = Pair::of(me, peer);
+        let seeds = received.map(|received| decode_seeds(&received.body)).unwrap_or_default();
+        for entry in &mut opened {
+            if !lacks(me, entry.number, pair) || lacks(peer, entry.number, pair) {
+                continue;
+            }
+            let seed = seeds.get(&entry.number).filter(|seed| {
+                commitment(&deployment, &entry.owner, pair, &seed[..])
+                    == entry.registration.commitments[pair.index()]
+            });
+            let Some(seed) = seed else { return Err(Unregistered::Disagreement(pair)) };
+            entry.seeds[usize::from(Pair::of_party(me)[1] == pair)] = Some(*seed);
+        }
+    }
+    // A seed that both holders lack drops its participant, at every server alike.
+    opened.retain(|entry| {
+        Pair::ALL
+            .into_iter()
+            .all(|pair| !pair.members().into_iter().all(|member| lacks(member, entry.number, pair)))
+    });
+    finish(&run, opened).await
+}
+
+/// R5: all three sign the list that results.
+async fn finish(run: &Run, opened: Vec<Opened<'_>>) -> Result<Registry, Unregistered> {
+    let listed: Vec<(u32, Digest)> =
+        opened.iter().map(|entry| (entry.number, entry.registration.content())).collect();
+    seal::vote(run, Kind::Registered, &seal::digest(&listed)).await?;
+    let held = opened.into_iter().map(|entry| {
+        let seeds = entry.seeds.map(|seed| seed.expect("lacking seeds were given or dropped"));
+        let held = Held {
+            registration: entry.registration.content(),
+            party: run.me(),
+            seeds: seeds.map(ClientSeed::initial),
+        };
+        (entry.owner, held)
+    });
+    Ok(Registry { held: held.collect() })
+}
+
+/// The seeds in this server's box, those that open their commitments.
+fn open(
+    deployment: &Digest,
+    key: &RegistrationKey,
+    me: u8,
+    owner: &VerifyingKey,
+    registration: &Registration,
+) -> [Option<[u8; 32]>; 2] {
+    let mut about = box_about(deployment, owner, me);
+    let Some(plain) = key.0.open(BOX, &mut about, &registration.boxes[usize::from(me)]) else {
+        return [None, None];
+    };
+    let pairs = Pair::of_party(me);
+    [0, 1].map(|place: usize| {
+        let seed: [u8; 32] = plain.get(32 * place..32 * place + 32)?.try_into().ok()?;
+        let committed = registration.commitments[pairs[place].index()];
+        (commitment(deployment, owner, pairs[place], &seed) == committed).then_some(seed)
+    })
+}
+
+fn encode_lacking(opened: &[Opened<'_>]) -> Vec<u8> {
+    let bits = |entry: &Opened<'_>| {
+        u8::from(entry.seeds[0].is_none()) | u8::from(entry.seeds[1].is_none()) << 1
+    };
+    let lacking = opened.iter().filter(|entry| bits(entry) != 0);
+    lacking.flat_map(|entry| entry.number.to_le_bytes().into_iter().chain([bits(entry)])).collect()
+}
+
+fn decode_lacking(body: &[u8]) -> BTreeMap<u32, u8> {
+    let entry =
+        |entry: &[u8]| (u32::from_le_bytes(entry[..4].try_into().expect("4 bytes")), entry[4]);
+    body.chunks_exact(LACKING_ENTRY).map(entry).collect()
+}
+
+/// Gives a peer the initial seeds that it lacks and this server has.
+fn give(run: &Run, peer: u8, opened: &[Opened<'_>], lacks: impl Fn(u32, Pair) -> bool) {
+    let pair = Pair::of(run.me(), peer);
+    let place = usize::from(Pair::of_party(run.me())[1] == pair);
+    let mut body = Vec::new();
+    for entry in opened.iter().filter(|entry| lacks(entry.number, pair)) {
+        if let Some(seed) = &entry.seeds[place] {
+            body.extend_from_slice(&entry.number.to_le_bytes());
+            body.extend_from_slice(seed);
+        }
+    }
+    if !body.is_empty() {
+        run.send(peer, Kind::Seeds, body);
+    }
+}
+
+async fn given(run: &Run, peer: u8, wanted: bool) -> Result<Option<Received>, Fault> {
+    if wanted { run.receive(peer, Kind::Seeds).await.map(Some) } else { Ok(None) }
+}
+
+fn decode_seeds(body: &[u8]) -> BTreeMap<u32, [u8; 32]> {
+    let entry = |entry: &[u8]| {
+        let (number, seed) = entry.split_at(4);
+        let number = u32::from_le_bytes(number.try_into().expect("4 bytes"));
+        (number, seed.try_into().expect("32 bytes"))
+    };
+    body.chunks_exact(SEEDS_ENTRY).map(entry).collect()
+}

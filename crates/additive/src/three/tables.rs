@@ -1,0 +1,153 @@
+//! The tables of the mix, as each server makes its own (Definition IV.1 and Protocol IV.2;
+//! `docs/spec/clarion.md`, E6 to E8). A message is a table, then its column.
+
+use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_kernels::{gather, gather_xor_prg, short_prg_rows, xor_into, zeroed_table};
+use ostrakon_threeparty::pair::Pair;
+use rayon::prelude::*;
+use zeroize::Zeroize;
+
+use super::columns;
+use super::keys::{EpochKeys, Purpose};
+use super::registration::Registry;
+use crate::params::{PAD_SEED, WORD};
+
+/// Rows and width of an epoch's tables, with the keys.
+pub struct Mixing<'a> {
+    /// Sealed rows.
+    pub rows: usize,
+    /// Bytes of a row.
+    pub width: usize,
+    /// The own pairs' keys.
+    pub keys: &'a EpochKeys,
+}
+
+/// The participants' pads of the sealed rows.
+pub struct Pads<'a> {
+    /// The context that the pads are bound to.
+    pub context: Digest,
+    /// Slots and owners of the rows, in order.
+    pub owners: &'a [(u32, VerifyingKey)],
+    /// Everybody's seeds.
+    pub registry: &'a Registry,
+}
+
+impl Pads<'_> {
+    /// Adds the pads of a pair to a table.
+    pub fn xor(&self, pair: Pair, table: &mut [u8]) {
+        let Some(rows) = table.len().checked_div(self.owners.len()) else { return };
+        let mut seeds = vec![0; self.owners.len() * PAD_SEED];
+        let of_row = |(seed, (slot, owner)): (&mut [u8], &(u32, VerifyingKey))| {
+            let held = self.registry.get(owner).expect("sealed owners are registered");
+            let mut pad = held.seed(pair).pad(&self.context, *slot, owner);
+            seed.copy_from_slice(&pad);
+            pad.zeroize();
+        };
+        seeds.par_chunks_mut(PAD_SEED).zip(self.owners).with_min_len(1024).for_each(of_row);
+        short_prg_rows(&seeds, rows, table, true);
+        seeds.zeroize();
+    }
+
+    /// The table of the pads of a pair.
+    pub fn table(&self, pair: Pair, width: usize) -> Vec<u8> {
+        let mut table = zeroed_table(self.owners.len() * width);
+        self.xor(pair, &mut table);
+        table
+    }
+}
+
+impl Mixing<'_> {
+    fn bytes(&self) -> usize {
+        self.rows * self.width
+    }
+
+    /// Bytes of a message.
+    pub fn message(&self) -> usize {
+        self.rows * (self.width + WORD)
+    }
+
+    /// The table in a message.
+    pub fn table<'m>(&self, message: &'m [u8]) -> &'m [u8] {
+        &message[..self.bytes()]
+    }
+
+    /// The column in a message.
+    pub fn column(&self, message: &[u8]) -> Vec<u64> {
+        columns::read(&message[self.bytes()..])
+    }
+
+    /// A permutation of the rows.
+    pub fn permutation(&self, purpose: Purpose) -> Vec<u32> {
+        self.keys.permutation(purpose, self.rows)
+    }
+
+    /// A column of an own pair.
+    pub fn own(&self, purpose: Purpose) -> Vec<u64> {
+        columns::of(self.keys, purpose, self.rows)
+    }
+
+    /// A message of `π(table) + mask` with `column`.
+    fn masked(&self, table: &[u8], pi: &[u32], mask: Purpose, column: &[u64]) -> Vec<u8> {
+        let mut message = zeroed_table(self.message());
+        let (rows, words) = message.split_at_mut(self.bytes());
+        gather_xor_prg(rows, table, self.width, pi, &self.keys.prg(mask), 0);
+        words.copy_from_slice(&columns::write(&[column]));
+        message
+    }
+
+    /// P3: Δ = π2(π1(a) + a′) + b, Δ^q = π2(π1(q″) + g″) + b^q.
+    pub fn delta(&self) -> Vec<u8> {
+        let (pi1, pi2) = (self.permutation(Purpose::Pi1), self.permutation(Purpose::Pi2));
+        let mut a = zeroed_table(self.bytes());
+        self.keys.prg(Purpose::A).fill(&mut a);
+        let mut inner = zeroed_table(self.bytes());
+        let a_prime = self.keys.prg(Purpose::APrime);
+        gather_xor_prg(&mut inner, &a, self.width, &pi1, &a_prime, 0);
+        let column = columns::add(
+            columns::permute(&pi1, &self.own(Purpose::QSecond)),
+            &self.own(Purpose::GSecond),
+        );
+        let column = columns::add(columns::permute(&pi2, &column), &self.own(Purpose::BColumn));
+        self.masked(&inner, &pi2, Purpose::B, &column)
+    }
+
+    /// P2: z2 = π12(s23) + a, z2^q = π12(q) + g.
+    pub fn z2(&self, s23: &[u8]) -> Vec<u8> {
+        let pi12 = self.permutation(Purpose::Pi12);
+        let column =
+            columns::add(columns::permute(&pi12, &self.own(Purpose::Q)), &self.own(Purpose::G));
+        self.masked(s23, &pi12, Purpose::A, &column)
+    }
+
+    /// P1: y = π12(β + s13) + z2, where `x` is β + s13.
+    pub fn y(&self, x: &[u8], z2: &[u8]) -> Vec<u8> {
+        let mut y = zeroed_table(self.bytes());
+        gather(&mut y, x, self.width, &self.permutation(Purpose::Pi12));
+        xor_into(&mut y, self.table(z2));
+        y
+    }
+
+    /// P1: z1 = π1(y) + a′, z1^q = π1(π12(q′) + h) + g′.
+    pub fn z1(&self, y: &[u8]) -> Vec<u8> {
+        let pi1 = self.permutation(Purpose::Pi1);
+        let column =
+            columns::add(columns::permute(&pi1, &self.inner_z1()), &self.own(Purpose::GPrime));
+        self.masked(y, &pi1, Purpose::APrime, &column)
+    }
+
+    /// P1: π12(q′) + h.
+    pub fn inner_z1(&self) -> Vec<u64> {
+        let pi12 = self.permutation(Purpose::Pi12);
+        columns::add(columns::permute(&pi12, &self.own(Purpose::QPrime)), &self.own(Purpose::H))
+    }
+
+    /// P2: S = π2(z1) + Δ + d, S^q = π2(w) + v.
+    pub fn s(&self, z1: &[u8], delta: &[u8]) -> Vec<u8> {
+        let pi2 = self.permutation(Purpose::Pi2);
+        let column =
+            columns::add(columns::permute(&pi2, &self.own(Purpose::W)), &self.own(Purpose::V));
+        let mut message = self.masked(self.table(z1), &pi2, Purpose::D, &column);
+        xor_into(&mut message[..self.bytes()], self.table(delta));
+        message
+    }
+}

@@ -1,0 +1,125 @@
+//! Everybody honest: the output is right and costs what the formulas say.
+
+use std::time::Duration;
+
+use ostrakon_additive::three::cost;
+use ostrakon_additive::three::epoch::{may_have_opened, mix};
+use ostrakon_additive::three::keys::BatchKeys;
+use ostrakon_party::PartyId;
+use ostrakon_testkit::{Mutation, Network, Saboteur, Target, Wire};
+use ostrakon_threeparty::Protocol;
+
+use crate::world::*;
+
+#[test]
+fn every_table_from_one_to_300_rows_comes_out_permuted() {
+    let mut scene = Scene::new(1, 300, 8);
+    let slots = scene.slots.clone();
+    let (mut orders, mut tables) = (0, 0);
+    for rows in (1..=300).filter(|rows| nightly() || *rows <= 24 || rows % 23 == 1) {
+        scene.spec.slots = rows;
+        let some = slots[..rows as usize].to_vec();
+        let results = scene.run_with(&Network::default(), |_| some.clone(), &Default::default());
+        results.iter().for_each(|result| scene.assert_whole(result));
+        let boards: Vec<&Vec<u8>> =
+            results.iter().map(|r| &r.as_ref().unwrap().as_ref().unwrap().table).collect();
+        assert!(boards.iter().all(|table| *table == boards[0]), "one board");
+        let unpermuted: Vec<u8> = (0..rows).flat_map(|slot| scene.row(slot)).collect();
+        orders += u32::from(*boards[0] != unpermuted);
+        tables += 1;
+    }
+    assert!(orders + 4 >= tables, "the order is not that of the slots");
+}
+
+#[test]
+fn bytes_and_rounds_are_those_of_the_formulas() {
+    for (rows, width) in [(1, 8), (7, 24), (60, 48), (64, 272)] {
+        let scene = Scene::new(2, rows, width);
+        let network = Network::default();
+        let latency = Duration::from_millis(40);
+        network.wires(Wire { latency, bytes_per_second: u64::MAX });
+        scene.run(&network).iter().for_each(|result| scene.assert_whole(result));
+        let sent: u64 = network.sent().iter().map(|(_, m)| m.body.len() as u64).sum();
+        let cost = cost::epoch(rows, width);
+        assert!(cost.admits(sent), "{rows} × {width}: {sent} bytes, {cost:?}");
+        assert_eq!(cost.table, u64::from(rows) * (5 * u64::from(width) + 120 + 216));
+        let rounds = network.elapsed().as_millis() / latency.as_millis();
+        assert_eq!(rounds, u128::from(cost::EPOCH_ROUNDS), "{rows} × {width}");
+    }
+}
+
+#[test]
+fn too_few_is_an_outcome_that_all_find_alike() {
+    let mut scene = Scene::new(3, 6, 8);
+    scene.spec.minimum = 5;
+    let marks: [Memory; 3] = Default::default();
+    for result in scene.run_with(&Network::default(), |_| scene.slots.clone(), &marks) {
+        let stopped = result.unwrap().err().unwrap();
+        assert_eq!(stopped, ostrakon_additive::three::epoch::Unmixed::TooFew(4));
+    }
+    assert!(!may_have_opened(&scene.spec, &marks[0].all()));
+    // Nobody has submitted: there is no table, whatever the minimum is.
+    scene.spec.minimum = 0;
+    for result in scene.run_with(&Network::default(), |_| Vec::new(), &Default::default()) {
+        assert!(result.unwrap().is_err());
+    }
+}
+
+#[test]
+fn a_batch_is_for_its_own_epoch_and_marks_tell_what_may_have_been_read() {
+    let scene = Scene::new(4, 3, 8);
+    let marks: [Memory; 3] = Default::default();
+    let network = Network::default();
+    let first = scene.run_with(&network, |_| scene.slots.clone(), &marks);
+    assert!(marks.iter().all(|marks| may_have_opened(&scene.spec, &marks.all())));
+    // The same again after a crash of all three: the same board.
+    let again = scene.run_with(&Network::default(), |_| scene.slots.clone(), &marks);
+    for (first, again) in first.into_iter().zip(again) {
+        assert_eq!(first.unwrap().unwrap().table, again.unwrap().unwrap().table);
+    }
+    // Other rows with the batch are refused by the mark.
+    let network = Network::default();
+    let mut other = scene.spec;
+    other.number += 1;
+    let stopped = scene.deployment.world.run(&network, |party| {
+        let (marks, registry) = (&marks[party.id.index()], &scene.registries[party.id.index()]);
+        let slots = scene.slots[..2].to_vec();
+        let batch = BatchKeys::from_bytes(&scene.deployment.batches[party.id.index()]).unwrap();
+        Box::pin(
+            async move { mix(&party, batch, other, slots, registry, marks, [1; 32]).await.err() },
+        )
+    });
+    assert!(stopped.iter().all(|s| {
+        s.as_ref().unwrap() == &Some(ostrakon_additive::three::epoch::Unmixed::Spent)
+    }));
+}
+
+#[test]
+fn a_restart_of_all_after_any_lost_message_changes_nothing() {
+    let scene = Scene::new(5, 4, 16);
+    let network = Network::default();
+    let whole = scene.run(&network);
+    let whole: Vec<_> = whole.into_iter().map(|r| r.unwrap().unwrap()).collect();
+    for crashed in (0..3).map(PartyId) {
+        for lost in (0..network.posted(crashed)).filter(|lost| nightly() || lost % 4 == 0) {
+            let marks: [Memory; 3] = Default::default();
+            let before = Network::default();
+            before.corrupt(Saboteur::new(
+                crashed,
+                scene.deployment.world.key(crashed),
+                0,
+                Target::Nth(lost),
+                Mutation::Drop,
+                Default::default(),
+            ));
+            scene.run_with(&before, |_| scene.slots.clone(), &marks);
+            let again = scene.run_with(&Network::default(), |_| scene.slots.clone(), &marks);
+            for (result, whole) in again.into_iter().zip(&whole) {
+                assert_eq!(result.unwrap().unwrap().table, whole.table, "{crashed}, {lost}");
+            }
+        }
+    }
+    assert_eq!(scene.deployment.world.roster.session, network.sent()[0].1.signed.header.session);
+    let subject = ostrakon_additive::three::messages::Subject::Epoch(scene.spec);
+    assert_eq!(subject.instance(), network.sent()[0].1.signed.header.tag.instance);
+}

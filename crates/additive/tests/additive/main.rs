@@ -1,0 +1,12 @@
+//! The engine in a deterministic world: honest runs with their costs, attacks by name, and the
+//! sweep over every message of a corrupt server.
+
+mod attacks;
+mod guesses;
+mod honest;
+mod liar;
+mod models;
+mod redrawn;
+mod registrations;
+mod sabotage;
+mod world;

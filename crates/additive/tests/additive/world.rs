@@ -1,0 +1,278 @@
+//! A small deployment in one process: three servers, participants, marks in memory.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use futures::FutureExt;
+use ostrakon_additive::client::Submission;
+use ostrakon_additive::client::{self, OwnSeeds, Registration, RegistrationName, SlotName};
+use ostrakon_additive::three::epoch::{self, Marks, Opened, Unmixed};
+use ostrakon_additive::three::fault::Fault;
+use ostrakon_additive::three::keys::{self, BatchKeys, Chain};
+use ostrakon_additive::three::messages::{EpochSpec, Kind, RegistrationSpec};
+use ostrakon_additive::three::registration::{self, RegistrationKey, Registry, Unregistered};
+use ostrakon_crypto::{Digest, Secret, SigningKey};
+use ostrakon_kernels::Prg;
+use ostrakon_party::{Message, Party, PartyId};
+use ostrakon_testkit::{Network, Saboteur, World};
+use ostrakon_threeparty::seal::Slot;
+use ostrakon_threeparty::setup::setup_session;
+
+use crate::liar::Wiring;
+
+/// Marks that live as long as the test.
+#[derive(Default)]
+pub struct Memory(pub Mutex<BTreeMap<String, Vec<u8>>>);
+
+impl Marks for Memory {
+    fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
+        Ok(self.0.lock().unwrap().entry(name.to_owned()).or_insert_with(|| value.to_vec()).clone())
+    }
+
+    fn record_spent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
+        self.record(name, value)
+    }
+}
+
+impl Memory {
+    /// All marks.
+    pub fn all(&self) -> Vec<(String, Vec<u8>)> {
+        self.0.lock().unwrap().iter().map(|(k, v)| (k.clone(), v.clone())).collect()
+    }
+}
+
+/// What an epoch came to at a server; `None` if it waits.
+pub type Result3 = Vec<Option<Result<Opened, Unmixed>>>;
+
+/// The batch, and the round of seeds, of every scene.
+pub const BATCH: u64 = 2;
+
+/// Three servers after set-up.
+pub struct Deployment {
+    pub world: World,
+    pub batches: Vec<Vec<u8>>,
+}
+
+impl Deployment {
+    pub fn new(seed: u64) -> Self {
+        let world = World::new(seed, 3);
+        let world = world.with_session(setup_session(&world.roster.keys));
+        let chains = world.run(&Network::default(), |party| {
+            let randomness = world.randomness(party.id, "set-up");
+            async move { keys::set_up(&party, randomness).await }.boxed_local()
+        });
+        let mut chains: Vec<Chain> = chains.into_iter().map(|c| c.unwrap().unwrap()).collect();
+        let world = world.with_session(chains[0].session());
+        let batches = chains.iter_mut().map(|c| c.batch(BATCH).unwrap().to_bytes()).collect();
+        Self { world, batches }
+    }
+
+    pub fn registration_key(&self, party: PartyId) -> RegistrationKey {
+        RegistrationKey::new(&Secret::new(self.world.randomness(party, "registration")))
+    }
+
+    pub fn register(&self, number: u32, draw: u64) -> (Registration, OwnSeeds) {
+        let servers = [0, 1, 2].map(|i: u8| self.registration_key(PartyId(i)).public());
+        let name = RegistrationName {
+            deployment: &self.world.roster.session.0,
+            context: &registration_spec().context,
+            number,
+            servers: &servers,
+        };
+        let randomness =
+            Secret::new([7; 32]).derive("test", &[&number.to_le_bytes(), &draw.to_le_bytes()]);
+        client::register(name, &participant(number), &randomness)
+    }
+
+    /// Runs the agreement on registrations; `slots` may differ from server to server.
+    pub fn registrations(
+        &self,
+        network: &Network,
+        slots: impl Fn(PartyId) -> Vec<Slot<Registration>>,
+    ) -> Vec<Option<Result<Registry, Unregistered>>> {
+        self.world.run(network, |party| {
+            let (key, slots) = (self.registration_key(party.id), slots(party.id));
+            async move {
+                let marks = Memory::default();
+                registration::agree(&party, registration_spec(), &key, &slots, &marks).await
+            }
+            .boxed_local()
+        })
+    }
+
+    pub fn corrupt(
+        &self,
+        party: u8,
+        rewrite: impl Fn(PartyId, &Message) -> Option<Vec<u8>> + Send + Sync + 'static,
+    ) -> Network {
+        let network = Network::default();
+        let key = self.world.key(PartyId(party));
+        network.corrupt(Saboteur::rewriting(PartyId(party), key, rewrite));
+        network
+    }
+}
+
+pub fn registration_spec() -> RegistrationSpec {
+    RegistrationSpec { context: Digest([4; 32]), number: 1, slots: 400 }
+}
+
+pub fn participant(number: u32) -> SigningKey {
+    let mut seed = [9; 32];
+    seed[..4].copy_from_slice(&number.to_le_bytes());
+    SigningKey::from_seed(&seed)
+}
+
+pub fn registered_slots(list: &[(Registration, OwnSeeds)]) -> Vec<Slot<Registration>> {
+    let slot = |(number, (registration, _)): (usize, &(Registration, OwnSeeds))| Slot {
+        slot: number as u32,
+        owner: participant(number as u32).verifying_key(),
+        submission: Some(registration.clone()),
+    };
+    list.iter().enumerate().map(slot).collect()
+}
+
+/// A recognisable row for a slot: no two are equal.
+pub fn row(slot: u32, draw: u64, width: usize) -> Vec<u8> {
+    let mut key = [3; 32];
+    key[..4].copy_from_slice(&slot.to_le_bytes());
+    key[8..16].copy_from_slice(&draw.to_le_bytes());
+    let mut row = vec![0; width];
+    Prg::new(&key).fill(&mut row);
+    row
+}
+
+pub fn rows_of(table: &[u8], width: usize) -> Vec<Vec<u8>> {
+    let mut rows: Vec<Vec<u8>> = table.chunks(width).map(<[u8]>::to_vec).collect();
+    rows.sort();
+    rows
+}
+
+/// An epoch, ready to be run again and again.
+pub struct Scene {
+    pub deployment: Deployment,
+    pub spec: EpochSpec,
+    pub registries: Vec<Registry>,
+    pub registrations: Vec<Digest>,
+    pub seeds: Vec<OwnSeeds>,
+    pub slots: Vec<Slot<Submission>>,
+    pub draw: u64,
+}
+
+impl Scene {
+    pub fn new(seed: u64, participants: u32, width: u32) -> Self {
+        Self::drawn(Deployment::new(seed), participants, width, 0)
+    }
+
+    /// With participants' secrets and rows of another draw.
+    pub fn drawn(deployment: Deployment, participants: u32, width: u32, draw: u64) -> Self {
+        let registered: Vec<_> =
+            (0..participants).map(|number| deployment.register(number, draw)).collect();
+        let slots = registered_slots(&registered);
+        let registries = deployment.registrations(&Network::default(), |_| slots.clone());
+        let mut registries: Vec<Registry> =
+            registries.into_iter().map(|r| r.unwrap().unwrap()).collect();
+        registries.iter_mut().for_each(|registry| registry.advance_to(BATCH).unwrap());
+        assert!(registries.iter().all(|registry| registry.len() == participants as usize));
+        let spec = EpochSpec {
+            context: Digest([8; 32]),
+            number: 5,
+            batch: BATCH,
+            slots: participants,
+            width,
+            minimum: 0,
+        };
+        let registrations = registered.iter().map(|(registration, _)| registration.content());
+        let registrations: Vec<Digest> = registrations.collect();
+        let mut seeds: Vec<OwnSeeds> = registered.into_iter().map(|(_, seeds)| seeds).collect();
+        seeds.iter_mut().for_each(|seeds| seeds.advance_to(BATCH).unwrap());
+        let mut scene =
+            Self { deployment, spec, registries, registrations, seeds, slots: Vec::new(), draw };
+        scene.slots = (0..participants).map(|slot| scene.slot(slot)).collect();
+        scene
+    }
+
+    pub fn row(&self, slot: u32) -> Vec<u8> {
+        row(slot, self.draw, self.spec.width as usize)
+    }
+
+    pub fn submit(&self, slot: u32, row: &[u8]) -> Submission {
+        let registration = &self.registrations[slot as usize];
+        let name = SlotName { context: &self.spec.context, slot, registration };
+        client::submit(name, &self.seeds[slot as usize], row, &participant(slot))
+    }
+
+    fn slot(&self, slot: u32) -> Slot<Submission> {
+        let owner = participant(slot).verifying_key();
+        Slot { slot, owner, submission: Some(self.submit(slot, &self.row(slot))) }
+    }
+
+    pub fn run(&self, network: &impl Wiring) -> Result3 {
+        self.run_with(network, |_| self.slots.clone(), &Default::default())
+    }
+
+    pub fn run_with(
+        &self,
+        network: &impl Wiring,
+        slots: impl Fn(PartyId) -> Vec<Slot<Submission>>,
+        marks: &[Memory; 3],
+    ) -> Result3 {
+        let world = &self.deployment.world;
+        world.run(network.network(), |party| {
+            let party = network.end(world, party);
+            let slots = slots(party.id);
+            let marks = &marks[party.id.index()];
+            async move { self.epoch(&party, slots, marks).await }.boxed_local()
+        })
+    }
+
+    async fn epoch(
+        &self,
+        party: &Party,
+        slots: Vec<Slot<Submission>>,
+        marks: &Memory,
+    ) -> Result<Opened, Unmixed> {
+        let i = party.id.index();
+        let batch = BatchKeys::from_bytes(&self.deployment.batches[i]).unwrap();
+        let randomness = self.deployment.world.randomness(party.id, "epoch");
+        let mixed =
+            epoch::mix(party, batch, self.spec, slots, &self.registries[i], marks, randomness);
+        Ok(mixed.await?.open().await)
+    }
+
+    /// All rows, sorted.
+    pub fn rows(&self) -> Vec<Vec<u8>> {
+        let mut rows: Vec<Vec<u8>> = (0..self.spec.slots).map(|slot| self.row(slot)).collect();
+        rows.sort();
+        rows
+    }
+
+    pub fn assert_whole(&self, result: &Option<Result<Opened, Unmixed>>) {
+        let opened = result.as_ref().expect("not waiting").as_ref().expect("not stopped");
+        assert!(rows_of(&opened.table, self.spec.width as usize) == self.rows(), "a wrong board");
+    }
+
+    pub fn fault<'a>(&self, result: &'a Option<Result<Opened, Unmixed>>) -> &'a Fault {
+        match result {
+            Some(Err(Unmixed::Fault(fault))) => {
+                assert!(fault.verify(&self.deployment.world.roster));
+                fault
+            }
+            Some(Err(other)) => panic!("stopped otherwise: {other}"),
+            Some(Ok(_)) => panic!("not stopped"),
+            None => panic!("still waiting"),
+        }
+    }
+}
+
+pub fn is(message: &Message, kind: Kind) -> bool {
+    message.signed.header.tag.step == kind.step()
+}
+
+/// Whether an honest party posted a message of a kind.
+pub fn posted(network: &Network, by: u8, kind: Kind) -> bool {
+    network.sent().iter().any(|(_, m)| is(m, kind) && m.signed.header.from == PartyId(by))
+}
+
+pub fn nightly() -> bool {
+    std::env::var_os("OSTRAKON_NIGHTLY").is_some()
+}

@@ -1,0 +1,183 @@
+//! Catching up: every tick a server tells how far it is, and is sent what it lacks.
+
+use std::collections::BTreeSet;
+
+use ostrakon_party::{ByParty, PartyId, PartySet};
+
+use crate::block::{Certificate, Slot, Vote};
+use crate::fault::Fault;
+use crate::keys::Keys;
+use crate::message::{Message, Status, Welcome};
+use crate::params::{MAX_ITEMS, MAX_MISSING, WINDOW};
+
+use super::ledger::{Ledger, Output, Phase, Step};
+
+/// What is remembered of others between ticks.
+#[derive(Clone, Debug)]
+pub(super) struct Sync {
+    /// Who has been answered since the last tick: nobody makes this server send without end.
+    answered: PartySet,
+    /// The newest vote of each server.
+    votes: ByParty<Option<Vote>>,
+    /// The nonce of this start.
+    pub nonce: [u8; 32],
+    /// Who has told what it heard of this server.
+    welcomed: PartySet,
+}
+
+impl Sync {
+    pub fn new(parties: usize) -> Self {
+        Self {
+            answered: PartySet::default(),
+            votes: ByParty::new(parties, |_| None),
+            nonce: [0; 32],
+            welcomed: PartySet::default(),
+        }
+    }
+
+    /// Remembers a verified vote.
+    pub fn note_vote(&mut self, vote: Vote) {
+        let newest = &mut self.votes[vote.voter];
+        if newest.is_none_or(|newest| newest.block.round <= vote.block.round) {
+            *newest = Some(vote);
+        }
+    }
+}
+
+impl<K: Keys> Ledger<K> {
+    /// Says again what may have been lost.
+    pub(super) fn tick(&mut self, step: &mut Step) {
+        self.sync.answered = PartySet::default();
+        match self.phase {
+            Phase::Starting => self.send_all(&Message::Hello(self.sync.nonce), step),
+            Phase::Running => self.pace_author(step),
+            Phase::Lost => self.pace_readmission(step),
+        }
+        self.send_all(&Message::Status(self.status()), step);
+    }
+
+    /// Remembers the votes of a verified certificate.
+    pub(super) fn note_votes(&mut self, certificate: &Certificate) {
+        for (voter, signature) in &certificate.votes {
+            let vote = Vote { voter: *voter, block: certificate.block, signature: *signature };
+            self.sync.note_vote(vote);
+        }
+    }
+
+    fn status(&self) -> Status {
+        let held = PartySet::all(self.params.parties()).iter().map(|author| {
+            let newest = self.graph.newest(author).map_or(0, |newest| newest.round);
+            let line = self.agreed.line(&self.params);
+            let there = |round| round <= line || self.graph.get((round, author)).is_some();
+            let bits = (0..64).filter(|bit| newest.checked_sub(bit + 1).is_none_or(there));
+            (newest, bits.map(|bit| 1 << bit).sum())
+        });
+        Status {
+            commits: self.agreed.commits,
+            last: self.agreed.last,
+            held: held.collect(),
+            missing: self.missing(),
+        }
+    }
+
+    /// Certified blocks that this server knows of and lacks: first what certified blocks need,
+    /// which exists, then what others name, which may not.
+    fn missing(&self) -> Vec<Slot> {
+        let mut certain = BTreeSet::new();
+        let mut named = BTreeSet::new();
+        for (slot, certificate) in &self.waiting {
+            let here = self.pending.get(slot);
+            if here.is_none_or(|block| block.digest() != certificate.block.digest) {
+                certain.insert(*slot);
+            }
+        }
+        for (slot, block) in &self.pending {
+            let lacking = block.block().references().filter(|named| !self.is_settled(named));
+            let certified = self.waiting.get(slot).map(|certificate| certificate.block.digest);
+            let to = if certified == Some(block.digest()) { &mut certain } else { &mut named };
+            to.extend(lacking.map(|reference| reference.slot()));
+        }
+        let rest = named.difference(&certain);
+        certain.iter().chain(rest).take(MAX_MISSING).copied().collect()
+    }
+
+    /// Sends what the status shows to be lacking, once a tick.
+    pub(super) fn receive_status(&mut self, from: PartyId, status: &Status, step: &mut Step) {
+        if !status.is_well_formed(&self.params) {
+            step.faults.push(Fault::Malformed(from));
+            return;
+        }
+        if !self.sync.answered.insert(from) {
+            return;
+        }
+        let floor = self.graph.floor();
+        if let Some(stable) = &self.checkpoints.stable
+            && stable.agreed.commits > status.commits
+            && (status.top() <= floor || status.missing.iter().any(|(round, _)| *round <= floor))
+        {
+            self.send(from, &Message::Checkpoint(Box::new(stable.clone())), step);
+        }
+        let line = status.last.saturating_sub(self.params.horizon());
+        let limit = status.top().saturating_add(WINDOW);
+        let named = status.missing.iter().filter_map(|slot| self.graph.get(*slot));
+        let lacking = self.graph.above(line).filter(|held| {
+            let slot = held.block.block().slot();
+            slot.0 <= limit && !status.has(slot) && !status.missing.contains(&slot)
+        });
+        let items: Vec<_> = named.chain(lacking).take(MAX_ITEMS).collect();
+        for held in items {
+            let signed = Box::new(held.block.signed().clone());
+            self.send(from, &Message::Item(signed, held.certificate.clone()), step);
+        }
+    }
+
+    /// Tells a server that starts what this one has heard of it.
+    pub(super) fn welcome(&self, from: PartyId, nonce: [u8; 32], step: &mut Step) {
+        let pending = self.pending.values().rev().find(|block| block.block().author == from);
+        let newest = self.graph.newest(from).and_then(|newest| self.graph.get(newest.slot()));
+        let blocks = pending.into_iter().chain(newest.map(|held| &*held.block));
+        let block = blocks.max_by_key(|block| block.block().round);
+        let welcome = Welcome {
+            nonce,
+            block: block.map(|block| block.signed().header()),
+            vote: self.sync.votes[from],
+        };
+        self.send(from, &Message::Welcome(welcome), step);
+    }
+
+    /// Hears what another server has heard of this one. What it has signed and does not have on its
+    /// disk means that the disk is not the one that it had.
+    pub(super) fn receive_welcome(&mut self, from: PartyId, welcome: &Welcome, step: &mut Step) {
+        if self.phase != Phase::Starting || welcome.nonce != self.sync.nonce {
+            return;
+        }
+        let block = welcome.block.filter(|block| {
+            block.header.author == self.me && block.verifies(&self.params, &self.keys)
+        });
+        let vote = welcome
+            .vote
+            .filter(|vote| vote.voter == self.me && vote.verifies(&self.params, &self.keys));
+        let block = block.map(|block| ((block.header.round, self.me), block.header.digest));
+        let vote = vote.map(|vote| (vote.block.slot(), vote.block.digest));
+        let forgotten = |(slot, digest): (Slot, _)| {
+            let current = slot.0 > self.graph.floor() && slot.0 >= self.incarnation.from;
+            current && self.voted.get(&slot) != Some(&digest)
+        };
+        if block.into_iter().chain(vote).any(forgotten) {
+            self.lose(step);
+            return;
+        }
+        self.sync.welcomed.insert(from);
+        self.start_if_welcome(step);
+    }
+
+    /// Begins to take part once n − t − 1 others have told nothing that this server does not know:
+    /// so many are there whatever the corrupt ones do.
+    pub(super) fn start_if_welcome(&mut self, step: &mut Step) {
+        let needed = self.params.quorum() - 1;
+        if self.phase == Phase::Starting && self.sync.welcomed.len() >= needed {
+            self.phase = Phase::Running;
+            step.outputs.push(Output::Started);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Attempts among servers that follow the steps, and with one that does not.
+
+use ostrakon_crypto::hash::digest;
+
+use super::*;
+
+const SESSION: Digest = Digest([3; 32]);
+
+fn signing(i: usize) -> SigningKey {
+    SigningKey::from_seed(&digest("dkg test", &[i as u8]).0)
+}
+
+fn id(i: usize) -> PartyId {
+    PartyId(u8::try_from(i).unwrap())
+}
+
+/// Machines, the messages under way, and what each machine has come to.
+struct World {
+    machines: Vec<Dkg>,
+    pool: Vec<(usize, usize, Vec<u8>)>,
+    finished: Vec<Option<Finished>>,
+    failed: Vec<Option<Failure>>,
+    written: Vec<Option<Vec<u8>>>,
+}
+
+fn machine(n: usize, attempt: u32, i: usize) -> (Dkg, DkgStep) {
+    let trust = Trust::under_a_third(n).unwrap();
+    let identities = ByParty::new(n, |party| signing(party.index()).verifying_key());
+    Dkg::new(SESSION, attempt, trust, id(i), signing(i), identities)
+}
+
+impl World {
+    fn new(n: usize, attempt: u32) -> Self {
+        let mut world = Self {
+            machines: Vec::new(),
+            pool: Vec::new(),
+            finished: (0..n).map(|_| None).collect(),
+            failed: vec![None; n],
+            written: vec![None; n],
+        };
+        for i in 0..n {
+            let (dkg, step) = machine(n, attempt, i);
+            world.machines.push(dkg);
+            world.take(n, i, step);
+        }
+        world
+    }
+
+    fn take(&mut self, n: usize, i: usize, step: DkgStep) {
+        for bytes in step.sends {
+            let others = (0..n).filter(|to| *to != i);
+            self.pool.extend(others.map(|to| (i, to, bytes.clone())));
+        }
+        if step.write.is_some() {
+            self.written[i] = step.write;
+        }
+        match step.outcome {
+            Some(Outcome::Finished(finished)) => self.finished[i] = Some(*finished),
+            Some(Outcome::Failed(failure)) => self.failed[i] = Some(failure),
+            None => {}
+        }
+    }
+
+    /// Delivers everything, spoiling with `spoil` what a corrupt server sends.
+    fn run(&mut self, mut spoil: impl FnMut(usize, usize, DkgMessage) -> Option<DkgMessage>) {
+        let n = self.machines.len();
+        let mut at = 7;
+        while !self.pool.is_empty() {
+            at = (at * 31 + 11) % self.pool.len();
+            let (from, to, bytes) = self.pool.swap_remove(at);
+            let Some(message) = spoil(from, to, DkgMessage::decode(&bytes).unwrap()) else {
+                continue;
+            };
+            let step = self.machines[to].handle(id(from), &wire::encode(&message));
+            self.take(n, to, step);
+        }
+    }
+}
+
+fn resign(body: Body, of: usize, attempt: u32) -> DkgMessage {
+    DkgMessage::sign(body, &Context { session: SESSION, attempt }, id(of), &signing(of))
+}
+
+#[test]
+fn all_present_make_one_key_whose_coin_any_t_plus_1_toss() {
+    for n in [1, 4, 5, 7] {
+        let mut world = World::new(n, 0);
+        world.run(|_, _, message| Some(message));
+        let finished: Vec<_> = world.finished.iter().map(|f| f.as_ref().unwrap()).collect();
+        assert!(finished.iter().all(|f| f.keys == finished[0].keys), "n = {n}");
+        let label = Digest([1; 32]);
+        let shares: Vec<_> =
+            (0..n).map(|i| (id(i), finished[i].secret.share(id(i), &label))).collect();
+        let keys = &finished[0].keys;
+        assert!(shares.iter().all(|(party, share)| keys.verifies(*party, &label, share)));
+        let needed = Trust::under_a_third(n).unwrap().believed();
+        let coin = keys.combine(&label, &shares[..needed]);
+        assert!(coin.is_some());
+        assert_eq!(keys.combine(&label, &shares[n - needed..]), coin, "n = {n}");
+    }
+}
+
+#[test]
+fn the_identity_and_the_public_record_restore_the_share() {
+    let mut world = World::new(4, 2);
+    world.run(|_, _, message| Some(message));
+    for i in 0..4 {
+        // Any server's record serves.
+        let record = &world.finished[(i + 1) % 4].as_ref().unwrap().record;
+        let restored = machine(4, 2, i).0.recover(record).unwrap();
+        let own = world.finished[i].as_ref().unwrap();
+        let label = Digest([1; 32]);
+        assert_eq!(restored.secret.share(id(i), &label), own.secret.share(id(i), &label));
+        assert_eq!(restored.keys, own.keys);
+        assert!(machine(4, 3, i).0.recover(record).is_none(), "another attempt's");
+    }
+}
+
+#[test]
+fn bad_dealer_is_named_by_all_and_the_next_attempt_is_fresh() {
+    let mut world = World::new(4, 0);
+    // Server 1 seals server 2 a share that does not fit.
+    world.run(|from, _, message| match message.body {
+        Body::Open(mut opening) if from == 1 => {
+            opening.shares[2].spoil();
+            Some(resign(Body::Open(opening), 1, 0))
+        }
+        Body::Agree(..) if from == 1 => None,
+        _ => Some(message),
+    });
+    for i in [0, 2, 3] {
+        assert_eq!(world.failed[i], Some(Failure::BadShare(id(1))), "server {i}");
+        assert!(world.finished[i].is_none());
+    }
+    let first: Vec<_> = world.machines.iter().map(|m| m.opening.commitments.clone()).collect();
+    let mut next = World::new(4, 1);
+    next.run(|_, _, message| Some(message));
+    assert!(next.finished.iter().all(Option::is_some));
+    for (machine, before) in next.machines.iter().zip(first) {
+        assert_ne!(machine.opening.commitments, before, "nothing given away is used again");
+    }
+}
+
+#[test]
+fn complaint_without_cause_names_who_complains() {
+    let mut world = World::new(4, 0);
+    let key = world.machines[3].exchange.to_bytes();
+    world.run(|from, _, message| match message.body {
+        Body::Agree(..) if from == 3 => {
+            Some(resign(Body::Complain(Complaint { dealer: id(0), key }), 3, 0))
+        }
+        Body::Done(_) if from == 3 => None,
+        _ => Some(message),
+    });
+    for i in 0..3 {
+        assert_eq!(world.failed[i], Some(Failure::FalseComplaint(id(3))), "server {i}");
+        assert!(world.finished[i].is_none());
+    }
+}
+
+#[test]
+fn complaint_with_another_s_key_is_not_heard() {
+    let mut world = World::new(4, 0);
+    world.run(|from, _, message| match message.body {
+        Body::Agree(..) if from == 3 => {
+            let complaint = Complaint { dealer: id(0), key: [1; 32] };
+            Some(resign(Body::Complain(complaint), 3, 0))
+        }
+        Body::Done(_) if from == 3 => None,
+        _ => Some(message),
+    });
+    assert_eq!(world.failed[..3], [None; 3]);
+    assert_eq!(world.machines[0].awaited().iter().collect::<Vec<_>>(), [id(3)]);
+}
+
+#[test]
+fn opening_that_does_not_fit_its_commitment_names_its_dealer() {
+    let other = machine(4, 9, 1).0.opening;
+    for change in 0..3 {
+        let mut world = World::new(4, 0);
+        world.run(|from, _, message| match message.body {
+            Body::Open(mut opening) if from == 1 => {
+                match change {
+                    0 => opening.dealing = other.clone(),
+                    1 => drop(opening.shares.pop()),
+                    _ => drop(opening.dealing.commitments.pop()),
+                }
+                Some(resign(Body::Open(opening), 1, 0))
+            }
+            _ => Some(message),
+        });
+        for i in [0, 2, 3] {
+            assert_eq!(world.failed[i], Some(Failure::BadOpening(id(1))), "server {i}, {change}");
+        }
+    }
+}
+
+#[test]
+fn dealer_that_says_two_things_is_named_and_nobody_finishes() {
+    let mut world = World::new(4, 0);
+    world.run(|from, to, message| match message.body {
+        Body::Open(mut opening) if from == 1 && to == 2 => {
+            // Not the receiver's own share: only the transcripts differ.
+            opening.shares[3].spoil();
+            Some(resign(Body::Open(opening), 1, 0))
+        }
+        _ => Some(message),
+    });
+    assert!(world.finished.iter().all(Option::is_none));
+    for i in [0, 2, 3] {
+        assert_eq!(world.failed[i], Some(Failure::TwoWords(id(1))), "server {i}");
+    }
+}
+
+#[test]
+fn copied_dealing_has_no_proof() {
+    // Server 3 opens server 0's commitments as its own, to have them cancel or double.
+    let mut world = World::new(4, 0);
+    let copied = world.machines[0].opening.clone();
+    let context = Context { session: SESSION, attempt: 0 };
+    let committed = copied.digest(id(3), &context);
+    world.run(|from, _, message| match message.body {
+        Body::Commit(key, _) if from == 3 => Some(resign(Body::Commit(key, committed), 3, 0)),
+        Body::Open(mut opening) if from == 3 => {
+            opening.dealing = copied.clone();
+            Some(resign(Body::Open(opening), 3, 0))
+        }
+        _ => Some(message),
+    });
+    for i in 0..3 {
+        assert_eq!(world.failed[i], Some(Failure::BadOpening(id(3))), "server {i}");
+    }
+}
+
+#[test]
+fn server_that_stops_after_signing_signs_the_same_again() {
+    let mut world = World::new(4, 0);
+    world.run(|from, to, message| {
+        let late = from == 2 && matches!(message.body, Body::Agree(..)) && to != 0;
+        (!late).then_some(message)
+    });
+    assert!(world.finished[0].is_some() && world.finished[2].is_some());
+    let before = world.machines[2].said().to_vec();
+    let (fresh, _) = machine(4, 0, 2);
+    let (again, step) = fresh.resume(world.written[2].as_ref().unwrap());
+    assert_eq!(again.said()[..3], before[..3], "the same bytes");
+    assert!(step.sends.contains(&before[2]));
+}
+
+#[test]
+fn finished_key_counts_although_one_complained_to_some() {
+    let mut world = World::new(4, 0);
+    let key = world.machines[3].exchange.to_bytes();
+    // Server 3 signs, and complains to server 1 alone.
+    world.run(|from, to, message| match message.body {
+        Body::Agree(..) if from == 3 && to == 1 => {
+            Some(resign(Body::Complain(Complaint { dealer: id(0), key }), 3, 0))
+        }
+        Body::Done(_) if from == 3 => None,
+        _ => Some(message),
+    });
+    assert_eq!(world.failed[1], Some(Failure::FalseComplaint(id(3))));
+    let keys = &world.finished[0].as_ref().unwrap().keys;
+    assert_eq!(
+        world.finished[1].as_ref().map(|f| &f.keys),
+        Some(keys),
+        "the others' word suffices"
+    );
+}
+
+#[test]
+fn spoilt_messages_neither_panic_nor_name_the_honest() {
+    for cut in 0..40 {
+        let mut world = World::new(4, 0);
+        let mut at = 0;
+        let n = 4;
+        while !world.pool.is_empty() {
+            at = (at * 31 + 11) % world.pool.len();
+            let (from, to, mut bytes) = world.pool.swap_remove(at);
+            if from == 1 {
+                match cut % 4 {
+                    0 => bytes.truncate(bytes.len() * cut / 40),
+                    1 => bytes.push(0),
+                    2 => bytes[cut % 30] ^= 1 << (cut % 8),
+                    _ => bytes.reverse(),
+                }
+            }
+            let step = world.machines[to].handle(id(from), &bytes);
+            world.take(n, to, step);
+        }
+        assert!(world.failed.iter().all(|failed| failed.is_none()), "cut {cut}");
+    }
+}

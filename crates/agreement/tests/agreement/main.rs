@@ -1,0 +1,12 @@
+//! The ledger under adversaries. `OSTRAKON_NIGHTLY` runs a hundred times as many schedules.
+
+mod attacks;
+mod costs;
+mod keys;
+mod real;
+mod schedules;
+mod world;
+
+fn nightly() -> bool {
+    std::env::var_os("OSTRAKON_NIGHTLY").is_some()
+}

@@ -1,0 +1,60 @@
+//! Why a run stopped.
+
+use ostrakon_party::PartyId;
+
+/// Why a run stopped. After any of these its material is burnt.
+///
+/// A named party has sent the message that shows it, over an authentic channel; that is certain for
+/// whoever reads this, and no evidence for a third person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Abort {
+    /// A message has another length than its step has.
+    #[error("{0} sent a message of a wrong length")]
+    Length(PartyId),
+    /// A message is not the canonical encoding of anything.
+    #[error("{0} sent a message that means nothing")]
+    Malformed(PartyId),
+    /// A tree's leaves are not what its owner stated (step 2).
+    #[error("the trees of {0} are not consistent")]
+    Trees(PartyId),
+    /// Columns are not correlated by one string of bits (step 5).
+    #[error("the correlated bits of {0} are not consistent")]
+    Correlation(PartyId),
+    /// A party opened something else than it had committed to.
+    #[error("{0} opened another value than it had committed to")]
+    Commitment(PartyId),
+    /// A party has heard something else than this one. Either may be at fault, or a third.
+    #[error("{0} has another view of what was said")]
+    View(PartyId),
+    /// A MAC check failed; nobody can tell whose fault it is.
+    #[error("a MAC check failed")]
+    MacCheck,
+    /// A peer says that it has stopped.
+    #[error("{0} has stopped")]
+    Stopped(PartyId),
+}
+
+/// What a call on a segment came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The computation stopped, and the segment is burnt.
+    #[error(transparent)]
+    Aborted(#[from] Abort),
+    /// An earlier call failed or was broken off: the segment's key counts as known.
+    #[error("the segment is burnt")]
+    Burnt,
+    /// Shares of another key. Only an import brings bits from one key to another.
+    #[error("the shares belong to another key")]
+    ForeignKey,
+    /// The segment has fewer triples than the circuit has AND gates.
+    #[error("the circuit needs {needed} triples, the segment has {left}")]
+    Exhausted {
+        /// AND gates.
+        needed: usize,
+        /// Triples left.
+        left: usize,
+    },
+    /// A circuit is given another number of inputs than it has.
+    #[error("the circuit has another number of inputs")]
+    Inputs,
+}

@@ -1,0 +1,44 @@
+//! Authenticated bits among c servers of which c − 1 may be malicious: the Stormy engine.
+//!
+//! Wails, Johnson, Starin, Yerukhimovich, Gordon: *Stormy: Statistics in Tor by Measuring
+//! Securely*, CCS 2019.
+//!
+//! * **Parties**: P_0 … P_(c−1), c ≥ 2, with pairwise channels and identity keys
+//!   ([`ostrakon_party`]).
+//! * **Adversary**: any c − 1 of them, malicious, chosen beforehand, with control of the order of
+//!   messages.
+//! * **Guarantee**: a circuit's outputs are right or there are none (abort), and nothing but them
+//!   is learnt. One corrupt party can stop every run, also after it has seen the outputs.
+//! * **Assumptions**: gap-DH on ristretto255, BLAKE3 as random oracle, AES-128 as PRF and, under a
+//!   public key, as ideal permutation.
+//! * **Absent**: evidence against cheaters that a third person can check; reports of participants;
+//!   hand-over of triples between committees; guaranteed output.
+//!
+//! The protocol with its numbered steps, and the argument for what differs from published ones:
+//! `docs/spec/stormy.md`. [`prepare`] makes a [`Segment`] (steps 1 to 10); its methods compute
+//! (steps 11 to 15); [`circuit`] and [`programs`] say what.
+
+mod abort;
+mod bits;
+pub mod circuit;
+pub mod cost;
+mod mac;
+mod online;
+pub mod ot;
+pub mod params;
+pub mod programs;
+mod run;
+mod segment;
+mod shares;
+#[cfg(test)]
+mod tests;
+mod triples;
+
+pub use abort::{Abort, Refused};
+pub use bits::Bits;
+pub use online::PROBES;
+pub use ot::base::BaseKeys;
+pub use run::Kind;
+pub use segment::{Segment, SegmentSpec, Unprepared, prepare, prepare_with};
+pub use shares::{KeyId, MacKey, Shares};
+pub use triples::bound;

@@ -1,0 +1,196 @@
+//! Step 1: base oblivious transfers on ristretto255, after Masny and Rindal, *Endemic oblivious
+//! transfer*, CCS 2019, figure 8.
+
+use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
+use curve25519_dalek::scalar::Scalar;
+use curve25519_dalek::traits::Identity;
+use ostrakon_crypto::Transcript;
+use ostrakon_party::PartyId;
+use subtle::{ConditionallySelectable, ConstantTimeEq};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use super::KEY_BITS;
+use crate::abort::Abort;
+use crate::run::{Kind, Run};
+
+/// Bytes of a key that a base transfer makes.
+pub type BaseKey = [u8; 16];
+
+/// Bytes of an encoded point.
+const POINT: usize = 32;
+/// The owner's point, then two points of the holder for each transfer.
+const MESSAGE: usize = POINT * (1 + 2 * KEY_BITS);
+
+/// What base transfers with every peer come to, whichever protocol made them: the seam for another
+/// one. Each serves one segment, hence no `Clone`.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct BaseKeys {
+    /// Δ_i, the own part of the key.
+    pub delta: u128,
+    /// As owner, by party: both keys of each transfer. Empty at the own place.
+    pub sent: Vec<Vec<[BaseKey; 2]>>,
+    /// As holder, by party: of transfer k the key number 1 ⊕ (bit k of Δ_i). Empty at the own
+    /// place.
+    pub received: Vec<Vec<BaseKey>>,
+}
+
+/// The names of one pair's transfers.
+struct Names<'a> {
+    run: &'a Run,
+    holder: PartyId,
+    owner: PartyId,
+}
+
+impl Names<'_> {
+    fn transcript(&self, context: &'static str, number: usize, branch: u64) -> Transcript {
+        let mut transcript = self.run.transcript(context);
+        transcript
+            .number(u64::from(self.holder.0))
+            .number(u64::from(self.owner.0))
+            .number(number as u64)
+            .number(branch);
+        transcript
+    }
+
+    /// H(branch, R): a point whose logarithm nobody knows.
+    fn point(&self, number: usize, branch: u64, other: &[u8]) -> RistrettoPoint {
+        let mut wide = [0; 64];
+        for (half, part) in wide.chunks_exact_mut(32).enumerate() {
+            let mut transcript =
+                self.transcript("ostrakon/v1/authbits/base transfer point", number, branch);
+            transcript.number(half as u64).field(other);
+            part.copy_from_slice(&transcript.finish().0);
+        }
+        RistrettoPoint::from_uniform_bytes(&wide)
+    }
+
+    fn key(
+        &self,
+        number: usize,
+        branch: u64,
+        owner_point: &[u8],
+        pair: &[u8],
+        shared: &RistrettoPoint,
+    ) -> BaseKey {
+        let mut transcript =
+            self.transcript("ostrakon/v1/authbits/base transfer key", number, branch);
+        let mut secret = shared.compress();
+        transcript.field(owner_point).field(pair).field(secret.as_bytes());
+        secret.zeroize();
+        let mut digest = transcript.finish().0;
+        let key = digest[..16].try_into().expect("half of 32 bytes");
+        digest.zeroize();
+        key
+    }
+}
+
+fn random_scalar(run: &mut Run) -> Scalar {
+    let mut wide = Zeroizing::new([0; 64]);
+    run.draw(&mut *wide);
+    Scalar::from_bytes_mod_order_wide(&wide)
+}
+
+/// What the holder of Δ sends one owner, and the scalars that open the keys.
+fn choose(run: &mut Run, delta: u128, owner: PartyId) -> (Vec<u8>, Zeroizing<Vec<Scalar>>) {
+    let mut points = Vec::with_capacity(MESSAGE - POINT);
+    let mut scalars = Zeroizing::new(Vec::with_capacity(KEY_BITS));
+    for number in 0..KEY_BITS {
+        let scalar = random_scalar(run);
+        let mut wide = [0; 64];
+        run.draw(&mut wide);
+        let other = RistrettoPoint::from_uniform_bytes(&wide).compress();
+        let names = Names { run, holder: run.party.id, owner };
+        // Both branches are computed and one is selected, so that time does not tell the choice.
+        let choice = subtle::Choice::from(1 ^ (delta >> number & 1) as u8);
+        let hashed = [0, 1].map(|branch| names.point(number, branch, other.as_bytes()));
+        let hashed = RistrettoPoint::conditional_select(&hashed[0], &hashed[1], choice);
+        let chosen = (RistrettoPoint::mul_base(&scalar) - hashed).compress();
+        let place = |branch: u8| {
+            let is_chosen = choice.ct_eq(&subtle::Choice::from(branch));
+            let mut bytes = *other.as_bytes();
+            for (byte, ours) in bytes.iter_mut().zip(chosen.as_bytes()) {
+                byte.conditional_assign(ours, is_chosen);
+            }
+            bytes
+        };
+        points.extend_from_slice(&place(0));
+        points.extend_from_slice(&place(1));
+        scalars.push(scalar);
+    }
+    (points, scalars)
+}
+
+fn decode(bytes: &[u8]) -> Option<RistrettoPoint> {
+    CompressedRistretto::from_slice(bytes).ok()?.decompress()
+}
+
+/// The owner's keys from a holder's points.
+fn owner_keys(
+    names: &Names,
+    secret: &Scalar,
+    own: &[u8],
+    pairs: &[u8],
+) -> Option<Vec<[BaseKey; 2]>> {
+    let key_pair = |(number, pair): (usize, &[u8])| {
+        let (zero, one) = pair.split_at(POINT);
+        let key = |branch, mine, other| {
+            let shared = (decode(mine)? + names.point(number, branch, other)) * secret;
+            Some(names.key(number, branch, own, pair, &shared))
+        };
+        Some([key(0, zero, one)?, key(1, one, zero)?])
+    };
+    pairs.chunks_exact(2 * POINT).enumerate().map(key_pair).collect()
+}
+
+/// Draws Δ_i.
+pub(crate) fn draw_delta(run: &mut Run) -> u128 {
+    let mut bytes = Zeroizing::new([0; 16]);
+    run.draw(&mut *bytes);
+    u128::from_le_bytes(*bytes)
+}
+
+/// Step 1 with all peers at once; `deltas` says, by peer, what is chosen.
+///
+/// # Errors
+/// [`Abort::Malformed`] names who sent what is no point, or the neutral one.
+pub(crate) async fn transfer(run: &mut Run, deltas: &[u128]) -> Result<BaseKeys, Abort> {
+    let secret = Zeroizing::new(random_scalar(run));
+    let own = RistrettoPoint::mul_base(&secret).compress();
+    let (me, parties) = (run.party.id, run.parties());
+    let mut scalars: Vec<Zeroizing<Vec<Scalar>>> = Vec::new();
+    let mut bodies = Vec::new();
+    for peer in run.party.roster.clone().parties() {
+        let mut body = own.to_bytes().to_vec();
+        let (points, opening) =
+            if peer == me { Default::default() } else { choose(run, deltas[peer.index()], peer) };
+        body.extend(points);
+        bodies.push(body);
+        scalars.push(opening);
+    }
+    let sent_points = bodies.clone();
+    let received = run.exchange(Kind::BasePoints, bodies, MESSAGE).await?;
+    let delta = deltas[me.index()];
+    let mut keys =
+        BaseKeys { delta, sent: vec![Vec::new(); parties], received: vec![Vec::new(); parties] };
+    for peer in run.party.peers() {
+        let i = peer.index();
+        let (theirs, pairs) = received[i].split_at(POINT);
+        let names = Names { run, holder: peer, owner: me };
+        keys.sent[i] =
+            owner_keys(&names, &secret, own.as_bytes(), pairs).ok_or(Abort::Malformed(peer))?;
+        let point = decode(theirs).filter(|point| *point != RistrettoPoint::identity());
+        let point = point.ok_or(Abort::Malformed(peer))?;
+        let names = Names { run, holder: me, owner: peer };
+        let pairs = sent_points[i][POINT..].chunks_exact(2 * POINT);
+        keys.received[i] = scalars[i]
+            .iter()
+            .zip(pairs)
+            .enumerate()
+            .map(|(number, (scalar, pair))| {
+                let choice = 1 ^ (deltas[i] >> number & 1) as u64;
+                names.key(number, choice, theirs, pair, &(point * scalar))
+            })
+            .collect();
+    }
+    Ok(keys)
+}

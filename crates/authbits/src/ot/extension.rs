@@ -1,0 +1,236 @@
+//! Steps 3 to 5: extension and its consistency check.
+
+use ostrakon_kernels::inner_product;
+use ostrakon_party::PartyId;
+use subtle::ConstantTimeEq;
+use zeroize::Zeroize;
+
+use super::trees::Leaves;
+use super::{Columns, HASHES, LEAVES, LEVELS, Setup, words_of_lot};
+use crate::abort::Abort;
+use crate::bits::{Bits, bytes_of, words_of};
+use crate::run::{Coin, Kind, Run};
+
+/// Bytes of a column that are computed together, in the first-level cache.
+const TILE: usize = 1 << 10;
+const HASH: usize = 8 * HASHES;
+
+/// Trees of one set-up that a lot uses: the first `trees`, from `position` of their streams on.
+pub(crate) struct Lane<'a> {
+    pub(crate) setup: &'a Setup,
+    pub(crate) trees: usize,
+    pub(crate) position: u64,
+}
+
+/// Bits to be correlated under the trees of all lanes.
+pub(crate) struct Lot<'a> {
+    /// The own bits, and the masks of the check: bytes of [`words_of_lot`] words.
+    choices: Vec<u8>,
+    lanes: Vec<Lane<'a>>,
+}
+
+impl<'a> Lot<'a> {
+    /// The lot of `bits`.
+    pub(crate) fn new(run: &mut Run, bits: &Bits, lanes: Vec<Lane<'a>>) -> Self {
+        let mut choices = bytes_of(bits.words());
+        let mut masks = [0; HASH];
+        run.draw(&mut masks);
+        choices.extend_from_slice(&masks);
+        debug_assert_eq!(choices.len(), 8 * words_of_lot(bits.len()));
+        Self { choices, lanes }
+    }
+
+    fn trees(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.trees).sum()
+    }
+
+    fn words(&self) -> usize {
+        self.choices.len() / 8
+    }
+
+    /// Every tree with a peer: its leaves at the owner, at the holder, Δ's nibble, the position.
+    fn pairs(&self, peer: usize) -> impl Iterator<Item = (&'a Leaves, &'a Leaves, usize, u64)> {
+        self.lanes.iter().flat_map(move |lane| {
+            let pair = &lane.setup.pairs[peer];
+            (0..lane.trees).map(move |tree| {
+                let nibble = (*pair.delta >> (LEVELS * tree)) as usize % LEAVES;
+                (&pair.owned[tree], &pair.held[tree], nibble, lane.position)
+            })
+        })
+    }
+}
+
+impl Drop for Lot<'_> {
+    fn drop(&mut self) {
+        self.choices.zeroize();
+    }
+}
+
+/// Sums of the streams of leaves `16 − n ..`, numbered by place: returns the sum of all, and writes
+/// the sums of those with bit j set into the four columns at `out`.
+fn fold(leaves: &Leaves, position: u64, length: usize, out: &mut [u8]) -> Vec<u8> {
+    let mut total = vec![0; length];
+    let mut tile = vec![0; LEAVES * TILE];
+    for start in (0..length).step_by(TILE) {
+        let size = TILE.min(length - start);
+        let absent = LEAVES - leaves.0.len();
+        tile[..absent * TILE].fill(0);
+        for (leaf, part) in leaves.0.iter().zip(tile.chunks_exact_mut(TILE).skip(absent)) {
+            leaf.fill_at(position + start as u64, &mut part[..size]);
+        }
+        for level in 0..LEVELS {
+            let column = &mut out[level * length + start..][..size];
+            for pair in 0..LEAVES >> (level + 1) {
+                let (low, high) = tile[2 * pair * TILE..].split_at_mut(TILE);
+                for ((low, high), column) in low[..size].iter_mut().zip(high).zip(&mut *column) {
+                    *column ^= *high;
+                    *low ^= *high;
+                }
+                tile.copy_within(2 * pair * TILE..(2 * pair + 1) * TILE, pair * TILE);
+            }
+        }
+        total[start..start + size].copy_from_slice(&tile[..size]);
+    }
+    tile.zeroize();
+    total
+}
+
+/// Step 3 at the owner: columns v, and the corrections.
+fn own(lot: &Lot, peer: usize, corrections: &mut Vec<u8>) -> Vec<u8> {
+    let length = lot.choices.len();
+    let mut columns = vec![0; LEVELS * lot.trees() * length];
+    for ((owned, _, _, position), out) in
+        lot.pairs(peer).zip(columns.chunks_exact_mut(LEVELS * length))
+    {
+        let mut sum = fold(owned, position, length, out);
+        ostrakon_kernels::xor_into(&mut sum, &lot.choices);
+        corrections.extend_from_slice(&sum);
+    }
+    columns
+}
+
+/// Step 3 at the holder: columns w.
+fn hold(lot: &Lot, peer: usize, corrections: &[u8]) -> Vec<u8> {
+    let length = lot.choices.len();
+    let mut columns = vec![0; LEVELS * lot.trees() * length];
+    let trees = lot.pairs(peer).zip(columns.chunks_exact_mut(LEVELS * length));
+    for (((_, held, nibble, position), out), correction) in
+        trees.zip(corrections.chunks_exact(length))
+    {
+        fold(held, position, length, out).zeroize();
+        for (level, column) in out.chunks_exact_mut(length).enumerate() {
+            let bit = ((nibble >> level & 1) as u8).wrapping_neg();
+            column.iter_mut().zip(correction).for_each(|(w, c)| *w ^= c & bit);
+        }
+    }
+    columns
+}
+
+/// The check's coefficients for one lot: `HASHES` vectors of a word for each word of a column.
+fn coefficients(coin: &Coin, number: usize, words: usize) -> Vec<Vec<u64>> {
+    let stream = coin.stream(number as u64);
+    (0..HASHES)
+        .map(|hash| {
+            let mut bytes = vec![0; 8 * words];
+            stream.fill_at((hash * 8 * words) as u64, &mut bytes);
+            words_of(&bytes)
+        })
+        .collect()
+}
+
+/// h of a column, which ends in the masks.
+fn hash(coefficients: &[Vec<u64>], column: &[u8]) -> [u8; HASH] {
+    let column = words_of(column);
+    let (words, masks) = column.split_at(column.len() - HASHES);
+    let mut out = [0; HASH];
+    for ((out, c), mask) in out.chunks_exact_mut(8).zip(coefficients).zip(masks) {
+        out.copy_from_slice(&(inner_product(c, words) ^ mask).to_le_bytes());
+    }
+    out
+}
+
+/// Steps 3 to 5 for several lots under one coin.
+///
+/// # Errors
+/// [`Abort::Correlation`] names an owner whose columns do not fit its bits.
+pub(crate) async fn extend(run: &mut Run, lots: Vec<Lot<'_>>) -> Result<Vec<Columns>, Abort> {
+    let parties = run.parties();
+    let mut corrections = vec![Vec::new(); parties];
+    let mut all: Vec<Columns> = lots
+        .iter()
+        .map(|lot| Columns {
+            words: lot.words(),
+            owned: vec![Vec::new(); parties],
+            held: vec![Vec::new(); parties],
+        })
+        .collect();
+    for peer in run.party.peers().map(PartyId::index) {
+        for (lot, columns) in lots.iter().zip(&mut all) {
+            columns.owned[peer] = own(lot, peer, &mut corrections[peer]);
+        }
+    }
+    let length = lots.iter().map(|lot| lot.trees() * lot.choices.len()).sum();
+    let received = run.exchange(Kind::Corrections, corrections, length).await?;
+    for peer in run.party.peers().map(PartyId::index) {
+        let mut rest = &received[peer][..];
+        for (lot, columns) in lots.iter().zip(&mut all) {
+            let (part, after) = rest.split_at(lot.trees() * lot.choices.len());
+            columns.held[peer] = hold(lot, peer, part);
+            rest = after;
+        }
+    }
+    // Step 4. The own part of the coin is opened only here, after all corrections.
+    let coin = run.toss().await?;
+    check(run, &coin, &lots, &all).await?;
+    Ok(all)
+}
+
+/// Step 5.
+async fn check(run: &mut Run, coin: &Coin, lots: &[Lot<'_>], all: &[Columns]) -> Result<(), Abort> {
+    let chi: Vec<_> = lots
+        .iter()
+        .enumerate()
+        .map(|(i, lot)| coefficients(coin, i, lot.words() - HASHES))
+        .collect();
+    let hash_columns = |select: &dyn Fn(&Columns) -> Vec<u8>| -> Vec<Vec<[u8; HASH]>> {
+        let of_lot = |(columns, chi): (&Columns, &Vec<Vec<u64>>)| {
+            select(columns)
+                .chunks_exact(8 * columns.words)
+                .map(|column| hash(chi, column))
+                .collect()
+        };
+        all.iter().zip(&chi).map(of_lot).collect()
+    };
+    let own: Vec<u8> =
+        lots.iter().zip(&chi).flat_map(|(lot, chi)| hash(chi, &lot.choices)).collect();
+    let choice_hashes = run.broadcast(Kind::ChoiceHash, own).await?;
+    run.note(Kind::ChoiceHash, &choice_hashes.concat());
+    let owned =
+        |peer: usize| hash_columns(&|columns| columns.owned[peer].clone()).concat().concat();
+    let bodies: Vec<Vec<u8>> = (0..run.parties()).map(owned).collect();
+    let length = lots.iter().map(|lot| LEVELS * lot.trees() * HASH).sum();
+    let received = run.exchange(Kind::ColumnHashes, bodies, length).await?;
+    for peer in run.party.peers() {
+        let held = hash_columns(&|columns| columns.held[peer.index()].clone());
+        let mut stated = received[peer.index()].chunks_exact(HASH);
+        let mut wrong = subtle::Choice::from(0);
+        for ((lot, held), x) in
+            lots.iter().zip(held).zip(choice_hashes[peer.index()].chunks_exact(HASH))
+        {
+            let nibbles = lot.pairs(peer.index()).map(|(_, _, nibble, _)| nibble);
+            for (nibble, of_tree) in nibbles.zip(held.chunks_exact(LEVELS)) {
+                for (level, hashed) in of_tree.iter().enumerate() {
+                    let bit = ((nibble >> level & 1) as u8).wrapping_neg();
+                    let mut expected: [u8; HASH] =
+                        stated.next().expect("one per column").try_into().expect("whole hashes");
+                    expected.iter_mut().zip(x).for_each(|(e, x)| *e ^= x & bit);
+                    wrong |= !expected.ct_eq(hashed);
+                }
+            }
+        }
+        if wrong.into() {
+            return Err(Abort::Correlation(peer));
+        }
+    }
+    Ok(())
+}

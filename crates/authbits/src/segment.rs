@@ -1,0 +1,261 @@
+//! A segment: one key, a stock of triples, one computation.
+
+use futures::future::FutureExt;
+use ostrakon_crypto::{Digest, Secret, Transcript};
+use ostrakon_party::{Instance, InstanceKind, Party, PartyId};
+
+use crate::abort::{Abort, Refused};
+use crate::bits::{Bits, words_of};
+use crate::mac::Opened;
+use crate::ot::base::BaseKeys;
+use crate::ot::extension::{Lane, Lot, extend};
+use crate::ot::{Setup, Width, words_of_lot};
+use crate::params::{self, BadSpec};
+use crate::run::{Run, guarded};
+use crate::shares::{KeyId, MacKey, Shares};
+use crate::triples::leaky::{self, Leaky, Mask};
+use crate::triples::{Triples, bound, bucket};
+
+/// What the parties agree on before they prepare a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentSpec {
+    /// Its number, never used twice in a session, also not after a run that broke off.
+    pub number: u64,
+    /// ℓ, the triples.
+    pub triples: usize,
+    /// B, the size of a bucket.
+    pub bucket: usize,
+    /// The bound that is asked for: a cheater succeeds with at most 2^-security.
+    pub security: u32,
+}
+
+impl SegmentSpec {
+    /// The run's name. The whole specification is part of it.
+    pub fn instance(&self) -> Instance {
+        let mut transcript = Transcript::new("ostrakon/v1/authbits/segment scope");
+        transcript
+            .number(self.number)
+            .number(self.triples as u64)
+            .number(self.bucket as u64)
+            .number(u64::from(self.security));
+        let scope = transcript.finish().0[..16].try_into().expect("half of 32 bytes");
+        Instance { kind: InstanceKind::Batch, scope, number: self.number }
+    }
+
+    /// Whether `parties` parties may prepare it.
+    ///
+    /// # Errors
+    /// If a limit is passed, or the bound is worse than asked.
+    pub fn validate(&self, parties: usize) -> Result<(), BadSpec> {
+        if !(2..=params::MAX_PARTIES).contains(&parties) {
+            return Err(BadSpec::Parties);
+        }
+        let sizes = (1..=params::MAX_TRIPLES).contains(&self.triples)
+            && (1..=params::MAX_BUCKET).contains(&self.bucket);
+        if !sizes {
+            return Err(BadSpec::Size);
+        }
+        let log2 = bound::segment(parties, self.triples, self.bucket);
+        if log2 > -f64::from(self.security) {
+            return Err(BadSpec::Bound { asked: self.security, log2 });
+        }
+        Ok(())
+    }
+
+    /// N, the leaky triples.
+    pub fn leaky(&self) -> usize {
+        self.triples * self.bucket
+    }
+}
+
+/// A prepared segment at one party. Every call either succeeds or burns it; a call whose future is
+/// dropped burns it too.
+pub struct Segment {
+    pub(crate) run: Run,
+    pub(crate) setup: Setup,
+    pub(crate) opened: Opened,
+    spec: SegmentSpec,
+    key: MacKey,
+    pub(crate) triples: Triples,
+    used: usize,
+    burnt: bool,
+}
+
+/// Why no segment was prepared.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum Unprepared {
+    /// The specification is refused; nothing was sent.
+    #[error(transparent)]
+    Spec(#[from] BadSpec),
+    /// The run stopped. Its number and its randomness are used up.
+    #[error(transparent)]
+    Aborted(#[from] Abort),
+}
+
+/// Steps 1 to 10. `random` must be fresh.
+///
+/// # Errors
+/// [`Unprepared`].
+pub async fn prepare(
+    party: &Party,
+    spec: SegmentSpec,
+    random: Secret,
+) -> Result<Segment, Unprepared> {
+    prepare_with(party, spec, random, None).await
+}
+
+/// [`prepare`] with base transfers that another protocol has made, which replace step 1.
+///
+/// # Errors
+/// [`Unprepared`].
+pub async fn prepare_with(
+    party: &Party,
+    spec: SegmentSpec,
+    random: Secret,
+    base: Option<BaseKeys>,
+) -> Result<Segment, Unprepared> {
+    spec.validate(party.roster.keys.len())?;
+    let run = Run::new(party.clone(), spec.instance(), random);
+    Ok(guarded(party, spec.instance(), steps(run, spec, base)).await?)
+}
+
+/// Random bits.
+pub(crate) fn random_bits(run: &mut Run, len: usize) -> Bits {
+    let mut bytes = vec![0; 8 * len.div_ceil(64)];
+    run.draw_stream().fill(&mut bytes);
+    Bits::from_words(words_of(&bytes), len)
+}
+
+async fn steps(mut run: Run, spec: SegmentSpec, base: Option<BaseKeys>) -> Result<Segment, Abort> {
+    let mut setup = Setup::new(&mut run, base).await?;
+    let leaky = checked_leaky(&mut run, &mut setup, spec.leaky()).await?;
+    finish(run, setup, spec, leaky).await
+}
+
+/// Steps 3 to 8: `n` leaky triples.
+pub(crate) async fn checked_leaky(
+    run: &mut Run,
+    setup: &mut Setup,
+    n: usize,
+) -> Result<Leaky, Abort> {
+    let delta = setup.delta();
+    let x = random_bits(run, n);
+    let y_and_mask = random_bits(run, n + 64);
+    let positions = [setup.reserve(words_of_lot(n)), setup.reserve(words_of_lot(y_and_mask.len()))];
+    let setup = &*setup;
+    let lane = |width: Width, position| vec![Lane { setup, trees: width.trees(), position }];
+    let lots = vec![
+        Lot::new(run, &x, lane(Width::Wide, positions[0])),
+        Lot::new(run, &y_and_mask, lane(Width::Narrow, positions[1])),
+    ];
+    let columns = extend(run, lots).await?;
+    // Step 6.
+    let x_macs = columns[0].macs(&x, delta as u64, 0);
+    let mut y_macs = columns[1].macs(&y_and_mask, delta as u64, 0);
+    let mask = Mask { bits: y_and_mask.slice(n, 64), macs: y_macs.split_off(n) };
+    let y = y_and_mask.slice(0, n);
+    let leaky = leaky::multiply(run, delta, &columns[0], (x, x_macs), (y, y_macs)).await?;
+    leaky::check(run, delta as u64, &leaky, mask).await?;
+    Ok(leaky)
+}
+
+/// Steps 9 and 10.
+pub(crate) async fn finish(
+    mut run: Run,
+    setup: Setup,
+    spec: SegmentSpec,
+    leaky: Leaky,
+) -> Result<Segment, Abort> {
+    let (id, delta) = (key_id(&run), setup.delta() as u64);
+    let triples = bucket::combine(&mut run, id, delta, leaky, spec.bucket).await?;
+    let (key, opened) = (MacKey::new(delta), Opened::default());
+    Ok(Segment { run, setup, opened, spec, key, triples, used: 0, burnt: false })
+}
+
+fn key_id(run: &Run) -> KeyId {
+    KeyId(run.transcript("ostrakon/v1/authbits/key").finish())
+}
+
+impl Segment {
+    /// The key's name.
+    pub fn key_id(&self) -> KeyId {
+        self.triples.x.key()
+    }
+
+    /// The own part of the MAC key.
+    pub fn key(&self) -> &MacKey {
+        &self.key
+    }
+
+    /// What it was prepared as.
+    pub fn spec(&self) -> SegmentSpec {
+        self.spec
+    }
+
+    /// Triples that are left.
+    pub fn triples_left(&self) -> usize {
+        self.triples.x.len() - self.used
+    }
+
+    /// The own shares of all triples, for handing them over and for audits by all parties together.
+    pub fn triples(&self) -> [&Shares; 3] {
+        [&self.triples.x, &self.triples.y, &self.triples.z]
+    }
+
+    /// The own number.
+    pub fn party(&self) -> PartyId {
+        self.run.party.id
+    }
+
+    pub(crate) fn delta(&self) -> u64 {
+        self.key.expose()
+    }
+
+    /// Takes `count` triples out of stock.
+    ///
+    /// # Errors
+    /// [`Refused::Exhausted`]; nothing is used up then.
+    pub(crate) fn take(&mut self, count: usize) -> Result<Triples, Refused> {
+        let left = self.triples_left();
+        if left < count {
+            return Err(Refused::Exhausted { needed: count, left });
+        }
+        let cut = |shares: &Shares| shares.slice(self.used, count);
+        let taken =
+            Triples { x: cut(&self.triples.x), y: cut(&self.triples.y), z: cut(&self.triples.z) };
+        self.used += count;
+        Ok(taken)
+    }
+
+    /// Whether shares are under this segment's key.
+    pub(crate) fn accept(&self, shares: &Shares) -> Result<(), Refused> {
+        if shares.key() == self.key_id() { Ok(()) } else { Err(Refused::ForeignKey) }
+    }
+
+    /// Marks the segment as burnt until [`Segment::unburn`], so that a call that is broken off
+    /// burns it.
+    pub(crate) fn burn(&mut self) -> Result<(), Refused> {
+        if std::mem::replace(&mut self.burnt, true) { Err(Refused::Burnt) } else { Ok(()) }
+    }
+
+    pub(crate) fn unburn(&mut self) {
+        self.burnt = false;
+    }
+
+    /// Runs one call: the segment is burnt unless it succeeds.
+    pub(crate) async fn call<T>(
+        &mut self,
+        main: impl AsyncFnOnce(&mut Self) -> Result<T, Abort>,
+    ) -> Result<T, Refused> {
+        self.burn()?;
+        let (party, instance) = (self.run.party.clone(), self.run.instance);
+        let result = guarded(&party, instance, main(self)).boxed_local().await?;
+        self.unburn();
+        Ok(result)
+    }
+
+    /// The digest that names this segment's run, for records.
+    pub fn name(&self) -> Digest {
+        self.key_id().0
+    }
+}

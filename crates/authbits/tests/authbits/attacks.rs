@@ -1,0 +1,382 @@
+//! Attacks by messages: a corrupt party runs the honest code, and what it sends is changed on the
+//! way out.
+
+use std::sync::Mutex;
+
+use futures::FutureExt;
+use ostrakon_authbits::circuit::Builder;
+use ostrakon_authbits::ot::{TREES, Width};
+use ostrakon_authbits::params::BadSpec;
+use ostrakon_authbits::{Abort, Kind, Refused, SegmentSpec, Shares, Unprepared, prepare};
+use ostrakon_crypto::Secret;
+use ostrakon_party::{Message, PartyId};
+use ostrakon_testkit::{Network, Saboteur, World};
+
+use crate::world::{Committee, all, bits, deal, delta, reconstruct, small, whole_key};
+
+fn is(message: &Message, kind: Kind) -> bool {
+    message.signed.header.tag.step == kind.step()
+}
+
+/// The body with a bit turned round.
+fn flipped(message: &Message, bit: usize) -> Vec<u8> {
+    let mut body = message.body.to_vec();
+    body[bit / 8] ^= 1 << (bit % 8);
+    body
+}
+
+fn aborts(results: &[Option<Result<(), Unprepared>>], party: usize) -> Abort {
+    match results[party] {
+        Some(Err(Unprepared::Aborted(abort))) => abort,
+        ref other => panic!("P{party}: {other:?}"),
+    }
+}
+
+/// One triple from a bucket of one: it is leaky, and its x is seen from outside.
+const LEAKY: SegmentSpec = SegmentSpec { number: 1, triples: 1, bucket: 1, security: 0 };
+
+/// A wrong string U survives exactly if the receiver's bit of x is 0, and changes nothing then:
+/// half of the time, and only x is learnt.
+#[test]
+fn a_wrong_u_survives_half_and_tells_only_x() {
+    // The first bit of the MAC, the last, and the bit of z.
+    for (parties, bit) in [(2, 0), (2, 63), (2, 64), (3, 64)] {
+        let mut survived = 0;
+        let seeds = 40;
+        for seed in 0..seeds {
+            let committee = Committee::new(seed, parties);
+            let run = |network: &Network| {
+                committee.run(network, LEAKY, async |segment| {
+                    let triples = segment.triples().map(Shares::clone);
+                    (triples, segment.key().expose())
+                })
+            };
+            let honest = all(run(&Network::default()));
+            let x = honest[0].0[0].bits().get(0);
+            let network = committee.corrupt(1, move |to, message| {
+                (is(message, Kind::Leaky) && to == PartyId(0)).then(|| flipped(message, bit))
+            });
+            let attacked = run(&network);
+            match &attacked[0] {
+                Some(Ok(_)) => {
+                    assert!(!x, "seed {seed}: survived although x is 1");
+                    survived += 1;
+                    let attacked = all(attacked);
+                    let key = whole_key(attacked.iter().map(|(_, key)| *key));
+                    let [x, y, z] = [0, 1, 2].map(|component| {
+                        let shares: Vec<_> =
+                            attacked.iter().map(|(t, _)| t[component].clone()).collect();
+                        reconstruct(&shares, key)[0]
+                    });
+                    assert_eq!(z, x & y, "seed {seed}");
+                }
+                Some(Err(Unprepared::Aborted(Abort::MacCheck | Abort::Stopped(_)))) => {
+                    assert!(x, "seed {seed}: found although x is 0");
+                }
+                _ => panic!("seed {seed}: waiting, or stopped otherwise"),
+            }
+        }
+        assert!((8..=32).contains(&survived), "{survived} of {seeds}");
+    }
+}
+
+/// One wrong tree passes exactly if the holder's digit of Δ is the guessed one, here 0: 1/16. Then
+/// nothing has changed.
+#[test]
+fn a_false_correction_in_one_tree_guesses_a_digit_of_delta() {
+    let (mut passed, mut tried) = (0, 0);
+    // Seeds of which P0's Δ has a zero digit, and one without.
+    for seed in [1, 2, 3, 4] {
+        let committee = Committee::new(seed, 2);
+        let spec = small(4);
+        // A tree's corrections for 12 bits and two masks: three words.
+        let digits: Vec<u128> =
+            (0..TREES).map(|t| delta(seed, spec.number, 0) >> (4 * t) & 15).collect();
+        let zeros = (0..TREES).filter(|t| digits[*t] == 0);
+        for tree in zeros.chain([5, 11 + seed as usize]) {
+            let network = committee.corrupt(1, move |_, message| {
+                is(message, Kind::Corrections).then(|| flipped(message, 8 * 24 * tree + 3))
+            });
+            let results = committee.run(&network, spec, async |_| ());
+            tried += 1;
+            match &results[0] {
+                Some(Ok(())) => {
+                    passed += 1;
+                    assert_eq!(digits[tree], 0, "seed {seed}, tree {tree}");
+                }
+                _ => {
+                    assert_eq!(aborts(&results, 0), Abort::Correlation(PartyId(1)));
+                    assert_ne!(digits[tree], 0, "seed {seed}, tree {tree}");
+                }
+            }
+        }
+    }
+    assert!(passed > 2 && passed < tried, "{passed} of {tried}");
+}
+
+/// P1 gives P0 another x than P2 by changing all trees' corrections alike.
+#[test]
+fn a_different_x_to_two_peers_is_found() {
+    let committee = Committee::new(5, 3);
+    let spec = small(4);
+    let network = committee.corrupt(1, |to, message| {
+        (is(message, Kind::Corrections) && to == PartyId(0)).then(|| {
+            let mut body = message.body.to_vec();
+            body[..24 * TREES].chunks_exact_mut(24).for_each(|tree| tree[0] ^= 8);
+            body
+        })
+    });
+    let results = committee.run(&network, spec, async |_| ());
+    assert_eq!(aborts(&results, 0), Abort::Correlation(PartyId(1)));
+    assert!(matches!(aborts(&results, 2), Abort::Stopped(_)));
+}
+
+/// The same in the masks, where the cheater knows what to change in the hash of x: P0's comparison
+/// holds, and the views differ.
+#[test]
+fn a_different_hash_of_x_to_two_peers_is_found() {
+    let committee = Committee::new(5, 3);
+    let network = committee.corrupt(1, |to, message| {
+        if to != PartyId(0) {
+            return None;
+        }
+        if is(message, Kind::ChoiceHash) {
+            return Some(flipped(message, 0));
+        }
+        is(message, Kind::Corrections).then(|| {
+            let mut body = message.body.to_vec();
+            // The first mask word is the second of three.
+            body[..24 * TREES].chunks_exact_mut(24).for_each(|tree| tree[8] ^= 1);
+            body
+        })
+    });
+    let results = committee.run(&network, small(4), async |_| ());
+    for party in [0, 2] {
+        assert!(matches!(aborts(&results, party), Abort::View(_) | Abort::Stopped(_)), "P{party}");
+    }
+    assert!([0, 2].iter().any(|party| matches!(aborts(&results, *party), Abort::View(_))));
+}
+
+#[test]
+fn inconsistent_trees_are_found() {
+    let committee = Committee::new(5, 2);
+    for bit in [0, 1000, 1024 + 7, 1024 + 256 + 7] {
+        let network = committee
+            .corrupt(1, move |_, message| is(message, Kind::Trees).then(|| flipped(message, bit)));
+        let results = committee.run(&network, small(4), async |_| ());
+        // A sum under a key that the holder has not chosen is never looked at.
+        if bit >= 1024 {
+            assert_eq!(aborts(&results, 0), Abort::Trees(PartyId(1)));
+        }
+    }
+}
+
+/// Without a corrupt party's part nobody opens a coin, a sum or an output; and a coin is tossed
+/// only after the messages that it judges.
+#[test]
+fn coins_are_tossed_after_the_messages_that_they_judge() {
+    for (withheld, never) in [
+        (Kind::Corrections, Kind::Commitment),
+        (Kind::ChoiceHash, Kind::ColumnHashes),
+        (Kind::ColumnHashes, Kind::Leaky),
+        (Kind::Combination, Kind::Differences),
+        (Kind::Commitment, Kind::Decommitment),
+    ] {
+        let committee = Committee::new(6, 3);
+        let network = Network::default();
+        let key = committee.world.key(PartyId(1));
+        let target = ostrakon_testkit::Target::Step(withheld.step());
+        network.corrupt(Saboteur::new(
+            PartyId(1),
+            key,
+            0,
+            target,
+            ostrakon_testkit::Mutation::Drop,
+            Default::default(),
+        ));
+        let results = committee.run(&network, small(4), async |_| ());
+        assert!(
+            results[0].is_none() && results[2].is_none(),
+            "{withheld:?}: silence is waited for"
+        );
+        let said = |kind: Kind| {
+            let sent = network.sent();
+            sent.iter().any(|(_, m)| m.signed.header.from != PartyId(1) && is(m, kind))
+        };
+        assert!(said(withheld) && !said(never), "{withheld:?}");
+    }
+    // The strings U are judged by coin 1, the third message of commitments after them.
+    let committee = Committee::new(6, 3);
+    let network = committee.corrupt(1, |_, message| is(message, Kind::Leaky).then(Vec::new));
+    let results = committee.run(&network, small(4), async |_| ());
+    assert_eq!(aborts(&results, 0), Abort::Length(PartyId(1)));
+    let sent = network.sent();
+    let commitments =
+        sent.iter().filter(|(_, m)| m.signed.header.from == PartyId(0) && is(m, Kind::Commitment));
+    assert_eq!(commitments.count(), 2, "the coin of step 4 to two peers, and no other");
+}
+
+/// No party draws a permutation anew: every coin of a run has a place of its own, and a run that
+/// broke off cannot be begun again under its number.
+#[test]
+fn the_permutation_is_not_redrawn() {
+    let committee = Committee::new(9, 2);
+    let rounds = Mutex::new(Vec::new());
+    let network = committee.corrupt(1, |_, message| {
+        // After the opening of coin 2 the cheater dislikes the permutation and commits again.
+        is(message, Kind::Differences).then(|| message.body[..message.body.len() - 1].to_vec())
+    });
+    let results = committee.run(&network, small(20), async |_| ());
+    assert_eq!(aborts(&results, 0), Abort::Length(PartyId(1)));
+    for (_, message) in network.sent() {
+        if message.signed.header.from == PartyId(0) && is(&message, Kind::Commitment) {
+            rounds.lock().unwrap().push(message.signed.header.tag.sequence);
+        }
+    }
+    let mut rounds = rounds.into_inner().unwrap();
+    let all = rounds.len();
+    rounds.dedup();
+    assert_eq!((rounds.len(), all), (4, 4), "steps 4, 8 (twice) and 9, once each");
+}
+
+/// N2: no key is switched; shares of another key are refused, and nothing is burnt by asking.
+#[test]
+fn n2_shares_of_another_key_are_refused() {
+    let committee = Committee::new(10, 2);
+    let mut builder = Builder::new(1);
+    let input = builder.input(0);
+    builder.open(input);
+    let circuit = builder.finish();
+    let results = committee.world.run(&Network::default(), |party| {
+        let (committee, circuit) = (&committee, &circuit);
+        async move {
+            let mut a = committee.prepare(&party, small(2)).await?;
+            let mut b = committee.prepare(&party, SegmentSpec { number: 2, ..small(2) }).await?;
+            let mut shares = a.random(1).await.unwrap();
+            let foreign = Some(Refused::ForeignKey);
+            assert_eq!(b.reveal(&shares).await.err(), foreign);
+            assert_eq!(b.evaluate(circuit, &shares).await.err(), foreign);
+            assert_eq!(b.xor_public(&mut shares, &deal(1, 1, 0, &[true])).err(), foreign);
+            assert_eq!(a.import(&mut b, &shares).await.err(), foreign);
+            b.random(1).await.unwrap();
+            a.reveal(&shares).await.unwrap();
+            Ok::<_, Unprepared>(())
+        }
+        .boxed_local()
+    });
+    all(results);
+}
+
+/// An opening before the check of what led to it: an honest party sends no share of an output while
+/// a peer's part of the check is missing.
+#[test]
+fn no_output_is_opened_before_the_check() {
+    let committee = Committee::new(11, 3);
+    let mut builder = Builder::new(2);
+    let (a, b) = (builder.input(0), builder.input(1));
+    let and = builder.and(a, b);
+    builder.open(and);
+    let circuit = builder.finish();
+    // The preparation has 14 messages of commitments and decommitments; the bits' coin is one more
+    // pair. What follows is the check before the output.
+    let honest = Network::default();
+    let course = async |mut segment: ostrakon_authbits::Segment| {
+        let inputs = segment.random(2).await?;
+        let out = segment.evaluate(&circuit, &inputs).await?;
+        segment.reveal(&out).await
+    };
+    let opened = all(committee.run(&honest, small(2), course));
+    assert!(opened.iter().all(Result::is_ok));
+    let sequences = |network: &Network, kind| -> Vec<u32> {
+        let sent = network.sent();
+        let from_p0 = sent.iter().filter(|(to, m)| {
+            m.signed.header.from == PartyId(0) && *to == PartyId(1) && is(m, kind)
+        });
+        from_p0.map(|(_, m)| m.signed.header.tag.sequence).collect()
+    };
+    let commitments = sequences(&honest, Kind::Commitment);
+    // Coin, sum, output, coin, sum: the output is the third from the end.
+    let output = commitments[commitments.len() - 3];
+    for withheld in [output - 3, output - 2, output - 1, output] {
+        let network = Network::default();
+        let nth = honest
+            .sent()
+            .iter()
+            .filter(|(_, m)| m.signed.header.from == PartyId(1))
+            .position(|(_, m)| m.signed.header.tag.sequence == withheld)
+            .unwrap();
+        network.corrupt(Saboteur::new(
+            PartyId(1),
+            committee.world.key(PartyId(1)),
+            0,
+            ostrakon_testkit::Target::Nth(nth),
+            ostrakon_testkit::Mutation::Drop,
+            Default::default(),
+        ));
+        let results = committee.run(&network, small(2), course);
+        assert!(results[0].is_none(), "a withheld message is waited for");
+        let last = *sequences(&network, Kind::Decommitment).last().unwrap();
+        assert!(last <= output, "the output's opening has number {}", output + 1);
+    }
+}
+
+/// A party that has seen the output and says nothing more keeps the others from it, and that is
+/// all.
+#[test]
+fn a_withheld_output_is_waited_for() {
+    let committee = Committee::new(11, 2);
+    let target = bits(3, 4);
+    let course = async |mut segment: ostrakon_authbits::Segment| {
+        let dealt = deal(5, 2, segment.party().index(), &target);
+        let shares = segment.authenticate(&dealt).await?;
+        segment.reveal(&shares).await
+    };
+    let honest = Network::default();
+    let opened = all(committee.run(&honest, small(2), course));
+    assert!(opened.iter().all(|opened| opened.as_ref().unwrap().get(0) == target[0]));
+    let sent: Vec<_> = honest.sent();
+    let own: Vec<_> = sent.iter().filter(|(_, m)| m.signed.header.from == PartyId(1)).collect();
+    let openings: Vec<usize> =
+        (0..own.len()).filter(|i| is(&own[*i].1, Kind::Decommitment)).collect();
+    // From the end: the sum and the coin of the output's check, then the output.
+    for withheld in 1..=3 {
+        let network = Network::default();
+        network.corrupt(Saboteur::new(
+            PartyId(1),
+            committee.world.key(PartyId(1)),
+            0,
+            ostrakon_testkit::Target::Nth(openings[openings.len() - withheld]),
+            ostrakon_testkit::Mutation::Drop,
+            Default::default(),
+        ));
+        let results = committee.run(&network, small(2), course);
+        assert!(results[0].is_none() && matches!(results[1], Some(Ok(Ok(_))) | None));
+    }
+}
+
+#[test]
+fn a_bound_worse_than_asked_is_refused_before_anything_is_sent() {
+    let world = World::new(1, 3);
+    let network = Network::default();
+    let spec = SegmentSpec { number: 1, triples: 300, bucket: 5, security: 40 };
+    let results = world.run(&network, |party| {
+        let random = Secret::new(world.randomness(party.id, "segment"));
+        async move { prepare(&party, spec, random).await.err() }.boxed_local()
+    });
+    for result in results {
+        assert!(matches!(result, Some(Some(Unprepared::Spec(BadSpec::Bound { asked: 40, .. })))));
+    }
+    assert!(network.sent().is_empty());
+    assert!(SegmentSpec { triples: 322, ..spec }.validate(3).is_ok());
+    for wrong in [
+        SegmentSpec { triples: 0, ..spec },
+        SegmentSpec { bucket: 0, ..spec },
+        SegmentSpec { bucket: 17, ..spec },
+        SegmentSpec { triples: usize::MAX, ..spec },
+    ] {
+        assert_eq!(wrong.validate(3), Err(BadSpec::Size));
+    }
+    assert_eq!(spec.validate(1), Err(BadSpec::Parties));
+    assert_eq!(spec.validate(33), Err(BadSpec::Parties));
+    assert_eq!(Width::Narrow.trees() * 2, Width::Wide.trees());
+}

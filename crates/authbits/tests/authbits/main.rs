@@ -1,0 +1,10 @@
+//! The engine in a world of parties: honest, attacked, and measured.
+
+mod world;
+
+mod attacks;
+mod circuits;
+mod costs;
+mod honest;
+mod programs;
+mod sabotage;

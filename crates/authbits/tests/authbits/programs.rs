@@ -1,0 +1,166 @@
+//! Statistics as circuits, against what they are by definition.
+
+use ostrakon_authbits::circuit::{Builder, Wire};
+use ostrakon_authbits::programs::sketch::Sketch;
+use ostrakon_authbits::programs::{arithmetic, noise};
+use ostrakon_authbits::{Segment, SegmentSpec};
+use ostrakon_testkit::Network;
+
+use crate::world::{Committee, all, bits};
+
+fn number(bits: &[bool]) -> u64 {
+    bits.iter().rev().fold(0, |n, bit| 2 * n + u64::from(*bit))
+}
+
+fn inputs(builder: &Builder, from: usize, len: usize) -> Vec<Wire> {
+    (from..from + len).map(|i| builder.input(i)).collect()
+}
+
+#[test]
+fn sums_are_right_for_all_short_inputs() {
+    // Four numbers of 1, 2, 3 and 4 bits.
+    let mut builder = Builder::new(10);
+    let numbers: Vec<Vec<Wire>> =
+        [(0, 1), (1, 2), (3, 3), (6, 4)].map(|(at, len)| inputs(&builder, at, len)).to_vec();
+    arithmetic::sum(&mut builder, &numbers).into_iter().for_each(|wire| builder.open(wire));
+    let circuit = builder.finish();
+    for input in 0..1u64 << 10 {
+        let input: Vec<bool> = (0..10).map(|i| input >> i & 1 == 1).collect();
+        let expected = [0..1, 1..3, 3..6, 6..10].map(|range| number(&input[range])).iter().sum();
+        assert_eq!(number(&circuit.evaluate(&input)), expected, "{input:?}");
+    }
+}
+
+#[test]
+fn the_number_of_ones_costs_what_is_said() {
+    for len in 0..70 {
+        let mut builder = Builder::new(len);
+        let bits = inputs(&builder, 0, len);
+        let sum = arithmetic::popcount(&mut builder, &bits);
+        sum.into_iter().for_each(|wire| builder.open(wire));
+        let circuit = builder.finish();
+        assert_eq!(circuit.ands(), len - len.count_ones() as usize);
+        for seed in 0..5 {
+            let input = crate::world::bits(seed, len);
+            let ones = input.iter().filter(|bit| **bit).count();
+            assert_eq!(number(&circuit.evaluate(&input)), ones as u64);
+        }
+    }
+}
+
+/// The constants of the specification, computed beside it with 80 decimal digits.
+#[test]
+fn constants_of_the_noise_are_pinned() {
+    assert_eq!(
+        noise::constants(1),
+        [
+            0x44d9585152ea1936,
+            0x1e84152bac31aeaa,
+            0x49abe8790f0b0b3,
+            0x15fa3dd7d2f7a6,
+            0x1e355b81e5c,
+            0x3908d
+        ]
+    );
+    assert_eq!(
+        noise::constants(10),
+        [
+            0x799af6c6b28241e8,
+            0x733e1443505f6312,
+            0x66bc67cf4c5a7028,
+            0x4f5dd5187b7a5475,
+            0x2b00d7d62dd6fe00,
+            0xa06c3ca894b41b3,
+            0x6cb61063d1b4d8,
+            0x2e51652a0f27,
+            0x8615d45
+        ]
+    );
+    let hundred = noise::constants(100);
+    assert_eq!(hundred.len(), 13);
+    assert_eq!((hundred[0], hundred[12]), (0x7f5c294f3cd2bc1a, 0x1e));
+}
+
+/// Each digit is one exactly if its 64 bits are below its constant: on both sides of every
+/// constant.
+#[test]
+fn digits_of_the_noise_are_comparisons_with_the_constants() {
+    for scale in [1, 10, 100] {
+        let circuit = noise::circuit(scale);
+        let constants = noise::constants(scale);
+        let digits = constants.len();
+        assert!(circuit.ands() <= 2 * digits * 63 + digits);
+        // Nothing is below 0, so all digits of G are ones where the random bits are zero.
+        let draw = |first: &[u64], second: &[u64]| {
+            let bits = first.iter().chain(second);
+            let input: Vec<bool> =
+                bits.flat_map(|n| (0..64).map(move |i| n >> i & 1 == 1)).collect();
+            let out = circuit.evaluate(&input);
+            number(&out[..digits]) as i64 - ((i64::from(out[digits])) << digits)
+        };
+        let none = vec![u64::MAX; digits];
+        for (j, &constant) in constants.iter().enumerate() {
+            for (random, one) in [(constant - 1, 1), (constant, 0), (0, 1), (constant + 1, 0)] {
+                let mut words = none.clone();
+                words[j] = random;
+                assert_eq!(draw(&words, &none), one << j, "scale {scale}, digit {j}");
+                assert_eq!(draw(&none, &words), -(one << j), "scale {scale}, digit {j}");
+                assert_eq!(draw(&words, &words), 0);
+            }
+        }
+        let all = vec![0; digits];
+        assert_eq!(draw(&none, &all), 1 - (1 << digits));
+        assert_eq!(draw(&all, &none), (1 << digits) - 1);
+    }
+}
+
+/// A draw by a committee: all see the same number, and it is the circuit of nobody's input.
+#[test]
+fn a_committee_draws_noise() {
+    let spec = SegmentSpec { number: 1, triples: 762, bucket: 3, security: 10 };
+    let circuit = noise::circuit(1);
+    let drawn =
+        all(Committee::new(21, 2).run(&Network::default(), spec, async |mut segment: Segment| {
+            let random = segment.random(noise::random_bits(1)).await.unwrap();
+            let noise = segment.evaluate(&circuit, &random).await.unwrap();
+            let opened = segment.reveal(&noise).await.unwrap();
+            (0..opened.len()).map(|i| opened.get(i)).collect::<Vec<bool>>()
+        }));
+    assert_eq!(drawn[0], drawn[1]);
+}
+
+#[test]
+fn sketches_are_summed_by_their_highest_entries() {
+    for sketch in [
+        Sketch { counters: 3, entries: 2, string: 2 },
+        Sketch { counters: 5, entries: 4, string: 3 },
+        Sketch { counters: 1, entries: 1, string: 1 },
+    ] {
+        let circuit = sketch.circuit();
+        let outputs = circuit.outputs();
+        for seed in 0..200 {
+            // About one string in two is empty.
+            let mut input = bits(seed, sketch.bits());
+            let empty = bits(seed + 1000, sketch.bits());
+            input
+                .chunks_mut(sketch.string)
+                .zip(empty)
+                .filter(|(_, e)| *e)
+                .for_each(|(s, _)| s.fill(false));
+            let highest = |counter: &[bool]| {
+                let mut entries = counter.chunks(sketch.string);
+                entries.rposition(|string| string.contains(&true)).map_or(0, |i| i + 1)
+            };
+            let tops: Vec<usize> =
+                input.chunks(sketch.entries * sketch.string).map(highest).collect();
+            let weight = |top: usize| (1u64 << sketch.entries) - (1 << (sketch.entries - top));
+            let expected: u64 = tops.iter().map(|top| weight(*top)).sum();
+            let occupied = tops.iter().filter(|top| **top > 0).count() as u64;
+            let out = circuit.evaluate(&input);
+            let digits = outputs - (usize::BITS - sketch.counters.leading_zeros()) as usize;
+            assert_eq!((number(&out[..digits]), number(&out[digits..])), (expected, occupied));
+        }
+    }
+    let full = Sketch { counters: 1024, entries: 33, string: 16 }.circuit();
+    assert!((570_000..576_000).contains(&full.ands()), "{}", full.ands());
+}

@@ -1,0 +1,167 @@
+//! The sabotage sweep: every message of every corrupt set of c − 1 parties is changed in every way.
+//!
+//! Each message of one party is changed by itself, and judged at all others, each of which stands
+//! for the honest one of a set of c − 1; and each step of c − 1 parties is changed at all of them
+//! at
+//! once. Whatever is done: an honest party has the right output, or stops, or waits; and where it
+//! names somebody for a message, that one is corrupt. `OSTRAKON_NIGHTLY` runs every mutation of
+//! every message at c = 3 too, and more seeds.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ostrakon_authbits::circuit::{Builder, Circuit};
+use ostrakon_authbits::{Abort, Bits, Refused, Segment, SegmentSpec, Unprepared};
+use ostrakon_party::{PartyId, Step};
+use ostrakon_testkit::{Mutation, Network, Saboteur, Target};
+
+use crate::world::{Committee, all, bits, deal, nightly, small};
+
+/// x·y ⊕ z and (x·y)·z.
+fn circuit() -> Circuit {
+    let mut builder = Builder::new(3);
+    let [x, y, z] = [0, 1, 2].map(|i| builder.input(i));
+    let xy = builder.and(x, y);
+    let sum = builder.xor(xy, z);
+    let product = builder.and(xy, z);
+    builder.open(sum);
+    builder.open(product);
+    builder.finish()
+}
+
+type Outcome = Option<Result<Result<Bits, Refused>, Unprepared>>;
+
+struct Scene {
+    committee: Committee,
+    spec: SegmentSpec,
+    input: Vec<bool>,
+    circuit: Circuit,
+}
+
+impl Scene {
+    fn new(seed: u64, parties: usize) -> Self {
+        let committee = Committee::new(seed, parties);
+        Self { committee, spec: small(3), input: bits(seed, 3), circuit: circuit() }
+    }
+
+    fn run(&self, network: &Network) -> Vec<Outcome> {
+        let parties = self.committee.parties;
+        self.committee.run(network, self.spec, async |mut segment: Segment| {
+            let dealt = deal(5, parties, segment.party().index(), &self.input);
+            let shares = segment.authenticate(&dealt).await?;
+            let outputs = segment.evaluate(&self.circuit, &shares).await?;
+            segment.reveal(&outputs).await
+        })
+    }
+
+    /// Checks what an honest party came to; whether it has stopped by itself.
+    fn check(&self, outcome: &Outcome, corrupt: &[PartyId], harmless: bool, case: &str) -> bool {
+        let abort = match outcome {
+            None => {
+                assert!(!harmless, "{case}: waiting after a delay or a repetition");
+                return false;
+            }
+            Some(Ok(Ok(opened))) => {
+                let expected = self.circuit.evaluate(&self.input);
+                let right = (0..expected.len()).all(|i| opened.get(i) == expected[i]);
+                assert!(right, "{case}: a wrong output");
+                return false;
+            }
+            Some(Ok(Err(Refused::Aborted(abort)))) | Some(Err(Unprepared::Aborted(abort))) => abort,
+            Some(Ok(Err(other))) => panic!("{case}: {other}"),
+            Some(Err(other)) => panic!("{case}: {other}"),
+        };
+        assert!(!harmless, "{case}: stopped after a delay or a repetition: {abort}");
+        match abort {
+            Abort::Length(party)
+            | Abort::Malformed(party)
+            | Abort::Trees(party)
+            | Abort::Correlation(party)
+            | Abort::Commitment(party) => {
+                assert!(corrupt.contains(party), "{case}: an honest party is named: {abort}");
+                true
+            }
+            Abort::View(_) | Abort::MacCheck => true,
+            Abort::Stopped(_) => false,
+        }
+    }
+}
+
+/// What a party posted in an honest run.
+fn script(network: &Network, party: PartyId) -> (Arc<Vec<Bytes>>, BTreeSet<Step>) {
+    let sent = network.sent();
+    let own: Vec<_> = sent.iter().filter(|(_, m)| m.signed.header.from == party).collect();
+    let bodies = own.iter().map(|(_, m)| m.body.clone()).collect();
+    (Arc::new(bodies), own.iter().map(|(_, m)| m.signed.header.tag.step).collect())
+}
+
+fn is_harmless(mutation: Mutation) -> bool {
+    matches!(mutation, Mutation::Duplicate | Mutation::Delay)
+}
+
+fn sabotage(
+    scene: &Scene,
+    corrupt: &[PartyId],
+    seed: u64,
+    target: &Target,
+    mutation: Mutation,
+    replay: &[Arc<Vec<Bytes>>],
+) -> usize {
+    let network = Network::default();
+    for &party in corrupt {
+        let key = scene.committee.world.key(party);
+        let other = replay[party.index()].clone();
+        network.corrupt(Saboteur::new(party, key, seed, target.clone(), mutation, other));
+    }
+    let case = format!("seed {seed}, corrupt {corrupt:?}, {target:?}, {mutation:?}");
+    let results = scene.run(&network);
+    let honest = (0..results.len()).filter(|i| !corrupt.contains(&PartyId(*i as u8)));
+    honest.filter(|i| scene.check(&results[*i], corrupt, is_harmless(mutation), &case)).count()
+}
+
+fn sweep(seed: u64, parties: usize, every: usize) {
+    let scene = Scene::new(seed, parties);
+    let (network, other) = (Network::default(), Network::default());
+    all(scene.run(&network)).into_iter().for_each(|opened| drop(opened.unwrap()));
+    Scene::new(seed + 1000, parties).run(&other);
+    let ids: Vec<PartyId> = scene.committee.world.roster.parties().collect();
+    let replay: Vec<_> = ids.iter().map(|id| script(&other, *id).0).collect();
+    let mut found = 0;
+    for &party in &ids {
+        let (bodies, steps) = script(&network, party);
+        for n in 0..bodies.len() {
+            for (i, mutation) in Mutation::ALL.into_iter().enumerate() {
+                if (i + n) % every == 0 {
+                    let target = Target::Nth(n);
+                    found += sabotage(&scene, &[party], seed, &target, mutation, &replay);
+                }
+            }
+        }
+        // All but this one together.
+        let others: Vec<PartyId> = ids.iter().copied().filter(|id| *id != party).collect();
+        for step in steps {
+            for (i, mutation) in Mutation::ALL.into_iter().enumerate() {
+                if (i + usize::from(step.0)) % every == 0 {
+                    let target = Target::Step(step);
+                    found += sabotage(&scene, &others, seed, &target, mutation, &replay);
+                }
+            }
+        }
+    }
+    assert!(found > 20, "the sweep reached the checks only {found} times");
+}
+
+#[test]
+fn every_message_of_one_of_two() {
+    for seed in 0..if nightly() { 10 } else { 1 } {
+        sweep(seed, 2, 1);
+    }
+}
+
+#[test]
+fn every_message_of_two_of_three() {
+    for seed in 0..if nightly() { 5 } else { 1 } {
+        sweep(seed, 3, if nightly() { 1 } else { 5 });
+    }
+}

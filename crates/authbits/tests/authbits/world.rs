@@ -1,0 +1,155 @@
+//! Committees in one process.
+
+use futures::FutureExt;
+use ostrakon_authbits::ot::{KEY_BITS, base::BaseKey};
+use ostrakon_authbits::{BaseKeys, Bits, Segment, SegmentSpec, Shares, Unprepared, prepare_with};
+use ostrakon_crypto::Secret;
+use ostrakon_kernels::Prg;
+use ostrakon_party::{Message, Party, PartyId};
+use ostrakon_testkit::{Network, Saboteur, World};
+
+/// 40 bits of security at the least size of a bucket of five.
+pub const SPEC: SegmentSpec = SegmentSpec { number: 1, triples: 322, bucket: 5, security: 40 };
+
+pub fn nightly() -> bool {
+    std::env::var_os("OSTRAKON_NIGHTLY").is_some()
+}
+
+/// A small segment. Its bound is what it is: about 2^-bucket.
+pub fn small(triples: usize) -> SegmentSpec {
+    SegmentSpec { number: 1, triples, bucket: 3, security: 3 }
+}
+
+fn stream(seed: u64, names: &[u64]) -> Prg {
+    let mut secret = Secret::new([0x66; 32]).derive("test", &[&seed.to_le_bytes()]);
+    for name in names {
+        secret = secret.derive("test", &[&name.to_le_bytes()]);
+    }
+    Prg::new(secret.expose())
+}
+
+fn draw<const N: usize>(prg: &Prg, index: usize) -> [u8; N] {
+    let mut out = [0; N];
+    prg.fill_at((index * N) as u64, &mut out);
+    out
+}
+
+pub fn delta(seed: u64, number: u64, party: usize) -> u128 {
+    u128::from_le_bytes(draw(&stream(seed, &[number, 1, party as u64]), 0))
+}
+
+/// What step 1 would make, dealt by a dealer whom only tests trust: most tests are about what comes
+/// after it.
+pub fn dealt(seed: u64, number: u64, parties: usize, party: usize) -> BaseKeys {
+    let pair = |owner: usize, holder: usize| -> Vec<[BaseKey; 2]> {
+        let prg = stream(seed, &[number, 2, owner as u64, holder as u64]);
+        (0..KEY_BITS).map(|k| [draw(&prg, 2 * k), draw(&prg, 2 * k + 1)]).collect()
+    };
+    let delta = delta(seed, number, party);
+    let choice = |k: usize| usize::from(delta >> k & 1 == 0);
+    let others = |of: &dyn Fn(usize) -> usize| (0..parties).map(of).collect::<Vec<_>>();
+    let peers = others(&|i| i);
+    BaseKeys {
+        delta,
+        sent: peers.iter().map(|&i| if i == party { Vec::new() } else { pair(party, i) }).collect(),
+        received: peers
+            .iter()
+            .map(|&i| {
+                let keys = if i == party { Vec::new() } else { pair(i, party) };
+                keys.iter().enumerate().map(|(k, keys)| keys[choice(k)]).collect()
+            })
+            .collect(),
+    }
+}
+
+/// A committee whose base transfers are dealt.
+pub struct Committee {
+    pub world: World,
+    pub parties: usize,
+}
+
+impl Committee {
+    pub fn new(seed: u64, parties: usize) -> Self {
+        Self { world: World::new(seed, parties as u8), parties }
+    }
+
+    pub async fn prepare(&self, party: &Party, spec: SegmentSpec) -> Result<Segment, Unprepared> {
+        let seed = self.world.randomness(party.id, &format!("segment {}", spec.number));
+        let base = dealt(self.world.seed, spec.number, self.parties, party.id.index());
+        prepare_with(party, spec, Secret::new(seed), Some(base)).await
+    }
+
+    /// Every party prepares a segment and goes on with it.
+    pub fn run<T>(
+        &self,
+        network: &Network,
+        spec: SegmentSpec,
+        main: impl AsyncFn(Segment) -> T,
+    ) -> Vec<Option<Result<T, Unprepared>>> {
+        let main = &main;
+        self.world.run(network, |party| {
+            async move {
+                let segment = self.prepare(&party, spec).await?;
+                Ok(main(segment).await)
+            }
+            .boxed_local()
+        })
+    }
+
+    /// A network on which `party`'s messages pass through `rewrite`.
+    pub fn corrupt(
+        &self,
+        party: usize,
+        rewrite: impl Fn(PartyId, &Message) -> Option<Vec<u8>> + Send + Sync + 'static,
+    ) -> Network {
+        let network = Network::default();
+        let party = PartyId(party as u8);
+        network.corrupt(Saboteur::rewriting(party, self.world.key(party), rewrite));
+        network
+    }
+}
+
+/// All parties' results, of which none may be missing.
+pub fn all<T, E: std::fmt::Debug>(results: Vec<Option<Result<T, E>>>) -> Vec<T> {
+    results.into_iter().map(|result| result.expect("waiting").expect("stopped")).collect()
+}
+
+/// The parties' Δ.
+pub fn whole_key(shares: impl Iterator<Item = u64>) -> u64 {
+    shares.fold(0, |sum, share| sum ^ share)
+}
+
+/// Puts shares together; every MAC must be right.
+pub fn reconstruct(shares: &[Shares], key: u64) -> Vec<bool> {
+    (0..shares[0].len())
+        .map(|i| {
+            let bit = shares.iter().fold(false, |sum, share| sum ^ share.bits().get(i));
+            let mac = shares.iter().fold(0, |sum, share| sum ^ share.macs()[i]);
+            assert_eq!(mac, if bit { key } else { 0 }, "the MAC of bit {i}");
+            bit
+        })
+        .collect()
+}
+
+/// Additive shares of bits: one party's.
+pub fn deal(seed: u64, parties: usize, party: usize, bits: &[bool]) -> Bits {
+    let share = |party: usize| {
+        let mut bytes = vec![0; bits.len()];
+        stream(seed, &[99, party as u64]).fill(&mut bytes);
+        bytes
+    };
+    let others: Vec<Vec<u8>> = (1..parties).map(share).collect();
+    (0..bits.len())
+        .map(|i| match party {
+            0 => others.iter().fold(bits[i], |sum, share| sum ^ (share[i] & 1 == 1)),
+            _ => others[party - 1][i] & 1 == 1,
+        })
+        .collect()
+}
+
+/// Pseudorandom bits.
+pub fn bits(seed: u64, len: usize) -> Vec<bool> {
+    let mut bytes = vec![0; len];
+    stream(seed, &[98]).fill(&mut bytes);
+    bytes.iter().map(|byte| byte & 1 == 1).collect()
+}

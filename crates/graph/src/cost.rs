@@ -1,0 +1,143 @@
+//! What a job costs in bytes and rounds, as formulas. Tests compare what is sent with these.
+//!
+//! Bytes are those of message bodies, over all three servers, everybody honest. Headers and
+//! signatures (fewer than [`SIGNED_HEADER`] bytes for a message) and TLS are not in them. N is the
+//! number of rows of a list: vertices and edges.
+//!
+//! | phase | grows with the table | rounds |
+//! |---|---|---|
+//! | preparation of a slice of h hops | `6·3·N·(8·h + 8)` per list | 13, and 2 for the seeds |
+//! | of the order check | `6·3·N·(24 + 8)` per list | 13 |
+//! | link | `(9·24 + 9·24)·N` per list for the check, `9·8·N` a hop | 17 |
+//! | hops | `9·8·N` per list and hop | 1 + 7 a hop |
+//! | zero tests of n values | `3·8·n` products, `3·8·n` opened | 8 + 2·log₁₆ n |
+
+use ostrakon_field::ELEMENT_BYTES;
+
+use crate::params::CHECK_WORDS;
+use crate::ruffle2::uses::Bundle;
+use crate::ruffle2::verify::{PIECES, levels};
+use crate::spec::JobSpec;
+
+/// No signed header takes more bytes than this in a message body.
+pub const SIGNED_HEADER: u64 = 256;
+
+/// Servers other than the sender, counted for each sender.
+const DIRECTED_LINKS: u64 = 6;
+
+/// Messages with a table for every opening and every use, and as many digests.
+const TABLES: u64 = 3;
+
+const DIGEST: u64 = 32;
+const ELEMENT: u64 = ELEMENT_BYTES as u64;
+
+/// Bytes sent by all three servers together: `table` in tables, exactly, and at most `constant` in
+/// everything else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// The part that grows with the graph.
+    pub table: u64,
+    /// A bound on the part that does not.
+    pub constant: u64,
+}
+
+impl std::ops::Add for Cost {
+    type Output = Cost;
+
+    fn add(self, other: Cost) -> Cost {
+        Cost { table: self.table + other.table, constant: self.constant + other.constant }
+    }
+}
+
+impl std::iter::Sum for Cost {
+    fn sum<I: Iterator<Item = Cost>>(costs: I) -> Cost {
+        costs.fold(Cost::default(), std::ops::Add::add)
+    }
+}
+
+const fn broadcast(body: u64) -> u64 {
+    DIRECTED_LINKS * (body + 2 * SIGNED_HEADER)
+}
+
+/// Rounds of an authenticated broadcast.
+const BROADCAST_ROUNDS: u32 = 2;
+
+/// Rounds of the preparation of a slice: three stages; statements about messages, coin and sums.
+pub const SLICE_ROUNDS: u32 = 3 + 5 * BROADCAST_ROUNDS;
+
+/// Rounds of three shuffles, the middle one mirrored.
+pub const HOP_ROUNDS: u32 = 7;
+
+/// Rounds of [`crate::job::Stock::link`]: lists, their vote, the coin, differences of the check,
+/// its shuffles, verdicts, differences of the hops.
+pub const LINK_ROUNDS: u32 = BROADCAST_ROUNDS + 1 + 2 * BROADCAST_ROUNDS + 1 + HOP_ROUNDS + 1 + 1;
+
+/// Tables of so many bytes, each sent to one server, and digests of them to it by another one.
+fn vouched(tables: u64, bytes: u64) -> Cost {
+    Cost { table: TABLES * tables * bytes, constant: TABLES * tables * DIGEST }
+}
+
+/// Statements about seeds.
+pub fn seeds(spec: &JobSpec) -> Cost {
+    let digests = 2 * (2 + 3 * spec.lists.len() as u64);
+    Cost { table: 0, constant: broadcast(digests * DIGEST) }
+}
+
+/// Preparation of one slice.
+pub fn slice(bundles: &[Bundle]) -> Cost {
+    let tables: u64 = bundles.iter().map(|bundle| bundle.bytes() as u64).sum();
+    let count = bundles.len() as u64;
+    let transcripts = broadcast(16 + 4 * SIGNED_HEADER * count);
+    let coin = broadcast(DIGEST) + broadcast(64);
+    let sums = broadcast(DIGEST) + broadcast(64 + 3 * ELEMENT * count);
+    Cost { table: 6 * tables, constant: transcripts + coin + sums }
+}
+
+/// The whole preparation.
+pub fn preparation(spec: &JobSpec) -> Cost {
+    let slices = [spec.check_bundles()].into_iter().chain(spec.hop_slices());
+    seeds(spec) + slices.map(|bundles| slice(&bundles)).sum::<Cost>()
+}
+
+/// Sealing, coin, order check and differences, if every upload has reached all servers.
+pub fn link(spec: &JobSpec) -> Cost {
+    let places = spec.lists.len() as u64 + u64::from(spec.querier.is_some());
+    let sealing = broadcast(96 * places) + DIRECTED_LINKS * DIGEST;
+    let coin = broadcast(DIGEST) + broadcast(64);
+    let lists = (0..spec.lists.len()).map(|list| {
+        let rows = spec.rows(list) as u64;
+        let check = vouched(2 * 3, rows * u64::from(CHECK_WORDS) * ELEMENT);
+        check + vouched(1, ELEMENT) + vouched(3 * u64::from(spec.hops), rows * ELEMENT)
+    });
+    Cost { table: 0, constant: sealing + coin } + lists.sum()
+}
+
+/// All hops.
+pub fn hops(spec: &JobSpec) -> Cost {
+    let list = |list| vouched(3 * u64::from(spec.hops), spec.rows(list) as u64 * ELEMENT);
+    let lists: Cost = (0..spec.lists.len()).map(list).sum();
+    Cost { table: 0, constant: DIRECTED_LINKS * DIGEST } + lists
+}
+
+/// Rounds of [`hops`].
+pub fn hop_rounds(spec: &JobSpec) -> u32 {
+    1 + HOP_ROUNDS * spec.hops
+}
+
+/// Zero tests of so many values: products, their verification, opening.
+pub fn zero_tests(values: usize) -> Cost {
+    let (folds, mut length) = (levels(values), values);
+    (0..folds).for_each(|_| length = length.div_ceil(PIECES));
+    let points = folds * (2 * PIECES - 2) + 2 * length;
+    let coins = folds as u64 + 2;
+    let products = TABLES * ELEMENT * (values + points) as u64;
+    let commitments = broadcast(DIGEST * coins) + DIRECTED_LINKS * 64 * coins;
+    let both = Cost { table: products, constant: commitments };
+    both + vouched(1, 3 * ELEMENT) + vouched(1, values as u64 * ELEMENT)
+}
+
+/// Rounds of [`zero_tests`]: the products; commitments to coins and the first coin; two a level;
+/// the last level and its opening; the opening of the results.
+pub fn zero_test_rounds(values: usize) -> u32 {
+    1 + BROADCAST_ROUNDS + 1 + 2 * levels(values) as u32 + 3 + 1
+}

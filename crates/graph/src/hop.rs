@@ -1,0 +1,132 @@
+//! A hop's public linear maps: from a vector of the vertices into a list's rows, through its
+//! orders, and back (`docs/spec/graph.md`, section 6).
+//!
+//! All of them are applied alike to what the servers know and to shares of what they do not know.
+
+use ostrakon_field::{ELEMENT_BYTES, WordField, element};
+use ostrakon_kernels::permutation;
+
+use crate::owner::Maps;
+use crate::ruffle2::uses::permuted;
+use crate::spec::Direction;
+
+/// What every row of a list multiplies what passes it by.
+pub enum Coefficients<F> {
+    /// By an element of its own, in the order in which rows stand when they are multiplied.
+    Each(Vec<F>),
+    /// All by the same.
+    Same(F),
+}
+
+/// A list's maps, ready for hops in one direction.
+pub struct Route {
+    vertices: usize,
+    backward: bool,
+    maps: [Vec<u32>; 3],
+}
+
+fn words_mut(table: &mut [u8]) -> &mut [[u8; ELEMENT_BYTES]] {
+    table.as_chunks_mut().0
+}
+
+fn get<F: WordField>(word: &[u8; ELEMENT_BYTES]) -> F {
+    element(u64::from_le_bytes(*word))
+}
+
+/// Replaces each row's element in a column by the sum of it and of those before it.
+pub fn prefix_sums<F: WordField>(table: &mut [u8], words: usize, column: usize) {
+    let mut sum = F::ZERO;
+    for row in words_mut(table).chunks_exact_mut(words) {
+        sum += get(&row[column]);
+        row[column] = sum.to_word().to_le_bytes();
+    }
+}
+
+fn suffix_sums<F: WordField>(table: &mut [u8]) {
+    let mut sum = F::ZERO;
+    for word in words_mut(table).iter_mut().rev() {
+        sum += get(word);
+        *word = sum.to_word().to_le_bytes();
+    }
+}
+
+/// Differences of neighbours: x_v − x_{v−1}, or x_v − x_{v+1} backward.
+fn differences<F: WordField>(values: &[u8], backward: bool) -> Vec<u8> {
+    let values = values.as_chunks::<ELEMENT_BYTES>().0;
+    let neighbour = |v: usize| match backward {
+        false => v.checked_sub(1).map(|v| &values[v]),
+        true => values.get(v + 1),
+    };
+    let difference = |v: usize| get::<F>(&values[v]) - neighbour(v).map_or(F::ZERO, get);
+    (0..values.len()).flat_map(|v| difference(v).to_word().to_le_bytes()).collect()
+}
+
+impl Route {
+    /// Of a list's maps.
+    pub fn new(maps: &Maps, vertices: usize, direction: Direction) -> Self {
+        let backward = direction == Direction::Backward;
+        let maps = match backward {
+            false => maps.0.clone(),
+            true => [2, 1, 0].map(|k: usize| permutation::invert(&maps.0[k])),
+        };
+        Self { vertices, backward, maps }
+    }
+
+    /// Rows of the list.
+    pub fn rows(&self) -> usize {
+        self.maps[0].len()
+    }
+
+    /// From the vertices' values to the table that is shuffled first.
+    pub fn enter<F: WordField>(&self, values: &[u8]) -> Vec<u8> {
+        let mut table = differences::<F>(values, self.backward);
+        table.resize(self.rows() * ELEMENT_BYTES, 0);
+        if self.backward { permuted(&table, ELEMENT_BYTES, &self.maps[0]) } else { table }
+    }
+
+    /// From what the first shuffle made to what the second one is applied to, with the rows'
+    /// coefficients.
+    pub fn turn<F: WordField>(&self, table: &[u8], coefficients: &Coefficients<F>) -> Vec<u8> {
+        let mut table = self.through::<F>(table, 0);
+        match coefficients {
+            Coefficients::Same(one) if *one == F::ONE => {}
+            Coefficients::Same(c) => words_mut(&mut table).iter_mut().for_each(|word| {
+                *word = (get::<F>(word) * *c).to_word().to_le_bytes();
+            }),
+            Coefficients::Each(each) => {
+                for (word, c) in words_mut(&mut table).iter_mut().zip(each) {
+                    *word = (get::<F>(word) * *c).to_word().to_le_bytes();
+                }
+            }
+        }
+        if self.backward { permuted(&table, ELEMENT_BYTES, &self.maps[1]) } else { table }
+    }
+
+    /// From what the second shuffle made to what the third one is applied to.
+    pub fn gather<F: WordField>(&self, table: &[u8]) -> Vec<u8> {
+        let table = self.through::<F>(table, 1);
+        if self.backward { permuted(&table, ELEMENT_BYTES, &self.maps[2]) } else { table }
+    }
+
+    /// From what the third shuffle made to sums at the vertices.
+    pub fn leave<F: WordField>(&self, table: &[u8]) -> Vec<u8> {
+        let vertices = self.vertices * ELEMENT_BYTES;
+        if self.backward {
+            return differences::<F>(&table[..vertices], true);
+        }
+        let base = permuted(table, ELEMENT_BYTES, &self.maps[2][..self.vertices]);
+        differences::<F>(&base, false)
+    }
+
+    /// Sorted (forward), and summed up.
+    fn through<F: WordField>(&self, table: &[u8], k: usize) -> Vec<u8> {
+        if self.backward {
+            let mut table = table.to_vec();
+            suffix_sums::<F>(&mut table);
+            return table;
+        }
+        let mut table = permuted(table, ELEMENT_BYTES, &self.maps[k]);
+        prefix_sums::<F>(&mut table, 1, 0);
+        table
+    }
+}

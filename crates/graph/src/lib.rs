@@ -1,0 +1,34 @@
+//! Private computation on graphs: several owners' edges between the same vertices, on three servers
+//! of which one may be malicious.
+//!
+//! * **Parties**: the servers of [`ostrakon_replicated`]; owners, who each bring a list of edges; a
+//!   querier, who may bring a secret input.
+//! * **Adversary**: one server, malicious, with any number of owners and control of the order of
+//!   messages.
+//! * **Guarantee**: correctness or abort; privacy in either case. Sizes are public, structure is
+//!   not. After input nothing is opened to find a culprit: two servers' contradicting statements
+//!   are shown, and the job stops.
+//! * **Absent**: fairness; resuming after a crash; sorting for owners; weights, histograms,
+//!   PageRank, minima; top-k; differential privacy; the service around it.
+//!
+//! [`ruffle2`] is the engine (`docs/spec/ruffle2.md`): permutations that are used again, inverted
+//! and composed, tables that stay shared, products. The rest is the job (`docs/spec/graph.md`):
+//! from a descriptor ([`spec`]) over stock, uploads ([`owner`]) and their check to a program's
+//! ([`program`]) shared result and what is opened of it ([`output`]).
+//!
+//! After Ruffle (Shriram A, Koti, Kukkala, Patra, Gopal, Sangal, PoPETs 2023(3)) for the shuffles,
+//! and Graphiti (Koti, Kukkala, Patra, Gopal, CCS 2024) for hops of three shuffles.
+
+pub mod cost;
+pub mod edges;
+pub mod hop;
+pub mod intake;
+pub mod job;
+pub mod order_check;
+pub mod output;
+pub mod owner;
+pub mod params;
+pub mod program;
+pub mod query;
+pub mod ruffle2;
+pub mod spec;

@@ -1,0 +1,16 @@
+//! Limits, each with its reason.
+
+/// Most rows of a list. Indices are `u32`, and a list's maps take twelve bytes a row.
+pub const MAX_ROWS: u32 = 1 << 26;
+
+/// Most lists of a job.
+pub const MAX_LISTS: usize = 1 << 10;
+
+/// Most hops of a job.
+pub const MAX_HOPS: u32 = 1 << 10;
+
+/// Highest threshold: a comparison with it costs as many products per count.
+pub const MAX_THRESHOLD: u32 = 64;
+
+/// Columns of the order check: a label, and two counts of vertices.
+pub const CHECK_WORDS: u32 = 3;

@@ -1,0 +1,131 @@
+//! Vertex programs: what travels along edges, and what becomes of it at a vertex
+//! (`docs/spec/graph.md`, section 7).
+//!
+//! Programs are linear. Everything else (which vertices were reached, which counts are large
+//! enough) is decided on the results, in [`crate::output`].
+
+use ostrakon_field::{Fp61, Gf64, WordField};
+use ostrakon_party::wire;
+
+/// What an edge does to the value that it carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Along<F> {
+    /// Multiplies it by an element of its own, which is tossed once all lists are sealed: what
+    /// arrives over several edges then does not cancel. The rows of vertices do the same, so a
+    /// value also stays where it is.
+    Coin,
+    /// Multiplies it by this. What the rows of vertices carry is taken away again.
+    Times(F),
+}
+
+/// The value of a vertex after a hop: `gathered`·(sum over its edges) + `kept`·(value before) +
+/// `added`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Next<F> {
+    /// Coefficient of what arrived.
+    pub gathered: F,
+    /// Coefficient of the value before.
+    pub kept: F,
+    /// What is added.
+    pub added: F,
+}
+
+/// A linear computation on a graph.
+pub trait VertexProgram {
+    /// The field of the values.
+    type F: WordField;
+
+    /// The program's name and parameters, as they stand in the job's descriptor.
+    fn describe(&self) -> Vec<u8>;
+
+    /// The public value of a vertex before the first hop. A secret input is added to it.
+    fn start(&self, vertex: u32) -> Self::F;
+
+    /// What edges do in a hop.
+    fn along(&self, hop: u32) -> Along<Self::F>;
+
+    /// What becomes of a vertex after a hop.
+    fn next(&self, hop: u32) -> Next<Self::F>;
+}
+
+/// Which vertices can be reached: breadth-first search from known vertices, or from those of a
+/// secret input (contact tracing). A value of zero after t hops means "not within t hops", up to
+/// t/(2^64 − 1).
+pub struct Reach {
+    /// Where it begins, in ascending order.
+    pub sources: Vec<u32>,
+}
+
+impl VertexProgram for Reach {
+    type F = Gf64;
+
+    fn describe(&self) -> Vec<u8> {
+        wire::encode(&("reach", &self.sources))
+    }
+
+    fn start(&self, vertex: u32) -> Gf64 {
+        if self.sources.binary_search(&vertex).is_ok() { Gf64::ONE } else { Gf64::ZERO }
+    }
+
+    fn along(&self, _hop: u32) -> Along<Gf64> {
+        Along::Coin
+    }
+
+    fn next(&self, _hop: u32) -> Next<Gf64> {
+        Next { gathered: Gf64::ONE, kept: Gf64::ZERO, added: Gf64::ZERO }
+    }
+}
+
+/// How many edges lead to each vertex; with a backward job, from each vertex. Edges without source
+/// or target count in neither. One hop.
+pub struct Degree;
+
+impl VertexProgram for Degree {
+    type F = Fp61;
+
+    fn describe(&self) -> Vec<u8> {
+        wire::encode(&"degree")
+    }
+
+    fn start(&self, _vertex: u32) -> Fp61 {
+        Fp61::ONE
+    }
+
+    fn along(&self, _hop: u32) -> Along<Fp61> {
+        Along::Times(Fp61::ONE)
+    }
+
+    fn next(&self, _hop: u32) -> Next<Fp61> {
+        Next { gathered: Fp61::ONE, kept: Fp61::ZERO, added: Fp61::ZERO }
+    }
+}
+
+/// Katz centrality with attenuation 1/`base`, cut off after the job's hops and scaled to integers:
+/// after D hops the value of v is Σ_{t ≤ D} base^{D−t} · (walks of length t that end at v). The
+/// results are true as long as they are below 2^61 − 1.
+pub struct Katz {
+    /// The inverse of the attenuation.
+    pub base: u64,
+}
+
+impl VertexProgram for Katz {
+    type F = Fp61;
+
+    fn describe(&self) -> Vec<u8> {
+        wire::encode(&("katz", self.base))
+    }
+
+    fn start(&self, _vertex: u32) -> Fp61 {
+        Fp61::ONE
+    }
+
+    fn along(&self, _hop: u32) -> Along<Fp61> {
+        Along::Times(Fp61::ONE)
+    }
+
+    // k_{t+1} = A·k_t + base^{t+1}, from k_0 = 1.
+    fn next(&self, hop: u32) -> Next<Fp61> {
+        let added = Fp61::new(self.base).pow_vartime(u64::from(hop) + 1);
+        Next { gathered: Fp61::ONE, kept: Fp61::ZERO, added }
+    }
+}

@@ -1,0 +1,23 @@
+//! Ruffle-2: secret permutations that are used again and again, inverted and composed, on tables
+//! that stay shared (`docs/spec/ruffle2.md`).
+//!
+//! * **Parties, adversary**: those of [`ostrakon_replicated`]: P0, P1, P2, one of them malicious.
+//! * **Guarantee**: correctness or abort, and privacy either way. Not fairness, not blame of a
+//!   single server once data are in.
+//!
+//! The order of the modules is the protocol's: [`preparation`] before any input, [`opening`] of
+//! differences once the structure is public, [`shuffle`] on data, [`product`] and its verification.
+
+pub mod coin;
+pub mod fault;
+pub mod journal;
+pub mod opening;
+pub mod preparation;
+pub mod product;
+pub mod run;
+pub mod seeds;
+pub mod sharing;
+pub mod shuffle;
+pub mod steps;
+pub mod uses;
+pub mod verify;

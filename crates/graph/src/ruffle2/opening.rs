@@ -1,0 +1,54 @@
+//! Opening tables that are shared: each server gets the share that it lacks from one member of the
+//! pair, and its digest from the other one.
+
+use bytes::Bytes;
+use ostrakon_field::WordField;
+use ostrakon_party::{Body, Header};
+use ostrakon_replicated::pair::Pair;
+
+use super::fault::Stop;
+use super::run::Run;
+use super::steps::{Kind, Rule};
+
+/// A table in shares, as one server has them, by [`Pair::index`].
+pub type OwnShares = [Option<Bytes>; 3];
+
+/// The server from which another one gets the table that it lacks, and the one that sends the
+/// digest.
+pub fn makers(of: u8) -> (u8, u8) {
+    ((of + 1) % 3, (of + 2) % 3)
+}
+
+/// Opens tables to all three servers, all in one round. Numbers must not repeat in a run.
+///
+/// # Errors
+/// [`Stop::Evidence`] if the two members of a pair do not say the same; [`Stop::Malformed`].
+pub async fn open<F: WordField>(
+    run: &Run,
+    tables: Vec<(u32, OwnShares)>,
+) -> Result<Vec<Vec<u8>>, Stop> {
+    for (number, shares) in &tables {
+        for peer in run.peers() {
+            let missing = shares[Pair::without(peer).index()].clone().expect("an own pair's share");
+            if makers(peer).0 == run.me() {
+                run.send(peer, Kind::Opening, *number, Body::new(missing));
+            } else {
+                let digest = Header::digest_of(&missing);
+                run.send(peer, Kind::OpeningDigest, *number, digest.0.to_vec());
+            }
+        }
+    }
+    let mut opened = Vec::with_capacity(tables.len());
+    for (number, shares) in tables {
+        let mut own = shares.into_iter().flatten();
+        let (a, b) = (own.next().expect("two shares"), own.next().expect("two shares"));
+        let kinds = (Kind::Opening, Kind::OpeningDigest);
+        let rule = Rule::table::<F>(a.len() / ostrakon_field::ELEMENT_BYTES);
+        let missing = run.receive_vouched(kinds, makers(run.me()), number, rule).await?;
+        let mut sum = a.to_vec();
+        F::add_into(&mut sum, &b);
+        F::add_into(&mut sum, &missing);
+        opened.push(sum);
+    }
+    Ok(opened)
+}

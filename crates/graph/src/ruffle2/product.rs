@@ -1,0 +1,157 @@
+//! Products of shared elements: one element per server each, believed only once verified.
+
+use ostrakon_field::{WordField, elements, to_table};
+use ostrakon_replicated::pair::Pair;
+
+use super::fault::Stop;
+use super::opening;
+use super::preparation::set_equality::assignment;
+use super::run::Run;
+use super::seeds::{JobSeeds, Purpose};
+use super::sharing::Rss;
+use super::steps::{Kind, Rule};
+use super::verify;
+
+/// Most rounds of products in a batch.
+const ROUNDS: u32 = 128;
+
+/// Products that have not been verified. It can be multiplied further, and cannot be opened.
+pub struct Unchecked<F: WordField> {
+    batch: u32,
+    product: Rss<F>,
+}
+
+/// The witness that a batch's products have been verified.
+pub struct Verified {
+    batch: u32,
+}
+
+impl<F: WordField> Unchecked<F> {
+    /// The products, now that their batch has been verified.
+    ///
+    /// # Panics
+    /// If the witness is another batch's.
+    pub fn release(self, witness: &Verified) -> Rss<F> {
+        assert_eq!(self.batch, witness.batch, "each batch has a witness of its own");
+        self.product
+    }
+
+    /// What a linear function makes of it.
+    pub fn map(&self, linear: impl Fn(&[F]) -> Vec<F>) -> Self {
+        Self { batch: self.batch, product: self.product.map(linear) }
+    }
+}
+
+/// A factor of a product.
+pub trait Factor<F: WordField> {
+    /// The shares.
+    fn shares(&self) -> &Rss<F>;
+}
+
+impl<F: WordField> Factor<F> for Rss<F> {
+    fn shares(&self) -> &Rss<F> {
+        self
+    }
+}
+
+impl<F: WordField> Factor<F> for Unchecked<F> {
+    fn shares(&self) -> &Rss<F> {
+        &self.product
+    }
+}
+
+/// A batch of products with what verifying them takes.
+pub struct Products<'a, F: WordField> {
+    run: &'a Run,
+    seeds: &'a JobSeeds,
+    batch: u32,
+    rounds: u32,
+    x: Vec<Rss<F>>,
+    y: Vec<Rss<F>>,
+    z: Vec<Rss<F>>,
+}
+
+impl<'a, F: WordField> Products<'a, F> {
+    /// An empty batch. Its number must not repeat in a job.
+    pub fn new(run: &'a Run, seeds: &'a JobSeeds, batch: u32) -> Self {
+        assert!(batch < 1 << 16, "batches have numbers below 2^16");
+        Self { run, seeds, batch, rounds: 0, x: Vec::new(), y: Vec::new(), z: Vec::new() }
+    }
+
+    /// A random vector that nobody knows; `number` must not repeat in a batch.
+    pub fn random(&self, number: u32, count: usize) -> Rss<F> {
+        let step = u64::from(self.batch) << 32 | u64::from(number);
+        Rss::random(self.seeds, self.run.me(), step, count)
+    }
+
+    /// Multiplies two vectors element by element: one round.
+    ///
+    /// # Errors
+    /// [`Stop::Malformed`].
+    ///
+    /// # Panics
+    /// If they have different lengths, or the batch has too many rounds.
+    pub async fn multiply(
+        &mut self,
+        x: &impl Factor<F>,
+        y: &impl Factor<F>,
+    ) -> Result<Unchecked<F>, Stop> {
+        let (x, y) = (x.shares(), y.shares());
+        assert_eq!(x.len(), y.len(), "vectors of one length");
+        assert!(self.rounds < ROUNDS, "a batch has at most {ROUNDS} rounds");
+        let sequence = self.batch << 16 | self.rounds;
+        let terms = local_terms(x, y);
+        let product = reshare(self.run, self.seeds, Kind::Product, sequence, terms).await?;
+        self.rounds += 1;
+        let copy = |v: &Rss<F>| v.map(<[F]>::to_vec);
+        self.x.push(copy(x));
+        self.y.push(copy(y));
+        self.z.push(copy(&product));
+        Ok(Unchecked { batch: self.batch, product })
+    }
+
+    /// Verifies all products of the batch at once. `randomness` is 32 fresh random bytes, used for
+    /// this batch alone.
+    ///
+    /// # Errors
+    /// [`Stop::Check`] if a product or a message of the verification was wrong.
+    pub async fn verify(self, randomness: [u8; 32]) -> Result<Verified, Stop> {
+        let all = |parts: &[Rss<F>]| Rss::concat(&parts.iter().collect::<Vec<_>>());
+        let triples = verify::Triples { x: all(&self.x), y: all(&self.y), z: all(&self.z) };
+        if !triples.x.is_empty() {
+            let place = verify::Place { run: self.run, seeds: self.seeds, batch: self.batch };
+            verify::verify(place, triples, randomness).await?;
+        }
+        Ok(Verified { batch: self.batch })
+    }
+}
+
+/// A server's terms of the products x_i·y_i. Over the three servers every product of two shares is
+/// computed once.
+pub fn local_terms<F: WordField>(x: &Rss<F>, y: &Rss<F>) -> Vec<F> {
+    let [a, b] = assignment(x.party());
+    let (x_a, x_b, y_a, y_b) = (x.share(a), x.share(b), y.share(a), y.share(b));
+    (0..x.len()).map(|i| x_a[i] * (y_a[i] + y_b[i]) + x_b[i] * y_a[i]).collect()
+}
+
+/// From terms whose sum over the servers counts to replicated shares of that sum: each server masks
+/// its terms and gives them to the next one.
+pub async fn reshare<F: WordField>(
+    run: &Run,
+    seeds: &JobSeeds,
+    kind: Kind,
+    sequence: u32,
+    mut terms: Vec<F>,
+) -> Result<Rss<F>, Stop> {
+    let me = run.me();
+    let step = u64::from(kind.step().0) << 32 | u64::from(sequence);
+    let zero: Vec<F> = seeds.zero_shares(me, Purpose::ProductZero(step), terms.len());
+    terms.iter_mut().zip(zero).for_each(|(term, zero)| *term += zero);
+    let (next, previous) = opening::makers(me);
+    run.send(next, kind, sequence, to_table(terms.iter().copied()));
+    let theirs = run.receive(previous, kind, sequence, Rule::table::<F>(terms.len())).await?;
+    let theirs: Vec<F> = elements(&theirs.body).collect();
+    let [first, _] = Pair::of_party(me);
+    let own = if first == Pair::of(me, next) { [terms, theirs] } else { [theirs, terms] };
+    Ok(Rss::of_own(me, own))
+}

@@ -1,0 +1,8 @@
+//! The graph job in worlds of three servers.
+
+mod attacks;
+mod common;
+mod costs;
+mod models;
+mod oracle;
+mod sabotage;

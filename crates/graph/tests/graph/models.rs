@@ -1,0 +1,170 @@
+//! Small models of failures that the construction avoids (`docs/spec/ruffle2.md`, section 7). Each
+//! shows that the simpler construction fails, and that the one built here does not.
+
+use ostrakon_field::Gf64;
+use ostrakon_graph::ruffle2::uses::permuted;
+use ostrakon_kernels::{Prg, permutation};
+use ostrakon_party::Header;
+
+use crate::common::Draw;
+
+fn table(seed: u64, rows: usize) -> Vec<u8> {
+    let mut key = [4; 32];
+    key[..8].copy_from_slice(&seed.to_le_bytes());
+    let mut table = vec![0; rows * 8];
+    Prg::new(&key).fill(&mut table);
+    table
+}
+
+fn secret_permutation(seed: u64, rows: usize) -> Vec<u32> {
+    let mut key = [5; 32];
+    key[..8].copy_from_slice(&seed.to_le_bytes());
+    permutation::sample(&Prg::new(&key), rows)
+}
+
+fn xor(a: &[u8], b: &[u8]) -> Vec<u8> {
+    a.iter().zip(b).map(|(a, b)| a ^ b).collect()
+}
+
+const ROWS: usize = 12;
+
+#[test]
+fn one_mask_on_two_tables_shows_the_permutation() {
+    for seed in 0..50 {
+        let pi = secret_permutation(seed, ROWS);
+        let read = |masks: [u64; 2]| -> Option<Vec<u32>> {
+            let beta = [table(4 * seed, ROWS), table(4 * seed + 1, ROWS)];
+            let seen = [0, 1]
+                .map(|i: usize| permuted(&xor(&beta[i], &table(1000 + masks[i], ROWS)), 8, &pi));
+            let (known, seen) = (xor(&beta[0], &beta[1]), xor(&seen[0], &seen[1]));
+            let place = |row: &[u8]| known.chunks(8).position(|k| k == row).map(|i| i as u32);
+            seen.chunks(8).map(place).collect()
+        };
+        assert_eq!(read([1, 1]), Some(pi.clone()), "an outsider of the pair reads π");
+        assert_eq!(read([1, 2]), None, "not with a mask for every use");
+    }
+}
+
+#[test]
+fn a_digest_told_too_early_is_an_oracle() {
+    for seed in 0..50 {
+        let (pi, mut draw) = (secret_permutation(seed, ROWS), Draw::new(seed));
+        let (d2, mask) = (table(7, ROWS), table(8, ROWS));
+        let row = draw.below(ROWS as u32) as usize;
+        let error = |table: &[u8], row: usize| {
+            let mut table = table.to_vec();
+            table[8 * row] ^= 1;
+            table
+        };
+        let step = |d2: &[u8]| permuted(&xor(d2, &mask), 8, &pi);
+        let (false_d2, true_d3) = (error(&d2, row), step(&d2));
+        // Lax: P2 answers a false δ2 with the digest of what it makes of it.
+        let told = Header::digest_of(&step(&false_d2));
+        let found = (0..ROWS).find(|j| Header::digest_of(&error(&true_d3, *j)) == told);
+        assert_eq!(pi[found.unwrap()] as usize, row, "P0 learns where a row went");
+        // Strict: it compares with P1's digest of δ2 first, which differs whatever π is.
+        assert_ne!(Header::digest_of(&false_d2), Header::digest_of(&d2));
+    }
+}
+
+#[test]
+fn the_check_on_data_tells_zero_rows_from_others() {
+    for seed in 0..50 {
+        let mut draw = Draw::new(seed);
+        let mut word = || Gf64(u64::from(draw.below(u32::MAX)) + 1);
+        let (error, coin) = (word(), word());
+        // A weight error at a known row leaves V = d·⟨c, row⟩.
+        let v = |row: Gf64| error * (coin * row);
+        assert!(v(Gf64::ZERO) == Gf64::ZERO && v(word()) != Gf64::ZERO);
+    }
+}
+
+/// Whether a subset of the coefficients sums to the target, and which: bits of the result.
+fn subset(coefficients: &[u64], mut target: u64) -> Option<Vec<usize>> {
+    let mut basis: Vec<Option<(u64, Vec<bool>)>> = vec![None; 64];
+    let add = |a: &mut (u64, Vec<bool>), b: &(u64, Vec<bool>)| {
+        a.0 ^= b.0;
+        a.1.iter_mut().zip(&b.1).for_each(|(a, b)| *a ^= b);
+    };
+    for (i, c) in coefficients.iter().enumerate() {
+        let mut vector = (*c, (0..coefficients.len()).map(|j| i == j).collect());
+        while vector.0 != 0 {
+            let place = 63 - vector.0.leading_zeros() as usize;
+            match &basis[place] {
+                Some(known) => add(&mut vector, known),
+                None => {
+                    basis[place] = Some(vector);
+                    break;
+                }
+            }
+        }
+    }
+    let mut chosen = (0, vec![false; coefficients.len()]);
+    while target != 0 {
+        let known = basis[63 - target.leading_zeros() as usize].as_ref()?;
+        target ^= known.0;
+        add(&mut chosen, known);
+    }
+    Some(chosen.1.iter().enumerate().filter(|(_, bit)| **bit).map(|(i, _)| i).collect())
+}
+
+#[test]
+fn coefficients_known_before_the_lists_let_an_owner_hide_a_path() {
+    let mut draw = Draw::new(3);
+    let mut word = || u64::from(draw.below(u32::MAX)) << 32 | u64::from(draw.below(u32::MAX));
+    for _ in 0..20 {
+        let coefficients: Vec<u64> = (0..80).map(|_| word()).collect();
+        let honest = word();
+        let rows = subset(&coefficients, honest).expect("80 parallel rows span the field");
+        let sum = rows.iter().fold(honest, |sum, row| sum ^ coefficients[*row]);
+        assert_eq!(sum, 0, "known first: what the honest path brings is cancelled");
+        let tossed: Vec<u64> = (0..80).map(|_| word()).collect();
+        let sum = rows.iter().fold(word(), |sum, row| sum ^ tossed[*row]);
+        assert_ne!(sum, 0, "tossed after the lists are sealed: it is not");
+    }
+}
+
+/// The product in GF(2^8).
+fn small(mut a: u16, mut b: u16) -> u16 {
+    let mut product = 0;
+    while b != 0 {
+        if b & 1 == 1 {
+            product ^= a;
+        }
+        b >>= 1;
+        a <<= 1;
+        if a >> 8 != 0 {
+            a ^= 0x11b;
+        }
+    }
+    product
+}
+
+#[test]
+fn powers_of_one_coin_have_roots_that_expanded_coefficients_have_not() {
+    const N: u16 = 128;
+    // Errors of products that are the coefficients of a polynomial with N − 1 roots.
+    let mut errors = vec![1];
+    for root in 1..N {
+        let mut next = vec![0; errors.len() + 1];
+        for (i, c) in errors.iter().enumerate() {
+            next[i + 1] ^= c;
+            next[i] ^= small(*c, root);
+        }
+        errors = next;
+    }
+    let survives = |coefficients: &[u16]| {
+        let sum = errors.iter().zip(coefficients).fold(0, |s, (e, c)| s ^ small(*e, *c));
+        sum == 0
+    };
+    let powers = |coin: u16| -> Vec<u16> {
+        let next = |power: &u16| Some(small(*power, coin));
+        std::iter::successors(Some(1), next).take(N.into()).collect()
+    };
+    let by_powers = (0..256).filter(|coin| survives(&powers(*coin))).count();
+    assert_eq!(by_powers, 127, "half of all coins let the errors pass");
+    let mut draw = Draw::new(9);
+    let mut expanded = || -> Vec<u16> { (0..N).map(|_| draw.below(256) as u16).collect() };
+    let by_expansion = (0..2560).filter(|_| survives(&expanded())).count();
+    assert!(by_expansion < 40, "about one in 256: {by_expansion} of 2560");
+}

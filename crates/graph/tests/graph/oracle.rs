@@ -1,0 +1,206 @@
+//! Honest runs against a plain computation on the same graphs.
+
+use std::collections::BTreeSet;
+
+use futures::FutureExt;
+use ostrakon_field::Fp61;
+use ostrakon_graph::output::{self, Computed};
+use ostrakon_graph::owner::{self, Edge};
+use ostrakon_graph::program::{Degree, Katz, Reach, VertexProgram};
+use ostrakon_graph::ruffle2::fault::Stop;
+use ostrakon_graph::spec::Direction;
+use ostrakon_testkit::Network;
+
+use crate::common::*;
+
+/// Edges of several owners at random, with half-edges, self-loops, parallel edges, and vertices
+/// that nobody mentions.
+fn graphs(draw: &mut Draw, vertices: u32, caps: &[u32]) -> Vec<Vec<Edge>> {
+    let used = draw.below(vertices) + 1;
+    let end = |draw: &mut Draw| (draw.below(8) != 0).then(|| draw.below(used));
+    caps.iter()
+        .map(|cap| {
+            let count = draw.below(*cap + 1);
+            let mut edges: Vec<Edge> =
+                (0..count).map(|_| Edge { source: end(draw), target: end(draw) }).collect();
+            if let [first, .., last] = &mut edges[..] {
+                *last = *first;
+            }
+            edges
+        })
+        .collect()
+}
+
+fn whole(graphs: &[Vec<Edge>], direction: Direction) -> Vec<(u32, u32)> {
+    let ends = graphs.iter().flatten().filter_map(|edge| Some((edge.source?, edge.target?)));
+    match direction {
+        Direction::Forward => ends.collect(),
+        Direction::Backward => ends.map(|(a, b)| (b, a)).collect(),
+    }
+}
+
+/// Breadth-first search: the least number of edges from a source, up to a limit.
+fn distances(edges: &[(u32, u32)], vertices: u32, sources: &[u32], hops: u32) -> Vec<Option<u32>> {
+    let mut distance = vec![None; vertices as usize];
+    let mut front: BTreeSet<u32> = sources.iter().copied().collect();
+    for hop in 0..=hops {
+        let mut next = BTreeSet::new();
+        for v in front {
+            if distance[v as usize].is_none() {
+                distance[v as usize] = Some(hop);
+                next.extend(edges.iter().filter(|(from, _)| *from == v).map(|(_, to)| *to));
+            }
+        }
+        front = next;
+    }
+    distance
+}
+
+/// Runs an output on all servers, which must agree.
+fn agreed<P: VertexProgram, T: PartialEq + 'static>(
+    deployment: &Deployment,
+    computed: Vec<Computed<P>>,
+    output: impl for<'a> Fn(
+        &'a mut Computed<P>,
+        &'a Memory,
+    ) -> futures::future::LocalBoxFuture<'a, Result<T, Stop>>,
+    journals: &Journals,
+) -> T {
+    let results = deployment.each(&Network::default(), computed, |party, mut computed| {
+        let (output, journal) = (&output, &journals[party.id.index()]);
+        async move { output(&mut computed, journal).await }.boxed_local()
+    });
+    let [a, b, c] = all(results).try_into().ok().expect("three");
+    assert!(a == b && b == c, "the servers have one result");
+    a
+}
+
+#[test]
+fn distances_and_reach_are_those_of_breadth_first_search() {
+    let cases = if nightly() { 200 } else { 24 };
+    for seed in 0..cases {
+        let deployment = Deployment::new(seed);
+        let mut draw = Draw::new(seed);
+        let (vertices, hops) = (1 + draw.below(8), 1 + draw.below(4));
+        let caps: Vec<u32> = (0..1 + draw.below(3)).map(|_| draw.below(8)).collect();
+        let sources = vec![draw.below(vertices)];
+        let program = || Reach { sources: sources.clone() };
+        let mut spec = spec_of(seed, vertices, &caps, hops, &program());
+        spec.direction = [Direction::Forward, Direction::Backward][draw.below(2) as usize];
+        let graphs = graphs(&mut draw, vertices, &caps);
+        let journals = Journals::default();
+        let computed = deployment.result(&spec, program, &graphs, &journals);
+        let want = distances(&whole(&graphs, spec.direction), vertices, &sources, hops);
+        let got = agreed(
+            &deployment,
+            computed,
+            |computed, journal| {
+                async move {
+                    let first = computed.first_reached(journal).await?;
+                    Ok((first, computed.reached(journal).await?))
+                }
+                .boxed_local()
+            },
+            &journals,
+        );
+        // The source itself keeps its value, so it has one after the first hop.
+        let want: Vec<_> = want.into_iter().map(|d| d.map(|d| d.max(1))).collect();
+        assert_eq!(got.0, want, "seed {seed}: {graphs:?}");
+        let reached: Vec<bool> = want.iter().map(Option::is_some).collect();
+        assert_eq!(got.1, reached, "seed {seed}");
+    }
+}
+
+#[test]
+fn degrees_count_edges_with_both_ends() {
+    let cases = if nightly() { 200 } else { 16 };
+    for seed in 0..cases {
+        let deployment = Deployment::new(1000 + seed);
+        let mut draw = Draw::new(1000 + seed);
+        let vertices = 1 + draw.below(8);
+        let caps: Vec<u32> = (0..1 + draw.below(3)).map(|_| draw.below(10)).collect();
+        let mut spec = spec_of(seed, vertices, &caps, 1, &Degree);
+        spec.direction = [Direction::Forward, Direction::Backward][draw.below(2) as usize];
+        let graphs = graphs(&mut draw, vertices, &caps);
+        let journals = Journals::default();
+        let edges = whole(&graphs, spec.direction);
+        let mut want = vec![0; vertices as usize];
+        edges.iter().for_each(|(_, to)| want[*to as usize] += 1);
+        let computed = deployment.result(&spec, || Degree, &graphs, &journals);
+        let got = agreed(
+            &deployment,
+            computed,
+            |computed, journal| {
+                async move {
+                    let large = computed.at_least(2, journal).await?;
+                    Ok((large, computed.values().await?))
+                }
+                .boxed_local()
+            },
+            &journals,
+        );
+        let values: Vec<u64> = got.1.iter().map(|value| value.value()).collect();
+        assert_eq!(values, want, "seed {seed}: {graphs:?}");
+        let large: Vec<_> = want.iter().map(|d| (*d >= 2).then(|| Fp61::new(*d))).collect();
+        assert!(got.0 == large, "seed {seed}: counts below the threshold stay closed");
+    }
+}
+
+#[test]
+fn katz_sums_walks() {
+    let deployment = Deployment::new(5);
+    let graphs = vec![vec![edge(0, 1), edge(1, 2), edge(2, 0)], vec![edge(0, 2), edge(0, 2)]];
+    let program = || Katz { base: 10 };
+    let spec = spec_of(1, 4, &[3, 4], 3, &program());
+    let journals = Journals::default();
+    let edges = whole(&graphs, Direction::Forward);
+    let mut want = vec![1u64; 4];
+    for hop in 0..3 {
+        let mut next = vec![10u64.pow(hop + 1); 4];
+        edges.iter().for_each(|(from, to)| next[*to as usize] += want[*from as usize]);
+        want = next;
+    }
+    let computed = deployment.result(&spec, program, &graphs, &journals);
+    let got = agreed(
+        &deployment,
+        computed,
+        |computed, _| async move { computed.values().await }.boxed_local(),
+        &journals,
+    );
+    assert_eq!(got.iter().map(|value| value.value()).collect::<Vec<_>>(), want);
+}
+
+#[test]
+fn contact_tracing_takes_its_sources_in_secret_and_tells_one_recipient() {
+    let deployment = Deployment::new(6);
+    let journals = Journals::default();
+    let program = || Reach { sources: Vec::new() };
+    let mut spec = spec_of(2, 6, &[3, 3], 2, &program());
+    spec.querier = Some(key(2).verifying_key());
+    let stock = deployment.stock(&spec, program, &journals);
+    let graphs = [vec![edge(0, 1), edge(1, 2), edge(2, 3)], vec![edge(4, 4)]];
+    let mut uploads: Vec<_> = (0..2)
+        .map(|list| Some(deployment.upload(&stock, program, list, &graphs[list], &journals)))
+        .collect();
+    let seeds = deployment.seeds(&stock, &program, 2, &journals);
+    let values = [1, 0, 0, 0, 1, 0].map(ostrakon_field::Gf64);
+    uploads.push(Some(deployment.sign(&spec, 2, owner::masked_input(&values, &seeds))));
+    let network = Network::default();
+    let linked = all(deployment.link(&network, &stock, program, &uploads, &journals));
+    let computed = all(deployment.compute(&Network::default(), linked, &journals));
+    let handouts = deployment.each(&Network::default(), computed, |party, mut computed| {
+        let journal = &journals[party.id.index()];
+        async move {
+            let last = computed.last().map(<[_]>::to_vec);
+            computed.nonzero_to(&last, journal).await
+        }
+        .boxed_local()
+    });
+    let mut handouts: [_; 3] = all(handouts).try_into().ok().expect("three");
+    let got = output::receive::<ostrakon_field::Gf64>(&handouts, 6).unwrap();
+    let reached: Vec<bool> = got.into_iter().map(|v| v != ostrakon_field::Gf64::ZERO).collect();
+    assert_eq!(reached, [true, true, true, false, true, false]);
+    // A server that gives the recipient another share than the pair's other member is noticed.
+    handouts[1].shares[0][0] ^= 1;
+    assert!(output::receive::<ostrakon_field::Gf64>(&handouts, 6).is_none());
+}

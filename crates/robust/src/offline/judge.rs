@@ -1,0 +1,110 @@
+//! Who deviated in a burnt batch (spec 7): all members' parts are recomputed from their seeds.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use ostrakon_crypto::{Secret, SigningKey};
+use ostrakon_party::PartyId;
+
+use super::{Complaint, Recipe, Reveal};
+use crate::machine::{Machine, Outcome};
+use crate::message::{Instance, Part, Signed, StepId};
+use crate::tape::Tape;
+
+/// What every member sends if all follow the protocol with their seeds, by step, sender, receiver.
+struct Truth {
+    bodies: BTreeMap<(StepId, PartyId, PartyId), Vec<u8>>,
+    /// Whether every member comes to an end with its material. An unlucky batch (of probability
+    /// about 2^-64) does not, and is nobody's fault.
+    ends_well: bool,
+}
+
+/// The member that deviated, or nobody if the batch failed by bad luck.
+///
+/// First the dealings: the first that somebody shows under its dealer's signature and that is not
+/// what the dealer's seed prescribes. If there is none, then whoever sent the complainer something
+/// false did so on true dealings. If nothing that the complainer shows is false, it complained
+/// without a reason.
+pub(super) fn culprit<R: Recipe>(
+    instance: &Arc<Instance>,
+    recipe: &R,
+    reveals: &BTreeMap<usize, Reveal>,
+    complainer: PartyId,
+    complaint: &Complaint,
+) -> Option<PartyId> {
+    let truth = recompute(instance, recipe, reveals);
+    let members = instance.committee.members();
+    let shown = reveals.iter().flat_map(|(&position, reveal)| {
+        let to = members[position];
+        reveal.deals.iter().filter(move |m| m.to == to && m.step.part == Part::Deal)
+    });
+    let mut false_deals: Vec<&Signed> =
+        shown.filter(|m| instance.vouches(m) && truth.contradicts(m)).collect();
+    false_deals.sort_by_key(|m| (m.step, m.from));
+    if let Some(deal) = false_deals.first() {
+        return Some(deal.from);
+    }
+    let relevant =
+        |m: &&Signed| m.to == complainer && m.step == complaint.step && m.from != complainer;
+    let sent = complaint
+        .messages
+        .iter()
+        .filter(relevant)
+        .find(|m| instance.vouches(m) && truth.contradicts(m));
+    match sent {
+        Some(message) => Some(message.from),
+        None => truth.ends_well.then_some(complainer),
+    }
+}
+
+impl Truth {
+    fn contradicts(&self, message: &Signed) -> bool {
+        self.bodies.get(&(message.step, message.from, message.to)) != Some(&message.body)
+    }
+}
+
+fn recompute<R: Recipe>(
+    instance: &Arc<Instance>,
+    recipe: &R,
+    reveals: &BTreeMap<usize, Reveal>,
+) -> Truth {
+    let members = instance.committee.members();
+    // Signatures do not matter here: a replay has keys of its own, that anybody knows.
+    let keys: Vec<Arc<SigningKey>> =
+        members.iter().map(|m| Arc::new(SigningKey::from_seed(&[m.0; 32]))).collect();
+    let mut replay = (**instance).clone();
+    replay.keys = keys.iter().map(|key| key.verifying_key()).collect();
+    let replay = Arc::new(replay);
+    // Private checks decide nothing in an honest run; any weights will do.
+    let mut weights = Tape::new(&Secret::new([0; 32]));
+    let mut machines: Vec<_> = reveals
+        .iter()
+        .map(|(&me, reveal)| {
+            let program = recipe.program(&replay.committee, me);
+            let tape = Tape::new(&reveal.seed);
+            Machine::new(Arc::clone(&replay), me, Arc::clone(&keys[me]), program, tape)
+        })
+        .collect();
+    let mut truth = Truth { bodies: BTreeMap::new(), ends_well: true };
+    let mut done = 0;
+    let mut queue: VecDeque<(usize, PartyId, Vec<u8>)> = VecDeque::new();
+    let mut post =
+        |from: usize, step: crate::machine::Step<Outcome<_>>, queue: &mut VecDeque<_>| {
+            done += step.outputs.iter().filter(|o| matches!(o, Outcome::Done(_))).count();
+            for (to, bytes) in step.sends {
+                let message = Signed::from_bytes(&bytes).expect("machines send messages");
+                truth.bodies.insert((message.step, message.from, to), message.body);
+                queue.push_back((from, to, bytes));
+            }
+        };
+    for (me, machine) in machines.iter_mut().enumerate() {
+        post(me, machine.start(&mut weights), &mut queue);
+    }
+    while let Some((from, to, bytes)) = queue.pop_front() {
+        let receiver = instance.committee.position(to).expect("members send to members");
+        let step = machines[receiver].handle(members[from], &bytes, &mut weights);
+        post(receiver, step, &mut queue);
+    }
+    truth.ends_well = done == members.len();
+    truth
+}

@@ -1,0 +1,380 @@
+//! The stock of the dealers' shuffle (spec 10 and 11): each of t + 1 dealers shares the matrices of
+//! a permutation of its own and proves that they are permutation matrices; then the matrices are
+//! multiplied with random tables that no dealer knows.
+
+use std::sync::Arc;
+
+use ostrakon_crypto::Transcript;
+use ostrakon_field::{Fp, Fp2};
+use zeroize::Zeroize;
+
+use super::Recipe;
+use super::proof::{Cut, Query};
+use super::recipes::{Doubles, blocks, open_wide};
+use crate::committee::Committee;
+use crate::opening::Mode;
+use crate::phase::Phase;
+use crate::program::clos::{Digit, route, stages, uniform};
+use crate::program::{Given, Program, Turn};
+use crate::tape::Tape;
+
+/// A shuffle of `rows` rows of `width` elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shuffle {
+    /// Rows, the product of the radices.
+    pub rows: usize,
+    /// Elements of a row.
+    pub width: usize,
+    /// The Clos network's radices, powers of two.
+    pub radices: Vec<usize>,
+    /// The dealers' positions, ascending: t + 1, of whom one is honest.
+    pub dealers: Vec<usize>,
+}
+
+/// One stage of one dealer. Usable once: two tables under one matrix show their difference.
+pub struct Stage {
+    /// The digit whose blocks it permutes.
+    pub digit: Digit,
+    /// Shares of the mask r that is taken from the stage's input, `rows` × `width`.
+    pub mask: Vec<Fp>,
+    /// Shares of the matrix: for each row, one entry for each row of its block.
+    pub(crate) matrix: Vec<Fp>,
+    /// Shares of P·r.
+    pub(crate) moved: Vec<Fp>,
+}
+
+/// Shares of all that a shuffle needs.
+pub struct ShuffleStock {
+    /// What was asked for.
+    pub shape: Shuffle,
+    /// Pads σ, two elements a row.
+    pub pads: Vec<Fp>,
+    /// The stages, in order; the first one's mask is the clients'.
+    pub stages: Vec<Stage>,
+}
+
+impl Drop for ShuffleStock {
+    fn drop(&mut self) {
+        self.pads.zeroize();
+        for stage in &mut self.stages {
+            stage.mask.zeroize();
+            stage.matrix.zeroize();
+            stage.moved.zeroize();
+        }
+    }
+}
+
+impl Shuffle {
+    /// The stages' digits of one dealer.
+    #[must_use]
+    pub fn digits(&self) -> Vec<Digit> {
+        stages(&self.radices)
+    }
+
+    /// Matrix entries that one dealer shares.
+    #[must_use]
+    pub fn entries(&self) -> usize {
+        self.digits().iter().map(|digit| self.rows * digit.radix).sum()
+    }
+
+    /// Stages of all dealers.
+    #[must_use]
+    pub fn stage_count(&self) -> usize {
+        self.digits().len() * self.dealers.len()
+    }
+
+    fn cut(&self) -> Cut {
+        Cut::of(self.entries())
+    }
+
+    /// Elements of a table.
+    #[must_use]
+    pub fn elements(&self) -> usize {
+        self.rows * self.width
+    }
+}
+
+impl Recipe for Shuffle {
+    type Program = ShufflePreparation;
+
+    fn program(&self, committee: &Arc<Committee>, me: usize) -> ShufflePreparation {
+        assert_eq!(self.rows, self.radices.iter().product::<usize>(), "rows are all digits");
+        assert!(self.dealers.len() > committee.corrupt(), "one dealer is honest");
+        ShufflePreparation {
+            committee: Arc::clone(committee),
+            shape: self.clone(),
+            me,
+            step: 0,
+            randoms: Vec::new(),
+            doubles: Doubles::default(),
+            own: None,
+            dealt: Vec::new(),
+            proofs: Vec::new(),
+            chi: Fp2::ZERO,
+            query: None,
+        }
+    }
+
+    fn describe(&self, transcript: &mut Transcript) {
+        transcript.field(b"shuffle").number(self.rows as u64).number(self.width as u64);
+        for list in [&self.radices, &self.dealers] {
+            transcript.number(list.len() as u64);
+            list.iter().for_each(|&number| {
+                transcript.number(number as u64);
+            });
+        }
+    }
+}
+
+/// What a dealer keeps of its dealing until it has proved it.
+struct Dealing {
+    entries: Vec<Fp>,
+    seeds: Vec<Fp2>,
+}
+
+impl Drop for Dealing {
+    fn drop(&mut self) {
+        self.entries.zeroize();
+        self.seeds.zeroize();
+    }
+}
+
+/// [`Shuffle`] at one member.
+pub struct ShufflePreparation {
+    committee: Arc<Committee>,
+    shape: Shuffle,
+    me: usize,
+    step: usize,
+    /// Masks, pads, coins.
+    randoms: Vec<Fp>,
+    doubles: Doubles,
+    own: Option<Dealing>,
+    /// Own shares of each dealer's entries and seeds.
+    dealt: Vec<Vec<Fp>>,
+    /// Own shares of each dealer's proof.
+    proofs: Vec<Vec<Fp>>,
+    chi: Fp2,
+    query: Option<Query>,
+}
+
+/// Elements of F_p that are opened as coins: χ, τ and ρ.
+const COINS: usize = 6;
+
+impl Program for ShufflePreparation {
+    type Output = ShuffleStock;
+
+    fn phases(&self) -> Vec<Phase> {
+        let shape = &self.shape;
+        let masked = shape.stage_count() * shape.elements();
+        let singles = blocks(&self.committee, masked + 2 * shape.rows + COINS);
+        let doubles = blocks(&self.committee, masked);
+        let deal = |count| Phase::Deal { dealers: shape.dealers.clone(), count };
+        let narrow = Mode::Exact(self.committee.corrupt());
+        let open = |count| Phase::Open { count, mode: narrow };
+        let wires = shape.cut().wires();
+        vec![
+            Phase::Random { singles, doubles },
+            deal(shape.entries() + 2 * wires),
+            open(2),
+            deal(2 * shape.cut().proof_values()),
+            open(4),
+            open(shape.dealers.len() * (2 * wires + 4)),
+            open_wide(&self.committee, masked),
+        ]
+    }
+
+    fn next(&mut self, given: Given, tape: &mut Tape) -> Turn<ShuffleStock> {
+        self.step += usize::from(!matches!(given, Given::Nothing));
+        match (self.step, given) {
+            (1, Given::Random { singles, doubles, wide }) => {
+                self.randoms = singles;
+                self.doubles = Doubles::new(doubles, wide);
+                Turn::Deal(self.deal(tape))
+            }
+            (2, Given::Dealt(dealt)) => {
+                self.dealt = dealt;
+                Turn::Open(self.coins()[..2].to_vec())
+            }
+            (3, Given::Opened(chi)) => {
+                self.chi = Fp2(chi[0], chi[1]);
+                Turn::Deal(
+                    self.own.take().map(|own| {
+                        flat(&self.shape.cut().prove(&own.entries, &own.seeds, self.chi))
+                    }),
+                )
+            }
+            (4, Given::Dealt(proofs)) => {
+                self.proofs = proofs;
+                Turn::Open(self.coins()[2..].to_vec())
+            }
+            (5, Given::Opened(coins)) => {
+                let [tau, rho] = [Fp2(coins[0], coins[1]), Fp2(coins[2], coins[3])];
+                self.query = self.shape.cut().query(tau);
+                match &self.query {
+                    Some(query) => Turn::Open(self.answers(query, rho)),
+                    None => Turn::Refuse,
+                }
+            }
+            (6, Given::Opened(answers)) => {
+                if self.proved(&answers) {
+                    Turn::Open(self.products())
+                } else {
+                    Turn::Refuse
+                }
+            }
+            (7, Given::Opened(opened)) => Turn::Done(self.finish(opened)),
+            _ => Turn::Draw,
+        }
+    }
+}
+
+impl ShufflePreparation {
+    fn coins(&self) -> &[Fp] {
+        let shape = &self.shape;
+        let before = shape.stage_count() * shape.elements() + 2 * shape.rows;
+        &self.randoms[before..before + COINS]
+    }
+
+    /// What this member deals, if it is a dealer: the matrices of a uniform permutation's stages,
+    /// then a seed of F_p² for each wire.
+    fn deal(&mut self, tape: &mut Tape) -> Option<Vec<Fp>> {
+        if !self.shape.dealers.contains(&self.me) {
+            return None;
+        }
+        let permutation = uniform(self.shape.rows, tape);
+        let entries = matrices(&permutation, &self.shape);
+        let wires = self.shape.cut().wires();
+        let seeds: Vec<Fp2> = (0..wires).map(|_| Fp2::random(tape)).collect();
+        let secrets = [&entries[..], &flat(&seeds)].concat();
+        self.own = Some(Dealing { entries, seeds });
+        Some(secrets)
+    }
+
+    /// For each dealer: the wires and the proof at τ, and the random combinations of what rows and
+    /// columns miss to one.
+    fn answers(&self, query: &Query, rho: Fp2) -> Vec<Fp> {
+        let mut answers = Vec::new();
+        for (dealt, proof) in self.dealt.iter().zip(&self.proofs) {
+            let (entries, seeds) = dealt.split_at(self.shape.entries());
+            answers.extend(query.wires(entries, &pairs(seeds)));
+            answers.push(query.proof(&pairs(proof)));
+            answers.push(self.sums(entries, rho));
+        }
+        flat(&answers)
+    }
+
+    /// Σ ρ^i · (sum of line i − 1) over the rows, then the columns, of all stages' blocks.
+    fn sums(&self, mut entries: &[Fp], rho: Fp2) -> Fp2 {
+        let (mut total, mut weight) = (Fp2::ZERO, Fp2::ONE);
+        for digit in self.shape.digits() {
+            let (matrix, rest) = entries.split_at(self.shape.rows * digit.radix);
+            entries = rest;
+            // Column j of a row's block is the row of that block with digit j.
+            let mut columns = vec![Fp::ZERO; self.shape.rows];
+            for (row, line) in matrix.chunks_exact(digit.radix).enumerate() {
+                for (j, &entry) in line.iter().enumerate() {
+                    columns[digit.with(row, j)] += entry;
+                }
+            }
+            let rows = matrix.chunks_exact(digit.radix).map(|line| line.iter().copied().sum());
+            for sum in rows.chain(columns) {
+                let sum: Fp = sum;
+                total += weight.scale(sum - Fp::ONE);
+                weight = weight * rho;
+            }
+        }
+        total
+    }
+
+    fn proved(&self, answers: &[Fp]) -> bool {
+        let wires = self.shape.cut().wires();
+        self.query.as_ref().is_some_and(|query| {
+            pairs(answers).chunks_exact(wires + 2).all(|answer| {
+                let (wires, rest) = answer.split_at(wires);
+                query.holds(wires, rest[0], self.chi) && rest[1] == Fp2::ZERO
+            })
+        })
+    }
+
+    /// The masked products of matrices and masks, of degree 2t, stage after stage.
+    fn products(&mut self) -> Vec<Fp> {
+        let elements = self.shape.elements();
+        let digits = self.shape.digits();
+        let mut products = Vec::with_capacity(self.shape.stage_count() * elements);
+        let mut masks = self.randoms.chunks_exact(elements);
+        for dealt in &self.dealt {
+            let mut entries = &dealt[..];
+            for digit in &digits {
+                let (matrix, rest) = entries.split_at(self.shape.rows * digit.radix);
+                entries = rest;
+                let mask = masks.next().expect("a mask for each stage");
+                products.extend(apply(matrix, *digit, mask, self.shape.width));
+            }
+        }
+        self.doubles.mask(products)
+    }
+
+    fn finish(&mut self, opened: Vec<Fp>) -> ShuffleStock {
+        let shape = self.shape.clone();
+        let elements = shape.elements();
+        let moved = self.doubles.reduce(opened);
+        let mut masks = self.randoms.chunks_exact(elements).zip(moved.chunks_exact(elements));
+        let mut all = Vec::new();
+        for dealt in &mut self.dealt {
+            let mut entries = &dealt[..];
+            for digit in shape.digits() {
+                let (matrix, rest) = entries.split_at(shape.rows * digit.radix);
+                entries = rest;
+                let (mask, moved) = masks.next().expect("a mask for each stage");
+                let (mask, moved, matrix) = (mask.to_vec(), moved.to_vec(), matrix.to_vec());
+                all.push(Stage { digit, mask, matrix, moved });
+            }
+        }
+        let before = shape.stage_count() * elements;
+        let pads = self.randoms[before..before + 2 * shape.rows].to_vec();
+        ShuffleStock { shape, pads, stages: all }
+    }
+}
+
+impl Drop for ShufflePreparation {
+    fn drop(&mut self) {
+        self.randoms.zeroize();
+        self.dealt.zeroize();
+        self.proofs.zeroize();
+    }
+}
+
+/// The 0/1 matrices of a permutation's stages: for each row one entry for each row of its block.
+fn matrices(permutation: &[usize], shape: &Shuffle) -> Vec<Fp> {
+    let routed = route(permutation, &shape.radices);
+    let mut entries = Vec::with_capacity(shape.entries());
+    for (stage, digit) in routed.iter().zip(shape.digits()) {
+        for &from in stage {
+            entries.extend((0..digit.radix).map(|j| Fp::new(u64::from(j == digit.of(from)))));
+        }
+    }
+    entries
+}
+
+/// The product of a stage's matrix and a table of rows of `width` elements.
+pub(crate) fn apply(matrix: &[Fp], digit: Digit, table: &[Fp], width: usize) -> Vec<Fp> {
+    let mut product = vec![Fp::ZERO; table.len()];
+    let lines = product.chunks_exact_mut(width).zip(matrix.chunks_exact(digit.radix));
+    for (row, (sum, line)) in lines.enumerate() {
+        for (j, &entry) in line.iter().enumerate() {
+            let from = digit.with(row, j) * width;
+            for (total, &value) in sum.iter_mut().zip(&table[from..from + width]) {
+                *total += entry * value;
+            }
+        }
+    }
+    product
+}
+
+fn flat(elements: &[Fp2]) -> Vec<Fp> {
+    elements.iter().flat_map(|element| [element.0, element.1]).collect()
+}
+
+fn pairs(elements: &[Fp]) -> Vec<Fp2> {
+    elements.as_chunks::<2>().0.iter().map(|&[a, b]| Fp2(a, b)).collect()
+}

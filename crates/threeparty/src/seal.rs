@@ -1,0 +1,401 @@
+//! Sealing: the servers agree on the set of submissions (`docs/spec/ruffle.md`, E1 to E3 and E5).
+//!
+//! Every server broadcasts, with authentication, the slots for which it holds a submission with the
+//! digest of each. A slot is accepted if two servers list the same digest, one slot for an owner;
+//! where lists differ, the participants' signatures are shown, and two valid ones for different
+//! submissions drop the slot. Holders give accepted submissions to the server that lacks them. Then
+//! all three sign the same list.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+
+use futures::future::join;
+use ostrakon_crypto::{Digest, Signature, Transcript, VerifyingKey};
+use ostrakon_party::{PartyId, Received, SignedHeader, Step, wire};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::marks::{Marks, epoch_mark};
+use crate::offence::{Offence, Statement};
+use crate::protocol::{Protocol, steps};
+use crate::run::Run;
+
+/// Bytes of an entry of a submission list: slot and digest.
+pub const LIST_ENTRY: usize = 4 + 32;
+/// Bytes of an entry of the conflict details: slot, digest of what was submitted, signature.
+pub const DETAILS_ENTRY: usize = 4 + 32 + 64;
+
+/// What a participant hands in for a slot, signed.
+pub trait Sealable: Clone + Serialize + DeserializeOwned + Sync {
+    /// The digest of what was submitted.
+    fn content(&self) -> Digest;
+
+    /// The owner's signature on [`Sealable::listed`].
+    fn signature(&self) -> &Signature;
+
+    /// The digest that lists hold: of the context, the slot, the owner and the content.
+    fn listed(context: &Digest, slot: u32, owner: &VerifyingKey, content: &Digest) -> Digest;
+
+    /// Whether it is as wide as the table's rows.
+    fn is_wide(&self, width: usize) -> bool;
+
+    /// Whether it may be taken from a server that forwards it, given that its digest is `listed` by
+    /// two. By default its signature is looked at; where servers take submissions in by something
+    /// else, the two lists must do, or an invalid signature would stop who lacks the submission.
+    fn is_acceptable(&self, owner: &VerifyingKey, listed: &Digest) -> bool {
+        owner.verifies(listed, self.signature())
+    }
+}
+
+/// A slot that was given out, as one server knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slot<M> {
+    /// The slot.
+    pub slot: u32,
+    /// Its owner, on whom all servers agree.
+    pub owner: VerifyingKey,
+    /// The owner's submission, if it arrived here; signature and length have been checked.
+    pub submission: Option<M>,
+}
+
+/// What is sealed: everything that judging a submission depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope {
+    /// The digest that participants sign.
+    pub context: Digest,
+    /// Bytes of a row.
+    pub width: u32,
+}
+
+/// The server that gives out a slot.
+pub fn class_of(slot: u32) -> PartyId {
+    PartyId((slot % 3) as u8)
+}
+
+/// Whether a list of fixed-size entries, each beginning with a slot, names slots below `slots` in
+/// strictly ascending order.
+#[must_use]
+pub fn slots_ascend(body: &[u8], entry: usize, slots: u32) -> bool {
+    let named =
+        body.chunks_exact(entry).map(|e| u32::from_le_bytes(e[..4].try_into().expect("4 bytes")));
+    body.len().is_multiple_of(entry)
+        && named.clone().zip(named.clone().skip(1)).all(|(a, b)| a < b)
+        && named.max().is_none_or(|last| last < slots)
+}
+
+/// Why nothing could be sealed.
+pub enum Unsealed<F> {
+    /// A server cheated.
+    Fault(Box<F>),
+    /// A mark could not be written.
+    Marks(String),
+}
+
+impl<F> From<F> for Unsealed<F> {
+    fn from(fault: F) -> Self {
+        Unsealed::Fault(Box::new(fault))
+    }
+}
+
+/// The accepted slots in ascending order with the digests of their submissions, and these.
+pub type Agreed<'a, M> = (Vec<(u32, Digest)>, Vec<Cow<'a, M>>);
+
+/// The digest of a list of accepted slots: what the servers vote for.
+pub fn digest(slots: &[(u32, Digest)]) -> Digest {
+    let mut transcript = Transcript::new("ostrakon/v1/threeparty/sealed slots");
+    transcript.number(slots.len() as u64);
+    for (slot, digest) in slots {
+        transcript.number(u64::from(*slot)).field(&digest.0);
+    }
+    transcript.finish()
+}
+
+/// Accepted slots that one can be sure of whichever single server is corrupt: all but those of the
+/// largest class.
+pub fn guaranteed(slots: impl Iterator<Item = u32>) -> u32 {
+    let mut classes = [0u32; 3];
+    for slot in slots {
+        classes[class_of(slot).index()] += 1;
+    }
+    classes.iter().sum::<u32>() - classes.iter().max().copied().unwrap_or(0)
+}
+
+/// What the servers list, each in ascending order of slots.
+type Lists = [Vec<(u32, Digest)>; 3];
+
+/// This server's submissions with their digests, in ascending order of slots.
+struct Own<'a, M>(Vec<(u32, Digest, &'a M)>);
+
+impl<'a, M> Own<'a, M> {
+    fn get(&self, slot: u32) -> Option<&(u32, Digest, &'a M)> {
+        self.0.binary_search_by_key(&slot, |(slot, ..)| *slot).ok().map(|at| &self.0[at])
+    }
+}
+
+/// Finds the digests that a list has for slots that are asked for in ascending order.
+struct Reader<'a>(&'a [(u32, Digest)]);
+
+impl<'a> Reader<'a> {
+    fn digest(&mut self, slot: u32) -> Option<&'a Digest> {
+        while let Some(((first, digest), rest)) = self.0.split_first() {
+            if *first >= slot {
+                return (*first == slot).then_some(digest);
+            }
+            self.0 = rest;
+        }
+        None
+    }
+}
+
+fn readers(lists: &Lists) -> [Reader<'_>; 3] {
+    [0, 1, 2].map(|party: usize| Reader(&lists[party]))
+}
+
+/// Agrees on the submissions and collects them. The vote is not part of it ([`vote`]).
+///
+/// # Errors
+/// Evidence against a server that broke the broadcast, or a mark that could not be written.
+pub async fn agree<'a, P: Protocol, M: Sealable>(
+    run: &Run<P>,
+    scope: &Scope,
+    slots: &'a [Slot<M>],
+    marks: &dyn Marks,
+) -> Result<Agreed<'a, M>, Unsealed<P::Fault>> {
+    let owned: BTreeMap<u32, &Slot<M>> = slots.iter().map(|slot| (slot.slot, slot)).collect();
+    let own = digests(scope, &owned);
+    let mut body = Vec::with_capacity(own.0.len() * LIST_ENTRY);
+    for (slot, digest, _) in &own.0 {
+        body.extend_from_slice(&slot.to_le_bytes());
+        body.extend_from_slice(&digest.0);
+    }
+    let listed = run.broadcast(steps::SUBMISSION_LIST, body).await?;
+    let lists: Lists = [0, 1, 2].map(|party: usize| read_list(&listed[party].body));
+    let conflicts = conflicting(&lists);
+    if !conflicts.is_empty() {
+        on_record(run, marks, &listed)?;
+    }
+    let valid = resolve(run, scope, &owned, &own, &conflicts).await?;
+    let accepted = accept(&lists, &owned, &conflicts, &valid);
+    let submissions = gather(run, scope, &owned, &own, &lists, &accepted).await;
+    Ok((accepted, submissions))
+}
+
+fn digests<'a, M: Sealable>(scope: &Scope, owned: &BTreeMap<u32, &'a Slot<M>>) -> Own<'a, M> {
+    use rayon::prelude::*;
+    let held: Vec<(&Slot<M>, &M)> =
+        owned.values().filter_map(|slot| Some((*slot, slot.submission.as_ref()?))).collect();
+    let digest = |(slot, submission): (&'a Slot<M>, &'a M)| {
+        let content = submission.content();
+        (slot.slot, M::listed(&scope.context, slot.slot, &slot.owner, &content), submission)
+    };
+    Own(held.into_par_iter().with_min_len(256).map(digest).collect())
+}
+
+/// Marks the lists that are answered with signatures, so that the answer is the same after a
+/// restart.
+fn on_record<P: Protocol>(
+    run: &Run<P>,
+    marks: &dyn Marks,
+    listed: &[Received; 3],
+) -> Result<(), Unsealed<P::Fault>> {
+    let heard = [0, 1, 2].map(|party: usize| listed[party].signed);
+    let name = epoch_mark(&run.subject.instance(), "lists");
+    let standing = marks.record(&name, &wire::encode(&heard)).map_err(Unsealed::Marks)?;
+    let standing: [SignedHeader; 3] =
+        wire::decode(&standing).map_err(|_| Unsealed::Marks(format!("{name} is damaged")))?;
+    for (before, now) in standing.into_iter().zip(heard) {
+        if before.contradicts(&now) {
+            return Err(run
+                .fault(now.header.from, Offence::Equivocation(Box::new([before, now])))
+                .into());
+        }
+    }
+    Ok(())
+}
+
+fn read_list(body: &[u8]) -> Vec<(u32, Digest)> {
+    body.chunks_exact(LIST_ENTRY)
+        .map(|entry| {
+            let (slot, digest) = entry.split_at(4);
+            let slot = u32::from_le_bytes(slot.try_into().expect("4 bytes"));
+            (slot, Digest(digest.try_into().expect("32 bytes")))
+        })
+        .collect()
+}
+
+/// Slots for which two servers list different digests.
+fn conflicting(lists: &Lists) -> Vec<u32> {
+    let mut all: Vec<u32> = lists.iter().flatten().map(|(slot, _)| *slot).collect();
+    all.sort();
+    all.dedup();
+    let mut readers = readers(lists);
+    all.retain(|slot| {
+        let mut digests = readers.each_mut().map(|list| list.digest(*slot)).into_iter().flatten();
+        let first = digests.next();
+        digests.any(|digest| Some(digest) != first)
+    });
+    all
+}
+
+/// The digests for which a valid signature of the slot's owner was shown, by slot. Only if lists
+/// differ, and then everybody knows it: one more broadcast of the signatures on what was listed.
+async fn resolve<P: Protocol, M: Sealable>(
+    run: &Run<P>,
+    scope: &Scope,
+    owned: &BTreeMap<u32, &Slot<M>>,
+    own: &Own<'_, M>,
+    conflicts: &[u32],
+) -> Result<BTreeMap<u32, Vec<Digest>>, P::Fault> {
+    let mut valid: BTreeMap<u32, Vec<Digest>> = BTreeMap::new();
+    if conflicts.is_empty() {
+        return Ok(valid);
+    }
+    let mut body = Vec::new();
+    for slot in conflicts {
+        if let Some((.., submission)) = own.get(*slot) {
+            body.extend_from_slice(&slot.to_le_bytes());
+            body.extend_from_slice(&submission.content().0);
+            body.extend_from_slice(&submission.signature().0);
+        }
+    }
+    for details in run.broadcast(steps::CONFLICT_DETAILS, body).await? {
+        for entry in details.body.chunks_exact(DETAILS_ENTRY) {
+            let slot = u32::from_le_bytes(entry[..4].try_into().expect("4 bytes"));
+            let content = Digest(entry[4..36].try_into().expect("32 bytes"));
+            let signature = Signature(entry[36..].try_into().expect("64 bytes"));
+            let Some(known) = owned.get(&slot) else { continue };
+            let digest = M::listed(&scope.context, slot, &known.owner, &content);
+            let digests = valid.entry(slot).or_default();
+            if known.owner.verifies(&digest, &signature) && !digests.contains(&digest) {
+                digests.push(digest);
+            }
+        }
+    }
+    Ok(valid)
+}
+
+/// The accepted slots: listed alike by two servers, with no second valid signature, and the first
+/// such slot of their owner.
+fn accept<M>(
+    lists: &Lists,
+    owned: &BTreeMap<u32, &Slot<M>>,
+    conflicts: &[u32],
+    valid: &BTreeMap<u32, Vec<Digest>>,
+) -> Vec<(u32, Digest)> {
+    let mut owners = HashSet::new();
+    let mut readers = readers(lists);
+    let accepted = |(slot, known): (&u32, &&Slot<M>)| {
+        let [a, b, c] = readers.each_mut().map(|list| list.digest(*slot));
+        let twice = *if a.is_some() && (a == b || a == c) { a } else { b.filter(|_| b == c) }?;
+        let sole = conflicts.binary_search(slot).is_err()
+            || valid.get(slot).is_some_and(|v| v[..] == [twice]);
+        (sole && owners.insert(known.owner)).then_some((*slot, twice))
+    };
+    owned.iter().filter_map(accepted).collect()
+}
+
+/// The accepted submissions, in order; those that this server lacks come from the two that have
+/// them.
+async fn gather<'a, P: Protocol, M: Sealable>(
+    run: &Run<P>,
+    scope: &Scope,
+    owned: &BTreeMap<u32, &'a Slot<M>>,
+    own: &Own<'a, M>,
+    lists: &Lists,
+    accepted: &[(u32, Digest)],
+) -> Vec<Cow<'a, M>> {
+    let mut readers = readers(lists);
+    let holders: Vec<[bool; 3]> = accepted
+        .iter()
+        .map(|(slot, digest)| readers.each_mut().map(|list| list.digest(*slot) == Some(digest)))
+        .collect();
+    let has = |party: u8, holders: &[bool; 3]| holders[usize::from(party)];
+    for peer in run.peers() {
+        let lacking: Vec<(u32, &M)> = accepted
+            .iter()
+            .zip(&holders)
+            .filter(|(_, holders)| !has(peer, holders) && has(run.me(), holders))
+            .filter_map(|((slot, _), _)| {
+                own.get(*slot).map(|(slot, _, submission)| (*slot, *submission))
+            })
+            .collect();
+        if lacking.is_empty() {
+            continue;
+        }
+        // Both holders keep the message ready; the lower one sends it unasked.
+        let body = wire::encode(&lacking);
+        let other_holder = run.peers().into_iter().find(|p| *p != peer).expect("two peers");
+        if run.me() < other_holder {
+            run.send(peer, steps::FORWARD, body)
+        } else {
+            run.offer(peer, steps::FORWARD, body)
+        };
+    }
+    let entries = accepted.iter().zip(&holders);
+    let missing: Vec<(u32, Digest)> =
+        entries.filter(|(_, holders)| !has(run.me(), holders)).map(|(entry, _)| *entry).collect();
+    let mut forwarded: BTreeMap<u32, M> = BTreeMap::new();
+    if !missing.is_empty() {
+        let accept = |received: &Received| {
+            let not_usable =
+                || P::Evidence::from(Offence::Malformed(Box::new(Statement::from(received))));
+            let list: Vec<(u32, M)> = wire::decode(&received.body).map_err(|_| not_usable())?;
+            let list: BTreeMap<u32, M> = list.into_iter().collect();
+            let whole = missing.iter().all(|(slot, digest)| {
+                let Some((known, submission)) = owned.get(slot).zip(list.get(slot)) else {
+                    return false;
+                };
+                let listed = M::listed(&scope.context, *slot, &known.owner, &submission.content());
+                listed == *digest
+                    && submission.is_wide(scope.width as usize)
+                    && submission.is_acceptable(&known.owner, digest)
+            });
+            if whole { Ok(list) } else { Err(not_usable()) }
+        };
+        // A bad forward is no proof for a third person, who does not know the owners: it is passed
+        // over, not reported.
+        (forwarded, _) = run.receive_from_either(run.peers(), steps::FORWARD, accept).await;
+    }
+    accepted
+        .iter()
+        .map(|(slot, digest)| match own.get(*slot) {
+            Some((_, mine, submission)) if mine == digest => Cow::Borrowed(*submission),
+            _ => Cow::Owned(forwarded.remove(slot).expect("a usable forward has every one")),
+        })
+        .collect()
+}
+
+/// Signs the accepted list and waits until both peers have signed the same one. A different vote
+/// counts as none.
+///
+/// # Errors
+/// Evidence against a peer whose vote is malformed.
+pub async fn vote<P: Protocol>(
+    run: &Run<P>,
+    step: impl Into<Step>,
+    value: &Digest,
+) -> Result<[Statement; 3], P::Fault> {
+    let step = step.into();
+    let signed = run.send_all(step, value.0.to_vec());
+    let own = Statement { signed, body: value.0.to_vec() };
+    let [a, b] = run.peers();
+    let (from_a, from_b) = join(matching(run, a, step, value), matching(run, b, step, value)).await;
+    Ok(match run.me() {
+        0 => [own, from_a?, from_b?],
+        1 => [from_a?, own, from_b?],
+        _ => [from_a?, from_b?, own],
+    })
+}
+
+async fn matching<P: Protocol>(
+    run: &Run<P>,
+    from: u8,
+    step: Step,
+    value: &Digest,
+) -> Result<Statement, P::Fault> {
+    let received = run.receive(from, step).await?;
+    if received.body[..] == value.0 {
+        return Ok(Statement::from(&received));
+    }
+    futures::future::pending().await
+}

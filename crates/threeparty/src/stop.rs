@@ -1,0 +1,24 @@
+//! Why a run ended without its result.
+
+use crate::pair::Pair;
+
+/// Why a run ended without its result; `F` is the protocol's fault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Stop<F> {
+    /// A cheater was found.
+    #[error(transparent)]
+    Fault(Box<F>),
+    /// The two members of a pair state different things about a secret that they alone share: one
+    /// of them is lying, and it cannot be seen which without opening a long-lived key. Nothing
+    /// depended on it yet.
+    #[error(
+        "the members of {0:?} disagree about their common key: set the servers up again; one of the two is faulty"
+    )]
+    Disagreement(Pair),
+}
+
+impl<F> From<F> for Stop<F> {
+    fn from(fault: F) -> Self {
+        Stop::Fault(Box::new(fault))
+    }
+}
