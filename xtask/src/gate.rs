@@ -1,94 +1,83 @@
-//! `cargo xtask test`: every check and every test, in order.
+//! `cargo xtask test`: every check and every test.
+//!
+//! Two lanes run side by side, one for Rust and one for the page. Within a lane the quick steps
+//! come first. Every step has a budget, which is printed beside what it took; on a quiet machine a
+//! step that takes more than twice its budget fails the gate.
 
-use std::error::Error;
-use std::fmt;
-use std::process::Command;
-use std::time::{Duration, Instant};
+mod budget;
+mod inner;
+mod lanes;
+mod record;
+mod step;
 
 use anyhow::{Result, bail};
 use clap::builder::PossibleValuesParser;
 
+use self::budget::Budget;
+use self::lanes::{Outcome, Report};
+use self::record::Record;
+use self::step::{Depth, Lane, Step, nightly, step};
 use crate::postgres::{self, Postgres};
 use crate::{fuzz, layers, mutants, shell, tidy, tools, web};
+
+pub use self::step::Skipped;
 
 /// What `cargo xtask test` is asked to run.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Runs more seeds in the tests, asks for security advisories, and fuzzes every decoder.
+    /// Checks and tests these crates only (`net`, or `ostrakon-net`): the inner loop of working on
+    /// them.
+    #[arg(value_name = "CRATE", conflicts_with_all = ["nightly", "only"])]
+    crates: Vec<String>,
+    /// Runs everything: more seeds, all planted defects, security advisories, and fuzzing of every
+    /// decoder. A run that was stopped goes on where it was if nothing has changed since.
     #[arg(long)]
     nightly: bool,
+    /// Begins a nightly run anew, even if an earlier one could be gone on with.
+    #[arg(long, requires = "nightly")]
+    fresh: bool,
     /// Runs these steps only, in their usual order.
     #[arg(long, value_name = "STEP", num_args = 1.., value_parser = PossibleValuesParser::new(STEPS.map(|step| step.name)))]
     only: Vec<String>,
 }
 
-struct Step {
-    name: &'static str,
-    /// Whether it runs with `--nightly` only.
-    nightly: bool,
-    run: fn(&Options) -> Result<()>,
-}
-
-const fn step(name: &'static str, run: fn(&Options) -> Result<()>) -> Step {
-    Step { name, nightly: false, run }
-}
-
-const fn nightly(name: &'static str, run: fn(&Options) -> Result<()>) -> Step {
-    Step { name, nightly: true, run }
-}
-
-/// The steps: the quick ones first, and each after what it needs (the page needs the WASM).
-const STEPS: [Step; 18] = [
-    step("fmt", |_| shell::run(&mut shell::cargo(&["fmt", "--all", "--check"]))),
-    step("layers", |_| layers::check()),
-    step("tidy", |_| tidy::check()),
-    step("deny", |_| deny(&["bans", "licenses", "sources"])),
-    step("clippy", |_| {
-        shell::run(&mut shell::cargo(&[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ]))
+/// The steps of both lanes. Budgets are seconds on two cores, with the other lane beside.
+const STEPS: [Step; 22] = [
+    step(Lane::Rust, "fmt", Budget::of(5), |_| {
+        shell::run(&mut shell::cargo(&["fmt", "--all", "--check"]))
     }),
-    step("test", test),
-    step("doc", |_| {
+    step(Lane::Rust, "layers", Budget::of(5), |_| layers::check()),
+    step(Lane::Rust, "tidy", Budget::of(5), |_| tidy::check()),
+    step(Lane::Rust, "build", Budget::cold(60, 660), |_| build()),
+    step(Lane::Rust, "test", Budget::cold(240, 300), test),
+    step(Lane::Rust, "doctest", Budget::cold(30, 60), |_| {
+        shell::run(&mut shell::cargo(&["test", "--workspace", "--doc", "--quiet"]))
+    }),
+    step(Lane::Rust, "clippy", Budget::cold(45, 240), |_| {
+        let arguments = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        shell::run(&mut shell::cargo(&arguments))
+    }),
+    step(Lane::Rust, "doc", Budget::cold(40, 90), |_| {
         let mut doc = shell::cargo(&["doc", "--workspace", "--no-deps"]);
         shell::run(doc.env("RUSTDOCFLAGS", "--deny warnings"))
     }),
-    step("wasm", |_| web::build_wasm()),
-    step("web-install", |_| web::install()),
-    step("web-schema", |_| web::build_schema()),
-    step("web-check", |_| shell::run(&mut web::npm(&["run", "check"]))),
-    step("web-build", |_| web::build()),
-    step("web-test", |_| shell::run(&mut web::npm(&["run", "test", "--if-present"]))),
-    step("e2e", browser_test),
-    nightly("web-same", |_| web::build_again()),
-    nightly("advisories", |_| advisories()),
-    nightly("fuzz", |_| fuzz::run()),
-    nightly("mutants", |_| mutants::run("")),
+    step(Lane::Rust, "deny", Budget::cold(5, 240), |_| deny(&["bans", "licenses", "sources"])),
+    step(Lane::Rust, "planted", Budget::cold(120, 240), |_| mutants::run_drawn()),
+    step(Lane::Web, "web-install", Budget::cold(5, 60), |_| web::install()),
+    step(Lane::Web, "web-format", Budget::of(20), |_| {
+        shell::run(&mut web::npm(&["run", "format:check"]))
+    }),
+    step(Lane::Web, "wasm", Budget::cold(30, 240), |_| web::build_wasm()),
+    step(Lane::Web, "web-schema", Budget::of(10), |_| web::build_schema()).after(&["build"]),
+    step(Lane::Web, "web-check", Budget::of(40), |_| shell::run(&mut web::npm(&["run", "check"]))),
+    step(Lane::Web, "web-test", Budget::of(40), |_| shell::run(&mut web::npm(&["run", "test"]))),
+    step(Lane::Web, "web-build", Budget::of(15), |_| web::build()),
+    step(Lane::Web, "e2e", Budget::of(240), browser_test).after(&["build"]),
+    nightly("web-same", Budget::of(240), |_| web::build_again()).after(&["e2e"]),
+    nightly("advisories", Budget::of(30), |_| advisories()),
+    nightly("fuzz", Budget::of(3000), |_| fuzz::run()),
+    nightly("mutants", Budget::of(3000), |_| mutants::run("")),
 ];
-
-enum Outcome {
-    Passed(Duration),
-    Failed(Duration),
-    Skipped(Skipped),
-    NotRun,
-}
-
-/// Why a step could not be run, for a reason that lies outside the project: no failure, and no success either.
-#[derive(Clone, Copy, Debug)]
-pub struct Skipped(pub &'static str);
-
-impl fmt::Display for Skipped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-}
-
-impl Error for Skipped {}
 
 impl Options {
     fn wants(&self, step: &Step) -> bool {
@@ -99,74 +88,67 @@ impl Options {
         }
     }
 
-    /// Tells tests that they may take their time.
-    fn mark<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        if self.nightly { command.env("OSTRAKON_NIGHTLY", "1") } else { command }
+    fn depth(&self) -> Depth {
+        if self.nightly { Depth::Nightly } else { Depth::Usual }
     }
 }
 
 /// Runs the steps until one fails, and prints a table of what was run last.
 ///
 /// # Errors
-/// If a step fails; its output stands above the table.
+/// If a step fails, or takes more than twice its budget on a quiet machine.
 pub fn run(options: &Options) -> Result<()> {
-    let mut outcomes = Vec::new();
-    let mut failure = None;
-    for step in STEPS.iter().filter(|step| options.wants(step)) {
-        if failure.is_some() {
-            outcomes.push((step.name, Outcome::NotRun));
-            continue;
-        }
-        let outcome = outcome_of(step, options);
-        if let Outcome::Failed(_) = outcome {
-            failure = Some(step.name);
-        }
-        outcomes.push((step.name, outcome));
+    if !options.crates.is_empty() {
+        return inner::run(&options.crates);
     }
-    print_table(&outcomes);
-    match failure {
-        None => Ok(()),
-        Some(name) => bail!(
-            "step {name} failed (its output is above); `cargo xtask test --only {name}` repeats it"
-        ),
+    let steps: Vec<_> = STEPS.iter().filter(|step| options.wants(step)).collect();
+    let machine = budget::Machine::look();
+    let record = if options.nightly { Some(Record::open(options.fresh)?) } else { None };
+    let report = lanes::run(&steps, options.depth(), record)?;
+    let quiet = machine.was_quiet();
+    print(&report, machine.cold, quiet);
+    if let Some(name) = report.failed() {
+        bail!("step {name} failed; `cargo xtask test --only {name}` repeats it");
     }
+    let late = report.past_twice_their_budget(machine.cold);
+    if quiet && !late.is_empty() {
+        bail!("past twice their budget on a quiet machine: {}", late.join(", "));
+    }
+    Ok(())
 }
 
-fn outcome_of(step: &Step, options: &Options) -> Outcome {
-    shell::progress(&format!("step {}", step.name));
-    let start = now();
-    let result = (step.run)(options);
-    let taken = start.elapsed();
-    let Err(error) = result else { return Outcome::Passed(taken) };
-    if let Some(skipped) = error.downcast_ref::<Skipped>() {
-        return Outcome::Skipped(*skipped);
-    }
-    shell::progress(&format!("step {} failed: {error:#}", step.name));
-    Outcome::Failed(taken)
-}
-
-fn print_table(outcomes: &[(&str, Outcome)]) {
+fn print(report: &Report, cold: bool, quiet: bool) {
     println!();
-    for (name, outcome) in outcomes {
+    println!("{:<12} {:<8} {:>8} {:>8}", "step", "", "seconds", "budget");
+    for (step, outcome) in &report.outcomes {
+        let budget = step.budget.seconds(cold);
+        let taken = |word: &str, taken: f64| {
+            println!("{:<12} {word:<8} {taken:>8.1} {budget:>8}", step.name);
+        };
         match outcome {
-            Outcome::Passed(taken) => println!("{name:<12} passed {:>8.1} s", taken.as_secs_f64()),
-            Outcome::Failed(taken) => println!("{name:<12} FAILED {:>8.1} s", taken.as_secs_f64()),
-            Outcome::Skipped(reason) => println!("{name:<12} skipped: {reason}"),
-            Outcome::NotRun => println!("{name:<12} not run"),
+            Outcome::Passed(time) => taken("passed", time.as_secs_f64()),
+            Outcome::Failed(time) => taken("FAILED", time.as_secs_f64()),
+            Outcome::Before => {
+                println!("{:<12} passed in the run that this one goes on", step.name)
+            }
+            Outcome::Skipped(reason) => println!("{:<12} skipped: {reason}", step.name),
+            Outcome::NotRun => println!("{:<12} not run", step.name),
         }
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "how long a step took is for the reader's eyes only")]
-fn now() -> Instant {
-    Instant::now()
+    let start = if cold { "from nothing compiled" } else { "from a warm tree" };
+    let company = if quiet { "alone on the machine" } else { "with others on the machine" };
+    println!("{:.0} s in all, {start}, {company}", report.taken.as_secs_f64());
+    for line in &report.summaries {
+        println!("{line}");
+    }
 }
 
 fn deny(checks: &[&str]) -> Result<()> {
     shell::run(shell::program(tools::cargo_deny()?).args(["check"]).args(checks))
 }
 
-/// Advisories are asked for at night only: they change without any change of ours, and are fetched from elsewhere.
+/// Advisories are asked for at night only: they change without any change of ours, and are fetched
+/// from elsewhere.
 fn advisories() -> Result<()> {
     if shell::run(shell::program(tools::cargo_deny()?).args(["fetch", "db"])).is_err() {
         return Err(Skipped("the database of advisories cannot be reached").into());
@@ -174,19 +156,23 @@ fn advisories() -> Result<()> {
     deny(&["--disable-fetch", "advisories"])
 }
 
+/// Compiles everything that later steps run, with one choice of features for all of it.
+fn build() -> Result<()> {
+    shell::run(&mut shell::cargo(&["build", "--workspace", "--bins", "--tests", "--examples"]))
+}
+
 /// Every test, with a PostgreSQL beside them for those of the store.
-fn test(options: &Options) -> Result<()> {
+fn test(depth: Depth) -> Result<()> {
     let postgres = Postgres::start()?;
-    let mut test = shell::cargo(&["test", "--workspace"]);
-    shell::run(options.mark(test.env(postgres::VARIABLE, postgres.url())))
+    let mut test = shell::program(tools::cargo_nextest()?);
+    test.args(["nextest", "run", "--workspace"]);
+    shell::run(depth.mark(test.env(postgres::VARIABLE, postgres.url())))
 }
 
 /// Runs the page in real browsers against real servers.
-fn browser_test(options: &Options) -> Result<()> {
+fn browser_test(depth: Depth) -> Result<()> {
     let chromium = tools::chromium()?;
-    // With the tests, whose choice of features then holds: alone, the programs would be compiled once more.
-    shell::run(&mut shell::cargo(&["build", "--workspace", "--bins", "--tests"]))?;
     let mut test = web::npm(&["run", "e2e"]);
     test.env("CHROMIUM", chromium).env("OSTRAKON", shell::root().join("target/debug/ostrakon"));
-    shell::run(options.mark(&mut test))
+    shell::run(depth.mark(&mut test))
 }

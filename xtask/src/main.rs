@@ -1,7 +1,9 @@
-//! The project's own commands: `cargo xtask up` runs a local deployment, `cargo xtask test` is the gate.
+//! The project's own commands: `cargo xtask up` runs a local deployment, `cargo xtask test` is the
+//! gate.
 //!
-//! Both install what they need where that is possible without touching the system (everything lands in
-//! `target/`, `web/node_modules/` or the rustup toolchain), and otherwise say exactly what to install.
+//! Both install what they need where that is possible without touching the system (everything lands
+//! in `target/`, `web/node_modules/`, `~/.cache/ostrakon` or the rustup toolchain), and otherwise
+//! say exactly what to install.
 
 mod fuzz;
 mod gate;
@@ -33,19 +35,20 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<String>,
     },
-    /// Runs every check and every test, in order, and stops at the first failure.
+    /// Runs every check and every test, and stops at the first failure.
     Test(gate::Options),
     /// Checks the direction of dependencies between the crates.
     Layers,
-    /// Checks that no file is too long and that nothing is marked as unfinished.
+    /// Checks the length of files, lines and subjects of commits, and that nothing is unfinished.
     Tidy,
-    /// Runs a command with a PostgreSQL for tests beside it: `cargo xtask postgres cargo test -p ostrakon-store`.
+    /// Runs a command with a PostgreSQL for tests beside it: `cargo xtask postgres cargo test -p
+    /// ostrakon-store`.
     Postgres {
         /// The command and its arguments.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         command: Vec<String>,
     },
-    /// Plants deliberate defects in a copy of the sources, and sees to it that the simulation finds each.
+    /// Plants deliberate defects in a copy of the sources, and sees to it that each is found.
     Mutants {
         /// Plants only those whose names contain this.
         #[arg(default_value = "")]
@@ -53,7 +56,8 @@ enum Command {
     },
     /// Builds the browser's cryptography from `crates/wasm` into `web/src/wasm`.
     Wasm,
-    /// Measures a visit of the one-pass protocol in Chromium, with numbers of 32 and of 64 bits; prints JSON.
+    /// Measures a visit of the one-pass protocol in Chromium, with numbers of 32 and of 64 bits;
+    /// prints JSON.
     BenchWasm,
 }
 

@@ -1,4 +1,5 @@
-//! A PostgreSQL of its own for tests: fresh, reached over a socket that only this user can open, gone at the end.
+//! A PostgreSQL of its own for tests: fresh, reached over a socket that only this user can open,
+//! gone at the end.
 
 use std::env;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -94,7 +95,8 @@ impl Drop for Postgres {
     }
 }
 
-/// Makes a directory that only this user can open. One that a killed run has left under the same process id is passed over.
+/// Makes a directory that only this user can open. One that a killed run has left under the same
+/// process id is passed over.
 fn fresh_directory() -> Result<PathBuf> {
     let mut number = 0;
     loop {

@@ -1,11 +1,36 @@
 //! Running other programs from the root of the repository.
 
+use std::cell::RefCell;
 use std::env;
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+
+thread_local! {
+    /// Where this thread's programs write, if that is not the terminal.
+    static LOG: RefCell<Option<File>> = const { RefCell::new(None) };
+}
+
+/// Lets everything that `task` runs from this thread, and its progress, be written to a file.
+///
+/// # Errors
+/// If the file cannot be made. What `task` came to is the inner result.
+pub fn logging_to<T>(path: &Path, task: impl FnOnce() -> T) -> Result<T> {
+    let file = File::create(path).with_context(|| format!("{} cannot be made", path.display()))?;
+    LOG.set(Some(file));
+    let result = task();
+    LOG.set(None);
+    Ok(result)
+}
+
+/// Where programs started from this thread write.
+fn sink() -> Result<Option<File>> {
+    Ok(LOG.with_borrow(|log| log.as_ref().map(File::try_clone).transpose())?)
+}
 
 /// The root of the repository.
 pub fn root() -> &'static Path {
@@ -34,12 +59,15 @@ pub fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs a program to its end; its output goes to the terminal.
+/// Runs a program to its end; its output goes to the terminal, or to the thread's log.
 ///
 /// # Errors
 /// If it cannot be started or does not succeed; the error names the command line.
 pub fn run(command: &mut Command) -> Result<()> {
     let line = command_line(command);
+    if let Some(log) = sink()? {
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+    }
     let status = command.status().with_context(|| format!("`{line}` cannot be started"))?;
     if !status.success() {
         bail!("`{line}` failed ({status})");
@@ -47,16 +75,16 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a program to its end and returns what it printed; what it says on stderr goes to the terminal.
+/// Runs a program to its end and returns what it printed; what it says on stderr goes where
+/// [`run`]'s output goes.
 ///
 /// # Errors
 /// As [`run`].
 pub fn output(command: &mut Command) -> Result<Vec<u8>> {
     let line = command_line(command);
-    let output = command
-        .stderr(Stdio::inherit())
-        .output()
-        .with_context(|| format!("`{line}` cannot be started"))?;
+    let stderr = sink()?.map_or_else(Stdio::inherit, Stdio::from);
+    let output =
+        command.stderr(stderr).output().with_context(|| format!("`{line}` cannot be started"))?;
     if !output.status.success() {
         bail!("`{line}` failed ({})", output.status);
     }
@@ -70,9 +98,13 @@ pub fn find(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// One line of progress on stderr.
+/// One line of progress, on stderr or in the thread's log.
 pub fn progress(text: &str) {
-    eprintln!("xtask: {text}");
+    match sink() {
+        // A log that cannot be written shows in the programs that write to it.
+        Ok(Some(mut log)) => drop(writeln!(log, "xtask: {text}")),
+        _ => eprintln!("xtask: {text}"),
+    }
 }
 
 fn command_line(command: &Command) -> String {

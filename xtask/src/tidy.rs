@@ -1,5 +1,7 @@
-//! Limits that no linter knows: the length of files and marks of unfinished work.
+//! Limits that no linter knows: the length of files and lines, the files of a folder, the subjects
+//! of commits, and marks of unfinished work.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -9,18 +11,47 @@ use crate::shell;
 
 /// A source file above this length is two files.
 const MOST_LINES: usize = 600;
+/// Columns of code and comments. Lines that hold a text in quotation marks may be longer: a text
+/// that is cut is not found by searching for it.
+const MOST_COLUMNS: usize = 100;
+/// Source files that lie in one folder.
+const MOST_FILES: usize = 15;
+/// Folders with more files than that, and how many. The numbers only ever fall.
+const CROWDED: [(&str, usize); 16] = [
+    ("crates/api/src", 17),
+    ("crates/cli/src", 23),
+    ("crates/decide/src", 19),
+    ("crates/node/src", 45),
+    ("crates/node/tests/servers", 18),
+    ("crates/onepass/src", 22),
+    ("crates/replicated/src", 24),
+    ("crates/robust/src", 16),
+    ("crates/store/src", 24),
+    ("crates/store/tests/contract", 16),
+    ("fuzz/fuzz_targets", 35),
+    ("web/src/areas/decision", 17),
+    ("web/src/areas/host", 25),
+    ("web/src/areas/room", 17),
+    ("web/src/components", 19),
+    ("web/src/lib", 93),
+];
+/// Letters of a commit's subject.
+const MOST_SUBJECT: usize = 72;
+/// Commits before this day were made under no limit.
+const SUBJECTS_SINCE: &str = "2026-11-23T10:40:00Z";
 
 /// Words that mark unfinished work, split so that this file does not contain them.
 const UNFINISHED: [&str; 3] = [concat!("to", "do"), concat!("fix", "me"), concat!("xx", "x")];
 
-/// Checks every source file that git tracks or would track.
+/// Checks every source file that git tracks or would track, and the subjects of commits.
 ///
 /// # Errors
-/// If a file is too long or contains a mark of unfinished work; all of them are printed.
+/// If a limit is exceeded or something is marked as unfinished; all of it is printed.
 pub fn check() -> Result<()> {
     let listing = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let names = String::from_utf8(shell::output(shell::program("git").args(listing))?)?;
     let mut complaints = Vec::new();
+    let mut folders = BTreeMap::<&str, usize>::new();
     for name in names.split_terminator('\0').filter(|name| is_source(name)) {
         let path = shell::root().join(name);
         // A file that was deleted but is still tracked is not there to be read.
@@ -28,12 +59,57 @@ pub fn check() -> Result<()> {
             let text =
                 fs::read_to_string(&path).with_context(|| format!("{name} cannot be read"))?;
             complaints.extend(complaints_about(name, &text));
+            *folders.entry(folder(name)).or_default() += 1;
         }
     }
+    complaints.extend(crowded(&folders, &CROWDED));
+    let since = format!("--since={SUBJECTS_SINCE}");
+    let log = ["log", "--no-merges", "--format=%h %s", &since];
+    let subjects = String::from_utf8(shell::output(shell::program("git").args(log))?)?;
+    complaints.extend(subjects.lines().filter_map(long_subject));
     if complaints.is_empty() {
         return Ok(());
     }
     bail!("{}", complaints.join("\n"))
+}
+
+fn folder(name: &str) -> &str {
+    name.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// Folders that hold more files than they may, and allowances that are not needed any more.
+fn crowded(folders: &BTreeMap<&str, usize>, allowed: &[(&str, usize)]) -> Vec<String> {
+    let allowance = |folder: &str| {
+        allowed.iter().find(|(name, _)| *name == folder).map_or(MOST_FILES, |(_, most)| *most)
+    };
+    let full = folders.iter().filter(|(folder, files)| allowance(folder) < **files);
+    let full = full.map(|(folder, files)| {
+        let most = allowance(folder);
+        format!("{folder}: {files} source files, more than {most}; make folders by subject")
+    });
+    let loose = allowed.iter().filter(|(name, most)| {
+        let files = folders.get(name).copied().unwrap_or(0);
+        files < *most
+    });
+    let loose = loose.map(|(name, most)| {
+        format!("{name}: fewer than {most} files by now; lower its number in CROWDED")
+    });
+    full.chain(loose).collect()
+}
+
+/// What is wrong with a line of `git log` that has a commit's name and its subject.
+fn long_subject(line: &str) -> Option<String> {
+    let (commit, subject) = line.split_once(' ')?;
+    let letters = subject.chars().count();
+    (MOST_SUBJECT < letters)
+        .then(|| format!("{commit}: its subject has {letters} letters, more than {MOST_SUBJECT}"))
+}
+
+/// Whether a line is too long for what it holds.
+fn is_too_wide(line: &str) -> bool {
+    let text = line.contains(['"', '\'', '`']) || line.ends_with('\\');
+    let comment = ["//", "/*", "* ", "<!--"].iter().any(|mark| line.trim_start().starts_with(mark));
+    MOST_COLUMNS < line.chars().count() && (comment || !text)
 }
 
 fn is_source(name: &str) -> bool {
@@ -56,6 +132,13 @@ fn complaints_about(name: &str, text: &str) -> Vec<String> {
             ));
         }
     }
+    // What stands in the page's words, styles and patterns is text.
+    if matches!(extension(name), Some("rs" | "ts" | "mjs")) && !name.ends_with(".d.ts") {
+        let wide = (1..).zip(text.lines()).filter(|(_, line)| is_too_wide(line));
+        complaints.extend(wide.map(|(number, _)| {
+            format!("{name}:{number}: more than {MOST_COLUMNS} columns; break the line")
+        }));
+    }
     let lines = text.lines().count();
     // Declarations are generated from the API's description, in one piece.
     let limited =
@@ -69,7 +152,12 @@ fn complaints_about(name: &str, text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_LINES, UNFINISHED, complaints_about, is_source};
+    use std::collections::BTreeMap;
+
+    use super::{
+        MOST_COLUMNS, MOST_FILES, MOST_LINES, UNFINISHED, complaints_about, crowded, is_source,
+        long_subject,
+    };
 
     #[test]
     fn a_mark_is_found_as_a_word_in_any_case() {
@@ -82,6 +170,30 @@ mod tests {
     #[test]
     fn a_mark_inside_a_longer_word_is_no_mark() {
         assert!(complaints_about("a.rs", &format!("let mas{}n = 1;", UNFINISHED[0])).is_empty());
+    }
+
+    #[test]
+    fn a_wide_line_is_found_unless_it_holds_a_text() {
+        let wide = "x".repeat(MOST_COLUMNS + 1);
+        assert_eq!(complaints_about("a.rs", &wide).len(), 1);
+        assert_eq!(complaints_about("a.rs", &format!("// `a` {wide}")).len(), 1);
+        assert!(complaints_about("a.rs", &format!("f(\"{wide}\")")).is_empty());
+        assert!(complaints_about("a.rs", &"é".repeat(MOST_COLUMNS)).is_empty());
+    }
+
+    #[test]
+    fn a_crowded_folder_is_found_and_so_is_an_allowance_that_is_too_large() {
+        let folders = BTreeMap::from([("a", MOST_FILES + 1), ("b", MOST_FILES), ("c", 20)]);
+        let complaints = crowded(&folders, &[("c", 21)]);
+        assert_eq!(complaints.len(), 2, "{complaints:?}");
+        assert!(complaints[0].starts_with("a: ") && complaints[1].starts_with("c: "));
+        assert!(crowded(&folders, &[("a", MOST_FILES + 1), ("c", 20)]).is_empty());
+    }
+
+    #[test]
+    fn a_long_subject_is_found() {
+        assert!(long_subject(&format!("abc1234 {}", "x".repeat(72))).is_none());
+        assert!(long_subject(&format!("abc1234 {}", "x".repeat(73))).is_some());
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The tools that the project needs beside cargo: found, installed where that is harmless, or named.
+//! The tools that the project needs beside cargo: found, installed where that is harmless, or
+//! named.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use crate::shell;
 const WASM_TARGET: &str = "wasm32-unknown-unknown";
 const CARGO_DENY: &str = "0.20.2";
 const CARGO_FUZZ: &str = "0.13.2";
+const CARGO_NEXTEST: &str = "0.9.151";
 /// Major and minor version; `engines` in `web/package.json` says the same.
 const OLDEST_NODE: (u32, u32) = (20, 19);
 
@@ -60,38 +62,56 @@ fn major_and_minor(version: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// The path of cargo-deny, installed into `target/tools` if need be.
+/// The path of cargo-deny, installed if need be.
 ///
 /// # Errors
 /// If the installation fails.
 pub fn cargo_deny() -> Result<PathBuf> {
-    installed("cargo-deny", CARGO_DENY)
+    installed("cargo-deny", CARGO_DENY, &[])
 }
 
-/// The path of cargo-fuzz, installed into `target/tools` if need be.
+/// The path of cargo-fuzz, installed if need be.
 ///
 /// # Errors
 /// If the installation fails.
 pub fn cargo_fuzz() -> Result<PathBuf> {
-    installed("cargo-fuzz", CARGO_FUZZ)
+    installed("cargo-fuzz", CARGO_FUZZ, &[])
 }
 
-fn installed(name: &str, version: &str) -> Result<PathBuf> {
-    let tools = shell::root().join("target/tools");
-    let path = tools.join("bin").join(name);
-    // Cargo keeps a record of what it has installed; a tool of another version is replaced.
-    let record = fs::read_to_string(tools.join(".crates.toml")).unwrap_or_default();
-    if path.is_file() && record.contains(&format!("\"{name} {version} ")) {
+/// The path of cargo-nextest, installed if need be.
+///
+/// # Errors
+/// If the installation fails.
+pub fn cargo_nextest() -> Result<PathBuf> {
+    // Without what lets it replace itself.
+    let features = ["--no-default-features", "--features", "default-no-update"];
+    installed("cargo-nextest", CARGO_NEXTEST, &features)
+}
+
+/// A folder for tools, for all clones of the repository together: compiling them takes as long as
+/// compiling the project.
+fn tools() -> Result<PathBuf> {
+    if let Some(cache) = std::env::var_os("XDG_CACHE_HOME") {
+        return Ok(PathBuf::from(cache).join("ostrakon/tools"));
+    }
+    let home = std::env::var_os("HOME").context("neither XDG_CACHE_HOME nor HOME is set")?;
+    Ok(PathBuf::from(home).join(".cache/ostrakon/tools"))
+}
+
+fn installed(name: &str, version: &str, features: &[&str]) -> Result<PathBuf> {
+    // A folder for each version: clones may need different ones.
+    let folder = tools()?.join(format!("{name}-{version}"));
+    let path = folder.join("bin").join(name);
+    if path.is_file() {
         return Ok(path);
     }
-    shell::progress(&format!(
-        "installing {name} {version} into target/tools (about a minute, once)"
-    ));
-    // The tool runs for less than a second: it is compiled to be ready soon, not to be fast.
+    shell::progress(&format!("installing {name} {version} (some minutes, once)"));
+    // The tool runs for seconds: it is compiled to be ready soon, not to be fast.
     shell::run(
-        shell::cargo(&["install", "--quiet", "--locked", "--force", name, "--version", version])
+        shell::cargo(&["install", "--quiet", "--locked", name, "--version", version])
+            .args(features)
             .arg("--root")
-            .arg(&tools)
+            .arg(&folder)
             .env("CARGO_PROFILE_RELEASE_LTO", "off")
             .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
             .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "64")
@@ -101,8 +121,8 @@ fn installed(name: &str, version: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// The path of a Chromium for the browser test: from the variable `CHROMIUM`, from the `PATH`, or installed from
-/// Debian's packages when run by root.
+/// The path of a Chromium for the browser test: from the variable `CHROMIUM`, from the `PATH`, or
+/// installed from Debian's packages when run by root.
 ///
 /// # Errors
 /// If there is none and it cannot be installed; the error says how to.
@@ -123,8 +143,8 @@ pub fn chromium() -> Result<PathBuf> {
         .with_context(|| format!("Chromium is missing after its installation: {remedy}"))
 }
 
-/// The directory of PostgreSQL's programs: of the newest version that Debian's packages have put there, or of those on the
-/// `PATH`, or installed from Debian's packages when run by root.
+/// The directory of PostgreSQL's programs: of the newest version that Debian's packages have put
+/// there, or of those on the `PATH`, or installed from Debian's packages when run by root.
 ///
 /// # Errors
 /// If there is none and it cannot be installed; the error says how to.

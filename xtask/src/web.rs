@@ -11,14 +11,15 @@ use crate::{shell, tools};
 
 const WASM_TARGET: &str = "wasm32-unknown-unknown";
 
-/// The width of the limbs of curve25519-dalek's arithmetic in the browser. WebAssembly has no multiplication of 64 bits to 128: wide
-/// limbs take more than twice as long, which `cargo xtask bench-wasm` measures (docs/benchmarks.md, "In a browser").
+/// The width of the limbs of curve25519-dalek's arithmetic in the browser. WebAssembly has no
+/// multiplication of 64 bits to 128: wide limbs take more than twice as long, which `cargo xtask
+/// bench-wasm` measures (docs/benchmarks.md, "In a browser").
 const DALEK_BITS: &str = "32";
 
 /// Builds `crates/wasm` and its JavaScript bindings into `web/src/wasm`.
 ///
-/// The bindings' generator is a library of this program, pinned by `Cargo.lock` to the version of the crate
-/// `wasm-bindgen`: the two must match exactly.
+/// The bindings' generator is a library of this program, pinned by `Cargo.lock` to the version of
+/// the crate `wasm-bindgen`: the two must match exactly.
 ///
 /// # Errors
 /// If the target is missing, the crate does not compile, or the bindings cannot be made.
@@ -40,7 +41,8 @@ pub fn build_wasm() -> Result<()> {
     bind(&module, &directory().join("src/wasm"))
 }
 
-/// Measures a visit of the one-pass protocol in Chromium, with both of curve25519-dalek's arithmetics, and prints JSON.
+/// Measures a visit of the one-pass protocol in Chromium, with both of curve25519-dalek's
+/// arithmetics, and prints JSON.
 ///
 /// # Errors
 /// If the target or the browser is missing, or the measurement fails.
@@ -95,7 +97,8 @@ fn flags(dalek_bits: &str) -> Result<String> {
     Ok(format!("{paths}\u{1f}--cfg\u{1f}curve25519_dalek_bits=\"{dalek_bits}\""))
 }
 
-/// Compiler flags that keep the builder's folders out of panic messages: everybody who builds the page gets the same one.
+/// Compiler flags that keep the builder's folders out of panic messages: everybody who builds the
+/// page gets the same one.
 fn without_local_paths() -> Result<String> {
     let cargo_home = match std::env::var("CARGO_HOME") {
         Ok(path) => path,
@@ -109,7 +112,8 @@ fn without_local_paths() -> Result<String> {
     Ok(format!("--remap-path-prefix={root}=/ostrakon\u{1f}--remap-path-prefix={cargo_home}=/cargo"))
 }
 
-/// Installs the npm packages that `package-lock.json` names, if that has changed since the last time.
+/// Installs the npm packages that `package-lock.json` names, if that has changed since the last
+/// time.
 ///
 /// # Errors
 /// If the page's sources, Node.js or a package are missing.
@@ -130,15 +134,16 @@ pub fn install() -> Result<()> {
     shell::run(npm(&["ci", "--no-audit", "--no-fund"]).env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1"))
 }
 
-/// Writes the types of the servers' interface, from their OpenAPI document, into the page's sources.
+/// Writes the types of the servers' interface, from their OpenAPI document, into the page's
+/// sources.
 ///
 /// # Errors
 /// If the document or the types cannot be made.
 pub fn build_schema() -> Result<()> {
     shell::progress("writing the types of the servers' interface");
     let document = shell::root().join("target/openapi.json");
-    // Built as the tests build it, with the whole workspace's choice of features: with those of one package alone, nearly every
-    // dependency would be compiled once more.
+    // Built as the tests build it, with the whole workspace's choice of features: with those of one
+    // package alone, nearly every dependency would be compiled once more.
     shell::run(&mut shell::cargo(&["build", "--quiet", "--workspace", "--example", "openapi"]))?;
     let text = shell::program(shell::root().join("target/debug/examples/openapi"))
         .stderr(Stdio::inherit())
@@ -169,7 +174,8 @@ pub fn build() -> Result<()> {
     shell::run(&mut npm(&["run", "--silent", "build"]))
 }
 
-/// Builds the cryptography and the page once more, and compares: everybody who builds them must get the same files.
+/// Builds the cryptography and the page once more, and compares: everybody who builds them must get
+/// the same files.
 ///
 /// # Errors
 /// If a file differs, or nothing was built before.

@@ -74,8 +74,8 @@ async fn in_time<T>(
         .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
-/// Pauses between attempts to connect: doubling up to a cap, each shortened by up to a half so that parties that lost
-/// each other at one moment do not try in step for ever.
+/// Pauses between attempts to connect: doubling up to a cap, each shortened by up to a half so that
+/// parties that lost each other at one moment do not try in step for ever.
 struct Backoff {
     cap: Duration,
     failures: u32,

@@ -1,9 +1,10 @@
 //! The frames that two linked parties exchange inside TLS, and their strict decoding.
 //!
-//! A frame is an 8-byte prefix and at most [`MAX_LENGTH`] bytes. Prefix: kind (1 byte), length of what follows (3 bytes,
-//! little-endian), argument (4 bytes, little-endian). What the argument means, and how long a frame may be, depends on
-//! the kind; the length is checked before anything is read or allocated. Structures are postcard, canonical, nothing
-//! trailing ([`ostrakon_party::wire`]).
+//! A frame is an 8-byte prefix and at most [`MAX_LENGTH`] bytes. Prefix: kind (1 byte), length of
+//! what follows (3 bytes, little-endian), argument (4 bytes, little-endian). What the argument
+//! means, and how long a frame may be, depends on the kind; the length is checked before anything
+//! is read or allocated. Structures are postcard, canonical, nothing trailing
+//! ([`ostrakon_party::wire`]).
 
 use bytes::Bytes;
 use ostrakon_party::{Instance, Message, PartyId, SessionId, SignedHeader, Tag, wire};
@@ -21,9 +22,10 @@ pub const CHUNK: usize = 256 * 1024 - PREFIX;
 pub const MAX_LENGTH: usize = CHUNK;
 /// The most tunnelled bytes in one frame.
 pub const RELAYED: usize = SMALL;
-/// The version of what servers say to each other, of this format and of all that it carries; a peer that speaks another
-/// is refused. To be raised with every change after which two releases no longer understand each other.
-pub const VERSION: u16 = 2;
+/// The version of what servers say to each other, of this format and of all that it carries; a peer
+/// that speaks another is refused. To be raised with every change after which two releases no
+/// longer understand each other.
+pub const VERSION: u16 = 3;
 
 /// An encoded header, depth and length are shorter than this.
 const MAX_HEAD: usize = 256;
@@ -114,7 +116,8 @@ impl Prefix {
     /// Reads a prefix.
     ///
     /// # Errors
-    /// [`Malformed`] for an unknown kind, a length that the kind does not allow, or an argument where there is none.
+    /// [`Malformed`] for an unknown kind, a length that the kind does not allow, or an argument
+    /// where there is none.
     pub fn decode(bytes: &[u8; PREFIX]) -> Result<Self, Malformed> {
         let [kind, l0, l1, l2, a0, a1, a2, a3] = *bytes;
         let kind = Kind::from_byte(kind).ok_or(Malformed)?;
@@ -142,7 +145,8 @@ pub fn chunk_prefix(transfer: u32, length: usize) -> [u8; PREFIX] {
     Prefix { kind: Kind::Chunk, length, argument: transfer }.encode()
 }
 
-/// The first frame of both sides. In every version the version comes first, so that it can be read by every other.
+/// The first frame of both sides. In every version the version comes first, so that it can be read
+/// by every other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// [`VERSION`].
@@ -215,7 +219,8 @@ pub enum Frame {
     Ping,
     /// See [`Want`].
     Want(Want),
-    /// A message whose body has at most [`SMALL`] bytes; or the header of one whose body is over the asked-for limit.
+    /// A message whose body has at most [`SMALL`] bytes; or the header of one whose body is over
+    /// the asked-for limit.
     Whole(Message),
     /// Announces a message whose body follows in chunks.
     Head {
@@ -469,9 +474,14 @@ mod tests {
         }
 
         #[test]
-        fn noise_does_no_harm(kind in 0u8..13, argument in any::<u32>(), body in proptest::collection::vec(any::<u8>(), 0..400)) {
+        fn noise_does_no_harm(
+            kind in 0u8..13,
+            argument in any::<u32>(),
+            body in proptest::collection::vec(any::<u8>(), 0..400),
+        ) {
             let length = u32::try_from(body.len()).unwrap().to_le_bytes();
-            let bytes = [&[kind, length[0], length[1], length[2]][..], &argument.to_le_bytes(), &body].concat();
+            let head = [kind, length[0], length[1], length[2]];
+            let bytes = [&head[..], &argument.to_le_bytes(), &body].concat();
             if let Ok(frame) = read(&bytes) {
                 prop_assert_eq!(encoded(&frame), bytes);
             }

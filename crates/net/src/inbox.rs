@@ -1,8 +1,8 @@
 //! What one peer has sent, and what is being waited for.
 //!
-//! A slot is kept per awaited or arrived tag, until its instance is retired. Memory is allocated for what a local
-//! `collect` asks for, up to its limit; unasked messages are kept within a [`Quota`], beyond which they are dropped
-//! and asked for when they are needed.
+//! A slot is kept per awaited or arrived tag, until its instance is retired. Memory is allocated
+//! for what a local `collect` asks for, up to its limit; unasked messages are kept within a
+//! [`Quota`], beyond which they are dropped and asked for when they are needed.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -83,8 +83,8 @@ pub(crate) struct Inbox {
     quota: Quota,
     early_bytes: usize,
     early_messages: usize,
-    /// Whether something was ever dropped. From then on every request asks for another copy, since the first one may be
-    /// what was dropped.
+    /// Whether something was ever dropped. From then on every request asks for another copy, since
+    /// the first one may be what was dropped.
     dropped: bool,
 }
 
@@ -101,7 +101,8 @@ impl Inbox {
         }
     }
 
-    /// Waits for a message: either it is there, or the receiver gets it later; then there may be a request to send.
+    /// Waits for a message: either it is there, or the receiver gets it later; then there may be a
+    /// request to send.
     pub fn collect(
         &mut self,
         tag: Tag,
@@ -196,7 +197,8 @@ impl Inbox {
         self.deliver(message);
     }
 
-    /// A long message is announced. Room is made for it only if it is awaited with a sufficient limit.
+    /// A long message is announced. Room is made for it only if it is awaited with a sufficient
+    /// limit.
     pub fn begin(
         &mut self,
         link: u64,
@@ -238,7 +240,8 @@ impl Inbox {
         self.assemblies.insert((link, transfer), assembly);
     }
 
-    /// Takes out a message to append a chunk to; none if the chunk belongs to nothing that is awaited.
+    /// Takes out a message to append a chunk to; none if the chunk belongs to nothing that is
+    /// awaited.
     pub fn take(&mut self, link: u64, transfer: u32) -> Option<Assembly> {
         self.assemblies.remove(&(link, transfer))
     }

@@ -320,7 +320,8 @@ async fn read_chunk<S: Transport>(
     Ok(())
 }
 
-/// Reads exactly `n` bytes to the end of `out`, which has room for them, without clearing that room first.
+/// Reads exactly `n` bytes to the end of `out`, which has room for them, without clearing that room
+/// first.
 async fn append<S: Transport>(
     reader: &mut ReadHalf<S>,
     out: &mut Vec<u8>,

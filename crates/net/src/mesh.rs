@@ -70,10 +70,11 @@ pub struct Config {
     pub roster: Arc<Roster>,
     /// This party's key, that of its number in the roster.
     pub identity: Identity,
-    /// Where the others connect. Parties dial those with higher numbers, so the highest never uses `addresses` and the
-    /// lowest is never connected to.
+    /// Where the others connect. Parties dial those with higher numbers, so the highest never uses
+    /// `addresses` and the lowest is never connected to.
     pub listener: TcpListener,
-    /// Where the others are: `host:port`. Needed for all higher numbers; names are resolved at each attempt.
+    /// Where the others are: `host:port`. Needed for all higher numbers; names are resolved at each
+    /// attempt.
     pub addresses: BTreeMap<PartyId, String>,
     /// See [`Timing`].
     pub timing: Timing,
@@ -187,8 +188,8 @@ impl Shared {
                 let is_end = part == Part::End;
                 let known =
                     self.tunnels.receive(Route { peer: far.id, via: from }, relay.circuit, part);
-                // The far end may not know that this one has started anew. An end is not answered: two that do not know
-                // a tunnel would tell each other so for ever.
+                // The far end may not know that this one has started anew. An end is not answered:
+                // two that do not know a tunnel would tell each other so for ever.
                 if !known && !is_end {
                     let end = Relay {
                         peer: far.id,
@@ -206,7 +207,8 @@ impl Shared {
 
 /// One party's links to all others, as a [`Channel`].
 ///
-/// Dropping the mesh, or [`Mesh::shutdown`], closes all links; what was posted and not yet sent is lost with it.
+/// Dropping the mesh, or [`Mesh::shutdown`], closes all links; what was posted and not yet sent is
+/// lost with it.
 pub struct Mesh {
     shared: Arc<Shared>,
     tasks: Mutex<JoinSet<()>>,
@@ -275,8 +277,8 @@ impl Mesh {
         self.shared.peers().map(|peer| (peer.id, peer.state())).collect()
     }
 
-    /// Tells the peers, from now on, `about` this party, of which at most [`MAX_ABOUT`](crate::probe::MAX_ABOUT) bytes are
-    /// sent, and compares `clock` with theirs.
+    /// Tells the peers, from now on, `about` this party, of which at most
+    /// [`MAX_ABOUT`](crate::probe::MAX_ABOUT) bytes are sent, and compares `clock` with theirs.
     pub fn introduce(&self, mut about: Bytes, clock: Clock) {
         about.truncate(MAX_ABOUT);
         *self.shared.introduction.lock().expect("no panic while held") =
@@ -288,8 +290,8 @@ impl Mesh {
         self.shared.peers().map(|peer| (peer.id, peer.acquaintance())).collect()
     }
 
-    /// Fault injection for tests and drills: while blocked, there is no direct connection with the peer, neither
-    /// dialled nor accepted; an existing one is closed. Relaying remains.
+    /// Fault injection for tests and drills: while blocked, there is no direct connection with the
+    /// peer, neither dialled nor accepted; an existing one is closed. Relaying remains.
     pub fn set_blocked(&self, id: PartyId, blocked: bool) {
         if let Some(peer) = self.shared.peer(id) {
             peer.blocked.send_replace(blocked);
@@ -308,7 +310,8 @@ impl Mesh {
         }
     }
 
-    /// A party that the caller names. The numbers of the roster are known to all, so another one is the caller's error.
+    /// A party that the caller names. The numbers of the roster are known to all, so another one is
+    /// the caller's error.
     fn named(&self, id: PartyId) -> &Arc<Peer> {
         self.shared.peer(id).expect("messages are exchanged with other parties of the roster only")
     }

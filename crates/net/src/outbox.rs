@@ -1,7 +1,8 @@
 //! What is kept for one peer, and the order in which it travels.
 //!
-//! Memory here is bounded by what this party itself posted, plus, for the peer's part: at most [`MAX_WANTED`] remembered
-//! wants, one queued copy of each posted message, and [`FORWARDED`] bytes in transit from each other party.
+//! Memory here is bounded by what this party itself posted, plus, for the peer's part: at most
+//! [`MAX_WANTED`] remembered wants, one queued copy of each posted message, and [`FORWARDED`] bytes
+//! in transit from each other party.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -80,8 +81,8 @@ impl Outbox {
         self.active.as_ref()
     }
 
-    /// Makes `link` the one that messages travel by; what was queued for the one before is dropped (the peer asks for it
-    /// again) and that one is told to close.
+    /// Makes `link` the one that messages travel by; what was queued for the one before is dropped
+    /// (the peer asks for it again) and that one is told to close.
     pub fn activate(&mut self, link: Active) {
         self.clear_queues();
         if let Some(old) = self.active.replace(link) {
@@ -165,7 +166,8 @@ impl Outbox {
         } else {
             let number = self.next_transfer;
             self.next_transfer = number.wrapping_add(1);
-            // The header goes ahead, by the short frames' lane, so that the peer knows the message to be on its way.
+            // The header goes ahead, by the short frames' lane, so that the peer knows the message
+            // to be on its way.
             self.lane.push_back(Frame::Head {
                 transfer: number,
                 signed: *signed,
@@ -185,7 +187,8 @@ impl Outbox {
         }
     }
 
-    /// Queues a tunnel's frame on behalf of `origin`, while few enough of its bytes wait. Whether it was queued. Tunnels lead over direct links only.
+    /// Queues a tunnel's frame on behalf of `origin`, while few enough of its bytes wait. Whether
+    /// it was queued. Tunnels lead over direct links only.
     pub fn push_relay(&mut self, origin: PartyId, relay: Relay) -> bool {
         if self.active.as_ref().is_none_or(|active| active.via.is_some()) {
             return false;
@@ -200,8 +203,8 @@ impl Outbox {
         true
     }
 
-    /// Takes what is to be written next by link `id`: appends short frames to `out`, then possibly a chunk's prefix, the
-    /// chunk itself being returned.
+    /// Takes what is to be written next by link `id`: appends short frames to `out`, then possibly
+    /// a chunk's prefix, the chunk itself being returned.
     pub fn take(&mut self, id: u64, out: &mut Vec<u8>) -> Bytes {
         if self.active.as_ref().is_none_or(|active| active.id != id) {
             return Bytes::new();

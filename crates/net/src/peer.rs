@@ -25,7 +25,8 @@ pub enum Reach {
     Relayed(PartyId),
 }
 
-/// Bytes on the wire: TCP payload, all overhead of TLS and framing included, and what is relayed for others too.
+/// Bytes on the wire: TCP payload, all overhead of TLS and framing included, and what is relayed
+/// for others too.
 #[derive(Default, Debug)]
 pub(crate) struct Counters {
     pub sent: AtomicU64,
@@ -39,7 +40,8 @@ pub struct PeerState {
     pub reach: Reach,
     /// How long ago something last arrived from it; none if nothing ever did.
     pub last_seen: Option<Duration>,
-    /// Bytes sent over TCP connections with it, TLS and framing and bytes relayed for others included.
+    /// Bytes sent over TCP connections with it, TLS and framing and bytes relayed for others
+    /// included.
     pub bytes_sent: u64,
     /// Bytes received likewise.
     pub bytes_received: u64,
@@ -203,7 +205,8 @@ impl Peer {
     }
 }
 
-/// Sees to it that a message which was handed out while its `collect` was being cancelled is not lost.
+/// Sees to it that a message which was handed out while its `collect` was being cancelled is not
+/// lost.
 struct Waiting<'a> {
     peer: &'a Peer,
     receiver: oneshot::Receiver<Message>,

@@ -1,9 +1,10 @@
 //! How far a peer's clock is off, and what the peer says of itself.
 //!
-//! Both ends of a link send probes ([`Probe`]) now and then. A probe says when it left, by its sender's clock, and when
-//! the last probe of the other end left and came. Two probes that answer each other give the difference of the clocks,
-//! up to half the time that they were on their way (as in RFC 5905, section 8); of the last few measurements the one that
-//! was least on its way counts. A peer can only lie about its own clock: the link is authenticated.
+//! Both ends of a link send probes ([`Probe`]) now and then. A probe says when it left, by its
+//! sender's clock, and when the last probe of the other end left and came. Two probes that answer
+//! each other give the difference of the clocks, up to half the time that they were on their way
+//! (as in RFC 5905, section 8); of the last few measurements the one that was least on its way
+//! counts. A peer can only lie about its own clock: the link is authenticated.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,7 +25,8 @@ pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 pub struct Probe {
     /// When it leaves, by the sender's clock.
     pub sent: u64,
-    /// The last probe of the other end: its `sent`, and when it came by the clock of this one's sender.
+    /// The last probe of the other end: its `sent`, and when it came by the clock of this one's
+    /// sender.
     pub answers: Option<(u64, u64)>,
     /// What the sender says of itself; not understood here.
     pub about: Vec<u8>,

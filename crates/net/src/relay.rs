@@ -1,9 +1,10 @@
 //! Tunnels: a connection to a peer by way of a third party.
 //!
-//! A tunnel is a byte stream over which the two ends run the same TLS session as over TCP, so the third party sees
-//! ciphertext, its length and its timing, and can do nothing but pass it on or not. Each end may have [`WINDOW`] bytes in
-//! flight until the other end has taken them, every frame counting [`FRAME_COST`] bytes more than it carries; the third
-//! party holds at most [`FORWARDED`] bytes per sender and peer and breaks the tunnel of whoever exceeds that.
+//! A tunnel is a byte stream over which the two ends run the same TLS session as over TCP, so the
+//! third party sees ciphertext, its length and its timing, and can do nothing but pass it on or
+//! not. Each end may have [`WINDOW`] bytes in flight until the other end has taken them, every
+//! frame counting [`FRAME_COST`] bytes more than it carries; the third party holds at most
+//! [`FORWARDED`] bytes per sender and peer and breaks the tunnel of whoever exceeds that.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -58,7 +59,8 @@ impl State {
     }
 }
 
-/// One end's state of a tunnel, reached both by the connection in it and by the link that carries it.
+/// One end's state of a tunnel, reached both by the connection in it and by the link that carries
+/// it.
 struct Circuit {
     /// Number chosen by the dialling end.
     number: u32,
@@ -114,7 +116,8 @@ pub(crate) struct Route {
 pub(crate) struct Tunnels(Mutex<HashMap<Route, Arc<Circuit>>>);
 
 impl Tunnels {
-    /// One end of a new tunnel, in place of an earlier one over the same route. `via` is the relaying party.
+    /// One end of a new tunnel, in place of an earlier one over the same route. `via` is the
+    /// relaying party.
     pub fn open(self: &Arc<Self>, peer: PartyId, via: &Arc<Peer>, number: u32) -> Tunnel {
         let route = Route { peer, via: via.id };
         let circuit = Circuit::new(number);
@@ -125,8 +128,8 @@ impl Tunnels {
         Tunnel { route, circuit, via: Arc::clone(via), tunnels: Arc::downgrade(self) }
     }
 
-    /// A frame has come for a tunnel that ends here. Whether there is such a tunnel: unknown ones are those of closed ends,
-    /// or of a process before this one.
+    /// A frame has come for a tunnel that ends here. Whether there is such a tunnel: unknown ones
+    /// are those of closed ends, or of a process before this one.
     pub fn receive(&self, route: Route, number: u32, part: Part) -> bool {
         let circuit = self.0.lock().expect("no panic while held").get(&route).cloned();
         let Some(circuit) = circuit.filter(|circuit| circuit.number == number) else {
@@ -271,7 +274,8 @@ mod tests {
     use crate::inbox::Quota;
     use crate::outbox::Active;
 
-    /// The end of a tunnel waits until the peer reads it, so there must not be one for every tunnel that a peer opens.
+    /// The end of a tunnel waits until the peer reads it, so there must not be one for every tunnel
+    /// that a peer opens.
     #[test]
     fn who_opens_tunnels_without_end_and_reads_nothing_makes_nothing_pile_up() {
         let peer = Peer::new(

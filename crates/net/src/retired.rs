@@ -5,7 +5,8 @@ use std::sync::Mutex;
 
 use ostrakon_party::Instance;
 
-/// How many retired instances are remembered. Frames of older ones look like early ones and are bounded as such.
+/// How many retired instances are remembered. Frames of older ones look like early ones and are
+/// bounded as such.
 const REMEMBERED: usize = 4096;
 
 #[derive(Default)]

@@ -1,12 +1,13 @@
 //! TLS 1.3 between parties that know each other's Ed25519 keys.
 //!
-//! Both sides present their identity key itself, as a raw public key (RFC 7250); there is no certificate, hence no name,
-//! no authority and no expiry. The dialling side accepts exactly the key of the party it dials; the accepting side
-//! accepts exactly the keys of the parties that may dial it. Key exchange is the hybrid X25519MLKEM768 only, so that
-//! traffic recorded today stays closed to a quantum computer; there is no resumption and no early data.
+//! Both sides present their identity key itself, as a raw public key (RFC 7250); there is no
+//! certificate, hence no name, no authority and no expiry. The dialling side accepts exactly the
+//! key of the party it dials; the accepting side accepts exactly the keys of the parties that may
+//! dial it. Key exchange is the hybrid X25519MLKEM768 only, so that traffic recorded today stays
+//! closed to a quantum computer; there is no resumption and no early data.
 //!
-//! The identity key also signs message headers. The two uses cannot be confused: a header signature is on 32 bytes, a TLS
-//! 1.3 one on 64 spaces, a context string and a transcript hash.
+//! The identity key also signs message headers. The two uses cannot be confused: a header signature
+//! is on 32 bytes, a TLS 1.3 one on 64 spaces, a context string and a transcript hash.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,12 +1,16 @@
 //! Test kit: worlds of parties in one process, and the adversary that corrupts one of them.
 //!
-//! * [`World`]: all parties, deterministic from a printed seed, single-threaded, without a clock. A run ends when everybody is
-//!   done or when nothing moves any more; a party that has no result then is *waiting*.
-//! * [`Network`]: the parties' channels in memory. It keeps every message that was posted; its links may have latency and bandwidth.
-//! * [`Saboteur`]: changes, drops, repeats, delays or replaces the corrupt party's messages, and signs them again.
+//! * [`World`]: all parties, deterministic from a printed seed, single-threaded, without a clock. A
+//!   run ends when everybody is done or when nothing moves any more; a party that has no result
+//!   then is *waiting*.
+//! * [`Network`]: the parties' channels in memory. It keeps every message that was posted; its
+//!   links may have latency and bandwidth.
+//! * [`Saboteur`]: changes, drops, repeats, delays or replaces the corrupt party's messages, and
+//!   signs them again.
 //!
-//! A *sabotage sweep* runs a protocol once to count the corrupt party's messages, then once for each message and each
-//! [`Mutation`], and asserts what the protocol promises. Dealers and fixed randomness live here and nowhere else.
+//! A *sabotage sweep* runs a protocol once to count the corrupt party's messages, then once for
+//! each message and each [`Mutation`], and asserts what the protocol promises. Dealers and fixed
+//! randomness live here and nowhere else.
 
 mod network;
 mod saboteur;

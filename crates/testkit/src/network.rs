@@ -62,7 +62,7 @@ struct State {
     waiting: Vec<Waker>,
     impatient: Vec<Waker>,
     patience_runs: u64,
-    saboteur: Option<Saboteur>,
+    saboteurs: BTreeMap<PartyId, Saboteur>,
     sent: Vec<(PartyId, Message)>,
     history: Vec<(PartyId, Message)>,
     offers_taken: BTreeMap<(PartyId, PartyId), u64>,
@@ -86,7 +86,7 @@ impl State {
 
     fn transmit(&mut self, to: PartyId, message: Message) {
         self.sent.push((to, message.clone()));
-        let fate = match &mut self.saboteur {
+        let fate = match self.saboteurs.get_mut(&message.signed.header.from) {
             None => Fate { now: vec![message], later: Vec::new() },
             Some(saboteur) => saboteur.tamper(to, message),
         };
@@ -102,7 +102,8 @@ impl State {
     }
 }
 
-/// The network of one world. Nothing on it happens by itself: it is driven by [`crate::World::run`].
+/// The network of one world. Nothing on it happens by itself: it is driven by
+/// [`crate::World::run`].
 #[derive(Clone, Default)]
 pub struct Network(Arc<Mutex<State>>);
 
@@ -116,18 +117,19 @@ impl Network {
         Arc::new(End { network: self.clone(), party })
     }
 
-    /// Puts the corrupt party's messages into the saboteur's hands.
+    /// Puts a corrupt party's messages into a saboteur's hands. There may be one for each party.
     pub fn corrupt(&self, saboteur: Saboteur) {
-        self.state().saboteur = Some(saboteur);
+        self.state().saboteurs.insert(saboteur.party(), saboteur);
     }
 
-    /// Lets an adversary order the messages: each arrives after the world has come to rest as often as `schedule` says.
+    /// Lets an adversary order the messages: each arrives after the world has come to rest as often
+    /// as `schedule` says.
     pub fn schedule(&self, schedule: impl FnMut(PartyId, &Message) -> u32 + Send + 'static) {
         self.state().schedule = Some(Box::new(schedule));
     }
 
-    /// Gives every link a latency and a bandwidth. The world then has a clock ([`Network::elapsed`]), which jumps from arrival to
-    /// arrival; computing takes no time on it.
+    /// Gives every link a latency and a bandwidth. The world then has a clock
+    /// ([`Network::elapsed`]), which jumps from arrival to arrival; computing takes no time on it.
     pub fn wires(&self, wire: Wire) {
         self.state().wires.wire = Some(wire);
     }
@@ -137,7 +139,8 @@ impl Network {
         self.state().wires.now
     }
 
-    /// Puts a message onto the network, as a corrupt party may, that arrives after the world has come to rest `rests` times.
+    /// Puts a message onto the network, as a corrupt party may, that arrives after the world has
+    /// come to rest `rests` times.
     pub fn inject(&self, to: PartyId, message: Message, rests: u32) {
         self.state().held_back.push((rests, to, message));
     }
@@ -152,7 +155,8 @@ impl Network {
         self.state().sent.iter().filter(|(_, message)| message.signed.header.from == party).count()
     }
 
-    /// A party has lost its memory: what had been delivered to it is delivered again, as its peers' outboxes would.
+    /// A party has lost its memory: what had been delivered to it is delivered again, as its peers'
+    /// outboxes would.
     pub fn restart(&self, party: PartyId) {
         let mut state = self.state();
         state.delivered.retain(|(_, to, _), _| *to != party);
@@ -165,8 +169,8 @@ impl Network {
         self.state().offers_taken.get(&(from, to)).copied().unwrap_or(0)
     }
 
-    /// When nothing moves any more: lets delayed messages arrive, or else lets patience run out. Returns whether that
-    /// may have changed anything.
+    /// When nothing moves any more: lets delayed messages arrive, or else lets patience run out.
+    /// Returns whether that may have changed anything.
     pub(crate) fn nudge(&self) -> bool {
         let mut state = self.state();
         let arriving = state.wires.next();

@@ -1,7 +1,8 @@
 //! A corrupt party: it runs the honest code, and its messages are changed on the way out.
 //!
-//! The saboteur has the corrupt party's signing key. What it changes it signs again, so the change reaches the checks behind
-//! the signature; [`Mutation::Garble`] leaves the old signature on and tests the signature itself.
+//! The saboteur has the corrupt party's signing key. What it changes it signs again, so the change
+//! reaches the checks behind the signature; [`Mutation::Garble`] leaves the old signature on and
+//! tests the signature itself.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,7 +33,8 @@ pub enum Mutation {
     Delay,
     /// One bit of the body is flipped under the old signature.
     Garble,
-    /// A message to one party is addressed to all, and a statement to all to its recipient alone; signed anew.
+    /// A message to one party is addressed to all, and a statement to all to its recipient alone;
+    /// signed anew.
     Readdress,
 }
 
@@ -61,7 +63,8 @@ impl Mutation {
 /// Which of the corrupt party's messages are changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The message posted as number `n`, counted from 0. Of a statement to both peers only the one to this peer.
+    /// The message posted as number `n`, counted from 0. Of a statement to both peers only the one
+    /// to this peer.
     Nth(usize),
     /// Every message of a step, alike to both peers.
     Step(Step),
@@ -97,8 +100,8 @@ enum Plan {
 }
 
 impl Saboteur {
-    /// A saboteur that applies `mutation` to `target`. `other_session` holds the bodies that the party posted in another
-    /// session, in order, for [`Mutation::Replay`].
+    /// A saboteur that applies `mutation` to `target`. `other_session` holds the bodies that the
+    /// party posted in another session, in order, for [`Mutation::Replay`].
     pub fn new(
         party: PartyId,
         key: Arc<SigningKey>,
@@ -111,8 +114,8 @@ impl Saboteur {
         Self { party, key, seed, plan, posted: 0, touched: BTreeSet::new() }
     }
 
-    /// A saboteur for one attack: `rewrite` sees each message with its recipient and returns the new body, or `None` to
-    /// leave it. New bodies are signed.
+    /// A saboteur for one attack: `rewrite` sees each message with its recipient and returns the
+    /// new body, or `None` to leave it. New bodies are signed.
     pub fn rewriting(
         party: PartyId,
         key: Arc<SigningKey>,
@@ -126,6 +129,10 @@ impl Saboteur {
             posted: 0,
             touched: BTreeSet::new(),
         }
+    }
+
+    pub(crate) fn party(&self) -> PartyId {
+        self.party
     }
 
     fn sign(&self, message: &Message, body: Vec<u8>) -> Message {

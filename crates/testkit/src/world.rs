@@ -20,7 +20,8 @@ pub struct World {
 }
 
 impl World {
-    /// `count` parties. The session is a function of the seed until [`World::with_session`] sets another.
+    /// `count` parties. The session is a function of the seed until [`World::with_session`] sets
+    /// another.
     pub fn new(seed: u64, count: u8) -> Self {
         let secret =
             Secret::new([0x42; 32]).derive("ostrakon/testkit/world", &[&seed.to_le_bytes()]);
@@ -61,7 +62,8 @@ impl World {
         Party::new(id, self.roster.clone(), self.key(id), network.channel(id))
     }
 
-    /// Runs one future per party until all are done or nothing moves any more. `None`: that party is still waiting.
+    /// Runs one future per party until all are done or nothing moves any more. `None`: that party
+    /// is still waiting.
     pub fn run<'a, T: 'a>(
         &self,
         network: &Network,
@@ -85,7 +87,8 @@ impl World {
     }
 }
 
-/// Polls until all futures are done, or nothing moves although delayed messages have arrived and patience has run out.
+/// Polls until all futures are done, or nothing moves although delayed messages have arrived and
+/// patience has run out.
 fn drive(network: &Network, futures: Vec<LocalBoxFuture<'_, ()>>) {
     let mut all = Box::pin(futures::future::join_all(futures));
     let (flag, waker) = crate::wake::flag();

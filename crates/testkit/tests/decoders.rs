@@ -1,5 +1,5 @@
-//! Pseudorandom bytes and pseudorandom changes of valid inputs for every decoder of what a stranger can send. The same
-//! decoders are fuzzed (`fuzz/`), which goes deeper and takes longer.
+//! Pseudorandom bytes and pseudorandom changes of valid inputs for every decoder of what a stranger
+//! can send. The same decoders are fuzzed (`fuzz/`), which goes deeper and takes longer.
 
 #[path = "../../../fuzz/src/lib.rs"]
 mod decoders;

@@ -14,8 +14,8 @@ use crate::shell;
 pub struct Graph {
     /// The crates of the workspace.
     pub crates: Vec<Crate>,
-    /// For each package, foreign ones included, the names of those that it is built from. Versions of one package
-    /// are not told apart.
+    /// For each package, foreign ones included, the names of those that it is built from. Versions
+    /// of one package are not told apart.
     pub reach: BTreeMap<String, Vec<String>>,
 }
 

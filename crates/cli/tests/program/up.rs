@@ -1,0 +1,286 @@
+//! Three servers, used as people use them: through the program and through HTTP.
+
+use std::path::Path;
+
+use crate::common::{Up, board, complaint, free_base_port, json, said, say, signal};
+use reqwest::{Client, Method, StatusCode};
+use serde_json::{Value, json};
+
+#[test]
+fn rooms_live_through_speech_administration_crashes_and_restarts() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = directory.path().join("site");
+    let base = free_base_port();
+    let up = Up::start(&site, base, &[]);
+    let texts = ["one", "two", "three", "four"];
+    assert_eq!(say(&up, &texts).len(), 4);
+    let mut on_board = said(&up.links[1]);
+    on_board.sort();
+    assert_eq!(on_board, ["four", "one", "three", "two"]);
+
+    // One server is killed, in the middle of things; it is started again and nobody notices.
+    signal("KILL", up.servers()[1]);
+    let more = ["five", "six", "seven"];
+    say(&up, &more);
+    let before = said(&up.links[2]);
+    assert_eq!(before.len(), 7);
+
+    administer(&site);
+    host(&site);
+    let links = up.links.clone();
+    up.stop();
+    let up = Up::start(&site, base, &[]);
+    assert_eq!(up.links, links, "the same room is found again");
+    assert_eq!(said(&up.links[0]), before);
+    say(&up, &["eight", "nine", "ten"]);
+    assert_eq!(said(&up.links[0]).len(), 10);
+    let file = directory.path().join("board.json");
+    let (file, link) = (file.to_str().unwrap(), &up.links[2]);
+    json(&["export", link, "--output", file, "--json"]);
+    assert_eq!(json(&["verify", file, "--link", link, "--json"])[0]["messages"], board(link).len());
+    assert!(is_shown(&up, || {
+        json(&["export", link, "--output", file, "--json"]);
+        std::fs::read(file).unwrap()
+    }));
+    let foreign = link.replace(&link[link.len() - 64..], &"5".repeat(64));
+    assert!(complaint(&["watch", &foreign, "--once"], 3).contains("other"));
+    up.stop();
+}
+
+/// Whether what is exported is, byte for byte, what a server gives as the room's archive. The third
+/// signature of an entry may come between the two, so it is tried more than once.
+fn is_shown(up: &Up, export: impl Fn() -> Vec<u8>) -> bool {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let client = Client::builder().no_proxy().build().unwrap();
+    let archive = async |server: usize| {
+        let url = format!("{}/api/v1/rooms/{}/archive", up.origin(server), up.room());
+        client.get(url).send().await.unwrap().bytes().await.unwrap()
+    };
+    (0..5).any(|_| {
+        let exported = export();
+        (0..3).any(|server| runtime.block_on(archive(server)) == exported)
+    })
+}
+
+fn administer(site: &Path) {
+    let site = site.to_str().unwrap();
+    let create = [
+        "room",
+        "create",
+        "Second",
+        "--payload",
+        "64",
+        "--capacity",
+        "12",
+        "--data-dir",
+        site,
+        "--json",
+    ];
+    let room = json(&create).remove(0);
+    let id = room["id"].as_str().unwrap();
+    assert_eq!(room["links"].as_array().unwrap().len(), 3);
+    assert_eq!(json(&["room", "list", "--data-dir", site, "--json"]).len(), 2);
+    assert_eq!(
+        json(&["room", "show", id, "--data-dir", site, "--json"])[0]["descriptor"]["payload"],
+        64
+    );
+    assert_eq!(json(&["room", "close", id, "--data-dir", site, "--json"])[0]["state"], "closed");
+    let refused = complaint(&["room", "create", "Third", "--payload", "33", "--data-dir", site], 1);
+    assert!(refused.contains("multiple of 8"), "{refused}");
+    let link = room["links"][0].as_str().unwrap();
+    assert!(complaint(&["say", link, "too late"], 1).contains("closed"));
+    let text = "x".repeat(63);
+    assert!(complaint(&["say", link, &text], 1).contains("at most 62"));
+}
+
+/// A host makes a room for members from the command line, asks, invites and closes; then the
+/// operator deletes it.
+fn host(site: &Path) {
+    let key = site.join("host.key");
+    let (site, key) = (site.to_str().unwrap(), key.to_str().unwrap());
+    let create =
+        ["room", "create", "Hosted", "--host-key", key, "--members", "--retention-days", "9"];
+    let room = json(&[&create[..], &["--data-dir", site, "--json"]].concat()).remove(0);
+    assert_eq!(
+        (&room["descriptor"]["admission"], &room["descriptor"]["retention_days"]),
+        (&json!("members"), &json!(9))
+    );
+    let (id, link) = (room["id"].as_str().unwrap(), room["links"][1].as_str().unwrap());
+    let act = |arguments: &[&str]| {
+        let (command, rest) = arguments.split_first().unwrap();
+        json(&[&["host", *command, link], rest, &["--key", key, "--json"]].concat()).remove(0)
+    };
+    let invited = act(&["invite", "2"]);
+    assert_eq!((&invited["action"], invited["links"].as_array().unwrap().len()), (&json!(0), 2));
+    assert!(invited["links"][0].as_str().unwrap().starts_with(link));
+    assert_eq!(act(&["poll", "Tea?", "--option", "yes", "--option", "no"])["action"], 1);
+    assert_eq!(act(&["poll", "How good?", "--rating", "5"])["action"], 2);
+    assert_eq!(act(&["hide", "3", "0"])["action"], 3);
+    assert_eq!(act(&["admit", &"ab".repeat(32)])["action"], 4);
+    let shown = act(&["show"]);
+    assert_eq!(
+        (&shown["actions"], &shown["invitations"], shown["polls"].as_array().unwrap().len()),
+        (&json!(5), &json!(2), 2)
+    );
+    let epochs: Vec<_> =
+        (0..2).map(|n| shown["polls"][n][1]["poll"]["epoch"].as_u64().unwrap()).collect();
+    assert!(epochs[0] < epochs[1], "one poll in an epoch");
+    assert!(complaint(&["host", "close", link, "--key", "/nowhere/key"], 1).contains("no file"));
+    let other = format!("{key}.other");
+    std::fs::copy(key, &other).unwrap();
+    std::fs::write(&other, format!("{}\n", "A".repeat(43))).unwrap();
+    assert!(complaint(&["host", "close", link, "--key", &other], 1).contains("not a host"));
+    assert_eq!(act(&["close"])["action"], 5);
+    assert!(
+        complaint(&["host", "poll", link, "Late?", "--text", "--epoch", "99", "--key", key], 1)
+            .contains("closed")
+    );
+
+    let delete = ["room", "delete", id, "--data-dir", site, "--json"];
+    assert_eq!(json(&delete)[0]["deleted"], id);
+    assert_eq!(json(&delete)[0]["deleted"], id, "the same once more");
+    assert!(complaint(&["room", "show", id, "--data-dir", site], 1).contains("deleted"));
+    let elsewhere = room["links"][2].as_str().unwrap();
+    assert!(board(elsewhere).is_empty(), "the other servers still show it");
+}
+
+/// One request and the answer that it must have.
+struct Case {
+    method: Method,
+    path: String,
+    body: Option<String>,
+    status: StatusCode,
+    says: &'static str,
+}
+
+fn cases(room: &str) -> Vec<Case> {
+    let key = "11".repeat(32);
+    let signature = "22".repeat(64);
+    let presence =
+        |time: u64| json!({"key": key, "time": time, "signature": signature}).to_string();
+    let case = |method, path: String, body: Option<String>, status, says| Case {
+        method,
+        path,
+        body,
+        status,
+        says,
+    };
+    let in_room = |rest: &str| format!("/api/v1/rooms/{room}{rest}");
+    let issue = format!("/epochs/0/issue?key={key}&exchange={key}&signature={signature}");
+    let unknown = "0".repeat(32);
+    vec![
+        case(Method::POST, in_room("/presence"), Some("{".into()), StatusCode::BAD_REQUEST, "JSON"),
+        case(
+            Method::POST,
+            in_room("/presence"),
+            Some("{}".into()),
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "key",
+        ),
+        case(Method::POST, in_room("/presence"), Some(presence(0)), StatusCode::FORBIDDEN, ""),
+        case(
+            Method::POST,
+            in_room("/presence"),
+            Some("x".repeat(70_000)),
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "at most",
+        ),
+        case(Method::GET, in_room("/presence"), None, StatusCode::METHOD_NOT_ALLOWED, "methods"),
+        case(Method::GET, in_room("/status?wait=x"), None, StatusCode::BAD_REQUEST, "wait"),
+        case(Method::GET, in_room(&issue), None, StatusCode::NOT_FOUND, ""),
+        case(Method::GET, in_room("/epochs/none/issue"), None, StatusCode::NOT_FOUND, "openapi"),
+        case(Method::GET, format!("/api/v1/rooms/{unknown}"), None, StatusCode::NOT_FOUND, ""),
+        case(Method::GET, "/api/v1/rooms/short".into(), None, StatusCode::NOT_FOUND, "32"),
+        case(Method::GET, "/api/v2/servers".into(), None, StatusCode::NOT_FOUND, "openapi"),
+        case(Method::GET, "/api/v1/rooms".into(), None, StatusCode::UNAUTHORIZED, "Bearer"),
+        case(
+            Method::POST,
+            "/api/v1/rooms".into(),
+            Some("{}".into()),
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "name",
+        ),
+        case(Method::DELETE, in_room(""), None, StatusCode::UNAUTHORIZED, "Bearer"),
+        case(Method::GET, "/nothing".into(), None, StatusCode::NOT_FOUND, ""),
+    ]
+}
+
+#[tokio::test]
+async fn hostile_requests_get_problem_documents_and_pages_are_confined() {
+    let directory = tempfile::tempdir().unwrap();
+    let web = directory.path().join("web");
+    std::fs::create_dir_all(web.join("assets")).unwrap();
+    std::fs::write(web.join("index.html"), "<!doctype html><title>page</title>").unwrap();
+    std::fs::write(web.join("assets/app-1234.js"), "export {};").unwrap();
+    let up = Up::start(
+        &directory.path().join("site"),
+        free_base_port(),
+        &["--web", web.to_str().unwrap()],
+    );
+    let client = Client::builder().no_proxy().build().unwrap();
+    for case in cases(up.room()) {
+        let request = client.request(case.method.clone(), format!("{}{}", up.origin(1), case.path));
+        let request = match case.body {
+            Some(body) => request.header("content-type", "application/json").body(body),
+            None => request,
+        };
+        let answer = request.send().await.unwrap();
+        let what = format!("{} {}", case.method, case.path);
+        assert_eq!(answer.status(), case.status, "{what}");
+        assert_eq!(answer.headers()["content-type"], "application/problem+json", "{what}");
+        assert_eq!(answer.headers()["access-control-allow-origin"], "*", "{what}");
+        let problem: Value = answer.json().await.unwrap();
+        assert_eq!(problem["status"], case.status.as_u16(), "{what}");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(!detail.is_empty() && detail.contains(case.says), "{what}: {detail}");
+    }
+    pages(&up, &client).await;
+    operation(&up, &client).await;
+    up.stop();
+}
+
+async fn pages(up: &Up, client: &Client) {
+    let page = client.get(up.origin(0)).send().await.unwrap();
+    assert_eq!(page.headers()["cache-control"], "no-cache");
+    let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();
+    for part in
+        [up.origin(1), up.origin(2), "default-src 'none'", "script-src 'self' 'wasm-unsafe-eval';"]
+    {
+        assert!(policy.contains(part), "{policy}");
+    }
+    assert!(!policy.contains("unsafe-inline"), "{policy}");
+    assert_eq!(page.headers()["x-content-type-options"], "nosniff");
+    assert!(page.text().await.unwrap().contains("page"));
+    let script = client.get(format!("{}/assets/app-1234.js", up.origin(0))).send().await.unwrap();
+    assert!(script.headers()["cache-control"].to_str().unwrap().contains("immutable"));
+    let outside = client
+        .get(format!("{}/..%2f..%2fsite/alpha/identity.key", up.origin(0)))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(outside.status(), StatusCode::NOT_FOUND);
+    let preflight = client
+        .request(Method::OPTIONS, format!("{}/api/v1/rooms/{}/presence", up.origin(0), up.room()))
+        .header("origin", up.origin(1))
+        .header("access-control-request-method", "POST")
+        .header("access-control-request-headers", "content-type")
+        .send();
+    assert_eq!(
+        preflight.await.unwrap().headers()["access-control-allow-headers"],
+        "content-type,authorization"
+    );
+}
+
+async fn operation(up: &Up, client: &Client) {
+    let get = |path: &str| client.get(format!("{}{path}", up.origin(2))).send();
+    assert_eq!(get("/healthz").await.unwrap().status(), StatusCode::OK);
+    assert_eq!(get("/readyz").await.unwrap().json::<Value>().await.unwrap()["ready"], true);
+    assert!(get("/metrics").await.unwrap().text().await.unwrap().contains("# TYPE"));
+    let description: Value = get("/api/v1/openapi.json").await.unwrap().json().await.unwrap();
+    assert!(
+        description["paths"]["/api/v1/rooms/{id}/epochs/{number}/submission"]["post"].is_object()
+    );
+    let servers: Value = get("/api/v1/servers").await.unwrap().json().await.unwrap();
+    assert_eq!(servers["you"], 2);
+    assert!(up.links[0].ends_with(servers["digest"].as_str().unwrap()));
+}
