@@ -40,7 +40,8 @@ function pageFiles(): Plugin {
   };
 }
 
-// The servers send `default-src 'self'` and allow nothing inline: no data: addresses, no script in the document.
+// The servers send `default-src 'self'` and allow nothing inline: no data: addresses, no script in
+// the document.
 export default defineConfig({
   plugins: [svelte(), pageFiles(), hashes()],
   base: './',

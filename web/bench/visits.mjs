@@ -1,13 +1,15 @@
-// Measures a visit of the one-pass protocol in Chromium: `cargo xtask bench-wasm` builds what it needs and starts it.
+// Measures a visit of the one-pass protocol in Chromium: `cargo xtask bench-wasm` builds what it
+// needs and starts it.
 //
-// node bench/visits.mjs NAME=DIRECTORY …: each directory has the bindings of one build of crates/wasm/examples/visits.rs.
-// Prints a JSON list: per build and shape the median milliseconds of the visit's parts. The builds take turns.
+// node bench/visits.mjs NAME=DIRECTORY …: each directory has the bindings of one build of
+// crates/wasm/examples/visits.rs. Prints a JSON list: per build and shape the median milliseconds
+// of the visit's parts. The builds take turns.
 
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 
-import { launch } from '../e2e/visitor.mjs';
+import { launch } from '../e2e/support/visitor.mjs';
 
 const RUNS = 5;
 /** Visitors, options of a ballot, ballots, how many came before. */
@@ -19,7 +21,9 @@ const SHAPES = [
   { name: '10 dates, n=20, last', visitors: 20, values: 2, ballots: 10, before: 19 },
 ];
 
-/** @typedef {{ decode: number, verify: number, step: number, total: number, bytes: number }} Times */
+/**
+ * @typedef {{ decode: number, verify: number, step: number, total: number, bytes: number }} Times
+ */
 
 /** @type {Map<string, string>} */
 const builds = new Map();

@@ -1,11 +1,15 @@
-// Writes down the digest of every file of the page, so that anybody can compare what a server serves with what was built.
+// Writes down the digest of every file of the page, so that anybody can compare what a server
+// serves with what was built.
 
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
 import type { Plugin } from 'vite';
 
-/** The manifest: `{"files": {path: SHA-256}}`, paths sorted, so that equal pages have equal manifests. */
+/**
+ * The manifest: `{"files": {path: SHA-256}}`, paths sorted, so that equal pages have equal
+ * manifests.
+ */
 export const MANIFEST = 'hashes.json';
 
 export function hashes(): Plugin {

@@ -1,111 +1,22 @@
-// Hosts in real browsers, against three real servers: from an empty page to a room that was led, shown and taken home.
+// Hosts in real browsers, against three real servers: from an empty page to a room that was led,
+// shown and taken home.
 
 import { strict as assert } from 'node:assert';
-import { readFile } from 'node:fs/promises';
-import { after, before, describe, test } from 'node:test';
 
-import { start } from './deployment.mjs';
-import { DESKTOP, PHONE, Visitor, launch } from './visitor.mjs';
+import { NOISE, QUESTION } from './support/deployment.mjs';
+import { BEAMER, HostPage, projectorOf } from './support/host-page.mjs';
+import { test } from './support/test.mjs';
+import { DESKTOP, PHONE, Visitor } from './support/visitor.mjs';
 
-const BEAMER = { viewport: { width: 1920, height: 1080 } };
+/** @typedef {import('@playwright/test').Browser} Browser */
 
-/** @type {Awaited<ReturnType<typeof start>>} */
-let deployment;
-/** @type {import('playwright-core').Browser} */
-let browser;
-
-before(async () => {
-  [deployment, browser] = await Promise.all([start(), launch()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await deployment?.stop();
-});
-
-/** A host on the host's page. */
-class Host extends Visitor {
-  /** @param {import('playwright-core').BrowserContextOptions} [options] */
-  static async come(options = DESKTOP) {
-    const { page } = await Visitor.arrive(browser, options);
-    return new Host(page);
-  }
-
-  /** Opens a room, as small and quick as the ones that the servers have prepared for. @param {string} name @param {string} kind @param {boolean} [moderated] */
-  async opens(name, kind, moderated = false) {
-    const { page } = this;
-    await this.open(`${deployment.origins[0]}/#/create`);
-    await page.getByText(kind).click();
-    await page.getByLabel('Name of the room').fill(name);
-    await page.getByText('Change the settings').click();
-    const settings = {
-      'Longest message': '254',
-      'Length of an epoch': '6',
-      'Places in an epoch': '64',
-      'Least number': '1',
-    };
-    for (const [label, value] of Object.entries(settings)) await page.getByLabel(label).fill(value);
-    if (moderated) await page.getByLabel('The projector shows approved messages only').check();
-    // Where the servers let everybody open rooms, they ask for no code.
-    const code = page.getByLabel('Creation code');
-    if (await code.count()) await code.fill(deployment.token);
-    await page.getByRole('button', { name: 'Open the room' }).click();
-    await page
-      .getByRole('heading', { level: 1, name: `“${name}” is open` })
-      .waitFor({ timeout: 60_000 });
-    const text = (/** @type {string} */ label) =>
-      page.getByLabel(label, { exact: true }).inputValue();
-    return { link: await text('Link to the room'), hostLink: await text('Host link') };
-  }
-
-  /** @param {string} name */
-  async tab(name) {
-    await this.page.getByRole('tab', { name }).click();
-  }
-
-  /** @param {string} text */
-  row(text) {
-    return this.page.locator('[data-row]').filter({ hasText: text });
-  }
-
-  /** Uses one of a message's buttons and waits until it is done. @param {string} text @param {string} tool */
-  async marks(text, tool) {
-    await this.row(text).getByRole('button', { name: tool }).click();
-    await this.row(text).locator('[aria-pressed="true"]', { hasText: tool }).waitFor();
-  }
-
-  /** Fills a question in. @param {string} question @param {string[]} options */
-  async fills(question, options) {
-    const { page } = this;
-    await page.getByLabel('Question', { exact: true }).fill(question);
-    for (const [index, option] of options.entries()) {
-      if (index > 1) await page.getByRole('button', { name: 'Add an answer' }).click();
-      await page.getByLabel(`Answer ${index + 1}`, { exact: true }).fill(option);
-    }
-    await page.getByLabel('Time to answer').selectOption({ label: '15 seconds' });
-  }
-
-  /** @param {string} question @param {string[]} options */
-  async asks(question, options) {
-    const { page } = this;
-    await this.tab('Polls');
-    await this.fills(question, options);
-    await page.getByRole('button', { name: 'Ask', exact: true }).click();
-    await page.locator('[data-poll]').filter({ hasText: question }).waitFor();
-  }
-
-  /** Presses what saves a file and returns what is in it. @param {string} button */
-  async saves(button) {
-    const [download] = await Promise.all([
-      this.page.waitForEvent('download'),
-      this.page.getByText(button, { exact: true }).click(),
-    ]);
-    return readFile(await download.path(), 'utf8');
-  }
-}
-
-/** Two people whose places two different servers give. @param {[string, string]} links */
-async function twoPeople([first, second]) {
+/**
+ * Two people whose places two different servers give.
+ * @param {Browser} browser
+ * @param {[string, string]} links
+ * @returns {Promise<[Visitor, Visitor]>}
+ */
+async function twoPeople(browser, [first, second]) {
   const [anna, ben] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
   await anna.join(first);
   await anna.takesPart();
@@ -114,10 +25,11 @@ async function twoPeople([first, second]) {
   return [anna, ben];
 }
 
-/** @param {string} link */
-const projectorOf = (link) => link.replace('#/room/', '#/projector/');
-
-/** Everything that a projector shows from a reload on, if the servers' lists of what hosts did come a second late. @param {Visitor} beamer */
+/**
+ * Everything that a projector shows from a reload on, if the servers' lists of what hosts did come
+ * a second late.
+ * @param {Visitor} beamer
+ */
 async function shownAfterReload({ page }) {
   await page.route('**/actions?*', async (route) => {
     await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -142,18 +54,16 @@ async function shownAfterReload({ page }) {
   return page.evaluate(() => [.../** @type {any} */ (globalThis).texts]);
 }
 
-const QUESTION = 'Why were judges drawn by lot?';
-const NOISE = 'Buy my amphorae!';
-
-/** The open room of these tests, and who is in it. */
-/** @type {{ host: Host, link: string, hostLink: string, people: Visitor[] }} */
-let agora;
-
-test('a room is opened in the page, and its host link leads to the host’s page', async () => {
-  const host = await Host.come();
-  const begun = Date.now();
-  const { link, hostLink } = await host.opens('Agora', 'Questions in a lecture');
-  assert.ok(Date.now() - begun < 60_000, 'a room in under a minute');
+test('a room is opened in the page, and its host link leads to the host’s page', async ({
+  browser,
+  deployment,
+}) => {
+  const host = await HostPage.come(browser);
+  const { link, hostLink } = await host.opens(
+    deployment.origin(),
+    'Stoa',
+    'Questions in a lecture',
+  );
   await host.isAccessible();
   await host.picture('opened-desktop-light');
   assert.equal(await host.page.locator('[data-qr]').getAttribute('data-qr'), link);
@@ -166,12 +76,12 @@ test('a room is opened in the page, and its host link leads to the host’s page
   assert.ok(!host.page.url().includes(seed));
   await host.page.reload();
   await host.page.getByText('Nothing has been published yet').waitFor();
-  const elsewhere = await Host.come();
+  const elsewhere = await HostPage.come(browser);
   await elsewhere.open(hostLink.replace(`/${seed}`, ''));
   await elsewhere.page.getByText('This browser does not keep your key for this room').waitFor();
   await elsewhere.isAccessible();
   // Where there is no address bar, the link is pasted on the start page.
-  await elsewhere.open(`${deployment.origins[0]}/#/`);
+  await elsewhere.open(`${deployment.origin()}/#/`);
   await elsewhere.page.getByLabel('Link or code of a room').fill(hostLink);
   await elsewhere.page.keyboard.press('Enter');
   await elsewhere.page.getByText('Nothing has been published yet').waitFor();
@@ -180,30 +90,31 @@ test('a room is opened in the page, and its host link leads to the host’s page
   await elsewhere.page.getByText('the servers erase what was published on').waitFor();
   // The key that is kept here is not forgotten without a question, on neither list.
   for (const [place, button] of /** @type {const} */ ([
-    ['create', 'Forget “Agora” here'],
-    ['', 'Forget that you host “Agora”'],
+    ['create', 'Forget “Stoa” here'],
+    ['', 'Forget that you host “Stoa”'],
   ])) {
-    await elsewhere.open(`${deployment.origins[0]}/#/${place}`);
+    await elsewhere.open(`${deployment.origin()}/#/${place}`);
     await elsewhere.page.getByRole('button', { name: button }).click();
     await elsewhere.page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
     await elsewhere.page.getByRole('button', { name: button }).waitFor();
   }
   await elsewhere.isAccessible();
-  await elsewhere.leave();
-  agora = { host, link, hostLink, people: [] };
 });
 
-test('what people say is moderated by keyboard, and the projector follows', async () => {
-  const { host, link } = agora;
+test('what people say is moderated by keyboard, and the projector follows', async ({
+  browser,
+  deployment,
+}) => {
+  const { links, hostLink } = await deployment.spokenIn('Heliaia', [QUESTION, NOISE]);
+  const [link] = links;
+  const host = await HostPage.come(browser);
+  await host.open(hostLink);
   const beamer = await Visitor.arrive(browser, BEAMER);
   await beamer.open(projectorOf(link));
-  await beamer.page.getByText('Nothing has been published yet').waitFor();
-  const [anna, ben] = (agora.people = await twoPeople([link, link]));
-  await Promise.all([anna?.say(QUESTION), ben?.say(NOISE)]);
-  await Promise.all([
-    host.row(QUESTION).waitFor({ timeout: 120_000 }),
-    host.row(NOISE).waitFor({ timeout: 120_000 }),
-  ]);
+  await beamer.page.locator('[data-shard]').filter({ hasText: NOISE }).waitFor();
+  const anna = await Visitor.arrive(browser);
+  await anna.open(link);
+  await anna.page.getByText(NOISE).waitFor();
 
   await host.row(QUESTION).getByRole('button', { name: 'Answered' }).focus();
   await host.page.keyboard.press('p');
@@ -216,7 +127,7 @@ test('what people say is moderated by keyboard, and the projector follows', asyn
     .waitFor();
   await beamer.page.getByText('1 message hidden by the host').waitFor();
   assert.equal(await beamer.page.getByText(NOISE).count(), 0);
-  await anna?.page.getByText(NOISE).waitFor({ state: 'detached' });
+  await anna.page.getByText(NOISE).waitFor({ state: 'detached' });
 
   await host.row(QUESTION).getByRole('button', { name: 'Group' }).click();
   await host.page.getByLabel('Name of the group').fill('Courts');
@@ -241,288 +152,337 @@ test('what people say is moderated by keyboard, and the projector follows', asyn
     'nothing is shown while it is not known what is hidden',
   );
   assert.deepEqual([...host.complaints, ...beamer.complaints], []);
-  await beamer.leave();
 });
 
-describe('meanwhile', { concurrency: true }, () => {
-  test('a poll is asked, answered in one epoch, counted, shown and taken home', async () => {
-    const { host, link, people } = agora;
-    const beamer = await Visitor.arrive(browser, { ...BEAMER, colorScheme: 'dark' });
-    await beamer.open(projectorOf(link));
-    await host.asks('Which body decided on war?', ['The assembly', 'The council', 'The archons']);
-    await beamer.page.getByText('Answer on your device').waitFor();
-    await beamer.page.getByText(/Answers are sealed in \d+ seconds?/).waitFor();
-    const answer = async (/** @type {Visitor} */ { page }) => {
-      await page.getByLabel('The assembly').click();
-      await page.getByRole('button', { name: 'Answer', exact: true }).click();
-    };
-    await Promise.all(people.map(answer));
-    await host.picture('host-poll-desktop-light');
-    const charts = [host, beamer].map(({ page }) => page.locator('[data-chart="2"]').first());
-    await Promise.all(charts.map((chart) => chart.waitFor({ timeout: 120_000 })));
-    for (const chart of charts)
-      assert.match(await chart.getByRole('row', { name: 'The assembly' }).innerText(), /2\s+100 %/);
-    await Promise.all([host.isAccessible(), beamer.isAccessible()]);
-    await Promise.all([
-      host.picture('host-result-desktop-light'),
-      beamer.picture('projector-result-dark'),
-    ]);
+/** Seconds of an epoch where a host gives people fifteen to answer. */
+const POLLED = 5;
 
-    await host.tab('Room');
-    assert.match(
-      await host.saves('Messages (CSV)'),
-      /"Why were judges drawn by lot\?",2,"Courts",(true|false),true,true,false,false/,
-    );
-    assert.match(
-      await host.saves('Polls (CSV)'),
-      /"Which body decided on war\?","one",\d+,false,2,"The assembly",2/,
-    );
-    // The report bears the digest of the board, which goes on with every epoch.
-    const digests = () => host.page.locator('.report dd').allTextContents();
-    const before = await digests();
-    const whole = JSON.parse(await host.saves('Everything (JSON)'));
-    assert.ok([...before, ...(await digests())].includes(whole.heads.board));
-    assert.deepEqual(whole.polls[0].result.votes, [2, 0, 0]);
-    await host.page.emulateMedia({ media: 'print' });
-    await host.page.getByText('How to check this report').waitFor();
-    await host.picture('report');
-    await host.page.emulateMedia({ media: 'screen' });
-    await beamer.leave();
+test('a poll is asked, answered in one epoch, counted, shown and taken home', async ({
+  browser,
+  deployment,
+}) => {
+  const settings = { seconds: POLLED };
+  const spoken = await deployment.spokenIn('Bouleuterion', [QUESTION, NOISE], settings);
+  const [link] = spoken.links;
+  const target = await spoken.host.target(QUESTION);
+  await spoken.host.act({ group: { target, group: 'Courts' } });
+  for (const deed of [{ pin: { target, pinned: true } }, { approve: { target, approved: true } }])
+    await spoken.host.act(deed);
+  const host = await HostPage.come(browser);
+  await host.open(spoken.hostLink);
+  const people = await twoPeople(browser, [link, link]);
+  const beamer = await Visitor.arrive(browser, { ...BEAMER, colorScheme: 'dark' });
+  await beamer.open(projectorOf(link));
+  // The epoch waits until both have answered.
+  const go = await people[1].staysOut();
+  await host.asks('Which body decided on war?', ['The assembly', 'The council', 'The archons']);
+  await beamer.page.getByText('Answer on your device').waitFor();
+  await beamer.page.getByText(/Answers are sealed in \d+ seconds?/).waitFor();
+  const answer = async (/** @type {Visitor} */ { page }) => {
+    await page.getByLabel('The assembly').click();
+    await page.getByRole('button', { name: 'Answer', exact: true }).click();
+  };
+  await Promise.all(people.map(answer));
+  await go();
+  await host.picture('host-poll-desktop-light');
+  const charts = [host, beamer].map(({ page }) => page.locator('[data-chart="2"]').first());
+  await Promise.all(charts.map((chart) => chart.waitFor()));
+  for (const chart of charts)
+    assert.match(await chart.getByRole('row', { name: 'The assembly' }).innerText(), /2\s+100 %/);
+  await Promise.all([host.isAccessible(), beamer.isAccessible()]);
+  await Promise.all([
+    host.picture('host-result-desktop-light'),
+    beamer.picture('projector-result-dark'),
+  ]);
+
+  await host.tab('Room');
+  assert.match(
+    await host.saves('Messages (CSV)'),
+    /"Why were judges drawn by lot\?",2,"Courts",(true|false),true,true,false,false/,
+  );
+  assert.match(
+    await host.saves('Polls (CSV)'),
+    /"Which body decided on war\?","one",\d+,false,2,"The assembly",2/,
+  );
+  // The report bears the digest of the board, which goes on with every epoch.
+  const digests = () => host.page.locator('.report dd').allTextContents();
+  const before = await digests();
+  const whole = JSON.parse(await host.saves('Everything (JSON)'));
+  assert.ok([...before, ...(await digests())].includes(whole.heads.board));
+  assert.deepEqual(whole.polls[0].result.votes, [2, 0, 0]);
+  await host.page.emulateMedia({ media: 'print' });
+  await host.page.getByText('How to check this report').waitFor();
+  await host.picture('report');
+  await host.page.emulateMedia({ media: 'screen' });
+});
+
+test('people vote on messages in one epoch, and wall and projector follow', async ({
+  browser,
+  deployment,
+}) => {
+  const host = await HostPage.come(browser);
+  const { link } = await host.opens(deployment.origin(), 'Theatron', 'Questions in a lecture', {
+    seconds: POLLED,
   });
+  await host.page.getByRole('link', { name: 'Go to the host’s page' }).click();
+  const beamer = await Visitor.arrive(browser, BEAMER);
+  await beamer.open(projectorOf(link));
+  const people = await twoPeople(browser, [link, link]);
+  const [bread, ships] = ['Who pays for the bread?', 'How many ships are left?'];
+  await Promise.all([people[0].say(bread), people[1].say(ships)]);
+  await Promise.all([host.row(bread).waitFor(), host.row(ships).waitFor()]);
 
-  test('people vote on messages in one epoch, and wall and projector follow; a quiz and a ranking that were prepared', async () => {
-    const host = await Host.come();
-    const { link } = await host.opens('Theatron', 'Questions in a lecture');
-    await host.page.getByRole('link', { name: 'Go to the host’s page' }).click();
-    const beamer = await Visitor.arrive(browser, BEAMER);
-    await beamer.open(projectorOf(link));
-    const people = await twoPeople([link, link]);
-    const [bread, ships] = ['Who pays for the bread?', 'How many ships are left?'];
-    await Promise.all([people[0]?.say(bread), people[1]?.say(ships)]);
-    await Promise.all([
-      host.row(bread).waitFor({ timeout: 120_000 }),
-      host.row(ships).waitFor({ timeout: 120_000 }),
+  await host.page.getByRole('button', { name: 'Vote on these' }).click();
+  await host.page.getByRole('dialog').getByLabel('Time to answer').selectOption({ index: 0 });
+  await host.isAccessible();
+  await host.picture('round-desktop-light');
+  // The epoch waits until both have voted.
+  const go = await people[1].staysOut();
+  await host.page.getByRole('button', { name: 'Start the vote' }).click();
+  const vote = async (/** @type {Visitor} */ { page }, /** @type {string[]} */ chosen) => {
+    for (const text of chosen) await page.getByRole('checkbox', { name: text }).check();
+    await page.getByRole('button', { name: 'Answer', exact: true }).click();
+  };
+  await Promise.all(
+    people.map((person, index) => vote(person, index === 0 ? [ships, bread] : [ships])),
+  );
+  await Promise.all([people[0].isAccessible(), people[0].picture('round-participant')]);
+  await go();
+  await host.row(ships).locator('[data-votes="2"]').waitFor();
+  await host.row(bread).locator('[data-votes="1"]').waitFor();
+  await beamer.page.locator('[data-shard]').first().getByText('2 votes').waitFor();
+  await host.page.getByLabel('Order').selectOption('Most votes first');
+  assert.match(await host.page.locator('[data-row]').first().innerText(), /ships/);
+  const [anna] = people;
+  await anna.page.getByLabel('Order').selectOption('Most votes first');
+  assert.match(
+    await anna.page.locator('[data-voted] li').first().innerText(),
+    /ships are left\?\s+▲ 2 votes/,
+  );
+  await Promise.all([host.isAccessible(), beamer.isAccessible(), anna.isAccessible()]);
+  await Promise.all([
+    host.picture('votes-host-light'),
+    beamer.picture('votes-projector-light'),
+    anna.picture('votes-wall-light'),
+  ]);
+
+  await host.row(bread).getByRole('button', { name: 'Show alone' }).click();
+  await beamer.page.locator('[data-alone]').getByText(bread).waitFor();
+  assert.equal(await beamer.page.locator('[data-shard]').count(), 0);
+  await beamer.isAccessible();
+  await beamer.picture('spotlight-projector-light');
+  await host.asks('Enough?', ['Yes', 'No']);
+  await beamer.page.locator('[data-alone]').waitFor({ state: 'detached' });
+  const complaints = [host, beamer, ...people].flatMap((visitor) => visitor.complaints);
+  assert.deepEqual(complaints, []);
+});
+
+test('a quiz and a ranking are prepared, asked, answered and shown', async ({
+  browser,
+  deployment,
+}) => {
+  const host = await HostPage.come(browser);
+  const { link } = await host.opens(deployment.origin(), 'Odeion', 'Questions in a lecture');
+  await host.page.getByRole('link', { name: 'Go to the host’s page' }).click();
+  const beamer = await Visitor.arrive(browser, BEAMER);
+  await beamer.open(projectorOf(link));
+  await host.tab('Polls');
+  await host.fills('Which ship returned?', ['Paralos', 'Salaminia']);
+  await host.page.getByRole('button', { name: 'Keep for later' }).click();
+  await host.page.getByLabel('An order', { exact: true }).check();
+  await host.fills('What matters most?', ['Bread', 'Ships', 'Plays']);
+  await host.page.getByRole('button', { name: 'Keep for later' }).click();
+  const file = await host.saves('Save as a file');
+  assert.deepEqual(
+    JSON.parse(file).polls.map((/** @type {any} */ poll) => poll.kind),
+    ['one', 'ranking'],
+  );
+  // People have seconds to answer, but tests have not.
+  await host.page.evaluate(() => {
+    for (const [name, text] of Object.entries(localStorage))
+      if (text.includes('"seconds":15'))
+        localStorage.setItem(name, text.replaceAll('"seconds":15', '"seconds":1'));
+  });
+  await host.page.reload();
+  await host.tab('Polls');
+  await host.page.getByRole('button', { name: 'Earlier' }).nth(1).click();
+  const prepared = host.page.locator('[data-prepared]');
+  await prepared.first().getByText('What matters most?').waitFor();
+  await host.page.getByLabel('Add from a file').setInputFiles({
+    name: 'polls.json',
+    mimeType: 'application/json',
+    buffer: Buffer.from('{}'),
+  });
+  await host.page.getByText('this is no file with prepared questions').waitFor();
+  await host.isAccessible();
+  await host.picture('prepared-desktop-light');
+  // What is being changed stays prepared, and what was typed outlives a look at another part.
+  await prepared.first().getByRole('button', { name: 'Change' }).click();
+  await host.page.getByLabel('Question', { exact: true }).fill('What matters?');
+  await host.tab('Messages');
+  await host.tab('Polls');
+  assert.equal(
+    await host.page.getByLabel('Question', { exact: true }).inputValue(),
+    'What matters?',
+  );
+  assert.equal(await prepared.count(), 2);
+  await host.page.getByRole('button', { name: 'Leave it as it was' }).click();
+  const people = await twoPeople(browser, [link, link]);
+  // The epoch waits until both have answered.
+  const go = await people[1].staysOut();
+  for (const question of ['Which ship returned?', 'What matters most?']) {
+    await prepared.filter({ hasText: question }).getByRole('button', { name: 'Ask now' }).click();
+    await prepared.filter({ hasText: question }).waitFor({ state: 'detached' });
+  }
+  const answer = async (
+    /** @type {Visitor} */ { page },
+    /** @type {string} */ ship,
+    /** @type {string[]} */ ranking,
+  ) => {
+    const [quiz, order] = /** @type {const} */ ([
+      page.locator('[data-poll]').filter({ hasText: 'Which ship returned?' }),
+      page.locator('[data-poll]').filter({ hasText: 'What matters most?' }),
     ]);
+    await quiz.getByLabel(ship).check();
+    await quiz.getByRole('button', { name: 'Answer', exact: true }).click();
+    for (const option of ranking) await order.getByRole('button', { name: option }).click();
+    await order.getByRole('button', { name: 'Answer', exact: true }).click();
+  };
+  await Promise.all(
+    people.map((person, index) =>
+      index === 0
+        ? answer(person, 'Paralos', ['Plays', 'Bread'])
+        : answer(person, 'Salaminia', ['Plays', 'Ships']),
+    ),
+  );
+  const [anna, ben] = people;
+  await anna.picture('quiz-participant');
+  await go();
+  const asked = host.page.locator('[data-poll]').filter({ hasText: 'Which ship returned?' });
+  await asked.getByRole('button', { name: 'Show the right answer' }).click();
+  await host.page.getByRole('dialog').getByLabel('Salaminia').check();
+  await host.page.getByRole('button', { name: 'Show it to all' }).click();
+  await asked.getByRole('row', { name: /Salaminia\s+right/ }).waitFor();
+  await anna.page.getByText('It is not the right one.').waitFor();
+  await ben.page.getByText('It is right.').waitFor();
+  const ranking = host.page.locator('[data-poll]').filter({ hasText: 'What matters most?' });
+  await ranking.locator('[data-chart="2"]').waitFor();
+  assert.match(await ranking.getByRole('row').nth(1).innerText(), /Plays\s+4\s+100 %/);
+  await Promise.all([host.isAccessible(), anna.isAccessible(), beamer.isAccessible()]);
+  await Promise.all([
+    host.picture('quiz-host-light'),
+    anna.picture('quiz-result-participant'),
+    beamer.picture('ranking-projector-light'),
+  ]);
+  const complaints = [host, beamer, ...people].flatMap((visitor) => visitor.complaints);
+  assert.deepEqual(complaints, []);
+});
 
-    await host.page.getByRole('button', { name: 'Vote on these' }).click();
+test('with invitation links, one link is one member, and nobody else takes part', async ({
+  browser,
+  deployment,
+}) => {
+  const host = await HostPage.come(browser);
+  const { link } = await host.opens(deployment.origin(), 'Council', 'A vote', {
+    moderated: true,
+  });
+  await host.page.getByRole('link', { name: 'Go to the host’s page' }).click();
+  await host.tab('Room');
+  // Said before anybody could write. What the page does not know yet it does not show as decided,
+  // either way.
+  await host.page
+    .getByRole('checkbox', {
+      name: 'The projector shows approved messages only',
+      checked: true,
+      disabled: false,
+    })
+    .waitFor();
+  await host.tab('People');
+  await host.page.getByLabel('How many').fill('2');
+  await host.page.getByRole('button', { name: 'Make links' }).click();
+  await host.page.locator('[data-invited="2"]').waitFor();
+  const invitations = (await host.saves('Save as a list')).trim().split(/\r\n/);
+  assert.equal(new Set(invitations).size, 2);
+  await host.isAccessible();
+  await host.picture('host-people-desktop-light');
+  await host.page.emulateMedia({ media: 'print' });
+  assert.deepEqual(
+    await host.page
+      .locator('.sheets [data-qr]')
+      .evaluateAll((codes) => codes.map((code) => code.getAttribute('data-qr'))),
+    invitations,
+  );
+  await host.picture('invitations');
+  await twoPeople(browser, /** @type {[string, string]} */ (invitations));
+  await host.page.emulateMedia({ media: 'screen' });
+  await host.page.locator('[data-members="2"]').waitFor();
+  await host.page.getByText('Invitation 2: used').waitFor();
+  // The links are nowhere else: neither a link nor Back leaves them behind without a question.
+  const here = host.page.url();
+  for (const leave of [
+    () => host.page.getByRole('link', { name: 'Leave the room' }).click(),
+    () => host.page.goBack(),
+  ]) {
+    await leave();
     await host.page
       .getByRole('dialog')
-      .getByLabel('Time to answer')
-      .selectOption({ label: '15 seconds' });
-    await host.isAccessible();
-    await host.picture('round-desktop-light');
-    await host.page.getByRole('button', { name: 'Start the vote' }).click();
-    const vote = async (/** @type {Visitor} */ { page }, /** @type {string[]} */ chosen) => {
-      for (const text of chosen) await page.getByRole('checkbox', { name: text }).check();
-      await page.getByRole('button', { name: 'Answer', exact: true }).click();
-    };
-    await Promise.all(
-      people.map((person, index) => vote(person, index === 0 ? [ships, bread] : [ships])),
-    );
-    await Promise.all([people[0]?.isAccessible(), people[0]?.picture('round-participant')]);
-    await host.row(ships).locator('[data-votes="2"]').waitFor({ timeout: 120_000 });
-    await host.row(bread).locator('[data-votes="1"]').waitFor();
-    await beamer.page.locator('[data-shard]').first().getByText('2 votes').waitFor();
-    await host.page.getByLabel('Order').selectOption('Most votes first');
-    assert.match(await host.page.locator('[data-row]').first().innerText(), /ships/);
-    const [anna] = people;
-    await anna?.page.getByLabel('Order').selectOption('Most votes first');
-    assert.match(
-      (await anna?.page.locator('[data-voted] li').first().innerText()) ?? '',
-      /ships are left\?\s+▲ 2 votes/,
-    );
-    await Promise.all([host.isAccessible(), beamer.isAccessible(), anna?.isAccessible()]);
-    await Promise.all([
-      host.picture('votes-host-light'),
-      beamer.picture('votes-projector-light'),
-      anna?.picture('votes-wall-light'),
-    ]);
-
-    await host.row(bread).getByRole('button', { name: 'Show alone' }).click();
-    await beamer.page.locator('[data-alone]').getByText(bread).waitFor();
-    assert.equal(await beamer.page.locator('[data-shard]').count(), 0);
-    await beamer.isAccessible();
-    await beamer.picture('spotlight-projector-light');
-
-    await host.tab('Polls');
-    await host.fills('Which ship returned?', ['Paralos', 'Salaminia']);
-    await host.page.getByRole('button', { name: 'Keep for later' }).click();
-    await host.page.getByLabel('An order', { exact: true }).check();
-    await host.fills('What matters most?', ['Bread', 'Ships', 'Plays']);
-    await host.page.getByRole('button', { name: 'Keep for later' }).click();
-    const file = await host.saves('Save as a file');
-    assert.deepEqual(
-      JSON.parse(file).polls.map((/** @type {any} */ poll) => poll.kind),
-      ['one', 'ranking'],
-    );
-    await host.page.reload();
-    await host.tab('Polls');
-    await host.page.getByRole('button', { name: 'Earlier' }).nth(1).click();
-    const prepared = host.page.locator('[data-prepared]');
-    await prepared.first().getByText('What matters most?').waitFor();
-    await host.page
-      .getByLabel('Add from a file')
-      .setInputFiles({
-        name: 'polls.json',
-        mimeType: 'application/json',
-        buffer: Buffer.from('{}'),
-      });
-    await host.page.getByText('this is no file with prepared questions').waitFor();
-    await host.isAccessible();
-    await host.picture('prepared-desktop-light');
-    // What is being changed stays prepared, and what was typed outlives a look at another part.
-    await prepared.first().getByRole('button', { name: 'Change' }).click();
-    await host.page.getByLabel('Question', { exact: true }).fill('What matters?');
-    await host.tab('Messages');
-    await host.tab('Polls');
-    assert.equal(
-      await host.page.getByLabel('Question', { exact: true }).inputValue(),
-      'What matters?',
-    );
-    assert.equal(await prepared.count(), 2);
-    await host.page.getByRole('button', { name: 'Leave it as it was' }).click();
-    for (const question of ['Which ship returned?', 'What matters most?']) {
-      await prepared.filter({ hasText: question }).getByRole('button', { name: 'Ask now' }).click();
-      await prepared.filter({ hasText: question }).waitFor({ state: 'detached' });
-    }
-    await beamer.page.locator('[data-alone]').waitFor({ state: 'detached' });
-    const answer = async (
-      /** @type {Visitor} */ { page },
-      /** @type {string} */ ship,
-      /** @type {string[]} */ ranking,
-    ) => {
-      const [quiz, order] = ['Which ship returned?', 'What matters most?'].map((question) =>
-        page.locator('[data-poll]').filter({ hasText: question }),
-      );
-      await quiz?.getByLabel(ship).check();
-      await quiz?.getByRole('button', { name: 'Answer', exact: true }).click();
-      for (const option of ranking) await order?.getByRole('button', { name: option }).click();
-      await order?.getByRole('button', { name: 'Answer', exact: true }).click();
-    };
-    await Promise.all(
-      people.map((person, index) =>
-        index === 0
-          ? answer(person, 'Paralos', ['Plays', 'Bread'])
-          : answer(person, 'Salaminia', ['Plays', 'Ships']),
-      ),
-    );
-    await anna?.picture('quiz-participant');
-    const asked = host.page.locator('[data-poll]').filter({ hasText: 'Which ship returned?' });
-    await asked.getByRole('button', { name: 'Show the right answer' }).click({ timeout: 120_000 });
-    await host.page.getByRole('dialog').getByLabel('Salaminia').check();
-    await host.page.getByRole('button', { name: 'Show it to all' }).click();
-    await asked.getByRole('row', { name: /Salaminia\s+right/ }).waitFor();
-    await anna?.page.getByText('It is not the right one.').waitFor();
-    await people[1]?.page.getByText('It is right.').waitFor();
-    const ranking = host.page.locator('[data-poll]').filter({ hasText: 'What matters most?' });
-    await ranking.locator('[data-chart="2"]').waitFor({ timeout: 120_000 });
-    assert.match(await ranking.getByRole('row').nth(1).innerText(), /Plays\s+4\s+100 %/);
-    await Promise.all([host.isAccessible(), anna?.isAccessible(), beamer.isAccessible()]);
-    await Promise.all([
-      host.picture('quiz-host-light'),
-      anna?.picture('quiz-result-participant'),
-      beamer.picture('ranking-projector-light'),
-    ]);
-    const complaints = [host, beamer, ...people].flatMap((visitor) => visitor.complaints);
-    assert.deepEqual(complaints, []);
-    await Promise.all([host, beamer, ...people].map((visitor) => visitor.leave()));
-  });
-
-  test('with invitation links, one link is one member, and nobody else takes part', async () => {
-    const host = await Host.come();
-    const { link } = await host.opens('Council', 'A vote', true);
-    await host.page.getByRole('link', { name: 'Go to the host’s page' }).click();
-    await host.tab('Room');
-    // Said before anybody could write. What the page does not know yet it does not show as decided, either way.
-    await host.page
-      .getByRole('checkbox', {
-        name: 'The projector shows approved messages only',
-        checked: true,
-        disabled: false,
-      })
+      .getByText('2 invitation links are on this page and nowhere else')
       .waitFor();
-    await host.tab('People');
-    await host.page.getByLabel('How many').fill('2');
-    await host.page.getByRole('button', { name: 'Make links' }).click();
-    await host.page.locator('[data-invited="2"]').waitFor();
-    const invitations = (await host.saves('Save as a list')).trim().split(/\r\n/);
-    assert.equal(new Set(invitations).size, 2);
-    await host.isAccessible();
-    await host.picture('host-people-desktop-light');
-    await host.page.emulateMedia({ media: 'print' });
-    assert.deepEqual(
-      await host.page
-        .locator('.sheets [data-qr]')
-        .evaluateAll((codes) => codes.map((code) => code.getAttribute('data-qr'))),
-      invitations,
-    );
-    await host.picture('invitations');
-    const members = await twoPeople(/** @type {[string, string]} */ (invitations));
-    await host.page.emulateMedia({ media: 'screen' });
-    await host.page.locator('[data-members="2"]').waitFor();
-    await host.page.getByText('Invitation 2: used').waitFor();
-    // The links are nowhere else: neither a link nor Back leaves them behind without a question.
-    const here = host.page.url();
-    for (const leave of [
-      () => host.page.getByRole('link', { name: 'Leave the room' }).click(),
-      () => host.page.goBack(),
-    ]) {
-      await leave();
-      await host.page
-        .getByRole('dialog')
-        .getByText('2 invitation links are on this page and nowhere else')
-        .waitFor();
-      await host.page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
-      assert.equal(host.page.url(), here);
-      await host.page.locator('[data-invitations="2"]').waitFor();
-    }
-    const stranger = await Visitor.arrive(browser);
-    await stranger.join(link);
-    await stranger.page.locator('[data-apart="outside"]').waitFor();
-    await Promise.all([host, stranger, ...members].map((visitor) => visitor.leave()));
-  });
-
-  test('a co-host moderates at the same time, and may not when removed', async () => {
-    const host = await Host.come({ ...PHONE, colorScheme: 'dark' });
-    await host.open(agora.hostLink);
-    await host.tab('People');
-    await host.page.getByLabel('Name of the co-host').fill('Beate');
-    await host.page.getByRole('button', { name: 'Make a co-host link' }).click();
-    const link = await host.page.getByLabel('Link for Beate', { exact: true }).inputValue();
-    const beate = await Host.come();
-    await beate.open(link);
-    await beate.page.getByText('You are co-host as “Beate”.').waitFor();
-    await host.tab('Messages');
-    await host.tab('People');
-    await host.page.getByLabel('Link for Beate', { exact: true }).waitFor();
-    await host.tab('Messages');
-    // Both at once: one of the two is told that the other was first, and does it again by itself.
-    await Promise.all([host.marks(QUESTION, 'Answered'), beate.marks(NOISE, 'Answered')]);
-    await Promise.all(
-      [host, beate].map(({ page }) => page.getByRole('button', { name: 'Answered 2' }).waitFor()),
-    );
-    for (const { page } of [host, beate])
-      assert.equal(await page.getByText('A server showed something forged').count(), 0);
-    await host.fits();
-    await host.isAccessible();
-    await host.picture('host-phone-dark');
-    await host.tab('People');
-    await host.page.getByRole('button', { name: 'Remove Beate' }).click();
-    await host.page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
-    await beate.page.getByText('is not a host of this room').waitFor();
-    // The focus is not lost with the button.
-    await host.focuses(host.page.locator('#hosts'));
-    assert.equal(await beate.page.getByRole('button', { name: 'Pin', exact: true }).count(), 0);
-    assert.deepEqual(
-      host.complaints.filter((text) => !text.includes('status of 409')),
-      [],
-    );
-    await Promise.all([host.leave(), beate.leave()]);
-  });
+    await host.page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    assert.equal(host.page.url(), here);
+    await host.page.locator('[data-invitations="2"]').waitFor();
+  }
+  const stranger = await Visitor.arrive(browser);
+  await stranger.join(link);
+  await stranger.page.locator('[data-apart="outside"]').waitFor();
 });
 
-test('on a phone a refusal is in sight wherever the host is, in the language of the page, and gives the focus back', async () => {
-  const host = await Host.come(PHONE);
+test('a co-host moderates at the same time, and may not when removed', async ({
+  browser,
+  deployment,
+}) => {
+  const { hostLink } = await deployment.spokenIn('Tholos', [QUESTION, NOISE]);
+  const host = await HostPage.come(browser, { ...PHONE, colorScheme: 'dark' });
+  await host.open(hostLink);
+  await host.tab('People');
+  await host.page.getByLabel('Name of the co-host').fill('Beate');
+  await host.page.getByRole('button', { name: 'Make a co-host link' }).click();
+  const link = await host.page.getByLabel('Link for Beate', { exact: true }).inputValue();
+  const beate = await HostPage.come(browser);
+  await beate.open(link);
+  await beate.page.getByText('You are co-host as “Beate”.').waitFor();
+  await host.tab('Messages');
+  await host.tab('People');
+  await host.page.getByLabel('Link for Beate', { exact: true }).waitFor();
+  await host.tab('Messages');
+  // Both at once: one of the two is told that the other was first, and does it again by itself.
+  await Promise.all([host.marks(QUESTION, 'Answered'), beate.marks(NOISE, 'Answered')]);
+  await Promise.all(
+    [host, beate].map(({ page }) => page.getByRole('button', { name: 'Answered 2' }).waitFor()),
+  );
+  for (const { page } of [host, beate])
+    assert.equal(await page.getByText('A server showed something forged').count(), 0);
+  await host.fits();
+  await host.isAccessible();
+  await host.picture('host-phone-dark');
+  await host.tab('People');
+  await host.page.getByRole('button', { name: 'Remove Beate' }).click();
+  await host.page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  await beate.page.getByText('is not a host of this room').waitFor();
+  // The focus is not lost with the button.
+  await host.focuses(host.page.locator('#hosts'));
+  assert.equal(await beate.page.getByRole('button', { name: 'Pin', exact: true }).count(), 0);
+  assert.deepEqual(
+    host.complaints.filter((text) => !text.includes('status of 409')),
+    [],
+  );
+});
+
+test('on a phone a refusal is in sight wherever the host is, in the language of the page, and gives the focus back', async ({
+  browser,
+  agora,
+}) => {
+  const host = await HostPage.come(browser, PHONE);
   await host.open(agora.hostLink);
   await host.page.getByLabel('Language').selectOption('Deutsch');
   await host.page.route('**/actions', (route) => {
@@ -546,24 +506,25 @@ test('on a phone a refusal is in sight wherever the host is, in the language of 
   await notice.getByText('as many actions as it can have').waitFor();
   await host.fits();
   await host.isAccessible();
-  await host.page.screenshot({
-    path: new URL('screenshots/refusal-phone.png', import.meta.url).pathname,
-  });
+  await host.picture('refusal-phone', { fullPage: false });
   await tool.focus();
   await notice.getByRole('button', { name: 'Hinweis schließen' }).focus();
   await host.page.keyboard.press('Enter');
   await notice.waitFor({ state: 'detached' });
   await host.focuses(tool);
-  await host.leave();
 });
 
 for (const [device, options, colorScheme] of /** @type {const} */ ([
   ['desktop', DESKTOP, 'dark'],
   ['phone', PHONE, 'light'],
 ])) {
-  test(`${device}, ${colorScheme}: every part fits and is accessible`, async () => {
-    const host = await Host.come({ ...options, colorScheme });
-    await host.open(`${deployment.origins[1]}/#/create`);
+  test(`${device}, ${colorScheme}: every part fits and is accessible`, async ({
+    browser,
+    deployment,
+    agora,
+  }) => {
+    const host = await HostPage.come(browser, { ...options, colorScheme });
+    await host.open(`${deployment.origin(1)}/#/create`);
     await host.page.getByRole('button', { name: 'Open the room' }).click();
     await host.page.getByRole('alert').getByText('The room has no name yet').waitFor();
     await host.focuses(host.page.locator('#name'));
@@ -579,17 +540,23 @@ for (const [device, options, colorScheme] of /** @type {const} */ ([
       await host.isAccessible();
       await host.picture(`host-${tab.toLowerCase()}-${device}-${colorScheme}`);
     }
-    await host.open(projectorOf(agora.link));
+    await host.open(projectorOf(agora.links[0]));
     await host.page.locator('[data-shard]').first().waitFor();
     await host.fits();
     await host.isAccessible();
     await host.picture(`projector-${device}-${colorScheme}`);
-    await host.leave();
   });
 }
 
-test('a message is erased, the room is closed, and everything is deleted', async () => {
-  const { host, people } = agora;
+test('a message is erased, the room is closed, and everything is deleted', async ({
+  browser,
+  deployment,
+}) => {
+  const { links, hostLink } = await deployment.spokenIn('Kolonos', [QUESTION, NOISE]);
+  const anna = await Visitor.arrive(browser);
+  await anna.join(links[0]);
+  const host = await HostPage.come(browser);
+  await host.open(hostLink);
   await host.tab('Messages');
   await host.row(NOISE).getByRole('button', { name: 'Erase' }).click();
   await host.page.getByRole('button', { name: 'Erase for ever' }).click();
@@ -598,14 +565,14 @@ test('a message is erased, the room is closed, and everything is deleted', async
   await host.page.getByRole('button', { name: 'Close the room' }).click();
   await host.page.getByRole('dialog').getByRole('button', { name: 'Close the room' }).click();
   await host.page.getByText('The room is closed. It takes no more messages').waitFor();
-  await people[0]?.page.getByText('This room is closed.').first().waitFor();
+  await anna.page.getByText('This room is closed.').first().waitFor();
   await host.page.getByRole('button', { name: 'Delete everything' }).click();
   await host.page.getByRole('dialog').getByRole('button', { name: 'Delete everything' }).click();
   await host.tab('Messages');
   await host.row(QUESTION).waitFor({ state: 'detached' });
   // Whoever opens the room now finds no text, and the chain still holds.
   const late = await Visitor.arrive(browser);
-  await late.open(agora.link);
+  await late.open(links[0]);
   await late.page.getByText('This room is closed.').first().waitFor();
   await late.page.locator('[data-entry] [data-erased]').first().waitFor();
   assert.equal(await late.page.getByText(QUESTION).count(), 0);

@@ -1,47 +1,16 @@
 // What a host does, as participants see it: questions, members, marks on the wall, the short code.
 
 import { strict as assert } from 'node:assert';
-import { after, before, test } from 'node:test';
 
-import { start } from './deployment.mjs';
-import { Host, keyOf } from './host.mjs';
-import { PHONE, Visitor, launch } from './visitor.mjs';
+import { keyOf } from './support/headless-host.mjs';
+import { test } from './support/test.mjs';
+import { PHONE, Visitor } from './support/visitor.mjs';
 
-/** @type {Awaited<ReturnType<typeof start>>} */
-let deployment;
-/** @type {import('playwright-core').Browser} */
-let browser;
-
-before(async () => {
-  [deployment, browser] = await Promise.all([start(), launch()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await deployment?.stop();
-});
-
-/** @param {object} settings */
-async function hosted(settings) {
-  const host = await Host.open(deployment.origins[0] ?? '', settings);
-  return {
-    host,
-    links: /** @type {[string, string, string]} */ (
-      deployment.origins.map((origin) => `${origin}/${host.route}`)
-    ),
-  };
-}
-
-/** Where a message stands: its epoch, and its place among those of that epoch. @param {Visitor} visitor @param {string} text */
-async function target({ page }, text) {
-  const entry = page.locator('[data-entry]').filter({ hasText: text });
-  const texts = await entry.locator('.text').allInnerTexts();
-  return { epoch: Number(await entry.getAttribute('data-entry')), index: texts.indexOf(text) };
-}
-
-test('a question is answered in one epoch, and everybody sees the result; marks of the host are shown to all', async () => {
-  const { host, links } = await hosted({
-    name: 'Heliaia',
+test('a question is answered in one epoch, and everybody sees the result; marks of the host are shown to all', async ({
+  browser,
+  deployment,
+}) => {
+  const { host, links } = await deployment.hosted('Heliaia', {
     purpose: 'To judge what the assembly could not.',
   });
   const [anna, ben] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
@@ -53,9 +22,11 @@ test('a question is answered in one epoch, and everybody sees the result; marks 
     [anna, ben].flatMap((visitor) => [visitor.reads('Why so late?'), visitor.reads('An insult.')]),
   );
 
+  // The epoch waits until both have answered.
+  const go = await ben.staysOut();
   await host.poll(
     { question: 'Shall we adjourn?', form: { choice: { options: ['Yes', 'No'], several: false } } },
-    3,
+    2,
   );
   const answers = async (/** @type {Visitor} */ { page }, /** @type {string} */ answer) => {
     await page.getByRole('radio', { name: answer }).check();
@@ -67,15 +38,14 @@ test('a question is answered in one epoch, and everybody sees the result; marks 
   await anna.page.getByRole('radio', { name: 'Yes', checked: true }).waitFor();
   await anna.picture('poll-open');
   await anna.isAccessible();
+  await go();
   for (const visitor of [anna, ben]) {
-    await visitor.page
-      .locator('[data-ballot="counted"] [data-chart="2"]')
-      .waitFor({ timeout: 120_000 });
+    await visitor.page.locator('[data-ballot="counted"] [data-chart="2"]').waitFor();
     await visitor.page.getByText('Your answer was counted.').waitFor();
   }
   await anna.picture('poll-counted');
 
-  const [question, insult] = [await target(anna, 'Why so late?'), await target(anna, 'An insult.')];
+  const [question, insult] = [await host.target('Why so late?'), await host.target('An insult.')];
   await host.act({ pin: { target: question, pinned: true } });
   await host.act({ hide: { target: insult, hidden: true } });
   await anna.page.locator('[data-pinned]').getByText('Why so late?').waitFor();
@@ -83,11 +53,13 @@ test('a question is answered in one epoch, and everybody sees the result; marks 
   assert.equal(await anna.page.getByText('An insult.').count(), 0);
   await anna.isAccessible();
   await anna.picture('marks');
-  await Promise.all([anna.leave(), ben.leave()]);
 });
 
-test('in a room for members, who is not admitted or was dismissed is told so, and begins when admitted', async () => {
-  const { host, links } = await hosted({ name: 'Boule', admission: 'members' });
+test('in a room for members, who is not admitted or was dismissed is told so, and begins when admitted', async ({
+  browser,
+  deployment,
+}) => {
+  const { host, links } = await deployment.hosted('Boule', { admission: 'members' });
   const anna = await Visitor.arrive(browser);
   await anna.join(links[1]);
   const outside = anna.page.locator('[data-apart="outside"]');
@@ -107,11 +79,10 @@ test('in a room for members, who is not admitted or was dismissed is told so, an
   assert.equal(await anna.page.getByLabel('Your message').count(), 0);
   await host.act({ admit: { keys: [key] } });
   await anna.takesPart();
-  await anna.leave();
 });
 
-test('who opens an invitation that was taken back is told so', async () => {
-  const { host, links } = await hosted({ name: 'Tholos', admission: 'members' });
+test('who opens an invitation that was taken back is told so', async ({ browser, deployment }) => {
+  const { host, links } = await deployment.hosted('Tholos', { admission: 'members' });
   const invitation = await host.invite();
   await host.act({ dismiss: { keys: [keyOf(invitation)] } });
   const anna = await Visitor.arrive(browser, PHONE);
@@ -124,11 +95,13 @@ test('who opens an invitation that was taken back is told so', async () => {
   await anna.fits();
   await anna.isAccessible();
   await anna.picture('withdrawn-phone');
-  await anna.leave();
 });
 
-test('an invitation is good for one device, and its key moves to another when the first one gives it up', async () => {
-  const { host, links } = await hosted({ name: 'Prytaneion', admission: 'members' });
+test('an invitation is good for one device, and its key moves to another when the first one gives it up', async ({
+  browser,
+  deployment,
+}) => {
+  const { host, links } = await deployment.hosted('Prytaneion', { admission: 'members' });
   const link = `${links[1]}/${await host.invite()}`;
   const [anna, other] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
   // Both have it open, and one is first.
@@ -163,13 +136,12 @@ test('an invitation is good for one device, and its key moves to another when th
     .getByLabel('Go on here with the key of another device')
     .setInputFiles(await file.path());
   await other.takesPart();
-  await Promise.all([anna.leave(), other.leave()]);
 });
 
-test('a short code leads to its room, and says whom it trusts', async () => {
-  const { host } = await hosted({ name: 'Lykeion' });
+test('a short code leads to its room, and says whom it trusts', async ({ browser, deployment }) => {
+  const { host } = await deployment.hosted('Lykeion');
   const visitor = await Visitor.arrive(browser);
-  await visitor.open(deployment.origins[0] ?? '');
+  await visitor.open(deployment.origin());
   await visitor.page
     .getByLabel('Link or code of a room')
     .fill(host.code.toLowerCase().replace('-', ' '));
@@ -179,5 +151,4 @@ test('a short code leads to its room, and says whom it trusts', async () => {
   await visitor.picture('code');
   await visitor.page.getByRole('link', { name: 'Go on to the room' }).click();
   await visitor.page.getByRole('heading', { name: 'Lykeion' }).waitFor();
-  await visitor.leave();
 });

@@ -1,33 +1,22 @@
-// One server of three is hostile towards browsers: everything that it says passes through a saboteur.
+// One server of three is hostile towards browsers: everything that it says passes through a
+// saboteur.
 
 import { strict as assert } from 'node:assert';
-import { after, before, test } from 'node:test';
 
-import { start } from './deployment.mjs';
-import { Visitor, launch } from './visitor.mjs';
+import { test } from './support/test.mjs';
+import { Visitor } from './support/visitor.mjs';
 
-/** @type {Awaited<ReturnType<typeof start>>} */
-let deployment;
-/** @type {import('playwright-core').Browser} */
-let browser;
-
-before(async () => {
-  [deployment, browser] = await Promise.all([start(), launch()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await deployment?.stop();
-});
+/** @typedef {import('./support/deployment.mjs').Deployment} Deployment */
 
 /**
  * Changes what the third server says.
  *
+ * @param {Deployment} deployment
  * @param {Visitor} visitor
  * @param {string} what the end of the path
  * @param {(answer: any) => unknown} lie
  */
-async function sabotage(visitor, what, lie) {
+async function sabotage(deployment, visitor, what, lie) {
   await visitor.page.route(`${deployment.origins[2]}/api/v1/rooms/*/${what}`, async (route) => {
     const response = await route.fetch().catch(() => null);
     if (!response) return route.abort();
@@ -36,8 +25,14 @@ async function sabotage(visitor, what, lie) {
   });
 }
 
-/** @param {string} name */
-async function pair(name) {
+/**
+ * Two people on the way to a room.
+ *
+ * @param {import('@playwright/test').Browser} browser
+ * @param {Deployment} deployment
+ * @param {string} name
+ */
+async function pair(browser, deployment, name) {
   const links = await deployment.room(name);
   const visitors = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
   return {
@@ -48,7 +43,10 @@ async function pair(name) {
   };
 }
 
-/** Both say something, and both read both once, in the same epochs. @param {Awaited<ReturnType<typeof pair>>} people */
+/**
+ * Both say something, and both read both once, in the same epochs.
+ * @param {Awaited<ReturnType<typeof pair>>} people
+ */
 async function speakAndRead({ links, anna, ben }) {
   await anna.join(links[0] ?? '');
   await ben.join(links[1] ?? '');
@@ -62,39 +60,48 @@ async function speakAndRead({ links, anna, ben }) {
   assert.deepEqual(seen[0], seen[1]);
 }
 
-test('a server that lies about how the room stands neither stops people nor shows them anything wrong', async () => {
-  const people = await pair('Salamis');
+test('a server that lies about how the room stands neither stops people nor shows them anything wrong', async ({
+  browser,
+  deployment,
+}) => {
+  const people = await pair(browser, deployment, 'Salamis');
   for (const visitor of people.visitors) {
-    await sabotage(visitor, 'status*', (status) => ({
+    await sabotage(deployment, visitor, 'status*', (status) => ({
       ...status,
       epoch: { number: 1_000_000, phase: 'collecting', closes_in_ms: 1, assigned: 0, submitted: 0 },
       last: { number: 999_999, outcome: 'too-few', detail: '' },
       mixing: [],
       present: [0, 0, 0],
+      places: [0, 0, 0],
+      places: [0, 0, 0],
       board_length: 1_000_000,
       actions: 7,
     }));
-    await sabotage(visitor, 'board*', () => ({ entries: [] }));
-    await sabotage(visitor, 'epochs/*/issue*', () => ({ issue: 'AAAA' }));
+    await sabotage(deployment, visitor, 'board*', () => ({ entries: [] }));
+    await sabotage(deployment, visitor, 'epochs/*/issue*', () => ({ issue: 'AAAA' }));
   }
   await speakAndRead(people);
   for (const visitor of people.visitors) {
     assert.equal(await visitor.page.locator('[data-own]').count(), 0);
-    await visitor.leave();
   }
 });
 
-test('a server whose answers make no sense counts as one that does not answer', async () => {
-  const people = await pair('Plataea');
+test('a server whose answers make no sense counts as one that does not answer', async ({
+  browser,
+  deployment,
+}) => {
+  const people = await pair(browser, deployment, 'Plataea');
   for (const visitor of people.visitors)
-    await sabotage(visitor, 'status*', () => ['<html>', null, -1]);
+    await sabotage(deployment, visitor, 'status*', () => ['<html>', null, -1]);
   await speakAndRead(people);
   await people.anna.page.locator('[data-reachable="false"]').getByText('does not answer').waitFor();
-  for (const visitor of people.visitors) await visitor.leave();
 });
 
-test('a host’s action that no host signed raises the alarm and changes nothing', async () => {
-  const people = await pair('Mycale');
+test('a host’s action that no host signed raises the alarm and changes nothing', async ({
+  browser,
+  deployment,
+}) => {
+  const people = await pair(browser, deployment, 'Mycale');
   const forged = {
     action: {
       number: 0,
@@ -105,8 +112,8 @@ test('a host’s action that no host signed raises the alarm and changes nothing
     },
     signature: '0'.repeat(128),
   };
-  await sabotage(people.anna, 'status*', (status) => ({ ...status, actions: 1 }));
-  await sabotage(people.anna, 'actions*', () => ({ actions: [forged] }));
+  await sabotage(deployment, people.anna, 'status*', (status) => ({ ...status, actions: 1 }));
+  await sabotage(deployment, people.anna, 'actions*', () => ({ actions: [forged] }));
   await speakAndRead(people);
   await people.anna.page.getByRole('alert').getByText('A server showed something forged').waitFor();
   await people.anna.page
@@ -115,5 +122,4 @@ test('a host’s action that no host signed raises the alarm and changes nothing
     .waitFor();
   assert.equal(await people.anna.page.getByText('This room is closed').count(), 0);
   await people.anna.isAccessible();
-  for (const visitor of people.visitors) await visitor.leave();
 });

@@ -3,34 +3,25 @@
 import { strict as assert } from 'node:assert';
 import { appendFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
 
-import { start } from './deployment.mjs';
-import { Visitor, launch } from './visitor.mjs';
+import { test } from './support/test.mjs';
+import { DESKTOP, Visitor } from './support/visitor.mjs';
 
-/** @type {Awaited<ReturnType<typeof start>>} */
-let deployment;
-/** @type {import('playwright-core').Browser} */
-let browser;
-
-before(async () => {
-  [deployment, browser] = await Promise.all([start(), launch()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await deployment?.stop();
-});
+/** The page is kept on the device, as it is for everybody. */
+const KEPT = /** @type {const} */ ({ ...DESKTOP, serviceWorkers: 'allow' });
 
 /** @param {Visitor} visitor */
 async function keepsThePage(visitor) {
   await visitor.page.evaluate(async () => void (await navigator.serviceWorker.ready));
 }
 
-test('without a network the wall can be read, and what is written then is said later', async () => {
+test('without a network the wall can be read, and what is written then is said later', async ({
+  browser,
+  deployment,
+}) => {
   const links = await deployment.room('Stoa');
-  const [anna, ben] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
-  await Promise.all([anna.join(links[0] ?? ''), ben.join(links[1] ?? '')]);
+  const [anna, ben] = [await Visitor.arrive(browser, KEPT), await Visitor.arrive(browser)];
+  await Promise.all([anna.join(links[0]), ben.join(links[1])]);
   await anna.takesPart();
   await anna.say('While the sea is calm.');
   await anna.reads('While the sea is calm.');
@@ -50,14 +41,16 @@ test('without a network the wall can be read, and what is written then is said l
 
   await anna.page.context().setOffline(false);
   await Promise.all([anna.reads('Written at sea.'), ben.reads('Written at sea.')]);
-  await Promise.all([anna.leave(), ben.leave()]);
 });
 
-test('a page that nobody looks at stops taking part, whatever it has to say, and goes on when somebody is back', async () => {
+test('a page that nobody looks at stops taking part, whatever it has to say, and goes on when somebody is back', async ({
+  browser,
+  deployment,
+}) => {
   const [link] = await deployment.room('Lethe');
   const anna = await Visitor.arrive(browser);
   await anna.page.clock.install();
-  await anna.join(link ?? '');
+  await anna.join(link);
   await anna.takesPart();
   await anna.say('Said by nobody who is here.');
   await anna.page.evaluate(() => {
@@ -84,28 +77,38 @@ test('a page that nobody looks at stops taking part, whatever it has to say, and
     document.dispatchEvent(new Event('visibilitychange'));
   });
   await anna.page.locator('[data-part]:not([data-part="resting"])').waitFor();
-  await anna.leave();
 });
 
-test('a page that the system has halted goes on where it was', async () => {
+test('a page that the system has halted goes on where it was', async ({ browser, deployment }) => {
   const links = await deployment.room('Hypnos');
   const [anna, ben] = [await Visitor.arrive(browser), await Visitor.arrive(browser)];
-  await anna.join(links[0] ?? '');
-  await ben.join(links[1] ?? '');
+  await anna.join(links[0]);
+  await ben.join(links[1]);
   await anna.takesPart();
   const session = await anna.page.context().newCDPSession(anna.page);
+  await session.send('Debugger.enable');
   await anna.say('Before I fell asleep.');
-  await session.send('Page.setWebLifecycleState', { state: 'frozen' });
-  await ben.page.waitForTimeout(12_000);
-  await session.send('Page.setWebLifecycleState', { state: 'active' });
+  // Nothing of the page runs any more: neither what it has begun nor what its clock would begin.
+  const halted = new Promise((resolve) => session.once('Debugger.paused', resolve));
+  await session.send('Debugger.pause');
+  await halted;
+  try {
+    await ben.page.getByText('Waiting until enough take part').waitFor();
+  } finally {
+    await session.send('Debugger.resume');
+    await session.detach();
+  }
   await Promise.all([anna.reads('Before I fell asleep.'), ben.reads('Before I fell asleep.')]);
   await anna.page.locator('[data-own]').waitFor({ state: 'detached' });
-  await Promise.all([anna.leave(), ben.leave()]);
 });
 
-test('the page can be installed, and a newer one waits until the reader asks for it', async () => {
-  const visitor = await Visitor.arrive(browser);
-  await visitor.open(deployment.origins[0] ?? '');
+test('the page can be installed, and a newer one waits until the reader asks for it', async ({
+  browser,
+  starts,
+}) => {
+  const deployment = await starts();
+  const visitor = await Visitor.arrive(browser, KEPT);
+  await visitor.open(deployment.origin());
   await keepsThePage(visitor);
   const session = await visitor.page.context().newCDPSession(visitor.page);
   const { errors } = await session.send('Page.getAppManifest');
@@ -131,5 +134,4 @@ test('the page can be installed, and a newer one waits until the reader asks for
   await visitor.page.getByRole('heading', { level: 1 }).waitFor();
   assert.equal(await visitor.page.locator('[data-newer]').count(), 0);
   assert.deepEqual(visitor.complaints, []);
-  await visitor.leave();
 });

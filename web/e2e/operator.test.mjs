@@ -2,24 +2,10 @@
 
 import { strict as assert } from 'node:assert';
 import { readFile } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
 
-import { start } from './deployment.mjs';
-import { DESKTOP, PHONE, Visitor, launch } from './visitor.mjs';
-
-/** @type {Awaited<ReturnType<typeof start>>} */
-let deployment;
-/** @type {import('playwright-core').Browser} */
-let browser;
-
-before(async () => {
-  [deployment, browser] = await Promise.all([start(), launch()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await deployment?.stop();
-});
+import { HeadlessHost } from './support/headless-host.mjs';
+import { test } from './support/test.mjs';
+import { DESKTOP, PHONE, Visitor } from './support/visitor.mjs';
 
 /** @param {Visitor} visitor @param {string} token */
 async function enter(visitor, token) {
@@ -27,11 +13,14 @@ async function enter(visitor, token) {
   await visitor.page.getByRole('button', { name: 'Show my server' }).click();
 }
 
-test('an operator sees the server, closes a room, and the tab forgets the token', async () => {
-  await deployment.room('Pnyx');
+test('an operator sees the server, closes a room, and the tab forgets the token', async ({
+  browser,
+  deployment,
+}) => {
+  await HeadlessHost.open(deployment.origin(), { name: 'Metroon' }, deployment.token);
   const visitor = await Visitor.arrive(browser, DESKTOP);
   const { page } = visitor;
-  await visitor.open(`${deployment.origins[0]}/#/operator`);
+  await visitor.open(`${deployment.origin()}/#/operator`);
   await enter(visitor, 'not the token of anybody');
   await page.getByText('This is not the token of this server.').waitFor();
   await visitor.isAccessible();
@@ -40,21 +29,22 @@ test('an operator sees the server, closes a room, and the tab forgets the token'
   const token = deployment.token;
   await enter(visitor, token);
   await page.locator('[data-reach="direct"]').nth(1).waitFor();
-  await page.locator('[data-action="create room"]').filter({ hasText: 'Pnyx' }).waitFor();
+  await page.locator('[data-action="create room"]').filter({ hasText: 'Metroon' }).waitFor();
   const seen = await page.locator('[data-seen]').getAttribute('data-seen');
-  await page.locator(`[data-seen]:not([data-seen="${seen}"])`).waitFor({ timeout: 30_000 });
-  await page.getByRole('img', { name: 'Batches ready for use' }).waitFor({ timeout: 60_000 });
+  await page.locator(`[data-seen]:not([data-seen="${seen}"])`).waitFor();
+  await page.getByRole('img', { name: 'Batches ready for use' }).waitFor();
   await visitor.isAccessible();
 
-  await page.getByRole('button', { name: 'Close: Pnyx' }).click();
+  await page.getByRole('button', { name: 'Close: Metroon' }).click();
   await page.getByRole('button', { name: 'Really close?' }).click();
+  await page.locator('[data-action="close room"]').filter({ hasText: 'Metroon' }).waitFor();
   await page
-    .locator('[data-action="close room"]')
-    .filter({ hasText: 'Pnyx' })
-    .waitFor({ timeout: 30_000 });
-  await page.getByRole('row', { name: /Pnyx/ }).filter({ hasText: 'closed' }).first().waitFor();
+    .getByRole('row', { name: /Metroon/ })
+    .filter({ hasText: 'closed' })
+    .first()
+    .waitFor();
 
-  const remove = page.getByRole('button', { name: 'Delete from this server… Pnyx' });
+  const remove = page.getByRole('button', { name: 'Delete from this server… Metroon' });
   await remove.click();
   await page
     .getByRole('dialog')
@@ -64,8 +54,8 @@ test('an operator sees the server, closes a room, and the tab forgets the token'
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   await remove.click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete from this server' }).click();
-  await page.getByText('“Pnyx” is deleted from this server.').waitFor({ timeout: 30_000 });
-  await page.locator('[data-action="delete room"]').first().waitFor({ timeout: 30_000 });
+  await page.getByText('“Metroon” is deleted from this server.').waitFor();
+  await page.locator('[data-action="delete room"]').first().waitFor();
   assert.equal(await remove.count(), 0);
   // The focus is not lost with the button.
   await visitor.focuses(page.locator('#rooms'));
@@ -75,7 +65,7 @@ test('an operator sees the server, closes a room, and the tab forgets the token'
   await page.getByText('The server logs warn now.').waitFor();
   assert.deepEqual(visitor.complaints, []);
   const asked = new Set(visitor.requests.map((request) => new URL(request.url()).origin));
-  assert.deepEqual([...asked], [deployment.origins[0]], 'the token goes to one server only');
+  assert.deepEqual([...asked], [deployment.origin()], 'the token goes to one server only');
   assert.ok(!JSON.stringify(await page.evaluate(() => ({ ...localStorage }))).includes(token));
 
   await page.reload();
@@ -84,10 +74,12 @@ test('an operator sees the server, closes a room, and the tab forgets the token'
   await page.getByLabel('Administrator token').waitFor();
   await page.reload();
   await page.getByLabel('Administrator token').waitFor();
-  await visitor.leave();
 });
 
-test('on a phone in the dark the page fits, and evidence is saved as the server wrote it', async () => {
+test('on a phone in the dark the page fits, and evidence is saved as the server wrote it', async ({
+  browser,
+  deployment,
+}) => {
   const visitor = await Visitor.arrive(browser, { ...PHONE, colorScheme: 'dark' });
   const { page } = visitor;
   const file = {
@@ -99,7 +91,7 @@ test('on a phone in the dark the page fits, and evidence is saved as the server 
     evidence: 'AAEC',
   };
   await page.route('**/api/v1/operator/faults', (route) => route.fulfill({ json: [file] }));
-  await visitor.open(`${deployment.origins[0]}/#/operator`);
+  await visitor.open(`${deployment.origin()}/#/operator`);
   await enter(visitor, deployment.token);
   const saving = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Download the evidence' }).click();
@@ -111,5 +103,4 @@ test('on a phone in the dark the page fits, and evidence is saved as the server 
   );
   await visitor.isAccessible();
   await visitor.picture('operator-phone-dark');
-  await visitor.leave();
 });

@@ -1,5 +1,6 @@
-// The account of this browser: its key, what it remembers of decisions, and which ones it knows. Whatever is computed with the memory
-// leaves the device only after the memory has been written down.
+// The account of this browser: its key, what it remembers of decisions, and which ones it knows.
+// Whatever is computed with the memory leaves the device only after the memory has been written
+// down.
 
 import { t as common } from '../messages/common';
 import { t } from '../messages/decision';
@@ -31,7 +32,10 @@ const knownShape = record({
   question: text,
   /** The secrets of the invitations by person, where this browser made the decision. */
   invitations: optional(list(optional(text))),
-  /** Where each person's link is to be sent, and how often it was, where this browser made the decision. */
+  /**
+   * Where each person's link is to be sent, and how often it was, where this browser made the
+   * decision.
+   */
   letters: optional(list(optional(letterShape))),
 });
 const acquaintanceShape = record({ name: text, account: text });
@@ -68,8 +72,8 @@ export class Account {
   }
 
   /**
-   * Does something with the memory, which is written down before anything of it is returned. Throws {@link StorageFull} if it cannot
-   * be written down.
+   * Does something with the memory, which is written down before anything of it is returned. Throws
+   * {@link StorageFull} if it cannot be written down.
    */
   withMemory<T>(act: (memory: DecisionMemory) => T): Promise<T> {
     return this.alone(() => {
@@ -85,7 +89,9 @@ export class Account {
     });
   }
 
-  /** Whether answers may have left this browser. A memory that cannot be read does not rule it out. */
+  /**
+   * Whether answers may have left this browser. A memory that cannot be read does not rule it out.
+   */
   mayHaveAnswered(decision: string): boolean {
     try {
       return this.recall((memory) => memory.hasAnswered(decision));
@@ -160,8 +166,9 @@ export class Account {
   }
 
   /**
-   * Takes note of people's accounts. The names are those that some creator has given them: what is known of an account stays, and a
-   * name that is known of another account stays with that one, too, so that nobody gets another one's seat by bearing that name.
+   * Takes note of people's accounts. The names are those that some creator has given them: what is
+   * known of an account stays, and a name that is known of another account stays with that one,
+   * too, so that nobody gets another one's seat by bearing that name.
    */
   meet(met: Acquaintance[]): Promise<void> {
     return this.alone(() => {
@@ -196,7 +203,10 @@ export class Account {
     return `${JSON.stringify(file, null, 2)}\n`;
   }
 
-  /** Takes the place of what is kept here. Throws if the text is no account, or {@link StorageFull}; then everything stays as it was. */
+  /**
+   * Takes the place of what is kept here. Throws if the text is no account, or {@link StorageFull};
+   * then everything stays as it was.
+   */
   static import(text: string, storage: Storage, only: Alone = alone): Promise<Account> {
     return only(() => {
       const file = readFile(text);
@@ -222,7 +232,10 @@ function put(storage: Storage, name: string, value: string): void {
   }
 }
 
-/** Writes everything down, or nothing: a key that had another one's memory would answer again where it has answered. */
+/**
+ * Writes everything down, or nothing: a key that had another one's memory would answer again where
+ * it has answered.
+ */
 function putAll(storage: Storage, items: [name: string, value: string][]): void {
   const before: [name: string, value: string | null][] = [];
   try {

@@ -112,7 +112,10 @@ test('an action whose acknowledgement was lost is not done twice', async () => {
   expect(pinned(mine)).toEqual([1]);
 });
 
-/** A network that breaks at the next reading of the log, so many times, each of which takes two seconds. */
+/**
+ * A network that breaks at the next reading of the log, so many times, each of which takes two
+ * seconds.
+ */
 function outage(scheduler: Scheduler, clock: VirtualClock, times: number): void {
   scheduler.reading = async () => {
     if (times-- <= 0) return;

@@ -1,4 +1,5 @@
-// A host's own actions: signed on this device, put at the end of the log, and put there again when somebody was first.
+// A host's own actions: signed on this device, put at the end of the log, and put there again when
+// somebody was first.
 
 import { Problem } from './api';
 import type { Clock } from './clock';
@@ -24,6 +25,7 @@ export type Deed =
   | { invite: { keys: string[] } }
   | { dismiss: { keys: string[] } }
   | { moderate: { on: boolean } }
+  | { minimum: { minimum: number } }
   | 'close'
   | 'erase-all';
 
@@ -52,8 +54,8 @@ export class Actor {
   ) {}
 
   /**
-   * Does something, once; resolves when it is in the log. `deed` is asked anew whenever another action had its place. Throws what
-   * the servers or the rules of the log have against it.
+   * Does something, once; resolves when it is in the log. `deed` is asked anew whenever another
+   * action had its place. Throws what the servers or the rules of the log have against it.
    */
   act(deed: () => Deed): Promise<void> {
     const done = this.queue.then(() => this.attempt(deed));
@@ -81,8 +83,8 @@ export class Actor {
         if (status !== 409 && status < 429) throw error;
         const found = await this.foundAt(number);
         if (found === signatureOf(JSON.parse(signed))) return;
-        // Signed at another time it would be another action. As long as nothing has its place it may have been taken, though nothing
-        // said so: the same again is taken once.
+        // Signed at another time it would be another action. As long as nothing has its place it
+        // may have been taken, though nothing said so: the same again is taken once.
         if (found === undefined) await this.clock.sleep(PAUSE, new AbortController().signal);
         else signed = undefined;
       }
@@ -124,7 +126,10 @@ export class Actor {
     throw failure;
   }
 
-  /** Reads on from action `number`; the signature of the action that has this place, if one is seen to have it. */
+  /**
+   * Reads on from action `number`; the signature of the action that has this place, if one is seen
+   * to have it.
+   */
   private async foundAt(number: number): Promise<string | undefined> {
     const actions = await this.servers[this.scheduler]?.actions(this.room, number).catch(() => []);
     if (!actions?.length) return undefined;

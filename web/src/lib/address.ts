@@ -1,4 +1,5 @@
-// Addresses of the servers' interface, as their OpenAPI document names them: one that is not there does not compile.
+// Addresses of the servers' interface, as their OpenAPI document names them: one that is not there
+// does not compile.
 
 import type { components, paths } from './schema';
 

@@ -15,7 +15,10 @@ export const hostLink = (origin: string, pin: Pin, seed: string) =>
 /** The same, from any page of this server. */
 export const roomPath = (pin: Pin) => `#/room/${path(pin)}`;
 
-/** Where a host acts whose key this browser keeps, from any page of it; with a `seed`, whoever has that key. */
+/**
+ * Where a host acts whose key this browser keeps, from any page of it; with a `seed`, whoever has
+ * that key.
+ */
 export const hostPath = (pin: Pin, seed?: string) => `#/host/${path(pin)}${seed ? `/${seed}` : ''}`;
 
 export const projectorLink = (origin: string, pin: Pin) => `${origin}/#/projector/${path(pin)}`;

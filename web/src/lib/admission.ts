@@ -11,7 +11,9 @@ export interface KeyList {
   wrong: number[];
 }
 
-/** Reads keys as people paste them: with blanks, quotes and commas around them, in capitals, twice. */
+/**
+ * Reads keys as people paste them: with blanks, quotes and commas around them, in capitals, twice.
+ */
 export function keysIn(text: string, known: readonly string[]): KeyList {
   const admitted = new Set(known);
   const fresh = new Set<string>();

@@ -41,6 +41,7 @@ const statusShape = record({
   mixing: list(record({ number: count })),
   last: optional(record({ number: count, outcome: text, detail: text })),
   present: list(count),
+  places: list(count),
   board_length: count,
   actions: optional(count),
 });
@@ -52,7 +53,9 @@ const boardShape = record({ entries: list(opaque) });
 const actionsShape = record({ actions: list(opaque) });
 const codeShape = record({ room: text, servers: text });
 
-/** The servers of a deployment, as one of them lists them; `raw` is the answer as it was received. */
+/**
+ * The servers of a deployment, as one of them lists them; `raw` is the answer as it was received.
+ */
 export type ServerList = Of<typeof serversShape> & { raw: string };
 export type RoomInfo = Of<typeof roomShape>;
 export type Status = Of<typeof statusShape>;
@@ -92,7 +95,10 @@ export interface Server {
   /** The room's status: at once, or as soon as it is newer than version `after`. */
   status(id: string, after: number | null, signal: AbortSignal): Promise<Status>;
   presence(id: string, presence: { key: string; time: number; signature: string }): Promise<void>;
-  /** What the server gives to the owner of a slot, closed; `request` is the owner's signed request, a query. */
+  /**
+   * What the server gives to the owner of a slot, closed; `request` is the owner's signed request,
+   * a query.
+   */
   issue(id: string, epoch: number, request: string): Promise<Uint8Array>;
   submit(
     id: string,
@@ -113,10 +119,16 @@ export const AGREEING = 2;
 
 /** Seconds that a server may take to say that nothing has changed. */
 const WAIT = 20;
-/** Milliseconds after which an answer is given up; and one that is short, and that everything else waits for. */
+/**
+ * Milliseconds after which an answer is given up; and one that is short, and that everything else
+ * waits for.
+ */
 const PATIENCE = 15_000;
 const SOON = 10_000;
-/** Bytes of an answer that are read at most: of most answers, and of a page of a board, which may hold one large epoch. */
+/**
+ * Bytes of an answer that are read at most: of most answers, and of a page of a board, which may
+ * hold one large epoch.
+ */
 const MOST = 32 << 20;
 const MOST_BOARD = 160 << 20;
 
@@ -207,7 +219,9 @@ export class HttpServer implements Server {
   }
 }
 
-/** An answer with all of its text. Browsers word a failure each in their own way, and in English. */
+/**
+ * An answer with all of its text. Browsers word a failure each in their own way, and in English.
+ */
 async function whole(
   address: string,
   options: RequestInit,

@@ -1,14 +1,16 @@
-// Whether somebody is at this page. A page that is left alone stops taking part after a while, so that pages that nobody
-// looks at do not use up what the servers have prepared.
+// Whether somebody is at this page. A page that is left alone stops taking part after a while, so
+// that pages that nobody looks at do not use up what the servers have prepared.
 //
-// The servers can see that it stopped. So it depends on nothing but time and signs of life: a page with something to say
-// stops as soon as one without. Otherwise those that stay when a room falls silent would be those who speak.
+// The servers can see that it stopped. So it depends on nothing but time and signs of life: a page
+// with something to say stops as soon as one without. Otherwise those that stay when a room falls
+// silent would be those who speak.
 
 import type { Clock } from './clock';
 
 /**
- * Milliseconds after which a page stops that cannot be seen: another tab or another program covers it. Browsers wake such
- * a page once a second at first, which is enough to take part, and after five minutes once a minute, which is not.
+ * Milliseconds after which a page stops that cannot be seen: another tab or another program covers
+ * it. Browsers wake such a page once a second at first, which is enough to take part, and after
+ * five minutes once a minute, which is not.
  */
 export const UNSEEN = 5 * 60_000;
 /** Milliseconds after which a page stops that nobody touches. */
@@ -69,7 +71,10 @@ export class Attention {
     return Math.min(covered, this.touched + UNTOUCHED) - this.clock.now();
   }
 
-  /** Runs `part` while somebody is there, again and again until `signal` aborts; `rests` is called when it has stopped. */
+  /**
+   * Runs `part` while somebody is there, again and again until `signal` aborts; `rests` is called
+   * when it has stopped.
+   */
   async during(
     signal: AbortSignal,
     part: (signal: AbortSignal) => Promise<void>,

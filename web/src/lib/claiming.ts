@@ -1,11 +1,12 @@
-// Taking an invitation: the key in its link is good for entering a key of this device's own, once, and for nothing else.
+// Taking an invitation: the key in its link is good for entering a key of this device's own, once,
+// and for nothing else.
 
 import { Problem, type Server } from './api';
 import type { LogView } from './hostlog';
 
 /**
- * How an invitation stands towards a device's key, by what hosts and devices have signed. `open`: nobody has taken it.
- * `ours`: this device has. `used`: another device has. `withdrawn`: a host has
+ * How an invitation stands towards a device's key, by what hosts and devices have signed. `open`:
+ * nobody has taken it. `ours`: this device has. `used`: another device has. `withdrawn`: a host has
  * taken it back. `unknown`: no host made it.
  */
 export type Claimed = 'open' | 'ours' | 'used' | 'withdrawn' | 'unknown';
@@ -17,7 +18,10 @@ export function claimedBy(log: LogView, invitation: string, key: string): Claime
   return found.claimed === key ? 'ours' : 'used';
 }
 
-/** Gives a claim to the server that puts all of them in order; the others only name it. Throws why it was not taken. */
+/**
+ * Gives a claim to the server that puts all of them in order; the others only name it. Throws why
+ * it was not taken.
+ */
 export async function handIn(servers: Server[], room: string, claim: string): Promise<void> {
   let failure: unknown;
   for (const server of servers) {

@@ -22,7 +22,10 @@ export const systemClock: Clock = {
     }),
 };
 
-/** A number from 0 up to 1 from the browser's cryptographic generator: what is drawn with it must not be guessable. */
+/**
+ * A number from 0 up to 1 from the browser's cryptographic generator: what is drawn with it must
+ * not be guessable.
+ */
 export function secureRandom(): number {
   return (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) / 2 ** 32;
 }

@@ -7,7 +7,10 @@ import { Told } from './told';
 
 let loading: Promise<unknown> | undefined;
 
-/** Loads the module; its functions may be called when this has resolved. What failed is tried anew at the next call. */
+/**
+ * Loads the module; its functions may be called when this has resolved. What failed is tried anew
+ * at the next call.
+ */
 export async function loadCryptography(): Promise<void> {
   loading ??= init({ module_or_path: module });
   try {

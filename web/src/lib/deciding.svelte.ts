@@ -187,7 +187,8 @@ export class Deciding {
         if (this.complaint === this.unkept) this.complaint = null;
         this.unkept = null;
       } catch (error) {
-        // Servers that are away for a while take nothing away from what has been verified, nor does a storage that is full by now.
+        // Servers that are away for a while take nothing away from what has been verified, nor does
+        // a storage that is full by now.
         if (error instanceof Refused || !this.view) throw error;
         if (error instanceof StorageFull) this.complaint = this.unkept = reasonOf(error, 'decide');
       }
@@ -397,12 +398,17 @@ export class Deciding {
     return decisionLink(this.entrance, this.place.decision, this.place.servers, invitation);
   }
 
-  /** The server that sends e-mail; `null` if none does, `undefined` if one that does not answer may. */
+  /**
+   * The server that sends e-mail; `null` if none does, `undefined` if one that does not answer may.
+   */
   sender(): Promise<DecisionServer | null | undefined> {
     return senderOf(this.servers());
   }
 
-  /** Has somebody sent their link by e-mail, and takes note of it. Why it was not sent; `null` if it was. */
+  /**
+   * Has somebody sent their link by e-mail, and takes note of it. Why it was not sent; `null` if it
+   * was.
+   */
   async send(
     server: DecisionServer,
     { person, address, link, locale }: Omit<MailRequest, 'signature'>,
@@ -426,7 +432,9 @@ export class Deciding {
     return failure;
   }
 
-  /** Reads and verifies everything anew, and says so to the others where this account takes part. */
+  /**
+   * Reads and verifies everything anew, and says so to the others where this account takes part.
+   */
   async recheck(): Promise<boolean> {
     if (this.doing !== null || !this.deployment) return false;
     [this.doing, this.complaint] = ['rechecking', null];
@@ -478,7 +486,10 @@ export class Deciding {
 
 type Make = (reading: Reading, account: Account) => Promise<Uint8Array> | Uint8Array;
 
-/** What passes by itself: another record came first, too much at once, a server that is away or restarts. */
+/**
+ * What passes by itself: another record came first, too much at once, a server that is away or
+ * restarts.
+ */
 function passing(error: unknown): void {
   if (!isPassing(error) && !(error instanceof Problem && error.status === 409)) throw error;
 }

@@ -2,7 +2,10 @@
 
 import { count, flag, list, oneOf, optional, record, text, type Of, type Shape } from './shape';
 
-/** What is computed of the answers. Where there are two options, the second one is the one that counts. */
+/**
+ * What is computed of the answers. Where there are two options, the second one is the one that
+ * counts.
+ */
 export type Rule =
   | 'majority'
   | 'unanimous'
@@ -29,7 +32,8 @@ export type Meaning =
   | { value: number };
 export type Part = 'removed' | 'invited' | 'accepted' | 'absent' | { answered: number };
 
-// These come from the cryptography of this page, which has checked them; servers have no say in their form.
+// These come from the cryptography of this page, which has checked them; servers have no say in
+// their form.
 const trusted =
   <T>(): Shape<T> =>
   (value) =>
@@ -113,7 +117,10 @@ export type Finding =
 export const readFinding = (json: string | undefined): Finding =>
   json === undefined ? { kind: 'other' } : trusted<Finding>()(JSON.parse(json));
 
-/** The place that a seat has among the people; `null` if it has none. `key` is an account's or an invitation's. */
+/**
+ * The place that a seat has among the people; `null` if it has none. `key` is an account's or an
+ * invitation's.
+ */
 export function placeOf({ seats }: View, key: string): number | null {
   const place = seats.findIndex(
     (seat) => key === ('account' in seat ? seat.account : seat.invitation),
@@ -122,8 +129,9 @@ export function placeOf({ seats }: View, key: string): number | null {
 }
 
 /**
- * Who has accepted, with the names that the draft gives them. Anybody can make a decision about anybody and send its link to a reader:
- * only whoever has a place in it, which is `own`, gets to know the others.
+ * Who has accepted, with the names that the draft gives them. Anybody can make a decision about
+ * anybody and send its link to a reader: only whoever has a place in it, which is `own`, gets to
+ * know the others.
  */
 export function acquaintances(
   { owners, people }: Pick<View, 'owners' | 'people'>,
@@ -147,7 +155,10 @@ export function orderOf({ options }: Pick<Ballot, 'options'>): number[] {
 export const countsOf = (options: string[], counts: number[]): string[] =>
   counts.map((n, option) => `${n}\u202f×\u202f${options[option] ?? ''}`);
 
-/** A point of time in a ballot's label, in milliseconds since 1970; `null` if the label is something else. */
+/**
+ * A point of time in a ballot's label, in milliseconds since 1970; `null` if the label is something
+ * else.
+ */
 export function dateOf(label: string): number | null {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\dZ$/.test(label) ? Date.parse(label) : null;
 }

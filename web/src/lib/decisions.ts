@@ -78,7 +78,10 @@ export class DecisionServer extends HttpServer {
     return infoShape(JSON.parse(await this.ask(at('decisions/{id}', { id }))));
   }
 
-  /** Records from number `from` on: at once, or within `wait` seconds as soon as there is more than that and `opened` openings. */
+  /**
+   * Records from number `from` on: at once, or within `wait` seconds as soon as there is more than
+   * that and `opened` openings.
+   */
   async records(
     id: string,
     from: number,

@@ -41,12 +41,18 @@ export interface Deployment {
   /** Days after which the servers erase what was said; `null` if it stays. */
   retention: number | null;
   seconds: number;
+  /** What the room was opened with; hosts may have lowered it. */
   minimum: number;
+  /** How many people the host expects. */
+  people: number | null;
   /** Participants that one epoch has room for. */
   capacity: number;
   /** Bytes of the longest message. */
   limit: number;
-  /** Whether a server that is proved honest finishes an epoch alone after another one cheated, and so learns who wrote what. */
+  /**
+   * Whether a server that is proved honest finishes an epoch alone after another one cheated, and
+   * so learns who wrote what.
+   */
   robust: boolean;
   closed: boolean;
 }
@@ -62,6 +68,7 @@ const settingsShape = record({
   retention_days: optional(count),
   seconds: count,
   minimum: count,
+  people: optional(count),
   capacity: count,
   mode: oneOf('fair', 'robust'),
 });
@@ -78,10 +85,12 @@ export interface Documents {
 }
 
 /**
- * Asks the server that the page came from for the others, and every one of them whether it says the same. Where none
- * answers, what was `kept` stands in, which must be what the link names as well; not if two servers say that the room is no more.
+ * Asks the server that the page came from for the others, and every one of them whether it says the
+ * same. Where none answers, what was `kept` stands in, which must be what the link names as well;
+ * not if two servers say that the room is no more.
  *
- * Throws {@link WrongServers} if a server that answers is not one of the link's, or if none shows the link's room and one another.
+ * Throws {@link WrongServers} if a server that answers is not one of the link's, or if none shows
+ * the link's room and one another.
  */
 export async function connect(
   pin: Pin,
@@ -111,7 +120,8 @@ export async function connect(
 }
 
 /**
- * The servers with the given digest, asked as {@link connect} does; `kept` is their list as it was seen before.
+ * The servers with the given digest, asked as {@link connect} does; `kept` is their list as it was
+ * seen before.
  *
  * Throws {@link WrongServers} if a server that answers is not one of them.
  */
@@ -135,7 +145,9 @@ export async function operatorsOf<S extends Server>(
   return { raw: list.raw, operators };
 }
 
-/** A server that does not answer is merely away; one that names other servers is not one of ours. */
+/**
+ * A server that does not answer is merely away; one that names other servers is not one of ours.
+ */
 async function confirm(operator: Operator, digest: string): Promise<void> {
   const list = await operator.api.servers().catch(() => null);
   if (list === null) return;
@@ -143,7 +155,10 @@ async function confirm(operator: Operator, digest: string): Promise<void> {
   if (!same) throw new WrongServers(operator.origin);
 }
 
-/** What the servers say of a room, as its id proves it, and whether two of them say that it is closed: one of the two is honest. */
+/**
+ * What the servers say of a room, as its id proves it, and whether two of them say that it is
+ * closed: one of the two is honest.
+ */
 async function roomOf(
   pin: Pin,
   operators: Operator[],
@@ -162,7 +177,8 @@ async function roomOf(
   );
   if (kept && missing.length < AGREEING && isOf(pin, kept.descriptor))
     return { descriptor: JSON.stringify(kept.descriptor), closed: false };
-  // A server that shows another room than the link's is not one to go on with, and nobody shows the link's.
+  // A server that shows another room than the link's is not one to go on with, and nobody shows the
+  // link's.
   throw failures.find((failure) => failure instanceof WrongServers) ?? missing[0] ?? failures[0];
 }
 
@@ -175,7 +191,10 @@ function isOf(pin: Pin, descriptor: unknown): boolean {
   }
 }
 
-/** Asks all servers for a room: until all have answered or failed to, two have shown it, or one has and the others are late. */
+/**
+ * Asks all servers for a room: until all have answered or failed to, two have shown it, or one has
+ * and the others are late.
+ */
 async function asked(
   operators: Operator[],
   pin: Pin,

@@ -12,7 +12,8 @@ export function device(deployment: Deployment, keepsake: Keepsake): Device {
     try {
       issues.take(key, party, bytes);
     } catch {
-      // Whoever answers in a server's name has given nothing; the others decide whether they suffice.
+      // Whoever answers in a server's name has given nothing; the others decide whether they
+      // suffice.
     }
   };
   return {
@@ -22,7 +23,8 @@ export function device(deployment: Deployment, keepsake: Keepsake): Device {
     submission: (epoch, given) => {
       const issues = new Issues(deployment.servers, deployment.descriptor, BigInt(epoch));
       given.forEach((bytes, party) => bytes && takeIfGenuine(issues, party, bytes));
-      // What is in the epoch is decided and written down before a byte of it exists outside this device.
+      // What is in the epoch is decided and written down before a byte of it exists outside this
+      // device.
       const submission = submit(issues, outbox, key);
       keepsake.save();
       return submission ? { slot: submission.slot, body: submission.body } : null;

@@ -43,7 +43,9 @@ export const LIMITS = {
 const BINARY: readonly RuleName[] = ['majority', 'unanimous', 'at-least', 'veto', 'parity'];
 const MANY: readonly RuleName[] = ['plurality', 'tally'];
 
-/** The rules that a wish can have. A table is filled in row by row, so only few people can have one. */
+/**
+ * The rules that a wish can have. A table is filled in row by row, so only few people can have one.
+ */
 export function rulesFor({ topic, options }: Wish, people: number): RuleName[] {
   if (topic === 'dates') return ['tally', 'unanimous', 'majority', 'at-least'];
   const custom: RuleName[] =
@@ -51,7 +53,9 @@ export function rulesFor({ topic, options }: Wish, people: number): RuleName[] {
   return [...(options.length === 2 ? BINARY : []), ...MANY, ...custom];
 }
 
-/** How many answers can come together, C(people + options − 1, options − 1): the size of a table. */
+/**
+ * How many answers can come together, C(people + options − 1, options − 1): the size of a table.
+ */
 export function entriesOf(people: number, options: number): number {
   let entries = 1;
   for (let i = 1; i < options; i++) entries = (entries * (people + i)) / i;
@@ -87,7 +91,10 @@ export function complaintOf(wish: Wish, people: number, now: number): Complaint 
   return null;
 }
 
-/** One more answer. The first of two, as they are shown, becomes the first of three; what is assumed stays the same answer. */
+/**
+ * One more answer. The first of two, as they are shown, becomes the first of three; what is assumed
+ * stays the same answer.
+ */
 export function withOption({
   options,
   assumed,

@@ -6,10 +6,15 @@ import { barsOf, isGone, kindOf, type PollPhase, type TextOf } from './polls';
 
 export type Cell = string | number | boolean | null;
 
-/** What spreadsheets take for the beginning of a formula, also in the wide letters of East Asian keyboards. */
+/**
+ * What spreadsheets take for the beginning of a formula, also in the wide letters of East Asian
+ * keyboards.
+ */
 const FORMULA = /^[\s]*[=+\-@\t\r\n＝＋－＠]/u;
 
-/** A cell that no spreadsheet computes: who writes anonymously must not make others' programs run. */
+/**
+ * A cell that no spreadsheet computes: who writes anonymously must not make others' programs run.
+ */
 function cell(value: Cell): string {
   if (value === null) return '';
   if (typeof value !== 'string') return String(value);

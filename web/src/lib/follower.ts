@@ -1,4 +1,5 @@
-// Reads a list on that every server serves, from whichever has more of it, and believes nothing unverified.
+// Reads a list on that every server serves, from whichever has more of it, and believes nothing
+// unverified.
 
 import { AGREEING, type Server, type Status } from './api';
 import type { Statuses } from './statuses';
@@ -13,8 +14,8 @@ export interface Source {
   /** Verifies items and takes them in; throws what is wrong with them. */
   take(items: unknown[]): void;
   /**
-   * How much an item lacks that nothing known explains. What may go verifies with it or without, so a server could keep it back:
-   * another one is asked.
+   * How much an item lacks that nothing known explains. What may go verifies with it or without, so
+   * a server could keep it back: another one is asked.
    */
   lack?(item: unknown): number;
 }
@@ -30,11 +31,17 @@ interface Shown {
 export type Alarm = (party: number, reason: string) => void;
 
 const PAUSE = 2_000;
-/** Milliseconds for which items that lack something are held back, all together, until every server that answers has shown them. */
+/**
+ * Milliseconds for which items that lack something are held back, all together, until every server
+ * that answers has shown them.
+ */
 const HELD = 10_000;
 /** Milliseconds after which an answer is slow. */
 const SLOW = 2_000;
-/** Milliseconds without anything new after which what one server promises, or another one may have, is not waited for. */
+/**
+ * Milliseconds without anything new after which what one server promises, or another one may have,
+ * is not waited for.
+ */
 const AWAITED = 10_000;
 
 export class Follower {
@@ -44,7 +51,10 @@ export class Follower {
   private since: number | null = null;
   /** Servers whose last answer came late or was none: the others are asked first. */
   private readonly slow = new Set<number>();
-  /** The server that gave something last: so that nobody who gives little at a time holds up the others, they have their turns first. */
+  /**
+   * The server that gave something last: so that nobody who gives little at a time holds up the
+   * others, they have their turns first.
+   */
   private last = -1;
   /** When something was read last, or a server answered first. */
   private moved: number | null = null;
@@ -56,7 +66,9 @@ export class Follower {
     private readonly alarm: Alarm,
   ) {}
 
-  /** Reads on until `signal` aborts; `looked` is called after every look at what the servers say. */
+  /**
+   * Reads on until `signal` aborts; `looked` is called after every look at what the servers say.
+   */
   async follow(signal: AbortSignal, looked: () => void = () => undefined): Promise<void> {
     while (!signal.aborted) {
       const progressed = await this.readOn(signal);
@@ -70,9 +82,10 @@ export class Follower {
   }
 
   /**
-   * Whether everything is read that there is, as far as can be told. Where two servers promise more, there is more: one of them is
-   * honest. Where none does, two have to say so, once every server has answered or failed to. For anything else nobody waits for ever,
-   * once whoever promises more was asked in vain: one server can promise what it does not have, and be silent.
+   * Whether everything is read that there is, as far as can be told. Where two servers promise
+   * more, there is more: one of them is honest. Where none does, two have to say so, once every
+   * server has answered or failed to. For anything else nobody waits for ever, once whoever
+   * promises more was asked in vain: one server can promise what it does not have, and be silent.
    */
   caughtUp(): boolean {
     const answering = this.answering();
@@ -96,9 +109,11 @@ export class Follower {
       const items = await this.fetch(party, length, signal);
       const shown = await this.compared(party, length, items, signal);
       if (signal.aborted) return false;
-      // What is held back was compared with what everybody shows: whoever is asked next shows no more of it.
+      // What is held back was compared with what everybody shows: whoever is asked next shows no
+      // more of it.
       if (items.length > 0 && shown.length === 0) return false;
-      // Whoever acts here reads too: what came in meanwhile is not read twice, or it would look like a second history.
+      // Whoever acts here reads too: what came in meanwhile is not read twice, or it would look
+      // like a second history.
       const read = this.source.length() - length;
       if (shown.length > 0 && this.take(shown.slice(read))) {
         this.last = party;
@@ -140,7 +155,10 @@ export class Follower {
     return items;
   }
 
-  /** What `party` shows from place `from` on; where it lacks something, as the server shows it that lacks least. */
+  /**
+   * What `party` shows from place `from` on; where it lacks something, as the server shows it that
+   * lacks least.
+   */
   private async compared(
     party: number,
     from: number,
@@ -170,8 +188,9 @@ export class Follower {
   }
 
   /**
-   * Whether what lacks something is held back: a server that has shown nothing yet may have the rest of it. It has one wait for
-   * everything that is there to be read, or it would delay each item anew.
+   * Whether what lacks something is held back: a server that has shown nothing yet may have the
+   * rest of it. It has one wait for everything that is there to be read, or it would delay each
+   * item anew.
    */
   private holds(): boolean {
     const now = this.statuses.now();
@@ -179,7 +198,10 @@ export class Follower {
     return now - this.since < HELD;
   }
 
-  /** Takes items in, in runs of one server each. Whether it got on: by items, or by a server that is not asked again. */
+  /**
+   * Takes items in, in runs of one server each. Whether it got on: by items, or by a server that is
+   * not asked again.
+   */
   private take(shown: Shown[]): boolean {
     for (let rest = shown; rest.length > 0;) {
       const party = rest[0]?.party ?? 0;

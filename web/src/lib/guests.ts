@@ -21,7 +21,10 @@ const MAIL = /^[^\s@]+@[^\s@]+$/;
 /** Whether a text looks like an e-mail address. Whether it is one, the mail server knows. */
 export const isAddress = (text: string): boolean => MAIL.test(text) && text.length <= 254;
 
-/** The cells of a row: separated by commas, semicolons or tabs, in quotation marks if they hold such a sign. */
+/**
+ * The cells of a row: separated by commas, semicolons or tabs, in quotation marks if they hold such
+ * a sign.
+ */
 function cells(line: string): string[] {
   const found = line.matchAll(/(?:^|[,;\t])\s*(?:"((?:[^"]|"")*)"|([^,;\t]*))/g);
   return [...found]

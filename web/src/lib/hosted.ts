@@ -9,7 +9,10 @@ export interface Hosted {
   servers: string;
   /** The host key's seed, as in the host link. */
   seed: string;
-  /** Its host wants the projector to show approved messages only, and that has not been said in the room yet. */
+  /**
+   * Its host wants the projector to show approved messages only, and that has not been said in the
+   * room yet.
+   */
   moderate?: boolean;
 }
 
@@ -45,8 +48,8 @@ export function isToModerate(storage: Storage, hosted: Pick<Hosted, 'room' | 'se
 }
 
 /**
- * Remembers a room, the newest first; one that was there is brought up to date. Whether that could be done: the browser's
- * storage may be full.
+ * Remembers a room, the newest first; one that was there is brought up to date. Whether that could
+ * be done: the browser's storage may be full.
  */
 export function remember(storage: Storage, hosted: Hosted): boolean {
   const others = hostedRooms(storage).filter((other) => !isSame(other, hosted));

@@ -45,6 +45,7 @@ export interface NewRoom {
   capacity: number;
   seconds: number;
   minimum: number;
+  people: number | null;
   mode: 'fair' | 'robust';
 }
 

@@ -80,6 +80,8 @@ export interface LogView {
   /** The servers have erased all texts. */
   erased: boolean;
   moderated: boolean;
+  /** The minimum that the next epoch is opened with; `null` while nothing is read. */
+  minimum: number | null;
   /** The message that projectors show alone. */
   spotlight: Target | null;
   /** The first host has no name. */
@@ -100,6 +102,7 @@ export const EMPTY_LOG: LogView = {
   closed: false,
   erased: false,
   moderated: false,
+  minimum: null,
   spotlight: null,
   hosts: [],
   members: [],
@@ -109,16 +112,30 @@ export const EMPTY_LOG: LogView = {
   polls: [],
 };
 
-/** What the cryptography says of a log that has grown: the lists name what is new or other than before. */
+/**
+ * What the cryptography says of a log that has grown: the lists name what is new or other than
+ * before.
+ */
 interface Changes extends Pick<
   LogView,
-  'length' | 'head' | 'closed' | 'erased' | 'moderated' | 'spotlight' | 'hosts' | 'marks' | 'polls'
+  | 'length'
+  | 'head'
+  | 'closed'
+  | 'erased'
+  | 'moderated'
+  | 'minimum'
+  | 'spotlight'
+  | 'hosts'
+  | 'marks'
+  | 'polls'
 > {
   members: { key: string; active: boolean }[];
   invitations: (Invitation & { active: boolean })[];
 }
 
-/** Keeps the view of one log up to date, so that a long one need not be read anew for each action. */
+/**
+ * Keeps the view of one log up to date, so that a long one need not be read anew for each action.
+ */
 export class LogBook {
   private readonly members = new Set<string>();
   private readonly former = new Set<string>();

@@ -1,4 +1,5 @@
-// The page as it is kept on the device (see `src/worker`): whether the kept one is shown, and whether there is a newer one.
+// The page as it is kept on the device (see `src/worker`): whether the kept one is shown, and
+// whether there is a newer one.
 
 /** Milliseconds between two questions whether the server has a newer page. */
 const ASK = 15 * 60_000;

@@ -1,5 +1,6 @@
-// What this device has seen of the rooms that it takes part in, to be read when no server answers. It is what servers
-// said, and is verified again whenever it is read. A browser that keeps nothing does without.
+// What this device has seen of the rooms that it takes part in, to be read when no server answers.
+// It is what servers said, and is verified again whenever it is read. A browser that keeps nothing
+// does without.
 
 /** A room's documents, as its servers gave them. */
 export interface KeptRoom {

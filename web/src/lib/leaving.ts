@@ -1,5 +1,5 @@
-// A page is left by the part of its address after the `#`: by a link, by Back, or by hand. Where something would be lost
-// with it, its user is asked first.
+// A page is left by the part of its address after the `#`: by a link, by Back, or by hand. Where
+// something would be lost with it, its user is asked first.
 
 interface Page {
   /** Where changes of the address are told, as a window tells them. */
@@ -8,8 +8,8 @@ interface Page {
 }
 
 /**
- * While `holds` says so, puts the address back after a change of it and asks whether to go to `hash` all the same. Returns
- * what ends that.
+ * While `holds` says so, puts the address back after a change of it and asks whether to go to
+ * `hash` all the same. Returns what ends that.
  */
 export function guardLeaving(
   { events, history }: Page,
@@ -21,7 +21,8 @@ export function guardLeaving(
     const { oldURL, newURL } = event as HashChangeEvent;
     // Whoever would show the other place hears nothing of it.
     event.stopImmediatePropagation();
-    // After Back, what was in front is there again; a new entry is what a browser has for both ways.
+    // After Back, what was in front is there again; a new entry is what a browser has for both
+    // ways.
     history.pushState(null, '', oldURL);
     ask(new URL(newURL).hash || '#/');
   };

@@ -1,4 +1,5 @@
-// A decision's links by e-mail: what the creator asks of a server that sends any, and what became of it.
+// A decision's links by e-mail: what the creator asks of a server that sends any, and what became
+// of it.
 
 import { Problem } from './api';
 import type { Clock } from './clock';
@@ -17,7 +18,10 @@ export type Failure = 'address' | 'over' | 'none' | 'busy' | 'untaken' | 'away' 
 /** What is asked of a server. */
 type Sender = Pick<DecisionServer, 'mail'>;
 
-/** The first server that sends e-mail; `null` if none does, `undefined` if none of those that answer does. */
+/**
+ * The first server that sends e-mail; `null` if none does, `undefined` if none of those that answer
+ * does.
+ */
 export async function senderOf<S extends Pick<DecisionServer, 'sendsMail'>>(
   servers: S[],
 ): Promise<S | null | undefined> {
@@ -41,7 +45,9 @@ function failureOf(error: unknown): Failure {
   return known[error.status] ?? 'refused';
 }
 
-/** Has a message sent; `null` if the mail server has taken it. A server that is busy is asked again. */
+/**
+ * Has a message sent; `null` if the mail server has taken it. A server that is busy is asked again.
+ */
 export async function post(
   server: Sender,
   id: string,

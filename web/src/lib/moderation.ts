@@ -16,7 +16,10 @@ export interface Message {
   marks: Marks;
 }
 
-/** All messages, the newest epoch first. Within an epoch the board's order tells nothing, and is kept. */
+/**
+ * All messages, the newest epoch first. Within an epoch the board's order tells nothing, and is
+ * kept.
+ */
 export function messagesOf(entries: WallEntry[], log: LogView): Message[] {
   const find = marksOf(log);
   return entries.toReversed().flatMap(({ epoch, accepted, messages, indices, erased }) => {
@@ -91,7 +94,10 @@ export function groupsOf(messages: Message[]): string[] {
 /** How messages are put into order. */
 export type Order = 'newest' | 'oldest' | 'votes';
 
-/** Messages, which come with the newest first, in another order; where votes are alike, the newer one is first. */
+/**
+ * Messages, which come with the newest first, in another order; where votes are alike, the newer
+ * one is first.
+ */
 export function inOrder(
   messages: Message[],
   order: Order,
@@ -115,7 +121,10 @@ export function projectedTexts(messages: Message[], moderated: boolean): TextOf 
   return (target) => found.get(keyOf(target)) ?? null;
 }
 
-/** What everybody may see on a projector: pinned ones first, then by the votes of the newest round, then the newest. */
+/**
+ * What everybody may see on a projector: pinned ones first, then by the votes of the newest round,
+ * then the newest.
+ */
 export function projected(
   messages: Message[],
   moderated: boolean,
@@ -132,7 +141,10 @@ export function projected(
   ];
 }
 
-/** Messages that a round of votes can be about: to be seen, and not answered; the newest ones if there are too many. */
+/**
+ * Messages that a round of votes can be about: to be seen, and not answered; the newest ones if
+ * there are too many.
+ */
 export function votable(messages: Message[], moderated: boolean): Message[] {
   const open = messages.filter((message) => shows(message, moderated) && !message.marks.answered);
   return open.slice(0, MOST_TARGETS);

@@ -1,4 +1,5 @@
-// One-time keys: each decision takes one of each person, so that nothing of one decision can be used in another.
+// One-time keys: each decision takes one of each person, so that nothing of one decision can be
+// used in another.
 
 import type { Account } from './account';
 import { toBase64 } from './api';
@@ -13,12 +14,18 @@ const STOCK_THRESHOLD = 2;
 const MOST = 8;
 /** Keys that are handed in together; what comes after them does not take them back. */
 const BATCH = 2;
-/** Milliseconds between two keys: many devices behind one address fill their stocks at the same time. */
+/**
+ * Milliseconds between two keys: many devices behind one address fill their stocks at the same
+ * time.
+ */
 const PACE = 300;
 
 const never = new AbortController().signal;
 
-/** A key that `threshold` of the servers can stand in for; with 0 none holds anything of it. `servers` by party. */
+/**
+ * A key that `threshold` of the servers can stand in for; with 0 none holds anything of it.
+ * `servers` by party.
+ */
 export async function freshKey(
   deployment: Deployment,
   servers: DecisionServer[],
@@ -49,7 +56,10 @@ export interface Stock {
   add(keys: Uint8Array[]): Promise<StockLevel>;
 }
 
-/** Fills a stock up to what the server wants and to `most` keys, a few at a time and not too fast. Returns what was added. */
+/**
+ * Fills a stock up to what the server wants and to `most` keys, a few at a time and not too fast.
+ * Returns what was added.
+ */
 export async function fill(
   stock: Stock,
   most: number,
@@ -73,8 +83,8 @@ export async function fill(
 }
 
 /**
- * Fills the account's stock at server 0, so that it can be asked while it is away; with `most`, only up to so many keys. One tab at a
- * time does it.
+ * Fills the account's stock at server 0, so that it can be asked while it is away; with `most`,
+ * only up to so many keys. One tab at a time does it.
  */
 export async function refill(
   deployment: Deployment,

@@ -3,12 +3,15 @@
 import { parseLink, tidyCode } from './cryptography';
 import { placeOf } from './routes';
 
-/** A link to something else than a room, as its maker passes it on: the servers of its origin, and the place on their page. */
+/**
+ * A link to something else than a room, as its maker passes it on: the servers of its origin, and
+ * the place on their page.
+ */
 const ELSEWHERE = /^(https?:\/\/[^/#\s]+)\/?(#\/(?:decision|host)\/\S+)$/;
 
 /**
- * The address that a link or a code leads to, from the page of the server at `origin`; `null` if it is neither. A link to other
- * servers leads to their page. The cryptography must be loaded.
+ * The address that a link or a code leads to, from the page of the server at `origin`; `null` if it
+ * is neither. A link to other servers leads to their page. The cryptography must be loaded.
  */
 export function addressOf(typed: string, origin: string): string | null {
   const text = typed.trim();

@@ -1,4 +1,5 @@
-// What an operator asks of their own server: the server of this page's origin, and no other, is shown the token.
+// What an operator asks of their own server: the server of this page's origin, and no other, is
+// shown the token.
 
 import { at, type Filled } from './address';
 import { Problem } from './api';

@@ -29,12 +29,16 @@ interface Kept {
 }
 
 /**
- * What is written down takes a multiple of so many letters. So a room takes its place in the browser's storage when it is entered,
- * and what is said later does not fail because the storage is full.
+ * What is written down takes a multiple of so many letters. So a room takes its place in the
+ * browser's storage when it is entered, and what is said later does not fail because the storage is
+ * full.
  */
 const ROUND = 8_192;
 
-/** The browser's storage is full, or does not take anything: nothing may leave the device that is not written down. */
+/**
+ * The browser's storage is full, or does not take anything: nothing may leave the device that is
+ * not written down.
+ */
 export class StorageFull extends Told {}
 
 /** What this device keeps for a room: only the tab that holds the room's lock may open it. */
@@ -58,7 +62,10 @@ export class Keepsake {
     return this.kept.outbox;
   }
 
-  /** The secret of an invitation that this device wants to take for its key; `null` if there is none. */
+  /**
+   * The secret of an invitation that this device wants to take for its key; `null` if there is
+   * none.
+   */
   get invitation(): string | null {
     return this.kept.invitation;
   }
@@ -73,7 +80,10 @@ export class Keepsake {
     return storage.getItem(nameOf(room)) !== null;
   }
 
-  /** The public key that is kept for a room, and the invitation for it; to look at without the room's lock. */
+  /**
+   * The public key that is kept for a room, and the invitation for it; to look at without the
+   * room's lock.
+   */
   static glance(storage: Storage, room: string): { key: string; invitation: string | null } | null {
     const kept = read(storage.getItem(nameOf(room)));
     return kept && { key: kept.key.publicKey(), invitation: kept.invitation };
@@ -97,7 +107,10 @@ export class Keepsake {
     return keepsake;
   }
 
-  /** Takes over the key that another device has given up. What was kept here must have nothing on its way. */
+  /**
+   * Takes over the key that another device has given up. What was kept here must have nothing on
+   * its way.
+   */
   static adopt(storage: Storage, room: string, file: string): void {
     const found = readFile(file);
     if (found?.room !== room) throw new Told(t.refusal.otherKey);
@@ -116,8 +129,8 @@ export class Keepsake {
   }
 
   /**
-   * Gives the key up for another device: what that one opens, to go on where this one stopped. Throws {@link StorageFull} if
-   * that cannot be written down; then this device keeps the key.
+   * Gives the key up for another device: what that one opens, to go on where this one stopped.
+   * Throws {@link StorageFull} if that cannot be written down; then this device keeps the key.
    */
   move(): string {
     const before = this.kept.moved;
@@ -148,14 +161,17 @@ export class Keepsake {
   }
 
   /**
-   * Writes everything down. To be called before anything computed from the outbox leaves the device. Throws
-   * {@link StorageFull} if that is not possible: then nothing may leave.
+   * Writes everything down. To be called before anything computed from the outbox leaves the
+   * device. Throws {@link StorageFull} if that is not possible: then nothing may leave.
    */
   save(): void {
     if (!this.trySave()) throw new StorageFull(t.refusal.full);
   }
 
-  /** Writes everything down; false if that is not possible now. What is not written down is so with the next success. */
+  /**
+   * Writes everything down; false if that is not possible now. What is not written down is so with
+   * the next success.
+   */
   trySave(): boolean {
     if (this.forgotten) return true;
     const { key, outbox, invitation, moved } = this.kept;

@@ -1,4 +1,5 @@
-// The rooms that this browser knows, as they are listed: those in which it takes part, and those that its user hosts.
+// The rooms that this browser knows, as they are listed: those in which it takes part, and those
+// that its user hosts.
 
 import { hostPath, roomPath } from './addresses';
 import { forget, hostKey, hostedRooms, type Hosted } from './hosted';
@@ -10,7 +11,10 @@ import { unlist, visitedRooms, type Visited } from './visited';
 /** The part of `localStorage` that is used. */
 export type Storage = globalThis.Storage;
 
-/** A room of the list; `id` differs from all others', also from that of the same room in another role or with another key. */
+/**
+ * A room of the list; `id` differs from all others', also from that of the same room in another
+ * role or with another key.
+ */
 export type OwnRoom = { id: string; href: string } & (
   { kind: 'visited'; room: Visited } | { kind: 'hosted'; room: Hosted }
 );
@@ -26,7 +30,9 @@ export function roomsVisited(storage: Reading): OwnRoom[] {
   }));
 }
 
-/** The address names a key only where it is not the one by which the room's page is opened anyway. */
+/**
+ * The address names a key only where it is not the one by which the room's page is opened anyway.
+ */
 export function roomsHosted(storage: Reading): OwnRoom[] {
   return hostedRooms(storage).map((room) => {
     const seed = hostKey(storage, room.room)?.seed === room.seed ? undefined : room.seed;
@@ -34,7 +40,9 @@ export function roomsHosted(storage: Reading): OwnRoom[] {
   });
 }
 
-/** Forgets a host's key. Several may be kept for one room; what was prepared goes with the last one. */
+/**
+ * Forgets a host's key. Several may be kept for one room; what was prepared goes with the last one.
+ */
 export function forgetHosted(
   storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>,
   hosted: Hosted,

@@ -309,3 +309,42 @@ test('an epoch that is held open for company keeps those who wait in it', async 
   expect(new Set(world.greeted.map((one) => one.party))).toEqual(new Set([0]));
   expect(bodies(1)).toHaveLength(3);
 });
+
+test('whoever was offline at the moment of handing in goes on trying until the epoch is over', async () => {
+  start();
+  world.collect(1, 10_000);
+  await world.clock.advance(6_000);
+  for (const server of world.servers) server.away = true;
+  await world.clock.advance(30_000);
+  expect(path.some((part) => part.at === 'handed-in')).toBe(false);
+  for (const server of world.servers) server.away = false;
+  await world.clock.advance(1_000);
+  expect(bodies(1)).toHaveLength(3);
+  expect(path.at(-1)?.at).toBe('handed-in');
+});
+
+test('it is handed in when two servers have taken it, not before', async () => {
+  start();
+  world.collect(1, 10_000);
+  await world.clock.advance(6_000);
+  for (const party of [1, 2]) world.servers[party]!.away = true;
+  await world.clock.advance(10_000);
+  expect(bodies(1)).toHaveLength(1);
+  expect(path.at(-1)?.at).toBe('placed');
+  world.servers[2]!.away = false;
+  await world.clock.advance(1_000);
+  expect(path.at(-1)?.at).toBe('handed-in');
+});
+
+test('who gets no place where many are goes at once where there are fewer', async () => {
+  world.slots = [new Problem(404, 'no slot yet'), 4, 4];
+  start();
+  world.collect(1, 60_000, [0, 5, 5]);
+  await world.clock.advance(500);
+  for (const server of world.servers)
+    server.says = world.status({ number: 1, ms: 59_000, present: [5, 2, 1] });
+  world.slots = [4, 4, 4];
+  world.servers[0]!.issue = () => Promise.reject(new Problem(404, 'no slot yet'));
+  await world.clock.advance(3_000);
+  expect(world.greeted.map(({ party }) => party)).toEqual([0, 2]);
+});

@@ -1,4 +1,5 @@
-// Takes part in every epoch of a room, with a message or with a cover: presence, slot, masks, submission.
+// Takes part in every epoch of a room, with a message or with a cover: presence, slot, masks,
+// submission.
 
 import { Problem, type Server } from './api';
 import type { Clock } from './clock';
@@ -13,9 +14,10 @@ export interface Device {
   /** The signed request for what server `party` gives in an epoch, as a query. */
   signIssueRequest(epoch: number, party: number): string;
   /**
-   * Makes the submission for an epoch and a slot that two servers describe alike, and writes down what it has put into it
-   * before returning. `null` if the epoch is over. Throws while `issues` (by party, as they came) do not suffice, and
-   * {@link StorageFull} while it cannot be written down.
+   * Makes the submission for an epoch and a slot that two servers describe alike, and writes down
+   * what it has put into it before returning. `null` if the epoch is over. Throws while `issues`
+   * (by party, as they came) do not suffice, and {@link StorageFull} while it cannot be written
+   * down.
    */
   submission(epoch: number, issues: (Uint8Array | undefined)[]): Submission | null;
 }
@@ -59,8 +61,15 @@ const MARGIN = 1_500;
 const EARLIEST = 60_000;
 /** Milliseconds within which servers should have told how many participants they have. */
 const COUNTING = 1_500;
-/** Who was present so many milliseconds before the sealing and got no slot looks for another server. */
+/**
+ * Who was present so many milliseconds before the sealing and got no slot looks for another server.
+ */
 const SETTLED = 5_000;
+
+/** Milliseconds after which whoever has no place looks whether the home is fuller than others. */
+const CROWDED = 1_000;
+/** Servers that must have taken a submission before it counts as handed in. */
+const TAKEN = 2;
 
 /** Milliseconds that a server may be behind its own word or behind the others before it is left. */
 const PATIENCE = 15_000;
@@ -94,7 +103,7 @@ export class Participant {
     while (!signal.aborted && !statuses.complete() && clock.now() < begun + COUNTING)
       await statuses.next(POLL, signal);
     while (!signal.aborted) {
-      const home = chooseHome(statuses.present(), avoid, Math.floor(random() * 2 ** 31));
+      const home = chooseHome(statuses.places(), avoid, Math.floor(random() * 2 ** 31));
       if (home !== undefined && (await this.greet(home))) return home;
       await statuses.next(POLL, signal);
     }
@@ -102,13 +111,13 @@ export class Participant {
   }
 
   /**
-   * Whether to make room: an epoch failed because too many had their places from one server, and this participant is one
-   * of them. Every second one goes.
+   * Whether to make room: an epoch failed because too many had their places from one server, and
+   * this participant is one of them. Every second one goes.
    */
   private crowded(home: number): boolean {
     const { statuses, random } = this.world;
     const failed = statuses.reports[home]?.status?.last?.outcome === 'too-few';
-    return failed && isCrowded(statuses.present(), home) && random() < 0.5;
+    return failed && isCrowded(statuses.places(), home) && random() < 0.5;
   }
 
   /** Says to a server that this participant is there. */
@@ -158,8 +167,9 @@ export class Participant {
   }
 
   /**
-   * The number of the next epoch that the home says it collects for. That it says so alone does no harm: what is asked for
-   * under a number, two servers must describe alike. `null` if it stays behind the others.
+   * The number of the next epoch that the home says it collects for. That it says so alone does no
+   * harm: what is asked for under a number, two servers must describe alike. `null` if it stays
+   * behind the others.
    */
   private async nextEpoch(home: number, last: number, signal: AbortSignal): Promise<number | null> {
     const { statuses, clock } = this.world;
@@ -174,7 +184,9 @@ export class Participant {
     return null;
   }
 
-  /** Whether both other servers collect for a later epoch than `number`; one of the two is honest. */
+  /**
+   * Whether both other servers collect for a later epoch than `number`; one of the two is honest.
+   */
   private isBehind(home: number, number: number): boolean {
     const others = this.world.statuses.reports.filter((_, party) => party !== home);
     return others.every(
@@ -192,8 +204,9 @@ export class Participant {
     const { statuses, clock, moved } = this.world;
     const over = this.whenOver(epoch, home, signal);
     const opened = clock.now();
-    const due = this.whenDue(home, over);
-    const first = await this.ask(home, epoch, due);
+    const due = this.whenDue(epoch, over);
+    const first = await this.place(epoch, home, due);
+    if (first === 'elsewhere') return false;
     // Who came shortly before the sealing has nobody to blame.
     const hasty = () => signal.aborted || clock.now() - Math.max(since, opened) < SETTLED;
     if (!first) return hasty();
@@ -204,34 +217,39 @@ export class Participant {
     const asked = others.map(async (party) => {
       issues[party] = await this.ask(party, epoch, due);
     });
-    await this.moment(home, due);
-    // Two servers' material may be enough; a third one that is slow is waited for up to this moment.
+    await this.moment(epoch, due);
+    // Two servers' material may be enough; a third one that is slow is waited for up to this
+    // moment.
     const submission = await this.compose(epoch, issues, due, over);
-    if (submission) {
-      await this.handIn(epoch, submission, signal);
-      if (!signal.aborted) moved({ at: 'handed-in', home, epoch });
-    }
-    // A home that keeps an epoch open for company may keep whoever has handed in; whoever has not need not wait for it.
+    if (submission && (await this.handIn(epoch, submission, over)))
+      moved({ at: 'handed-in', home, epoch });
+    // A home that keeps an epoch open for company may keep whoever has handed in; whoever has not
+    // need not wait for it.
     await untilAborted(submission ? over : due);
     await Promise.all(asked);
-    // A home whose word on epoch and slot nobody else confirms is no better than one that gives no slot.
+    // A home whose word on epoch and slot nobody else confirms is no better than one that gives no
+    // slot.
     return submission !== undefined || hasty();
   }
 
   /**
-   * Aborts with `over`, or when an epoch of the room's length should long have been sealed: by then whoever takes part has
-   * a slot that two servers describe alike, and a home that kept it from that must not keep it any longer.
+   * Aborts with `over`, or when an epoch of the room's length should long have been sealed: by then
+   * whoever takes part has a slot that two servers describe alike, and a home that kept it from
+   * that must not keep it any longer.
    */
-  private whenDue(home: number, over: AbortSignal): AbortSignal {
+  private whenDue(epoch: number, over: AbortSignal): AbortSignal {
     const { statuses, clock, seconds } = this.world;
     const due = new AbortController();
-    const said = (statuses.reports[home]?.sealsAt ?? clock.now()) - clock.now();
+    const said = (statuses.closing(epoch) ?? clock.now()) - clock.now();
     const left = Math.min(Math.max(0, said), seconds * 1000);
     void clock.sleep(left + PATIENCE, over).then(() => due.abort());
     return AbortSignal.any([over, due.signal]);
   }
 
-  /** Aborts when the home server collects for a later epoch, when the others have gone on without it, or when `signal` does. */
+  /**
+   * Aborts when the home server collects for a later epoch, when the others have gone on without
+   * it, or when `signal` does.
+   */
   private whenOver(number: number, home: number, signal: AbortSignal): AbortSignal {
     const { statuses } = this.world;
     const over = new AbortController();
@@ -265,23 +283,24 @@ export class Participant {
   }
 
   /**
-   * Waits for the moment of the submission. It is drawn without regard to whether there is something to say, so that
-   * it tells nothing, and lies late, so that what is written meanwhile comes along.
+   * Waits for the moment of the submission. It is drawn without regard to whether there is
+   * something to say, so that it tells nothing, and lies late, so that what is written meanwhile
+   * comes along.
    */
-  private async moment(home: number, over: AbortSignal): Promise<void> {
+  private async moment(epoch: number, over: AbortSignal): Promise<void> {
     const { statuses, clock, random } = this.world;
     const share = 0.2 + 0.2 * random();
     const left = () => {
-      const seals = statuses.reports[home]?.sealsAt;
-      return seals === null || seals === undefined ? 0 : seals - clock.now();
+      const seals = statuses.closing(epoch);
+      return seals === null ? 0 : seals - clock.now();
     };
     const margin = Math.min(EARLIEST, Math.max(MARGIN, left() * share));
     while (!over.aborted && left() > margin) await statuses.next(left() - margin, over);
   }
 
   /**
-   * Makes the submission as soon as the issues suffice; `null` if the epoch is over or nothing can be written down,
-   * `undefined` if they never do.
+   * Makes the submission as soon as the issues suffice; `null` if the epoch is over or nothing can
+   * be written down, `undefined` if they never do.
    */
   private async compose(
     epoch: number,
@@ -294,8 +313,9 @@ export class Participant {
       try {
         return this.world.device.submission(epoch, issues);
       } catch (error) {
-        // Not enough, or contradictory, so far: another answer may decide. Where there is no room to write down what is to be
-        // handed in, none does, and no server is to blame: there may be room soon, and the epoch is tried to its end.
+        // Not enough, or contradictory, so far: another answer may decide. Where there is no room
+        // to write down what is to be handed in, none does, and no server is to blame: there may be
+        // room soon, and the epoch is tried to its end.
         full = error instanceof StorageFull;
         if (!full && issues.filter(Boolean).length >= 2) await this.askAgain(epoch, issues);
       }
@@ -304,7 +324,9 @@ export class Participant {
     return full ? null : undefined;
   }
 
-  /** Servers that have not heard of the same assignments yet name different slots; they will agree. */
+  /**
+   * Servers that have not heard of the same assignments yet name different slots; they will agree.
+   */
   private async askAgain(epoch: number, issues: (Uint8Array | undefined)[]): Promise<void> {
     const { room, servers, device } = this.world;
     const again = servers.map(async (server, party) => {
@@ -315,21 +337,60 @@ export class Participant {
     await Promise.all(again);
   }
 
-  /** Hands the same bytes to every server; one that does not answer is asked again a few times. */
-  private async handIn(epoch: number, submission: Submission, signal: AbortSignal): Promise<void> {
+  /**
+   * Hands the same bytes to every server, again and again until the epoch is over, however long
+   * there is no network. Whether two servers have taken them; the third goes on being tried.
+   */
+  private handIn(epoch: number, submission: Submission, over: AbortSignal): Promise<boolean> {
     const { room, servers, device, clock } = this.world;
-    const to = async (server: Server) => {
-      for (let tries = 0; tries < 5 && !signal.aborted; tries++) {
+    const to = async (server: Server): Promise<boolean> => {
+      while (!over.aborted) {
         try {
-          return await server.submit(room, epoch, { key: device.publicKey, ...submission });
+          await server.submit(room, epoch, { key: device.publicKey, ...submission });
+          return true;
         } catch (error) {
           // A refusal stands, except where the server has not heard of the slot yet.
-          if (error instanceof Problem && error.status !== 404 && error.status < 429) return;
+          if (error instanceof Problem && error.status !== 404 && error.status < 429) return false;
         }
-        await clock.sleep(POLL, signal);
+        await clock.sleep(POLL, over);
       }
+      return false;
     };
-    await Promise.all(servers.map(to));
+    return new Promise((resolve) => {
+      let taken = 0;
+      const all = servers.map(async (server) => {
+        if ((await to(server)) && ++taken === TAKEN) resolve(true);
+      });
+      void Promise.all(all).then(() => resolve(false));
+    });
+  }
+
+  /**
+   * Asks the home for what it gives to this participant's slot. `elsewhere` if it gives none since
+   * others came first, and another server has fewer participants.
+   */
+  private async place(
+    epoch: number,
+    home: number,
+    due: AbortSignal,
+  ): Promise<Uint8Array | undefined | 'elsewhere'> {
+    const { statuses, clock } = this.world;
+    const done = new AbortController();
+    const until = AbortSignal.any([due, done.signal]);
+    const crowded = async () => {
+      await clock.sleep(CROWDED, until);
+      while (!until.aborted) {
+        // What servers tell of themselves is not news to them when somebody comes.
+        await statuses.refresh(until);
+        if (!until.aborted && isCrowded(statuses.places(), home)) return 'elsewhere' as const;
+        await clock.sleep(CROWDED, until);
+      }
+      return undefined;
+    };
+    const asking = this.ask(home, epoch, until);
+    const found = await Promise.race([asking, crowded().then((said) => said ?? asking)]);
+    done.abort();
+    return found;
   }
 }
 

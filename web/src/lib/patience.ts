@@ -18,7 +18,10 @@ export function isPassing(error: unknown): boolean {
   );
 }
 
-/** Does something at a server, again while what hinders it passes by itself; then throws what hindered it last. */
+/**
+ * Does something at a server, again while what hinders it passes by itself; then throws what
+ * hindered it last.
+ */
 export async function patiently<T>(
   act: () => Promise<T>,
   clock: Clock,

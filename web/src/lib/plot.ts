@@ -6,7 +6,9 @@ export const WIDTH = 640;
 export const HEIGHT = 180;
 
 export interface Plot {
-  /** The line, as the `points` of a polyline: steps, since a level holds until the next one is seen. */
+  /**
+   * The line, as the `points` of a polyline: steps, since a level holds until the next one is seen.
+   */
   line: string;
   /** The highest level. */
   most: number;
@@ -48,7 +50,10 @@ export function stretches(samples: readonly Sample[], count: number): Sample[] {
 
 export const PHASES = ['collect', 'mix', 'sign'] as const;
 
-/** The parts of an epoch's bar: where each begins and how long it is, in percent of the longest epoch. */
+/**
+ * The parts of an epoch's bar: where each begins and how long it is, in percent of the longest
+ * epoch.
+ */
 export function bars(epochs: readonly PastEpoch[]): { x: number; width: number }[][] {
   const total = ({ seconds }: PastEpoch) =>
     PHASES.reduce((sum, phase) => sum + (seconds[phase] ?? 0), 0);

@@ -6,12 +6,14 @@ import {
   barsOf,
   chosenOf,
   epochOf,
+  nearestTime,
   isRight,
   meanOf,
   phaseOf,
   ranked,
   repeated,
   sealsAt,
+  timesOf,
   votesOf,
   wordsOf,
 } from './polls';
@@ -42,19 +44,23 @@ function report(last: number, outcome: string, collecting: number, mixing: numbe
     mixing: mixing.map((number) => ({ number })),
     last: { number: last, outcome, detail: '' },
     present: [],
+    places: [],
     board_length: 0,
   };
   return { reachable: true, status: { ...status, actions: 0 }, sealsAt: null };
 }
 
-test('people get at least the time that the host wants to give them', () => {
-  expect(epochOf(5, 30, 10)).toBe(9);
-  expect(epochOf(5, 31, 10)).toBe(10);
+test('only times are offered after which an epoch is sealed', () => {
+  for (const seconds of [1, 6, 20, 60])
+    for (const time of timesOf(seconds)) {
+      const now = { number: 5, sealsAt: 1_000 };
+      // What is left of the epoch that collects comes on top.
+      const at = sealsAt(epochOf(5, time, seconds), now, seconds);
+      expect(at).toBe(1_000 + time * 1000);
+      expect(nearestTime(time, seconds)).toBe(time);
+    }
+  expect([nearestTime(15, 20), nearestTime(30, 20), nearestTime(300, 20)]).toEqual([20, 20, 200]);
   expect(epochOf(5, 0, 3600)).toBe(6);
-  for (const wanted of [1, 29, 60]) {
-    // Even if the epoch that collects is sealed at this moment.
-    expect((epochOf(5, wanted, 10) - 5) * 10).toBeGreaterThanOrEqual(wanted);
-  }
 });
 
 test('the time of the sealing is counted on from the epoch that collects', () => {

@@ -45,7 +45,10 @@ export function isGone({ answers, erased }: Tally): boolean {
   return answers === 0 && erased > 0;
 }
 
-/** Votes by message (see {@link keyOf}). Rounds are not added up: whoever took part in two would count twice. The newest one counts. */
+/**
+ * Votes by message (see {@link keyOf}). Rounds are not added up: whoever took part in two would
+ * count twice. The newest one counts.
+ */
 export function votesOf(polls: Poll[], tally: (poll: Poll) => Tally | null): Map<string, number> {
   const found = new Map<string, number>();
   for (const poll of polls) {
@@ -62,9 +65,24 @@ export function votesOf(polls: Poll[], tally: (poll: Poll) => Tally | null): Map
   return found;
 }
 
-/** The epoch in which answers are sealed if people get `wanted` seconds for them while epoch `collecting` collects. */
+/** How many whole epochs people may get to answer, beside what is left of the one that collects. */
+const ROUNDS = [1, 2, 3, 5, 10, 20] as const;
+
+/** The times, in seconds, that a room can give people to answer: an epoch seals them. */
+export const timesOf = (seconds: number): number[] => ROUNDS.map((rounds) => rounds * seconds);
+
+/** The time of those that a room can give that is nearest to the wanted one. */
+export function nearestTime(wanted: number, seconds: number): number {
+  const off = (time: number) => Math.abs(time - wanted);
+  return timesOf(seconds).reduce((best, time) => (off(time) < off(best) ? time : best));
+}
+
+/**
+ * The epoch in which answers are sealed if people get `wanted` seconds for them while epoch
+ * `collecting` collects. Devices may have handed in for that one already.
+ */
 export function epochOf(collecting: number, wanted: number, seconds: number): number {
-  return collecting + 1 + Math.ceil(wanted / seconds);
+  return collecting + Math.max(1, Math.round(wanted / seconds));
 }
 
 /** When epoch `epoch` is sealed, as far as can be told: never before enough take part. */
@@ -103,7 +121,10 @@ export function phaseOf(poll: Poll, { collecting, boards, reports, read }: Progr
   return collecting === null ? 'open' : 'counting';
 }
 
-/** Whether two servers say that an epoch ended and that there is no more board than was read: one of them is honest. */
+/**
+ * Whether two servers say that an epoch ended and that there is no more board than was read: one of
+ * them is honest.
+ */
 function endedWithoutBoard(epoch: number, read: number, reports: Report[]): boolean {
   const says = ({ status }: Report) => {
     if (!status?.last || status.last.number < epoch || status.board_length > read) return false;
@@ -115,7 +136,10 @@ function endedWithoutBoard(epoch: number, read: number, reports: Report[]): bool
   return reports.filter(says).length >= AGREEING;
 }
 
-/** The poll that `poll` asks again because nothing came of it; `null` if it asks something new, or for a new result. */
+/**
+ * The poll that `poll` asks again because nothing came of it; `null` if it asks something new, or
+ * for a new result.
+ */
 export function repeated(poll: Poll, polls: Poll[], progress: Progress): Poll | null {
   const same = (other: Poll) =>
     other.question === poll.question && JSON.stringify(other.form) === JSON.stringify(poll.form);
@@ -136,7 +160,10 @@ export interface Bar {
   right: boolean;
 }
 
-/** The lines of a chart; none for answers in words. Messages and ranked options stand in the order of their votes. */
+/**
+ * The lines of a chart; none for answers in words. Messages and ranked options stand in the order
+ * of their votes.
+ */
 export function barsOf(
   form: PollForm,
   tally: Tally,
@@ -163,7 +190,10 @@ export function meanOf(form: PollForm, { answers, votes }: Tally): number | null
   return votes.reduce((sum, count, index) => sum + count * (index + 1), 0) / answers;
 }
 
-/** Answers in words with how often each was given, the most frequent first; otherwise in the board's order. */
+/**
+ * Answers in words with how often each was given, the most frequent first; otherwise in the board's
+ * order.
+ */
 export function wordsOf({ texts }: Tally): { words: string; times: number }[] {
   const found = new Map<string, { words: string; times: number }>();
   for (const words of texts) {
@@ -175,7 +205,10 @@ export function wordsOf({ texts }: Tally): { words: string; times: number }[] {
   return [...found.values()].sort((a, b) => b.times - a.times);
 }
 
-/** The answer that what was picked in a form makes; `null` if it makes none. Options and marks are picked as numbers in text. */
+/**
+ * The answer that what was picked in a form makes; `null` if it makes none. Options and marks are
+ * picked as numbers in text.
+ */
 export function answerOf(form: PollForm, picked: string[]): Answer | null {
   const [first] = picked;
   if (form === 'text') {
@@ -207,7 +240,10 @@ export function isRight(answer: Answer, right: number[]): boolean {
   );
 }
 
-/** The order of a ranking after an option was touched: it comes last, or out of it; what is left over at the end is last. */
+/**
+ * The order of a ranking after an option was touched: it comes last, or out of it; what is left
+ * over at the end is last.
+ */
 export function ranked(order: string[], option: string, options: number): string[] {
   const next = order.includes(option)
     ? order.filter((other) => other !== option)

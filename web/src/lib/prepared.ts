@@ -1,5 +1,5 @@
-// Questions that a host has prepared for a room, in the order in which they are to be asked. They stay on this device until
-// they are asked, and move as a file.
+// Questions that a host has prepared for a room, in the order in which they are to be asked. They
+// stay on this device until they are asked, and move as a file.
 
 import { t } from '../messages/common';
 import type { PollForm } from './hostlog';
@@ -11,7 +11,10 @@ import { Told } from './told';
 /** The part of `localStorage` that is used. */
 export type Storage = Pick<globalThis.Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
-/** A question that is not asked yet. Rounds of votes are not prepared: they are about what is on the wall by then. */
+/**
+ * A question that is not asked yet. Rounds of votes are not prepared: they are about what is on the
+ * wall by then.
+ */
 export interface Prepared {
   question: string;
   form: PollForm;

@@ -7,7 +7,8 @@ export const QUIET = 4;
 
 /** The dark modules as a path, and the number of modules along a side, both with the quiet zone. */
 export function qrPath(text: string): { path: string; side: number } {
-  // Long secrets make dense codes; a printed or projected one is read with the low level of correction as well.
+  // Long secrets make dense codes; a printed or projected one is read with the low level of
+  // correction as well.
   const code = qrcode(0, text.length > 150 ? 'L' : 'M');
   code.addData(text, 'Byte');
   code.make();

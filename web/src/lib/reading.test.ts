@@ -5,8 +5,9 @@ import type { DecisionInfo } from './decisions';
 import { Reading, Refused } from './reading';
 
 /**
- * A history in which a record's digest is its own text; `!` does not verify when it is read, `?` when its proof is. Of openings, those
- * with `!` are wrong, those with `#` are malformed, and those with `-` stand in for nobody.
+ * A history in which a record's digest is its own text; `!` does not verify when it is read, `?`
+ * when its proof is. Of openings, those with `!` are wrong, those with `#` are malformed, and those
+ * with `-` stand in for nobody.
  */
 class Visit {
   private readonly read_: string[] = [];

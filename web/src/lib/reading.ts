@@ -1,5 +1,5 @@
-// Reads a decision's chain from whichever server has more of it, verifies every record, and sees to it that a second server shows the
-// same. Nothing is shown or answered before.
+// Reads a decision's chain from whichever server has more of it, verifies every record, and sees to
+// it that a second server shows the same. Nothing is shown or answered before.
 
 import { t } from '../messages/common';
 import { systemClock } from './clock';
@@ -38,15 +38,24 @@ export class Reading<V extends Verifier = DecisionVisit> {
   readonly records: string[] = [];
   /** What each server says that the servers have opened. */
   private readonly openings = new Map<number, Opening[]>();
-  /** Servers that have shown or opened something that does not verify, with the reason. They are not asked again. */
+  /**
+   * Servers that have shown or opened something that does not verify, with the reason. They are not
+   * asked again.
+   */
   readonly distrusted = new Map<number, Doubt>();
   /** Why servers do not open what is closed, in English, by party. */
   readonly refusals = new Map<number, string>();
-  /** Why there will be no result, once two servers show openings that make none: then one of the two is honest. */
+  /**
+   * Why there will be no result, once two servers show openings that make none: then one of the two
+   * is honest.
+   */
   unresolved: Doubt | null = null;
   /** The openings of which the result came. */
   private proven: Opening[] = [];
-  /** What was found in openings that make no result, by their JSON: trying them again takes long and changes nothing. */
+  /**
+   * What was found in openings that make no result, by their JSON: trying them again takes long and
+   * changes nothing.
+   */
   private readonly tried = new Map<string, Doubt>();
   /** Records that a second server has shown, too. */
   private agreed = 0;
@@ -76,8 +85,8 @@ export class Reading<V extends Verifier = DecisionVisit> {
   }
 
   /**
-   * Reads on and verifies. Throws {@link Refused} if what the servers show does not hold, {@link Problem} with 404 if none knows the
-   * decision, another error if none answers.
+   * Reads on and verifies. Throws {@link Refused} if what the servers show does not hold, {@link
+   * Problem} with 404 if none knows the decision, another error if none answers.
    */
   async on(progress: Progress): Promise<void> {
     const infos = await this.ask();
@@ -135,7 +144,10 @@ export class Reading<V extends Verifier = DecisionVisit> {
     }
   }
 
-  /** The proofs are signed by whoever made them: if one does not hold, it is no other server's fault that shows it. */
+  /**
+   * The proofs are signed by whoever made them: if one does not hold, it is no other server's fault
+   * that shows it.
+   */
   private verify(): void {
     try {
       this.visit.verify();
@@ -164,7 +176,9 @@ export class Reading<V extends Verifier = DecisionVisit> {
     if (alone) throw new Refused([...this.distrusted.values()][0] ?? different);
   }
 
-  /** The result, as soon as the servers have opened it; `null` before, and if there will be none. */
+  /**
+   * The result, as soon as the servers have opened it; `null` before, and if there will be none.
+   */
   outcome(): Outcome | null {
     const whole = [...this.openings].filter(
       ([party, openings]) => openings.length === this.servers.length && !this.distrusted.has(party),
@@ -201,10 +215,11 @@ export class Reading<V extends Verifier = DecisionVisit> {
   }
 
   /**
-   * Whose fault it is that the openings which `shower` shows make no result. Nobody's, if all of them hold and too few stand in for
-   * somebody. Each opening is verified by itself: a wrong one is its author's if the author or two servers show it, and the shower's
-   * if two show another one. Otherwise it is not certain yet. Servers take nothing from each other that is malformed, so that is the
-   * shower's, if no other shows it.
+   * Whose fault it is that the openings which `shower` shows make no result. Nobody's, if all of
+   * them hold and too few stand in for somebody. Each opening is verified by itself: a wrong one is
+   * its author's if the author or two servers show it, and the shower's if two show another one.
+   * Otherwise it is not certain yet. Servers take nothing from each other that is malformed, so
+   * that is the shower's, if no other shows it.
    */
   private blame(shower: number, doubt: Doubt): void {
     const { finding } = doubt;

@@ -1,5 +1,5 @@
-// Why something was not done, in the reader's language. Servers and the cryptography give their reasons in English; what they
-// say is kept for those who want to know exactly.
+// Why something was not done, in the reader's language. Servers and the cryptography give their
+// reasons in English; what they say is kept for those who want to know exactly.
 
 import { t } from '../messages/reason';
 import { Problem } from './api';

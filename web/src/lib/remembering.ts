@@ -16,8 +16,9 @@ export interface Remembered {
 }
 
 /**
- * Checks that the history continues what this browser has seen, and takes note of it. Throws {@link Refused} if it does not; a storage
- * that is full is no fault of any server, and stays the error that it is.
+ * Checks that the history continues what this browser has seen, and takes note of it. Throws {@link
+ * Refused} if it does not; a storage that is full is no fault of any server, and stays the error
+ * that it is.
  */
 export function remember(visit: Comparer, account: Account, decision: string): Promise<Remembered> {
   return account.withMemory((memory) => {

@@ -8,7 +8,8 @@ const at = (text: string) => Date.parse(text);
 test('what is erased next, and when what is said now will be', () => {
   const now = at('2026-05-18T22:30:00Z');
   const { next, upTo, fresh } = erasureAt(now, 2);
-  // The servers look every hour: what was published on the 16th has then been there on the whole of the 17th and the 18th.
+  // The servers look every hour: what was published on the 16th has then been there on the whole of
+  // the 17th and the 18th.
   expect(new Date(next).toISOString()).toBe('2026-05-19T01:00:00.000Z');
   expect(new Date(upTo).toISOString()).toBe('2026-05-16T00:00:00.000Z');
   expect(new Date(fresh).toISOString()).toBe('2026-05-21T01:00:00.000Z');

@@ -1,5 +1,5 @@
-// When the servers erase what was said in a room (docs/spec/hosting.md, step 10): by the day, in UTC, on which it was
-// published, so that it stays that many whole days at least.
+// When the servers erase what was said in a room (docs/spec/hosting.md, step 10): by the day, in
+// UTC, on which it was published, so that it stays that many whole days at least.
 
 import type { Deployment } from './deployment';
 import type { Report } from './statuses';
@@ -27,8 +27,9 @@ export function erasureAt(now: number, days: number): Erasure {
 }
 
 /**
- * Whether what an epoch said seems to have been there for as long as the room keeps it, as the server tells that is furthest behind.
- * An estimate: the epochs since then may have been shorter, as in a full room, where one ends with the last submission, or longer.
+ * Whether what an epoch said seems to have been there for as long as the room keeps it, as the
+ * server tells that is furthest behind. An estimate: the epochs since then may have been shorter,
+ * as in a full room, where one ends with the last submission, or longer.
  */
 export function isOver(
   epoch: number,

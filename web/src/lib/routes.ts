@@ -1,5 +1,5 @@
-// Which part of the page an address shows. Every part is loaded when it is first needed, so that whoever only takes part
-// in a room loads nothing else.
+// Which part of the page an address shows. Every part is loaded when it is first needed, so that
+// whoever only takes part in a room loads nothing else.
 
 import type { Component } from 'svelte';
 

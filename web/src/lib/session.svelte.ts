@@ -20,9 +20,10 @@ import { unlist, visit } from './visited';
 import type { Reading } from './wall';
 
 /**
- * Where this page stands. `reading`: its user has not decided to take part. `elsewhere`: another tab of this browser takes
- * part. `claiming`: this device takes its invitation; `failure` says why that has not succeeded yet. `outside`: no host
- * has admitted this device's key, or one has dismissed it. `moved`: another device goes on with it. `resting`: nobody was there for a while.
+ * Where this page stands. `reading`: its user has not decided to take part. `elsewhere`: another
+ * tab of this browser takes part. `claiming`: this device takes its invitation; `failure` says why
+ * that has not succeeded yet. `outside`: no host has admitted this device's key, or one has
+ * dismissed it. `moved`: another device goes on with it. `resting`: nobody was there for a while.
  */
 export type Standing =
   | Part
@@ -74,10 +75,16 @@ export class Session extends Viewing {
   key = $state('');
   /** Whether its user has decided to take part. */
   joined = $state(false);
+  /** The least minimum that this device's user has agreed to; `null` before it takes part. */
+  agreed = $state<number | null>(null);
+  /** Whether a host has lowered the minimum below that: until the user agrees, nothing is said. */
+  readonly eased = $derived(this.agreed !== null && this.minimum < this.agreed);
   /** Whether this device could write down what it keeps. While it cannot, nothing is handed in. */
   keeping = $state(true);
 
-  /** The public key of the invitation that this device has not taken yet; empty if there is none. */
+  /**
+   * The public key of the invitation that this device has not taken yet; empty if there is none.
+   */
   private invitation = $state('');
   /** This device's key, as it was kept before. */
   private before = $state('');
@@ -85,6 +92,8 @@ export class Session extends Viewing {
   readonly claimed = $derived(claimedBy(this.log, this.invitation, this.key || this.before));
 
   private keepsake: Keepsake | null = null;
+  /** The minimum that its user saw when it joined. */
+  private shown: number | null = null;
   /** Wakes what waits for the user's decision or for the host's. */
   private changed: (() => void)[] = [];
 
@@ -100,7 +109,13 @@ export class Session extends Viewing {
   /** The user takes part from now on. */
   join(): void {
     this.joined = true;
+    this.shown = this.minimum;
     this.wake();
+  }
+
+  /** The user agrees to hide among as many as the host asks for now. */
+  agree(): void {
+    this.change(({ outbox }) => outbox.agree(this.minimum));
   }
 
   /** Leaves the room and forgets it. */
@@ -119,7 +134,10 @@ export class Session extends Viewing {
     return this.keepsake?.move() ?? null;
   }
 
-  /** Goes on here with the key that another device gave up, in the file `text`. Throws what is wrong with it. */
+  /**
+   * Goes on here with the key that another device gave up, in the file `text`. Throws what is wrong
+   * with it.
+   */
   async bring(text: string): Promise<void> {
     const bring = () => Keepsake.adopt(localStorage, this.pin.room, text);
     const { keepsake } = this;
@@ -226,7 +244,10 @@ export class Session extends Viewing {
     await looking;
   }
 
-  /** One tab of a browser takes part in a room, the others look on: so nothing is ever said in two ways. */
+  /**
+   * One tab of a browser takes part in a room, the others look on: so nothing is ever said in two
+   * ways.
+   */
   private async inTurn(
     deployment: Deployment,
     statuses: Statuses,
@@ -260,6 +281,8 @@ export class Session extends Viewing {
     );
     this.keepsake = keepsake;
     keepsake.watch = (kept) => (this.keeping = kept);
+    const asked = this.shown ?? deployment.minimum;
+    if (keepsake.outbox.agreed() === undefined || this.shown !== null) keepsake.outbox.agree(asked);
     this.key = keepsake.key.publicKey();
     if (keepsake.moved) {
       this.part = { at: 'moved' };
@@ -337,7 +360,10 @@ export class Session extends Viewing {
     return !members || (this.hostLog?.admits(this.key) ?? false);
   }
 
-  /** Waits until this device's key may take part, and takes its invitation for it, where that is needed. */
+  /**
+   * Waits until this device's key may take part, and takes its invitation for it, where that is
+   * needed.
+   */
   private async admission(
     deployment: Deployment,
     keepsake: Keepsake,
@@ -362,7 +388,10 @@ export class Session extends Viewing {
     if (admitted() && keepsake.invitation !== null) keepsake.settle();
   }
 
-  /** Claims the invitation for this device's key; returns why that did not succeed, or `null`. What counts is what the host log says. */
+  /**
+   * Claims the invitation for this device's key; returns why that did not succeed, or `null`. What
+   * counts is what the host log says.
+   */
   private async claim(deployment: Deployment, invitation: string): Promise<Reason | null> {
     const key = this.keepsake?.key;
     if (!key) return null;
@@ -430,6 +459,7 @@ export class Session extends Viewing {
     if (!outbox) return;
     const text = outbox.message();
     const epoch = outbox.undecided();
+    this.agreed = outbox.agreed() ?? null;
     this.own =
       text === undefined ? null : { text, epoch: epoch === undefined ? null : Number(epoch) };
     this.ballots = JSON.parse(outbox.ballots()) as Ballot[];

@@ -1,4 +1,5 @@
-// Checks that what a server sent has the form that the page works with. Servers are not trusted to be well-behaved.
+// Checks that what a server sent has the form that the page works with. Servers are not trusted to
+// be well-behaved.
 
 /** Reads a value, or throws {@link Malformed}. */
 export type Shape<T> = (value: unknown) => T;

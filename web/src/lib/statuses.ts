@@ -39,7 +39,8 @@ export class Statuses {
     while (server && !signal.aborted) {
       let pause = PAUSE;
       try {
-        // A server that started anew counts its versions anew; the first question after silence is for the present state.
+        // A server that started anew counts its versions anew; the first question after silence is
+        // for the present state.
         const before = this.reports[party];
         const after = before?.reachable && before.status ? before.status.version : null;
         this.take(party, await server.status(this.room, after, signal));
@@ -72,10 +73,29 @@ export class Statuses {
     const left = epoch?.closes_in_ms ?? null;
     if (left === null) return null;
     const now = this.clock.now();
-    // An epoch that waits for company has no time left for as long as it waits: when it was to be sealed is past, and stays so.
+    // An epoch that waits for company has no time left for as long as it waits: when it was to be
+    // sealed is past, and stays so.
     const due =
       left === 0 && before?.status?.epoch?.number === epoch?.number ? before?.sealsAt : null;
     return Math.min(due ?? Infinity, now + left);
+  }
+
+  /**
+   * When epoch `number` is sealed, by this device's clock; `null` if that is open. It is sealed
+   * when the last server's clock has run out. One server alone is not believed: of three, what the
+   * one says that is neither the first nor the last.
+   */
+  closing(number: number): number | null {
+    return closingOf(this.reports, number);
+  }
+
+  /** Asks every server once more, now. */
+  async refresh(signal: AbortSignal): Promise<void> {
+    const ask = async (server: Server, party: number) =>
+      this.take(party, await server.status(this.room, null, signal));
+    await Promise.all(
+      this.servers.map((server, party) => ask(server, party).catch(() => undefined)),
+    );
   }
 
   /** Notes that a server does not answer. */
@@ -110,16 +130,19 @@ export class Statuses {
     return this.reports.every((report) => report.reachable !== null);
   }
 
-  /** Participants by server, as each tells of itself; -1 where it does not answer. */
-  present(): number[] {
+  /**
+   * By server, how many have a place from it or wait for one, as each tells of itself; -1 where it
+   * does not answer.
+   */
+  places(): number[] {
     return this.reports.map((report, party) =>
-      report.reachable ? (report.status?.present[party] ?? -1) : -1,
+      report.reachable ? (report.status?.places[party] ?? -1) : -1,
     );
   }
 
   /**
-   * Whether two servers say that epoch `number` is over and the board, of which `length` entries were verified, is no
-   * longer than that. One of the two is honest.
+   * Whether two servers say that epoch `number` is over and the board, of which `length` entries
+   * were verified, is no longer than that. One of the two is honest.
    */
   endedWithoutBoard(number: number, length: number): boolean {
     return (
@@ -127,6 +150,15 @@ export class Statuses {
         .length >= AGREEING
     );
   }
+}
+
+/** See {@link Statuses.closing}. */
+export function closingOf(reports: readonly Report[], number: number): number | null {
+  const said = reports
+    .filter(({ reachable, status }) => reachable && status?.epoch?.number === number)
+    .flatMap(({ sealsAt }) => (sealsAt === null ? [] : [sealsAt]))
+    .sort((a, b) => a - b);
+  return said[Math.floor(said.length / 2)] ?? null;
 }
 
 function saysEnded(

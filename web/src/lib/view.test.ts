@@ -52,6 +52,7 @@ function report(change: Partial<Status> | null, reachable = true): Report {
     mixing: [{ number: 3 }],
     last: null,
     present: [2, 3, 4],
+    places: [2, 3, 4],
     board_length: 0,
     actions: null,
   };
@@ -74,10 +75,24 @@ test("the epoch is the home server's, or of any that answers", () => {
     sealsAt: 1,
     mixing: [3],
     present: 5,
+    missing: 0,
   });
   expect(epochView([away, report({}), report({})], 0, 64)?.present).toBe(7);
   expect(epochView([ahead, away, away], 0, 64)).toBeNull();
   expect(epochView([], undefined, 64)).toBeNull();
+});
+
+test('when an epoch is sealed is not one server’s word', () => {
+  const says = (sealsAt: number | null, number = 4) => ({
+    ...report({ epoch: { ...report({}).status!.epoch!, number } }),
+    sealsAt,
+  });
+  const at = (...reports: Report[]) => epochView(reports, 0, 64)?.sealsAt;
+  expect(at(says(1_000), says(9_000), says(9_100))).toBe(9_000);
+  expect(at(says(900_000), says(9_000), says(9_100))).toBe(9_100);
+  expect(at(says(9_000), says(1_000))).toBe(9_000);
+  expect(at(says(1_000), says(9_000), says(9_100, 3))).toBe(9_000);
+  expect(at(says(null), says(null))).toBeNull();
 });
 
 test('no server makes the crowd larger than the room takes', () => {
@@ -147,7 +162,14 @@ test('what the host hides is counted, and what is erased is gone whatever else i
 });
 
 test('what is said after the shard was handed in enters the epoch after', () => {
-  const view = { number: 4, waitsForStock: false, sealsAt: 1_000, mixing: [], present: 3 };
+  const view = {
+    number: 4,
+    waitsForStock: false,
+    sealsAt: 1_000,
+    mixing: [],
+    present: 3,
+    missing: 0,
+  };
   expect(nextEpoch(view, { at: 'placed', home: 0, epoch: 4 }, 10)).toMatchObject({
     number: 4,
     sealsAt: 1_000,

@@ -1,11 +1,12 @@
 // What the page shows, worked out from what the servers say.
 
 import { AGREEING } from './api';
+import { moreNeeded } from './crowd';
 import type { Deployment } from './deployment';
 import { keyOf, type LogView, type Marks } from './hostlog';
 import type { TextOf } from './polls';
 import type { Standing } from './session.svelte';
-import type { Report } from './statuses';
+import { closingOf, type Report } from './statuses';
 import type { WallEntry } from './wall';
 
 export interface EpochView {
@@ -15,13 +16,19 @@ export interface EpochView {
   mixing: number[];
   /** Participants at all servers that answer, as they say. */
   present: number;
+  /** How many more have to come before anything is published. */
+  missing: number;
 }
 
-/** The epoch as the home server tells of it; before there is one, as any server does that answers. `most` can take part. */
+/**
+ * The epoch as the home server tells of it; before there is one, as any server does that answers.
+ * `most` can take part; `minimum` holds.
+ */
 export function epochView(
   reports: Report[],
   home: number | undefined,
   most: number,
+  minimum = 0,
 ): EpochView | null {
   const answering = reports.filter((report) => report.reachable);
   const preferred = home === undefined ? undefined : reports[home];
@@ -31,13 +38,22 @@ export function epochView(
   return {
     number: epoch.number,
     waitsForStock: epoch.phase === 'waiting-for-stock',
-    sealsAt: report.sealsAt,
+    sealsAt: closingOf(reports, epoch.number),
     mixing: report.status.mixing.map((mix) => mix.number),
     present: presentNow(reports, most),
+    missing: moreNeeded(
+      reports.map(({ reachable, status }, party) =>
+        reachable ? Math.min(most, status?.present[party] ?? 0) : 0,
+      ),
+      minimum,
+    ),
   };
 }
 
-/** How many can take part: an epoch has so many places, and in a room of members nobody else gets one. `log`: once it is read. */
+/**
+ * How many can take part: an epoch has so many places, and in a room of members nobody else gets
+ * one. `log`: once it is read.
+ */
 export function mostPresent(
   { capacity, members }: Pick<Deployment, 'capacity' | 'members'>,
   log: LogView | null,
@@ -45,7 +61,10 @@ export function mostPresent(
   return members && log ? Math.min(capacity, log.members.length) : capacity;
 }
 
-/** Participants at all servers that answer, as each tells of itself. Nobody signs that, so it goes no further than what can be. */
+/**
+ * Participants at all servers that answer, as each tells of itself. Nobody signs that, so it goes
+ * no further than what can be.
+ */
 export function presentNow(reports: Report[], most: number): number {
   const said = reports.reduce(
     (sum, { reachable, status }, party) => sum + (reachable ? (status?.present[party] ?? 0) : 0),

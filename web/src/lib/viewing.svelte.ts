@@ -1,4 +1,5 @@
-// One room as anybody sees it who looks at it: its servers, its wall, what its hosts did. Nothing is sent but questions.
+// One room as anybody sees it who looks at it: its servers, its wall, what its hosts did. Nothing
+// is sent but questions.
 
 import { systemClock } from './clock';
 import { Board, HostLog, Outbox, loadCryptography } from './cryptography';
@@ -48,7 +49,10 @@ export class Viewing {
   alarms = $state.raw<Alarm[]>([]);
   /** Whether the hosts' actions are read, as far as they went when this page came. */
   informed = $state(false);
-  /** Whether the wall is read, as far as it went then; where no server answered, as far as this device has kept it. */
+  /**
+   * Whether the wall is read, as far as it went then; where no server answered, as far as this
+   * device has kept it.
+   */
   read = $state(false);
   /** Whether what this device has kept is read, since no server answered. */
   protected recalled = false;
@@ -60,6 +64,10 @@ export class Viewing {
     this.stage.at === 'open'
       ? mostPresent(this.stage.deployment, this.informed ? this.log : null)
       : 0,
+  );
+  /** The minimum that holds. */
+  readonly minimum = $derived(
+    this.log.minimum ?? (this.stage.at === 'open' ? this.stage.deployment.minimum : 0),
   );
   /** Votes of the newest round by message. */
   readonly votes = $derived(votesOf(this.log.polls, (poll) => this.counted(poll)));
@@ -155,8 +163,8 @@ export class Viewing {
   }
 
   /**
-   * Follows the wall, from what was kept of it if no server answers at first. Nothing of it is shown before it is known what
-   * the hosts hid, or want to approve first.
+   * Follows the wall, from what was kept of it if no server answers at first. Nothing of it is
+   * shown before it is known what the hosts hid, or want to approve first.
    */
   protected async followWall(
     deployment: Deployment,
@@ -264,7 +272,10 @@ export class Viewing {
     this.hosted();
   }
 
-  /** Called whenever a server has said how the room stands, or failed to, and when what there is was read. */
+  /**
+   * Called whenever a server has said how the room stands, or failed to, and when what there is was
+   * read.
+   */
   protected heard(): void {}
 
   /** Called whenever the hosts' log has grown. */
@@ -307,7 +318,9 @@ export class Viewing {
     await Promise.all([follower.follow(signal), informing()]);
   }
 
-  /** Keeps the actions that were read, from the first one on, as soon as this device keeps anything. */
+  /**
+   * Keeps the actions that were read, from the first one on, as soon as this device keeps anything.
+   */
   protected keepActions(): void {
     if (!this.keeps()) return;
     for (const { from, actions } of this.unkept)
@@ -323,7 +336,10 @@ export class Viewing {
   }
 }
 
-/** Waits until `met`; whether it is before `signal` aborts. It is looked again at any word of a server, and when something was read. */
+/**
+ * Waits until `met`; whether it is before `signal` aborts. It is looked again at any word of a
+ * server, and when something was read.
+ */
 async function lookUntil(
   met: () => boolean,
   statuses: Statuses,

@@ -165,7 +165,10 @@ test('nothing of the wall is read before what the hosts did, from every server t
   expect(known).not.toContain(false);
 });
 
-/** Looks at a room of which the servers say so much of their boards and actions, until `signal` aborts. */
+/**
+ * Looks at a room of which the servers say so much of their boards and actions, until `signal`
+ * aborts.
+ */
 function looking(
   world: World,
   viewing: Looking,

@@ -1,4 +1,5 @@
-// The rooms in which this device takes part, so that its user finds them again. Who only reads along leaves no trace here.
+// The rooms in which this device takes part, so that its user finds them again. Who only reads
+// along leaves no trace here.
 
 import { optional, list, record, text, count } from './shape';
 

@@ -56,7 +56,10 @@ const signedShape = record({
   entry: record({ epoch: record({ number: count }), messages: list(opaque) }),
 });
 
-/** How many bodies a signed entry lacks without a known reason. What has no such form is for the ledger to refuse. */
+/**
+ * How many bodies a signed entry lacks without a known reason. What has no such form is for the
+ * ledger to refuse.
+ */
 function lackOf(entry: unknown, explained: Ledger['explained']): number {
   try {
     const { epoch, messages } = signedShape(entry).entry;

@@ -50,7 +50,10 @@ class Reader {
 
 export const reader = new Reader();
 
-/** The sentences of one area in the reader's language: what is shown with them follows a change of it. */
+/**
+ * The sentences of one area in the reader's language: what is shown with them follows a change of
+ * it.
+ */
 export function catalogue<T extends object>(languages: Record<Language, T>): T {
   return new Proxy(languages.en, {
     get: (_, name) => Reflect.get(languages[reader.language], name),

@@ -97,6 +97,7 @@ export class World {
       mixing: [],
       last: null,
       present,
+      places: present,
       board_length: 0,
       actions: 0,
     };
@@ -104,6 +105,8 @@ export class World {
 }
 
 export class FakeServer implements Server {
+  /** What it says when it is asked how the room stands. */
+  says: Status | null = null;
   /** Does not answer at all. */
   away = false;
   /** Bodies by epoch: a second, different one is refused, as a real server does. */
@@ -123,6 +126,7 @@ export class FakeServer implements Server {
   }
 
   status(): Promise<Status> {
+    if (this.says) return Promise.resolve(this.says);
     return Promise.reject(new Problem(503, 'statuses are pushed in these tests'));
   }
 

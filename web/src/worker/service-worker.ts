@@ -1,7 +1,9 @@
-// Keeps the page on the device, so that it opens without a network. Nothing of the interface is kept here.
+// Keeps the page on the device, so that it opens without a network. Nothing of the interface is
+// kept here.
 //
-// A page is loaded from its server whenever that answers; the kept one stands in for it only when it does not, and says
-// so. A newer page that has been fetched waits until the reader asks for it. So nobody runs old code unknowingly.
+// A page is loaded from its server whenever that answers; the kept one stands in for it only when
+// it does not, and says so. A newer page that has been fetched waits until the reader asks for it.
+// So nobody runs old code unknowingly.
 
 declare const self: ServiceWorkerGlobalScope;
 

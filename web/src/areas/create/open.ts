@@ -1,4 +1,5 @@
-// Opens a room, checks that it is the one that was asked for, and says in it what its host wants to be so from the beginning.
+// Opens a room, checks that it is the one that was asked for, and says in it what its host wants to
+// be so from the beginning.
 
 import { Actor } from '../../lib/acting';
 import { Problem } from '../../lib/api';
@@ -53,8 +54,8 @@ export class Asking {
   constructor(private readonly around: Around) {}
 
   /**
-   * Makes the host's key here and asks the servers for the room. The key is kept as soon as the room has a name, before anything
-   * else can fail: nobody can make another one for it.
+   * Makes the host's key here and asks the servers for the room. The key is kept as soon as the
+   * room has a name, before anything else can fail: nobody can make another one for it.
    */
   async create(name: string, purpose: string, settings: Settings, code: string): Promise<Opened> {
     await loadCryptography();
@@ -78,7 +79,10 @@ export class Asking {
     return { pin, name, seed, settings, room, kept };
   }
 
-  /** The same key if the same is asked for again: where only the answer was lost, the servers give the room that is there. */
+  /**
+   * The same key if the same is asked for again: where only the answer was lost, the servers give
+   * the room that is there.
+   */
   private keyFor(wish: string): DeviceKey {
     if (this.last?.wish !== wish) this.last = { wish, key: DeviceKey.generate() };
     return this.last.key;
@@ -86,8 +90,9 @@ export class Asking {
 }
 
 /**
- * Waits until the servers show the room, and does what is to be so from the beginning. Why that was not done; `null` if it
- * was. Throws if the room is not to be seen yet, or another one than the one asked for, which is forgotten.
+ * Waits until the servers show the room, and does what is to be so from the beginning. Why that was
+ * not done; `null` if it was. Throws if the room is not to be seen yet, or another one than the one
+ * asked for, which is forgotten.
  */
 export async function settle(
   { pin, name, seed, settings, room }: Opened,

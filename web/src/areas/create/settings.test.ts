@@ -69,6 +69,7 @@ test('a server that opens another room than the one asked for is found out', () 
     { host: 'cd' },
     { admission: 'open' },
     { minimum: 1 },
+    { people: 3 },
     { retention_days: 3 },
     { mode: 'robust' },
   ]) {

@@ -1,5 +1,6 @@
 // What a host decides about a room, and what the servers allow.
 
+import { roomFor } from '../../lib/crowd';
 import type { NewRoom, Policy, Range } from '../../lib/hosting';
 
 /** What a room is opened for: decides about everything that is not changed by hand. */
@@ -15,6 +16,8 @@ export interface Settings {
   seconds: number;
   capacity: number;
   minimum: number;
+  /** How many people the host expects. */
+  people: number;
   mode: 'fair' | 'robust';
   /** Days after which texts are erased; `null` keeps them. */
   retention: number | null;
@@ -22,14 +25,12 @@ export interface Settings {
   moderated: boolean;
 }
 
-/** A lecture and a vote have tables of one size, so that what the servers have prepared for one serves the other. */
-const KINDS: Record<Kind, Omit<Settings, 'moderated'>> = {
+const KINDS: Record<Kind, Omit<Settings, 'moderated' | 'minimum' | 'capacity'>> = {
   lecture: {
     entry: 'open',
     size: 254,
     seconds: 20,
-    capacity: 192,
-    minimum: 5,
+    people: 30,
     mode: 'fair',
     retention: 30,
   },
@@ -37,8 +38,7 @@ const KINDS: Record<Kind, Omit<Settings, 'moderated'>> = {
     entry: 'invited',
     size: 1022,
     seconds: 60,
-    capacity: 48,
-    minimum: 3,
+    people: 8,
     mode: 'fair',
     retention: 90,
   },
@@ -46,8 +46,7 @@ const KINDS: Record<Kind, Omit<Settings, 'moderated'>> = {
     entry: 'invited',
     size: 254,
     seconds: 30,
-    capacity: 192,
-    minimum: 5,
+    people: 12,
     mode: 'fair',
     retention: 30,
   },
@@ -79,20 +78,31 @@ export const sizeOf = (payload: number) => payload - FRAME;
 /** The greatest minimum that a room with so many places may have. */
 export const mostMinimum = (capacity: number) => Math.floor(capacity / 3) * 2;
 
-/** The usual settings for a purpose, as far as the servers allow them. None of them says whether messages are `moderated`. */
+/** The minimum and the places for so many people, as far as the servers allow them. */
+export function forPeople(
+  people: number,
+  { capacity: [least, most] }: Policy['limits'],
+): { minimum: number; capacity: number } {
+  const { minimum, capacity } = roomFor(people);
+  const places = within(capacity, [least, most]);
+  return { minimum: Math.max(1, Math.min(minimum, mostMinimum(places))), capacity: places };
+}
+
+/**
+ * The usual settings for a purpose, as far as the servers allow them. None of them says whether
+ * messages are `moderated`.
+ */
 export function usual(kind: Kind, { limits }: Policy, moderated = false): Settings {
   const settings = KINDS[kind];
-  const capacity = within(settings.capacity, limits.capacity);
   return {
     ...settings,
-    capacity,
+    ...forPeople(settings.people, limits),
     size: sizeOf(within(payloadOf(settings.size), limits.payload)),
     seconds: within(settings.seconds, limits.seconds),
     retention:
       limits.retention === null
         ? settings.retention
         : Math.min(settings.retention ?? Infinity, limits.retention),
-    minimum: Math.max(1, Math.min(settings.minimum, mostMinimum(capacity))),
     moderated,
   };
 }

@@ -1,4 +1,5 @@
-// Makes a decision: the operators' layers, the first record, and the invitations, which stay on this device until they are handed out.
+// Makes a decision: the operators' layers, the first record, and the invitations, which stay on
+// this device until they are handed out.
 
 import { Account } from '../../lib/account';
 import { decisionLink } from '../../lib/addresses';

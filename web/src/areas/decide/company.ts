@@ -14,7 +14,10 @@ export interface Company {
   list: string;
 }
 
-/** Digits of an account's code that stand beside a name, and in steps of how many there are more if those do not differ. */
+/**
+ * Digits of an account's code that stand beside a name, and in steps of how many there are more if
+ * those do not differ.
+ */
 const [DIGITS, STEP] = [8, 4];
 
 /** Names that look alike are one name to whoever reads them. */
@@ -25,8 +28,8 @@ const look = (name: string) =>
     .toLowerCase();
 
 /**
- * People as they are listed. A name is what some creator has called an account: where several have it, the first digits of their codes
- * tell them apart; otherwise `code` is empty.
+ * People as they are listed. A name is what some creator has called an account: where several have
+ * it, the first digits of their codes tell them apart; otherwise `code` is empty.
  */
 export function listed(known: Acquaintance[]): (Acquaintance & { code: string })[] {
   return known.map(({ name, account }) => {

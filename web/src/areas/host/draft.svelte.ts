@@ -1,12 +1,11 @@
-// The question that a host is writing. It outlives the part of the page that shows it, so that a look at the messages does
-// not lose it.
+// The question that a host is writing. It outlives the part of the page that shows it, so that a
+// look at the messages does not lose it.
 
 import { createContext } from 'svelte';
 
 import type { PollForm } from '../../lib/hostlog';
 import { kindOf, optionsOf, type Kind } from '../../lib/polls';
 import { fileOf, type Prepared } from '../../lib/prepared';
-import { TIMES } from './times';
 
 export const KINDS = [
   'one',
@@ -30,7 +29,9 @@ export class Draft {
   highest = $state(5);
   /** Seconds that people get to answer. */
   wanted = $state(30);
-  /** The prepared question that is being changed. It stays prepared until it is asked or kept anew. */
+  /**
+   * The prepared question that is being changed. It stays prepared until it is asked or kept anew.
+   */
   changing = $state.raw<Prepared | null>(null);
 
   readonly given = $derived(this.options.map((option) => option.trim()).filter(Boolean));
@@ -57,7 +58,7 @@ export class Draft {
     const listed = optionsOf(form);
     this.options = listed.length > 0 ? [...listed] : ['', ''];
     if (form !== 'text' && 'rating' in form) this.highest = form.rating.highest;
-    this.wanted = TIMES.includes(seconds) ? seconds : 30;
+    this.wanted = seconds;
   }
 
   /** Whether this is the question that is being changed. */
@@ -66,8 +67,8 @@ export class Draft {
   }
 
   /**
-   * Lets go of what was asked, and of the prepared question that it was made of. Whether the fields are empty now: what came into them
-   * while it was being asked stays.
+   * Lets go of what was asked, and of the prepared question that it was made of. Whether the fields
+   * are empty now: what came into them while it was being asked stays.
    */
   asked(one: Prepared, of: Prepared | null): boolean {
     if (of === null ? this.changing !== null : !this.isOf(of)) return false;
@@ -88,7 +89,10 @@ export class Draft {
 /** What the fields of a question and the list of the prepared ones know of each other. */
 export interface Asking {
   readonly draft: Draft;
-  /** Puts a question in the place of a prepared one, or takes that one off the list; whether that could be done. */
+  /**
+   * Puts a question in the place of a prepared one, or takes that one off the list; whether that
+   * could be done.
+   */
   replace: (one: Prepared, by: Prepared | null) => boolean;
 }
 

@@ -1,6 +1,9 @@
 // Keeps the screen on: nobody touches a projector during a lecture.
 
-/** Asks for the screen to stay on until `signal` aborts, again whenever the page comes back into view. */
+/**
+ * Asks for the screen to stay on until `signal` aborts, again whenever the page comes back into
+ * view.
+ */
 export async function stayAwake(signal: AbortSignal): Promise<void> {
   const ask = async () => {
     if (document.visibilityState !== 'visible' || signal.aborted) return;

@@ -16,7 +16,7 @@ const poll: Poll = {
   withdrawn: false,
   right: null,
 };
-const view = { number: 8, waitsForStock: false, sealsAt: null, mixing: [], present: 5 };
+const view = { number: 8, waitsForStock: false, sealsAt: null, mixing: [], present: 5, missing: 0 };
 const tally: Tally = { answers: 4, votes: [3, 1], texts: [], invalid: 0, erased: 0 };
 
 interface Situation {

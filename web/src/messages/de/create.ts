@@ -22,6 +22,9 @@ export const de: Create = {
   nameHint: 'Alle sehen ihn.',
   purpose: 'Worum es geht',
   purposeHint: 'Ein, zwei Sätze für alle, die beitreten. Das Feld kann leer bleiben.',
+  people: 'Mit wie vielen Leuten rechnest du?',
+  peopleHint: (enough: number, expected: number, places: number) =>
+    `Nachrichten erscheinen ab ${people(enough)}${expected < enough ? ': Weniger als drei verbergen niemanden' : ''}. Bis dahin warten sie, und alle sehen, wie viele fehlen. Platz ist für ${places}. Du kannst die Zahl senken, während der Raum läuft; alle erfahren davon.`,
   code: 'Eröffnungscode',
   codeHint:
     'Du bekommst ihn von denen, die die Server betreiben. Er wird beim Eröffnen gesendet und nicht aufbewahrt.',
@@ -47,8 +50,8 @@ export const de: Create = {
   settings: {
     title: 'Einstellungen',
     change: 'Einstellungen ändern',
-    summary: (bytes: number, seconds: number, minimum: number, days: number | null) =>
-      `Nachrichten von bis zu ${bytes} Bytes. Alle ${duration(seconds)} werden sie gemischt und veröffentlicht, wenn mindestens ${people(minimum)} teilgenommen haben. ${days === null ? 'Was gesagt wurde, bleibt.' : `Was gesagt wurde, wird nach ${several(days, 'Tag', 'Tagen')} gelöscht.`}`,
+    summary: (bytes: number, seconds: number, enough: number, days: number | null) =>
+      `Nachrichten von bis zu ${bytes} Bytes. Alle ${duration(seconds)} werden sie gemischt und veröffentlicht, ab ${people(enough)}. ${days === null ? 'Was gesagt wurde, bleibt.' : `Was gesagt wurde, wird nach ${several(days, 'Tag', 'Tagen')} gelöscht.`}`,
     size: 'Längste Nachricht, in Bytes',
     sizeHint: (bytes: number) =>
       `Ein einfacher Buchstabe ist ein Byte, ein Umlaut zwei, ein Emoji vier. Der Raum fasst ${bytes}. Längere Nachrichten kosten die Server mehr.`,
@@ -59,8 +62,8 @@ export const de: Create = {
     capacityHint:
       'So viele nehmen höchstens gleichzeitig teil; andere müssen warten. Nimm mehr, als du erwartest.',
     minimum: 'Mindestzahl, in der man sich verbirgt',
-    minimumHint:
-      'Eine Epoche mit weniger wird nicht veröffentlicht; ihre Nachrichten warten. Die Teilnehmer irgendeines einzelnen Servers zählen nicht, denn dieser könnte sie erfunden haben.',
+    minimumHint: (enough: number) =>
+      `Veröffentlicht wird ab ${people(enough)}. Die Teilnehmer irgendeines einzelnen Servers zählen nicht, denn dieser könnte sie erfunden haben; deshalb ist die Zahl der Leute größer als diese.`,
     range: (least: number, most: number) => `${least} bis ${most}`,
     mode: {
       title: 'Wenn ein Server beim Betrügen ertappt wird',

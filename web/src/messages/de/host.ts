@@ -52,7 +52,10 @@ export const de: Host = {
     epoch: (n: number) => `Epoche ${n}`,
     seals: (seconds: number) => `versiegelt in ${duration(seconds)}`,
     sealing: 'wird versiegelt',
-    company: 'wartet auf mehr Leute, an mehr als einem Server',
+    company: 'wartet auf Einwürfe',
+    waits: (here: number, expected: number | null, missing: number) =>
+      `${here}${expected === null ? '' : ` von etwa ${expected}`} ${here === 1 ? 'ist' : 'sind'} da; noch ${missing}, dann erscheinen Nachrichten`,
+    practice: 'Zum Üben, ohne Menge',
     stock: 'wartet, bis die Server Masken vorbereitet haben',
     unknown: 'kein Server antwortet',
     away: (names: string[]) =>
@@ -134,7 +137,9 @@ export const de: Host = {
     },
     highest: 'Höchste Note',
     time: 'Zeit zum Antworten',
-    timeLabel: (seconds: number) => duration(seconds),
+    timeLabel: (seconds: number) => `etwa ${duration(seconds)}`,
+    timeWaits: (missing: number) =>
+      `Die Zeit läuft erst, wenn genug da sind: ${several(missing, 'Person fehlt', 'Personen fehlen')}.`,
     timeHint: (epoch: number, at: number | null) =>
       `Versiegelt in Epoche ${epoch}${at === null ? '' : `, etwa um ${clock(at)}`}. Bis dahin bewahren die Geräte die Antworten auf, und man kann sie ändern.`,
     noEpoch: 'Kein Server antwortet; eine Frage lässt sich stellen, sobald einer es tut.',
@@ -267,6 +272,18 @@ export const de: Host = {
     remove: 'Entfernen',
     removePrompt: (name: string) => `${name} entfernen? Was ${name} getan hat, bleibt getan.`,
     onlyFirst: 'Nur die erste Leitung ernennt Mitleitende.',
+  },
+
+  crowd: {
+    title: 'Wie viele genug sind',
+    now: (enough: number) => `Nachrichten erscheinen ab ${several(enough, 'Person', 'Personen')}.`,
+    lowered: (before: number) => `Als der Raum eröffnet wurde, waren es ${before}.`,
+    practice: 'Dieser Raum ist zum Üben: Auch was eine einzelne Person sagt, wird veröffentlicht.',
+    hint: 'Du kannst die Zahl senken, aber nicht wieder heben. Alle erfahren davon, und wer schon dabei war, spricht erst wieder nach einer Zustimmung.',
+    lower: (enough: number) => `Auf ${enough} senken`,
+    prompt: (enough: number) =>
+      `Nachrichten ab ${several(enough, 'Person', 'Personen')} erscheinen lassen?${enough < 3 ? ' Das verbirgt niemanden: Zu zweit weiß jede Person, was die andere gesagt hat, und die Server wissen es womöglich auch.' : ''} Die wartende Epoche beginnt von vorn, und eine Frage, die in ihr offen ist, muss neu gestellt werden. Heben lässt sich die Zahl nicht mehr.`,
+    yes: (enough: number) => `Ab ${enough}`,
   },
 
   room: {

@@ -12,7 +12,10 @@ export const de: Projector = {
   epoch: (n: number) => `Epoche ${n}`,
   seals: (seconds: number) => `versiegelt in ${duration(seconds)}`,
   sealing: 'wird versiegelt',
-  company: 'wartet auf mehr Leute',
+  company: 'wartet auf Einwürfe',
+  waits: (here: number, expected: number | null, missing: number) =>
+    `${here}${expected === null ? '' : ` von etwa ${expected}`} ${here === 1 ? 'ist' : 'sind'} da; noch ${missing}, dann erscheinen Nachrichten`,
+  practice: 'Zum Üben, ohne Menge: Was eine einzelne Person sagt, ist als ihres zu erkennen.',
   stock: 'Server bereiten Masken vor',
   unknown: 'kein Server antwortet',
   closed: 'Dieser Raum ist geschlossen.',

@@ -32,10 +32,10 @@ export const de: Room = {
     crowd: 'Die Menge',
     crowdNow: (n: number) => `${people(n)} jetzt teil.`,
     crowdBefore: (n: number) => `Die letzte Epoche wurde unter ${n} gemischt.`,
-    crowdMinimum: (minimum: number) =>
-      minimum > 1
-        ? `Veröffentlicht wird nur, wenn neben den Einwürfen über irgendeinen einzelnen Server mindestens ${minimum} weitere da sind.`
-        : 'Dieser Raum veröffentlicht, so wenige auch teilnehmen.',
+    crowdMinimum: (enough: number, minimum: number) =>
+      minimum > 0
+        ? `Nachrichten erscheinen ab ${several(enough, 'Person', 'Personen')}.${minimum === 1 ? ' Zwei verbergen sich nicht voreinander, und noch weniger vor einem Server, der selbst teilnimmt.' : ''}`
+        : 'Dieser Raum ist zum Üben. Er veröffentlicht auch, was eine einzelne Person sagt, und dann wissen alle, von wem es ist.',
     cheat: 'Wenn ein Server betrügt',
     fair: 'Die Epoche wird verworfen, ehe etwas aus ihr zu sehen ist, der Beweis wird veröffentlicht, und Nachrichten kommen in die nächste.',
     robust:
@@ -57,6 +57,13 @@ export const de: Room = {
     over: 'Wer notiert, wer in jeder Epoche da ist und in welchen Epochen Nachrichten einer Art erscheinen, kann eingrenzen, wer sie schreibt: nach genügend Epochen auf eine Person. Dagegen gibt diese Seite eine leere Scherbe ab, wenn du nichts zu sagen hast; da sein heißt also nicht sprechen. Es hilft, die ganze Zeit zu bleiben statt nur zum Sprechen zu kommen, und nicht über viele Epochen an einem erkennbaren Faden zu schreiben.',
     invited:
       'Dein Link ist eine Einladung für ein Gerät. Nimmst du teil, macht dieses Gerät einen eigenen Schlüssel, den niemand sonst je hat, und löst die Einladung damit ein. Danach nützt der Link niemandem mehr, auch dem nicht, der ihn gemacht hat. Nimm also auf dem Gerät teil, auf dem du schreiben willst.',
+  },
+
+  eased: {
+    title: (enough: number) => `Die Zahl der Leute wurde gesenkt: ab ${enough}`,
+    text: (before: number, minimum: number) =>
+      `Als du beigetreten bist, erschienen Nachrichten ab ${several(before, 'Person', 'Personen')}. Bis du zustimmst, sagt dieses Gerät hier nichts: Es gibt leere Scherben ab, wie wenn du schweigst.${minimum === 1 ? ' Zu zweit weiß jede Person, was die andere gesagt hat.' : ''}`,
+    agree: (enough: number) => `Zustimmen: ab ${enough} sprechen`,
   },
 
   claiming: 'Deine Einladung wird für dieses Gerät eingelöst …',
@@ -199,7 +206,7 @@ export const de: Room = {
     number: (epoch: number) => `Epoche ${epoch}`,
     seals: (seconds: number) => `versiegelt in ${duration(seconds)}`,
     sealing: 'wird versiegelt',
-    company: 'Es wird gewartet, bis genug teilnehmen, und das an mehr als einem Server',
+    company: 'Genug sind da: Es wird auf ihre Einwürfe gewartet',
     open: 'sammelt',
     stock: 'wartet, bis die Server Masken vorbereitet haben',
     unknown: 'noch antwortet kein Server',
@@ -209,8 +216,12 @@ export const de: Room = {
     before: (n: number, epoch: number) =>
       `Epoche ${epoch}, die zuletzt veröffentlichte, wurde unter ${n} gemischt.`,
     presentHint: 'Je mehr teilnehmen, desto weniger sagt eine Nachricht darüber, wer sie schrieb.',
-    few: (minimum: number) =>
-      `Eine Epoche wird nur veröffentlicht, wenn die Einwürfe, ohne die der Teilnehmer irgendeines einzelnen Servers, mindestens ${minimum} sind. Bis dahin warten Nachrichten.`,
+    waits: (here: number, expected: number | null, missing: number) =>
+      `${here}${expected === null ? '' : ` von etwa ${expected}`} ${here === 1 ? 'ist' : 'sind'} da; noch ${missing}, dann erscheinen Nachrichten`,
+    few: (enough: number, minimum: number) =>
+      minimum > 0
+        ? `Nachrichten erscheinen ab ${several(enough, 'Person', 'Personen')}; bis dahin warten sie.`
+        : 'Dieser Raum ist zum Üben, ohne Menge: Auch was eine einzelne Person sagt, wird veröffentlicht, und alle wissen, von wem es ist.',
     part: {
       looking: 'Ein Server zum Teilnehmen wird gesucht',
       waiting: 'Du nimmst teil und wartest auf einen Platz',

@@ -20,6 +20,9 @@ export const en = {
   nameHint: 'Everybody sees it.',
   purpose: 'What it is about',
   purposeHint: 'A sentence or two, shown to whoever joins. It can be left empty.',
+  people: 'How many people do you expect?',
+  peopleHint: (enough: number, expected: number, places: number) =>
+    `Messages appear from ${people(enough)} on${expected < enough ? ': three are the fewest who can hide anybody' : ''}. Until then they wait, and everybody sees how many are missing. There is room for ${places}. You can lower the number while the room runs; everybody is told.`,
   code: 'Creation code',
   codeHint:
     'You get it from those who run the servers. It is sent when the room is opened, and is not kept.',
@@ -45,8 +48,8 @@ export const en = {
   settings: {
     title: 'Settings',
     change: 'Change the settings',
-    summary: (bytes: number, seconds: number, minimum: number, days: number | null) =>
-      `Messages of up to ${bytes} bytes. Every ${duration(seconds)} they are shuffled and published, if at least ${people(minimum)} took part. ${days === null ? 'What was said stays.' : `What was said is erased after ${duration(days * 86_400)}.`}`,
+    summary: (bytes: number, seconds: number, enough: number, days: number | null) =>
+      `Messages of up to ${bytes} bytes. Every ${duration(seconds)} they are shuffled and published, from ${people(enough)} on. ${days === null ? 'What was said stays.' : `What was said is erased after ${duration(days * 86_400)}.`}`,
     size: 'Longest message, in bytes',
     sizeHint: (bytes: number) =>
       `A plain letter is one byte, a letter with an accent two, an emoji four. The room takes ${bytes}. Longer messages cost the servers more.`,
@@ -57,8 +60,8 @@ export const en = {
     capacityHint:
       'At most so many people take part at the same time; others have to wait. Take more than you expect.',
     minimum: 'Least number to hide among',
-    minimumHint:
-      'An epoch with fewer is not published; its messages wait. Participants of any one server are not counted, since that server may have invented them.',
+    minimumHint: (enough: number) =>
+      `Published from ${people(enough)} on. Participants of any one server are not counted, since that server may have invented them; so the number of people is larger than this one.`,
     range: (least: number, most: number) => `${least} to ${most}`,
     mode: {
       title: 'If a server is caught cheating',

@@ -51,7 +51,10 @@ export const en = {
     epoch: (n: number) => `Epoch ${n}`,
     seals: (seconds: number) => `sealed in ${duration(seconds)}`,
     sealing: 'being sealed',
-    company: 'waits for more people, at more than one server',
+    company: 'waits for what people hand in',
+    waits: (here: number, expected: number | null, missing: number) =>
+      `${here}${expected === null ? '' : ` of about ${expected}`} ${here === 1 ? 'is' : 'are'} here; ${missing} more, then messages appear`,
+    practice: 'For practice, without a crowd',
     stock: 'waits for the servers to prepare masks',
     unknown: 'no server answers',
     away: (names: string[]) => `${spoken(names)} ${names.length === 1 ? 'does' : 'do'} not answer`,
@@ -132,7 +135,9 @@ export const en = {
     },
     highest: 'Highest mark',
     time: 'Time to answer',
-    timeLabel: (seconds: number) => duration(seconds),
+    timeLabel: (seconds: number) => `about ${duration(seconds)}`,
+    timeWaits: (missing: number) =>
+      `The time runs only when enough are here: ${several(missing, 'person is', 'people are')} missing.`,
     timeHint: (epoch: number, at: number | null) =>
       `Sealed in epoch ${epoch}${at === null ? '' : `, about ${clock(at)}`}. Until then devices keep the answers and people can change them.`,
     noEpoch: 'No server answers: a question can be asked as soon as one does.',
@@ -263,6 +268,18 @@ export const en = {
     remove: 'Remove',
     removePrompt: (name: string) => `Remove ${name}? What ${name} did stays done.`,
     onlyFirst: 'Only the first host names co-hosts.',
+  },
+
+  crowd: {
+    title: 'How many are enough',
+    now: (enough: number) => `Messages appear from ${several(enough, 'person', 'people')} on.`,
+    lowered: (before: number) => `It was ${before} when the room was opened.`,
+    practice: 'This room is for practice: what a single person says is published, too.',
+    hint: 'You can lower the number, not raise it again. Everybody is told, and whoever joined before speaks again only after agreeing.',
+    lower: (enough: number) => `Lower to ${enough}`,
+    prompt: (enough: number) =>
+      `Let messages appear from ${several(enough, 'person', 'people')} on?${enough < 3 ? ' That hides nobody: of two people each knows what the other has said, and the servers may, too.' : ''} The epoch that waits begins anew, and a question that is open in it has to be asked again. It cannot be raised again.`,
+    yes: (enough: number) => `From ${enough} on`,
   },
 
   room: {

@@ -13,7 +13,10 @@ export const en = {
   epoch: (n: number) => `Epoch ${n}`,
   seals: (seconds: number) => `sealed in ${duration(seconds)}`,
   sealing: 'being sealed',
-  company: 'waiting for more people',
+  company: 'waiting for what people hand in',
+  waits: (here: number, expected: number | null, missing: number) =>
+    `${here}${expected === null ? '' : ` of about ${expected}`} ${here === 1 ? 'is' : 'are'} here; ${missing} more, then messages appear`,
+  practice: 'For practice, without a crowd: what a single person says is seen to be theirs.',
   stock: 'servers prepare masks',
   unknown: 'no server answers',
   closed: 'This room is closed.',

@@ -32,10 +32,10 @@ export const en = {
     crowd: 'The crowd',
     crowdNow: (n: number) => `${people(n)} now.`,
     crowdBefore: (n: number) => `The last epoch was shuffled among ${n}.`,
-    crowdMinimum: (minimum: number) =>
-      minimum > 1
-        ? `Nothing is published with fewer than ${minimum} submissions beside those that came by any one server.`
-        : 'This room publishes however few take part.',
+    crowdMinimum: (enough: number, minimum: number) =>
+      minimum > 0
+        ? `Messages appear from ${several(enough, 'person', 'people')} on.${minimum === 1 ? ' Two do not hide each other from each other, and less from a server that takes part itself.' : ''}`
+        : 'This room is for practice. It publishes what a single person says, and everybody then knows whose it is.',
     cheat: 'If a server cheats',
     fair: 'The epoch is dropped before anything of it is seen, the proof is published, and messages enter the next one.',
     robust:
@@ -57,6 +57,13 @@ export const en = {
     over: 'Whoever notes who is there in every epoch, and in which epochs messages of one kind appear, can narrow down their writer: after enough epochs to one. Against that, this page hands in an empty shard whenever you have nothing to say, so that being there is not speaking. It helps to stay for the whole time instead of coming to speak, and not to write one recognisable thread over many epochs.',
     invited:
       'Your link is an invitation for one device. If you take part, this device makes a key of its own, which nobody else ever has, and takes the invitation with it. From then on the link is of no use to anybody, its maker included. So take part on the device on which you want to write.',
+  },
+
+  eased: {
+    title: (enough: number) => `The host has lowered the number of people: from ${enough} on`,
+    text: (before: number, minimum: number) =>
+      `When you joined, messages appeared from ${several(before, 'person', 'people')} on. Until you agree, this device says nothing here: it hands in empty shards, as it does when you are silent.${minimum === 1 ? ' Among two, each knows what the other has said.' : ''}`,
+    agree: (enough: number) => `Agree: speak from ${enough} on`,
   },
 
   claiming: 'Taking your invitation for this device…',
@@ -198,7 +205,7 @@ export const en = {
     number: (epoch: number) => `Epoch ${epoch}`,
     seals: (seconds: number) => `sealed in ${duration(seconds)}`,
     sealing: 'being sealed',
-    company: 'Waiting until enough take part, at more than one server',
+    company: 'Enough are here: waiting for what they hand in',
     open: 'collecting',
     stock: 'waiting for the servers to prepare masks',
     unknown: 'no server answers yet',
@@ -208,8 +215,12 @@ export const en = {
     before: (n: number, epoch: number) =>
       `Epoch ${epoch}, the last one published, was shuffled among ${n}.`,
     presentHint: 'The more take part, the less a message says about its writer.',
-    few: (minimum: number) =>
-      `An epoch is published only if the submissions, less those of any one server’s participants, number at least ${minimum}. Until then messages wait.`,
+    waits: (here: number, expected: number | null, missing: number) =>
+      `${here}${expected === null ? '' : ` of about ${expected}`} ${here === 1 ? 'is' : 'are'} here; ${missing} more, then messages appear`,
+    few: (enough: number, minimum: number) =>
+      minimum > 0
+        ? `Messages appear from ${several(enough, 'person', 'people')} on; until then they wait.`
+        : 'This room is for practice, without a crowd: what a single person says is published, and everybody knows whose it is.',
     part: {
       looking: 'Looking for a server to take part at',
       waiting: 'You take part: waiting for a place',

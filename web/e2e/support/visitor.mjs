@@ -1,39 +1,53 @@
 // A person with a browser.
 
 import { strict as assert } from 'node:assert';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { chromium } from 'playwright-core';
+import { chromium } from '@playwright/test';
 
-const here = path.dirname(fileURLToPath(import.meta.url));
+const pictures = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../screenshots');
 const axeSource = await readFile(
   createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
   'utf8',
 );
 
-/** @typedef {import('playwright-core').Browser} Browser */
-/** @typedef {import('playwright-core').Page} Page */
+/** @typedef {import('@playwright/test').Browser} Browser */
+/** @typedef {import('@playwright/test').Page} Page */
 
+/**
+ * A visit that costs little: nothing moves, the page is not kept on the device, and servers need
+ * not compress it. Tests that are about one of these wish otherwise.
+ */
+export const LIGHT = /** @type {const} */ ({
+  reducedMotion: 'reduce',
+  serviceWorkers: 'block',
+  extraHTTPHeaders: { 'accept-encoding': 'identity' },
+});
 export const PHONE = { viewport: { width: 360, height: 780 }, isMobile: true, hasTouch: true };
 export const DESKTOP = { viewport: { width: 1280, height: 900 } };
 
+const chromiumPath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+/** The same browser without a window's frame and menus, which need most of its time. */
+const shell = `${chromiumPath}-headless-shell`;
+
+/** How a browser is started. */
+export const CHROMIUM = {
+  executablePath: existsSync(shell) ? shell : chromiumPath,
+  args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
+};
+
 /** @returns {Promise<Browser>} */
-export function launch() {
-  const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-  return chromium.launch({
-    executablePath,
-    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
-  });
-}
+export const launch = () => chromium.launch(CHROMIUM);
 
 /** One browser profile with one open page, and what it asked for and complained about. */
 export class Visitor {
   /** @type {string[]} */
   complaints = [];
-  /** @type {import('playwright-core').Request[]} */
+  /** @type {import('@playwright/test').Request[]} */
   requests = [];
 
   /** @param {Page} page */
@@ -41,23 +55,25 @@ export class Visitor {
     this.page = page;
     page.on('pageerror', (error) => this.complaints.push(String(error)));
     page.on('console', (message) => {
-      // A slot that is not there yet, or of which this server has not heard yet, is answered with 404, one of an epoch that is just
-      // being closed with 409, and one whose batch is being loaded with 503, which the browser notes; the page comes again.
+      // A slot that is not there yet, or of which this server has not heard yet, is answered with
+      // 404, one of an epoch that is just being closed with 409, and one whose batch is being
+      // loaded with 503, which the browser notes; the page comes again. So it does to a room of
+      // which this server has not heard yet.
+      const { url } = message.location();
       const expected =
-        /status of (404|409|503)/.test(message.text()) &&
-        /\/(issue\?|submission$)/.test(message.location().url);
-      if (message.type() === 'error' && !expected)
-        this.complaints.push(`${message.text()} ${message.location().url}`);
+        (/status of (404|409|503)/.test(message.text()) && /\/(issue\?|submission$)/.test(url)) ||
+        (/status of 404/.test(message.text()) && /\/rooms\/[0-9a-f]{32}$/.test(url));
+      if (message.type() === 'error' && !expected) this.complaints.push(`${message.text()} ${url}`);
     });
     page.on('request', (request) => this.requests.push(request));
   }
 
   /**
    * @param {Browser} browser
-   * @param {import('playwright-core').BrowserContextOptions} [options]
+   * @param {import('@playwright/test').BrowserContextOptions} [options]
    */
   static async arrive(browser, options = DESKTOP) {
-    const context = await browser.newContext(options);
+    const context = await browser.newContext({ ...LIGHT, ...options });
     return new Visitor(await context.newPage());
   }
 
@@ -83,14 +99,20 @@ export class Visitor {
 
   /** Waits until this visitor has handed something in. */
   async takesPart() {
-    await this.page.locator('[data-part="handed-in"]').waitFor({ timeout: 90_000 });
+    await this.page.locator('[data-part="handed-in"]').waitFor();
   }
 
-  /** The number of the epoch that collects. */
-  async epoch() {
-    return Number(
-      await this.page.locator('[data-epoch]:not([data-epoch=""])').getAttribute('data-epoch'),
-    );
+  /**
+   * Keeps this visitor out of every further epoch. A room for two then waits for company: its
+   * epoch stays open, however long others take for what they do in it.
+   *
+   * @returns {Promise<() => Promise<void>>} lets the visitor take part again
+   */
+  async staysOut() {
+    const missing = (/** @type {import('@playwright/test').Route} */ route) =>
+      route.fulfill({ status: 404, json: {} });
+    await this.page.route('**/issue?*', missing);
+    return () => this.page.unroute('**/issue?*', missing);
   }
 
   /** @param {string} text */
@@ -107,13 +129,16 @@ export class Visitor {
    */
   async reads(text) {
     const entry = this.page.locator('[data-entry]').filter({ hasText: text });
-    await entry.first().waitFor({ timeout: 90_000 });
+    await entry.first().waitFor();
     assert.equal(await entry.count(), 1, `"${text}" is on the wall more than once`);
     const header = (await entry.locator('header').innerText()).replaceAll(/\s+/g, ' ');
     return { epoch: Number(await entry.getAttribute('data-entry')), header };
   }
 
-  /** Waits until the focus is where it belongs. @param {import('playwright-core').Locator} thing */
+  /**
+   * Waits until the focus is where it belongs.
+   * @param {import('@playwright/test').Locator} thing
+   */
   async focuses(thing) {
     await thing.and(this.page.locator(':focus')).waitFor({ state: 'attached' });
   }
@@ -136,15 +161,18 @@ export class Visitor {
   }
 
   /**
-   * No findings of the accessibility checker that it calls serious or critical. Where the reader's system forces its own
-   * colours, their contrast is not the page's.
+   * No findings of the accessibility checker that it calls serious or critical. Where the reader's
+   * system forces its own colours, their contrast is not the page's.
    */
   async isAccessible({ contrast = true } = {}) {
     await this.rests();
-    await this.page.evaluate(axeSource);
+    if (!(await this.page.evaluate(() => 'axe' in globalThis))) await this.page.evaluate(axeSource);
     const { violations } = await this.page.evaluate(
       (enabled) =>
-        /** @type {any} */ (globalThis).axe.run({ rules: { 'color-contrast': { enabled } } }),
+        /** @type {any} */ (globalThis).axe.run({
+          resultTypes: ['violations'],
+          rules: { 'color-contrast': { enabled } },
+        }),
       contrast,
     );
     const grave = violations
@@ -165,17 +193,19 @@ export class Visitor {
     assert.ok(content <= window, `the page is ${content} px wide, the window ${window} px`);
   }
 
-  /** Whether something lies within the window as it is scrolled now. @param {import('playwright-core').Locator} thing */
+  /**
+   * Whether something lies within the window as it is scrolled now.
+   * @param {import('@playwright/test').Locator} thing
+   */
   async sees(thing) {
     const [box, height] = [await thing.boundingBox(), await this.page.evaluate(() => innerHeight)];
     return box !== null && box.y >= 0 && box.y + box.height <= height;
   }
 
   /** @param {string} name */
-  async picture(name) {
-    const directory = path.join(here, 'screenshots');
-    await mkdir(directory, { recursive: true });
+  async picture(name, { fullPage = true } = {}) {
+    await mkdir(pictures, { recursive: true });
     await this.rests();
-    await this.page.screenshot({ path: path.join(directory, `${name}.png`), fullPage: true });
+    await this.page.screenshot({ path: path.join(pictures, `${name}.png`), fullPage });
   }
 }

@@ -1,9 +1,13 @@
 // Somebody who decides together with others.
 
-import { Visitor } from './visitor.mjs';
+import { setTimeout as pause } from 'node:timers/promises';
 
-/** How long proofs, agreement among the servers and openings may take on a busy machine. */
-const PATIENCE = 300_000;
+import { DESKTOP, LIGHT, PHONE, Visitor } from './visitor.mjs';
+
+/**
+ * Milliseconds for what is to be done before a deadline, on a machine that has little else to do.
+ */
+const HASTE = 20_000;
 
 /**
  * What a decision is to be.
@@ -22,15 +26,12 @@ const PATIENCE = 300_000;
  */
 
 export class Decider extends Visitor {
-  /** Milliseconds that were spent on looking at pages, not on deciding. */
-  static looking = 0;
-
   /**
-   * @param {import('playwright-core').Browser} browser
-   * @param {import('playwright-core').BrowserContextOptions} [options]
+   * @param {import('@playwright/test').Browser} browser
+   * @param {import('@playwright/test').BrowserContextOptions} [options]
    */
-  static async come(browser, options = { viewport: { width: 1280, height: 900 } }) {
-    const context = await browser.newContext({ acceptDownloads: true, ...options });
+  static async come(browser, options = DESKTOP) {
+    const context = await browser.newContext({ ...LIGHT, ...options });
     return new Decider(await context.newPage());
   }
 
@@ -47,9 +48,7 @@ export class Decider extends Visitor {
     await this.open(`${origin}/#/decide`);
     await this.fills(wish);
     await page.getByRole('button', { name: 'Make the decision' }).click();
-    await page
-      .getByRole('heading', { name: 'You made this decision' })
-      .waitFor({ timeout: PATIENCE });
+    await page.getByRole('heading', { name: 'You made this decision' }).waitFor();
     const link = (/** @type {string} */ name) =>
       page.getByRole('textbox', { name: `Link for ${name}` }).inputValue();
     return Object.fromEntries(
@@ -115,9 +114,7 @@ export class Decider extends Visitor {
   /** Opens an invitation and accepts. @param {string} link */
   async accepts(link) {
     await this.open(link);
-    await this.page
-      .getByRole('button', { name: 'Accept', exact: true })
-      .click({ timeout: PATIENCE });
+    await this.page.getByRole('button', { name: 'Accept', exact: true }).click();
     await this.at('waiting', 'answer');
   }
 
@@ -126,7 +123,7 @@ export class Decider extends Visitor {
     try {
       await this.page
         .locator(states.map((state) => `[data-decision="${state}"]`).join(', '))
-        .waitFor({ timeout: PATIENCE });
+        .waitFor();
     } catch (error) {
       throw new Error(`${error}; the page says: ${await this.page.locator('main').innerText()}`);
     }
@@ -147,13 +144,12 @@ export class Decider extends Visitor {
   }
 
   /**
-   * What the page shows now can be read by everybody, in English by day and in German by night, and lies within the window. Leaves
-   * pictures of both.
+   * What the page shows now can be read by everybody, in English by day and in German by night, and
+   * lies within the window. Leaves pictures of both.
    *
    * @param {string} name
    */
   async isPresentable(name) {
-    const began = performance.now();
     for (const [language, colorScheme] of /** @type {const} */ ([
       ['de', 'dark'],
       ['en', 'light'],
@@ -164,7 +160,6 @@ export class Decider extends Visitor {
       await this.fits();
       await this.picture(`decide-${name}-${language}`);
     }
-    Decider.looking += performance.now() - began;
   }
 
   /** Waits until the receipt is shown or the decision is over. */
@@ -190,9 +185,37 @@ export class Decider extends Visitor {
   }
 }
 
-/** As the browser's field for a local point of time wants it: to the minute, or with 19 letters to the second. @param {Date} date */
+/**
+ * As the browser's field for a local point of time wants it: to the minute, or with 19 letters to
+ * the second.
+ * @param {Date} date
+ */
 function local(date, letters = 16) {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000)
     .toISOString()
     .slice(0, letters);
+}
+
+/**
+ * Does what must be done before a deadline: on a slow machine again, with twice the time.
+ *
+ * @template T
+ * @param {import('@playwright/test').Browser} browser
+ * @param {(deadline: Date, anna: Decider, ben: Decider) => Promise<T>} act
+ * @returns {Promise<T>}
+ */
+export async function inTime(browser, act) {
+  for (let time = HASTE; ; time *= 2) {
+    const [anna, ben] = [await Decider.come(browser), await Decider.come(browser, PHONE)];
+    // Deadlines are given to the second.
+    const deadline = new Date(Math.ceil((Date.now() + time) / 1000) * 1000);
+    const late = new AbortController();
+    const acting = act(deadline, anna, ben).then((value) => ({ value }));
+    const over = pause(deadline.getTime() - Date.now(), null, { signal: late.signal });
+    const done = await Promise.race([acting, over.catch(() => null)]);
+    late.abort();
+    if (done) return done.value;
+    acting.catch(() => undefined);
+    await Promise.all([anna.leave(), ben.leave()]);
+  }
 }
