@@ -122,7 +122,8 @@ pub fn read_deposit(bytes: &[u8]) -> bool {
     true
 }
 
-/// A decision of two people that is closed while one of them is absent, and what server 1 has opened.
+/// A decision of two people that is closed while one of them is absent, and what server 1 has
+/// opened.
 static CLOSED: LazyLock<(Examined, Opening)> = LazyLock::new(closed);
 
 fn closed() -> (Examined, Opening) {

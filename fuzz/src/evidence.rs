@@ -1,6 +1,8 @@
-//! Evidence of every kind: what the engine finds, and what servers find in each other's announcements.
+//! Evidence of every kind: what the engine finds, and what servers find in each other's
+//! announcements.
 //!
-//! Only server 1 has signed anything here. So whatever the bytes are, nobody else is convicted by them.
+//! Only server 1 has signed anything here. So whatever the bytes are, nobody else is convicted by
+//! them.
 
 use ostrakon_crypto::Digest;
 use ostrakon_node::announcement::{Announcement, Body};
@@ -58,14 +60,15 @@ pub fn read_fault(bytes: &[u8]) -> bool {
     proves
 }
 
-/// The number of a kind of evidence that needs a whole run, in the form in which it is kept; the three kinds above have 0 to 2.
+/// The number of a kind of evidence that needs a whole run, in the form in which it is kept; the
+/// three kinds above have 0 to 2.
 type KindNumber = u32;
 /// Seeds of the three servers; their statements, transcripts, coins and sums.
 const OF_BATCH: KindNumber = 3;
 /// The pads, the vote, the sealed slots, the statement about the seeds.
 const OF_PADS: KindNumber = 4;
-/// Which table, the header under which it was sent, the digest that another server sent; the table before, what shows that, the seeds,
-/// the statement about them.
+/// Which table, the header under which it was sent, the digest that another server sent; the table
+/// before, what shows that, the seeds, the statement about them.
 const OF_SHUFFLE: KindNumber = 5;
 /// What was sent, and what its sender had stated.
 const OF_LAST: KindNumber = 6;
@@ -142,7 +145,8 @@ pub fn last_evidence() -> Vec<u8> {
     of_run(epoch(), OF_LAST, (sent, seeds_statement()))
 }
 
-/// Evidence with what every server signed in a run: whatever it is made into, it is judged, and judged alike when it was sent on.
+/// Evidence with what every server signed in a run: whatever it is made into, it is judged, and
+/// judged alike when it was sent on.
 pub fn read_of_run(bytes: &[u8]) -> bool {
     let Ok(fault) = Fault::decode(bytes) else { return false };
     assert_eq!(fault.encode(), bytes, "only one encoding is accepted");

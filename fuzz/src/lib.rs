@@ -1,7 +1,7 @@
 //! Every decoder of bytes that a stranger can send, and what must hold of it.
 //!
-//! The fuzzer calls [`exercise`] with inputs that it evolves; a test of the workspace includes this file and calls it
-//! with pseudorandom ones.
+//! The fuzzer calls [`exercise`] with inputs that it evolves; a test of the workspace includes this
+//! file and calls it with pseudorandom ones.
 
 mod decisions;
 mod evidence;
@@ -145,8 +145,8 @@ pub const DECODERS: [Decoder; 35] = [
     Decoder { name: "decision_link", valid: &[decisions::valid_link], read: decisions::read_link },
 ];
 
-/// Gives `data` to the named decoder, once as it stands and once as a list of changes to an input that is valid, which the first byte
-/// chooses.
+/// Gives `data` to the named decoder, once as it stands and once as a list of changes to an input
+/// that is valid, which the first byte chooses.
 ///
 /// # Panics
 /// If the decoder does, if it accepts what it must not, or if it has no such name.

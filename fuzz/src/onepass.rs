@@ -1,4 +1,5 @@
-//! What visitors, operators and helpers of a one-pass session send, and the tables that a session is made of.
+//! What visitors, operators and helpers of a one-pass session send, and the tables that a session
+//! is made of.
 
 use std::sync::{Arc, LazyLock};
 
@@ -161,7 +162,8 @@ pub fn valid_table() -> Vec<u8> {
     bytes
 }
 
-/// Whatever table a session is asked for: it is refused, or its steps and tables are within their limits.
+/// Whatever table a session is asked for: it is refused, or its steps and tables are within their
+/// limits.
 pub fn read_table(bytes: &[u8]) -> bool {
     let Some(([low, high, visitors], outputs)) = bytes.split_first_chunk() else { return false };
     let outputs: Vec<u32> =

@@ -1,7 +1,7 @@
 //! Where a request comes from, as far as limits are concerned.
 //!
-//! Addresses are kept in memory while something of theirs is being counted. None is ever written anywhere, so nothing here
-//! can be printed.
+//! Addresses are kept in memory while something of theirs is being counted. None is ever written
+//! anywhere, so nothing here can be printed.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -13,10 +13,11 @@ const FORWARDED: &str = "x-forwarded-for";
 /// A client as limits see it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Client {
-    /// The machine itself. Whoever runs programs on it is its operator's concern: no limit by address holds.
+    /// The machine itself. Whoever runs programs on it is its operator's concern: no limit by
+    /// address holds.
     Local,
-    /// An IPv4 address, or the half of an IPv6 address that names the network: one household has as many of the other half
-    /// as it likes.
+    /// An IPv4 address, or the half of an IPv6 address that names the network: one household has as
+    /// many of the other half as it likes.
     Network(u64),
 }
 
@@ -35,8 +36,8 @@ impl Client {
         }
     }
 
-    /// The client of whom a proxy speaks: the last address in the header is the one that the proxy itself added, all before
-    /// it are hearsay. Without one, the proxy.
+    /// The client of whom a proxy speaks: the last address in the header is the one that the proxy
+    /// itself added, all before it are hearsay. Without one, the proxy.
     pub fn forwarded(self, headers: &HeaderMap) -> Self {
         let last = headers.get_all(FORWARDED).iter().next_back();
         let last =

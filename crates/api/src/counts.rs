@@ -1,4 +1,5 @@
-//! Counters by client and by room: how many at a time, and how many a second. Every table is bounded.
+//! Counters by client and by room: how many at a time, and how many a second. Every table is
+//! bounded.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -49,8 +50,8 @@ impl Tally {
         Arc::new(Self { most, most_each, counts: Mutex::default() })
     }
 
-    /// Counts one more, unless there are too many. The fewer places are left, the fewer one client may have, so that a few
-    /// clients cannot take all.
+    /// Counts one more, unless there are too many. The fewer places are left, the fewer one client
+    /// may have, so that a few clients cannot take all.
     pub fn enter(self: &Arc<Self>, client: Client) -> Option<Counted> {
         let mut counts = lock(&self.counts);
         let free = self.most.saturating_sub(counts.all);
@@ -82,7 +83,8 @@ impl Drop for Counted {
     }
 }
 
-/// How many there are a second, by key. Of each only one moment is kept: when what was taken so far will have been earned.
+/// How many there are a second, by key. Of each only one moment is kept: when what was taken so far
+/// will have been earned.
 pub(crate) struct Rates<K>(Mutex<Moments<K>>);
 
 struct Moments<K> {

@@ -47,7 +47,8 @@ pub(crate) async fn helper(
     Ok(axum::Json(service.helper_key()?))
 }
 
-/// Takes a sealed share of a one-time key; it is on disk when this answers. To be sent to each server, its own share.
+/// Takes a sealed share of a one-time key; it is on disk when this answers. To be sent to each
+/// server, its own share.
 #[utoipa::path(post, path = "/api/v1/shares", tag = "decisions",
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses(
@@ -107,7 +108,8 @@ pub(crate) async fn layer(
     Ok(axum::Json(service.layer(&body)?))
 }
 
-/// Begins a decision with its first record. At the first server only. Who may create rooms there may create decisions.
+/// Begins a decision with its first record. At the first server only. Who may create rooms there
+/// may create decisions.
 #[utoipa::path(post, path = "/api/v1/decisions", tag = "decisions",
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     security(("administrator" = []), ("creation" = []), ()),
@@ -137,8 +139,8 @@ pub(crate) async fn decision(
     Ok(axum::Json(service.decision(parse_decision(&id)?)?))
 }
 
-/// A decision's records from number `from` on and what the servers have opened, as soon as there is more than is known, or after
-/// `wait` seconds.
+/// A decision's records from number `from` on and what the servers have opened, as soon as there is
+/// more than is known, or after `wait` seconds.
 #[utoipa::path(get, path = "/api/v1/decisions/{id}/records", tag = "decisions",
     params(("id" = String, Path, description = "The decision's id."), RecordsQuery),
     responses((status = 200, body = RecordsPage), (status = 404, description = "No such decision.", body = Problem)))]
@@ -155,8 +157,8 @@ pub(crate) async fn records(
     turn.make(page).await
 }
 
-/// Takes the next record of a decision; it is on disk when this answers. At the first server only, which puts all records into one
-/// order.
+/// Takes the next record of a decision; it is on disk when this answers. At the first server only,
+/// which puts all records into one order.
 #[utoipa::path(post, path = "/api/v1/decisions/{id}/records", tag = "decisions",
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     params(("id" = String, Path, description = "The decision's id.")),
@@ -176,7 +178,8 @@ pub(crate) async fn append(
     Ok((StatusCode::CREATED, axum::Json(service.append_record(parse_decision(&id)?, &body).await?)))
 }
 
-/// Sends somebody who is asked the link by e-mail, at the signed request of who created the decision. The address is not kept.
+/// Sends somebody who is asked the link by e-mail, at the signed request of who created the
+/// decision. The address is not kept.
 #[utoipa::path(post, path = "/api/v1/decisions/{id}/mail", tag = "decisions", request_body = MailRequest,
     params(("id" = String, Path, description = "The decision's id.")),
     responses(

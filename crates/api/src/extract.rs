@@ -106,7 +106,8 @@ impl FromRequestParts<Service> for Administrator {
         }
         let token = bearer(parts).ok_or_else(Problem::not_administrator)?;
         let turn = parts.extensions.get::<Turn>();
-        // Refused without a look at the token: otherwise the right one could still be found by trying.
+        // Refused without a look at the token: otherwise the right one could still be found by
+        // trying.
         if turn.is_some_and(|turn| !turn.may_try_token()) {
             return Err(Problem::too_many_tokens());
         }

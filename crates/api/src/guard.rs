@@ -1,4 +1,5 @@
-//! What one client, one room, and all together may ask: the limits of the configuration, as a layer around all paths.
+//! What one client, one room, and all together may ask: the limits of the configuration, as a layer
+//! around all paths.
 
 use std::hash::{BuildHasher, RandomState};
 use std::pin::Pin;
@@ -30,7 +31,8 @@ const LARGE_ANSWERS: (u32, u32) = (32, 8);
 /// A room admits so many requests a second, however small and slow it is.
 const LEAST_RATE: f64 = 20.0;
 
-/// Requests about decisions a second that cost the server proofs to check and a write, from one address.
+/// Requests about decisions a second that cost the server proofs to check and a write, from one
+/// address.
 const DECIDING: f64 = 50.0;
 
 /// Wrong tokens a second that one client may try; ten times as many at once.
@@ -107,7 +109,8 @@ impl Guard {
         let rate = f64::from(self.limits.requests_per_slot) * f64::from(capacity)
             / f64::from(seconds.max(1));
         let rate = rate.max(LEAST_RATE);
-        // Half of a room's rate is what all its participants need. So one client alone neither exhausts it, nor lacks any.
+        // Half of a room's rate is what all its participants need. So one client alone neither
+        // exhausts it, nor lacks any.
         if client != Client::Local && !self.in_rooms_by_client.take((client, room), rate / 2.0, now)
         {
             return Err("too many requests from this address in this room; wait a moment");
@@ -119,14 +122,15 @@ impl Guard {
     }
 }
 
-/// Whether a request's path names something of the interface in another spelling. Nothing there needs one, and what is
-/// counted by its path must not go by two names.
+/// Whether a request's path names something of the interface in another spelling. Nothing there
+/// needs one, and what is counted by its path must not go by two names.
 fn is_disguised(request: &Request) -> bool {
     let path = request.uri().path();
     path.starts_with("/api/v1/rooms/") && path.contains('%')
 }
 
-/// The room that the request takes part in, if it is one that costs the server a signature's check or a write.
+/// The room that the request takes part in, if it is one that costs the server a signature's check
+/// or a write.
 fn taken_part_in(request: &Request) -> Option<RoomId> {
     let (room, rest) = request.uri().path().strip_prefix("/api/v1/rooms/")?.split_once('/')?;
     let costs = request.method() == Method::POST || rest.ends_with("/issue");
@@ -147,7 +151,8 @@ struct Wait {
     wait: u32,
 }
 
-/// Whether a request asks to wait, read as the handlers read it. What cannot be read so, they refuse.
+/// Whether a request asks to wait, read as the handlers read it. What cannot be read so, they
+/// refuse.
 fn waits(request: &Request) -> bool {
     Query::<Wait>::try_from_uri(request.uri()).is_ok_and(|Query(Wait { wait })| wait > 0)
 }

@@ -63,8 +63,9 @@ fn named(room: &RoomInfo) -> String {
     format!("{} ({})", room.id, room.descriptor.name)
 }
 
-/// Creates a room at all servers. `create` in the list of servers says who may; with `anyone`, no token is needed. Asked for once
-/// more by the same host's key with the same settings, an open room is not created again: whoever has not got the answer asks again.
+/// Creates a room at all servers. `create` in the list of servers says who may; with `anyone`, no
+/// token is needed. Asked for once more by the same host's key with the same settings, an open room
+/// is not created again: whoever has not got the answer asks again.
 #[utoipa::path(post, path = "/api/v1/rooms", tag = "rooms", request_body = NewRoom,
     security(("administrator" = []), ("creation" = []), ()),
     responses(
@@ -180,7 +181,8 @@ pub(crate) async fn issue(
     Ok(axum::Json(service.issue(parse_room(&id)?, number, request).await?))
 }
 
-/// Takes a participant's submission; it is on disk when this answers. To be sent to every server in the same bytes.
+/// Takes a participant's submission; it is on disk when this answers. To be sent to every server in
+/// the same bytes.
 #[utoipa::path(post, path = "/api/v1/rooms/{id}/epochs/{number}/submission", tag = "taking part",
     request_body = SubmissionRequest,
     params(

@@ -26,7 +26,8 @@ pub(crate) struct ActionsQuery {
     wait: u32,
 }
 
-/// What the room's hosts did from action `from` on, as soon as there is one, or after `wait` seconds.
+/// What the room's hosts did from action `from` on, as soon as there is one, or after `wait`
+/// seconds.
 #[utoipa::path(get, path = "/api/v1/rooms/{id}/actions", tag = "hosting",
     params(("id" = String, Path, description = "The room's id."), ActionsQuery),
     responses((status = 200, body = ActionsPage), (status = 404, description = "No such room.", body = Problem)))]
@@ -43,8 +44,8 @@ pub(crate) async fn actions(
     turn.make(page).await
 }
 
-/// Takes what a host of the room does: an action that it signed. It is on disk when this answers. At the first server only,
-/// which puts the actions of all hosts into one order.
+/// Takes what a host of the room does: an action that it signed. It is on disk when this answers.
+/// At the first server only, which puts the actions of all hosts into one order.
 #[utoipa::path(post, path = "/api/v1/rooms/{id}/actions", tag = "hosting", request_body = Object,
     params(("id" = String, Path, description = "The room's id.")),
     responses(
@@ -64,8 +65,9 @@ pub(crate) async fn act(
     Ok((StatusCode::CREATED, axum::Json(service.act(parse_room(&id)?, action).await?)))
 }
 
-/// Takes the claim of an invitation: from now on the key that claims takes part. It is on disk when this answers. At the
-/// first server only, which puts claims and the actions of hosts into one order.
+/// Takes the claim of an invitation: from now on the key that claims takes part. It is on disk when
+/// this answers. At the first server only, which puts claims and the actions of hosts into one
+/// order.
 #[utoipa::path(post, path = "/api/v1/rooms/{id}/claims", tag = "taking part", request_body = Object,
     params(("id" = String, Path, description = "The room's id.")),
     responses(
@@ -85,7 +87,8 @@ pub(crate) async fn claim(
     Ok((StatusCode::CREATED, axum::Json(service.claim(parse_room(&id)?, claim).await?)))
 }
 
-/// Where a room's short code leads. Whoever types a code trusts this server to name the right room and the right servers.
+/// Where a room's short code leads. Whoever types a code trusts this server to name the right room
+/// and the right servers.
 #[utoipa::path(get, path = "/api/v1/codes/{code}", tag = "rooms",
     params(("code" = String, Path, description = "Eight letters and digits, as in 4W7K-90XM.")),
     responses((status = 200, body = CodeInfo), (status = 404, description = "No room has this code.", body = Problem)))]

@@ -1,11 +1,13 @@
-//! The HTTP interface of a server: JSON over [`ostrakon_node::Service`], and the web client's files.
+//! The HTTP interface of a server: JSON over [`ostrakon_node::Service`], and the web client's
+//! files.
 //!
-//! The layer is thin. It decodes requests, calls the service, and turns errors into problem documents (RFC 9457)
-//! that name the cause and the remedy. What it adds of its own are limits (sizes, times, connections) and the
-//! headers by which a browser keeps the page apart from everything else.
+//! The layer is thin. It decodes requests, calls the service, and turns errors into problem
+//! documents (RFC 9457) that name the cause and the remedy. What it adds of its own are limits
+//! (sizes, times, connections) and the headers by which a browser keeps the page apart from
+//! everything else.
 //!
-//! There are no cookies, so every public answer may be read by every origin: the page of one server talks to all
-//! three. Nothing that a participant does is written to a log.
+//! There are no cookies, so every public answer may be read by every origin: the page of one server
+//! talks to all three. Nothing that a participant does is written to a log.
 
 mod client;
 mod counts;

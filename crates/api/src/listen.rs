@@ -20,7 +20,8 @@ use crate::problem::Problem;
 use crate::socket::{Socket, closing};
 use crate::tls::{Listener, Stream, Tls};
 
-/// How long a client may take to send a request's header, and to stay connected without sending one.
+/// How long a client may take to send a request's header, and to stay connected without sending
+/// one.
 const HEADER_TIME: Duration = Duration::from_secs(20);
 /// How long a client may let its answers wait ([`Socket`]).
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -33,8 +34,9 @@ const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000
 /// The pause after the operating system refused a connection, for want of descriptors perhaps.
 const AFTER_FAILURE: Duration = Duration::from_millis(50);
 
-/// Serves `router` on `listener` until `stop` resolves, and then finishes what is under way, for a short time. Who comes
-/// when there are as many connections as the limits admit is told so and left.
+/// Serves `router` on `listener` until `stop` resolves, and then finishes what is under way, for a
+/// short time. Who comes when there are as many connections as the limits admit is told so and
+/// left.
 pub async fn serve(
     listener: impl Into<Listener>,
     router: Router,
@@ -47,7 +49,8 @@ pub async fn serve(
     let connections = Tally::new(limits.connections, limits.connections_per_address);
     let count = |peer: SocketAddr| {
         let client = Client::of(peer);
-        // Behind a proxy all connections are the proxy's, which has to see to its clients' numbers itself.
+        // Behind a proxy all connections are the proxy's, which has to see to its clients' numbers
+        // itself.
         let counted =
             connections.enter(if limits.behind_proxy { Client::Local } else { client })?;
         Some((client, counted))
@@ -59,7 +62,8 @@ pub async fn serve(
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => match count(peer) {
                     Some((client, counted)) => {
-                        spawn(stream, tls.clone(), AddExtension::new(router.clone(), client), counted, &graceful);
+                        let service = AddExtension::new(router.clone(), client);
+                        spawn(stream, tls.clone(), service, counted, &graceful);
                     }
                     None if tls.is_some() => drop(stream),
                     None => turn_away(&stream),
@@ -72,7 +76,8 @@ pub async fn serve(
         }
     }
     drop(listener);
-    // Long waits are cut off: their clients ask again, another server or this one after its restart.
+    // Long waits are cut off: their clients ask again, another server or this one after its
+    // restart.
     let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
 }
 
@@ -98,14 +103,16 @@ fn spawn(
         if let Some(stream) = Stream::open(stream, tls.as_ref()).await {
             let stream = TokioIo::new(Socket::new(stream, PATIENCE));
             let connection = builder.serve_connection(stream, TowerToHyperService::new(service));
-            // Errors are of the client's making (it went away, or spoke no HTTP) and say nothing about this server.
+            // Errors are of the client's making (it went away, or spoke no HTTP) and say nothing
+            // about this server.
             let _ = watcher.watch(connection).await;
         }
         drop(counted);
     });
 }
 
-/// Tells a client that there are too many connections, as far as that can be done without waiting, and leaves it.
+/// Tells a client that there are too many connections, as far as that can be done without waiting,
+/// and leaves it.
 fn turn_away(stream: &TcpStream) {
     let problem = Problem::new(
         StatusCode::SERVICE_UNAVAILABLE,

@@ -15,7 +15,8 @@ impl LogControl {
         Self(Arc::new(set))
     }
 
-    /// Logs what `filter` selects from now on: a level (`info`), or directives like `ostrakon_net=debug`.
+    /// Logs what `filter` selects from now on: a level (`info`), or directives like
+    /// `ostrakon_net=debug`.
     ///
     /// # Errors
     /// What is wrong with the filter, in words. What was logged before still is.

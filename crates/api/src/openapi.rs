@@ -88,7 +88,8 @@ fn reference() -> RefOr<utoipa::openapi::Schema> {
     RefOr::Ref(Ref::from_schema_name(Problem::name()))
 }
 
-/// Adds the problems that handlers do not know of, unless an operation says something closer itself.
+/// Adds the problems that handlers do not know of, unless an operation says something closer
+/// itself.
 fn add_common(operation: &mut Operation) {
     let at_intake = operation.operation_id.as_deref().is_some_and(|id| AT_INTAKE.contains(&id));
     let common = [
@@ -116,7 +117,8 @@ fn add_common(operation: &mut Operation) {
     }
 }
 
-/// States the media type that problems have: handlers name the body alone, which is then taken for plain JSON.
+/// States the media type that problems have: handlers name the body alone, which is then taken for
+/// plain JSON.
 fn state_type(response: &mut RefOr<Response>) {
     let RefOr::T(response) = response else { return };
     let content = std::mem::take(&mut response.content);

@@ -1,4 +1,5 @@
-//! What operators ask of their own server, and tell it. Everything here takes the administrator's token.
+//! What operators ask of their own server, and tell it. Everything here takes the administrator's
+//! token.
 
 use axum::Extension;
 use axum::extract::State;
@@ -19,7 +20,8 @@ use crate::problem::Problem;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LogFilter {
-    /// A level (`error`, `warn`, `info`, `debug`, `trace`), or levels by part: `info,ostrakon_net=debug`.
+    /// A level (`error`, `warn`, `info`, `debug`, `trace`), or levels by part:
+    /// `info,ostrakon_net=debug`.
     filter: String,
 }
 
@@ -49,8 +51,8 @@ pub(crate) async fn faults(
     Ok(axum::Json(service.fault_files().await?))
 }
 
-/// Deletes a room at this server, for good: it is closed at all servers, and this one shows it no more and erases its messages. What the
-/// other servers have is up to their operators.
+/// Deletes a room at this server, for good: it is closed at all servers, and this one shows it no
+/// more and erases its messages. What the other servers have is up to their operators.
 #[utoipa::path(delete, path = "/api/v1/operator/rooms/{id}", tag = "operation", security(("administrator" = [])),
     params(("id" = String, Path, description = "The room's id.")),
     responses(

@@ -19,10 +19,12 @@ use crate::log::LogControl;
 use crate::problem::Problem;
 use crate::{decisions, handlers, hosting, openapi, operator, web};
 
-/// The longest body of a request that is read. The largest submission, a row of 4 KiB, needs a third of it.
+/// The longest body of a request that is read. The largest submission, a row of 4 KiB, needs a
+/// third of it.
 pub(crate) const BODY_BYTES: usize = 64 << 10;
 
-/// How long a request may take, from the end of its header: the longest wait that can be asked for, and some more.
+/// How long a request may take, from the end of its header: the longest wait that can be asked for,
+/// and some more.
 const REQUEST_TIME: Duration = LONGEST_WAIT.saturating_add(Duration::from_secs(15));
 
 /// Answers of fewer bytes fit into one packet anyway.
@@ -33,7 +35,8 @@ const WORTH_COMPRESSING: u64 = 1200;
 pub struct Options {
     /// The web client's files.
     pub web: Option<PathBuf>,
-    /// Origins of all servers of the deployment (`https://HOST[:PORT]`): the page may talk to these and no others.
+    /// Origins of all servers of the deployment (`https://HOST[:PORT]`): the page may talk to these
+    /// and no others.
     pub origins: Vec<String>,
     /// What an administrator changes the log by.
     pub log: Option<LogControl>,

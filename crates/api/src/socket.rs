@@ -1,9 +1,11 @@
 //! A client's connection: closed if the client does not take its answers.
 //!
-//! Whoever asks and then does not read keeps the answer in this server's memory. So the time that a client lets writing
-//! wait is added up, and what it does read makes up for it: over time it has to read [`RATE`].
+//! Whoever asks and then does not read keeps the answer in this server's memory. So the time that a
+//! client lets writing wait is added up, and what it does read makes up for it: over time it has to
+//! read [`RATE`].
 //!
-//! Besides, the refusals that the HTTP library makes of what is no HTTP get a body here, since it makes them bare.
+//! Besides, the refusals that the HTTP library makes of what is no HTTP get a body here, since it
+//! makes them bare.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -167,7 +169,7 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_millis(800);
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_client_that_does_not_read_is_given_up() {
         let (near, _far) = duplex(64);
         let mut socket = Socket::new(near, PATIENCE);
@@ -175,7 +177,7 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_client_that_reads_a_byte_now_and_then_is_given_up_too() {
         let (near, mut far) = duplex(64);
         let mut socket = Socket::new(near, PATIENCE);
@@ -190,7 +192,7 @@ mod tests {
         trickle.await.unwrap();
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_client_that_reads_at_its_rate_gets_everything() {
         let (near, mut far) = duplex(64);
         let mut socket = Socket::new(near, PATIENCE);

@@ -1,7 +1,7 @@
 //! HTTPS with a certificate that can be changed while the server runs.
 //!
-//! Browsers of the last decade are served: TLS 1.3 and 1.2, the hybrid X25519MLKEM768 first. A new certificate counts for
-//! connections that begin after it; those that stand are not touched.
+//! Browsers of the last decade are served: TLS 1.3 and 1.2, the hybrid X25519MLKEM768 first. A new
+//! certificate counts for connections that begin after it; those that stand are not touched.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,7 +24,8 @@ use tokio_rustls::server::TlsStream;
 
 /// How long a client may take for the handshake.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
-/// The protocol by which an authority that speaks ACME checks that a name is this server's (RFC 8737).
+/// The protocol by which an authority that speaks ACME checks that a name is this server's (RFC
+/// 8737).
 const CHALLENGE_PROTOCOL: &[u8] = b"acme-tls/1";
 
 /// Why a certificate cannot be used.
@@ -123,7 +124,8 @@ impl Tls {
         certificate: &[u8],
         key: &[u8],
     ) -> Result<(), CertificateError> {
-        // Its critical extension is for the authority alone; no library would take it for a certificate.
+        // Its critical extension is for the authority alone; no library would take it for a
+        // certificate.
         let (chain, key) = (read_chain(certificate)?, read_key(key)?);
         let key = default_provider()
             .key_provider

@@ -18,7 +18,8 @@ const HASHED: &str = "/assets/";
 const PERMISSIONS: &str =
     "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()";
 
-/// The policy for pages: scripts, styles and WASM of this origin, none inline, and requests to the servers only.
+/// The policy for pages: scripts, styles and WASM of this origin, none inline, and requests to the
+/// servers only.
 pub(crate) fn content_security_policy(origins: &[String]) -> HeaderValue {
     // An origin that is no plain `scheme://host:port` could add rules of its own.
     let plain = |origin: &&String| {
@@ -61,7 +62,8 @@ impl Finish {
 
 /// The outermost layer: headers, and a problem document for every refusal that has none.
 ///
-/// It says whether an answer may be kept: hashed files for ever, other files after asking, everything else never.
+/// It says whether an answer may be kept: hashed files for ever, other files after asking,
+/// everything else never.
 pub(crate) async fn finish(
     State(Finish(security)): State<Finish>,
     request: Request,

@@ -141,7 +141,8 @@ async fn the_authority_gets_its_answer_and_nobody_else_does() {
     assert!(ask_for_proof().await.is_err());
 }
 
-/// Looks at what is shown and checks nothing: no library takes the answer to a challenge for a certificate.
+/// Looks at what is shown and checks nothing: no library takes the answer to a challenge for a
+/// certificate.
 #[derive(Debug)]
 struct Anything;
 

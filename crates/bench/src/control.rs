@@ -1,4 +1,5 @@
-//! Three party processes, and what they are told: one JSON value a line, over their standard input and output.
+//! Three party processes, and what they are told: one JSON value a line, over their standard input
+//! and output.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
@@ -26,8 +27,8 @@ pub enum Command {
     },
     /// Prepares a batch.
     Prepare(BatchSpec),
-    /// Forgets the messages of the batch's preparation, makes its permutations, and takes a table that is to be shuffled: all
-    /// three take the same.
+    /// Forgets the messages of the batch's preparation, makes its permutations, and takes a table
+    /// that is to be shuffled: all three take the same.
     Hold,
     /// Shuffles the table, until its output is certified.
     Shuffle,
@@ -73,7 +74,8 @@ pub enum Reply {
     },
     /// The command has been carried out.
     Done(Report),
-    /// A batch is prepared. For measuring, one process has to be all participants, who know the masks of all three pairs.
+    /// A batch is prepared. For measuring, one process has to be all participants, who know the
+    /// masks of all three pairs.
     Prepared {
         /// The batch seeds of the party's two pairs, in order.
         seeds: [[u8; 32]; 2],

@@ -1,4 +1,5 @@
-//! The benchmark of an epoch of a room, from its sealing to the signed board: the engine alone, without HTTP and storage.
+//! The benchmark of an epoch of a room, from its sealing to the signed board: the engine alone,
+//! without HTTP and storage.
 
 use anyhow::{Result, ensure};
 use ostrakon_broadcast::row::REDUNDANCY;
@@ -24,7 +25,8 @@ pub struct Options {
 /// Runs the benchmark with three processes of `program`. `report` is told what is being done.
 ///
 /// # Errors
-/// If the shape is not allowed, a process fails, a message is lost, or other amounts are sent than the formulas say.
+/// If the shape is not allowed, a process fails, a message is lost, or other amounts are sent than
+/// the formulas say.
 pub fn run(
     options: Options,
     program: &Program,

@@ -1,8 +1,8 @@
-//! Benchmarks of whole protocols: three processes on this machine, connected by TLS as in production; and of a device's visit
-//! to a decision.
+//! Benchmarks of whole protocols: three processes on this machine, connected by TLS as in
+//! production; and of a device's visit to a decision.
 //!
-//! Each phase is reported with the time that its unavoidable work takes on the same machine ([`limit`]), so that figures of different
-//! machines can be compared.
+//! Each phase is reported with the time that its unavoidable work takes on the same machine
+//! ([`limit`]), so that figures of different machines can be compared.
 
 pub mod control;
 pub mod decide;

@@ -1,8 +1,9 @@
 //! The limit: how long the work that nobody can avoid takes on this machine, all cores together.
 //!
-//! All three servers of a benchmark share one machine, so the limit of a phase is the sum, over all three, of the time that each piece of
-//! unavoidable work takes when all cores do nothing else. Nothing is counted for waiting, signatures, or the messages' latency. Which
-//! work that is, and why, is in `docs/benchmarks.md`, "Benchmark limit"; the methods of [`Work`] are its table.
+//! All three servers of a benchmark share one machine, so the limit of a phase is the sum, over all
+//! three, of the time that each piece of unavoidable work takes when all cores do nothing else.
+//! Nothing is counted for waiting, signatures, or the messages' latency. Which work that is, and
+//! why, is in `docs/benchmarks.md`, "Benchmark limit"; the methods of [`Work`] are its table.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -79,7 +80,8 @@ fn best(mut work: impl FnMut()) -> f64 {
 }
 
 impl Limits {
-    /// Prepares buffers that are in memory already: what is measured is work, not the system's handing out of pages.
+    /// Prepares buffers that are in memory already: what is measured is work, not the system's
+    /// handing out of pages.
     pub fn new(shape: Shape) -> Self {
         let table = |byte| {
             let mut table = zeroed_table(shape.bytes());
@@ -230,7 +232,8 @@ impl Work {
 }
 
 impl Work {
-    /// Both members of each pair: per slot 32 bytes of stream, the hash of a mask seed, a leaf, a node of the tree.
+    /// Both members of each pair: per slot 32 bytes of stream, the hash of a mask seed, a leaf, a
+    /// node of the tree.
     pub fn slot_commitments(&self) -> Parts {
         BTreeMap::from([
             ("prg", 6.0 * 32.0 * self.per_byte * self.units.prg),
@@ -243,9 +246,11 @@ impl Work {
         let (u, s) = (&self.units, &self.slots);
         let lists = LIST_ENTRY as f64 * self.per_byte;
         let pads = 32.0 * self.per_byte;
-        // Digests of the submissions and redundancy of the rows, by three servers; pads shown for six pairs' sides and verified by three.
+        // Digests of the submissions and redundancy of the rows, by three servers; pads shown for
+        // six pairs' sides and verified by three.
         let per_slot = 6.0 * s.row + (3.0 * 2.0 + 6.0 + 3.0 * 2.0) * s.compression;
-        // Lists: signed by three, checked by six, and the agreed one; pads: signed by three, checked by three; the board's entry.
+        // Lists: signed by three, checked by six, and the agreed one; pads: signed by three,
+        // checked by three; the board's entry.
         let bulk = ((9.0 + 3.0) * lists + 6.0 * pads + 3.0) * u.hash;
         let travelling = 6.0 * lists + 3.0 * pads;
         let mut parts = BTreeMap::from([
@@ -296,7 +301,8 @@ fn aead(table: &mut [u8]) -> f64 {
     seal + open
 }
 
-/// Sends a table over TCP, by as many connections at once as there are pairs of cores; the time for one.
+/// Sends a table over TCP, by as many connections at once as there are pairs of cores; the time for
+/// one.
 fn loopback(table: &[u8]) -> Result<f64> {
     let pairs = (rayon::current_num_threads() / 2).max(1);
     let listener = TcpListener::bind("127.0.0.1:0").context("loopback cannot be used")?;

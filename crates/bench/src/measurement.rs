@@ -14,7 +14,8 @@ pub struct Measurement {
     pub rows: u32,
     /// Bytes of a row.
     pub width: u32,
-    /// From the moment at which all three servers may begin until the slowest has finished: median over the runs.
+    /// From the moment at which all three servers may begin until the slowest has finished: median
+    /// over the runs.
     pub seconds: f64,
     /// The sum of `limit_parts`.
     pub limit_seconds: f64,
@@ -24,9 +25,11 @@ pub struct Measurement {
     pub rounds: u32,
     /// Bytes of message bodies that each party sent.
     pub bytes_sent: Vec<u64>,
-    /// What the formulas allow all parties together ([`ostrakon_replicated::cost`]), constants included.
+    /// What the formulas allow all parties together ([`ostrakon_replicated::cost`]), constants
+    /// included.
     pub formula_bytes: u64,
-    /// The most memory that each party had resident in this phase, in any run; 0 where the system does not tell.
+    /// The most memory that each party had resident in this phase, in any run; 0 where the system
+    /// does not tell.
     pub peak_rss: Vec<u64>,
     /// Seconds that the unavoidable work takes on all cores, by kind ([`crate::limit`]).
     pub limit_parts: BTreeMap<&'static str, f64>,

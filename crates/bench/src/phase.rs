@@ -33,7 +33,8 @@ impl Phase {
         }
     }
 
-    /// Notes a run. `before` is what the parties had sent, and how many rounds there had been, when the phase began.
+    /// Notes a run. `before` is what the parties had sent, and how many rounds there had been, when
+    /// the phase began.
     ///
     /// # Errors
     /// If the parties sent other amounts than the formula says.

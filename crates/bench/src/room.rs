@@ -58,7 +58,8 @@ fn descriptor(epoch: Epoch) -> RoomDescriptor {
 }
 
 impl Room {
-    /// Prepares the epoch's batch with the other parties and loads it. Returns the batch's seeds too, in the order of the own pairs.
+    /// Prepares the epoch's batch with the other parties and loads it. Returns the batch's seeds
+    /// too, in the order of the own pairs.
     pub fn prepare(
         runtime: &Runtime,
         party: &Party,
@@ -124,7 +125,8 @@ impl Room {
         self.slots = (0..self.context.shape.rows).into_par_iter().map(submit).collect();
     }
 
-    /// Runs the epoch and signs the board's entry. Returns the entry's digest and the number of its messages, as text.
+    /// Runs the epoch and signs the board's entry. Returns the entry's digest and the number of its
+    /// messages, as text.
     pub fn mix(&mut self, runtime: &Runtime) -> Result<String> {
         let batch = self.batch.take().context("the batch is spent")?;
         let slots = std::mem::take(&mut self.slots);
@@ -168,7 +170,8 @@ impl Room {
     }
 }
 
-/// A participant's key: a function of the slot, so that all three processes have the same participants.
+/// A participant's key: a function of the slot, so that all three processes have the same
+/// participants.
 fn participant(slot: u32) -> SigningKey {
     let secret =
         Secret::new([6; 32]).derive("ostrakon/v1/bench/participant", &[&slot.to_le_bytes()]);

@@ -14,14 +14,16 @@ pub const SALT: usize = 16;
 
 /// A published message, or what remains of it.
 ///
-/// Entries are chained by digests of their messages, so that a body can be erased and the chain still verifies. The salt
-/// goes with the body: without it the digest tells nothing of a message that could be guessed.
+/// Entries are chained by digests of their messages, so that a body can be erased and the chain
+/// still verifies. The salt goes with the body: without it the digest tells nothing of a message
+/// that could be guessed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Published {
     /// The message is there.
     Kept {
-        /// The same at every server, and known to nobody who has not seen the epoch's rows ([`salt`]).
+        /// The same at every server, and known to nobody who has not seen the epoch's rows
+        /// ([`salt`]).
         salt: [u8; SALT],
         /// What was said.
         body: Vec<u8>,
@@ -59,7 +61,8 @@ impl Published {
     }
 }
 
-/// The salt of message `index` of an epoch whose readable rows, in mixed order, have the digest `rows`.
+/// The salt of message `index` of an epoch whose readable rows, in mixed order, have the digest
+/// `rows`.
 pub fn salt(rows: &Digest, index: u64) -> [u8; SALT] {
     let mut transcript = Transcript::new("ostrakon/v1/broadcast/message salt");
     transcript.field(&rows.0).number(index).finish().0[..SALT].try_into().expect("half of 32 bytes")
@@ -163,7 +166,8 @@ impl SignedEntry {
     }
 }
 
-/// Checks that entries continue each other from `previous` on and are signed. Returns the digest of the last.
+/// Checks that entries continue each other from `previous` on and are signed. Returns the digest of
+/// the last.
 ///
 /// # Errors
 /// The first entry that is not as it must be, counted from 0, and why.
@@ -223,8 +227,9 @@ impl Archive {
         (whole[..at].to_owned(), whole[at..].to_owned())
     }
 
-    /// Reads and checks an archive. `pinned` is the digest of the servers from the room's link, if the reader has it;
-    /// without it the archive is only shown to be what *some* three servers signed.
+    /// Reads and checks an archive. `pinned` is the digest of the servers from the room's link, if
+    /// the reader has it; without it the archive is only shown to be what *some* three servers
+    /// signed.
     ///
     /// # Errors
     /// [`Unproven`] says what does not hold. Every change of a single byte is an error.
@@ -245,8 +250,8 @@ impl Archive {
     }
 }
 
-/// Writes an archive's text piece by piece, as [`Archive::to_text`] would write it whole. So nobody holds a whole board in
-/// memory who has it on disk.
+/// Writes an archive's text piece by piece, as [`Archive::to_text`] would write it whole. So nobody
+/// holds a whole board in memory who has it on disk.
 #[derive(Debug)]
 pub struct ArchiveWriter {
     servers: Servers,

@@ -1,6 +1,6 @@
-//! What a participant does between its user and its engine, without clock, sockets or randomness: the statements it
-//! signs towards servers, the links it follows, and the board it checks. What it has to say is kept in
-//! [`crate::outbox`].
+//! What a participant does between its user and its engine, without clock, sockets or randomness:
+//! the statements it signs towards servers, the links it follows, and the board it checks. What it
+//! has to say is kept in [`crate::outbox`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,8 +21,9 @@ pub fn presence_digest(room: &RoomId, time: u64, party: PartyId) -> Digest {
     transcript.field(&room.0).number(time).number(u64::from(party.0)).finish()
 }
 
-/// The server to be present at: the one with the fewest participants, of those that answer (`Some`). `draw` is a random
-/// number that decides between equals; `avoid` is a server that gave no slot, taken only if no other one answers.
+/// The server to be present at: the one with the fewest participants, of those that answer
+/// (`Some`). `draw` is a random number that decides between equals; `avoid` is a server that gave
+/// no slot, taken only if no other one answers.
 pub fn choose_home(present: &[Option<u32>], avoid: Option<PartyId>, draw: u32) -> Option<PartyId> {
     let answering =
         || (0u8..).zip(present).filter_map(|(id, count)| Some((PartyId(id), (*count)?)));
@@ -33,8 +34,9 @@ pub fn choose_home(present: &[Option<u32>], avoid: Option<PartyId>, draw: u32) -
     Some(equals[draw as usize % equals.len()].0)
 }
 
-/// Whether the participants at `home` should make room after an epoch with too few: another server that answers (`Some`)
-/// has at least two fewer. Whoever is told so moves with probability one half, so that not all go.
+/// Whether the participants at `home` should make room after an epoch with too few: another server
+/// that answers (`Some`) has at least two fewer. Whoever is told so moves with probability one
+/// half, so that not all go.
 pub fn is_crowded(present: &[Option<u32>], home: PartyId) -> bool {
     let here = present.get(home.index()).copied().flatten().unwrap_or(0);
     present.iter().flatten().any(|count| count.saturating_add(2) <= here)
@@ -49,8 +51,9 @@ pub struct Link {
     pub room: RoomId,
     /// [`Servers::digest`].
     pub servers: Digest,
-    /// In a link for one person: the key by which the invitation is claimed. Whoever has it first can claim the invitation for a key
-    /// of its own ([`crate::hosting::Claim`]), and nothing else. In a host's link it is the host's key.
+    /// In a link for one person: the key by which the invitation is claimed. Whoever has it first
+    /// can claim the invitation for a key of its own ([`crate::hosting::Claim`]), and nothing else.
+    /// In a host's link it is the host's key.
     pub invitation: Option<Invitation>,
 }
 
@@ -95,12 +98,14 @@ pub struct BoardReader {
 }
 
 impl BoardReader {
-    /// Starts before the first entry. The caller has compared `servers` with the link's digest and `room` with its id.
+    /// Starts before the first entry. The caller has compared `servers` with the link's digest and
+    /// `room` with its id.
     pub fn new(servers: Servers, room: RoomDescriptor) -> Self {
         Self { servers, room, head: Digest([0; 32]), last: None, length: 0 }
     }
 
-    /// The digest of the last entry read; zeros before the first. Whoever has the same one has read the same board.
+    /// The digest of the last entry read; zeros before the first. Whoever has the same one has read
+    /// the same board.
     pub fn head(&self) -> Digest {
         self.head
     }

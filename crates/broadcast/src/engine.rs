@@ -1,10 +1,10 @@
 //! The interface of a mixing engine, towards a server and towards a participant.
 //!
 //! An engine owns everything between a row and the mixed rows: what a server gives to a participant
-//! for a slot (an *issue*), what the participant makes of it (a *submission*), how the servers agree on
-//! the submissions (*seal*), how they mix them, and how they open the result. The server process owns
-//! the rest: rooms, who may take part, clocks, sockets, storage. `docs/engines.md` checks this
-//! interface on paper against three engines.
+//! for a slot (an *issue*), what the participant makes of it (a *submission*), how the servers
+//! agree on the submissions (*seal*), how they mix them, and how they open the result. The server
+//! process owns the rest: rooms, who may take part, clocks, sockets, storage. `docs/engines.md`
+//! checks this interface on paper against three engines.
 
 use futures::future::BoxFuture;
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
@@ -41,17 +41,19 @@ pub struct EpochContext {
     pub shape: Shape,
     /// What to do when a server cheats.
     pub mode: Mode,
-    /// See [`RoomDescriptor::minimum`].
+    /// See [`RoomDescriptor::minimum`]; the one that holds when the epoch opens.
     pub minimum: u32,
 }
 
 impl EpochContext {
-    /// Whether this is an epoch of a room, as the room's descriptor has it.
+    /// Whether this is an epoch of a room, as the room's descriptor has it. Its minimum may be
+    /// lower than the room's: whether that is enough, each participant says for itself
+    /// ([`crate::outbox::Outbox::agree`]).
     pub fn is_of(&self, room: &RoomDescriptor) -> bool {
         self.epoch.room == room.id()
             && self.shape == Shape::of(room)
             && self.mode == room.mode
-            && self.minimum == room.minimum
+            && self.minimum <= room.minimum
     }
 }
 
@@ -86,7 +88,8 @@ pub struct Fault {
 /// How an epoch ended without a board.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Stopped {
-    /// A server cheated; in fair mode nothing was revealed, and every message may enter a later epoch.
+    /// A server cheated; in fair mode nothing was revealed, and every message may enter a later
+    /// epoch.
     #[error(transparent)]
     Cheated(#[from] Fault),
     /// Fewer submissions than the room's minimum; nothing was revealed.
@@ -97,21 +100,24 @@ pub enum Stopped {
         /// The room's minimum.
         minimum: u32,
     },
-    /// The batch is already spent on other inputs: state was lost or restored. Nothing was revealed.
+    /// The batch is already spent on other inputs: state was lost or restored. Nothing was
+    /// revealed.
     #[error("batch {batch} is already spent on another table; its epoch must not be repeated")]
     Spent {
         /// The batch.
         batch: u64,
     },
-    /// The journal could not be written; the epoch may be tried again from the start of its computation.
+    /// The journal could not be written; the epoch may be tried again from the start of its
+    /// computation.
     #[error("the journal cannot be written: {0}")]
     Journal(String),
 }
 
 /// Durable marks, written before what they speak of is done.
 pub trait Journal: Send + Sync {
-    /// Records, durably, that `name` has this value in the epoch that is mixed. Returns the value on record: the given one, or an
-    /// earlier one, which then stands until every server has settled the epoch. Afterwards nothing is recorded in it any more.
+    /// Records, durably, that `name` has this value in the epoch that is mixed. Returns the value
+    /// on record: the given one, or an earlier one, which then stands until every server has
+    /// settled the epoch. Afterwards nothing is recorded in it any more.
     ///
     /// # Errors
     /// A description of why the record could not be written or read.
@@ -124,14 +130,16 @@ pub trait Journal: Send + Sync {
     fn record_spent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String>;
 }
 
-/// The rows that a mix brought out, in their new order: `accepted` of them were submissions, the others are noise.
+/// The rows that a mix brought out, in their new order: `accepted` of them were submissions, the
+/// others are noise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opened {
     /// All rows, row after row.
     pub table: Vec<u8>,
     /// How many submissions were mixed.
     pub accepted: u32,
-    /// The server that finished alone after another one cheated, if that happened (robust mode only).
+    /// The server that finished alone after another one cheated, if that happened (robust mode
+    /// only).
     pub trusted: Option<PartyId>,
     /// Proof of the cheating that made it necessary.
     pub fault: Option<Fault>,
@@ -145,7 +153,8 @@ pub trait Mixed: Send {
 
 /// The material of one epoch on one server. Used once: mixing consumes it.
 pub trait Batch: Send + Sync {
-    /// What this server gives to the owner of `slot`. Only after all servers have agreed who owns it.
+    /// What this server gives to the owner of `slot`. Only after all servers have agreed who owns
+    /// it.
     fn issue(&self, slot: u32) -> Vec<u8>;
 
     /// Whether a submission is acceptable as far as one server can tell: length, signature, slot.
@@ -160,9 +169,10 @@ pub trait Batch: Send + Sync {
         submission: &[u8],
     ) -> Result<(), Rejected>;
 
-    /// Seals (agrees with the other servers on the set of submissions) and mixes. `slots` holds every slot that was given
-    /// out. An owner may have several, of different servers: it has one message, that of the lowest for which the servers
-    /// agree on a submission. A slot without one takes nothing away. After a crash the same call with the same slots and journal continues.
+    /// Seals (agrees with the other servers on the set of submissions) and mixes. `slots` holds
+    /// every slot that was given out. An owner may have several, of different servers: it has one
+    /// message, that of the lowest for which the servers agree on a submission. A slot without one
+    /// takes nothing away. After a crash the same call with the same slots and journal continues.
     fn mix(
         self: Box<Self>,
         context: EpochContext,
@@ -173,11 +183,12 @@ pub trait Batch: Send + Sync {
 
 /// An engine on one server.
 pub trait Engine: Send + Sync {
-    /// Prepares batch `number` together with the other servers. Returns what must be kept on disk to use it.
-    /// `seed` is 32 fresh random bytes, used for this batch alone.
+    /// Prepares batch `number` together with the other servers. Returns what must be kept on disk
+    /// to use it. `seed` is 32 fresh random bytes, used for this batch alone.
     ///
     /// # Errors
-    /// [`Fault`] if a server cheated. The batch is then thrown away and its number never used again.
+    /// [`Fault`] if a server cheated. The batch is then thrown away and its number never used
+    /// again.
     fn prepare(
         &self,
         number: u64,
@@ -188,10 +199,12 @@ pub trait Engine: Send + Sync {
     /// Takes a prepared batch into use.
     ///
     /// # Errors
-    /// A description if `stored` is not what [`Engine::prepare`] returned for this number and shape.
+    /// A description if `stored` is not what [`Engine::prepare`] returned for this number and
+    /// shape.
     fn load(&self, number: u64, shape: Shape, stored: &[u8]) -> Result<Box<dyn Batch>, String>;
 
-    /// Whether `evidence` proves to a third person, who knows only the servers' keys, that `fault.culprit` cheated.
+    /// Whether `evidence` proves to a third person, who knows only the servers' keys, that
+    /// `fault.culprit` cheated.
     fn verify_evidence(&self, servers: &Servers, fault: &Fault) -> bool;
 
     /// The party that this engine acts as.
@@ -219,8 +232,8 @@ pub enum IssueError {
 
 /// An engine at a participant.
 pub trait ClientEngine {
-    /// Makes the submission of one row. `issues` holds what the servers gave for the slot (`None`: no answer yet);
-    /// `key` is the slot owner's.
+    /// Makes the submission of one row. `issues` holds what the servers gave for the slot (`None`:
+    /// no answer yet); `key` is the slot owner's.
     ///
     /// # Errors
     /// [`IssueError`]; nothing secret has then been used.
@@ -235,15 +248,16 @@ pub trait ClientEngine {
     ) -> Result<Vec<u8>, IssueError>;
 }
 
-/// The class of a slot: the server that gives it out. Every server owns every third slot (of three), so that no
-/// single one can keep a participant out, and so that each knows which slots another one filled.
+/// The class of a slot: the server that gives it out. Every server owns every third slot (of
+/// three), so that no single one can keep a participant out, and so that each knows which slots
+/// another one filled.
 pub fn slot_class(slot: u32, servers: usize) -> PartyId {
     let servers = u32::try_from(servers).expect("few servers");
     PartyId(u8::try_from(slot % servers).expect("fewer than 256 servers"))
 }
 
-/// The digest of an epoch's context, bound into every signature made for it. The session is part of it: a room with the same settings
-/// at other servers is another room.
+/// The digest of an epoch's context, bound into every signature made for it. The session is part of
+/// it: a room with the same settings at other servers is another room.
 pub fn context_digest(session: &SessionId, context: &EpochContext) -> Digest {
     let mut transcript = ostrakon_crypto::Transcript::new("ostrakon/v1/broadcast/epoch context");
     transcript

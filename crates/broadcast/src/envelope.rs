@@ -1,12 +1,16 @@
-//! What a server gives for a slot, signed by the server whose key the room's link names, and closed so that the slot's owner alone can open it.
+//! What a server gives for a slot, signed by the server whose key the room's link names, and closed
+//! so that the slot's owner alone can open it.
 //!
-//! A participant learns the addresses of the servers from whichever one served the page. That one could name addresses of its own, stand
-//! between the participant and the two others, and read what they give; with all three servers' material it could read the message. So every
-//! issue is signed, with its owner and the epoch's whole context, by the server that made it ([`offer`]), and encrypted to an exchange key that
-//! the slot's owner has signed ([`close`]). What one server says about an epoch is believed only if two say the same ([`agreed`]).
+//! A participant learns the addresses of the servers from whichever one served the page. That one
+//! could name addresses of its own, stand between the participant and the two others, and read what
+//! they give; with all three servers' material it could read the message. So every issue is signed,
+//! with its owner and the epoch's whole context, by the server that made it ([`offer`]), and
+//! encrypted to an exchange key that the slot's owner has signed ([`close`]). What one server says
+//! about an epoch is believed only if two say the same ([`agreed`]).
 //!
-//! The signature is made once and lies inside: whoever serves the server's participants can close what was signed beforehand, without the
-//! server's key. It names the owner, so it is worth nothing to anybody else; and who has not seen what lies inside cannot make it.
+//! The signature is made once and lies inside: whoever serves the server's participants can close
+//! what was signed beforehand, without the server's key. It names the owner, so it is worth nothing
+//! to anybody else; and who has not seen what lies inside cannot make it.
 //!
 //! The encryption is [`ostrakon_crypto::sealed`].
 
@@ -34,7 +38,8 @@ pub struct IssueName {
     pub party: PartyId,
 }
 
-/// The owner's part of an exchange. A function of its key and the issue's name, so that asking again needs no memory.
+/// The owner's part of an exchange. A function of its key and the issue's name, so that asking
+/// again needs no memory.
 pub struct Exchange(ExchangeKey);
 
 impl Exchange {
@@ -118,7 +123,8 @@ fn statement(servers: &Digest, name: &IssueName, owner: &VerifyingKey, issued: &
         .finish()
 }
 
-/// Signs what a slot's owner is to be given. `sign` signs with the server's identity key. The result is as secret as the issue.
+/// Signs what a slot's owner is to be given. `sign` signs with the server's identity key. The
+/// result is as secret as the issue.
 pub fn offer(
     servers: &Servers,
     name: &IssueName,
@@ -130,7 +136,8 @@ pub fn offer(
     wire::encode(&Offer { issued, signature })
 }
 
-/// Closes an offer for the slot's owner, whose signature on [`request_digest`] has been checked. `randomness` is 32 fresh random bytes.
+/// Closes an offer for the slot's owner, whose signature on [`request_digest`] has been checked.
+/// `randomness` is 32 fresh random bytes.
 pub fn close(
     servers: &Servers,
     name: &IssueName,
@@ -146,7 +153,8 @@ pub fn close(
 /// Opens what a server sent.
 ///
 /// # Errors
-/// [`NotGenuine`] if it was not made by the server whose key is pinned, for this owner and this epoch.
+/// [`NotGenuine`] if it was not made by the server whose key is pinned, for this owner and this
+/// epoch.
 pub fn open(
     servers: &Servers,
     name: &IssueName,
@@ -168,7 +176,8 @@ pub fn open(
     if about != (name.room, name.number) { Err(not_genuine) } else { Ok(issued) }
 }
 
-/// A slot of an epoch, as two servers describe it alike. The material is secret, so it is not printed.
+/// A slot of an epoch, as two servers describe it alike. The material is secret, so it is not
+/// printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Agreed {
     /// The epoch.
@@ -278,8 +287,9 @@ mod tests {
         }
     }
 
-    /// A server that stands between the participant and another one can neither read the other's issue, the request being for an
-    /// exchange key that the owner signed, nor make one in its name.
+    /// A server that stands between the participant and another one can neither read the other's
+    /// issue, the request being for an exchange key that the owner signed, nor make one in its
+    /// name.
     #[test]
     fn a_server_in_between_cannot_put_itself_in_anothers_place() {
         let scene = scene();
@@ -311,8 +321,8 @@ mod tests {
         assert_eq!(open(&scene.servers, &scene.name, &other, &bytes), Err(NotGenuine(PartyId(1))));
     }
 
-    /// A server that describes the epoch otherwise than the two others is not believed: with the true batch and another number it would
-    /// otherwise get two rows under the same masks.
+    /// A server that describes the epoch otherwise than the two others is not believed: with the
+    /// true batch and another number it would otherwise get two rows under the same masks.
     #[test]
     fn one_server_alone_is_not_believed() {
         let scene = scene();

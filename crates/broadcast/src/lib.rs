@@ -6,7 +6,8 @@
 //! hash-chained and signed by the servers.
 //!
 //! Rooms, rows and boards know no protocol: how rows are masked, sealed and mixed is the engine's
-//! ([`engine::Engine`] on a server, [`engine::ClientEngine`] for a participant). The engines there are: [`ruffle`].
+//! ([`engine::Engine`] on a server, [`engine::ClientEngine`] for a participant). The engines there
+//! are: [`ruffle`].
 
 pub mod board;
 pub mod client;

@@ -1,9 +1,10 @@
 //! What a participant has to say, kept until it is on the board.
 //!
-//! Three rules are kept here, for every client alike. A message is put into one epoch at a time: only when that epoch is
-//! known to have ended without it does it enter a later one, so nothing is published twice. An answer to a poll is put
-//! into the poll's epoch and no other, in place of the message, which waits. And what goes into an epoch is decided
-//! once: asked again, [`Outbox`] gives the same answer, so no two different rows ever meet the same masks.
+//! Three rules are kept here, for every client alike. A message is put into one epoch at a time:
+//! only when that epoch is known to have ended without it does it enter a later one, so nothing is
+//! published twice. An answer to a poll is put into the poll's epoch and no other, in place of the
+//! message, which waits. And what goes into an epoch is decided once: asked again, [`Outbox`] gives
+//! the same answer, so no two different rows ever meet the same masks.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,7 +22,8 @@ const BALLOTS_KEPT: usize = 32;
 pub enum Observed {
     /// It says nothing about the message.
     Nothing,
-    /// The message is published, or the entry of its epoch has erased messages and it may be one of them.
+    /// The message is published, or the entry of its epoch has erased messages and it may be one of
+    /// them.
     Published,
     /// The message's epoch is over without it; it enters the next one.
     Again,
@@ -69,8 +71,9 @@ enum Put {
     Ballot,
 }
 
-/// The message that a participant has to say and its answers to polls, until they are on the board. Nothing of it is printed: which
-/// epochs have a message of the participant's is as secret as what it says.
+/// The message that a participant has to say and its answers to polls, until they are on the board.
+/// Nothing of it is printed: which epochs have a message of the participant's is as secret as what
+/// it says.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outbox {
     message: Option<Vec<u8>>,
@@ -82,6 +85,9 @@ pub struct Outbox {
     over: Option<u64>,
     /// Answers to polls by the polls' epochs.
     ballots: BTreeMap<u64, Ballot>,
+    /// The least minimum that the participant has agreed to.
+    #[serde(default)]
+    agreed: Option<u32>,
 }
 
 impl fmt::Debug for Outbox {
@@ -123,7 +129,8 @@ impl Outbox {
         Ok(())
     }
 
-    /// Gives the message back, so that it is not said, unless an epoch may still bring it out. `None` if there is none.
+    /// Gives the message back, so that it is not said, unless an epoch may still bring it out.
+    /// `None` if there is none.
     ///
     /// # Errors
     /// [`NotTaken::HandedIn`].
@@ -134,7 +141,8 @@ impl Outbox {
         }
     }
 
-    /// Takes the answer to poll `poll`, which is collected in epoch `number`; an earlier answer is replaced.
+    /// Takes the answer to poll `poll`, which is collected in epoch `number`; an earlier answer is
+    /// replaced.
     ///
     /// # Errors
     /// [`NotTaken::TooLate`] when the epoch is over or something was put into it.
@@ -151,6 +159,18 @@ impl Outbox {
     pub fn withdraw(&mut self, poll: u64) {
         self.ballots
             .retain(|_, ballot| ballot.poll != poll || ballot.state != BallotState::Waiting);
+    }
+
+    /// The participant agrees to hide among as many as an epoch with this minimum promises. What it
+    /// agreed to before stands, if that was less.
+    pub fn agree(&mut self, minimum: u32) {
+        self.agreed = Some(self.agreed.map_or(minimum, |agreed| agreed.min(minimum)));
+    }
+
+    /// The least minimum that the participant has agreed to; `None` if it has agreed to nothing
+    /// yet.
+    pub fn agreed(&self) -> Option<u32> {
+        self.agreed
     }
 
     /// The answers that are known, by the polls' epochs.
@@ -178,17 +198,26 @@ impl Outbox {
         sent.chain(self.undecided).min()
     }
 
-    /// What to put into epoch `number`: the answer to the poll that is collected in it; else the message; else, or while the
-    /// message may still come out of an earlier epoch, a cover. The answer for an epoch never changes. `None` for an epoch
-    /// that is over, or before one already answered for.
+    /// What to put into epoch `number`: the answer to the poll that is collected in it; else the
+    /// message; else, or while the message may still come out of an earlier epoch, a cover. The
+    /// answer for an epoch never changes. `None` for an epoch that is over, or before one already
+    /// answered for.
     pub fn content(&mut self, number: u64) -> Option<Content> {
+        self.content_among(number, u32::MAX)
+    }
+
+    /// Like [`Outbox::content`], for an epoch with this minimum. If it is below what the
+    /// participant has agreed to, a cover goes into it, whatever there is to say.
+    pub fn content_among(&mut self, number: u64, minimum: u32) -> Option<Content> {
         match self.latest {
             Some((latest, _)) if number < latest => return None,
             _ if self.over.is_some_and(|over| number <= over) => return None,
             Some((latest, put)) if number == latest => return Some(self.as_put(number, put)),
             _ => {}
         }
-        let put = if let Some(ballot) = self.ballots.get_mut(&number) {
+        let put = if self.agreed.is_some_and(|agreed| minimum < agreed) {
+            Put::Cover
+        } else if let Some(ballot) = self.ballots.get_mut(&number) {
             ballot.state = BallotState::Sent;
             Put::Ballot
         } else if self.message.is_some() && self.undecided.is_none() {
@@ -215,12 +244,14 @@ impl Outbox {
         self.observe_with(entry, |message| entry.bodies().any(|text| text == message))
     }
 
-    /// Like [`Outbox::observe`], for a program with several participants, whose messages may be equal: `holds` says whether
-    /// the entry holds the message, and counts every copy for one participant only.
+    /// Like [`Outbox::observe`], for a program with several participants, whose messages may be
+    /// equal: `holds` says whether the entry holds the message, and counts every copy for one
+    /// participant only.
     ///
-    /// What was erased cannot be told from what was said. A message that is not among those that are left, where others
-    /// were erased, is settled all the same: said again, it would undo the erasure, and show that its author was there both
-    /// times. So a server that shows bodies as erased can make a message get lost that was left out of the epoch.
+    /// What was erased cannot be told from what was said. A message that is not among those that
+    /// are left, where others were erased, is settled all the same: said again, it would undo the
+    /// erasure, and show that its author was there both times. So a server that shows bodies as
+    /// erased can make a message get lost that was left out of the epoch.
     pub fn observe_with(&mut self, entry: &Entry, holds: impl Fn(&[u8]) -> bool) -> Observed {
         let number = entry.epoch.number;
         self.over = self.over.max(Some(number));
@@ -239,8 +270,8 @@ impl Outbox {
         Observed::Again
     }
 
-    /// Learns that epoch `number` ended without a board. The caller has it from two servers, one of which is honest:
-    /// a single one could make the message come out twice.
+    /// Learns that epoch `number` ended without a board. The caller has it from two servers, one of
+    /// which is honest: a single one could make the message come out twice.
     pub fn ended_without_board(&mut self, number: u64) {
         self.over = self.over.max(Some(number));
         if self.undecided == Some(number) {
@@ -296,6 +327,23 @@ mod tests {
         assert_eq!(format!("{outbox:#?}"), silent);
         let ballot = Ballot { poll: 2, body: vec![213; 3], state: BallotState::Waiting };
         assert!(!format!("{ballot:?}").contains("213"));
+    }
+
+    #[test]
+    fn nothing_is_said_among_fewer_than_was_agreed_to() {
+        let mut outbox = Outbox::default();
+        outbox.agree(3);
+        outbox.put(b"hello".to_vec()).unwrap();
+        outbox.answer(7, 2, vec![0]).unwrap();
+        assert_eq!(outbox.content_among(1, 2), Some(Content::Cover));
+        assert_eq!(outbox.content_among(2, 2), Some(Content::Cover), "an answer neither");
+        assert_eq!((outbox.undecided(), outbox.message()), (None, Some(&b"hello"[..])));
+        assert_eq!(outbox.content_among(3, 3), Some(Content::Message(b"hello".to_vec())));
+        outbox.ended_without_board(3);
+        outbox.agree(5);
+        outbox.agree(2);
+        assert_eq!(outbox.agreed(), Some(2));
+        assert_eq!(outbox.content_among(4, 2), Some(Content::Message(b"hello".to_vec())));
     }
 
     #[test]

@@ -8,8 +8,11 @@ use serde::{Deserialize, Serialize};
 pub const PAYLOAD_BYTES: std::ops::RangeInclusive<u32> = 32..=4096;
 /// Smallest and largest number of slots of an epoch.
 pub const CAPACITY: std::ops::RangeInclusive<u32> = 3..=1 << 20;
-/// Largest table in bytes, slots times the width of a row: a mark may hold one, and a database takes no value of a gigabyte.
+/// Largest table in bytes, slots times the width of a row: a mark may hold one, and a database
+/// takes no value of a gigabyte.
 pub const TABLE_BYTES: u64 = 256 << 20;
+/// People that a host may expect.
+pub const PEOPLE: std::ops::RangeInclusive<u32> = 1..=1 << 20;
 /// Seconds that an epoch may collect: at most a week.
 pub const SECONDS: std::ops::RangeInclusive<u32> = 1..=7 * 24 * 3600;
 /// Longest room name in bytes of UTF-8.
@@ -18,6 +21,38 @@ pub const NAME_BYTES: usize = 200;
 pub const PURPOSE_BYTES: usize = 1000;
 /// Days that bodies may be kept, if the room sets a limit.
 pub const RETENTION_DAYS: std::ops::RangeInclusive<u32> = 1..=3650;
+
+/// The minimum of a room for practice: what a single person says is published, and everybody knows
+/// whose it is. 1 is little more than that: whoever runs one server and has a participant of its
+/// own may leave somebody alone with it.
+pub const PRACTICE: u32 = 0;
+/// The minimum unless something else is asked for: from five people on, of whom any one server may
+/// have invented two.
+pub const USUAL_MINIMUM: u32 = 3;
+
+/// How many people have to take part so that a minimum is met, with equally many at each of
+/// `servers` servers, give or take one: the servers give out places so.
+pub fn people_for(minimum: u32, servers: usize) -> u32 {
+    more_needed(&vec![0; servers], minimum).max(1)
+}
+
+/// How many more people have to come, each to the server that has fewest, until a minimum is met.
+/// `present` counts those who are there, by server.
+pub fn more_needed(present: &[u32], minimum: u32) -> u32 {
+    let mut present = present.to_vec();
+    let mut more = 0;
+    let enough = |present: &[u32]| {
+        let all: u64 = present.iter().copied().map(u64::from).sum();
+        all - u64::from(present.iter().copied().max().unwrap_or(0)) >= u64::from(minimum)
+    };
+    // With one server alone nobody is left when its participants are not counted.
+    while present.len() > 1 && !enough(&present) {
+        let fewest = present.iter_mut().min().expect("there are servers");
+        *fewest += 1;
+        more += 1;
+    }
+    more
+}
 
 /// Which engine mixes a room's messages, which is to say: whom its participants must trust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,25 +89,31 @@ pub struct RoomDescriptor {
     pub name: String,
     /// What it is for, in words; may be empty. At most [`PURPOSE_BYTES`] bytes.
     pub purpose: String,
-    /// Whose signed actions the servers carry out ([`crate::hosting`]); without one, only operators act.
+    /// Whose signed actions the servers carry out ([`crate::hosting`]); without one, only operators
+    /// act.
     pub host: Option<VerifyingKey>,
     /// Who may take part.
     pub admission: Admission,
-    /// Days after which the servers erase the bodies of messages, within [`RETENTION_DAYS`]; without it they stay.
+    /// Days after which the servers erase the bodies of messages, within [`RETENTION_DAYS`];
+    /// without it they stay.
     pub retention_days: Option<u32>,
     /// The engine.
     pub engine: EngineKind,
     /// What happens when a server cheats.
     pub mode: Mode,
-    /// Bytes of payload of a row, a multiple of 8 within [`PAYLOAD_BYTES`]. A text may have two bytes less.
+    /// Bytes of payload of a row, a multiple of 8 within [`PAYLOAD_BYTES`]. A text may have two
+    /// bytes less.
     pub payload: u32,
     /// Slots of an epoch, within [`CAPACITY`]: at most so many participants.
     pub capacity: u32,
     /// Seconds that an epoch collects before it is sealed.
     pub seconds: u32,
-    /// The least number of accepted submissions, not counting those whose slots one server gave out (whichever server
-    /// that be), with which an epoch is opened.
+    /// The least number of accepted submissions, not counting those whose slots one server gave out
+    /// (whichever server that be), with which an epoch is opened. [`PRACTICE`] asks for no crowd.
+    /// Hosts may lower it ([`crate::hosting::Deed::Minimum`]).
     pub minimum: u32,
+    /// How many people the host expects. It is shown to everybody and decides about nothing.
+    pub people: Option<u32>,
     /// Random; makes rooms of equal settings different.
     pub nonce: [u8; 16],
 }
@@ -92,7 +133,8 @@ impl RoomId {
         Digest(padded).to_hex()[..32].to_owned()
     }
 
-    /// The short code by which people find the room at one of its servers: 40 bits, as `XXXX-XXXX` in Crockford's base 32.
+    /// The short code by which people find the room at one of its servers: 40 bits, as `XXXX-XXXX`
+    /// in Crockford's base 32.
     pub fn code(&self) -> String {
         let bits = self.0[..5].iter().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
         let symbol = |i: u32| char::from(CODE_SYMBOLS[(bits >> (5 * (7 - i)) & 31) as usize]);
@@ -101,8 +143,9 @@ impl RoomId {
         format!("{left}-{right}")
     }
 
-    /// What [`RoomId::code`] writes, from what people type: letters of either case, with or without the hyphen, with the
-    /// usual confusions (O for 0, I or L for 1) mended. `None` for anything else.
+    /// What [`RoomId::code`] writes, from what people type: letters of either case, with or without
+    /// the hyphen, with the usual confusions (O for 0, I or L for 1) mended. `None` for anything
+    /// else.
     pub fn tidy_code(typed: &str) -> Option<String> {
         let plain = typed.chars().filter(|c| !c.is_whitespace() && *c != '-').map(|c| {
             match c.to_ascii_uppercase() {
@@ -133,7 +176,8 @@ impl RoomId {
 pub struct InvalidRoom(pub String);
 
 impl RoomDescriptor {
-    /// An open room with the usual settings and no host: 192 slots of 256 bytes every 10 seconds, fair, minimum 1.
+    /// An open room with the usual settings and no host: 192 slots of 256 bytes every 10 seconds,
+    /// fair, with the usual minimum.
     pub fn new(name: &str) -> Self {
         Self {
             name: name.into(),
@@ -146,7 +190,8 @@ impl RoomDescriptor {
             payload: 256,
             capacity: 192,
             seconds: 10,
-            minimum: 1,
+            minimum: USUAL_MINIMUM,
+            people: None,
             nonce: [0; 16],
         }
     }
@@ -210,9 +255,16 @@ impl RoomDescriptor {
                 self.seconds
             ));
         }
-        if self.minimum == 0 || self.minimum > self.capacity / 3 * 2 {
+        if self.people.is_some_and(|people| !PEOPLE.contains(&people)) {
             return complain(format!(
-                "the minimum anonymity set must be from 1 to {} for {} slots (two thirds), not {}",
+                "the number of people expected must be from {} to {}",
+                PEOPLE.start(),
+                PEOPLE.end()
+            ));
+        }
+        if self.minimum > self.capacity / 3 * 2 {
+            return complain(format!(
+                "the minimum anonymity set must be from 0 (practice, without a crowd) to {} for {} slots (two thirds), not {}",
                 self.capacity / 3 * 2,
                 self.capacity,
                 self.minimum
@@ -244,6 +296,7 @@ impl RoomDescriptor {
             .number(u64::from(self.capacity))
             .number(u64::from(self.seconds))
             .number(u64::from(self.minimum))
+            .number(self.people.unwrap_or(0).into())
             .field(&self.nonce);
         RoomId(transcript.finish().0[..16].try_into().expect("half of 32 bytes"))
     }
@@ -286,6 +339,7 @@ mod tests {
             (RoomDescriptor { purpose: "p".repeat(1001), ..room() }, "purpose"),
             (RoomDescriptor { admission: Admission::Members, ..room() }, "host"),
             (RoomDescriptor { retention_days: Some(0), ..room() }, "days"),
+            (RoomDescriptor { people: Some(0), ..room() }, "people"),
         ];
         for (room, word) in bad {
             let error = room.validate().unwrap_err();
@@ -303,6 +357,7 @@ mod tests {
             RoomDescriptor { capacity: 13, ..room() }.id(),
             RoomDescriptor { seconds: 6, ..room() }.id(),
             RoomDescriptor { minimum: 3, ..room() }.id(),
+            RoomDescriptor { people: Some(3), ..room() }.id(),
             RoomDescriptor { nonce: [1; 16], ..room() }.id(),
             RoomDescriptor { purpose: "p".into(), ..room() }.id(),
             RoomDescriptor { host: Some(VerifyingKey([1; 32])), ..room() }.id(),
@@ -313,6 +368,25 @@ mod tests {
         assert_eq!(distinct.len(), names.len());
         assert_eq!(RoomId::from_hex(&names[0].to_hex()), Some(names[0]));
         assert_eq!(RoomId::from_hex(&names[0].to_hex()[1..]), None);
+    }
+
+    /// For every way in which people may be spread evenly, and for no fewer.
+    #[test]
+    fn so_many_people_meet_a_minimum_however_they_are_spread_evenly() {
+        for minimum in 0..40 {
+            let people = people_for(minimum, 3);
+            for all in 0..=people + 9 {
+                let spread: Vec<_> = (0..3).map(|server| (all + server) / 3).collect();
+                let hidden = all - spread.iter().max().unwrap();
+                assert_eq!(hidden >= minimum && all > 0, all >= people, "{minimum}: {spread:?}");
+                if all > 0 {
+                    assert_eq!(more_needed(&spread, minimum), people.saturating_sub(all));
+                }
+            }
+        }
+        assert_eq!([0, 1, 2, 3, 4, 5].map(|m| people_for(m, 3)), [1, 2, 3, 5, 6, 8]);
+        assert_eq!(more_needed(&[3, 2, 0], 3), 1, "badly spread, five are not enough");
+        assert_eq!(more_needed(&[5, 0, 0], 3), 3);
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Rows: a text or a cover, padded to the room's payload, with 128 bits of redundancy.
 //!
-//! `row = length (2 bytes) ‖ text ‖ padding ‖ redundancy (16 bytes)`, where the redundancy is a hash of the
-//! room, the epoch and the padded payload. The padding looks random and is never published: it is what a table of covers
-//! has that nobody outside the servers can guess, so that the salts of the board's digests can be made of it. Whatever comes out of the mix without it was no submission
-//! (an absent slot is noise and passes with probability 2^-128) or a spoilt one, and is dropped.
+//! `row = length (2 bytes) ‖ text ‖ padding ‖ redundancy (16 bytes)`, where the redundancy is a
+//! hash of the room, the epoch and the padded payload. The padding looks random and is never
+//! published: it is what a table of covers has that nobody outside the servers can guess, so that
+//! the salts of the board's digests can be made of it. Whatever comes out of the mix without it was
+//! no submission (an absent slot is noise and passes with probability 2^-128) or a spoilt one, and
+//! is dropped.
 
 use std::fmt;
 
@@ -16,7 +18,8 @@ pub const REDUNDANCY: usize = 16;
 /// Bytes of the length field.
 const LENGTH: usize = 2;
 
-/// What a row says. It is not printed, not even whether it is a message: before it is published, both are secret.
+/// What a row says. It is not printed, not even whether it is a message: before it is published,
+/// both are secret.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Content {
     /// A participant took part and said nothing.
@@ -64,8 +67,8 @@ impl RowFormat {
         self.payload - LENGTH
     }
 
-    /// The padding of a participant's row. A function of its key, the room and the epoch, so that a row written again is
-    /// the same row.
+    /// The padding of a participant's row. A function of its key, the room and the epoch, so that a
+    /// row written again is the same row.
     pub fn padding(&self, key: &SigningKey) -> Secret {
         let fields: [&[u8]; 2] = [&self.epoch.room.0, &self.epoch.number.to_le_bytes()];
         key.derive("ostrakon/v1/broadcast/row padding", &fields)
@@ -147,7 +150,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_read_back_and_no_changed_row_does(text in proptest::collection::vec(any::<u8>(), 1..=62), at in 0usize..80, by in 1u8..) {
+        fn rows_read_back_and_no_changed_row_does(
+            text in proptest::collection::vec(any::<u8>(), 1..=62),
+            at in 0usize..80,
+            by in 1u8..,
+        ) {
             let format = format(1);
             let mut row = format.encode(&Content::Message(text.clone()), &padding(1)).unwrap();
             prop_assert_eq!(format.decode(&row), Some(Content::Message(text)));

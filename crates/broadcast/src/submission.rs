@@ -51,8 +51,9 @@ pub enum NoSubmission {
 }
 
 impl Author<'_> {
-    /// Makes the submission to the epoch that two servers describe alike, from what the outbox puts into it; `None` if the
-    /// epoch is over. `issued` holds, by party, what was opened ([`crate::envelope::open`]) for one epoch.
+    /// Makes the submission to the epoch that two servers describe alike, from what the outbox puts
+    /// into it; `None` if the epoch is over. `issued` holds, by party, what was opened
+    /// ([`crate::envelope::open`]) for one epoch.
     ///
     /// # Errors
     /// [`NoSubmission`]; nothing secret has then been used.
@@ -67,7 +68,9 @@ impl Author<'_> {
             return Err(NoSubmission::AnotherRoom);
         }
         let number = context.epoch.number;
-        let Some(content) = outbox.content(number) else { return Ok(None) };
+        let content = outbox.content_among(number, context.minimum);
+        let Some(content) = content else { return Ok(None) };
+
         let message = matches!(content, Content::Message(_));
         let format = RowFormat::new(self.room, number);
         let row = format.encode(&content, &format.padding(self.key))?;
@@ -169,7 +172,8 @@ mod tests {
         assert_eq!(submission(&spoilt, &mut outbox), Err(IssueError::Incomplete.into()));
     }
 
-    /// A server that names the true batch and another epoch would otherwise get two rows under the same masks.
+    /// A server that names the true batch and another epoch would otherwise get two rows under the
+    /// same masks.
     #[test]
     fn what_one_server_says_of_the_epoch_is_not_believed() {
         let one = |number, batch| Some(issued(number, batch, 1));
@@ -198,7 +202,7 @@ mod tests {
         for wrong in [
             change(&|issued| issued.context.epoch.room.0[0] ^= 1),
             change(&|issued| issued.context.shape.rows += 3),
-            change(&|issued| issued.context.minimum = 0),
+            change(&|issued| issued.context.minimum += 1),
             change(&|issued| issued.context.mode = Mode::Robust),
             change(&|issued| issued.slot = room().capacity),
         ] {

@@ -1,8 +1,9 @@
-//! Certificates ordered from an authority that speaks ACME (RFC 8555), by the challenge TLS-ALPN-01 (RFC 8737): the
-//! authority connects to port 443 and finds its digest in a certificate that this server made for the purpose.
+//! Certificates ordered from an authority that speaks ACME (RFC 8555), by the challenge TLS-ALPN-01
+//! (RFC 8737): the authority connects to port 443 and finds its digest in a certificate that this
+//! server made for the purpose.
 //!
-//! Account, certificate and key are kept in a directory, with what they were ordered for, so that a restart orders nothing,
-//! and other names or another authority in the configuration order at once.
+//! Account, certificate and key are kept in a directory, with what they were ordered for, so that a
+//! restart orders nothing, and other names or another authority in the configuration order at once.
 
 use std::fs;
 use std::path::PathBuf;
@@ -58,7 +59,8 @@ struct AccountAt {
 struct Cache(PathBuf);
 
 impl Cache {
-    /// The account with an authority: each has a file of its own, since no authority knows another one's accounts.
+    /// The account with an authority: each has a file of its own, since no authority knows another
+    /// one's accounts.
     fn account(&self, authority: &str) -> PathBuf {
         // The first authority's had this name, whichever it was.
         let first = self.0.join("account.json");
@@ -88,7 +90,8 @@ impl Cache {
         self.0.join("key.pem")
     }
 
-    /// When the certificate should be replaced, in seconds since 1970: after two thirds of its life.
+    /// When the certificate should be replaced, in seconds since 1970: after two thirds of its
+    /// life.
     fn due(&self, expires: u64) -> u64 {
         let modified = fs::metadata(self.certificate()).and_then(|metadata| metadata.modified());
         let since = modified.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());

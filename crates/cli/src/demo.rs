@@ -24,7 +24,8 @@ use crate::serve::interrupted;
 use crate::site::{Ports, Site};
 use crate::{export, failure, output};
 
-/// With fewer participants, covers join them: a lone speaker is not anonymous, and its epoch is not published.
+/// With fewer participants, covers join them: a lone speaker is not anonymous, and its epoch is not
+/// published.
 const FEWEST: usize = 6;
 
 /// What is shown.
@@ -32,7 +33,8 @@ const FEWEST: usize = 6;
 pub enum Command {
     /// Says every line of a file, each by a participant of its own, and prints the board.
     Broadcast(Broadcast),
-    /// Lets people decide, each with an account of its own and in a random order, and checks the result.
+    /// Lets people decide, each with an account of its own and in a random order, and checks the
+    /// result.
     Decide(decide::Options),
 }
 
@@ -90,7 +92,10 @@ pub async fn run(command: Command) -> Result<()> {
     let mut processes = Processes::start(&site, None)?;
     let limit = Duration::from_secs(options.timeout);
     let result = tokio::select! {
-        result = tokio::time::timeout(limit, broadcast(&site, &mut processes, &options, &lines)) => {
+        result = tokio::time::timeout(
+            limit,
+            broadcast(&site, &mut processes, &options, &lines),
+        ) => {
             result.unwrap_or_else(|_| Err(anyhow::anyhow!("not done after {limit:?}; --timeout gives it more time")))
         }
         () = interrupted() => Err(anyhow::anyhow!("interrupted")),

@@ -55,7 +55,8 @@ pub async fn run(options: Options) -> Result<()> {
     output::line(&format!("{}: {entries} entries, checked; head {head}", options.output.display()))
 }
 
-/// Writes the board to a file, page by page. Returns the number of entries, and the digest of the last.
+/// Writes the board to a file, page by page. Returns the number of entries, and the digest of the
+/// last.
 async fn copy(room: &Room, path: &Path) -> Result<(usize, Digest)> {
     let mut file = Draft::begin(path)?;
     let mut pages = BoardPages::open(room).await;
@@ -99,8 +100,8 @@ pub fn write(path: &Path, text: &str) -> Result<()> {
     file.finish()
 }
 
-/// A file that is written piece by piece beside its place, and takes its place when it is whole. Until then it is removed when
-/// dropped.
+/// A file that is written piece by piece beside its place, and takes its place when it is whole.
+/// Until then it is removed when dropped.
 struct Draft<'a> {
     path: &'a Path,
     file: BufWriter<NamedTempFile>,

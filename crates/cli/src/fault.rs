@@ -21,7 +21,8 @@ pub enum Command {
 pub struct Verify {
     /// The file, from the operator's page or interface.
     file: PathBuf,
-    /// The digest of the servers, as room links carry it (their second part). Without it the finding is about some servers.
+    /// The digest of the servers, as room links carry it (their second part). Without it the
+    /// finding is about some servers.
     #[arg(long, value_parser = digest)]
     servers: Option<Digest>,
     /// Prints the result as JSON.

@@ -1,6 +1,7 @@
 //! What is logged, where to and in which form.
 //!
-//! Only this program's own words are logged: libraries would name clients' addresses at their lower levels.
+//! Only this program's own words are logged: libraries would name clients' addresses at their lower
+//! levels.
 
 use std::io::IsTerminal;
 
@@ -10,7 +11,8 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry, fmt, reload};
 
-/// The variable that selects what is logged, for example `debug` or `ostrakon_node=trace`. It goes before the configuration.
+/// The variable that selects what is logged, for example `debug` or `ostrakon_node=trace`. It goes
+/// before the configuration.
 pub const VARIABLE: &str = "OSTRAKON_LOG";
 /// What a server logs unless told otherwise.
 pub const DEFAULT: &str = "info";
@@ -28,7 +30,8 @@ fn own() -> impl tracing_subscriber::layer::Filter<Registry> {
     filter_fn(|metadata| metadata.target().starts_with("ostrakon"))
 }
 
-/// Starts logging to standard error: a server's log in its form, with a handle to change it, or plain warnings for people.
+/// Starts logging to standard error: a server's log in its form, with a handle to change it, or
+/// plain warnings for people.
 pub fn start(server: Option<Format>) -> LogControl {
     let default = if server.is_some() { DEFAULT } else { "warn" };
     let filter = EnvFilter::try_from_env(VARIABLE).unwrap_or_else(|_| EnvFilter::new(default));

@@ -1,7 +1,8 @@
 //! The `ostrakon` command: runs servers, and takes part in rooms.
 //!
-//! `main` only reports: every command returns its error, which names the cause and the remedy, and exit codes say what
-//! kind of failure it was. Results go to standard output (as JSON with `--json`), everything else to standard error.
+//! `main` only reports: every command returns its error, which names the cause and the remedy, and
+//! exit codes say what kind of failure it was. Results go to standard output (as JSON with
+//! `--json`), everything else to standard error.
 
 mod acme;
 mod bench;

@@ -26,7 +26,8 @@ pub fn line(text: &str) -> Result<()> {
     Ok(stdout.flush()?)
 }
 
-/// Prints a message of a room, as it is; to a terminal without the characters that command terminals.
+/// Prints a message of a room, as it is; to a terminal without the characters that command
+/// terminals.
 ///
 /// # Errors
 /// If standard output cannot be written.

@@ -1,8 +1,9 @@
 //! Server processes on this machine: started, waited for, started again, stopped.
 //!
-//! Each is `ostrakon serve` of this very program. It ends when its standard input does, which happens when it is told to
-//! stop, and also when this process is gone for whatever reason; so no server is ever left behind. Servers are process
-//! groups of their own, so that Ctrl-C reaches this process alone and they end in an orderly way.
+//! Each is `ostrakon serve` of this very program. It ends when its standard input does, which
+//! happens when it is told to stop, and also when this process is gone for whatever reason; so no
+//! server is ever left behind. Servers are process groups of their own, so that Ctrl-C reaches this
+//! process alone and they end in an orderly way.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};

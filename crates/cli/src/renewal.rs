@@ -1,4 +1,5 @@
-//! `ostrakon renewal`: going on with the two other servers after one of the three has lost its data (`docs/spec/restore.md`).
+//! `ostrakon renewal`: going on with the two other servers after one of the three has lost its data
+//! (`docs/spec/restore.md`).
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -17,7 +18,8 @@ use crate::output;
 /// Subcommands of `renewal`. The server must be stopped.
 #[derive(clap::Subcommand)]
 pub enum Command {
-    /// Writes the state of a server that has kept its data. From then on it says nothing until the renewal has begun.
+    /// Writes the state of a server that has kept its data. From then on it says nothing until the
+    /// renewal has begun.
     State(StateOptions),
     /// Begins the next generation. All three servers do this, with the same two files.
     Begin(BeginOptions),

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use ostrakon_broadcast::client::Link;
-use ostrakon_broadcast::room::Admission;
+use ostrakon_broadcast::room::{Admission, PRACTICE, USUAL_MINIMUM};
 use ostrakon_broadcast::{Mode, RoomId};
 use ostrakon_crypto::Digest;
 use ostrakon_node::interface::{NewRoom, RoomInfo, RoomState, ServersInfo};
@@ -31,7 +31,8 @@ pub enum Command {
     Show(One),
     /// Closes a room for good. Its board remains.
     Close(One),
-    /// Deletes a room at one server for good: it is closed at all, and this one erases its messages and shows it no more.
+    /// Deletes a room at one server for good: it is closed at all, and this one erases its messages
+    /// and shows it no more.
     Delete(One),
 }
 
@@ -67,7 +68,8 @@ pub struct One {
 pub struct Create {
     /// The room's name.
     name: String,
-    /// Bytes of a message, padding included: a multiple of 8 from 32 to 4096. A text may have two bytes less.
+    /// Bytes of a message, padding included: a multiple of 8 from 32 to 4096. A text may have two
+    /// bytes less.
     #[arg(long, default_value_t = 256)]
     payload: u32,
     /// The most participants of an epoch.
@@ -76,16 +78,29 @@ pub struct Create {
     /// Seconds of an epoch.
     #[arg(long, default_value_t = 10)]
     seconds: u32,
-    /// The least number of participants with which an epoch is published, whichever server's are left out.
-    #[arg(long, default_value_t = 1)]
+    /// The least number of participants with which an epoch is published, whichever server's are
+    /// left out: 3 takes five people. 1, two people, needs --without-crowd.
+    #[arg(
+        long,
+        default_value_t = USUAL_MINIMUM,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
     minimum: u32,
+    /// How many people are expected; shown to whoever waits.
+    #[arg(long)]
+    people: Option<u32>,
+    /// Publishes what a single person says, or two with --minimum 1: everybody then knows whose
+    /// it is. For practice.
+    #[arg(long)]
+    without_crowd: bool,
     /// What happens when a server cheats.
     #[arg(long, value_enum, default_value_t = ModeArg::Fair)]
     mode: ModeArg,
     /// What the room is for.
     #[arg(long, default_value = "")]
     purpose: String,
-    /// The file with the key of the room's host, for `ostrakon host`. If there is none, a key is made.
+    /// The file with the key of the room's host, for `ostrakon host`. If there is none, a key is
+    /// made.
     #[arg(long)]
     host_key: Option<PathBuf>,
     /// Only those take part whom the host admits or invites.
@@ -171,6 +186,19 @@ async fn delete(one: &One) -> Result<()> {
 }
 
 impl Create {
+    /// The minimum; none that hides nobody, unless that is said in words.
+    fn minimum(&self) -> Result<u32> {
+        match (self.without_crowd, self.minimum) {
+            (true, 1) => Ok(1),
+            (true, _) => Ok(PRACTICE),
+            (false, 1) => bail!(
+                "--minimum 1 is no crowd: a message of two people is known to both, and one server can leave somebody alone \
+                 with it. Take 2 or more, or say --without-crowd"
+            ),
+            (false, minimum) => Ok(minimum),
+        }
+    }
+
     fn new_room(&self) -> Result<NewRoom> {
         let host =
             self.host_key.as_deref().map(crate::host::key_in).transpose().context("--host-key")?;
@@ -182,7 +210,8 @@ impl Create {
             payload: self.payload,
             capacity: self.capacity,
             seconds: self.seconds,
-            minimum: self.minimum,
+            minimum: self.minimum()?,
+            people: self.people,
             mode: match self.mode {
                 ModeArg::Fair => Mode::Fair,
                 ModeArg::Robust => Mode::Robust,

@@ -20,8 +20,8 @@ pub struct Options {
     link: Link,
     /// What to say; `-` takes it from standard input.
     text: String,
-    /// Where this device's keys in rooms of members are kept; $XDG_STATE_HOME/ostrakon or ~/.local/state/ostrakon unless
-    /// given.
+    /// Where this device's keys in rooms of members are kept; $XDG_STATE_HOME/ostrakon or
+    /// ~/.local/state/ostrakon unless given.
     #[arg(long)]
     state_dir: Option<PathBuf>,
     /// Prints where it was published as JSON.

@@ -20,8 +20,8 @@ pub fn write_new(path: &Path, contents: &str) -> Result<()> {
     file.sync_all().with_context(|| format!("{} cannot be written", path.display()))
 }
 
-/// Writes a file that only its owner may read, in place of the one that may be there. After a crash it is the one or the
-/// other, whole.
+/// Writes a file that only its owner may read, in place of the one that may be there. After a crash
+/// it is the one or the other, whole.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -58,7 +58,8 @@ fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Reads a secret: the first line of a file. What follows in a file with tokens are those that count besides.
+/// Reads a secret: the first line of a file. What follows in a file with tokens are those that
+/// count besides.
 ///
 /// # Errors
 /// If others than the owner may read the file.
@@ -104,7 +105,8 @@ pub fn lock(path: &Path) -> Result<Option<File>> {
     }
 }
 
-/// Locks a file that exists until it is dropped. If another program holds it, calls `waits` and waits for that program.
+/// Locks a file that exists until it is dropped. If another program holds it, calls `waits` and
+/// waits for that program.
 ///
 /// # Errors
 /// If the file cannot be opened or locked.

@@ -16,7 +16,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::log;
 use crate::upkeep::{self, Upkeep};
 
-/// How long the service may take to stop. What is still open then ends with the process; nothing on disk depends on it.
+/// How long the service may take to stop. What is still open then ends with the process; nothing on
+/// disk depends on it.
 const STOPPING: Duration = Duration::from_millis(2500);
 
 /// Options of `serve`.
@@ -25,8 +26,8 @@ pub struct Options {
     /// The configuration that `init` made.
     #[arg(long)]
     config: PathBuf,
-    /// What this process does; otherwise `process.role` of the configuration, or everything. An engine and any number of
-    /// intake processes share one PostgreSQL database.
+    /// What this process does; otherwise `process.role` of the configuration, or everything. An
+    /// engine and any number of intake processes share one PostgreSQL database.
     #[arg(long, value_name = "all|engine|intake", value_parser = role)]
     role: Option<Role>,
     /// The directory of the web client's files.
@@ -35,7 +36,8 @@ pub struct Options {
     /// The form of the log, which goes to standard error.
     #[arg(long, value_enum, default_value = "json")]
     pub log_format: log::Format,
-    /// Stops when standard input ends: for a parent process that takes the server with it when it goes.
+    /// Stops when standard input ends: for a parent process that takes the server with it when it
+    /// goes.
     #[arg(long, hide = true)]
     until_stdin_ends: bool,
 }
@@ -52,10 +54,11 @@ fn role(text: &str) -> Result<Role, String> {
 /// Runs a server until it is told to stop.
 ///
 /// # Errors
-/// If the configuration is wrong, or a port or the data cannot be used; also later, if the server can work again only
-/// when it is started again.
+/// If the configuration is wrong, or a port or the data cannot be used; also later, if the server
+/// can work again only when it is started again.
 pub async fn run(options: Options, log: LogControl) -> Result<()> {
-    // First of all, because a start may take long: until it is caught, a signal ends the process where it stands.
+    // First of all, because a start may take long: until it is caught, a signal ends the process
+    // where it stands.
     let hangup = signal(SignalKind::hangup()).expect("the runtime handles signals");
     let mut stop = pin!(told_to_stop(options.until_stdin_ends));
     let mut config = Config::read(&options.config).context("--config")?;
@@ -100,7 +103,8 @@ pub async fn run(options: Options, log: LogControl) -> Result<()> {
     }
 }
 
-/// Resolves when somebody asks the process to stop, also if that was after this call and before it is waited for.
+/// Resolves when somebody asks the process to stop, also if that was after this call and before it
+/// is waited for.
 fn told_to_stop(until_stdin_ends: bool) -> impl Future<Output = ()> {
     let interrupted = interrupted();
     async move {

@@ -1,7 +1,7 @@
 //! Three servers on one machine: their files.
 //!
-//! `DIR/alpha`, `DIR/beta` and `DIR/gamma` hold one server each: `server.toml`, the keys, the data and the log. They share
-//! nothing, as they would not on three machines.
+//! `DIR/alpha`, `DIR/beta` and `DIR/gamma` hold one server each: `server.toml`, the keys, the data
+//! and the log. They share nothing, as they would not on three machines.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -98,7 +98,8 @@ impl Site {
         Self::create_with(directory, ports, |_, _| {})
     }
 
-    /// Like [`Site::create`]; `change` is given each configuration and its party before it is written.
+    /// Like [`Site::create`]; `change` is given each configuration and its party before it is
+    /// written.
     ///
     /// # Errors
     /// As [`Site::create`].
@@ -156,8 +157,8 @@ impl Site {
         NAMES.iter().zip(&self.configs).map(server).collect()
     }
 
-    /// Makes configurations of so many intake processes for each server, which is an engine on PostgreSQL. Returns them by
-    /// party, with their public ports.
+    /// Makes configurations of so many intake processes for each server, which is an engine on
+    /// PostgreSQL. Returns them by party, with their public ports.
     ///
     /// # Errors
     /// If they cannot be written.

@@ -13,14 +13,16 @@ use crate::{edge, output};
 /// Subcommands of `token`.
 #[derive(clap::Subcommand)]
 pub enum Command {
-    /// Puts a new token into a file. A running server takes it within seconds, unless its token is in OSTRAKON_ADMIN_TOKEN.
+    /// Puts a new token into a file. A running server takes it within seconds, unless its token is
+    /// in OSTRAKON_ADMIN_TOKEN.
     Rotate(Options),
 }
 
 /// Options of `token rotate`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The server's configuration: its administrator's token gets a successor. If the file is gone, it is made anew.
+    /// The server's configuration: its administrator's token gets a successor. If the file is gone,
+    /// it is made anew.
     #[arg(long, value_name = "FILE", required_unless_present = "file")]
     config: Option<PathBuf>,
     /// Another file with tokens.
@@ -34,8 +36,8 @@ pub struct Options {
 /// Writes a new token.
 ///
 /// # Errors
-/// If the file cannot be replaced; if it is not there and no configuration names it; or if the administrator's token is in
-/// the environment, before which no file counts.
+/// If the file cannot be replaced; if it is not there and no configuration names it; or if the
+/// administrator's token is in the environment, before which no file counts.
 pub fn run(command: &Command) -> Result<()> {
     let Command::Rotate(options) = command;
     let (path, missing) = match (&options.config, &options.file) {
@@ -79,8 +81,9 @@ fn rotate(path: &Path, keep_old: bool, missing: Missing) -> Result<()> {
     replace(path, &text)
 }
 
-/// Puts another file in a file's place, in one step, with the same owner, readable by that owner only. A file that was not
-/// there gets the directory's owner: that is the server's user, whoever runs this.
+/// Puts another file in a file's place, in one step, with the same owner, readable by that owner
+/// only. A file that was not there gets the directory's owner: that is the server's user, whoever
+/// runs this.
 ///
 /// # Errors
 /// If the directory cannot be written.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use ostrakon_broadcast::client::Link;
+use ostrakon_broadcast::room::PRACTICE;
 use ostrakon_node::config::Mail;
 use ostrakon_node::interface::{NewRoom, RoomInfo, RoomState};
 
@@ -25,7 +26,8 @@ pub struct Options {
     /// On the first start: the first server's public port; the others have the next two.
     #[arg(long, default_value_t = 7000)]
     base_port: u16,
-    /// On the first start: a mail server on this machine, as in smtp://127.0.0.1:1025, which the first server hands e-mail to.
+    /// On the first start: a mail server on this machine, as in smtp://127.0.0.1:1025, which the
+    /// first server hands e-mail to.
     #[arg(long, value_name = "URL")]
     smtp: Option<String>,
 }
@@ -91,8 +93,9 @@ async fn work(site: &Site, processes: &mut Processes) -> Result<()> {
     processes.keep(|text| eprintln!("{text}")).await
 }
 
+/// One person alone is to see what it says.
 fn first_room() -> NewRoom {
-    NewRoom { capacity: 64, seconds: 6, ..NewRoom::named("Agora") }
+    NewRoom { capacity: 64, seconds: 6, minimum: PRACTICE, ..NewRoom::named("Agora") }
 }
 
 fn announce(room: &RoomInfo, links: &[Link]) -> Result<()> {

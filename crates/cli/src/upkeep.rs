@@ -1,7 +1,8 @@
-//! What a running server looks after besides its work: secrets and certificates that change, and their end.
+//! What a running server looks after besides its work: secrets and certificates that change, and
+//! their end.
 //!
-//! Files are looked at every few seconds, and at once on SIGHUP, which also sets the log to what the configuration says.
-//! What cannot be used is reported, and what was known before remains.
+//! Files are looked at every few seconds, and at once on SIGHUP, which also sets the log to what
+//! the configuration says. What cannot be used is reported, and what was known before remains.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,8 @@ use crate::{acme, edge, log};
 const PAUSE: Duration = Duration::from_secs(2);
 /// How often the end of the certificate is looked at, and a proxy's certificate asked for.
 const REVIEW: Duration = Duration::from_secs(60 * 60);
-/// How long before its end a certificate is complained about. One that is renewed in time is never that old.
+/// How long before its end a certificate is complained about. One that is renewed in time is never
+/// that old.
 const WARNING_DAYS: u64 = 14;
 /// How long a proxy may take to show its certificate.
 const PROXY_TIME: Duration = Duration::from_secs(20);
@@ -196,7 +198,8 @@ async fn wait(hangup: &mut Signal) -> bool {
     tokio::time::timeout(PAUSE, hangup.recv()).await.is_ok()
 }
 
-/// When the certificate expires that a server shows at its public address, whoever speaks HTTPS there.
+/// When the certificate expires that a server shows at its public address, whoever speaks HTTPS
+/// there.
 ///
 /// # Errors
 /// If nobody does.

@@ -14,7 +14,8 @@ use crate::{failure, output};
 pub struct Options {
     /// The file that `export` wrote.
     file: PathBuf,
-    /// The room's link. Without it the check only shows that some servers signed the board, not which.
+    /// The room's link. Without it the check only shows that some servers signed the board, not
+    /// which.
     #[arg(long)]
     link: Option<Link>,
     /// Prints the result as JSON.

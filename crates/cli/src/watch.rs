@@ -35,8 +35,9 @@ struct EntryJson<'a> {
 /// Prints the board from its beginning, and then what is added to it.
 ///
 /// # Errors
-/// If the room cannot be opened; with `--once` also if no server shows its board to the end, or what a server shows is not
-/// authentic and none shows better. What was printed until then is authentic.
+/// If the room cannot be opened; with `--once` also if no server shows its board to the end, or
+/// what a server shows is not authentic and none shows better. What was printed until then is
+/// authentic.
 pub async fn run(options: Options) -> Result<()> {
     let room = Room::open(&http_client()?, options.link).await?;
     if options.once {

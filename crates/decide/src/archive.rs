@@ -162,8 +162,9 @@ impl Archive {
         text
     }
 
-    /// Reads and verifies an archive: every signature, every step, every opening. `pinned` is the digest of the servers from the
-    /// decision's link, if the reader has it; without it the archive is only shown to be what *some* three servers kept.
+    /// Reads and verifies an archive: every signature, every step, every opening. `pinned` is the
+    /// digest of the servers from the decision's link, if the reader has it; without it the archive
+    /// is only shown to be what *some* three servers kept.
     ///
     /// # Errors
     /// [`Refused`] says what does not hold. Every change of a single byte is an error.

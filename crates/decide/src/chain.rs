@@ -1,7 +1,9 @@
-//! The chain of a decision's records: the one rule by which a record is accepted, and what the records amount to.
+//! The chain of a decision's records: the one rule by which a record is accepted, and what the
+//! records amount to.
 //!
-//! The state is light: who takes part and with which key, who answered, the head. It holds no tables. That a step's proof holds is not
-//! looked at here but by [`Chain::verify_step`], [`crate::visit`] and [`crate::opening`].
+//! The state is light: who takes part and with which key, who answered, the head. It holds no
+//! tables. That a step's proof holds is not looked at here but by [`Chain::verify_step`],
+//! [`crate::visit`] and [`crate::opening`].
 
 mod ended;
 mod rules;
@@ -23,7 +25,8 @@ use crate::refused::Refused;
 use crate::session::Roster;
 use rules::Signatures;
 
-/// How far a decision has come. Whether a closed one has its result is told by the servers' openings.
+/// How far a decision has come. Whether a closed one has its result is told by the servers'
+/// openings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
@@ -111,8 +114,8 @@ impl Chain {
         Self::begin_with(operators, first, Signatures::Verify)
     }
 
-    /// The same for a record whose signatures and proofs this process, or an earlier one that kept it, has verified: those are not
-    /// looked at again.
+    /// The same for a record whose signatures and proofs this process, or an earlier one that kept
+    /// it, has verified: those are not looked at again.
     ///
     /// # Errors
     /// [`Refused`].
@@ -159,8 +162,9 @@ impl Chain {
         Ok(())
     }
 
-    /// Takes the next record, whose signatures and proofs were verified before: it has passed [`Chain::check`] here, or was kept by a
-    /// server to which it had. Signatures and proofs are not looked at again, the rules are.
+    /// Takes the next record, whose signatures and proofs were verified before: it has passed
+    /// [`Chain::check`] here, or was kept by a server to which it had. Signatures and proofs are
+    /// not looked at again, the rules are.
     ///
     /// # Errors
     /// [`Refused`]; then nothing is changed.
@@ -254,8 +258,9 @@ impl Chain {
         }
     }
 
-    /// Verifies a step, which has passed [`Chain::check`], against the tables before it: what P0 does before it takes one. `before` is
-    /// the record of number [`Chain::last_step`], if there is one. It takes long.
+    /// Verifies a step, which has passed [`Chain::check`], against the tables before it: what P0
+    /// does before it takes one. `before` is the record of number [`Chain::last_step`], if there is
+    /// one. It takes long.
     ///
     /// # Errors
     /// [`Refused`].
@@ -417,7 +422,8 @@ impl Chain {
         self.asked().find(|(_, person)| person.owner() == Some(account)).map(|(place, _)| place)
     }
 
-    /// The people whom the draft names by an account and who have not accepted: P0 looks for a key in their stock.
+    /// The people whom the draft names by an account and who have not accepted: P0 looks for a key
+    /// in their stock.
     pub fn waits_for_stock(&self) -> Vec<(u16, VerifyingKey)> {
         let account =
             |(place, person): (u16, &Standing)| match self.draft.people[usize::from(place)].seat {

@@ -86,7 +86,8 @@ pub struct Draft {
     pub people: Vec<Person>,
     /// Until when, in seconds since 1970.
     pub deadline: u64,
-    /// How many servers can stand in for whoever stays away: 2 or 3; with 0 nobody can, and there is no result if somebody does.
+    /// How many servers can stand in for whoever stays away: 2 or 3; with 0 nobody can, and there
+    /// is no result if somebody does.
     pub threshold: u8,
     /// Who signs the record that begins the decision.
     pub creator: VerifyingKey,

@@ -1,4 +1,5 @@
-//! The functions that a ballot can have: symmetric in the people, so that only the numbers of answers count.
+//! The functions that a ballot can have: symmetric in the people, so that only the numbers of
+//! answers count.
 
 use ostrakon_onepass::composition;
 use ostrakon_onepass::params::{MAX_ENTRIES, table_entries};
@@ -38,7 +39,8 @@ pub enum Function {
     },
     /// How often each option was picked.
     Tally,
-    /// A table: one output for each composition of the answers, in the order of [`composition::all`].
+    /// A table: one output for each composition of the answers, in the order of
+    /// [`composition::all`].
     Custom {
         /// The outputs.
         outputs: Vec<u8>,
@@ -91,7 +93,8 @@ impl Function {
         }
     }
 
-    /// One output for each composition, in the order of [`composition::all`]; empty if [`Function::objection`] has one.
+    /// One output for each composition, in the order of [`composition::all`]; empty if
+    /// [`Function::objection`] has one.
     pub fn table(&self, people: usize, options: usize) -> Vec<u32> {
         if self.objection(people, options).is_some() {
             return Vec::new();

@@ -1,4 +1,5 @@
-//! Names and public keys of a fixed length: binary in messages, hexadecimal where people may read them.
+//! Names and public keys of a fixed length: binary in messages, hexadecimal where people may read
+//! them.
 
 /// Defines a type of so many bytes with its hexadecimal form.
 macro_rules! hexadecimal {

@@ -81,8 +81,8 @@ pub struct KeyStatement {
     pub serial: Serial,
     /// How many servers can stand in for the owner: 2, 3, or 0 for none.
     pub threshold: u8,
-    /// The commitments to its sharing, one for each server that is needed; the first one is the key itself, and the only one with
-    /// threshold 0.
+    /// The commitments to its sharing, one for each server that is needed; the first one is the key
+    /// itself, and the only one with threshold 0.
     pub commitments: Vec<PublicBytes>,
     /// The proof of possession: 64 bytes.
     pub proof: Vec<u8>,
@@ -113,7 +113,8 @@ pub(crate) fn check_possession(
     if proof.verify(key, context) { Ok(()) } else { Err(InvalidKey::Possession) }
 }
 
-/// The secret half of a one-time key. A function of the account and the serial, so that the device remembers its seed only.
+/// The secret half of a one-time key. A function of the account and the serial, so that the device
+/// remembers its seed only.
 pub(crate) fn one_time_key(
     account: &SigningKey,
     serial: &Serial,
@@ -231,7 +232,8 @@ impl CertifiedKey {
     }
 }
 
-/// The owner certifies its key with the receipts of the three servers, by party; none with threshold 0.
+/// The owner certifies its key with the receipts of the three servers, by party; none with
+/// threshold 0.
 ///
 /// # Errors
 /// [`InvalidKey`] if a receipt does not hold or the account is not the owner.

@@ -1,4 +1,5 @@
-//! The operators' layers: one key for each decision and server, which the server need not remember (spec, step 5).
+//! The operators' layers: one key for each decision and server, which the server need not remember
+//! (spec, step 5).
 
 use ostrakon_crypto::{Digest, Signature, SigningKey};
 use ostrakon_onepass::{LayerKey, OneTimeKey, Ristretto};
@@ -17,7 +18,8 @@ use crate::operators::Operators;
 pub struct Layer {
     /// The operator.
     pub party: PartyId,
-    /// The key first. The rest is the form that keys have with the draft's threshold; nobody is given a share of an operator's key.
+    /// The key first. The rest is the form that keys have with the draft's threshold; nobody is
+    /// given a share of an operator's key.
     pub commitments: Vec<PublicBytes>,
     /// The proof of possession: 64 bytes.
     pub proof: Vec<u8>,

@@ -1,13 +1,17 @@
-//! The job *private decisions*: a group decides, everybody answers in one visit, and nobody learns who answered what.
+//! The job *private decisions*: a group decides, everybody answers in one visit, and nobody learns
+//! who answered what.
 //!
-//! * **Parties**: the creator; people with a device each; three servers, each of them an operator (it holds a layer over the result) and
-//!   a helper (it holds shares of people's one-time keys). P0 puts what happens into one order.
+//! * **Parties**: the creator; people with a device each; three servers, each of them an operator
+//!   (it holds a layer over the result) and a helper (it holds shares of people's one-time keys).
+//!   P0 puts what happens into one order.
 //! * **Adversary**: any people and any servers together.
-//! * **Guarantee**: as long as one server is honest, the result of one closing is learned and nothing else. A result is right or there is
-//!   none, and whoever broke the rules is named by a signature.
+//! * **Guarantee**: as long as one server is honest, the result of one closing is learned and
+//!   nothing else. A result is right or there is none, and whoever broke the rules is named by a
+//!   signature.
 //!
-//! The steps, the forms on the wire and what all three servers together could learn: `docs/spec/decide.md`. The mathematics is
-//! `ostrakon_onepass`. Everything here is computation: no clock, no sockets, no disk; randomness is passed in. It builds for WebAssembly.
+//! The steps, the forms on the wire and what all three servers together could learn:
+//! `docs/spec/decide.md`. The mathematics is `ostrakon_onepass`. Everything here is computation: no
+//! clock, no sockets, no disk; randomness is passed in. It builds for WebAssembly.
 
 pub mod archive;
 pub mod chain;

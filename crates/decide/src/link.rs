@@ -8,8 +8,8 @@ use ostrakon_party::{Invitation, split_link};
 
 use crate::draft::DecisionId;
 
-/// A link to a decision: where a server is, which decision, and whose keys it must be kept by. What follows `#` does not leave the
-/// browser.
+/// A link to a decision: where a server is, which decision, and whose keys it must be kept by. What
+/// follows `#` does not leave the browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Scheme, host and port of any one of the servers, without a slash at the end.
@@ -18,8 +18,8 @@ pub struct Link {
     pub decision: DecisionId,
     /// The digest of the servers.
     pub servers: Digest,
-    /// In a link for one person: the key that signs the claim; its public half stands in the draft. Whoever uses it first takes the
-    /// person's place.
+    /// In a link for one person: the key that signs the claim; its public half stands in the draft.
+    /// Whoever uses it first takes the person's place.
     pub invitation: Option<Invitation>,
 }
 

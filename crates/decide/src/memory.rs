@@ -1,4 +1,5 @@
-//! What a device remembers of decisions: what it has seen, which one-time key it used where, and what it answered.
+//! What a device remembers of decisions: what it has seen, which one-time key it used where, and
+//! what it answered.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +14,8 @@ use crate::refused::Refused;
 /// That a device has answered. The answers are not printed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Answered {
-    /// The answers, until they are known to be in the chain. A step that is made again has the same ones.
+    /// The answers, until they are known to be in the chain. A step that is made again has the same
+    /// ones.
     answers: Option<Vec<u8>>,
 }
 
@@ -34,14 +36,16 @@ struct Remembered {
     answered: Option<Answered>,
 }
 
-/// Everything that a device remembers. It is kept, whole, before anything computed with it leaves the device.
+/// Everything that a device remembers. It is kept, whole, before anything computed with it leaves
+/// the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
     decisions: BTreeMap<DecisionId, Remembered>,
 }
 
 impl Memory {
-    /// Whether the device has answered in the decision, or may have: a step with its answers may have left.
+    /// Whether the device has answered in the decision, or may have: a step with its answers may
+    /// have left.
     pub fn has_answered(&self, decision: &DecisionId) -> bool {
         self.of(decision).is_some_and(|known| known.answered.is_some())
     }
@@ -56,7 +60,8 @@ impl Memory {
         self.decisions.keys()
     }
 
-    /// Forgets a decision. Whoever answers in it again on this device could then answer differently.
+    /// Forgets a decision. Whoever answers in it again on this device could then answer
+    /// differently.
     pub fn forget(&mut self, decision: &DecisionId) {
         self.decisions.remove(decision);
     }
@@ -87,7 +92,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Takes note that a one-time key is used in a decision, which must have been seen, unless it is used in another one.
+    /// Takes note that a one-time key is used in a decision, which must have been seen, unless it
+    /// is used in another one.
     pub(crate) fn use_key(&mut self, decision: &DecisionId, serial: Serial) -> Result<(), Refused> {
         let elsewhere = |(other, known): (&DecisionId, &Remembered)| {
             other != decision && known.serial == Some(serial)

@@ -1,5 +1,5 @@
-//! After the close: every server checks everything and opens its part, and whoever has the parts computes the result (spec, steps 15
-//! and 16).
+//! After the close: every server checks everything and opens its part, and whoever has the parts
+//! computes the result (spec, steps 15 and 16).
 
 use ostrakon_crypto::{Digest, SigningKey};
 use ostrakon_onepass::{
@@ -35,8 +35,8 @@ pub struct Opening {
     pub close: Digest,
     /// Its partial decryption as an operator.
     pub layer: Vec<u8>,
-    /// Its parts as a helper, for those of the absent whose shares it holds, ascending by person. For each of the absent as many
-    /// servers' are needed as the draft's threshold says.
+    /// Its parts as a helper, for those of the absent whose shares it holds, ascending by person.
+    /// For each of the absent as many servers' are needed as the draft's threshold says.
     pub absent: Vec<StandIn>,
 }
 
@@ -83,7 +83,8 @@ pub struct Examined {
     closing: Option<Closing<Ristretto>>,
 }
 
-/// Verifies a decision's whole history, from its first record on: what every server does before it opens. It takes long.
+/// Verifies a decision's whole history, from its first record on: what every server does before it
+/// opens. It takes long.
 ///
 /// # Errors
 /// [`Refused`] names the record and the person.
@@ -148,7 +149,8 @@ impl Examined {
         if absent.is_empty() || now >= deadline { Ok(()) } else { Err(NotYet::Deadline(deadline)) }
     }
 
-    /// The one-time keys of the absent, whose shares a helper needs, in the order of [`Chain::close`].
+    /// The one-time keys of the absent, whose shares a helper needs, in the order of
+    /// [`Chain::close`].
     pub fn absent_keys(&self) -> Vec<KeyName> {
         self.absentees().map(|(_, key)| key.name()).collect()
     }
@@ -176,9 +178,11 @@ impl Examined {
         self.closing.as_ref().zip(close).ok_or_else(|| Refused::NoResult(ended.into()))
     }
 
-    /// The opening of the server with this identity. `shares` are those that it holds of [`Examined::absent_keys`]; for whom it has
-    /// none, or one that does not fit, it leaves its part out, and enough others must stand in. The caller has made sure by
-    /// [`Examined::may_open`], and by writing it down, that the server opens this close and no other.
+    /// The opening of the server with this identity. `shares` are those that it holds of
+    /// [`Examined::absent_keys`]; for whom it has none, or one that does not fit, it leaves its
+    /// part out, and enough others must stand in. The caller has made sure by
+    /// [`Examined::may_open`], and by writing it down, that the server opens this close and no
+    /// other.
     ///
     /// # Errors
     /// [`Refused`] if it is not closed.
@@ -253,7 +257,8 @@ impl Examined {
         Ok(removed)
     }
 
-    /// The result, from the openings of all three servers, of whom enough stand in for each of the absent.
+    /// The result, from the openings of all three servers, of whom enough stand in for each of the
+    /// absent.
     ///
     /// # Errors
     /// [`Refused`] if one is missing or does not hold, or says for whom too few stand in.
@@ -281,8 +286,8 @@ impl Examined {
         Ok(Outcome { outputs, meanings })
     }
 
-    /// The same for whoever may come too early: `None` if a server has not opened yet, or if it is certain that there will be no
-    /// result ([`shortage`]).
+    /// The same for whoever may come too early: `None` if a server has not opened yet, or if it is
+    /// certain that there will be no result ([`shortage`]).
     ///
     /// # Errors
     /// [`Refused`] if an opening does not hold.
@@ -295,8 +300,8 @@ impl Examined {
     }
 }
 
-/// For whom too few servers stand in, and which do, if it is certain by these openings, which need not be verified, that there will
-/// be no result: a sentence.
+/// For whom too few servers stand in, and which do, if it is certain by these openings, which need
+/// not be verified, that there will be no result: a sentence.
 pub fn shortage(chain: &Chain, openings: &[(PartyId, Opening)]) -> Option<String> {
     let (_, absent) = chain.close()?;
     let needed = usize::from(chain.draft().threshold);

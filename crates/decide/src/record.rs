@@ -33,13 +33,15 @@ pub struct Creation {
 pub enum Content {
     /// The decision begins. By the creator; the first record and no other.
     Create(Box<Creation>),
-    /// A person takes part with this key. By the key's owner, or by P0 from the stock of an account that the draft names.
+    /// A person takes part with this key. By the key's owner, or by P0 from the stock of an account
+    /// that the draft names.
     Accept {
         /// The person's place in the draft.
         person: u16,
         /// The person's one-time key.
         key: CertifiedKey,
-        /// By the invitation's key on [`claim_digest`], if the draft has an invitation for the person.
+        /// By the invitation's key on [`claim_digest`], if the draft has an invitation for the
+        /// person.
         claim: Option<Signature>,
     },
     /// A person who has not accepted is not asked any more. By the creator.
@@ -106,7 +108,8 @@ impl Record {
         SignedRecord { record: self, signature }
     }
 
-    /// The one-time key that the record spends on this decision: of an *accept*. A server takes it for one decision only.
+    /// The one-time key that the record spends on this decision: of an *accept*. A server takes it
+    /// for one decision only.
     pub fn spends(&self) -> Option<KeyName> {
         match &self.content {
             Content::Accept { key, .. } => Some(key.statement.name()),
@@ -119,7 +122,8 @@ impl SignedRecord {
     /// Reads a record; nothing in it is verified by that.
     ///
     /// # Errors
-    /// [`Refused::Form`] if it is longer than [`RECORD_BYTES`] or not the canonical encoding of a record.
+    /// [`Refused::Form`] if it is longer than [`RECORD_BYTES`] or not the canonical encoding of a
+    /// record.
     pub fn decode(bytes: &[u8]) -> Result<Self, Refused> {
         if bytes.len() > RECORD_BYTES {
             return Err(Refused::Form);

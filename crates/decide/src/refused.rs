@@ -1,4 +1,5 @@
-//! Why a record, an opening or an archive is refused: sentences that name the record and the person.
+//! Why a record, an opening or an archive is refused: sentences that name the record and the
+//! person.
 
 use ostrakon_onepass::StepFault;
 

@@ -1,5 +1,6 @@
-//! How a one-time key is shared among the servers: a device makes the key and seals each server's share, and the server checks what it
-//! is given before it says that it holds it (spec, steps 1 and 2).
+//! How a one-time key is shared among the servers: a device makes the key and seals each server's
+//! share, and the server checks what it is given before it says that it holds it (spec, steps 1 and
+//! 2).
 
 use ostrakon_crypto::sealed::{ExchangeKey, Sealed, seal};
 use ostrakon_crypto::{Digest, Signature, SigningKey, Transcript};
@@ -90,7 +91,8 @@ impl Deposit {
     /// ([`crate::keys::receipt_digest`]) leaves.
     ///
     /// # Errors
-    /// [`InvalidKey`]: the key is malformed or not possessed, the deposit is for another server, or the share is wrong.
+    /// [`InvalidKey`]: the key is malformed or not possessed, the deposit is for another server, or
+    /// the share is wrong.
     pub fn open(
         &self,
         identity: &SigningKey,
@@ -140,7 +142,8 @@ impl HeldShare {
     }
 }
 
-/// A one-time key that a device has made, with what to hand in at each server: nothing with threshold 0.
+/// A one-time key that a device has made, with what to hand in at each server: nothing with
+/// threshold 0.
 pub struct NewKey {
     /// The key.
     pub statement: KeyStatement,
@@ -148,8 +151,8 @@ pub struct NewKey {
     pub deposits: Vec<Deposit>,
 }
 
-/// Makes a one-time key and seals its shares. `serial` is fresh and random; `helpers` are the three servers' keys, by party, and not
-/// looked at with threshold 0.
+/// Makes a one-time key and seals its shares. `serial` is fresh and random; `helpers` are the three
+/// servers' keys, by party, and not looked at with threshold 0.
 ///
 /// # Errors
 /// [`InvalidKey`] if a server's key is not genuine or missing.

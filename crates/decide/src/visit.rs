@@ -1,4 +1,5 @@
-//! A device's visit: it reads all records, believes nothing that it has not verified, and answers (spec, steps 11 to 13).
+//! A device's visit: it reads all records, believes nothing that it has not verified, and answers
+//! (spec, steps 11 to 13).
 
 use std::sync::Arc;
 
@@ -53,8 +54,8 @@ impl Visit {
         }
     }
 
-    /// Reads the next record and checks all of it but the proof of a step, which [`Visit::verify`] does for many at once. A step is
-    /// decoded here: for long chains that is half of the work.
+    /// Reads the next record and checks all of it but the proof of a step, which [`Visit::verify`]
+    /// does for many at once. A step is decoded here: for long chains that is half of the work.
     ///
     /// # Errors
     /// [`Refused`] names the record and the person; it is not taken in.
@@ -98,7 +99,8 @@ impl Visit {
     /// Verifies all steps that were read and not verified yet, together.
     ///
     /// # Errors
-    /// [`Refused::Step`] names the first one that does not hold. Nothing more can be read or answered then.
+    /// [`Refused::Step`] names the first one that does not hold. Nothing more can be read or
+    /// answered then.
     pub fn verify(&mut self, rng: &mut impl CryptoRng) -> Result<(), Refused> {
         let verifier = match std::mem::replace(&mut self.course, Course::None) {
             Course::Reading(verifier) => verifier,
@@ -126,7 +128,8 @@ impl Visit {
         }
     }
 
-    /// What the records amount to; `None` before the first. Believe it after [`Visit::verify`] only.
+    /// What the records amount to; `None` before the first. Believe it after [`Visit::verify`]
+    /// only.
     pub fn chain(&self) -> Option<&Chain> {
         self.chain.as_ref()
     }
@@ -151,10 +154,12 @@ impl Visit {
         self.chain.as_ref().ok_or_else(|| device("nothing was read of the decision yet"))
     }
 
-    /// Checks that the chain continues what the device has seen before, and takes note of it and of the one-time key.
+    /// Checks that the chain continues what the device has seen before, and takes note of it and of
+    /// the one-time key.
     ///
     /// # Errors
-    /// [`Refused::Shorter`] or [`Refused::Forked`]; or something is not verified, or the one-time key is used in another decision.
+    /// [`Refused::Shorter`] or [`Refused::Forked`]; or something is not verified, or the one-time
+    /// key is used in another decision.
     pub fn remember(&self, account: &VerifyingKey, memory: &mut Memory) -> Result<(), Refused> {
         let (chain, _) = self.verified()?;
         memory.pin(self.id, &self.digests)?;
@@ -163,7 +168,8 @@ impl Visit {
         own.map_or(Ok(()), |key| memory.use_key(&self.id, key.serial))
     }
 
-    /// The record by which the account takes part: with the invitation of a link, or as the draft names it. `time` in seconds since 1970.
+    /// The record by which the account takes part: with the invitation of a link, or as the draft
+    /// names it. `time` in seconds since 1970.
     ///
     /// # Errors
     /// [`Refused`] if there is no place for it, or the place is taken.
@@ -192,12 +198,13 @@ impl Visit {
         Ok(signed)
     }
 
-    /// The record with the account's answers, one option for each ballot, after what was read and verified. If another record came
-    /// first (409), read on, verify, and ask again with the same answers. `memory` must be kept before the record leaves the device.
+    /// The record with the account's answers, one option for each ballot, after what was read and
+    /// verified. If another record came first (409), read on, verify, and ask again with the same
+    /// answers. `memory` must be kept before the record leaves the device.
     ///
     /// # Errors
-    /// [`Refused`]: something is not verified, the chain is not the one seen before, the one-time key is used elsewhere, or the device
-    /// has answered otherwise.
+    /// [`Refused`]: something is not verified, the chain is not the one seen before, the one-time
+    /// key is used elsewhere, or the device has answered otherwise.
     pub fn answer(
         &self,
         account: &SigningKey,
@@ -232,8 +239,9 @@ impl Visit {
         Ok(chain.next(account, time, Content::Step { person, step: step.to_bytes() }))
     }
 
-    /// The receipt, once the account's answers are in the chain that was read and verified; the answers are then forgotten. Call it with
-    /// what was read from another server than the one that took the record.
+    /// The receipt, once the account's answers are in the chain that was read and verified; the
+    /// answers are then forgotten. Call it with what was read from another server than the one that
+    /// took the record.
     pub fn confirmed(&self, account: &VerifyingKey, memory: &mut Memory) -> Option<Receipt> {
         let (chain, _) = self.verified().ok()?;
         let person = chain.person(account)?;

@@ -1,16 +1,20 @@
 //! Agreement on announcements: authenticated broadcast among three, one log per server.
 //!
 //! For announcement *n* of server *i*, towards servers *j* and *k*:
-//! 1. *i* writes it down together with what it changes, then sends it, signed, to both ([`Core::announce`]).
+//! 1. *i* writes it down together with what it changes, then sends it, signed, to both
+//!    ([`Core::announce`]).
 //! 2. *j* writes it down, then echoes its signed header to both others ([`follow`]); so does *k*.
-//! 3. When *j* has *k*'s echo with the same header, it waits for the announcements that the author knew (`after`), judges
-//!    it, and records what it changes: it is *delivered*. Then *j* goes on to *n* + 1.
+//! 3. When *j* has *k*'s echo with the same header, it waits for the announcements that the author
+//!    knew (`after`), judges it, and records what it changes: it is *delivered*. Then *j* goes on
+//!    to *n* + 1.
 //!
-//! If *i* signed two different announcements *n*, each of *j*, *k* has both headers: that is kept as evidence, and the log
-//! of *i* ends there. What is written down before it is said is said again after a restart, in the same words.
+//! If *i* signed two different announcements *n*, each of *j*, *k* has both headers: that is kept
+//! as evidence, and the log of *i* ends there. What is written down before it is said is said again
+//! after a restart, in the same words.
 //!
-//! **Bounds.** An author has at most [`WINDOW`] announcements to which an echo is missing; a server echoes *n* after it
-//! delivered *n* − 1. So nobody lags further than that, and [`KEPT`] announcements and echoes are all that is kept.
+//! **Bounds.** An author has at most [`WINDOW`] announcements to which an echo is missing; a server
+//! echoes *n* after it delivered *n* − 1. So nobody lags further than that, and [`KEPT`]
+//! announcements and echoes are all that is kept.
 
 use std::sync::Arc;
 
@@ -31,7 +35,8 @@ use crate::rooms::Invalid;
 
 /// Announcements of one author to which an echo may be missing.
 pub(crate) const WINDOW: usize = 16;
-/// Announcements and echoes kept per author. More than twice [`WINDOW`]: see the module's description.
+/// Announcements and echoes kept per author. More than twice [`WINDOW`]: see the module's
+/// description.
 const KEPT: u64 = 40;
 /// Bytes of an encoded signed header at most.
 const LONGEST_ECHO: u64 = 512;
@@ -119,8 +124,9 @@ pub(crate) enum AnnounceError {
 }
 
 impl Core {
-    /// Announces something: when this returns it is recorded here and on its way. The receiver resolves when both others
-    /// have received it. Waits while too many are on their way, and until it is known that this server may speak.
+    /// Announces something: when this returns it is recorded here and on its way. The receiver
+    /// resolves when both others have received it. Waits while too many are on their way, and until
+    /// it is known that this server may speak.
     pub(crate) async fn announce(
         self: &Arc<Self>,
         body: Body,
@@ -139,8 +145,9 @@ impl Core {
         result.await.map_err(|_| AnnounceError::Stopping)?
     }
 
-    /// Checks that both others understand what can be said since this language. Of who has not introduced itself since this server
-    /// started nothing is known; the first language is everybody's.
+    /// Checks that both others understand what can be said since this language. Of who has not
+    /// introduced itself since this server started nothing is known; the first language is
+    /// everybody's.
     fn is_understood(&self, language: u32) -> Result<(), AnnounceError> {
         if language == 1 {
             return Ok(());
@@ -354,7 +361,8 @@ async fn compare(
             Err(End::Contradiction("it announced two different things under one number", evidence))
         }
         Some(_) => Ok(()),
-        // The third server has had its say; without it there is no agreement, and the log stands still.
+        // The third server has had its say; without it there is no agreement, and the log stands
+        // still.
         None => {
             let evidence = match echo {
                 Ok(echo) => Evidence::Echo(echo.signed, echo.body.to_vec()),
@@ -410,11 +418,13 @@ async fn deliver(
     Ok(())
 }
 
-/// Keeps it as a fault if an announcement comes after others that there cannot have been when it was made. Never resolves: the log
-/// stands still here as it does at the third server, until there are as many.
+/// Keeps it as a fault if an announcement comes after others that there cannot have been when it
+/// was made. Never resolves: the log stands still here as it does at the third server, until there
+/// are as many.
 ///
-/// An author delivers another's announcement only with this server's echo of it, and this server writes down before it echoes. So
-/// an honest author has delivered no more than is written down here. (Logs are not followed with an old copy of the data.)
+/// An author delivers another's announcement only with this server's echo of it, and this server
+/// writes down before it echoes. So an honest author has delivered no more than is written down
+/// here. (Logs are not followed with an old copy of the data.)
 async fn accuse(core: &Core, author: PartyId, received: &Received, after: &[u64; SERVERS]) {
     let kept = core.introduction.progress().kept;
     let impossible =

@@ -1,9 +1,10 @@
 //! What servers announce to each other.
 //!
-//! Every server has a log of announcements, numbered from 0, which the others deliver in order (`agree`). An
-//! announcement carries how many announcements of each log its author had delivered ([`Announcement::after`]); it is
-//! delivered after those. So whoever delivers one knows at least what its author knew. Concurrent announcements are
-//! delivered in any order; `rooms` is written so that the order does not matter.
+//! Every server has a log of announcements, numbered from 0, which the others deliver in order
+//! (`agree`). An announcement carries how many announcements of each log its author had delivered
+//! ([`Announcement::after`]); it is delivered after those. So whoever delivers one knows at least
+//! what its author knew. Concurrent announcements are delivered in any order; `rooms` is written so
+//! that the order does not matter.
 
 use ostrakon_broadcast::engine::Shape;
 use ostrakon_broadcast::hosting::{Deed, PollForm, SignedAction};
@@ -17,9 +18,10 @@ use crate::config::SERVERS;
 
 /// Bytes of the longest announcement.
 pub const LONGEST: u64 = 64 << 10;
-/// What a release can say and understand in announcements. It grows by one with each release that can say more; what was said
-/// before keeps its form. A server says nothing that one of the others does not understand yet ([`Body::language`]), so operators
-/// upgrade one after another. Where a form changes, `ostrakon_net`'s version grows instead.
+/// What a release can say and understand in announcements. It grows by one with each release that
+/// can say more; what was said before keeps its form. A server says nothing that one of the others
+/// does not understand yet ([`Body::language`]), so operators upgrade one after another. Where a
+/// form changes, `ostrakon_net`'s version grows instead.
 pub const LANGUAGE: u32 = 2;
 /// Slots that one announcement assigns at most. A slot takes at most 37 bytes.
 pub const MOST_SLOTS: usize = 1024;
@@ -27,8 +29,8 @@ pub const MOST_SLOTS: usize = 1024;
 /// An announcement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Announcement {
-    /// For each server, how many of its announcements the author had delivered. For the author itself this is the
-    /// announcement's own number.
+    /// For each server, how many of its announcements the author had delivered. For the author
+    /// itself this is the announcement's own number.
     pub after: [u64; SERVERS],
     /// What it says.
     pub body: Body,
@@ -76,29 +78,32 @@ pub enum Body {
         /// Slots and their owners; at most [`MOST_SLOTS`].
         slots: Vec<(u32, VerifyingKey)>,
     },
-    /// An epoch is sealed. From the scheduler only. Assignments that the scheduler had not delivered, by
-    /// [`Announcement::after`], are void.
+    /// An epoch is sealed. From the scheduler only, after every other server has said that it is
+    /// due ([`Body::EpochDue`]), by [`Announcement::after`].
     EpochClosed {
         /// The room.
         room: RoomId,
         /// The epoch.
         number: u64,
     },
-    /// An epoch that collects is given up, because a server lost its batch. From the scheduler only.
+    /// An epoch that collects is given up, because a server lost its batch. From the scheduler
+    /// only.
     EpochVoided {
         /// The room.
         room: RoomId,
         /// The epoch.
         number: u64,
     },
-    /// A host of a room did something. From the scheduler only, which puts the actions of all hosts into one order.
+    /// A host of a room did something. From the scheduler only, which puts the actions of all hosts
+    /// into one order.
     Hosted {
         /// The room.
         room: RoomId,
         /// The next of the room's host log.
         action: SignedAction,
     },
-    /// The next record of a decision's chain. From the scheduler only, which puts all records into one order.
+    /// The next record of a decision's chain. From the scheduler only, which puts all records into
+    /// one order.
     Decided {
         /// The decision.
         decision: DecisionId,
@@ -111,6 +116,14 @@ pub enum Body {
         decision: DecisionId,
         /// The opening, encoded.
         opening: Vec<u8>,
+    },
+    /// By the author's clock an epoch has had its time, or all its slots were used. The author
+    /// gives out no more slots of it.
+    EpochDue {
+        /// The room.
+        room: RoomId,
+        /// The epoch.
+        number: u64,
     },
 }
 
@@ -127,6 +140,7 @@ impl Body {
             | Body::Assigned { .. }
             | Body::EpochClosed { .. }
             | Body::EpochVoided { .. }
+            | Body::EpochDue { .. }
             | Body::Decided { .. }
             | Body::DecisionOpened { .. } => 1,
             Body::Hosted { action, .. } => language_of(&action.action.deed),
@@ -134,7 +148,8 @@ impl Body {
     }
 }
 
-/// The first language in which a deed can be said. New deeds, and new forms of polls, come with a new [`LANGUAGE`].
+/// The first language in which a deed can be said. New deeds, and new forms of polls, come with a
+/// new [`LANGUAGE`].
 fn language_of(deed: &Deed) -> u32 {
     match deed {
         Deed::Poll { poll } => match poll.form {
@@ -155,7 +170,8 @@ fn language_of(deed: &Deed) -> u32 {
         | Deed::Dismiss { .. }
         | Deed::Moderate { .. }
         | Deed::Close
-        | Deed::EraseAll => 1,
+        | Deed::EraseAll
+        | Deed::Minimum { .. } => 1,
         Deed::Spotlight { .. } | Deed::Reveal { .. } => 2,
     }
 }
@@ -210,6 +226,7 @@ mod tests {
             Deed::Moderate { on: true },
             Deed::Close,
             Deed::EraseAll,
+            Deed::Minimum { minimum: 28 },
         ];
         let hosted = |deed| {
             let action =
@@ -232,6 +249,7 @@ mod tests {
             Body::Assigned { room, epoch: 21, slots: vec![(22, key)] },
             Body::EpochClosed { room, number: 23 },
             Body::EpochVoided { room, number: 24 },
+            Body::EpochDue { room, number: 27 },
             Body::Decided { decision, record: vec![25] },
             Body::DecisionOpened { decision, opening: vec![26] },
         ];
@@ -239,8 +257,9 @@ mod tests {
         bodies
     }
 
-    /// A release that changes how something is said that others say already cannot work beside them: then it is not this digest that is to
-    /// be changed, but first the version of `ostrakon_net`, and the changelog is to say so.
+    /// A release that changes how something is said that others say already cannot work beside
+    /// them: then it is not this digest that is to be changed, but first the version of
+    /// `ostrakon_net`, and the changelog is to say so.
     #[test]
     fn what_was_said_in_the_first_language_keeps_its_form() {
         let mut transcript = ostrakon_crypto::Transcript::new("test/first language");
@@ -253,7 +272,7 @@ mod tests {
         }
         assert_eq!(
             transcript.finish().to_hex(),
-            "be6d1abbd23f83d7a2df8f37129b2e3f909e9417e4b30d723cdd3cf2784748d6"
+            "86d2bcc6449e2fafaf07ba18ef87f0183a081c57a55c20949e6c27b6e98177aa"
         );
     }
 

@@ -1,4 +1,5 @@
-//! A room's whole board as a file, made piece by piece: what is in memory at a time does not grow with the board.
+//! A room's whole board as a file, made piece by piece: what is in memory at a time does not grow
+//! with the board.
 
 use std::collections::VecDeque;
 
@@ -10,7 +11,8 @@ use crate::disk::Disk;
 use crate::interface::ServiceError;
 use crate::requests::{READ_ENTRIES, internal, read_entry};
 
-/// An archive ([`ostrakon_broadcast::Archive`]) that is being written: the board as it was when this was made, or a little more.
+/// An archive ([`ostrakon_broadcast::Archive`]) that is being written: the board as it was when
+/// this was made, or a little more.
 pub struct BoardArchive {
     store: Disk,
     room: RoomId,

@@ -1,5 +1,5 @@
-//! What operators and hosts did, on record at this server. What participants do is never written down: nothing that handles
-//! a participant's request calls this.
+//! What operators and hosts did, on record at this server. What participants do is never written
+//! down: nothing that handles a participant's request calls this.
 
 use ostrakon_store::{AuditRow, Error, NewAudit};
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,8 @@ impl From<AuditRow> for AuditInfo {
     }
 }
 
-/// Puts something on record. What cannot be recorded is logged: an operator whose disk is full must still be able to act.
+/// Puts something on record. What cannot be recorded is logged: an operator whose disk is full must
+/// still be able to act.
 pub(crate) async fn note(disk: &Disk, now: u64, actor: &str, action: &str, detail: &str) {
     let mut detail = detail.to_owned();
     detail.truncate(detail.floor_char_boundary(LONGEST_DETAIL));

@@ -1,4 +1,5 @@
-//! A server's configuration: one TOML file. Secrets are in files of their own, which it names, or in the environment.
+//! A server's configuration: one TOML file. Secrets are in files of their own, which it names, or
+//! in the environment.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -33,11 +34,13 @@ pub struct Config {
     /// Directory of the database and the stock. One per server.
     #[serde(default = "default_data")]
     pub data: PathBuf,
-    /// File with this server's identity key: 32 bytes as 64 hexadecimal digits. [`IDENTITY_VARIABLE`] goes before it.
+    /// File with this server's identity key: 32 bytes as 64 hexadecimal digits.
+    /// [`IDENTITY_VARIABLE`] goes before it.
     #[serde(default = "default_identity")]
     pub identity_file: PathBuf,
-    /// File with the administrator's token: whoever presents it may create and close rooms. One token a line, so that a new
-    /// one can be introduced before the old one goes. [`ADMIN_TOKEN_VARIABLE`] goes before it.
+    /// File with the administrator's token: whoever presents it may create and close rooms. One
+    /// token a line, so that a new one can be introduced before the old one goes.
+    /// [`ADMIN_TOKEN_VARIABLE`] goes before it.
     #[serde(default = "default_admin_token")]
     pub admin_token_file: PathBuf,
     /// Where the public interface listens.
@@ -72,7 +75,8 @@ pub struct Config {
     pub servers: Vec<ServerConfig>,
 }
 
-/// How much is prepared ahead. The scheduler's settings count for when to prepare, every server's for how much.
+/// How much is prepared ahead. The scheduler's settings count for when to prepare, every server's
+/// for how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StockTargets {
@@ -88,8 +92,9 @@ impl Default for StockTargets {
     }
 }
 
-/// How the public interface comes to HTTPS: by a certificate in files, or by one that the server orders itself. It may do
-/// without on a loopback address, and behind a proxy (`limits.behind_proxy`).
+/// How the public interface comes to HTTPS: by a certificate in files, or by one that the server
+/// orders itself. It may do without on a loopback address, and behind a proxy
+/// (`limits.behind_proxy`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Https {
@@ -104,7 +109,8 @@ pub struct Https {
     pub acme: Option<Acme>,
 }
 
-/// How certificates are ordered (RFC 8555, challenge TLS-ALPN-01: `http` must be what the world reaches at port 443).
+/// How certificates are ordered (RFC 8555, challenge TLS-ALPN-01: `http` must be what the world
+/// reaches at port 443).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Acme {
@@ -119,7 +125,8 @@ pub struct Acme {
     /// Directory that keeps account and certificate over restarts.
     #[serde(default = "default_cache")]
     pub cache: PathBuf,
-    /// Root certificates in PEM that the authority's own HTTPS is checked with; the public ones unless given.
+    /// Root certificates in PEM that the authority's own HTTPS is checked with; the public ones
+    /// unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authority_roots: Option<PathBuf>,
 }
@@ -340,7 +347,8 @@ impl Config {
     /// The seed of this server's identity key.
     ///
     /// # Errors
-    /// [`ConfigError`] if the file cannot be read, does not hold a key, or holds one that is not this server's.
+    /// [`ConfigError`] if the file cannot be read, does not hold a key, or holds one that is not
+    /// this server's.
     pub fn identity(&self) -> Result<Zeroizing<[u8; 32]>, ConfigError> {
         let (origin, text) = secret(IDENTITY_VARIABLE, &self.identity_file)?;
         let bytes = HEXLOWER_PERMISSIVE.decode(text.trim().as_bytes()).map(Zeroizing::new);
@@ -374,7 +382,8 @@ impl Config {
     /// The tokens of those who may create rooms; none if the policy needs none.
     ///
     /// # Errors
-    /// [`ConfigError`] if the policy needs one and there is none, or one is shorter than [`SHORTEST_TOKEN`].
+    /// [`ConfigError`] if the policy needs one and there is none, or one is shorter than
+    /// [`SHORTEST_TOKEN`].
     pub fn creation_tokens(&self) -> Result<Vec<Zeroizing<String>>, ConfigError> {
         let file = self.rooms.creation_token_file.as_deref();
         match (self.rooms.create, file) {

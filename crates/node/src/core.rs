@@ -6,15 +6,16 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures::FutureExt;
+use ostrakon_broadcast::engine::slot_class;
 use ostrakon_broadcast::room::{RoomId, Servers};
 use ostrakon_broadcast::{Engine, EpochId};
-use ostrakon_crypto::SigningKey;
+use ostrakon_crypto::{SigningKey, VerifyingKey};
 use ostrakon_party::{Party, PartyId};
 use ostrakon_store::Change;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::agree::Logs;
-use crate::config::Config;
+use crate::config::{Config, SERVERS};
 use crate::deciding::Bench;
 use crate::disk::Disk;
 use crate::freshness::{Introduction, Standing};
@@ -95,10 +96,30 @@ impl Core {
         let world = self.world();
         self.history().note(&world, change, now);
         drop(world);
-        self.change(|world| world.apply(number, change, now))
+        let effects = self.change(|world| world.apply(number, change, now));
+        self.note_moved(change);
+        effects
     }
 
-    /// Changes the state, and wakes whoever waits for a change. News of a room raises its version, or takes it away.
+    /// Who was given a slot by another server has gone there.
+    fn note_moved(&self, change: &Change) {
+        let Change::Assign { room, epoch, author, slots, .. } = change else { return };
+        if *author == self.me() {
+            return;
+        }
+        let room = RoomId(*room);
+        let world = self.world();
+        let collecting = world.rooms.get(&room).and_then(|room| room.collecting(*epoch));
+        let seated_here = |key: &VerifyingKey| {
+            let slots = collecting.and_then(|collecting| collecting.keys.get(key));
+            slots.is_some_and(|slots| slots.iter().any(|s| slot_class(*s, SERVERS) == self.me()))
+        };
+        let mut presence = self.presence.lock().expect("no panic while held");
+        presence.moved(&room, slots.iter().map(|(_, key)| key), seated_here);
+    }
+
+    /// Changes the state, and wakes whoever waits for a change. News of a room raises its version,
+    /// or takes it away.
     pub fn change<T>(&self, work: impl FnOnce(&mut World) -> T) -> T {
         let mut world = self.world();
         let before = world.version;
@@ -143,8 +164,8 @@ impl Core {
         }));
     }
 
-    /// Runs the engine's work on a thread of its own, away from the threads that serve the network. `None` if `cancel`
-    /// resolved first or the server stops.
+    /// Runs the engine's work on a thread of its own, away from the threads that serve the network.
+    /// `None` if `cancel` resolved first or the server stops.
     pub async fn on_engine_thread<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -183,7 +204,8 @@ impl Core {
         }
     }
 
-    /// Waits until a room is as `condition` asks for. It is asked again when there is news of the room.
+    /// Waits until a room is as `condition` asks for. It is asked again when there is news of the
+    /// room.
     pub async fn wait_until_in(&self, room: &RoomId, condition: impl Fn(&World) -> bool) {
         self.watchers.wait(room, || condition(&self.world())).await;
     }
@@ -193,7 +215,8 @@ impl Core {
         let collecting = || {
             let world = self.world();
             let room = world.rooms.get(&epoch.room)?;
-            Some(room.context(epoch.number, room.collecting(epoch.number)?.batch))
+            let collecting = room.collecting(epoch.number)?;
+            Some(room.context(epoch.number, collecting.batch, collecting.minimum))
         };
         let (context, loaded) = loop {
             let Some(context) = collecting() else { return };
@@ -207,7 +230,8 @@ impl Core {
         };
         match loaded {
             Ok(batch) => {
-                // The epoch may have been sealed or voided meanwhile: nobody would ask for the batch any more, or let go of it.
+                // The epoch may have been sealed or voided meanwhile: nobody would ask for the
+                // batch any more, or let go of it.
                 let late = self.change(|world| {
                     let room = world.rooms.get(&epoch.room);
                     let collecting = room.and_then(|room| room.collecting(epoch.number));

@@ -1,7 +1,8 @@
 //! Who may create rooms at this server, and of what size: the table `[rooms]` of the configuration.
 //!
-//! The administrator may always, within the limits of the protocol. The quotas are for everybody else. They are this
-//! server's: the other operators have theirs, and a room that one of them lets in is kept by all three.
+//! The administrator may always, within the limits of the protocol. The quotas are for everybody
+//! else. They are this server's: the other operators have theirs, and a room that one of them lets
+//! in is kept by all three.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -15,7 +16,8 @@ use crate::core::Core;
 use crate::interface::{CodeInfo, RoomLimits, ServiceError};
 use crate::rooms::Room;
 
-/// The environment variable that holds the tokens of those who may create rooms, if they are not to be in a file.
+/// The environment variable that holds the tokens of those who may create rooms, if they are not to
+/// be in a file.
 pub const CREATION_TOKEN_VARIABLE: &str = "OSTRAKON_CREATION_TOKEN";
 /// Within this time rooms are counted, in milliseconds.
 const HOUR_MS: u64 = 3600 * 1000;
@@ -40,7 +42,8 @@ pub enum Create {
 pub struct RoomPolicy {
     /// Who may create rooms.
     pub create: Create,
-    /// File with the tokens of those who may, one a line, if `create` is `token`. [`CREATION_TOKEN_VARIABLE`] goes before it.
+    /// File with the tokens of those who may, one a line, if `create` is `token`.
+    /// [`CREATION_TOKEN_VARIABLE`] goes before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub creation_token_file: Option<PathBuf>,
     /// Open rooms of this server at most.
@@ -51,8 +54,8 @@ pub struct RoomPolicy {
     pub capacity: u32,
     /// The shortest epoch, in seconds.
     pub shortest_seconds: u32,
-    /// The longest time for which bodies may be kept, in days; rooms must then say how long. Without it they may be kept
-    /// for ever.
+    /// The longest time for which bodies may be kept, in days; rooms must then say how long.
+    /// Without it they may be kept for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retention_days: Option<u32>,
     /// Rooms that are created within an hour at most.
@@ -82,7 +85,8 @@ impl Default for RoomPolicy {
 pub enum Creator {
     /// The administrator: no quota holds.
     Administrator,
-    /// Somebody whom the policy admits; with a number that stands for the address, if limits by address hold.
+    /// Somebody whom the policy admits; with a number that stands for the address, if limits by
+    /// address hold.
     Guest(Option<u64>),
 }
 
@@ -208,7 +212,8 @@ impl Core {
         creations.note(policy, origin, self.platform.now_ms())
     }
 
-    /// Where a short code leads. Codes are short: whoever makes many rooms can make two of one code. Then it leads nowhere.
+    /// Where a short code leads. Codes are short: whoever makes many rooms can make two of one
+    /// code. Then it leads nowhere.
     pub(crate) fn code(&self, code: &str) -> Result<CodeInfo, ServiceError> {
         let not_found = |text: &str| ServiceError::NotFound(text.into());
         let code = RoomId::tidy_code(code)

@@ -1,4 +1,5 @@
-//! What a running server answers about private decisions. `docs/spec/decide.md` is the specification; its steps are named here.
+//! What a running server answers about private decisions. `docs/spec/decide.md` is the
+//! specification; its steps are named here.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,10 +35,11 @@ use crate::{audit, decision_course, freshness};
 const VERIFYING: usize = 2;
 /// Records that may wait for that, or be on their way.
 const AT_ONCE: usize = 64;
-/// Records that are being announced at a time. Fewer than an author's window of announcements, so that decisions do not keep
-/// the scheduler from opening and closing epochs.
+/// Records that are being announced at a time. Fewer than an author's window of announcements, so
+/// that decisions do not keep the scheduler from opening and closing epochs.
 const ANNOUNCING: usize = 4;
-/// Closed decisions that are examined at a time; each takes a core for some seconds and up to some ten megabytes.
+/// Closed decisions that are examined at a time; each takes a core for some seconds and up to some
+/// ten megabytes.
 const EXAMINING: usize = 1;
 /// Records that the store is asked for at once, and the bytes of an answer, roughly.
 const READ_RECORDS: u32 = 16;
@@ -135,7 +137,8 @@ impl Core {
             self.make_room_for_share(&name.0).await?;
         }
         let kept = self.store.keep_share(&name, &held.to_bytes()).await.map_err(internal)?;
-        // Sharings are a function of owner and serial; so the same deposit again gives the same share.
+        // Sharings are a function of owner and serial; so the same deposit again gives the same
+        // share.
         if HeldShare::from_bytes(&kept).is_none_or(|kept| kept.statement() != held.statement()) {
             return Err(ServiceError::Conflict(
                 "another key was deposited under this serial: take a fresh one".into(),
@@ -401,7 +404,8 @@ impl Core {
         })
     }
 
-    /// Returns as soon as the chain has record `from` or more than `opened` servers have opened it, and after `wait` anyway.
+    /// Returns as soon as the chain has record `from` or more than `opened` servers have opened it,
+    /// and after `wait` anyway.
     pub(crate) async fn records_reach(
         &self,
         id: DecisionId,

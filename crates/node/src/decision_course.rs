@@ -1,5 +1,6 @@
-//! What servers do about decisions by themselves: the scheduler accepts for people from their stock, closes and lapses; every server
-//! examines what is closed, and opens it. `docs/spec/decide.md` is the specification; its steps are named here.
+//! What servers do about decisions by themselves: the scheduler accepts for people from their
+//! stock, closes and lapses; every server examines what is closed, and opens it.
+//! `docs/spec/decide.md` is the specification; its steps are named here.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -36,7 +37,8 @@ pub(crate) async fn run(core: Arc<Core>) {
         return;
     }
     for look in 0u64.. {
-        // Mostly this was done when the decision or the keys came; unless the others were away, or this server was stopped.
+        // Mostly this was done when the decision or the keys came; unless the others were away, or
+        // this server was stopped.
         if look.is_multiple_of(LOOKS_AT_STOCKS) {
             for id in waiting_for_stock(&core, |_| true) {
                 fill_from_stock(Arc::clone(&core), id).await;
@@ -264,7 +266,8 @@ async fn all_records(store: &Disk, id: &DecisionId) -> Result<Vec<Vec<u8>>, Erro
     }
 }
 
-/// Rebuilds the decisions from the tables, at a start. `base` is the number of the generation's first announcement.
+/// Rebuilds the decisions from the tables, at a start. `base` is the number of the generation's
+/// first announcement.
 pub(crate) async fn restore(store: &Disk, world: &mut World, base: u64) -> Result<(), Error> {
     for row in store.decisions().await? {
         let id = DecisionId(row.id);

@@ -1,8 +1,10 @@
-//! Private decisions in the state that the servers agree on. `docs/spec/decide.md` is the specification; its steps are named here.
+//! Private decisions in the state that the servers agree on. `docs/spec/decide.md` is the
+//! specification; its steps are named here.
 //!
-//! A decision's chain comes from the scheduler's log alone, and a record is accepted by [`Chain::check`], the same rule as on
-//! people's devices. So it holds or fails alike at every server. What a server opens comes from its own log, and is judged by how
-//! much of the scheduler's log its author knew, which is part of its word: so that, too, is judged alike.
+//! A decision's chain comes from the scheduler's log alone, and a record is accepted by
+//! [`Chain::check`], the same rule as on people's devices. So it holds or fails alike at every
+//! server. What a server opens comes from its own log, and is judged by how much of the scheduler's
+//! log its author knew, which is part of its word: so that, too, is judged alike.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,11 +19,12 @@ use ostrakon_store::{Change, DecisionKey, NewRecord};
 use crate::config::SERVERS;
 use crate::rooms::{Effect, Invalid, SCHEDULER, World};
 
-/// Decisions that a deployment keeps at most: of 200 people each they take some hundred megabytes of memory while they are under way,
-/// and a tenth of that when they are over.
+/// Decisions that a deployment keeps at most: of 200 people each they take some hundred megabytes
+/// of memory while they are under way, and a tenth of that when they are over.
 pub const MOST_DECISIONS: usize = 2_000;
-/// Bytes of an encoded opening at most. The tables' limit of 900 entries bounds people times ballots, so the elements for all who
-/// are absent take 28,800 bytes, and proofs and names of 200 people 14,000.
+/// Bytes of an encoded opening at most. The tables' limit of 900 entries bounds people times
+/// ballots, so the elements for all who are absent take 28,800 bytes, and proofs and names of 200
+/// people 14,000.
 pub(crate) const OPENING_BYTES: usize = 48_000;
 
 /// How far a decision has come.
@@ -55,8 +58,9 @@ pub struct Decisions {
     pub kept: BTreeMap<DecisionId, Decision>,
     /// The one-time keys that stand in them.
     pub spent: BTreeSet<KeyName>,
-    /// Decisions of earlier generations, which ended with those. A server that has lost its data does not know of them, so
-    /// nothing but this server's own part in a decision may depend on this.
+    /// Decisions of earlier generations, which ended with those. A server that has lost its data
+    /// does not know of them, so nothing but this server's own part in a decision may depend on
+    /// this.
     pub ended: BTreeSet<DecisionId>,
 }
 
@@ -208,7 +212,8 @@ impl World {
         })))
     }
 
-    /// What an opening changes that its server announced after so many announcements of each server.
+    /// What an opening changes that its server announced after so many announcements of each
+    /// server.
     pub(crate) fn judge_decryption(
         &self,
         author: PartyId,
@@ -244,8 +249,8 @@ impl World {
         if new.closes { vec![Effect::Open(id)] } else { Vec::new() }
     }
 
-    /// Puts a record at the end of its decision's chain, or begins the decision. It was judged here, or before a restart: its signatures
-    /// and proofs are not verified again.
+    /// Puts a record at the end of its decision's chain, or begins the decision. It was judged
+    /// here, or before a restart: its signatures and proofs are not verified again.
     pub(crate) fn extend_decision(&mut self, signed: &SignedRecord) -> Result<(), Refused> {
         let id = signed.record.decision;
         match self.decisions.kept.get_mut(&id) {

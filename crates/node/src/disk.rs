@@ -42,7 +42,8 @@ pass_on! {
     assignments(room: &RoomKey, epoch: u64) -> Vec<AssignmentRow>;
     batch(number: u64) -> Vec<u8>;
     batches(count: u32) -> Vec<BatchRow>;
-    bind_opening(id: &DecisionKey, close: &[u8], shares: &[OneTimeName]) -> Option<Vec<OneTimeName>>;
+    bind_opening(id: &DecisionKey, close: &[u8], shares: &[OneTimeName])
+        -> Option<Vec<OneTimeName>>;
     board_head(room: &RoomKey) -> (u64, Option<Digest>);
     close_generation() -> ();
     clear_offers(room: &RoomKey, below: u64) -> ();

@@ -1,10 +1,12 @@
-//! How an epoch ends: what a server finds, what it tells the others, and what they then agree on. Pure.
+//! How an epoch ends: what a server finds, what it tells the others, and what they then agree on.
+//! Pure.
 //!
-//! After computing, every server *concludes*: it has an entry for the board or a reason why there is none. It writes that
-//! down, tells the others ([`Verdict`]), and *settles* the epoch as soon as two servers, itself included or not, say the
-//! same ([`tally`]): an entry with two signatures is valid for everybody, so no server may go on without it; and no entry
-//! can come about once two servers have refused. When all three have spoken, the epoch is *finished*: nobody needs
-//! anything of it any more, since each wrote its conclusion down before it spoke.
+//! After computing, every server *concludes*: it has an entry for the board or a reason why there
+//! is none. It writes that down, tells the others ([`Verdict`]), and *settles* the epoch as soon as
+//! two servers, itself included or not, say the same ([`tally`]): an entry with two signatures is
+//! valid for everybody, so no server may go on without it; and no entry can come about once two
+//! servers have refused. When all three have spoken, the epoch is *finished*: nobody needs anything
+//! of it any more, since each wrote its conclusion down before it spoke.
 
 use ostrakon_broadcast::board::{Entry, Published, QUORUM, SALT, salt};
 use ostrakon_broadcast::engine::{Opened, Stopped};
@@ -131,7 +133,8 @@ pub enum Tally {
     Nothing,
 }
 
-/// Counts verdicts, by party; `None` where one is missing. A signature that is not the server's counts as a refusal.
+/// Counts verdicts, by party; `None` where one is missing. A signature that is not the server's
+/// counts as a refusal.
 pub fn tally(verdicts: &[Option<Verdict>; SERVERS], servers: &Servers) -> Tally {
     let mut refusals = 0;
     let mut votes: Vec<(Digest, Vec<(PartyId, Signature)>)> = Vec::new();

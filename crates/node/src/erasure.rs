@@ -1,10 +1,11 @@
-//! Erasing bodies: what a host asks for, what is over by the room's retention, and rooms that this server's operator has deleted
-//! (`docs/spec/hosting.md`, steps 8 to 11 and 14).
+//! Erasing bodies: what a host asks for, what is over by the room's retention, and rooms that this
+//! server's operator has deleted (`docs/spec/hosting.md`, steps 8 to 11 and 14).
 //!
-//! A body is on a server's disk in at most two places: the board's entry, and what the server found when it computed the
-//! epoch ([`Conclusion`]), which it keeps for a while for servers that lag behind. Both are written anew without the body
-//! and its salt; digest, signatures and chain stay as they are. Whatever is erased here is erased again after a restart, as
-//! far as it had not been: the host log says what, and the day of publication.
+//! A body is on a server's disk in at most two places: the board's entry, and what the server found
+//! when it computed the epoch ([`Conclusion`]), which it keeps for a while for servers that lag
+//! behind. Both are written anew without the body and its salt; digest, signatures and chain stay
+//! as they are. Whatever is erased here is erased again after a restart, as far as it had not been:
+//! the host log says what, and the day of publication.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,7 +25,8 @@ use crate::rooms::Room;
 const DAY_MS: u64 = 24 * 3600 * 1000;
 /// Between two looks at what is over.
 const SWEEP: Duration = Duration::from_secs(3600);
-/// Between erasing something and emptying what the database keeps of it, so that much of it costs once.
+/// Between erasing something and emptying what the database keeps of it, so that much of it costs
+/// once.
 const SCRUB: Duration = Duration::from_secs(2);
 /// Before an attempt that the disk stopped is repeated.
 const RETRY: Duration = Duration::from_secs(2);
@@ -36,8 +38,8 @@ pub(crate) fn day(now: u64) -> u32 {
     u32::try_from(now / DAY_MS).unwrap_or(u32::MAX)
 }
 
-/// What is published before this day is over, in a room that keeps bodies for so many days: each was there for that many
-/// whole days at least.
+/// What is published before this day is over, in a room that keeps bodies for so many days: each
+/// was there for that many whole days at least.
 fn over_before(now: u64, retention_days: u32) -> u32 {
     day(now).saturating_sub(retention_days)
 }
@@ -168,8 +170,8 @@ async fn rewrite_conclusion(
     Ok(())
 }
 
-/// Erases what was published before a day, from an index on, below which all is erased; it is moved on. And what was found
-/// in epochs that began before that day, published or not.
+/// Erases what was published before a day, from an index on, below which all is erased; it is moved
+/// on. And what was found in epochs that began before that day, published or not.
 async fn erase_before(core: &Core, room: RoomId, before: u32, done: &mut u64) -> Result<(), Error> {
     let mut from = *done;
     loop {
@@ -217,7 +219,8 @@ async fn catch_up(core: &Arc<Core>) {
     }
 }
 
-/// Step 10: erases what is older than the rooms keep it. `done` remembers how far each board is erased.
+/// Step 10: erases what is older than the rooms keep it. `done` remembers how far each board is
+/// erased.
 async fn sweep(core: &Arc<Core>, done: &mut BTreeMap<RoomId, u64>) {
     let now = core.platform.now_ms();
     let kept = |(id, room): (&RoomId, &Room)| Some((*id, room.descriptor.retention_days?));

@@ -1,8 +1,9 @@
 //! What is kept of a fault, and how a third person judges it.
 //!
-//! Evidence is made of what the culprit signed, and judged with nothing but the servers' keys. There are two findings.
-//! *Proved*: no honest server signs this. *Signed*: the culprit did say it, and it broke a rule by what had been announced
-//! before; whoever holds the log can see that, the evidence alone does not show it.
+//! Evidence is made of what the culprit signed, and judged with nothing but the servers' keys.
+//! There are two findings. *Proved*: no honest server signs this. *Signed*: the culprit did say it,
+//! and it broke a rule by what had been announced before; whoever holds the log can see that, the
+//! evidence alone does not show it.
 
 use std::collections::BTreeSet;
 
@@ -96,8 +97,8 @@ impl FaultFile {
         }
     }
 
-    /// Reads a file and judges its evidence, trusting nothing in it. `pinned` is the digest of the servers that room links
-    /// carry; without it the finding is about *some* servers.
+    /// Reads a file and judges its evidence, trusting nothing in it. `pinned` is the digest of the
+    /// servers that room links carry; without it the finding is about *some* servers.
     ///
     /// # Errors
     /// What is wrong with the file, in words.
@@ -180,7 +181,8 @@ fn step(header: &Header) -> Option<ControlStep> {
         .find(|step| step.of(agree::instance(author, header.tag.instance.number)) == header.tag)
 }
 
-/// Whether no honest server makes this announcement, whatever was announced before. Part of [`crate::rooms::World::judge`].
+/// Whether no honest server makes this announcement, whatever was announced before. Part of
+/// [`crate::rooms::World::judge`].
 fn is_never_valid(author: PartyId, number: u64, announcement: &Announcement) -> bool {
     let out_of_turn = announcement.after.get(author.index()) != Some(&number);
     out_of_turn
@@ -206,7 +208,10 @@ fn is_never_valid(author: PartyId, number: u64, announcement: &Announcement) -> 
                 author != SCHEDULER || !decisions::is_record_of(decision, record)
             }
             Body::DecisionOpened { opening, .. } => !decisions::is_opening(opening),
-            Body::RoomClosed(_) | Body::BatchReady { .. } | Body::BatchDropped { .. } => false,
+            Body::RoomClosed(_)
+            | Body::BatchReady { .. }
+            | Body::BatchDropped { .. }
+            | Body::EpochDue { .. } => false,
         }
 }
 

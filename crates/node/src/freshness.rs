@@ -1,13 +1,15 @@
 //! Whether a server's data are as new as what it has said: it asks before it speaks.
 //!
-//! A copy of the data that is put back knows less than the server has said since. Numbered anew, its announcements would
-//! contradict the earlier ones, and epochs would be computed again without the marks that bind it. So every server tells the
-//! others, with what it tells of itself, how far it has got with each log of announcements ([`Progress`]); and after
-//! a restart it says nothing before both have told it, and nothing at all if one of them has heard more of it than its data
+//! A copy of the data that is put back knows less than the server has said since. Numbered anew,
+//! its announcements would contradict the earlier ones, and epochs would be computed again without
+//! the marks that bind it. So every server tells the others, with what it tells of itself, how far
+//! it has got with each log of announcements ([`Progress`]); and after a restart it says nothing
+//! before both have told it, and nothing at all if one of them has heard more of it than its data
 //! know ([`Standing::Stale`]). Reading and taking in go on meanwhile.
 //!
-//! One of the two may be corrupt. It can claim to have heard more, and so silence the server: that is no more than not to
-//! answer. It can hide what it has heard; but of what both received, or was delivered, the honest one knows.
+//! One of the two may be corrupt. It can claim to have heard more, and so silence the server: that
+//! is no more than not to answer. It can hide what it has heard; but of what both received, or was
+//! delivered, the honest one knows.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -39,8 +41,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// What `peer` has heard, or knows `me` to have written down, and `self`, which is `me`'s, does not hold: whose log, how far
-    /// the peer says that it goes, and how far it goes here.
+    /// What `peer` has heard, or knows `me` to have written down, and `self`, which is `me`'s, does
+    /// not hold: whose log, how far the peer says that it goes, and how far it goes here.
     pub fn behind(&self, me: PartyId, peer: PartyId, theirs: &Self) -> Option<(PartyId, u64, u64)> {
         // Of its own announcements the peer does not say who has them.
         (0u8..).map(PartyId).take(SERVERS).filter(|author| *author != peer).find_map(|author| {
@@ -129,7 +131,8 @@ pub(crate) fn closed() -> Standing {
     )
 }
 
-/// What follows from what both others say; nothing as long as one has not come to this server's generation.
+/// What follows from what both others say; nothing as long as one has not come to this server's
+/// generation.
 fn judge(core: &Core, said: &[(PartyId, Progress)]) -> Option<Standing> {
     let own = core.introduction.progress();
     for (peer, theirs) in said {

@@ -1,8 +1,10 @@
-//! An intake process: it serves participants from the database that an engine process shares with it, and has no key.
+//! An intake process: it serves participants from the database that an engine process shares with
+//! it, and has no key.
 //!
-//! It checks what participants send as the engine does, writes down who is there and what is handed in, and closes for a
-//! slot's owner what the engine has signed for it. Nothing in its memory matters: it can be killed at any moment, and
-//! others beside it go on. What must be announced to the other servers it leaves to the engine.
+//! It checks what participants send as the engine does, writes down who is there and what is handed
+//! in, and closes for a slot's owner what the engine has signed for it. Nothing in its memory
+//! matters: it can be killed at any moment, and others beside it go on. What must be announced to
+//! the other servers it leaves to the engine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -76,7 +78,8 @@ struct Seen<T> {
 }
 
 impl<T: serde::de::DeserializeOwned> Seen<T> {
-    /// What is read now. The same once more, because everything is read again, is no news of the engine.
+    /// What is read now. The same once more, because everything is read again, is no news of the
+    /// engine.
     fn read(view: &View, before: Option<Self>, now: u64) -> Option<Self> {
         let at =
             before.filter(|before| before.number == view.number).map_or(now, |before| before.at);

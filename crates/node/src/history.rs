@@ -1,6 +1,7 @@
 //! What an operator may look back on: how epochs went, and how full the stock was.
 //!
-//! In memory only, bounded, and coarse: times to a tenth of a second and per epoch, never per participant or submission.
+//! In memory only, bounded, and coarse: times to a tenth of a second and per epoch, never per
+//! participant or submission.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -119,7 +120,8 @@ fn seconds(tenths: Option<u64>) -> Option<f64> {
 }
 
 impl History {
-    /// Notes the end of an epoch's collecting. `world` is as before the change; times in milliseconds since 1970.
+    /// Notes the end of an epoch's collecting. `world` is as before the change; times in
+    /// milliseconds since 1970.
     pub fn note(&mut self, world: &World, change: &Change, now: u64) {
         let (Change::SealEpoch { room, epoch, .. } | Change::VoidEpoch { room, epoch, .. }) =
             change

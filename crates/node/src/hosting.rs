@@ -1,8 +1,10 @@
-//! What the hosts of rooms do, at a server: how an action enters the host log, and what every server then does about it.
-//! `docs/spec/hosting.md` is the specification; its steps are named here.
+//! What the hosts of rooms do, at a server: how an action enters the host log, and what every
+//! server then does about it. `docs/spec/hosting.md` is the specification; its steps are named
+//! here.
 //!
-//! The rule by which an action is accepted is [`HostLog::check`], the same as in the page. The scheduler's log of
-//! announcements puts the actions into one order, so it holds or fails alike at every server.
+//! The rule by which an action is accepted is [`HostLog::check`], the same as in the page. The
+//! scheduler's log of announcements puts the actions into one order, so it holds or fails alike at
+//! every server.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -25,10 +27,11 @@ use crate::requests::{NOTICE, internal, no_room};
 use crate::rooms::{Collecting, Effect, Invalid, SCHEDULER, World};
 use crate::{audit, erasure};
 
-/// Actions that may be on their way at a time. Fewer than an author's window of announcements, so that hosts who act much
-/// do not keep the scheduler from opening and closing epochs.
+/// Actions that may be on their way at a time. Fewer than an author's window of announcements, so
+/// that hosts who act much do not keep the scheduler from opening and closing epochs.
 const AT_ONCE: usize = 8;
-/// Times that a claim is put into its place before its sender is asked to come back: each time a host was faster.
+/// Times that a claim is put into its place before its sender is asked to come back: each time a
+/// host was faster.
 const PLACINGS: usize = 16;
 /// Actions that the store is asked for at once, and the bytes of an answer, roughly.
 const READ_ACTIONS: u32 = 64;
@@ -177,8 +180,8 @@ impl Core {
         )))
     }
 
-    /// Step 5: the scheduler puts a claim into the host log, and announces it. Answers when the others have it too, or after
-    /// a while anyway.
+    /// Step 5: the scheduler puts a claim into the host log, and announces it. Answers when the
+    /// others have it too, or after a while anyway.
     pub(crate) async fn claim(
         self: &Arc<Self>,
         id: RoomId,
@@ -336,7 +339,8 @@ pub(crate) async fn follow_up(core: Arc<Core>, id: RoomId, number: u64) {
     }
 }
 
-/// What the audit log says of a deed; nothing of those that change neither who may act nor what is to be seen.
+/// What the audit log says of a deed; nothing of those that change neither who may act nor what is
+/// to be seen.
 fn on_record(deed: &Deed) -> Option<(&'static str, String)> {
     let message = || {
         let target = deed.target();
@@ -355,6 +359,7 @@ fn on_record(deed: &Deed) -> Option<(&'static str, String)> {
         Deed::Admit { keys } => ("admit", format!("{} keys", keys.len())),
         Deed::Invite { keys } => ("invite", format!("{} keys", keys.len())),
         Deed::Dismiss { keys } => ("dismiss", format!("{} keys", keys.len())),
+        Deed::Minimum { minimum } => ("lower the minimum", minimum.to_string()),
         Deed::Moderate { on } => ("moderate", if *on { "on" } else { "off" }.into()),
         Deed::Close => ("close", String::new()),
         Deed::EraseAll => ("erase all", String::new()),
@@ -367,8 +372,8 @@ fn on_record(deed: &Deed) -> Option<(&'static str, String)> {
     })
 }
 
-/// The host log of a room as the disk has it. An epoch that collects, with how many actions there were when it was opened, gets
-/// back who was admitted to it.
+/// The host log of a room as the disk has it. An epoch that collects, with how many actions there
+/// were when it was opened, gets back who was admitted to it.
 pub(crate) async fn restore(
     store: &crate::disk::Disk,
     room: &RoomId,

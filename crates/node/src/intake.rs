@@ -1,7 +1,7 @@
 //! Puts what participants hand in on disk, many at a time.
 //!
-//! A commit costs the same for one submission as for hundreds. What arrives while one commit is under way goes into the
-//! next. At most [`WAITING`] wait; who comes then is told to come again.
+//! A commit costs the same for one submission as for hundreds. What arrives while one commit is
+//! under way goes into the next. At most [`WAITING`] wait; who comes then is told to come again.
 
 use ostrakon_broadcast::room::RoomId;
 use ostrakon_store::{Intake, Taken};
@@ -61,7 +61,8 @@ pub(crate) async fn run(
     }
 }
 
-/// Notes in memory which slots have submitted. It wakes nobody: participants learn nothing new from it.
+/// Notes in memory which slots have submitted. It wakes nobody: participants learn nothing new from
+/// it.
 pub(crate) fn note(core: &Core, intakes: &[Intake], taken: &[Taken]) {
     let mut world = core.world();
     for (intake, taken) in intakes.iter().zip(taken) {

@@ -1,15 +1,18 @@
-//! What goes in and out of [`crate::Service`]: the requests, the answers and the errors of a server's public interface.
+//! What goes in and out of [`crate::Service`]: the requests, the answers and the errors of a
+//! server's public interface.
 //!
-//! Every type here is JSON as it stands. Keys, digests and room ids are lower-case hexadecimal; bytes are base64url
-//! without padding. Requests are checked when they are decoded, so that the service sees typed values only. With the
-//! feature `openapi` the types describe themselves.
+//! Every type here is JSON as it stands. Keys, digests and room ids are lower-case hexadecimal;
+//! bytes are base64url without padding. Requests are checked when they are decoded, so that the
+//! service sees typed values only. With the feature `openapi` the types describe themselves.
 
 pub mod decisions;
 
 pub use crate::creation::Create;
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_broadcast::hosting::SignedAction;
-use ostrakon_broadcast::room::{Admission, EngineKind, Mode, RoomDescriptor, RoomId};
+use ostrakon_broadcast::room::{
+    Admission, EngineKind, Mode, RoomDescriptor, RoomId, USUAL_MINIMUM,
+};
 use ostrakon_broadcast::{EpochContext, SignedEntry};
 use ostrakon_crypto::{Signature, VerifyingKey};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -72,7 +75,8 @@ pub struct ServersInfo {
     pub mail: bool,
 }
 
-/// The rooms that a server lets others than its administrator create. Pairs are the least and the most.
+/// The rooms that a server lets others than its administrator create. Pairs are the least and the
+/// most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RoomLimits {
@@ -157,9 +161,12 @@ pub struct NewRoom {
     /// Seconds of an epoch; 10 unless given.
     #[serde(default = "default_seconds")]
     pub seconds: u32,
-    /// The minimum anonymity set; 1 unless given.
+    /// The minimum anonymity set; 3 unless given. 0 is a room for practice, without a crowd.
     #[serde(default = "default_minimum")]
     pub minimum: u32,
+    /// How many people the host expects.
+    #[serde(default)]
+    pub people: Option<u32>,
     /// What happens when a server cheats; fair unless given.
     #[serde(default = "default_mode")]
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
@@ -176,7 +183,7 @@ fn default_seconds() -> u32 {
     10
 }
 fn default_minimum() -> u32 {
-    1
+    USUAL_MINIMUM
 }
 fn default_admission() -> Admission {
     Admission::Open
@@ -198,6 +205,7 @@ impl NewRoom {
             capacity: default_capacity(),
             seconds: default_seconds(),
             minimum: default_minimum(),
+            people: None,
             mode: default_mode(),
         }
     }
@@ -216,6 +224,7 @@ impl NewRoom {
             capacity: self.capacity,
             seconds: self.seconds,
             minimum: self.minimum,
+            people: self.people,
             nonce,
         }
     }
@@ -284,7 +293,8 @@ pub struct IssueRequest {
     #[serde(with = "hex_key")]
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub key: VerifyingKey,
-    /// The participant's exchange key for this issue ([`ostrakon_broadcast::envelope::Exchange`]), hexadecimal.
+    /// The participant's exchange key for this issue ([`ostrakon_broadcast::envelope::Exchange`]),
+    /// hexadecimal.
     #[serde(with = "hex_32")]
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub exchange: [u8; 32],
@@ -332,7 +342,8 @@ pub struct Accepted {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Status {
-    /// Grows with every change that a participant may want to know of; starts anew when the server does.
+    /// Grows with every change that a participant may want to know of; starts anew when the server
+    /// does.
     pub version: u64,
     /// The epoch that collects, or will when there is stock; absent if the room is closed.
     pub epoch: Option<EpochStatus>,
@@ -342,8 +353,12 @@ pub struct Status {
     pub last: Option<LastEpoch>,
     /// The room's minimum anonymity set.
     pub minimum: u32,
-    /// Participants present at each server as far as known. The count of the server that answers is exact.
+    /// Participants present at each server as far as known. The count of the server that answers is
+    /// exact.
     pub present: Vec<u32>,
+    /// By server, the slots that it gave out in the epoch that collects; at the server that answers
+    /// also those who wait for one. Whoever comes goes where there are fewest.
+    pub places: Vec<u32>,
     /// Entries on the board.
     pub board_length: u64,
     /// Actions of the room's hosts: the length of the host log.
@@ -479,7 +494,8 @@ pub struct Readiness {
     pub missing: Vec<String>,
     /// What the server waits for, in words; empty if ready.
     pub detail: String,
-    /// When the certificate of its public interface expires, in seconds since 1970, if that is known.
+    /// When the certificate of its public interface expires, in seconds since 1970, if that is
+    /// known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate_expires: Option<u64>,
 }

@@ -5,8 +5,8 @@ use ostrakon_broadcast::engine::Journal;
 
 use crate::disk::Disk;
 
-/// Marks in the database, of an epoch that is being computed. To be used on the engine's threads: it blocks until the mark is on
-/// disk.
+/// Marks in the database, of an epoch that is being computed. To be used on the engine's threads:
+/// it blocks until the mark is on disk.
 pub(crate) struct StoreJournal {
     pub disk: Disk,
     pub epoch: EpochId,

@@ -2,12 +2,16 @@
 //!
 //! [`Service`] is its public interface; the HTTP layer is a thin cover over it. Inside:
 //!
-//! * `rooms`, `scheduling`, `epochs`, `presence` are pure: what the state is, what an announcement does to it, when to do
-//!   what, how verdicts are counted. They know no disk, no network and no clock.
-//! * `agree` makes the servers' announcements agree; `recovery` rebuilds everything after a restart.
+//! * `rooms`, `scheduling`, `epochs`, `presence` are pure: what the state is, what an announcement
+//!   does to it, when to do what, how verdicts are counted. They know no disk, no network and no
+//!   clock.
+//! * `agree` makes the servers' announcements agree; `recovery` rebuilds everything after a
+//!   restart.
 //! * `freshness` keeps a server silent whose data are older than what it has said.
-//! * `stock` prepares batches, `material` serves participants from them, `runner` computes sealed epochs.
-//! * `hosting` takes what hosts do, `erasure` erases what they or the clock ask for, `creation` says who may create rooms.
+//! * `stock` prepares batches, `material` serves participants from them, `runner` computes sealed
+//!   epochs.
+//! * `hosting` takes what hosts do, `erasure` erases what they or the clock ask for, `creation`
+//!   says who may create rooms.
 //! * `conductor` is the beat; `intake` writes what participants hand in; `requests` answers them.
 //! * `server` and `setup` start it all, on a [`platform`]: the clock, the threads, the links.
 //!

@@ -1,7 +1,8 @@
-//! How much one client, one room, and everybody together may ask of a server: the table `[limits]` of the configuration.
+//! How much one client, one room, and everybody together may ask of a server: the table `[limits]`
+//! of the configuration.
 //!
-//! The defaults let a class of some hundred phones behind one address take part, and keep one address from taking a room or
-//! a server for itself. `docs/limits.md` explains each.
+//! The defaults let a class of some hundred phones behind one address take part, and keep one
+//! address from taking a room or a server for itself. `docs/limits.md` explains each.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,11 +22,13 @@ pub struct Limits {
     pub waiting: u32,
     /// Requests at a time from one address that wait for news.
     pub waiting_per_address: u32,
-    /// Requests of participants that a room takes for each of its slots within one epoch's time. One address has half of it.
+    /// Requests of participants that a room takes for each of its slots within one epoch's time.
+    /// One address has half of it.
     pub requests_per_slot: u32,
     /// The percentage of a room's slots at this server that participants of one address may take.
     pub room_share: u32,
-    /// Whether a proxy passes requests on: then a client's address is the last one of `X-Forwarded-For`.
+    /// Whether a proxy passes requests on: then a client's address is the last one of
+    /// `X-Forwarded-For`.
     pub behind_proxy: bool,
 }
 
@@ -71,7 +74,8 @@ impl Limits {
         Ok(())
     }
 
-    /// How many participants of one address may be present at this server in a room with so many slots.
+    /// How many participants of one address may be present at this server in a room with so many
+    /// slots.
     pub(crate) fn share(&self, capacity: u32) -> u32 {
         let slots = u64::from(capacity.div_ceil(crate::config::SERVERS as u32));
         u32::try_from(slots * u64::from(self.room_share) / 100).unwrap_or(u32::MAX).max(1)

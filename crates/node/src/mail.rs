@@ -1,8 +1,9 @@
 //! Invitations to decisions by e-mail: the table `[mail]` of the configuration, and what is sent.
 //!
-//! A decision's creator asks for it; the address is used for this one message, and neither kept nor logged. Only links of this
-//! deployment to this decision are sent, and only a few to each person, so that nobody makes a sender of other things of a server.
-//! Whoever runs the mail servers on the way can read the link: `docs/spec/decide.md`, limits.
+//! A decision's creator asks for it; the address is used for this one message, and neither kept nor
+//! logged. Only links of this deployment to this decision are sent, and only a few to each person,
+//! so that nobody makes a sender of other things of a server. Whoever runs the mail servers on the
+//! way can read the link: `docs/spec/decide.md`, limits.
 
 mod texts;
 
@@ -28,7 +29,8 @@ use crate::interface::decisions::MailRequest;
 use crate::requests::internal;
 use texts::About;
 
-/// The environment variable that holds the password for the mail server, if it is not to be in a file.
+/// The environment variable that holds the password for the mail server, if it is not to be in a
+/// file.
 pub const MAIL_PASSWORD_VARIABLE: &str = "OSTRAKON_MAIL_PASSWORD";
 /// Messages to one person of a decision at most.
 pub const MOST_TO_A_PERSON: u32 = 3;
@@ -45,8 +47,8 @@ const ADDRESS_BYTES: usize = 254;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mail {
-    /// `smtps://HOST[:PORT]` (TLS from the start), `smtp://HOST[:PORT]?tls=required` (STARTTLS), or, on this machine only,
-    /// `smtp://HOST[:PORT]`.
+    /// `smtps://HOST[:PORT]` (TLS from the start), `smtp://HOST[:PORT]?tls=required` (STARTTLS),
+    /// or, on this machine only, `smtp://HOST[:PORT]`.
     pub smtp: String,
     /// The sender, as in `Ostrakon <decisions@example.org>`.
     pub from: String,

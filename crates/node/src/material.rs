@@ -30,10 +30,12 @@ impl Materials {
         self.0.lock().expect("no panic while held").remove(&number)
     }
 
-    /// Takes the batch away. Waits for those who are just using it, so call it where blocking is allowed.
+    /// Takes the batch away. Waits for those who are just using it, so call it where blocking is
+    /// allowed.
     pub fn take(&self, number: u64) -> Option<Box<dyn Batch>> {
         let material = self.remove(number)?;
-        // A poisoned lock means that the engine panicked on a submission; the batch itself is only read there.
+        // A poisoned lock means that the engine panicked on a submission; the batch itself is only
+        // read there.
         material.write().unwrap_or_else(std::sync::PoisonError::into_inner).take()
     }
 }

@@ -1,7 +1,8 @@
 //! Metrics as Prometheus text.
 //!
-//! Coarse on purpose, for anybody may read them as often as they like: levels, and counts per epoch and batch. No counter
-//! moves with a single participant or submission; bytes are counted in whole mebibytes, queues in tenths.
+//! Coarse on purpose, for anybody may read them as often as they like: levels, and counts per epoch
+//! and batch. No counter moves with a single participant or submission; bytes are counted in whole
+//! mebibytes, queues in tenths.
 
 use std::fmt::{Display, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -143,7 +144,8 @@ fn buckets(text: &mut Text, phase: &str, histogram: &Histogram) {
 }
 
 fn queues(core: &Core, text: &mut Text) {
-    // As of the last sample: who asks again and again could otherwise watch a single announcement on its way.
+    // As of the last sample: who asks again and again could otherwise watch a single announcement
+    // on its way.
     let queues = core.history().queues;
     let ratio = |tenths: u8| f64::from(tenths) / 10.0;
     text.family(

@@ -1,4 +1,5 @@
-//! What an operator sees of a server: its peers, stock, epochs, disk, clock and certificate, and what needs attention.
+//! What an operator sees of a server: its peers, stock, epochs, disk, clock and certificate, and
+//! what needs attention.
 //!
 //! Counts and levels only. Nothing here is about one participant or one submission.
 
@@ -23,10 +24,11 @@ use crate::interface::RoomState;
 use crate::platform::{Links, Platform};
 use crate::rooms::World;
 
-/// How far a peer's clock may be off before the operator is warned, in milliseconds. Participants' clocks may be two minutes
-/// off, so there is time to act.
+/// How far a peer's clock may be off before the operator is warned, in milliseconds. Participants'
+/// clocks may be two minutes off, so there is time to act.
 pub const CLOCK_BOUND_MS: u64 = 10_000;
-/// Below so many free bytes the operator is warned: a few batches and some thousand epochs of submissions.
+/// Below so many free bytes the operator is warned: a few batches and some thousand epochs of
+/// submissions.
 pub const DISK_LOW: u64 = 1 << 30;
 /// So long before a certificate expires the operator is warned, in seconds.
 pub const CERTIFICATE_NOTICE: u64 = 14 * 86_400;
@@ -36,10 +38,12 @@ const LONGEST_VERSION: usize = 32;
 /// The release that runs.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What a server tells its peers of itself. A later release may say more after it: that is not read.
+/// What a server tells its peers of itself. A later release may say more after it: that is not
+/// read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct About {
-    /// The release, and after a plus the [`LANGUAGE`] of its announcements; without that it is the first.
+    /// The release, and after a plus the [`LANGUAGE`] of its announcements; without that it is the
+    /// first.
     version: String,
     pub certificate_expires: Option<u64>,
     /// How far it is with the logs of announcements, once it knows.
@@ -245,7 +249,8 @@ pub struct Overview {
     pub clock_bound_ms: u64,
     /// The stock, by shape.
     pub stock: Vec<StockView>,
-    /// The stock of the last day, oldest first: every ten seconds, and further back the fewest of every five minutes.
+    /// The stock of the last day, oldest first: every ten seconds, and further back the fewest of
+    /// every five minutes.
     pub stock_history: Vec<StockSample>,
     /// Rooms, as many as there are.
     pub rooms: Vec<RoomView>,
@@ -370,7 +375,7 @@ fn rooms(core: &Core, now: u64) -> Vec<RoomView> {
         payload: room.descriptor.payload,
         capacity: room.descriptor.capacity,
         seconds: room.descriptor.seconds,
-        minimum: room.descriptor.minimum,
+        minimum: room.log.minimum(),
         mode: room.descriptor.mode,
         present: presence.count(id, now),
         board_length: room.board_length,

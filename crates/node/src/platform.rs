@@ -1,7 +1,9 @@
-//! What a server runs on: the clock, randomness, tasks and threads, how it waits for its disk, its links to the others.
+//! What a server runs on: the clock, randomness, tasks and threads, how it waits for its disk, its
+//! links to the others.
 //!
-//! Nothing else in this crate reads the clock, draws randomness, or starts a task or a thread. [`System`] is the operating system's; the
-//! simulation has another one, in which a seed decides everything.
+//! Nothing else in this crate reads the clock, draws randomness, or starts a task or a thread.
+//! [`System`] is the operating system's; the simulation has another one, in which a seed decides
+//! everything.
 
 use std::collections::BTreeMap;
 use std::future::Future;

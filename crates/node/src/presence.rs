@@ -1,7 +1,8 @@
 //! Who is there. In memory only: a participant says so again every few seconds.
 //!
-//! Bounded by the room's capacity: a room has no use for more participants than slots. Which of them came first says
-//! who is served first. No address and no time of a visit is kept beyond [`LASTING_MS`].
+//! Bounded by the room's capacity: a room has no use for more participants than slots. Which of
+//! them came first says who is served first. No address and no time of a visit is kept beyond
+//! [`LASTING_MS`].
 
 use std::collections::BTreeMap;
 
@@ -9,6 +10,7 @@ use ostrakon_broadcast::room::RoomId;
 use ostrakon_crypto::VerifyingKey;
 
 use crate::announcement::MOST_SLOTS;
+use crate::scheduling::Waiting;
 
 /// How long a participant counts as present after it last said so, in milliseconds.
 pub const LASTING_MS: u64 = 30_000;
@@ -51,6 +53,10 @@ struct Visit {
     until: u64,
     arrival: u64,
     origin: Option<u64>,
+    /// In which epoch it has waited for a slot, and since when.
+    waits: Option<(u64, u64)>,
+    /// Whether it has waited in vain for other servers to fill.
+    stays: bool,
 }
 
 /// Participants in one room.
@@ -148,12 +154,14 @@ impl Presence {
             }
         }
         self.arrivals += 1;
-        visits.insert(key, Visit { until, arrival: self.arrivals, origin });
+        let arrival = self.arrivals;
+        visits.insert(key, Visit { until, arrival, origin, waits: None, stays: false });
         Ok(())
     }
 
-    /// Notes that a participant had a slot in an epoch that was sealed without a submission of its. Unless it said only a moment ago that it
-    /// is there, it has left: counting it would send others to another server, and give it slots that stay empty.
+    /// Notes that a participant had a slot in an epoch that was sealed without a submission of its.
+    /// Unless it said only a moment ago that it is there, it has left: counting it would send
+    /// others to another server, and give it slots that stay empty.
     pub fn missed(&mut self, room: &RoomId, key: &VerifyingKey, now: u64) {
         if let Some(visits) = self.rooms.get_mut(room)
             && visits
@@ -161,6 +169,20 @@ impl Presence {
                 .get(key)
                 .is_some_and(|visit| visit.until + RENEWED_MS < now + LASTING_MS)
         {
+            visits.remove(key);
+        }
+    }
+
+    /// Notes that another server gave these participants slots: they are at home there now, unless
+    /// they have one of this server's, too.
+    pub fn moved<'a>(
+        &mut self,
+        room: &RoomId,
+        keys: impl Iterator<Item = &'a VerifyingKey>,
+        seated_here: impl Fn(&VerifyingKey) -> bool,
+    ) {
+        let Some(visits) = self.rooms.get_mut(room) else { return };
+        for key in keys.filter(|key| !seated_here(key)) {
             visits.remove(key);
         }
     }
@@ -185,15 +207,23 @@ impl Presence {
         u32::try_from(visits.by_key.len()).unwrap_or(u32::MAX)
     }
 
-    /// Who is there and is not `seated` in an epoch, first come first, as many as one announcement gives slots to. Those who
-    /// came before everybody that is returned are not asked for again: a slot is not taken back.
+    /// How many of the latest who came, [`MOST_SLOTS`] at most, are not `seated`.
+    pub fn count_waiting(&self, room: &RoomId, seated: impl Fn(&VerifyingKey) -> bool) -> u32 {
+        let Some(visits) = self.rooms.get(room) else { return 0 };
+        let latest = visits.by_arrival.values().rev().take(MOST_SLOTS);
+        u32::try_from(latest.filter(|key| !seated(key)).count()).unwrap_or(u32::MAX)
+    }
+
+    /// Who is there and is not `seated` in an epoch, first come first, as many as one announcement
+    /// gives slots to. Those who came before everybody that is returned are not asked for again: a
+    /// slot is not taken back. Who has waited for longer than `patience` in one epoch stays.
     pub fn waiting(
         &mut self,
         room: &RoomId,
-        epoch: u64,
+        (epoch, patience): (u64, u64),
         now: u64,
         seated: impl Fn(&VerifyingKey) -> bool,
-    ) -> Vec<VerifyingKey> {
+    ) -> Vec<Waiting> {
         let Some(visits) = self.rooms.get_mut(room) else { return Vec::new() };
         visits.forget(now);
         if visits.by_key.is_empty() {
@@ -206,7 +236,12 @@ impl Presence {
         let mut waiting = Vec::new();
         for (arrival, key) in visits.by_arrival.range(visits.seated.1 + 1..) {
             if !seated(key) {
-                waiting.push(*key);
+                let visit = visits.by_key.get_mut(key).expect("whoever arrived is there");
+                let (_, since) = *visit
+                    .waits
+                    .insert(visit.waits.filter(|waits| waits.0 == epoch).unwrap_or((epoch, now)));
+                visit.stays |= since + patience <= now;
+                waiting.push(Waiting { key: *key, stays: visit.stays });
             } else if waiting.is_empty() {
                 visits.seated.1 = *arrival;
             }
@@ -235,7 +270,20 @@ mod tests {
     }
 
     fn everybody(presence: &mut Presence, now: u64) -> Vec<VerifyingKey> {
-        presence.waiting(&ROOM, 0, now, |_| false)
+        keys(presence.waiting(&ROOM, (0, 0), now, |_| false))
+    }
+
+    fn keys(waiting: Vec<Waiting>) -> Vec<VerifyingKey> {
+        waiting.into_iter().map(|waiting| waiting.key).collect()
+    }
+
+    #[test]
+    fn who_has_waited_in_vain_stays_until_it_leaves() {
+        let mut presence = Presence::default();
+        presence.note(ROOM, visitor(1), 0, NINE).unwrap();
+        let mut stays = |epoch, now| presence.waiting(&ROOM, (epoch, 500), now, |_| false)[0].stays;
+        assert_eq!([stays(0, 0), stays(0, 499), stays(1, 600), stays(1, 1_099)], [false; 4]);
+        assert_eq!([stays(1, 1_100), stays(2, 1_200)], [true; 2]);
     }
 
     #[test]
@@ -246,11 +294,11 @@ mod tests {
         }
         let waiting = |presence: &mut Presence, epoch: u64, seated: &[u8]| {
             let asked = std::cell::RefCell::new(Vec::new());
-            let found = presence.waiting(&ROOM, epoch, 1, |key| {
+            let found = presence.waiting(&ROOM, (epoch, 0), 1, |key| {
                 asked.borrow_mut().push(*key);
                 seated.iter().any(|n| *key == VerifyingKey([*n; 32]))
             });
-            (found, asked.into_inner().len())
+            (keys(found), asked.into_inner().len())
         };
         assert_eq!(waiting(&mut presence, 7, &[]), (vec![key(1), key(2), key(3), key(4)], 4));
         assert_eq!(waiting(&mut presence, 7, &[1, 2, 4]), (vec![key(3)], 4));
@@ -263,6 +311,16 @@ mod tests {
         presence.note(ROOM, visitor(5), 1, NINE).unwrap();
         assert_eq!(waiting(&mut presence, 7, &[1, 2, 3, 4]), (vec![key(5)], 1));
         assert_eq!(waiting(&mut presence, 8, &[]).0.len(), 5, "another epoch, other slots");
+    }
+
+    #[test]
+    fn who_has_a_slot_of_another_server_is_not_counted_here_any_more() {
+        let mut presence = Presence::default();
+        for n in 1..=3 {
+            presence.note(ROOM, visitor(n), 0, NINE).unwrap();
+        }
+        presence.moved(&ROOM, [key(1), key(2), key(9)].iter(), |known| *known == key(2));
+        assert_eq!(everybody(&mut presence, 1), [key(2), key(3)]);
     }
 
     #[test]

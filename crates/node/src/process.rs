@@ -33,7 +33,8 @@ pub enum Role {
 pub struct ProcessSettings {
     /// What it does.
     pub role: Role,
-    /// Of an intake process: where its server's engine process is asked for what intake processes do not do.
+    /// Of an intake process: where its server's engine process is asked for what intake processes
+    /// do not do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,
 }

@@ -12,7 +12,8 @@ use ostrakon_party::{Party, SessionId};
 pub struct SetUp {
     /// The session, the same on all servers.
     pub session: SessionId,
-    /// What this server must keep, and keep secret, to make its engine ([`EngineProvider::engine`]).
+    /// What this server must keep, and keep secret, to make its engine
+    /// ([`EngineProvider::engine`]).
     pub secret: Vec<u8>,
 }
 
@@ -21,8 +22,8 @@ pub trait EngineProvider: Send + Sync + 'static {
     /// The session in which the set-up itself runs: a function of the servers' keys.
     fn setup_session(&self, keys: &[VerifyingKey]) -> SessionId;
 
-    /// Runs the set-up with the other servers. The same seed gives the same messages, so that it can be repeated if a
-    /// server crashed before it could keep the result.
+    /// Runs the set-up with the other servers. The same seed gives the same messages, so that it
+    /// can be repeated if a server crashed before it could keep the result.
     ///
     /// # Errors
     /// Why there can be no deployment, in words.
@@ -34,8 +35,9 @@ pub trait EngineProvider: Send + Sync + 'static {
     /// A description if `secret` is not what a set-up yielded.
     fn engine(&self, party: Party, secret: &[u8]) -> Result<Arc<dyn Engine>, String>;
 
-    /// Whether, by what the engine has marked ([`ostrakon_broadcast::engine::Journal`]; names and values of all marks), somebody
-    /// may be able to read messages of a sealed epoch. Always, unless the engine can tell.
+    /// Whether, by what the engine has marked ([`ostrakon_broadcast::engine::Journal`]; names and
+    /// values of all marks), somebody may be able to read messages of a sealed epoch. Always,
+    /// unless the engine can tell.
     fn may_have_opened(
         &self,
         session: &SessionId,
@@ -46,7 +48,8 @@ pub trait EngineProvider: Send + Sync + 'static {
         true
     }
 
-    /// What [`ostrakon_broadcast::Batch::check`] says of a submission, without a batch: for intake processes, which hold none.
+    /// What [`ostrakon_broadcast::Batch::check`] says of a submission, without a batch: for intake
+    /// processes, which hold none.
     ///
     /// # Errors
     /// Why it is refused; always, unless the engine can tell without a batch.

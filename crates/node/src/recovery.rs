@@ -1,5 +1,6 @@
-//! What a server does when it starts with data: it rebuilds the state from the tables (never from the logs, which are
-//! cut off behind), repeats what it had said, and takes up what it had not finished.
+//! What a server does when it starts with data: it rebuilds the state from the tables (never from
+//! the logs, which are cut off behind), repeats what it had said, and takes up what it had not
+//! finished.
 
 use std::sync::Arc;
 
@@ -86,6 +87,7 @@ async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Resul
     if let Some(outcome) = &row.outcome {
         room.last = Some(wire::decode(outcome).map_err(|_| Error::Corrupt("epochs.outcome"))?);
     }
+    let minimum = row.minimum.unwrap_or(room.descriptor.minimum);
     let phase = match row.state {
         EpochState::Finished => return Ok(()),
         EpochState::Settled => None,
@@ -93,8 +95,10 @@ async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Resul
         EpochState::Sealed => Some(MixingPhase::Mixing),
         EpochState::Collecting => {
             let empty = HostLog::new(&world.servers, &room.descriptor);
-            let mut collecting = Collecting::new(row.number, row.batch, row.opened_at, None);
+            let mut collecting =
+                Collecting::new(row.number, row.batch, row.opened_at, minimum, None);
             collecting.opened = row.announcement;
+            collecting.due = row.due;
             let opened = Some((row.actions, &mut collecting));
             hosting::restore(store, &RoomId(row.room), empty, opened).await?;
             collecting.begun_at = row.begun_at;
@@ -108,7 +112,7 @@ async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Resul
             return Ok(());
         }
     };
-    room.computing.insert(row.number, Computing { batch: row.batch, phase });
+    room.computing.insert(row.number, Computing { batch: row.batch, minimum, phase });
     Ok(())
 }
 
@@ -148,11 +152,13 @@ pub(crate) async fn take_up(core: &Arc<Core>) -> Result<(), Error> {
     decision_course::take_up(core).await
 }
 
-/// What is to be said of a batch at a start: its preparation may have been cut short, and the messages of it are gone.
+/// What is to be said of a batch at a start: its preparation may have been cut short, and the
+/// messages of it are gone.
 ///
-/// Who has said that it holds a batch never takes that back: the scheduler may be opening an epoch with it this moment, and
-/// without this server's part the epoch could not be computed once it is sealed. It says it once more, whereupon those who
-/// still prepare the batch, and so have not said yet that they hold it, drop it.
+/// Who has said that it holds a batch never takes that back: the scheduler may be opening an epoch
+/// with it this moment, and without this server's part the epoch could not be computed once it is
+/// sealed. It says it once more, whereupon those who still prepare the batch, and so have not said
+/// yet that they hold it, drop it.
 fn unfinished(row: &BatchRow, me: PartyId) -> Option<Body> {
     let everybody = (1 << SERVERS) - 1;
     let (own, number) = (1 << me.0, row.number);
@@ -180,8 +186,8 @@ async fn take_up_batch(core: &Arc<Core>, row: &BatchRow) {
     }
 }
 
-/// Whether a batch's file is only left because a crash came before it was deleted. From what two servers kept of a published epoch
-/// its permutation could be told.
+/// Whether a batch's file is only left because a crash came before it was deleted. From what two
+/// servers kept of a published epoch its permutation could be told.
 fn is_of_no_use(world: &World, row: &BatchRow) -> bool {
     let over = match row.state {
         BatchState::Discarded => true,
@@ -225,7 +231,7 @@ mod tests {
         assert!(gone(&world, BatchState::Discarded));
         assert!(!gone(&world, BatchState::Planned) && !gone(&world, BatchState::Stored));
         assert!(gone(&world, BatchState::Spent), "its epoch is finished");
-        let computing = Computing { batch: 4, phase: None };
+        let computing = Computing { batch: 4, minimum: 1, phase: None };
         world.rooms.get_mut(&id).unwrap().computing.insert(7, computing);
         assert!(
             !gone(&world, BatchState::Spent),

@@ -1,7 +1,8 @@
 //! What a running server answers to the requests of [`crate::Service`].
 //!
-//! Order of the checks: room, bounds, state, signature, engine; what is cheap comes first. What a participant is told was
-//! done is on disk: the mark that an issue left, before the issue does; a submission, before it is acknowledged.
+//! Order of the checks: room, bounds, state, signature, engine; what is cheap comes first. What a
+//! participant is told was done is on disk: the mark that an issue left, before the issue does; a
+//! submission, before it is acknowledged.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -39,7 +40,8 @@ const PAGE_ENTRIES: u32 = 64;
 const PAGE_BYTES: usize = 4 << 20;
 /// Entries that the store is asked for at once.
 pub(crate) const READ_ENTRIES: u32 = 16;
-/// How long to wait for the other servers to take notice of what an operator does, before answering all the same.
+/// How long to wait for the other servers to take notice of what an operator does, before answering
+/// all the same.
 pub(crate) const NOTICE: Duration = Duration::from_secs(10);
 /// Bytes that a submission may have beyond the row.
 pub(crate) const SUBMISSION_OVERHEAD: usize = 1024;
@@ -127,7 +129,8 @@ impl Core {
             .collect()
     }
 
-    /// Creates a room. A host who has not got the answer asks for the same once more, and gets the room that is there.
+    /// Creates a room. A host who has not got the answer asks for the same once more, and gets the
+    /// room that is there.
     pub(crate) async fn create_room(
         self: &Arc<Self>,
         room: NewRoom,
@@ -167,7 +170,8 @@ impl Core {
         self.room_info(&id)
     }
 
-    /// Deletes a room at this server, for good (`docs/spec/hosting.md`, step 14). The same once more changes nothing.
+    /// Deletes a room at this server, for good (`docs/spec/hosting.md`, step 14). The same once
+    /// more changes nothing.
     pub(crate) async fn delete_room(self: &Arc<Self>, id: RoomId) -> Result<(), ServiceError> {
         let (open, deleted) = {
             let world = self.world();
@@ -193,8 +197,8 @@ impl Core {
         Ok(())
     }
 
-    /// Announces something and gives the others a while to take notice. Without them it holds here all the same, and they
-    /// will learn of it.
+    /// Announces something and gives the others a while to take notice. Without them it holds here
+    /// all the same, and they will learn of it.
     async fn announce_and_wait(self: &Arc<Self>, body: Body) -> Result<(), ServiceError> {
         let late = || {
             ServiceError::Unavailable(
@@ -225,11 +229,6 @@ impl Core {
             if !room.open {
                 return Err(ServiceError::Conflict("the room is closed".into()));
             }
-            if !room.log.admits(&presence.key) {
-                return Err(ServiceError::Forbidden(
-                    "the room is for members: claim your invitation, or ask the host to admit your key".into(),
-                ));
-            }
             room.descriptor.capacity
         };
         let now = self.platform.now_ms();
@@ -244,6 +243,14 @@ impl Core {
         {
             return Err(ServiceError::Forbidden(
                 "the signature is not the key's on this room, time and server".into(),
+            ));
+        }
+        // Only now: who is a member is nobody's business who does not hold a key.
+        let member = shown(&self.world(), &id)?.log.admits(&presence.key);
+        if !member {
+            return Err(ServiceError::Forbidden(
+                "the room is for members: claim your invitation, or ask the host to admit your key"
+                    .into(),
             ));
         }
         let bound = Bound { all: capacity, of_origin: self.config.limits.share(capacity) };
@@ -276,6 +283,8 @@ impl Core {
         let shape = ostrakon_broadcast::engine::Shape::of(&room.descriptor);
         let mut present =
             room.collecting.as_ref().map_or([0; SERVERS], |collecting| collecting.assigned);
+        let mut places = present;
+        places[self.me().index()] += self.count_waiting(id, room);
         present[self.me().index()] = own;
         let computing = room
             .computing
@@ -296,8 +305,9 @@ impl Core {
             epoch: epoch_status(room, now),
             mixing: computing.map(|(number, phase)| MixingStatus { number, phase }).collect(),
             last: room.last.clone(),
-            minimum: room.descriptor.minimum,
+            minimum: room.log.minimum(),
             present: present.to_vec(),
+            places: places.to_vec(),
             board_length: room.board_length,
             actions: room.log.length(),
             stock: u32::try_from(usable).unwrap_or(u32::MAX),
@@ -305,11 +315,20 @@ impl Core {
             context: room
                 .collecting
                 .as_ref()
-                .map(|collecting| room.context(collecting.number, collecting.batch)),
+                .map(|epoch| room.context(epoch.number, epoch.batch, epoch.minimum)),
         })
     }
 
-    /// The slot of `key` in an epoch that collects, with what it is made for and made from. `wanted`: which, if it has several.
+    /// How many are present here and have no slot.
+    fn count_waiting(&self, id: &RoomId, room: &Room) -> u32 {
+        let presence = self.presence.lock().expect("no panic while held");
+        presence.count_waiting(id, |key| {
+            room.collecting.as_ref().is_some_and(|epoch| epoch.slot_of(key).is_some())
+        })
+    }
+
+    /// The slot of `key` in an epoch that collects, with what it is made for and made from.
+    /// `wanted`: which, if it has several.
     fn seat(
         &self,
         id: &RoomId,
@@ -332,7 +351,8 @@ impl Core {
                 "the epoch's batch is just being read; try again in a moment".into(),
             )
         };
-        Ok((slot, room.context(epoch, collecting.batch), material.ok_or_else(loading)?))
+        let context = room.context(epoch, collecting.batch, collecting.minimum);
+        Ok((slot, context, material.ok_or_else(loading)?))
     }
 
     pub(crate) async fn issue(
@@ -372,7 +392,8 @@ impl Core {
         request: SubmissionRequest,
     ) -> Result<Accepted, ServiceError> {
         let SubmissionRequest { key, slot, body } = request;
-        // It may have two, if it changed its home: then the one that it was first told. A server takes one submission of a key.
+        // It may have two, if it changed its home: then the one that it was first told. A server
+        // takes one submission of a key.
         let (slot, context, material) = self.seat(&id, epoch, &key, Some(slot))?;
         let limit = context.shape.width as usize + SUBMISSION_OVERHEAD;
         if body.len() > limit {
@@ -439,8 +460,8 @@ impl Core {
     }
 }
 
-/// Does what a request needs of a batch, if it is not spent: some ten microseconds of work, less than handing it to another
-/// thread and back would take.
+/// Does what a request needs of a batch, if it is not spent: some ten microseconds of work, less
+/// than handing it to another thread and back would take.
 fn with<T>(material: &Material, work: impl FnOnce(&dyn Batch) -> T) -> Option<T> {
     let material = material.read().unwrap_or_else(PoisonError::into_inner);
     material.as_deref().map(work)
@@ -456,7 +477,8 @@ pub(crate) async fn read_board(
     let mut bytes = 0;
     while bytes < PAGE_BYTES && entries.len() < PAGE_ENTRIES as usize {
         let next = from.saturating_add(entries.len() as u64);
-        // Of a large room, one entry may weigh more than a page; what they weigh is known from those before.
+        // Of a large room, one entry may weigh more than a page; what they weigh is known from
+        // those before.
         let weight = bytes.checked_div(entries.len()).unwrap_or(PAGE_BYTES).max(1);
         let most = READ_ENTRIES.min(PAGE_ENTRIES - entries.len() as u32);
         let count = u32::try_from((PAGE_BYTES - bytes) / weight).unwrap_or(u32::MAX).clamp(1, most);

@@ -1,30 +1,34 @@
-//! The state that the servers agree on: rooms, epochs, slots, batches. Pure: no I/O, no clock, no randomness.
+//! The state that the servers agree on: rooms, epochs, slots, batches. Pure: no I/O, no clock, no
+//! randomness.
 //!
-//! [`World::judge`] says what an announcement changes ([`Change`]), if it is valid. The change is written to disk, in one
-//! transaction with the mark that the announcement was delivered, and then [`World::apply`]d, which says what is to be
-//! done next ([`Effect`]).
+//! [`World::judge`] says what an announcement changes ([`Change`]), if it is valid. The change is
+//! written to disk, in one transaction with the mark that the announcement was delivered, and then
+//! [`World::apply`]d, which says what is to be done next ([`Effect`]).
 //!
-//! **The order of concurrent announcements does not matter**, so all servers come to the same state:
-//! * opening, closing and voiding of epochs, and the plans for batches, come from one log, the scheduler's (P0);
-//! * every server gives out slots of its own class only, so assignments of different servers never meet; which of them
-//!   count in an epoch is said by the announcement that closes it (its `after`), not by the order of arrival;
-//! * readiness of batches only grows, and an epoch may only be opened with a batch that every server had said is ready;
-//! * what hosts do comes from the scheduler's log too, so every epoch is opened after the same actions everywhere, and who
-//!   is admitted follows from what a server had heard of that log (`docs/spec/hosting.md`, step 4);
-//! * what is valid never depends on anything that a concurrent announcement changes: of rooms, batches and epochs a server
-//!   may speak that it had heard of, by its announcement's `after`, whatever its receivers have heard of meanwhile.
+//! **The order of concurrent announcements does not matter**, so all servers come to the same
+//! state:
+//! * opening, closing and voiding of epochs, and the plans for batches, come from one log, the
+//!   scheduler's (P0);
+//! * every server gives out slots of its own class only, so assignments of different servers never
+//!   meet; an epoch is closed when every server has said that it is due, and gives out no more
+//!   slots, so all that were given out count;
+//! * readiness of batches only grows, and an epoch may only be opened with a batch that every
+//!   server had said is ready;
+//! * what hosts do comes from the scheduler's log too, so every epoch is opened after the same
+//!   actions everywhere, and who is admitted follows from what a server had heard of that log
+//!   (`docs/spec/hosting.md`, step 4);
+//! * what is valid never depends on anything that a concurrent announcement changes: of rooms,
+//!   batches and epochs a server may speak that it had heard of, by its announcement's `after`,
+//!   whatever its receivers have heard of meanwhile.
 //!
-//! **Bounds.** A server may create [`MOST_ROOMS`] rooms; [`BATCHES_KEPT`] batches are remembered, and those that
-//! epochs collect with; an epoch has at most as many slots as the room's capacity.
+//! **Bounds.** A server may create [`MOST_ROOMS`] rooms; [`BATCHES_KEPT`] batches are remembered,
+//! and those that epochs collect with; an epoch has at most as many slots as the room's capacity.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use ostrakon_broadcast::EpochContext;
 use ostrakon_broadcast::engine::{Shape, slot_class};
-use ostrakon_broadcast::hosting::HostLog;
 use ostrakon_broadcast::room::{EpochId, RoomDescriptor, RoomId, Servers};
-use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_crypto::VerifyingKey;
 use ostrakon_decide::DecisionId;
 use ostrakon_party::{PartyId, wire};
 use ostrakon_store::Change;
@@ -32,22 +36,25 @@ use ostrakon_store::Change;
 use crate::announcement::{Announcement, Body, MOST_SLOTS};
 use crate::config::SERVERS;
 use crate::decisions::Decisions;
-use crate::interface::{LastEpoch, MixingPhase};
+use crate::interface::MixingPhase;
 
 mod batches;
+mod room;
 
 pub use batches::{BatchInfo, Held};
+pub use room::{Collecting, Computing, Owner, Room};
 
-/// The server that opens and closes epochs and plans batches. It can delay, and it can close an epoch before it has delivered somebody's
-/// slot (`SECURITY.md`, limits); it learns nothing by either.
+/// The server that opens and closes epochs and plans batches. It can delay. It closes an epoch only
+/// when by each other server's own clock it is due, and with all slots that were given out.
 pub const SCHEDULER: PartyId = PartyId(0);
 /// Rooms that one server may create.
 pub const MOST_ROOMS: usize = 10_000;
-/// Batches that are remembered, counted back from the newest. No epoch is opened with an older one; one that an epoch collects with is
-/// remembered until that is sealed or given up.
+/// Batches that are remembered, counted back from the newest. No epoch is opened with an older one;
+/// one that an epoch collects with is remembered until that is sealed or given up.
 pub const BATCHES_KEPT: u64 = 1000;
 
-/// The server that may create a room, by its nonce: so no two can create the same one, and all know who did.
+/// The server that may create a room, by its nonce: so no two can create the same one, and all know
+/// who did.
 pub fn room_class(descriptor: &RoomDescriptor) -> PartyId {
     slot_class(descriptor.nonce[0].into(), SERVERS)
 }
@@ -79,213 +86,9 @@ pub enum Effect {
     Compute(EpochId),
     /// Examine a decision that was closed, and open it.
     Open(DecisionId),
-    /// Do what a host's action asks of every server: the action of this number in the room's host log.
+    /// Do what a host's action asks of every server: the action of this number in the room's host
+    /// log.
     Hosted(RoomId, u64),
-}
-
-/// The owner of a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Owner {
-    /// The key.
-    pub key: VerifyingKey,
-    /// The number of the announcement, of the slot's class's server.
-    pub announcement: u64,
-}
-
-/// An epoch that collects.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Collecting {
-    /// Its number.
-    pub number: u64,
-    /// Its batch.
-    pub batch: u64,
-    /// The number of the scheduler's announcement that opened it.
-    pub opened: u64,
-    /// When it was opened, in milliseconds since 1970.
-    pub opened_at: u64,
-    /// When its first slot was assigned: its clock runs from then on.
-    pub begun_at: Option<u64>,
-    /// Slots that have an owner.
-    pub slots: BTreeMap<u32, Owner>,
-    /// The same slots in the order in which this server learned of their owners.
-    pub order: Vec<u32>,
-    /// How many of them each server gave out.
-    pub assigned: [u32; SERVERS],
-    /// The lowest slot of each server's class that has no owner; beyond the room's capacity once all have one.
-    pub lowest_free: [u32; SERVERS],
-    /// Slots of each key. An honest server gives a key one; with a corrupt one there may be one per server.
-    pub keys: BTreeMap<VerifyingKey, BTreeSet<u32>>,
-    /// Slots whose submission this server holds. Not agreed on: the engine does that.
-    pub submitted: BTreeSet<u32>,
-    /// Who may have a slot, as the host log was when the epoch was opened; everybody, if there is no list.
-    pub members: Option<Arc<BTreeSet<VerifyingKey>>>,
-    /// Who was admitted since, each with the number of the scheduler's announcement that said so.
-    pub admitted: BTreeMap<VerifyingKey, u64>,
-}
-
-impl Collecting {
-    /// An epoch without participants, to which `members` are admitted, or everybody.
-    pub fn new(
-        number: u64,
-        batch: u64,
-        opened_at: u64,
-        members: Option<Arc<BTreeSet<VerifyingKey>>>,
-    ) -> Self {
-        let (slots, order, assigned, keys, submitted, admitted) = Default::default();
-        let lowest_free = std::array::from_fn(|class| class as u32);
-        Self {
-            number,
-            batch,
-            opened: 0,
-            opened_at,
-            begun_at: None,
-            slots,
-            order,
-            assigned,
-            lowest_free,
-            keys,
-            submitted,
-            members,
-            admitted,
-        }
-    }
-
-    /// Whether a server that knows so many of the scheduler's announcements may give the key a slot. What it knew is part of
-    /// its word, so all judge that alike, however much they know themselves.
-    pub fn admits(&self, key: &VerifyingKey, known: u64) -> bool {
-        let Some(members) = &self.members else { return true };
-        members.contains(key)
-            || self.admitted.get(key).is_some_and(|announcement| *announcement < known)
-    }
-
-    /// Admits keys to an epoch that collects, by this announcement of the scheduler. Who is admitted already stays so.
-    pub fn admit(&mut self, keys: &[VerifyingKey], announcement: u64) {
-        let Some(members) = &self.members else { return };
-        for key in keys.iter().filter(|key| !members.contains(key)) {
-            self.admitted.entry(*key).or_insert(announcement);
-        }
-    }
-
-    /// Gives a slot an owner.
-    pub fn assign(&mut self, slot: u32, owner: Owner) {
-        if self.slots.insert(slot, owner).is_none() {
-            let class = slot_class(slot, SERVERS).index();
-            self.order.push(slot);
-            self.assigned[class] += 1;
-            // No slot is taken back, so nobody need look at those below again.
-            while self.slots.contains_key(&self.lowest_free[class]) {
-                self.lowest_free[class] += SERVERS as u32;
-            }
-        }
-        self.keys.entry(owner.key).or_default().insert(slot);
-    }
-
-    /// The slot of a key: the lowest, should a corrupt server have given it another.
-    pub fn slot_of(&self, key: &VerifyingKey) -> Option<u32> {
-        self.keys.get(key)?.first().copied()
-    }
-
-    /// How many of `slots` each server gave out.
-    pub fn by_class<'a>(slots: impl IntoIterator<Item = &'a u32>) -> [u32; SERVERS] {
-        let mut counts = [0; SERVERS];
-        for slot in slots {
-            counts[slot_class(*slot, SERVERS).index()] += 1;
-        }
-        counts
-    }
-}
-
-/// An epoch that was sealed and is not finished at all servers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Computing {
-    /// Its batch.
-    pub batch: u64,
-    /// How far it is; `None` once its outcome stands.
-    pub phase: Option<MixingPhase>,
-}
-
-/// A room.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Room {
-    /// What it is.
-    pub descriptor: RoomDescriptor,
-    /// The server whose operator created it.
-    pub author: PartyId,
-    /// The number of the announcement by which it did.
-    pub created: u64,
-    /// Whether it is open.
-    pub open: bool,
-    /// Whether this server's operator has deleted it. Not agreed on.
-    pub deleted: bool,
-    /// The number of the next epoch to be opened.
-    pub next_epoch: u64,
-    /// The epoch that collects.
-    pub collecting: Option<Collecting>,
-    /// Epochs that are not finished.
-    pub computing: BTreeMap<u64, Computing>,
-    /// How the last one ended.
-    pub last: Option<LastEpoch>,
-    /// Entries on the board.
-    pub board_length: u64,
-    /// Digest of the last entry, zeros if there is none.
-    pub head: Digest,
-    /// What its hosts did.
-    pub log: HostLog,
-    /// When somebody last got a slot, or the room came into being; in milliseconds since 1970 by this server's clock. Not
-    /// agreed on.
-    pub active_at: u64,
-    /// The world's version at its last change.
-    pub version: u64,
-}
-
-impl Room {
-    /// A new room.
-    pub fn new(descriptor: RoomDescriptor, author: PartyId, servers: &Servers) -> Self {
-        Self {
-            log: HostLog::new(servers, &descriptor),
-            active_at: 0,
-            descriptor,
-            author,
-            created: 0,
-            open: true,
-            deleted: false,
-            next_epoch: 0,
-            collecting: None,
-            computing: BTreeMap::new(),
-            last: None,
-            board_length: 0,
-            head: Digest([0; 32]),
-            version: 1,
-        }
-    }
-
-    /// Whether a server that knows so many announcements of each knows of it.
-    fn is_known_by(&self, after: &[u64; SERVERS]) -> bool {
-        self.created < after[self.author.index()]
-    }
-
-    /// The context of one of its epochs.
-    pub fn context(&self, number: u64, batch: u64) -> EpochContext {
-        EpochContext {
-            epoch: EpochId { room: self.descriptor.id(), number },
-            batch,
-            shape: Shape::of(&self.descriptor),
-            mode: self.descriptor.mode,
-            minimum: self.descriptor.minimum,
-        }
-    }
-
-    /// Whether an epoch that is not finished has this batch.
-    pub fn uses(&self, batch: u64) -> bool {
-        let collecting =
-            self.collecting.as_ref().is_some_and(|collecting| collecting.batch == batch);
-        collecting || self.computing.values().any(|computing| computing.batch == batch)
-    }
-
-    /// The epoch that collects, if it is this one.
-    pub fn collecting(&self, number: u64) -> Option<&Collecting> {
-        self.collecting.as_ref().filter(|epoch| epoch.number == number)
-    }
 }
 
 /// Everything.
@@ -322,8 +125,8 @@ impl World {
         }
     }
 
-    /// What announcement `number` of `author` changes; `None` if it is valid and changes nothing (any more). `at` is this
-    /// server's clock.
+    /// What announcement `number` of `author` changes; `None` if it is valid and changes nothing
+    /// (any more). `at` is this server's clock.
     ///
     /// # Errors
     /// [`Invalid`]: then it changes nothing, on any server.
@@ -361,8 +164,17 @@ impl World {
             Body::Assigned { room, epoch, slots } => {
                 self.judge_assignment(author, after, room, *epoch, slots, at)
             }
+            Body::EpochDue { room, number } => self.judge_due(author, after, room, *number),
             Body::EpochClosed { room, number } => {
-                self.scheduled(author, room, *number)?;
+                let collecting = self.scheduled(author, room, *number)?;
+                let mut others = (0..SERVERS).filter(|party| *party != SCHEDULER.index());
+                if !others
+                    .all(|party| collecting.due[party].is_some_and(|said| said < after[party]))
+                {
+                    return Err(Invalid(
+                        "an epoch is closed when it is due by every server's clock",
+                    ));
+                }
                 Ok(Some(Change::SealEpoch { room: room.0, epoch: *number, cut: after.to_vec() }))
             }
             Body::EpochVoided { room, number } => {
@@ -390,7 +202,8 @@ impl World {
         room.ok_or(Invalid("no such room was created"))
     }
 
-    /// Whether a server that knows so many announcements of each knows of a batch, and it is still remembered.
+    /// Whether a server that knows so many announcements of each knows of a batch, and it is still
+    /// remembered.
     fn knows_batch(&self, number: u64, after: &[u64; SERVERS]) -> bool {
         self.batches.get(&number).is_some_and(|batch| batch.planned < after[SCHEDULER.index()])
     }
@@ -460,11 +273,49 @@ impl World {
             .batches
             .get(&batch)
             .ok_or(Invalid("the epoch's batch was never planned, or long ago"))?;
-        // Whether it was dropped is not asked: that may be concurrent. The scheduler then voids the epoch.
+        // Whether it was dropped is not asked: that may be concurrent. The scheduler then voids the
+        // epoch.
         if info.used || !info.is_ready_by(after) || info.shape != Shape::of(&known.descriptor) {
             return Err(Invalid("the epoch's batch is not ready, used up, or of another shape"));
         }
-        Ok(Some(Change::OpenEpoch { room: room.0, epoch: number, batch, at }))
+        // Only earlier announcements of the scheduler have lowered it.
+        let minimum = known.log.minimum();
+        Ok(Some(Change::OpenEpoch { room: room.0, epoch: number, batch, minimum, at }))
+    }
+
+    /// Whether a server that knows so many announcements of each knows that an epoch was opened.
+    fn known_epoch(
+        &self,
+        room: &RoomId,
+        epoch: u64,
+        after: &[u64; SERVERS],
+    ) -> Result<&Room, Invalid> {
+        let known = self.known_room(room, after)?;
+        let unheard =
+            known.collecting(epoch).is_some_and(|epoch| epoch.opened >= after[SCHEDULER.index()]);
+        if epoch >= known.next_epoch || unheard {
+            return Err(Invalid(
+                "slots are given out in epochs that were opened, and these are due",
+            ));
+        }
+        Ok(known)
+    }
+
+    fn judge_due(
+        &self,
+        author: PartyId,
+        after: &[u64; SERVERS],
+        room: &RoomId,
+        epoch: u64,
+    ) -> Result<Option<Change>, Invalid> {
+        // It may have been given up meanwhile.
+        let Some(collecting) = self.known_epoch(room, epoch, after)?.collecting(epoch) else {
+            return Ok(None);
+        };
+        if collecting.due[author.index()].is_some() {
+            return Err(Invalid("a server says once that an epoch is due"));
+        }
+        Ok(Some(Change::EpochDue { room: room.0, epoch, party: author }))
     }
 
     fn judge_assignment(
@@ -476,23 +327,22 @@ impl World {
         slots: &[(u32, VerifyingKey)],
         at: u64,
     ) -> Result<Option<Change>, Invalid> {
-        let known = self.known_room(room, after)?;
-        let unheard =
-            known.collecting(epoch).is_some_and(|epoch| epoch.opened >= after[SCHEDULER.index()]);
-        if epoch >= known.next_epoch || unheard {
-            return Err(Invalid("slots are given out in epochs that were opened"));
-        }
+        let known = self.known_epoch(room, epoch, after)?;
         if slots.is_empty() || slots.len() > MOST_SLOTS {
             return Err(Invalid("an assignment has 1 to 1024 slots"));
         }
         let Some(collecting) = known.collecting(epoch) else { return Ok(None) };
+        if collecting.due[author.index()].is_some() {
+            return Err(Invalid("no slot is given out of an epoch that is due"));
+        }
         let mut keys = BTreeSet::new();
         let mut seen = BTreeSet::new();
         for (slot, key) in slots {
             if *slot >= known.descriptor.capacity || slot_class(*slot, SERVERS) != author {
                 return Err(Invalid("a server gives out slots of its own class only"));
             }
-            // Earlier assignments of the same class are of the same author, hence delivered before on every server.
+            // Earlier assignments of the same class are of the same author, hence delivered before
+            // on every server.
             if !collecting.admits(key, after[SCHEDULER.index()]) {
                 return Err(Invalid(
                     "in a room of members, slots are given to those of whose admission the server knew",
@@ -519,17 +369,21 @@ impl World {
         }))
     }
 
-    fn scheduled(&self, author: PartyId, room: &RoomId, number: u64) -> Result<(), Invalid> {
+    fn scheduled(
+        &self,
+        author: PartyId,
+        room: &RoomId,
+        number: u64,
+    ) -> Result<&Collecting, Invalid> {
         if author != SCHEDULER {
             return Err(Invalid("only the scheduler closes epochs"));
         }
         let room = self.rooms.get(room).ok_or(Invalid("no such room was created"))?;
-        room.collecting(number)
-            .map(|_| ())
-            .ok_or(Invalid("only the epoch that collects can be closed"))
+        room.collecting(number).ok_or(Invalid("only the epoch that collects can be closed"))
     }
 
-    /// Carries out a change that [`World::judge`] has returned for announcement `number` of its author, and the disk has taken.
+    /// Carries out a change that [`World::judge`] has returned for announcement `number` of its
+    /// author, and the disk has taken.
     pub fn apply(&mut self, number: u64, change: &Change, now: u64) -> Vec<Effect> {
         match change {
             Change::CreateRoom { room, descriptor, author } => {
@@ -552,13 +406,14 @@ impl World {
             }
             Change::BatchReady { number: batch, party } => self.batch_ready(*batch, *party, number),
             Change::BatchDropped { number, party } => self.batch_dropped(*number, *party, now),
-            Change::OpenEpoch { room, epoch, batch, at } => {
+            Change::OpenEpoch { room, epoch, batch, minimum, at } => {
                 if let Some(info) = self.batches.get_mut(batch) {
                     info.used = true;
                 }
                 self.change_room(room, |room| {
                     room.next_epoch = epoch + 1;
-                    let collecting = Collecting::new(*epoch, *batch, *at, room.log.roster());
+                    let members = room.log.roster();
+                    let collecting = Collecting::new(*epoch, *batch, *at, *minimum, members);
                     room.collecting = Some(Collecting { opened: number, ..collecting });
                 });
                 vec![Effect::Load(EpochId { room: RoomId(*room), number: *epoch })]
@@ -574,11 +429,20 @@ impl World {
                 });
                 Vec::new()
             }
+            Change::EpochDue { room, party, .. } => {
+                self.change_room(room, |room| {
+                    if let Some(collecting) = &mut room.collecting {
+                        collecting.due[party.index()] = Some(number);
+                    }
+                });
+                Vec::new()
+            }
             Change::SealEpoch { room, epoch, .. } => {
                 self.change_room(room, |room| {
                     let Some(collecting) = room.collecting.take() else { return };
-                    let computing =
-                        Computing { batch: collecting.batch, phase: Some(MixingPhase::Mixing) };
+                    let Collecting { batch, minimum, .. } = collecting;
+                    let phase = Some(MixingPhase::Mixing);
+                    let computing = Computing { batch, minimum, phase };
                     room.computing.insert(*epoch, computing);
                 });
                 vec![Effect::Compute(EpochId { room: RoomId(*room), number: *epoch })]

@@ -1,14 +1,17 @@
 //! Computes sealed epochs and brings them to the board.
 //!
 //! What is written before what:
-//! 1. the seal (with the announcement that closed the epoch): from then on the submissions are fixed;
+//! 1. the seal (with the announcement that closed the epoch): from then on the submissions are
+//!    fixed;
 //! 2. the engine's marks, while it computes ([`crate::journal`]);
 //! 3. the conclusion, before the others are told the verdict;
 //! 4. the outcome and the entry with at least two signatures, before anybody is shown it;
-//! 5. when all three verdicts are there: that the epoch is finished; then the batch's file is deleted.
+//! 5. when all three verdicts are there: that the epoch is finished; then the batch's file is
+//!    deleted.
 //!
-//! A crash at any point repeats what comes after the last thing written. Until an epoch is finished, a server that
-//! starts again also computes it again, even if it has its own conclusion, because another may still need its messages.
+//! A crash at any point repeats what comes after the last thing written. Until an epoch is
+//! finished, a server that starts again also computes it again, even if it has its own conclusion,
+//! because another may still need its messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -36,7 +39,8 @@ use crate::interface::{LastEpoch, MixingPhase, Outcome};
 use crate::journal::StoreJournal;
 use crate::rooms::Computing;
 
-/// Epochs of a room whose verdict is kept ready for a server that lags behind. More than may be unfinished at a time.
+/// Epochs of a room whose verdict is kept ready for a server that lags behind. More than may be
+/// unfinished at a time.
 pub(crate) const KEPT_VERDICTS: u64 = 8;
 /// The pause before a computation is tried again that the disk stopped.
 const RETRY: Duration = Duration::from_secs(2);
@@ -79,7 +83,8 @@ pub(crate) async fn compute(core: Arc<Core>, epoch: EpochId) {
     conclude(core, epoch, conclusion, false).await;
 }
 
-/// Takes up an epoch that had been concluded before a restart. `settled`: its outcome stood already.
+/// Takes up an epoch that had been concluded before a restart. `settled`: its outcome stood
+/// already.
 pub(crate) async fn resume(core: Arc<Core>, epoch: EpochId, conclusion: Conclusion, settled: bool) {
     if let Some((_, context)) = setting(&core, epoch) {
         let helper = Arc::clone(&core);
@@ -97,11 +102,12 @@ pub(crate) async fn resume(core: Arc<Core>, epoch: EpochId, conclusion: Conclusi
 fn setting(core: &Core, epoch: EpochId) -> Option<(RoomDescriptor, EpochContext)> {
     let world = core.world();
     let room = world.rooms.get(&epoch.room)?;
-    let batch = room.computing.get(&epoch.number)?.batch;
-    Some((room.descriptor.clone(), room.context(epoch.number, batch)))
+    let Computing { batch, minimum, .. } = *room.computing.get(&epoch.number)?;
+    Some((room.descriptor.clone(), room.context(epoch.number, batch, minimum)))
 }
 
-/// Mixes and opens on a thread of its own. `None` if it could not run to its end; it may be tried again.
+/// Mixes and opens on a thread of its own. `None` if it could not run to its end; it may be tried
+/// again.
 async fn mix(core: &Arc<Core>, context: &EpochContext) -> Option<Result<Opened, Stopped>> {
     let slots = match slots(core, context.epoch).await {
         Ok(slots) => slots,
@@ -110,8 +116,8 @@ async fn mix(core: &Arc<Core>, context: &EpochContext) -> Option<Result<Opened, 
             return None;
         }
     };
-    // Of an epoch that is over, what was handed in is being forgotten: what was read may be a part of it, and with the same batch
-    // that would be another table.
+    // Of an epoch that is over, what was handed in is being forgotten: what was read may be a part
+    // of it, and with the same batch that would be another table.
     setting(core, context.epoch)?;
     let taking = Arc::clone(core);
     let number = context.batch;
@@ -153,9 +159,10 @@ async fn slots(core: &Core, epoch: EpochId) -> Result<Vec<SlotState>, Error> {
     Ok(slots)
 }
 
-/// Every slot that was given out, with what was handed in for it. Two servers may have given one key a slot each: which of
-/// them counts is for the engine to say, by what was handed in. If the lowest counted, a server could silence whom it likes,
-/// by giving it a lower slot once it has handed in.
+/// Every slot that was given out, with what was handed in for it. Two servers may have given one
+/// key a slot each: which of them counts is for the engine to say, by what was handed in. If the
+/// lowest counted, a server could silence whom it likes, by giving it a lower slot once it has
+/// handed in.
 fn states(assigned: Vec<AssignmentRow>, submissions: Vec<SubmissionRow>) -> Vec<SlotState> {
     let mut bodies: BTreeMap<_, _> =
         submissions.into_iter().map(|row| (row.slot, row.body)).collect();
@@ -178,7 +185,8 @@ async fn keep_faults(core: &Core, result: &Result<Opened, Stopped>) {
     }
 }
 
-/// Waits until the outcome of every earlier epoch of the room stands: an entry names the one before it.
+/// Waits until the outcome of every earlier epoch of the room stands: an entry names the one before
+/// it.
 async fn wait_for_turn(core: &Core, epoch: EpochId) {
     core.wait_until(|world| {
         let Some(room) = world.rooms.get(&epoch.room) else { return true };
@@ -198,7 +206,8 @@ struct Ballot {
     published: Option<Digest>,
 }
 
-/// Tells the others what was found, settles the epoch as soon as two say the same, and finishes it when all have spoken.
+/// Tells the others what was found, settles the epoch as soon as two say the same, and finishes it
+/// when all have spoken.
 async fn conclude(core: Arc<Core>, epoch: EpochId, conclusion: Conclusion, settled: bool) {
     if !settled {
         set_phase(&core, epoch, Some(MixingPhase::Signing));
@@ -381,7 +390,8 @@ impl Ballot {
     async fn finish(&self) {
         let EpochId { room, number } = self.epoch;
         let Some((_, context)) = setting(&self.core, self.epoch) else { return };
-        // In memory first: who reads what was handed in and finds the epoch here afterwards has read all of it.
+        // In memory first: who reads what was handed in and finds the epoch here afterwards has
+        // read all of it.
         self.core.change(|world| {
             if let Some(room) = world.rooms.get_mut(&room) {
                 room.computing.remove(&number);

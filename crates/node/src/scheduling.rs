@@ -1,24 +1,35 @@
 //! When to do what: pure decisions, with the clock passed in.
 //!
-//! **Every server** gives slots of its class to the participants that are present at it ([`assign`]).
+//! **Every server** gives slots of its class to the participants that are present at it
+//! ([`assign`]).
 //!
-//! **The scheduler** ([`crate::rooms::SCHEDULER`]) decides the rest ([`decide`]), one announcement at a time:
+//! **Every server** says that an epoch is *due* ([`due`]), by its own clock and by what was handed
+//! in at it (`docs/spec/rooms.md`, section 3):
+//! * the epoch's clock starts with its first participant, so an idle room uses up no stock;
+//! * it is due when the clock has run out and as many have handed in as meet the minimum if they
+//!   are spread evenly. If there are so many only after the clock had run out, it begins anew then:
+//!   whoever comes after others have left is not sealed at once, with whom it finds;
+//! * another server's word that it is due counts as its word that there are so many;
+//! * it is due before its time when every slot was used;
+//! * if the minimum is missed all the same, because people are badly spread, it ends with too few,
+//!   and participants at the fullest server move ([`ostrakon_broadcast::client::is_crowded`]);
+//! * after twice its time it is due without its minimum when a class has no slot left
+//!   (participants came and went), so that newcomers get in.
+//!
+//! **The scheduler** ([`crate::rooms::SCHEDULER`]) decides the rest ([`decide`]), one announcement
+//! at a time:
 //! * an epoch opens as soon as the room has none that collects and a batch is ready;
-//! * its clock starts with its first participant, so an idle room uses up no stock;
-//! * it closes when the clock has run out and the scheduler holds enough submissions for the room's minimum, without the
-//!   class of which it holds most; or when every slot has submitted;
-//! * it closes after twice the time without its minimum when a class has no slot left (participants came and went), so that
-//!   newcomers get in, or when it would have its minimum if the same submissions were spread evenly over the classes:
-//!   then it ends with too few, and participants at the fullest server move ([`ostrakon_broadcast::client::is_crowded`]);
-//! * it does not close while [`MOST_COMPUTING`] earlier ones are unfinished;
-//! * it is voided if a server lost its batch before it was sealed;
-//! * batches are planned so that every shape in use has its target; after setbacks, more and more slowly. A room that nobody
-//!   uses costs one batch, the one that its epoch waits with.
+//! * it closes when all servers have said that it is due, not while [`MOST_COMPUTING`] earlier ones
+//!   are unfinished;
+//! * it is voided if a server lost its batch before it was sealed, or a host has lowered the
+//!   minimum while it waits for more people;
+//! * batches are planned so that every shape in use has its target; after setbacks, more and more
+//!   slowly. A room that nobody uses costs one batch, the one that its epoch waits with.
 
 use std::collections::BTreeMap;
 
 use ostrakon_broadcast::engine::Shape;
-use ostrakon_broadcast::room::RoomId;
+use ostrakon_broadcast::room::{RoomId, people_for};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::PartyId;
 
@@ -30,12 +41,17 @@ use crate::rooms::{Collecting, Room, World};
 pub const MOST_COMPUTING: usize = 4;
 /// Batches that are planned and not yet ready or dropped.
 const MOST_IN_PREPARATION: usize = 2;
-/// A room counts as used for so long after somebody got a slot, and after it was created; in milliseconds.
+/// A room counts as used for so long after somebody got a slot, and after it was created; in
+/// milliseconds.
 const USED_MS: u64 = 24 * 3600 * 1000;
+/// How much later than the end of an epoch's time it may be that there are enough, at most, if its
+/// clock is not to begin anew; in milliseconds.
+const LATE_MS: u64 = 2_000;
 /// The longest pause after a setback, in milliseconds.
 const LONGEST_PAUSE: u64 = 60_000;
 
-/// The next announcement of the scheduler; `None` if there is nothing to do now. `now` in milliseconds since 1970.
+/// The next announcement of the scheduler; `None` if there is nothing to do now. `now` in
+/// milliseconds since 1970.
 pub fn decide(world: &World, now: u64, ready: u32) -> Option<Body> {
     let rooms = || world.rooms.iter();
     let end = rooms().find_map(|(id, room)| end(world, id, room, now));
@@ -43,39 +59,71 @@ pub fn decide(world: &World, now: u64, ready: u32) -> Option<Body> {
     end.or_else(open).or_else(|| plan(world, now, ready))
 }
 
+/// When an epoch's time is over, in milliseconds since 1970; `None` until its clock runs.
+fn ends_at(collecting: &Collecting, room: &Room) -> Option<u64> {
+    let period = u64::from(room.descriptor.seconds) * 1000;
+    let first = collecting.begun_at? + period;
+    // Clocks and hand-ins that come about together count as before the end.
+    let late = |at: &u64| *at > first + LATE_MS.min(period / 4);
+    Some(collecting.enough_at.filter(late).map_or(first, |at| at + period))
+}
+
 /// Milliseconds until an epoch's clock has run out; `None` until it runs.
 pub fn remaining(collecting: &Collecting, room: &Room, now: u64) -> Option<u64> {
-    let end = collecting.begun_at? + u64::from(room.descriptor.seconds) * 1000;
-    Some(end.saturating_sub(now))
+    Some(ends_at(collecting, room)?.saturating_sub(now))
+}
+
+/// Whether as many have handed in as meet the minimum if they are spread evenly, or another server
+/// says so.
+fn is_enough(collecting: &Collecting) -> bool {
+    let count = u32::try_from(collecting.submitted.len()).unwrap_or(u32::MAX);
+    count >= people_for(collecting.minimum, SERVERS) || collecting.due.iter().any(Option::is_some)
+}
+
+/// Rooms whose epoch has enough submissions since the last beat.
+pub fn newly_enough(world: &World) -> Vec<RoomId> {
+    let is_new = |collecting: &Collecting| collecting.enough_at.is_none() && is_enough(collecting);
+    let rooms = world.rooms.iter();
+    let found = rooms.filter(|(_, room)| room.collecting.as_ref().is_some_and(is_new));
+    found.map(|(id, _)| *id).collect()
+}
+
+/// Notes when there were enough.
+pub fn note_enough(world: &mut World, rooms: &[RoomId], now: u64) {
+    for id in rooms {
+        if let Some(room) = world.rooms.get_mut(id)
+            && let Some(collecting) = &mut room.collecting
+        {
+            collecting.enough_at.get_or_insert(now);
+        }
+        world.touch(id);
+    }
+}
+
+/// What `me` says of an epoch that is due by its clock; `None` if there is nothing to be said.
+pub fn due(world: &World, me: PartyId, now: u64) -> Option<Body> {
+    let found = world.rooms.iter().find(|(_, room)| {
+        let Some(collecting) = &room.collecting else { return false };
+        let there = world.batches.get(&collecting.batch).is_some_and(|batch| batch.dropped == 0);
+        there && collecting.due[me.index()].is_none() && is_due(collecting, room, now)
+    });
+    let (id, room) = found?;
+    Some(Body::EpochDue { room: *id, number: room.collecting.as_ref()?.number })
 }
 
 fn end(world: &World, id: &RoomId, room: &Room, now: u64) -> Option<Body> {
     let collecting = room.collecting.as_ref()?;
     let number = collecting.number;
     let lost = world.batches.get(&collecting.batch).is_none_or(|batch| batch.dropped != 0);
-    if lost {
+    let enough = is_enough(collecting);
+    let eased = collecting.minimum > room.log.minimum() && !enough;
+    let over = remaining(collecting, room, now).is_none_or(|left| left == 0);
+    if lost || eased || (!room.open && over && !enough) {
         return Some(Body::EpochVoided { room: *id, number });
     }
-    if !room.open
-        && remaining(collecting, room, now).is_none_or(|left| left == 0)
-        && !meets_minimum(collecting, room)
-    {
-        return Some(Body::EpochVoided { room: *id, number });
-    }
-    let closes = is_due(collecting, room, now) && room.computing.len() < MOST_COMPUTING;
+    let agreed = collecting.due.iter().all(Option::is_some);
+    let closes = agreed && room.computing.len() < MOST_COMPUTING;
     closes.then_some(Body::EpochClosed { room: *id, number })
-}
-
-fn meets_minimum(collecting: &Collecting, room: &Room) -> bool {
-    let counts = Collecting::by_class(&collecting.submitted);
-    let largest = counts.iter().max().copied().unwrap_or(0);
-    counts.iter().sum::<u32>() - largest >= room.descriptor.minimum
-}
-
-/// Whether as many submissions as there are would meet the minimum if they were spread evenly over the classes.
-fn could_meet_minimum(collecting: &Collecting, room: &Room) -> bool {
-    let total = u32::try_from(collecting.submitted.len()).unwrap_or(u32::MAX);
-    total - total.div_ceil(SERVERS as u32) >= room.descriptor.minimum
 }
 
 fn is_due(collecting: &Collecting, room: &Room, now: u64) -> bool {
@@ -83,16 +131,15 @@ fn is_due(collecting: &Collecting, room: &Room, now: u64) -> bool {
     if collecting.submitted.len() == capacity as usize {
         return true;
     }
-    let Some(begun_at) = collecting.begun_at else { return false };
-    let elapsed = now.saturating_sub(begun_at);
-    let period = u64::from(room.descriptor.seconds) * 1000;
-    if elapsed < period {
+    let (Some(begun_at), Some(end)) = (collecting.begun_at, ends_at(collecting, room)) else {
         return false;
+    };
+    if collecting.enough_at.is_some() && now >= end {
+        return true;
     }
     let full = |(class, count): (usize, u32)| count == slots_of_class(capacity, class);
-    let exhausted = || collecting.assigned.into_iter().enumerate().any(full);
-    let stuck = || exhausted() || could_meet_minimum(collecting, room);
-    meets_minimum(collecting, room) || (elapsed >= 2 * period && stuck())
+    let exhausted = collecting.assigned.into_iter().enumerate().any(full);
+    exhausted && now >= begun_at + 2 * u64::from(room.descriptor.seconds) * 1000
 }
 
 /// How many of `capacity` slots are of a server's class.
@@ -144,23 +191,55 @@ fn plan(world: &World, now: u64, ready: u32) -> Option<Body> {
     Some(Body::BatchPlanned { number: world.next_batch(), shape })
 }
 
-/// Gives slots of `me`'s class to those who are present and have none in the room's epoch; `None` if there is nobody or no
-/// slot left. In order of `present`, lowest slots first.
-pub fn assign(world: &World, me: PartyId, id: &RoomId, present: &[VerifyingKey]) -> Option<Body> {
+/// Somebody who is present and has no slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// The participant.
+    pub key: VerifyingKey,
+    /// Whether it has waited so long that it can go nowhere else, or does not want to.
+    pub stays: bool,
+}
+
+/// How long somebody waits at a server that is fuller than another one before it is given a slot
+/// all the same, in milliseconds: long enough to move.
+pub fn patience(room: &Room) -> u64 {
+    (u64::from(room.descriptor.seconds) * 333).clamp(700, 5_000)
+}
+
+/// Gives slots of `me`'s class to those who are present and have none in the room's epoch; `None`
+/// if there is nobody or no slot left. In order of `present`, lowest slots first.
+///
+/// No server gives out two more than another one that has slots left: then a number of people is
+/// enough or not, however they came. Those who are too many move, and if they do not, get a slot.
+pub fn assign(world: &World, me: PartyId, id: &RoomId, present: &[Waiting]) -> Option<Body> {
     let room = world.rooms.get(id)?;
     let collecting = room.collecting.as_ref()?;
-    if world.batches.get(&collecting.batch).is_none_or(|batch| batch.dropped != 0) {
+    let lost = world.batches.get(&collecting.batch).is_none_or(|batch| batch.dropped != 0);
+    if lost || collecting.due[me.index()].is_some() {
         return None;
     }
-    let mut free = (collecting.lowest_free[me.index()]..room.descriptor.capacity)
+    let capacity = room.descriptor.capacity;
+    let mut free = (collecting.lowest_free[me.index()]..capacity)
         .step_by(SERVERS)
         .filter(|slot| !collecting.slots.contains_key(slot))
         .peekable();
     free.peek()?;
-    let without = present
-        .iter()
-        .filter(|key| collecting.admits(key, u64::MAX) && collecting.slot_of(key).is_none());
-    let slots: Vec<_> = free.zip(without.copied()).take(MOST_SLOTS).collect();
+    let others = collecting.assigned.into_iter().enumerate();
+    let others = others
+        .filter(|(class, count)| *class != me.index() && *count < slots_of_class(capacity, *class));
+    let most = others.map(|(_, count)| count + 1).min().unwrap_or(capacity);
+    let mut even = most.saturating_sub(collecting.assigned[me.index()]);
+    let mut keys = Vec::new();
+    for Waiting { key, stays } in present {
+        if !collecting.admits(key, u64::MAX) || collecting.slot_of(key).is_some() {
+            continue;
+        }
+        if even > 0 || *stays {
+            even = even.saturating_sub(1);
+            keys.push(*key);
+        }
+    }
+    let slots: Vec<_> = free.zip(keys).take(MOST_SLOTS).collect();
     (!slots.is_empty()).then_some(Body::Assigned { room: *id, epoch: collecting.number, slots })
 }
 

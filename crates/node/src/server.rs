@@ -1,7 +1,8 @@
 //! One server process: starts what there is to start, in order, and answers while it does.
 //!
-//! Start: configuration and keys, then the disk, then the links to the others. With them the set-up, at the first start. Then the
-//! state from the disk, and everything else. Until then every request is answered with what the server waits for.
+//! Start: configuration and keys, then the disk, then the links to the others. With them the
+//! set-up, at the first start. Then the state from the disk, and everything else. Until then every
+//! request is answered with what the server waits for.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
@@ -88,7 +89,8 @@ enum Progress {
 
 /// How often it is looked whether the process can do no more.
 const LOOK: Duration = Duration::from_millis(500);
-/// How long putting the end on record may hold it up: a database that is away would hold it up for a minute.
+/// How long putting the end on record may hold it up: a database that is away would hold it up for
+/// a minute.
 const LAST_NOTE: Duration = Duration::from_secs(1);
 
 /// A server, from its start on.
@@ -97,7 +99,8 @@ pub(crate) struct Server {
     /// Compared instead of the tokens, so that lengths tell nothing either.
     tokens: RwLock<Tokens>,
     mailer: Option<Arc<Mailer>>,
-    /// When the certificate of the public interface expires, in seconds since 1970; 0 if that is not known.
+    /// When the certificate of the public interface expires, in seconds since 1970; 0 if that is
+    /// not known.
     certificate_expires: AtomicU64,
     introduction: Arc<Introduction>,
     platform: Arc<dyn Platform>,
@@ -261,7 +264,8 @@ impl Server {
         Ok(())
     }
 
-    /// Finds out whether this server may speak, with data from before if `repeat`. An error says why it may not.
+    /// Finds out whether this server may speak, with data from before if `repeat`. An error says
+    /// why it may not.
     async fn find_standing(&self, core: &Arc<Core>, repeat: bool) -> Result<(), BeginError> {
         // Who was not there before has said nothing yet.
         let closed = self.store.generation().await?.closed;
@@ -349,7 +353,8 @@ impl Server {
         let may = match self.config.rooms.create {
             Create::Administrator => false,
             Create::Token => token.is_some_and(known),
-            // A wrong token is refused here, too: otherwise the administrator's could be sought without ever failing.
+            // A wrong token is refused here, too: otherwise the administrator's could be sought
+            // without ever failing.
             Create::Anyone => token.is_none(),
         };
         may.then_some(Creator::Guest(origin))
@@ -421,8 +426,8 @@ impl Server {
         })
     }
 
-    /// Resolves when this process can do no more, but may once it is started again: with the cause and the remedy. What
-    /// somebody has to look at first does not count.
+    /// Resolves when this process can do no more, but may once it is started again: with the cause
+    /// and the remedy. What somebody has to look at first does not count.
     pub async fn ended(&self) -> String {
         loop {
             if let Some(reason) = self.end() {
@@ -434,7 +439,8 @@ impl Server {
 
     fn end(&self) -> Option<String> {
         match (self.store.end_of_writing(), &*self.progress.lock().expect("no panic while held")) {
-            // Started again, it would take the database from the other engine in its turn, and so they would go on.
+            // Started again, it would take the database from the other engine in its turn, and so
+            // they would go on.
             (Some(ostrakon_store::Error::Superseded), _) => None,
             (Some(end), _) => Some(end.to_string()),
             (None, Progress::Failed(error)) if error.may_pass() => Some(error.to_string()),
@@ -451,7 +457,8 @@ impl Server {
         }
         self.stop.send_replace(true);
         self.mesh.shutdown().await;
-        // Give threads and tasks a moment to see it; what they still want of the database they are refused.
+        // Give threads and tasks a moment to see it; what they still want of the database they are
+        // refused.
         self.platform.sleep(Duration::from_millis(50)).await;
         self.store.close().await;
     }

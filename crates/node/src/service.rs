@@ -1,6 +1,7 @@
 //! The public interface of a server, one method for each request of the HTTP interface.
 //!
-//! Nothing here trusts the caller: signatures, times, lengths and counts are checked before anything is stored.
+//! Nothing here trusts the caller: signatures, times, lengths and counts are checked before
+//! anything is stored.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,8 +41,9 @@ pub const LONGEST_WAIT: Duration = Duration::from_secs(25);
 pub struct Service(Arc<Process>);
 
 impl Service {
-    /// Starts a server and returns at once: it answers from now on, with [`ServiceError::Unavailable`] until it has set up
-    /// its session with the others. Must be called inside a tokio runtime of several threads.
+    /// Starts a server and returns at once: it answers from now on, with
+    /// [`ServiceError::Unavailable`] until it has set up its session with the others. Must be
+    /// called inside a tokio runtime of several threads.
     ///
     /// # Errors
     /// [`StartError`].
@@ -76,9 +78,10 @@ impl Service {
         Ok(Self(Arc::new(Process::start(config, provider, platform).await?)))
     }
 
-    /// Resolves when this process can never work again, but one that is started in its place may: after an error of the
-    /// database at its beginning, or a commit of which nobody can tell what became. Says why, and what helps. What
-    /// somebody has to look at first, such as old data or another engine with this one's database, does not count.
+    /// Resolves when this process can never work again, but one that is started in its place may:
+    /// after an error of the database at its beginning, or a commit of which nobody can tell what
+    /// became. Says why, and what helps. What somebody has to look at first, such as old data or
+    /// another engine with this one's database, does not count.
     pub async fn ended(&self) -> String {
         self.0.ended().await
     }
@@ -93,7 +96,8 @@ impl Service {
         self.0.config()
     }
 
-    /// Fault injection for tests and drills: while blocked, there is no direct connection with the peer.
+    /// Fault injection for tests and drills: while blocked, there is no direct connection with the
+    /// peer.
     pub fn set_blocked(&self, peer: PartyId, blocked: bool) {
         self.0.set_blocked(peer, blocked);
     }
@@ -108,8 +112,8 @@ impl Service {
         self.0.is_administrator(token)
     }
 
-    /// Reads the files with tokens again, so that they can be changed while the server runs. Those that were known remain
-    /// if that fails.
+    /// Reads the files with tokens again, so that they can be changed while the server runs. Those
+    /// that were known remain if that fails.
     ///
     /// # Errors
     /// [`ConfigError`](crate::config::ConfigError) if a file cannot be read or holds no token.
@@ -122,14 +126,14 @@ impl Service {
         self.0.set_certificate_expires(time);
     }
 
-    /// When the certificate of the public interface expires, in seconds since 1970, as far as that is known: a proxy's is
-    /// known once it has been asked.
+    /// When the certificate of the public interface expires, in seconds since 1970, as far as that
+    /// is known: a proxy's is known once it has been asked.
     pub fn certificate_expires(&self) -> Option<u64> {
         self.0.certificate_expires()
     }
 
-    /// As whom the bearer of this token, or of none, creates rooms here; `None` if it may not. A token that is not known is
-    /// refused whatever the policy.
+    /// As whom the bearer of this token, or of none, creates rooms here; `None` if it may not. A
+    /// token that is not known is refused whatever the policy.
     pub fn creator(&self, token: Option<&str>, origin: Option<u64>) -> Option<Creator> {
         self.0.server().ok()?.creator(token, origin)
     }
@@ -148,7 +152,8 @@ impl Service {
     /// Creates a room at all servers. Returns when all have agreed. For administrators.
     ///
     /// # Errors
-    /// `Refused` names the setting that is out of range; `Busy` if there are too many rooms; `Unavailable`.
+    /// `Refused` names the setting that is out of range; `Busy` if there are too many rooms;
+    /// `Unavailable`.
     pub async fn create_room(&self, room: NewRoom) -> Result<RoomInfo, ServiceError> {
         self.create_room_as(Creator::Administrator, room).await
     }
@@ -173,12 +178,13 @@ impl Service {
         self.0.core()?.code(code)
     }
 
-    /// Takes what a host does, at the first server. Returns when it is on disk and on its way to the others. The same action
-    /// again is accepted again.
+    /// Takes what a host does, at the first server. Returns when it is on disk and on its way to
+    /// the others. The same action again is accepted again.
     ///
     /// # Errors
-    /// `Conflict` if another action came first or the room is closed; `Forbidden` if the signer is no host; `Refused` if a
-    /// limit is passed; `Elsewhere` names the first server if this is another; `Busy`; `NotFound`, `Unavailable`.
+    /// `Conflict` if another action came first or the room is closed; `Forbidden` if the signer is
+    /// no host; `Refused` if a limit is passed; `Elsewhere` names the first server if this is
+    /// another; `Busy`; `NotFound`, `Unavailable`.
     pub async fn act(
         &self,
         room: RoomId,
@@ -187,18 +193,21 @@ impl Service {
         self.0.core()?.act(room, action).await
     }
 
-    /// Takes the claim of an invitation for a device's own key, at the first server. Returns when it is on disk, and the
-    /// others have it if they answer. The same claim again is accepted again.
+    /// Takes the claim of an invitation for a device's own key, at the first server. Returns when
+    /// it is on disk, and the others have it if they answer. The same claim again is accepted
+    /// again.
     ///
     /// # Errors
-    /// `Conflict` if the invitation was claimed for another key or the room is closed; `Forbidden` if it was not made or was
-    /// taken back, or a signature is wrong; `Refused` if the key takes part already; `Elsewhere` names the first server if
-    /// this is another; `Busy`; `NotFound`, `Unavailable`.
+    /// `Conflict` if the invitation was claimed for another key or the room is closed; `Forbidden`
+    /// if it was not made or was taken back, or a signature is wrong; `Refused` if the key takes
+    /// part already; `Elsewhere` names the first server if this is another; `Busy`; `NotFound`,
+    /// `Unavailable`.
     pub async fn claim(&self, room: RoomId, claim: Claim) -> Result<Accepted, ServiceError> {
         self.0.core()?.claim(room, claim).await
     }
 
-    /// Returns as soon as the room's hosts have done action `from`, and after `wait` (at most [`LONGEST_WAIT`]) anyway.
+    /// Returns as soon as the room's hosts have done action `from`, and after `wait` (at most
+    /// [`LONGEST_WAIT`]) anyway.
     ///
     /// # Errors
     /// `NotFound`, `Unavailable`.
@@ -225,7 +234,8 @@ impl Service {
         self.0.core()?.actions(room, from).await
     }
 
-    /// Closes a room at all servers, for good. The epochs under way are finished. For administrators.
+    /// Closes a room at all servers, for good. The epochs under way are finished. For
+    /// administrators.
     ///
     /// # Errors
     /// `NotFound`, `Unavailable`.
@@ -233,8 +243,8 @@ impl Service {
         self.0.core()?.close_room(room).await
     }
 
-    /// Deletes a room at this server, for good: it is closed at all servers, and this one shows it no more and erases its messages. The
-    /// others keep what they have. For administrators.
+    /// Deletes a room at this server, for good: it is closed at all servers, and this one shows it
+    /// no more and erases its messages. The others keep what they have. For administrators.
     ///
     /// # Errors
     /// `NotFound`; `Unavailable` if the room is open and cannot be closed now.
@@ -267,7 +277,8 @@ impl Service {
     /// Notes that a participant is there, and that this server is its home.
     ///
     /// # Errors
-    /// `NotFound`; `Conflict` if the room is closed; `Forbidden` for a wrong signature or time; `Busy` if the room is full.
+    /// `NotFound`; `Conflict` if the room is closed; `Forbidden` for a wrong signature or time;
+    /// `Busy` if the room is full.
     pub async fn presence(
         &self,
         room: RoomId,
@@ -276,8 +287,9 @@ impl Service {
         self.presence_from(room, presence, None).await
     }
 
-    /// Like [`Service::presence`], for a participant who shares a limited part of the room with all others of the same
-    /// `origin`: a number that stands for an address, and tells nothing about it.
+    /// Like [`Service::presence`], for a participant who shares a limited part of the room with all
+    /// others of the same `origin`: a number that stands for an address, and tells nothing about
+    /// it.
     ///
     /// # Errors
     /// As [`Service::presence`]; `Busy` also if that part of the room is full.
@@ -293,7 +305,8 @@ impl Service {
         self.0.core()?.presence(room, &presence, origin)
     }
 
-    /// How many slots a room has, and how many seconds an epoch; `None` if there is no such room here.
+    /// How many slots a room has, and how many seconds an epoch; `None` if there is no such room
+    /// here.
     pub fn room_size(&self, room: &RoomId) -> Option<(u32, u32)> {
         if let Some(front) = self.0.front() {
             return front
@@ -304,7 +317,8 @@ impl Service {
         self.0.core().ok()?.room_size(room)
     }
 
-    /// How the room stands, as soon as its version is above `after`, and after `wait` (at most [`LONGEST_WAIT`]) anyway.
+    /// How the room stands, as soon as its version is above `after`, and after `wait` (at most
+    /// [`LONGEST_WAIT`]) anyway.
     ///
     /// # Errors
     /// `NotFound`, `Unavailable`.
@@ -323,7 +337,8 @@ impl Service {
     /// What this server gives to the owner of a slot, and to nobody else.
     ///
     /// # Errors
-    /// `NotFound` if the key has no slot yet; `Conflict` if the epoch is closed; `Forbidden` for a wrong signature.
+    /// `NotFound` if the key has no slot yet; `Conflict` if the epoch is closed; `Forbidden` for a
+    /// wrong signature.
     pub async fn issue(
         &self,
         room: RoomId,
@@ -339,8 +354,8 @@ impl Service {
     /// Takes a submission; it is on disk when this returns. The same one again is accepted again.
     ///
     /// # Errors
-    /// `NotFound` if the key does not own the slot; `Conflict` if the epoch is closed or holds another submission for the
-    /// slot; `Refused` if the engine does; `TooLarge`.
+    /// `NotFound` if the key does not own the slot; `Conflict` if the epoch is closed or holds
+    /// another submission for the slot; `Refused` if the engine does; `TooLarge`.
     pub async fn submit(
         &self,
         room: RoomId,
@@ -353,7 +368,8 @@ impl Service {
         self.0.core()?.submit(room, epoch, request).await
     }
 
-    /// Returns as soon as the board has an entry of index `from`, and after `wait` (at most [`LONGEST_WAIT`]) anyway.
+    /// Returns as soon as the board has an entry of index `from`, and after `wait` (at most
+    /// [`LONGEST_WAIT`]) anyway.
     ///
     /// # Errors
     /// `NotFound`, `Unavailable`.
@@ -369,7 +385,8 @@ impl Service {
         self.0.core()?.board_reaches(room, from, wait.min(LONGEST_WAIT)).await
     }
 
-    /// The board's entries from index `from` on, as soon as there is one, and after `wait` (at most [`LONGEST_WAIT`]) anyway.
+    /// The board's entries from index `from` on, as soon as there is one, and after `wait` (at most
+    /// [`LONGEST_WAIT`]) anyway.
     ///
     /// # Errors
     /// `NotFound`, `Unavailable`.
@@ -404,19 +421,22 @@ impl Service {
         Ok(self.0.core()?.helper_key())
     }
 
-    /// Takes a share of a one-time key ([`ostrakon_decide::Deposit`], encoded). It is on disk when this returns. The same one
-    /// again has the same receipt.
+    /// Takes a share of a one-time key ([`ostrakon_decide::Deposit`], encoded). It is on disk when
+    /// this returns. The same one again has the same receipt.
     ///
     /// # Errors
-    /// `Refused` says what is wrong with it; `Conflict` if another key has this serial; `Busy`; `Unavailable`.
+    /// `Refused` says what is wrong with it; `Conflict` if another key has this serial; `Busy`;
+    /// `Unavailable`.
     pub async fn deposit(&self, deposit: &[u8]) -> Result<DepositReceipt, ServiceError> {
         self.0.core()?.deposit(deposit).await
     }
 
-    /// Adds certified one-time keys (a list of [`ostrakon_decide::CertifiedKey`], encoded) to an account's stock.
+    /// Adds certified one-time keys (a list of [`ostrakon_decide::CertifiedKey`], encoded) to an
+    /// account's stock.
     ///
     /// # Errors
-    /// `Refused` says what is wrong with one; `Elsewhere` names the first server if this is another; `Unavailable`.
+    /// `Refused` says what is wrong with one; `Elsewhere` names the first server if this is
+    /// another; `Unavailable`.
     pub async fn add_to_stock(
         &self,
         account: VerifyingKey,
@@ -453,11 +473,12 @@ impl Service {
         self.0.core()?.create_decision(creator, record).await
     }
 
-    /// Takes the next record of a decision; it is on disk when this returns. The same one again is accepted again.
+    /// Takes the next record of a decision; it is on disk when this returns. The same one again is
+    /// accepted again.
     ///
     /// # Errors
-    /// `Conflict` if another record came first; `Refused` says what is wrong with it; `NotFound`, `Busy`, `Elsewhere`,
-    /// `Unavailable`.
+    /// `Conflict` if another record came first; `Refused` says what is wrong with it; `NotFound`,
+    /// `Busy`, `Elsewhere`, `Unavailable`.
     pub async fn append_record(
         &self,
         decision: DecisionId,
@@ -474,8 +495,8 @@ impl Service {
         self.0.core()?.decision(&decision)
     }
 
-    /// Returns as soon as a decision has record `from`, or more than `opened` servers have opened it, and after `wait` (at most
-    /// [`LONGEST_WAIT`]) anyway.
+    /// Returns as soon as a decision has record `from`, or more than `opened` servers have opened
+    /// it, and after `wait` (at most [`LONGEST_WAIT`]) anyway.
     ///
     /// # Errors
     /// `NotFound`, `Unavailable`.
@@ -500,11 +521,13 @@ impl Service {
         self.0.core()?.records(decision, from).await
     }
 
-    /// Has the mail server send somebody who is asked the link. Returns when it has taken the message.
+    /// Has the mail server send somebody who is asked the link. Returns when it has taken the
+    /// message.
     ///
     /// # Errors
-    /// `NotFound` if this server sends no e-mail or there is no such decision; `Forbidden` if the creator did not sign it;
-    /// `Refused` if the link is not the person's or too many were sent; `Busy`, `Unavailable`.
+    /// `NotFound` if this server sends no e-mail or there is no such decision; `Forbidden` if the
+    /// creator did not sign it; `Refused` if the link is not the person's or too many were sent;
+    /// `Busy`, `Unavailable`.
     pub async fn mail(
         &self,
         decision: DecisionId,
@@ -529,8 +552,8 @@ impl Service {
         self.0.core()?.fault_files().await
     }
 
-    /// What operators and hosts did: the newest `count` records whose number is below `before`, newest first. For
-    /// administrators.
+    /// What operators and hosts did: the newest `count` records whose number is below `before`,
+    /// newest first. For administrators.
     ///
     /// # Errors
     /// `Internal` if the disk does not work.
@@ -562,7 +585,8 @@ impl Service {
         self.0.readiness()
     }
 
-    /// Counters and levels as Prometheus text, coarse on purpose: nothing tells one participant from another.
+    /// Counters and levels as Prometheus text, coarse on purpose: nothing tells one participant
+    /// from another.
     pub fn metrics(&self) -> String {
         self.0.metrics()
     }

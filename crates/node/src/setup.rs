@@ -1,9 +1,9 @@
 //! The set-up of the deployment at the first start.
 //!
-//! The seed of a server's part is on disk before the first message, so the set-up can be repeated with the same messages
-//! and the same result. A server that has the result keeps repeating its part until it has heard that both others have
-//! it, too: one of them may have crashed between the last message and its disk. That it has the result it says at every
-//! start ([`DONE`]).
+//! The seed of a server's part is on disk before the first message, so the set-up can be repeated
+//! with the same messages and the same result. A server that has the result keeps repeating its
+//! part until it has heard that both others have it, too: one of them may have crashed between the
+//! last message and its disk. That it has the result it says at every start ([`DONE`]).
 
 use std::sync::Arc;
 
@@ -64,8 +64,9 @@ fn seed(store: &Disk, platform: &dyn Platform) -> Result<[u8; 32], BeginError> {
     Ok(seed)
 }
 
-/// Says that this server has the result, and helps the others until they have it. `repeat`: the result is of an earlier
-/// start, so this one has not sent the messages yet. Returns when nobody needs anything any more.
+/// Says that this server has the result, and helps the others until they have it. `repeat`: the
+/// result is of an earlier start, so this one has not sent the messages yet. Returns when nobody
+/// needs anything any more.
 pub(crate) async fn help(
     party: Party,
     store: Disk,

@@ -1,9 +1,10 @@
-//! What an engine process does for the intake processes beside it: every beat it reads who is there and what was handed in,
-//! lays out what is to be given to the owners of slots, and shows how every room stands.
+//! What an engine process does for the intake processes beside it: every beat it reads who is there
+//! and what was handed in, lays out what is to be given to the owners of slots, and shows how every
+//! room stands.
 //!
-//! What is laid out is signed and bears its owner's key ([`ostrakon_broadcast::envelope::offer`]), so an intake process
-//! needs no key of the server's. Nothing here must survive: after a restart, and after a crash of the
-//! database, everything is laid out and shown again.
+//! What is laid out is signed and bears its owner's key ([`ostrakon_broadcast::envelope::offer`]),
+//! so an intake process needs no key of the server's. Nothing here must survive: after a restart,
+//! and after a crash of the database, everything is laid out and shown again.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
@@ -20,17 +21,19 @@ use crate::core::Core;
 use crate::interface::{RoomInfo, ServersInfo, Status};
 use crate::material::Material;
 use crate::presence::{Bound, LASTING_MS, Visitor};
+use crate::rooms::Collecting;
 
 /// How often.
 const BEAT: Duration = Duration::from_millis(100);
-/// Intake processes note the time before they write, so what was noted earlier may appear later, by so many milliseconds: mostly,
-/// and at most.
+/// Intake processes note the time before they write, so what was noted earlier may appear later, by
+/// so many milliseconds: mostly, and at most.
 const OVERLAP_MS: u64 = 300;
 const LONG_OVERLAP_MS: u64 = 5_000;
 /// How often what appears so late is looked for, in milliseconds.
 const LATE_MS: u64 = 1_000;
-/// How often, at most, all that was handed in is read again, in milliseconds, and of how many parts of the time one at most is for
-/// that. Arrivals tell of everything, unless a process took something in that leaves none: one of an earlier version.
+/// How often, at most, all that was handed in is read again, in milliseconds, and of how many parts
+/// of the time one at most is for that. Arrivals tell of everything, unless a process took
+/// something in that leaves none: one of an earlier version.
 const RECOUNT_MS: u64 = 10_000;
 const RECOUNTING: u64 = 20;
 /// After how long the same trouble is told again, in milliseconds.
@@ -71,7 +74,8 @@ struct Sharing {
     read_until: u64,
     /// When those who appear late are looked for again, in milliseconds since 1970.
     late_due: u64,
-    /// The collecting epoch of each room, and for how many of its slots, in their order, offers are laid out.
+    /// The collecting epoch of each room, and for how many of its slots, in their order, offers are
+    /// laid out.
     laid_out: BTreeMap<RoomId, (u64, usize)>,
     /// Whether arrivals may have been taken and not been noted.
     unnoted: bool,
@@ -83,7 +87,8 @@ struct Sharing {
     trouble: Trouble,
 }
 
-/// What does not succeed, so that a database that is away for an hour does not fill the log with as many lines as there were beats.
+/// What does not succeed, so that a database that is away for an hour does not fill the log with as
+/// many lines as there were beats.
 #[derive(Default)]
 struct Trouble {
     steps: Vec<&'static str>,
@@ -92,7 +97,8 @@ struct Trouble {
 }
 
 impl Trouble {
-    /// Whether the steps that failed in this beat are to be told: others than before, or the same ones for long enough.
+    /// Whether the steps that failed in this beat are to be told: others than before, or the same
+    /// ones for long enough.
     fn is_news(&mut self, failed: Vec<&'static str>, now: u64) -> bool {
         let news = self.steps != failed
             || (!failed.is_empty() && now.saturating_sub(self.told) >= TELL_AGAIN_MS);
@@ -115,8 +121,9 @@ pub(crate) async fn run(core: Arc<Core>) {
 }
 
 impl Sharing {
-    /// None of the steps waits for another one that fails. That the engine is alive comes first: so what it shows is older than
-    /// whatever is shown after it, and a database that has lost one has lost both.
+    /// None of the steps waits for another one that fails. That the engine is alive comes first: so
+    /// what it shows is older than whatever is shown after it, and a database that has lost one has
+    /// lost both.
     async fn beat(&mut self, core: &Core) {
         let mut failed = Vec::new();
         let mut cause = None;
@@ -156,7 +163,8 @@ impl Sharing {
         let mut presence = core.presence.lock().expect("no panic while held");
         for seen in rows {
             let id = RoomId(seen.room);
-            // An intake process may be wrong, or worse: what counts is checked here again, but for the signature.
+            // An intake process may be wrong, or worse: what counts is checked here again, but for
+            // the signature.
             let Some(room) =
                 world.rooms.get(&id).filter(|room| room.open && room.log.admits(&seen.key))
             else {
@@ -174,8 +182,9 @@ impl Sharing {
         Ok(())
     }
 
-    /// Notes which slots have submitted by way of intake processes. What was handed in before this process started, recovery has
-    /// read; an arrival that is not taken yet is taken in a later beat.
+    /// Notes which slots have submitted by way of intake processes. What was handed in before this
+    /// process started, recovery has read; an arrival that is not taken yet is taken in a later
+    /// beat.
     async fn note_arrivals(&mut self, core: &Core) -> Result<(), Error> {
         let now = core.platform.now_ms();
         if self.unnoted || now >= self.recount_due {
@@ -218,7 +227,8 @@ impl Sharing {
             let new = collecting.order.iter().skip(done.map_or(0, |(_, count)| *count));
             let owners: Vec<_> = new.map(|slot| (*slot, collecting.slots[slot].key)).collect();
             if !owners.is_empty() {
-                let context = room.context(collecting.number, collecting.batch);
+                let Collecting { number, batch, minimum, .. } = *collecting;
+                let context = room.context(number, batch, minimum);
                 unoffered.push(Unoffered { context, material, owners });
             }
         }
@@ -265,8 +275,8 @@ impl Sharing {
         }
         let alive = Alive { servers: core.servers_info(), missing: core.missing() };
         let there = core.store.show(ALIVE, &encode(&alive), now).await;
-        // A crash of the database has emptied what is not logged: everything is laid out and shown again. Who is not told whether it has
-        // cannot ask a second time.
+        // A crash of the database has emptied what is not logged: everything is laid out and shown
+        // again. Who is not told whether it has cannot ask a second time.
         if there.is_err() || matches!(there, Ok(false)) && self.shown_alive > 0 {
             tracing::warn!(
                 "the database may have lost what was shown to the intake processes, showing all of it again"

@@ -1,10 +1,13 @@
-//! Fills the stock: prepares the batches that the scheduler plans, one after another, in the order planned.
+//! Fills the stock: prepares the batches that the scheduler plans, one after another, in the order
+//! planned.
 //!
-//! All servers work on the same batch, since the order is that of the scheduler's log. A server that cannot or will not
-//! have a batch announces that it dropped it, whereupon the others stop: a batch serves only if all three hold it. The order
-//! of writing: file, index, announcement. After a restart the messages of a preparation are gone. A
-//! batch that this server does not hold, or did not say that it holds, is dropped; of one that it holds it says so again, and
-//! whoever still prepares that one drops it ([`crate::recovery`]). The number of a dropped batch is never used again.
+//! All servers work on the same batch, since the order is that of the scheduler's log. A server
+//! that cannot or will not have a batch announces that it dropped it, whereupon the others stop: a
+//! batch serves only if all three hold it. The order of writing: file, index, announcement. After a
+//! restart the messages of a preparation are gone. A batch that this server does not hold, or did
+//! not say that it holds, is dropped; of one that it holds it says so again, and whoever still
+//! prepares that one drops it ([`crate::recovery`]). The number of a dropped batch is never used
+//! again.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,8 +21,8 @@ use crate::core::Core;
 use crate::evidence::Evidence;
 use crate::rooms::Held;
 
-/// A preparation that takes longer is given up: the rest of the stock shall not wait for ever for a server that was cut
-/// off in the middle of one. Dropping a batch harms nothing.
+/// A preparation that takes longer is given up: the rest of the stock shall not wait for ever for a
+/// server that was cut off in the middle of one. Dropping a batch harms nothing.
 const LONGEST_PREPARATION: Duration = Duration::from_secs(600);
 
 /// Prepares batches until the server stops.

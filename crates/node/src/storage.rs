@@ -16,7 +16,8 @@ pub const STORE_URL_VARIABLE: &str = "OSTRAKON_STORE_URL";
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Storage {
-    /// `sqlite`, or `postgres://USER@HOST/DATABASE`. With a password it belongs into `url_file` or the environment.
+    /// `sqlite`, or `postgres://USER@HOST/DATABASE`. With a password it belongs into `url_file` or
+    /// the environment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// File with the URL.
@@ -42,7 +43,8 @@ impl Config {
     /// The database that this server's memory is in.
     ///
     /// # Errors
-    /// [`ConfigError`] if the file cannot be read or the URL is not one of a database; the error does not repeat it.
+    /// [`ConfigError`] if the file cannot be read or the URL is not one of a database; the error
+    /// does not repeat it.
     pub fn database(&self) -> Result<Database, ConfigError> {
         let Storage { url, url_file } = &self.store;
         let (origin, text) = match (std::env::var(STORE_URL_VARIABLE), url_file, url) {

@@ -1,4 +1,5 @@
-//! Who waits for news of a room. Many thousands may, so that a room's news wakes only those who wait for that room.
+//! Who waits for news of a room. Many thousands may, so that a room's news wakes only those who
+//! wait for that room.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
@@ -27,7 +28,8 @@ impl Watchers {
         }
     }
 
-    /// Wakes those who wait for rooms that have news, and forgets rooms for which nobody waits any more.
+    /// Wakes those who wait for rooms that have news, and forgets rooms for which nobody waits any
+    /// more.
     pub fn wake(&self, has_news: impl Fn(&RoomId) -> bool) {
         self.rooms().retain(|room, waiting| {
             if has_news(room) {

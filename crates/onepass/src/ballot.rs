@@ -1,4 +1,5 @@
-//! One question: how many values there are, and the output for each composition of all visitors' values.
+//! One question: how many values there are, and the output for each composition of all visitors'
+//! values.
 
 use crate::composition;
 use crate::fault::SessionError;
@@ -13,8 +14,8 @@ pub struct Ballot {
 }
 
 impl Ballot {
-    /// A function over `values` values of `visitors` visitors by its outputs, in the order of [`composition::all`]. With two
-    /// values `outputs[j]` is the output for j ones.
+    /// A function over `values` values of `visitors` visitors by its outputs, in the order of
+    /// [`composition::all`]. With two values `outputs[j]` is the output for j ones.
     ///
     /// # Errors
     /// If there are fewer than two values, too many entries, or not one output for each.

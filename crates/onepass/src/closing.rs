@@ -1,4 +1,5 @@
-//! After the last visitor: absentees' rows are dropped, layers removed with proofs, and the result is opened (F1 to F5).
+//! After the last visitor: absentees' rows are dropped, layers removed with proofs, and the result
+//! is opened (F1 to F5).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -47,7 +48,8 @@ pub struct Absence {
     pub choices: Vec<u16>,
 }
 
-/// A closed session: one ciphertext for each ballot, under the keys of the operators and of the absent.
+/// A closed session: one ciphertext for each ballot, under the keys of the operators and of the
+/// absent.
 #[derive(Debug, Clone)]
 pub struct Closing<G: Group> {
     session: Arc<Session<G>>,
@@ -58,8 +60,8 @@ pub struct Closing<G: Group> {
 }
 
 impl<G: Group> History<G> {
-    /// F1, F2: closes the session after the steps that have come. `head` is the head of the caller's chain; `absent` must
-    /// name exactly those who have not come.
+    /// F1, F2: closes the session after the steps that have come. `head` is the head of the
+    /// caller's chain; `absent` must name exactly those who have not come.
     ///
     /// # Errors
     /// If the absences do not fit the history and the ballots, or there are some and no helpers.
@@ -73,7 +75,8 @@ impl<G: Group> History<G> {
             for absence in &absent {
                 counts[usize::from(absence.choices[ballot])] += 1;
             }
-            // Dropping a row for each absentee leaves the entry whose composition is that of their values.
+            // Dropping a row for each absentee leaves the entry whose composition is that of their
+            // values.
             tables[ballot].entries[rank(&counts)]
         };
         let finals: Vec<Ciphertext<G>> = (0..tables.len()).map(last).collect();
@@ -122,7 +125,8 @@ impl<G: Group> History<G> {
     }
 }
 
-/// A party's part of the decryption of all ballots, with the proof that it is right (F3). Nobody has verified it.
+/// A party's part of the decryption of all ballots, with the proof that it is right (F3). Nobody
+/// has verified it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PartialDecryption<G: Group> {
     elements: Vec<G::Element>,
@@ -159,7 +163,8 @@ enum Party {
     Helper(usize),
 }
 
-/// A partial decryption that was verified: its maker's part in the removal of one layer of one closing.
+/// A partial decryption that was verified: its maker's part in the removal of one layer of one
+/// closing.
 #[derive(Debug, Clone)]
 pub struct Removed<G: Group> {
     closing: Digest,
@@ -208,7 +213,8 @@ impl<G: Group> Oracle<G> for PartialOracle {
 }
 
 impl<G: Group> Closing<G> {
-    /// D: what operators and helpers agree on. A helper signs, and acts on, one of them in a session's life.
+    /// D: what operators and helpers agree on. A helper signs, and acts on, one of them in a
+    /// session's life.
     #[must_use]
     pub fn digest(&self) -> Digest {
         self.digest
@@ -253,8 +259,9 @@ impl<G: Group> Closing<G> {
         Ok(self.decrypt(Party::Operator(operator), Layer::Operator(operator), key.secret(), rng))
     }
 
-    /// F3: a helper gives its part for one layer, an absent visitor's or a missing operator's, with its share of that key. The
-    /// caller has made sure that this closing is the only one that the helper acts on.
+    /// F3: a helper gives its part for one layer, an absent visitor's or a missing operator's, with
+    /// its share of that key. The caller has made sure that this closing is the only one that the
+    /// helper acts on.
     ///
     /// # Errors
     /// If there is no such helper or operator, the visitor has come, or the share is another one.
@@ -368,8 +375,9 @@ impl<G: Group> Closing<G> {
         Ok(partial.proof.verify(&claim, &oracle))
     }
 
-    /// F5: the output of each ballot, once every layer is removed: an operator's by itself or by enough helpers, an absent
-    /// visitor's by enough helpers, who need not be the same for all layers.
+    /// F5: the output of each ballot, once every layer is removed: an operator's by itself or by
+    /// enough helpers, an absent visitor's by enough helpers, who need not be the same for all
+    /// layers.
     ///
     /// # Errors
     /// If a layer is still on the result, or a contribution belongs to another closing.

@@ -18,7 +18,8 @@ pub(crate) enum Operand {
     Initial,
 }
 
-/// A combination of points that is the identity if all equations hold, and otherwise only with probability 2^-128.
+/// A combination of points that is the identity if all equations hold, and otherwise only with
+/// probability 2^-128.
 pub(crate) struct Combination<G: Group> {
     scalars: Vec<G::Scalar>,
     points: Vec<G::Element>,
@@ -26,7 +27,8 @@ pub(crate) struct Combination<G: Group> {
     encodings: Vec<usize>,
 }
 
-/// The place of the generator; the visitors' keys follow in the order of the roster, then the operators' key.
+/// The place of the generator; the visitors' keys follow in the order of the roster, then the
+/// operators' key.
 const GENERATOR: usize = 0;
 const VISITORS: usize = 1;
 
@@ -110,7 +112,8 @@ impl<G: Group> Combination<G> {
         let (proof, maps) = (&step.proofs[ballot], &step.maps[ballot]);
         let gammas = step.statement.weights(ballot, maps.entries());
         let zero = G::scalar(0);
-        // Scalars of the old entries' halves, and the sums over branches of those of the new entries'.
+        // Scalars of the old entries' halves, and the sums over branches of those of the new
+        // entries'.
         let old_entries = match step.old[ballot] {
             Operand::Initial => step.session.ballots()[ballot].outputs().len(),
             Operand::Points(_) => step.session.step_entries(position_before(step), ballot),

@@ -1,6 +1,7 @@
 //! The entries of a symmetric table: how many visitors have which value (spec, section 2).
 
-/// The number of compositions of `total` into `parts` non-negative parts: C(total+parts−1, parts−1). `None` above 2^32.
+/// The number of compositions of `total` into `parts` non-negative parts: C(total+parts−1,
+/// parts−1). `None` above 2^32.
 pub(crate) fn count(total: usize, parts: usize) -> Option<usize> {
     if parts == 0 {
         return Some(usize::from(total == 0));
@@ -16,8 +17,8 @@ pub(crate) fn count(total: usize, parts: usize) -> Option<usize> {
     usize::try_from(binomial).ok()
 }
 
-/// All compositions of `total` into `values` parts (k_0, …, k_{c−1}), ascending by (k_1, …, k_{c−1}): for two values entry
-/// j has j ones.
+/// All compositions of `total` into `values` parts (k_0, …, k_{c−1}), ascending by (k_1, …,
+/// k_{c−1}): for two values entry j has j ones.
 ///
 /// The caller has checked that their number is within a limit.
 #[must_use]

@@ -1,14 +1,15 @@
 //! Batched proofs that logarithms are equal, in the form of RFC 9497, section 2.2 (F4).
 //!
-//! The core does not hash: what is hashed is an [`Oracle`]'s. So the same code that proves partial decryptions here is checked
-//! with the RFC's hashing against the RFC's vectors.
+//! The core does not hash: what is hashed is an [`Oracle`]'s. So the same code that proves partial
+//! decryptions here is checked with the RFC's hashing against the RFC's vectors.
 
 use crate::fault::DecodeError;
 use crate::group::Group;
 use crate::params::SIGMA_BYTES;
 use crate::possession::{read_sigma, sigma_bytes};
 
-/// The claim that one secret x is the logarithm of `public` to `base` and of each pair's second element to its first.
+/// The claim that one secret x is the logarithm of `public` to `base` and of each pair's second
+/// element to its first.
 #[derive(Debug, Clone, Copy)]
 pub struct Claim<'a, G: Group> {
     /// A.

@@ -1,10 +1,12 @@
-//! El Gamal encryption under the sum of several keys, and tables of ciphertexts (paper, section 2.1).
+//! El Gamal encryption under the sum of several keys, and tables of ciphertexts (paper, section
+//! 2.1).
 
 use crate::fault::StepFault;
 use crate::group::Group;
 use crate::params::{CIPHERTEXT_BYTES, ELEMENT_BYTES};
 
-/// (u, v) = (rG, rH + X): an encryption of X under the sum H of the keys of all layers that are still on it.
+/// (u, v) = (rG, rH + X): an encryption of X under the sum H of the keys of all layers that are
+/// still on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ciphertext<G: Group> {
     /// rG; never the identity where it was decoded.
@@ -46,7 +48,8 @@ impl<G: Group> Ciphertext<G> {
     }
 }
 
-/// The encrypted outputs of one ballot for the visitors that are still to come, one for each composition of their number.
+/// The encrypted outputs of one ballot for the visitors that are still to come, one for each
+/// composition of their number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table<G: Group> {
     /// In the order of [`crate::composition::all`].
@@ -58,7 +61,8 @@ impl<G: Group> Table<G> {
         out.extend(self.entries.iter().flat_map(Ciphertext::to_bytes));
     }
 
-    /// Reads exactly the entries that `bytes` holds; the caller has compared the length with what it must be.
+    /// Reads exactly the entries that `bytes` holds; the caller has compared the length with what
+    /// it must be.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, StepFault> {
         let chunks = bytes.as_chunks().0;
         Ok(Self { entries: chunks.iter().map(Ciphertext::from_bytes).collect::<Result<_, _>>()? })

@@ -122,8 +122,8 @@ pub enum StepFault {
         /// The new entry's place.
         entry: usize,
     },
-    /// The proof does not hold: the tables do not come from the former ones by one value in range and the visitor's key, or
-    /// the step was made for another session, place or history.
+    /// The proof does not hold: the tables do not come from the former ones by one value in range
+    /// and the visitor's key, or the step was made for another session, place or history.
     #[error("its proof does not hold")]
     Proof,
 }

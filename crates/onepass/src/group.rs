@@ -43,7 +43,8 @@ pub trait Group: Copy + Eq + fmt::Debug + Send + Sync + 'static {
     fn random_scalar(rng: &mut impl CryptoRng) -> Self::Scalar;
     /// The scalar that 64 uniform bytes stand for, uniform up to a negligible bias.
     fn scalar_from_uniform(bytes: &[u8; 64]) -> Self::Scalar;
-    /// The element that 64 uniform bytes stand for. Nobody knows its logarithm if the bytes are a hash.
+    /// The element that 64 uniform bytes stand for. Nobody knows its logarithm if the bytes are a
+    /// hash.
     fn element_from_uniform(bytes: &[u8; 64]) -> Self::Element;
     /// The multiplicative inverse; zero for zero.
     fn invert(scalar: &Self::Scalar) -> Self::Scalar;

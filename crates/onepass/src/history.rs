@@ -14,7 +14,8 @@ use crate::session::Session;
 use crate::statement::{Place, Statement};
 use crate::step::Step;
 
-/// A verified course of a session so far. It is made by starting, by verifying steps, or by [`History::resume`] where that was done before.
+/// A verified course of a session so far. It is made by starting, by verifying steps, or by
+/// [`History::resume`] where that was done before.
 #[derive(Debug, Clone)]
 pub struct History<G: Group> {
     session: Arc<Session<G>>,
@@ -32,8 +33,9 @@ impl<G: Group> History<G> {
         Self { session, arrived: Vec::new(), trail, tables: None }
     }
 
-    /// The course after steps that were verified before, of which the caller has kept who came, the [`History::trail`] and the
-    /// last step: for a server that verifies each step when it comes. Nothing is verified here.
+    /// The course after steps that were verified before, of which the caller has kept who came, the
+    /// [`History::trail`] and the last step: for a server that verifies each step when it comes.
+    /// Nothing is verified here.
     ///
     /// # Errors
     /// If the last step is malformed for its place.
@@ -142,7 +144,8 @@ impl<G: Group> History<G> {
     }
 }
 
-/// T after one more step: what [`History::trail`] becomes. Before the first step it is [`Session::binding`].
+/// T after one more step: what [`History::trail`] becomes. Before the first step it is
+/// [`Session::binding`].
 #[must_use]
 pub fn trail_after(trail: &Digest, visitor: usize, previous: &Digest, step: &[u8]) -> Digest {
     let mut transcript = Transcript::new("ostrakon/v1/onepass/trail");
@@ -165,7 +168,8 @@ struct Pushed<G: Group> {
     step: Step<G>,
 }
 
-/// Verifies steps together: decodes and takes them in one by one, so that progress can be shown, and decides at the end.
+/// Verifies steps together: decodes and takes them in one by one, so that progress can be shown,
+/// and decides at the end.
 pub struct HistoryVerifier<G: Group> {
     /// The course with all steps taken in; unverified.
     last: History<G>,
@@ -182,8 +186,9 @@ impl<G: Group> HistoryVerifier<G> {
         self.last.arrived.len()
     }
 
-    /// H1, H2: takes in the next step, as its visitor (by the caller's signed record) made it when `previous` was the head of
-    /// the caller's chain. If it returns an error the step is not taken in, and another one may follow.
+    /// H1, H2: takes in the next step, as its visitor (by the caller's signed record) made it when
+    /// `previous` was the head of the caller's chain. If it returns an error the step is not taken
+    /// in, and another one may follow.
     ///
     /// # Errors
     /// If the step can be refused at once. That it is accepted here says nothing of its proof.
@@ -290,7 +295,8 @@ fn holds_alone<G: Group>(pushed: &Pushed<G>, rng: &mut impl CryptoRng) -> bool {
     combination.is_identity()
 }
 
-/// Verifies all steps of a session so far: for each the visitor, the head of the caller's chain before it, and its bytes.
+/// Verifies all steps of a session so far: for each the visitor, the head of the caller's chain
+/// before it, and its bytes.
 ///
 /// # Errors
 /// If a step is refused; the error names it.

@@ -6,15 +6,16 @@ use zeroize::Zeroizing;
 use crate::group::Group;
 use crate::sharing::{Helpers, KeyShare, LayerKey, point};
 
-/// A secret key for one session, with the polynomial that shares it to the helpers. It is wiped when dropped, has no
-/// `Debug` and is not `Clone`; what is kept is the seed.
+/// A secret key for one session, with the polynomial that shares it to the helpers. It is wiped
+/// when dropped, has no `Debug` and is not `Clone`; what is kept is the seed.
 pub struct OneTimeKey<G: Group> {
     /// The key first.
     coefficients: Zeroizing<Vec<G::Scalar>>,
 }
 
 impl<G: Group> OneTimeKey<G> {
-    /// K1: the key that the seed determines. A seed must be uniform, and must serve one session only.
+    /// K1: the key that the seed determines. A seed must be uniform, and must serve one session
+    /// only.
     #[must_use]
     pub fn from_seed(seed: &Secret, helpers: Helpers) -> Self {
         let mut coefficients = Zeroizing::new(Vec::with_capacity(helpers.threshold()));

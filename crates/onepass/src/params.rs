@@ -18,17 +18,19 @@ pub const MAX_OPERATORS: usize = 64;
 /// Helpers of a session at most.
 pub const MAX_HELPERS: usize = 64;
 
-/// Bits of the weights that combine the entries of a table (V4) and the equations of a verification (H3).
+/// Bits of the weights that combine the entries of a table (V4) and the equations of a verification
+/// (H3).
 pub const WEIGHT_BITS: usize = 128;
 
-/// Entries of the table of a ballot over `values` values with `visitors` visitors still to come: C(m+c−1, c−1). `None` if
-/// that is far beyond every limit.
+/// Entries of the table of a ballot over `values` values with `visitors` visitors still to come:
+/// C(m+c−1, c−1). `None` if that is far beyond every limit.
 #[must_use]
 pub fn table_entries(visitors: usize, values: u16) -> Option<usize> {
     composition::count(visitors, usize::from(values))
 }
 
-/// Bytes of the proof for a ballot over `values` values: 192c − 32, whatever the length of the table.
+/// Bytes of the proof for a ballot over `values` values: 192c − 32, whatever the length of the
+/// table.
 #[must_use]
 pub fn proof_bytes(values: u16) -> usize {
     6 * ELEMENT_BYTES * usize::from(values) - ELEMENT_BYTES

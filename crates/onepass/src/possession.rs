@@ -11,8 +11,8 @@ use crate::key::OneTimeKey;
 use crate::params::SIGMA_BYTES;
 use crate::sharing::LayerKey;
 
-/// A Schnorr proof that its maker knows the secret key, for one context: the caller's digest of who the owner is and of
-/// what the key is for.
+/// A Schnorr proof that its maker knows the secret key, for one context: the caller's digest of who
+/// the owner is and of what the key is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ProofOfPossession<G: Group> {
     challenge: G::Scalar,

@@ -1,7 +1,8 @@
 //! The proof of a step (V6): for each ballot an OR over its values, of constant size.
 //!
-//! Cramer, Damgård, Schoenmakers: *Proofs of Partial Knowledge*, CRYPTO 1994. In the branch of the own value the prover
-//! knows (α, s) with h = αG, U = sG, V = −αW + sH′; the other branches are simulated. All branches are computed alike.
+//! Cramer, Damgård, Schoenmakers: *Proofs of Partial Knowledge*, CRYPTO 1994. In the branch of the
+//! own value the prover knows (α, s) with h = αG, U = sG, V = −αW + sH′; the other branches are
+//! simulated. All branches are computed alike.
 
 use rand_core::CryptoRng;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
@@ -159,7 +160,8 @@ fn respond<G: Group>(
     StepProof { commitments: committed.commitments, challenges, responses }
 }
 
-/// V6: proves all ballots of a step. `branches` are the combined tables of each ballot, `witnesses` what is known of it.
+/// V6: proves all ballots of a step. `branches` are the combined tables of each ballot, `witnesses`
+/// what is known of it.
 pub(crate) fn prove<G: Group>(
     statement: &Statement<G>,
     branches: &[Vec<Combined<G>>],

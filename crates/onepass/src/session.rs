@@ -1,4 +1,5 @@
-//! What everybody knows before the first visit: keys, ballots, and the initial tables that follow from them (I1).
+//! What everybody knows before the first visit: keys, ballots, and the initial tables that follow
+//! from them (I1).
 
 use ostrakon_crypto::{Digest, Transcript};
 
@@ -37,8 +38,9 @@ impl<G: Group> Session<G> {
     /// A session of these visitors and operators, each with a key of its own for it.
     ///
     /// # Errors
-    /// If it has no visitor, operator or ballot; if a ballot is for another number of visitors; if the tables or the steps
-    /// would be too large; if a key's sharing has another threshold; if two keys are equal.
+    /// If it has no visitor, operator or ballot; if a ballot is for another number of visitors; if
+    /// the tables or the steps would be too large; if a key's sharing has another threshold; if two
+    /// keys are equal.
     pub fn new(
         id: SessionId,
         visitors: Vec<LayerKey<G>>,
@@ -117,7 +119,8 @@ impl<G: Group> Session<G> {
         &self.encodings[ballot]
     }
 
-    /// The exact length of the step at this place (from 0) in the order of arrival; 0 after the last.
+    /// The exact length of the step at this place (from 0) in the order of arrival; 0 after the
+    /// last.
     #[must_use]
     pub fn step_bytes(&self, position: usize) -> usize {
         if position >= self.visitors.len() {

@@ -60,8 +60,8 @@ pub(crate) fn lagrange<G: Group>(helpers: &[usize]) -> Vec<G::Scalar> {
     helpers.iter().map(coefficient).collect()
 }
 
-/// Commitments to the polynomial by which a key is shared, one element for each coefficient. The first one is the public
-/// key. Without helpers there is only this one.
+/// Commitments to the polynomial by which a key is shared, one element for each coefficient. The
+/// first one is the public key. Without helpers there is only this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShareCommitments<G: Group> {
     coefficients: Vec<G::Element>,
@@ -118,7 +118,8 @@ impl<G: Group> ShareCommitments<G> {
     /// Reads [`ShareCommitments::to_bytes`] for a session's helpers.
     ///
     /// # Errors
-    /// If the length is not 32 bytes for each coefficient, an encoding is not canonical, or an element is the identity.
+    /// If the length is not 32 bytes for each coefficient, an encoding is not canonical, or an
+    /// element is the identity.
     pub fn from_bytes(bytes: &[u8], helpers: Helpers) -> Result<Self, DecodeError> {
         let expected = ELEMENT_BYTES * helpers.threshold;
         if bytes.len() != expected {
@@ -133,7 +134,8 @@ impl<G: Group> ShareCommitments<G> {
     }
 }
 
-/// A helper's share of somebody's one-time key. Secret: it goes to that helper only, encrypted by the caller.
+/// A helper's share of somebody's one-time key. Secret: it goes to that helper only, encrypted by
+/// the caller.
 pub struct KeyShare<G: Group>(G::Scalar);
 
 impl<G: Group> KeyShare<G> {

@@ -7,8 +7,8 @@ use crate::params::{CIPHERTEXT_BYTES, proof_bytes};
 use crate::proof::StepProof;
 use crate::session::Session;
 
-/// The new tables of all ballots, and a proof for each. It says nothing about who made it: the caller's signed record
-/// does, and the proofs hold for one visitor only.
+/// The new tables of all ballots, and a proof for each. It says nothing about who made it: the
+/// caller's signed record does, and the proofs hold for one visitor only.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Step<G: Group> {
     pub(crate) tables: Vec<Table<G>>,
@@ -16,7 +16,8 @@ pub struct Step<G: Group> {
 }
 
 impl<G: Group> Step<G> {
-    /// Tables, then proofs, each in the order of the ballots. The length is [`Session::step_bytes`].
+    /// Tables, then proofs, each in the order of the ballots. The length is
+    /// [`Session::step_bytes`].
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = encode_tables(&self.tables);
@@ -29,8 +30,8 @@ impl<G: Group> Step<G> {
     /// Reads the step at a place in the order of arrival; it is not verified by that.
     ///
     /// # Errors
-    /// If the length is not the one that follows from session and place, or an encoding is not canonical, or the first half
-    /// of a ciphertext is the identity.
+    /// If the length is not the one that follows from session and place, or an encoding is not
+    /// canonical, or the first half of a ciphertext is the identity.
     pub fn from_bytes(
         session: &Session<G>,
         position: usize,

@@ -1,4 +1,5 @@
-//! Schnorr groups of small prime order, for tests that enumerate: the subgroup of order Q of the units modulo P.
+//! Schnorr groups of small prime order, for tests that enumerate: the subgroup of order Q of the
+//! units modulo P.
 
 use std::ops::{Add, Mul, Neg, Sub};
 
@@ -12,7 +13,8 @@ use crate::group::Group;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schnorr<const P: u64, const Q: u64, const BASE: u64>;
 
-/// The largest safe prime below 2^32, so the order is about 2^31: large enough that nothing coincides by chance.
+/// The largest safe prime below 2^32, so the order is about 2^31: large enough that nothing
+/// coincides by chance.
 pub type Toy = Schnorr<4_294_967_087, 2_147_483_543, 4>;
 /// Order 3: small enough to enumerate all randomness.
 pub type Tiny = Schnorr<7, 3, 2>;

@@ -38,13 +38,16 @@ impl<G: Group> Visitor<G> {
         Ok(Self { session: *history.session().binding(), index, key })
     }
 
-    /// Makes the step that gives one value to each ballot, after the verified history of all who came before.
+    /// Makes the step that gives one value to each ballot, after the verified history of all who
+    /// came before.
     ///
-    /// `previous` is the head of the caller's chain. The step must be stored before it is sent: a second one for the same
-    /// place, with other values, would let the server open both. Time and memory access do not depend on the choices.
+    /// `previous` is the head of the caller's chain. The step must be stored before it is sent: a
+    /// second one for the same place, with other values, would let the server open both. Time and
+    /// memory access do not depend on the choices.
     ///
     /// # Errors
-    /// If the history is of another session or has the visitor already, or the choices do not fit the ballots.
+    /// If the history is of another session or has the visitor already, or the choices do not fit
+    /// the ballots.
     pub fn visit(
         self,
         history: &History<G>,
@@ -93,7 +96,8 @@ impl<G: Group> Visitor<G> {
     }
 }
 
-/// V1: the row that becomes entry `entry` if `choice` is the value, found by looking at the rows of all values alike.
+/// V1: the row that becomes entry `entry` if `choice` is the value, found by looking at the rows of
+/// all values alike.
 fn select<G: Group>(old: &Table<G>, maps: &RowMaps, entry: usize, choice: u16) -> Ciphertext<G> {
     let mut selected = old.entries[maps.of(0)[entry]];
     for (value, map) in maps.iter().enumerate().skip(1) {

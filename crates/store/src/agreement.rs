@@ -47,8 +47,8 @@ impl Store {
         transaction.commit().await
     }
 
-    /// Marks an announcement as delivered and records what it changes, both or neither. `None`: it changes nothing
-    /// (it was not valid).
+    /// Marks an announcement as delivered and records what it changes, both or neither. `None`: it
+    /// changes nothing (it was not valid).
     ///
     /// # Errors
     /// [`Error::State`] if it is not on record or was delivered before; the disk's.
@@ -74,10 +74,12 @@ impl Store {
         transaction.commit().await
     }
 
-    /// Keeps one of this server's own announcements together with what it changes, before it is sent.
+    /// Keeps one of this server's own announcements together with what it changes, before it is
+    /// sent.
     ///
     /// # Errors
-    /// [`Error::Database`] if another one is kept under its number, or the change is not possible; the disk's.
+    /// [`Error::Database`] if another one is kept under its number, or the change is not possible;
+    /// the disk's.
     pub async fn announce(
         &self,
         author: PartyId,

@@ -1,9 +1,10 @@
 //! Bodies that may have to be erased, each on pages of its own.
 //!
-//! SQLite overwrites what is deleted or replaced (`secure_delete`). But when a page is full it moves rows to another page, and
-//! copies of them stay behind in the space that becomes free, which no later deletion reaches. Of a long value only the
-//! beginning is in the row. The rest is on overflow pages: these belong to one value, are never copied, and are overwritten
-//! when they are freed. So a lead of zeros fills the part in the row, and all of the body comes after it.
+//! SQLite overwrites what is deleted or replaced (`secure_delete`). But when a page is full it
+//! moves rows to another page, and copies of them stay behind in the space that becomes free, which
+//! no later deletion reaches. Of a long value only the beginning is in the row. The rest is on
+//! overflow pages: these belong to one value, are never copied, and are overwritten when they are
+//! freed. So a lead of zeros fills the part in the row, and all of the body comes after it.
 //!
 //! PostgreSQL has the lead too, for one set of queries; there it is compressed away.
 

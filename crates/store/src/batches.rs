@@ -110,7 +110,8 @@ impl Store {
     /// Writes a planned batch to disk, file first, then the index.
     ///
     /// # Errors
-    /// [`Error::State`] if the batch is not planned (any more); then nothing has changed. The disk's.
+    /// [`Error::State`] if the batch is not planned (any more); then nothing has changed. The
+    /// disk's.
     pub async fn put_batch(&self, number: u64, bytes: Vec<u8>) -> Result<(), Error> {
         let not_planned = Error::State("only a planned batch can be put into stock");
         // The file of a batch that is in stock must not be overwritten.
@@ -147,7 +148,8 @@ impl Store {
     /// Reads a batch from disk.
     ///
     /// # Errors
-    /// [`Error::DamagedStock`] if the file is not what was written; [`Error::State`] if it is not in the index.
+    /// [`Error::DamagedStock`] if the file is not what was written; [`Error::State`] if it is not
+    /// in the index.
     pub async fn batch(&self, number: u64) -> Result<Vec<u8>, Error> {
         let query = sqlx::query_scalar("SELECT digest FROM batches WHERE number = $1")
             .bind(to_sql(number)?);
@@ -162,8 +164,8 @@ impl Store {
         .await
     }
 
-    /// Throws away a batch that no epoch has reserved, if it is not thrown away yet. Its file stays until
-    /// [`Store::delete_batch`].
+    /// Throws away a batch that no epoch has reserved, if it is not thrown away yet. Its file stays
+    /// until [`Store::delete_batch`].
     ///
     /// # Errors
     /// The disk's.

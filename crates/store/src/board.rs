@@ -30,14 +30,16 @@ pub struct EntryRow {
     pub epoch: u64,
     /// The entry, encoded.
     pub body: Vec<u8>,
-    /// The day, counted from 1970, on which this server published it; 0 if it did before it kept the day.
+    /// The day, counted from 1970, on which this server published it; 0 if it did before it kept
+    /// the day.
     pub published_on: u32,
     /// Signatures by party, ascending.
     pub signatures: Vec<(PartyId, Signature)>,
 }
 
 impl Store {
-    /// Settles an epoch: records its outcome and, if it published something, puts the entry on the board.
+    /// Settles an epoch: records its outcome and, if it published something, puts the entry on the
+    /// board.
     ///
     /// # Errors
     /// [`Error::State`] if the epoch is not sealed or was settled before; the disk's.
@@ -110,7 +112,8 @@ impl Store {
         self.entries_before(room, u32::MAX, position, count).await
     }
 
-    /// At most `count` entries of a board from `position` on that were published before a day, in order.
+    /// At most `count` entries of a board from `position` on that were published before a day, in
+    /// order.
     ///
     /// # Errors
     /// The disk's.
@@ -143,8 +146,8 @@ impl Store {
         Ok(entries)
     }
 
-    /// Puts another encoding in place of an entry's, one in which messages are erased. Its digest and signatures stay:
-    /// whoever calls this has checked that they still belong to it.
+    /// Puts another encoding in place of an entry's, one in which messages are erased. Its digest
+    /// and signatures stay: whoever calls this has checked that they still belong to it.
     ///
     /// # Errors
     /// [`Error::State`] if the board has no entry of this epoch; the disk's.
@@ -189,8 +192,8 @@ pub(crate) async fn put(
     epoch: u64,
     entry: &NewEntry,
 ) -> Result<(), Error> {
-    // The next place on the board: there are no gaps, and the highest is found without counting all of them. The primary key
-    // refuses a second entry there, UNIQUE a second one of the epoch.
+    // The next place on the board: there are no gaps, and the highest is found without counting all
+    // of them. The primary key refuses a second entry there, UNIQUE a second one of the epoch.
     let insert = "INSERT INTO entries (room, position, epoch, digest, body, published_on) \
                   SELECT $1, (SELECT coalesce(max(position) + 1, 0) FROM entries WHERE room = $1), $2, $3, $4, $5";
     sqlx::query(insert)

@@ -1,4 +1,5 @@
-//! What a delivered announcement does to the recorded state: written in the same transaction that marks it delivered.
+//! What a delivered announcement does to the recorded state: written in the same transaction that
+//! marks it delivered.
 
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::PartyId;
@@ -8,7 +9,8 @@ use crate::rows::{pieces, values};
 use crate::transaction::{Write, to_sql};
 use crate::{BatchState, DecisionKey, EpochState, Error, NewRecord, RoomKey};
 
-/// One change. Whoever makes it has checked that the state allows it; the schema's constraints check again.
+/// One change. Whoever makes it has checked that the state allows it; the schema's constraints
+/// check again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A room comes into being.
@@ -56,8 +58,19 @@ pub enum Change {
         epoch: u64,
         /// The batch.
         batch: u64,
+        /// The minimum that holds for it.
+        minimum: u32,
         /// When, in milliseconds since 1970 by this server's clock.
         at: u64,
+    },
+    /// By a server's clock an epoch has had its time.
+    EpochDue {
+        /// The room.
+        room: RoomKey,
+        /// The epoch.
+        epoch: u64,
+        /// The server.
+        party: PartyId,
     },
     /// Slots get owners.
     Assign {
@@ -80,7 +93,8 @@ pub enum Change {
         room: RoomKey,
         /// The epoch.
         epoch: u64,
-        /// For each server, how many of its announcements count: later ones that assign slots of this epoch do not.
+        /// For each server, how many of its announcements count: later ones that assign slots of
+        /// this epoch do not.
         cut: Vec<u64>,
     },
     /// A host of a room did something.
@@ -115,8 +129,8 @@ pub enum Change {
 }
 
 impl Change {
-    /// Applies the change that this announcement of its author makes. Every statement names the state it expects; if that is
-    /// not so, nothing is changed.
+    /// Applies the change that this announcement of its author makes. Every statement names the
+    /// state it expects; if that is not so, nothing is changed.
     pub(crate) async fn apply(
         &self,
         write: &mut Write<'_>,
@@ -159,10 +173,13 @@ impl Change {
             Change::BatchDropped { number, party } => {
                 drop_batch(connection, *number, *party).await?
             }
-            Change::OpenEpoch { room, epoch, batch, at } => {
+            Change::EpochDue { room, epoch, party } => {
+                epoch_due(connection, room, *epoch, *party, announcement).await?
+            }
+            Change::OpenEpoch { room, epoch, batch, minimum, at } => {
                 reserve(connection, *batch).await?;
-                let insert = "INSERT INTO epochs (room, number, batch, opened_at, announcement, actions) \
-                              VALUES ($1, $2, $3, $4, $5, \
+                let insert = "INSERT INTO epochs (room, number, batch, opened_at, announcement, minimum, actions) \
+                              VALUES ($1, $2, $3, $4, $5, $6, \
                               (SELECT coalesce(max(number) + 1, 0) FROM host_actions WHERE room = $1))";
                 sqlx::query(insert)
                     .bind(room.as_slice())
@@ -170,6 +187,7 @@ impl Change {
                     .bind(to_sql(*batch)?)
                     .bind(to_sql(*at)?)
                     .bind(to_sql(announcement)?)
+                    .bind(i64::from(*minimum))
                     .execute(connection)
                     .await?;
             }
@@ -192,6 +210,29 @@ impl Change {
         }
         Ok(())
     }
+}
+
+async fn epoch_due(
+    connection: &mut AnyConnection,
+    room: &RoomKey,
+    epoch: u64,
+    party: PartyId,
+    announcement: u64,
+) -> Result<(), Error> {
+    let update = match party.0 {
+        0 => "UPDATE epochs SET due_0 = $1 WHERE room = $2 AND number = $3 AND state = $4",
+        1 => "UPDATE epochs SET due_1 = $1 WHERE room = $2 AND number = $3 AND state = $4",
+        2 => "UPDATE epochs SET due_2 = $1 WHERE room = $2 AND number = $3 AND state = $4",
+        _ => return Err(Error::State("three servers keep epochs")),
+    };
+    sqlx::query(update)
+        .bind(to_sql(announcement)?)
+        .bind(room.as_slice())
+        .bind(to_sql(epoch)?)
+        .bind(EpochState::Collecting as i64)
+        .execute(connection)
+        .await?;
+    Ok(())
 }
 
 async fn batch_ready(
@@ -226,8 +267,8 @@ async fn drop_batch(
     number: u64,
     party: PartyId,
 ) -> Result<(), Error> {
-    // A batch that is on disk but in no epoch is of no use any more. One that an epoch has reserved stays: whether
-    // the epoch is computed is not decided here.
+    // A batch that is on disk but in no epoch is of no use any more. One that an epoch has reserved
+    // stays: whether the epoch is computed is not decided here.
     sqlx::query(
         "UPDATE batches SET dropped = dropped | $1, state = CASE WHEN state IN ($2, $3) THEN $4 ELSE state END \
          WHERE number = $5",
@@ -243,7 +284,8 @@ async fn drop_batch(
 }
 
 async fn reserve(connection: &mut AnyConnection, batch: u64) -> Result<(), Error> {
-    // A batch that this server lost cannot be reserved by it; the epoch opens all the same and will be voided.
+    // A batch that this server lost cannot be reserved by it; the epoch opens all the same and will
+    // be voided.
     sqlx::query("UPDATE batches SET state = $1 WHERE number = $2 AND state = $3")
         .bind(BatchState::Reserved as i64)
         .bind(to_sql(batch)?)
@@ -298,8 +340,8 @@ async fn seal(
         let delete = sqlx::query_scalar(delete).bind(room.as_slice()).bind(to_sql(epoch)?);
         let delete = delete.bind(to_sql(author as u64)?).bind(to_sql(*end)?);
         let slots: Vec<i64> = delete.fetch_all(&mut *connection).await?;
-        // Submissions for slots that the cut leaves out fall with their assignment. One by one: PostgreSQL would go through the
-        // whole epoch for a list of them.
+        // Submissions for slots that the cut leaves out fall with their assignment. One by one:
+        // PostgreSQL would go through the whole epoch for a list of them.
         for slot in slots {
             let delete =
                 sqlx::query("DELETE FROM submissions WHERE room = $1 AND epoch = $2 AND slot = $3");

@@ -1,7 +1,8 @@
 //! The two databases that a store can be in, and what differs between them.
 //!
-//! Every query is written once, in the SQL that both understand, and runs through sqlx's driver for "any" database.
-//! Here is the rest: how each is reached, what makes a commit durable, and how it is locked for one engine.
+//! Every query is written once, in the SQL that both understand, and runs through sqlx's driver for
+//! "any" database. Here is the rest: how each is reached, what makes a commit durable, and how it
+//! is locked for one engine.
 
 use std::fmt::{self, Write as _};
 use std::path::Path;
@@ -24,7 +25,8 @@ use crate::files::create_private_file;
 pub enum Database {
     /// A file in the store's directory.
     Sqlite,
-    /// A PostgreSQL database of this server's own, by URL. The URL may hold a password, so it is not printed.
+    /// A PostgreSQL database of this server's own, by URL. The URL may hold a password, so it is
+    /// not printed.
     Postgres(Zeroizing<String>),
 }
 
@@ -78,7 +80,8 @@ pub(crate) struct Pools {
     pub superseded: Arc<AtomicBool>,
 }
 
-/// How long a statement waits for another process's lock (a backup tool's, for example), and everybody for a connection.
+/// How long a statement waits for another process's lock (a backup tool's, for example), and
+/// everybody for a connection.
 const BUSY: Duration = Duration::from_secs(10);
 /// Connections that read.
 const READERS: u32 = 3;
@@ -88,7 +91,8 @@ const INTAKES: u32 = 2;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Between two looks at whether it has ended.
 const LOOK: Duration = Duration::from_millis(100);
-/// The advisory lock of the one engine that may write. The number means nothing; locks are per database.
+/// The advisory lock of the one engine that may write. The number means nothing; locks are per
+/// database.
 const ENGINE_LOCK: i64 = 0x6f73_7472_616b_6f6e;
 /// PostgreSQL 13 is the oldest that draws tokens by itself (`gen_random_uuid`).
 const OLDEST_POSTGRES: i64 = 130_000;
@@ -112,7 +116,8 @@ async fn open_sqlite(directory: &Path) -> Result<Pools, Error> {
     let writer = one_writer()
         .after_connect(|connection, _| {
             Box::pin(async move {
-                // A commit has reached the disk when it returns, and what is deleted or replaced is overwritten.
+                // A commit has reached the disk when it returns, and what is deleted or replaced is
+                // overwritten.
                 for pragma in [
                     "journal_mode = WAL",
                     "synchronous = FULL",
@@ -167,8 +172,9 @@ fn one_writer() -> AnyPoolOptions {
         .idle_timeout(None)
         .max_lifetime(None)
         .acquire_timeout(BUSY)
-        // When SQLite rolls back by itself, as it does when the disk is full, the driver believes that the transaction
-        // is still open, and would begin no other on the connection. A new one takes its place.
+        // When SQLite rolls back by itself, as it does when the disk is full, the driver believes
+        // that the transaction is still open, and would begin no other on the connection. A new one
+        // takes its place.
         .before_acquire(|connection, _| {
             Box::pin(async move { Ok(!connection.is_in_transaction()) })
         })
@@ -194,7 +200,8 @@ async fn open_postgres(url: &str) -> Result<Pools, Error> {
     Ok(Pools { kind: Kind::Postgres, writer, turn, intake, readers, beside: false, superseded })
 }
 
-/// Checks the database, brings its schema up to date, and counts this opening: all under the engine's lock.
+/// Checks the database, brings its schema up to date, and counts this opening: all under the
+/// engine's lock.
 async fn begin_generation(options: &AnyConnectOptions) -> Result<i64, Error> {
     let mut connection = options.connect().await?;
     check_postgres(&mut connection).await?;
@@ -214,7 +221,8 @@ async fn begin_generation(options: &AnyConnectOptions) -> Result<i64, Error> {
     Ok(generation)
 }
 
-/// Connects to the database beside the engine: nothing is migrated, and nothing of the engine's can be written.
+/// Connects to the database beside the engine: nothing is migrated, and nothing of the engine's can
+/// be written.
 pub(crate) async fn join(database: &Database) -> Result<Pools, Error> {
     sqlx::any::install_default_drivers();
     let Database::Postgres(url) = database else {
@@ -289,15 +297,20 @@ async fn configure(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
     for query in [
         // A commit has reached the disk when it returns. Stronger settings stay.
         "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
-        // A prepared statement keeps no plan: one made while a table was empty would read all of it when it is large.
+        // A prepared statement keeps no plan: one made while a table was empty would read all of it
+        // when it is large.
         "SELECT set_config('plan_cache_mode', 'force_custom_plan', false)",
-        // Rows are found by their keys. For a few of them together the planner would rather read all of a table.
+        // Rows are found by their keys. For a few of them together the planner would rather read
+        // all of a table.
         "SELECT set_config('enable_seqscan', 'off', false)",
-        // What has no index counts as very dear then, and would be compiled each time: for a tenth of a second and more, to read one row.
+        // What has no index counts as very dear then, and would be compiled each time: for a tenth
+        // of a second and more, to read one row.
         "SELECT set_config('jit', 'off', false)",
-        // A process whose machine has vanished keeps its locks no longer than this: sealing waits for whoever takes in.
+        // A process whose machine has vanished keeps its locks no longer than this: sealing waits
+        // for whoever takes in.
         "SELECT set_config('idle_in_transaction_session_timeout', '10s', false)",
-        // And its session ends soon after, so that another engine can have the lock. Sockets of the same machine ignore it.
+        // And its session ends soon after, so that another engine can have the lock. Sockets of the
+        // same machine ignore it.
         "SELECT set_config('tcp_keepalives_idle', '5', false), set_config('tcp_keepalives_interval', '5', false), \
          set_config('tcp_keepalives_count', '2', false), set_config('tcp_user_timeout', '15s', false)",
     ] {
@@ -313,8 +326,9 @@ async fn try_lock(connection: &mut AnyConnection) -> Result<bool, sqlx::Error> {
         .await
 }
 
-/// Takes the engine's lock for the connection that writes. The lock lasts as long as the connection. When that was lost,
-/// another engine may have been here, and what this one has in memory would be out of date: then it writes no more.
+/// Takes the engine's lock for the connection that writes. The lock lasts as long as the
+/// connection. When that was lost, another engine may have been here, and what this one has in
+/// memory would be out of date: then it writes no more.
 async fn take_over(
     connection: &mut AnyConnection,
     mine: i64,
@@ -338,7 +352,8 @@ async fn migrate(
     connection: &mut AnyConnection,
     name: &str,
 ) -> Result<(), Error> {
-    // `run` asks for more than a future that is `Send` can give ("implementation of `Acquire` is not general enough").
+    // `run` asks for more than a future that is `Send` can give ("implementation of `Acquire` is
+    // not general enough").
     migrations.run_direct(None, connection, false).await.map_err(|error| match error {
         MigrateError::VersionMissing(version) => {
             Error::NewerSchema { database: name.into(), version }

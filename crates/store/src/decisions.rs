@@ -1,4 +1,5 @@
-//! Private decisions: chains of records, what was opened, one-time keys in stock, and shares that this server holds as a helper.
+//! Private decisions: chains of records, what was opened, one-time keys in stock, and shares that
+//! this server holds as a helper.
 
 use ostrakon_party::PartyId;
 use sqlx::AnyConnection;
@@ -93,9 +94,10 @@ impl Store {
         rows.into_iter().map(read).collect()
     }
 
-    /// Binds this server to open one close of a decision, for good, and its shares of these one-time keys to be used for it and
-    /// for no other decision. Returns those of the keys whose shares it holds and may use for it now; `None`, and nothing has
-    /// changed, if there is no such decision or the server is bound to another close of it.
+    /// Binds this server to open one close of a decision, for good, and its shares of these
+    /// one-time keys to be used for it and for no other decision. Returns those of the keys whose
+    /// shares it holds and may use for it now; `None`, and nothing has changed, if there is no such
+    /// decision or the server is bound to another close of it.
     ///
     /// # Errors
     /// The disk's.
@@ -129,8 +131,8 @@ impl Store {
         Ok(Some(bound))
     }
 
-    /// Counts one more e-mail to a person of a decision, unless as many were sent to it, or for the whole decision, as may be:
-    /// whether one more may be sent.
+    /// Counts one more e-mail to a person of a decision, unless as many were sent to it, or for the
+    /// whole decision, as may be: whether one more may be sent.
     ///
     /// # Errors
     /// The disk's.
@@ -153,7 +155,8 @@ impl Store {
         Ok(done.rows_affected() == 1)
     }
 
-    /// Keeps a share of a one-time key, unless there is one of this name. Returns the one that is kept.
+    /// Keeps a share of a one-time key, unless there is one of this name. Returns the one that is
+    /// kept.
     ///
     /// # Errors
     /// The disk's.
@@ -203,7 +206,8 @@ impl Store {
         from_sql(query.fetch_one(&self.pools.readers).await?, "held_shares")
     }
 
-    /// Adds certified one-time keys to an account's stock, those of unused names, until it has `most`. Returns how many it has.
+    /// Adds certified one-time keys to an account's stock, those of unused names, until it has
+    /// `most`. Returns how many it has.
     ///
     /// # Errors
     /// The disk's.

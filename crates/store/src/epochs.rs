@@ -44,6 +44,10 @@ pub struct EpochRow {
     pub opened_at: u64,
     /// When its first slot was assigned, likewise.
     pub begun_at: Option<u64>,
+    /// With which minimum it was opened; `None` stands for the room's.
+    pub minimum: Option<u32>,
+    /// For each server, by which announcement it said that the epoch is due.
+    pub due: [Option<u64>; 3],
     /// How many actions the room's hosts had done when it was opened.
     pub actions: u64,
     /// What this server found when it computed the epoch, encoded.
@@ -52,8 +56,22 @@ pub struct EpochRow {
     pub outcome: Option<Vec<u8>>,
 }
 
-type Columns =
-    (Vec<u8>, i64, i64, i64, i64, i64, Option<i64>, i64, Option<Vec<u8>>, Option<Vec<u8>>);
+type Columns = (
+    Vec<u8>,
+    i64,
+    i64,
+    i64,
+    i64,
+    i64,
+    Option<i64>,
+    Option<i64>,
+    Option<i64>,
+    Option<i64>,
+    Option<i64>,
+    i64,
+    Option<Vec<u8>>,
+    Option<Vec<u8>>,
+);
 
 /// An assigned slot on record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +95,8 @@ impl Store {
     /// The disk's.
     pub async fn epochs(&self, count: u32) -> Result<Vec<EpochRow>, Error> {
         let query = sqlx::query_as(
-            "SELECT e.room, number, batch, state, announcement, opened_at, begun_at, actions, body, outcome \
+            "SELECT e.room, number, batch, state, announcement, opened_at, begun_at, minimum, due_0, due_1, due_2, \
+             actions, body, outcome \
              FROM epochs AS e LEFT JOIN conclusions AS c ON c.room = e.room AND c.epoch = e.number \
              WHERE state < 3 OR number > (SELECT max(number) FROM epochs WHERE room = e.room) - $1 ORDER BY e.room, number",
         );
@@ -92,10 +111,17 @@ impl Store {
                 announcement,
                 opened_at,
                 begun_at,
+                minimum,
+                due_0,
+                due_1,
+                due_2,
                 actions,
                 conclusion,
                 outcome,
             ) = row;
+            let due = |said: Option<i64>| -> Result<Option<u64>, Error> {
+                said.map(|number| from_sql(number, "epochs.due")).transpose()
+            };
             Ok(EpochRow {
                 room: array(&room, "epochs.room")?,
                 number: from_sql(number, "epochs.number")?,
@@ -104,6 +130,8 @@ impl Store {
                 announcement: from_sql(announcement, "epochs.announcement")?,
                 opened_at: from_sql(opened_at, "epochs.opened_at")?,
                 begun_at: begun_at.map(|at| from_sql(at, "epochs.begun_at")).transpose()?,
+                minimum: minimum.map(|least| from_sql(least, "epochs.minimum")).transpose()?,
+                due: [due(due_0)?, due(due_1)?, due(due_2)?],
                 actions: from_sql(actions, "epochs.actions")?,
                 conclusion: conclusion
                     .map(|stored| body_of(stored, "conclusions.body"))
@@ -167,8 +195,9 @@ impl Store {
         transaction.commit().await
     }
 
-    /// Notes that all servers have settled an epoch, and forgets what was handed in for it, the engine's marks of it, and what was
-    /// found in the epochs `kept` or more before it. The board remains.
+    /// Notes that all servers have settled an epoch, and forgets what was handed in for it, the
+    /// engine's marks of it, and what was found in the epochs `kept` or more before it. The board
+    /// remains.
     ///
     /// # Errors
     /// [`Error::State`] if it is not settled; the disk's.

@@ -1,8 +1,8 @@
 //! Erasing what was published, and what this server found before it was.
 //!
-//! The digests and signatures of an entry are in columns of their own and stay. What is replaced is overwritten in the
-//! database (SQLite: `secure_delete`, and [`crate::apart`]), and [`Store::scrub`] empties what the database keeps of earlier
-//! versions.
+//! The digests and signatures of an entry are in columns of their own and stay. What is replaced is
+//! overwritten in the database (SQLite: `secure_delete`, and [`crate::apart`]), and
+//! [`Store::scrub`] empties what the database keeps of earlier versions.
 
 use std::time::Duration;
 
@@ -28,8 +28,8 @@ impl Store {
         stored.map(|stored| body_of(stored, "entries.body")).transpose()
     }
 
-    /// What this server found in those epochs of a room that began before a time, in milliseconds since 1970: numbers and
-    /// encodings, as far as they are still kept.
+    /// What this server found in those epochs of a room that began before a time, in milliseconds
+    /// since 1970: numbers and encodings, as far as they are still kept.
     ///
     /// # Errors
     /// The disk's.
@@ -65,8 +65,8 @@ impl Store {
         stored.map(|stored| body_of(stored, "conclusions.body")).transpose()
     }
 
-    /// Puts another encoding in place of what this server found in an epoch, one in which messages are erased; nothing if
-    /// it is not kept any more.
+    /// Puts another encoding in place of what this server found in an epoch, one in which messages
+    /// are erased; nothing if it is not kept any more.
     ///
     /// # Errors
     /// The disk's.
@@ -84,7 +84,8 @@ impl Store {
         transaction.commit().await
     }
 
-    /// Empties what the database keeps of what was replaced. Whether it could: a reader may be in the way.
+    /// Empties what the database keeps of what was replaced. Whether it could: a reader may be in
+    /// the way.
     ///
     /// # Errors
     /// The disk's.
@@ -97,7 +98,8 @@ impl Store {
                 Ok(row.try_get::<i64, _>(0)? == 0)
             }
             Kind::Postgres => {
-                // It may take long, and keeps nobody from writing: so it has a connection of its own.
+                // It may take long, and keeps nobody from writing: so it has a connection of its
+                // own.
                 let work = async {
                     let mut own = self.pools.readers.connect_options().connect().await?;
                     sqlx::query("VACUUM entries, epochs, conclusions")

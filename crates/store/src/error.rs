@@ -41,7 +41,8 @@ pub enum Error {
         "another engine has used the PostgreSQL database since this one lost its connection: restart this server"
     )]
     Superseded,
-    /// The connection was lost during a commit, and the database could not be asked what became of it.
+    /// The connection was lost during a commit, and the database could not be asked what became of
+    /// it.
     #[error(
         "the database went away during a commit and did not come back in time: restart the server when it is there"
     )]
@@ -92,7 +93,8 @@ impl Error {
         }
     }
 
-    /// Whether PostgreSQL gave up a transaction in favour of another one, so that it may be tried again.
+    /// Whether PostgreSQL gave up a transaction in favour of another one, so that it may be tried
+    /// again.
     pub(crate) fn is_conflict(&self) -> bool {
         let Error::Database(error) = self else { return false };
         // A deadlock, or a serialization failure.

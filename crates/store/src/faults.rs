@@ -18,13 +18,14 @@ pub struct FaultRow {
     pub evidence: Vec<u8>,
 }
 
-/// Faults that are kept, and bytes of evidence. A corrupt server could otherwise fill the disk with new ones.
+/// Faults that are kept, and bytes of evidence. A corrupt server could otherwise fill the disk with
+/// new ones.
 const MOST_FAULTS: i64 = 1000;
 const MOST_EVIDENCE: i64 = 256 << 20;
 
 impl Store {
-    /// Keeps a fault. The same one again is kept once; when there are a thousand, or 256 MiB of evidence, no more are kept, but
-    /// for the first of each server.
+    /// Keeps a fault. The same one again is kept once; when there are a thousand, or 256 MiB of
+    /// evidence, no more are kept, but for the first of each server.
     ///
     /// # Errors
     /// The disk's.

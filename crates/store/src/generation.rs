@@ -15,7 +15,8 @@ pub struct Generation {
     pub number: u32,
     /// The digest of the state with which it began; none for the first.
     pub digest: Option<Digest>,
-    /// Whether this server has written its state for the next one, and so says nothing more in this one.
+    /// Whether this server has written its state for the next one, and so says nothing more in this
+    /// one.
     pub closed: bool,
 }
 
@@ -79,11 +80,12 @@ impl Store {
         transaction.commit().await
     }
 
-    /// Begins a generation: adds what is new, and gives up everything that was under way or is used once. All or nothing. The
-    /// files of the stock are deleted when the store is opened next.
+    /// Begins a generation: adds what is new, and gives up everything that was under way or is used
+    /// once. All or nothing. The files of the stock are deleted when the store is opened next.
     ///
     /// # Errors
-    /// [`Error::State`] if a later generation has begun, or what is to be added does not continue what is here; the disk's.
+    /// [`Error::State`] if a later generation has begun, or what is to be added does not continue
+    /// what is here; the disk's.
     pub async fn renew(&self, renewed: &Renewed) -> Result<(), Error> {
         let mut transaction = self.begin("begin a generation").await?;
         transaction.hold_back_intake().await?;
@@ -116,7 +118,8 @@ async fn give_up(transaction: &mut Write<'_>, renewed: &Renewed) -> Result<(), E
         .execute(&mut *connection)
         .await?;
     }
-    // What would be said again at a start, or could be used, goes. Rows of batches stay: their numbers are never used again.
+    // What would be said again at a start, or could be used, goes. Rows of batches stay: their
+    // numbers are never used again.
     for table in ["announcements", "submissions", "assignments", "conclusions", "epoch_marks"] {
         sqlx::query(sqlx::AssertSqlSafe(format!("DELETE FROM {table}")))
             .execute(&mut *connection)

@@ -1,8 +1,10 @@
-//! The mixing engine's marks: those that stand for ever, and those of an epoch, which stand until every server has settled it.
+//! The mixing engine's marks: those that stand for ever, and those of an epoch, which stand until
+//! every server has settled it.
 //!
-//! An epoch's marks can be large: a corrupt server leaves evidence of the size of a table in each epoch. They are forgotten in the
-//! transaction that finishes the epoch, and none is written afterwards: so whoever still works on the epoch learns that it is
-//! over, and decides nothing a second time. What a batch was spent on is not among them.
+//! An epoch's marks can be large: a corrupt server leaves evidence of the size of a table in each
+//! epoch. They are forgotten in the transaction that finishes the epoch, and none is written
+//! afterwards: so whoever still works on the epoch learns that it is over, and decides nothing a
+//! second time. What a batch was spent on is not among them.
 
 use sqlx::AnyConnection;
 
@@ -10,7 +12,8 @@ use crate::transaction::to_sql;
 use crate::{EpochState, Error, RoomKey, Store};
 
 impl Store {
-    /// Records that `name` has this value unless it has one, and returns the value that stands. On disk on return.
+    /// Records that `name` has this value unless it has one, and returns the value that stands. On
+    /// disk on return.
     ///
     /// # Errors
     /// The disk's.
@@ -30,7 +33,8 @@ impl Store {
         Ok(standing)
     }
 
-    /// Like [`Store::record`], for as long as the epoch is being computed: from its sealing until it is finished.
+    /// Like [`Store::record`], for as long as the epoch is being computed: from its sealing until
+    /// it is finished.
     ///
     /// # Errors
     /// [`Error::State`] if it is not; the disk's.

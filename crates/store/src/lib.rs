@@ -1,13 +1,16 @@
 //! What a server remembers: a database, and beside it files for secrets and for stock.
 //!
-//! * The database, SQLite in the file `ostrakon.db` or PostgreSQL: everything that must survive and be consistent, one file
-//!   of this crate per table. Every write is a named transaction that is on disk when it returns (SQLite: write-ahead
-//!   log, `synchronous = FULL`; PostgreSQL: `synchronous_commit`, and `fsync` is insisted on).
+//! * The database, SQLite in the file `ostrakon.db` or PostgreSQL: everything that must survive and
+//!   be consistent, one file of this crate per table. Every write is a named transaction that is on
+//!   disk when it returns (SQLite: write-ahead log, `synchronous = FULL`; PostgreSQL:
+//!   `synchronous_commit`, and `fsync` is insisted on).
 //! * `secrets/<name>`: keys, readable by the owner only, never in the database.
-//! * `stock/<number>.batch`: preprocessed material, up to hundreds of mebibytes each, indexed by the table `batches`
-//!   with a digest. A file is written and synced before the index names it, and deleted after the index forgot it, so a
-//!   crash leaves at most a file that nobody names; [`Store::open`] deletes those.
-//! * `lock`: held while a process uses the directory, so that two never do. In PostgreSQL an advisory lock does the same.
+//! * `stock/<number>.batch`: preprocessed material, up to hundreds of mebibytes each, indexed by
+//!   the table `batches` with a digest. A file is written and synced before the index names it, and
+//!   deleted after the index forgot it, so a crash leaves at most a file that nobody names;
+//!   [`Store::open`] deletes those.
+//! * `lock`: held while a process uses the directory, so that two never do. In PostgreSQL an
+//!   advisory lock does the same.
 //!
 //! A database of a newer version of the schema is refused, never guessed at.
 //!
@@ -78,8 +81,9 @@ impl Store {
     /// Opens the store in `directory` and `database`, creating what is missing.
     ///
     /// # Errors
-    /// [`Error::InUse`] and [`Error::DatabaseInUse`] if another process has it open, [`Error::NewerSchema`] if a newer
-    /// version wrote it, [`Error::Unsuitable`], and whatever disk and database say.
+    /// [`Error::InUse`] and [`Error::DatabaseInUse`] if another process has it open,
+    /// [`Error::NewerSchema`] if a newer version wrote it, [`Error::Unsuitable`], and whatever disk
+    /// and database say.
     pub async fn open(directory: &Path, database: &Database) -> Result<Self, Error> {
         files::create_private_directory(directory)?;
         let lock = files::lock(&directory.join("lock"))?;
@@ -92,12 +96,13 @@ impl Store {
         Ok(store)
     }
 
-    /// Joins a PostgreSQL database as an intake process, beside the engine that owns it. Whatever writes the engine's tables
-    /// fails; what [`Store::take_in`] writes, and everything that is read, is the engine's.
+    /// Joins a PostgreSQL database as an intake process, beside the engine that owns it. Whatever
+    /// writes the engine's tables fails; what [`Store::take_in`] writes, and everything that is
+    /// read, is the engine's.
     ///
     /// # Errors
-    /// [`Error::Unsuitable`] if the database is not PostgreSQL; [`Error::OlderSchema`] if no engine of this version has opened it
-    /// yet; [`Error::NewerSchema`]; the database's.
+    /// [`Error::Unsuitable`] if the database is not PostgreSQL; [`Error::OlderSchema`] if no engine
+    /// of this version has opened it yet; [`Error::NewerSchema`]; the database's.
     pub async fn join(database: &Database) -> Result<Self, Error> {
         let pools = Arc::new(database::join(database).await?);
         Ok(Self {
@@ -113,7 +118,8 @@ impl Store {
         &self.directory
     }
 
-    /// Closes the database, for all clones, and lets go of the directory; what is under way is finished first.
+    /// Closes the database, for all clones, and lets go of the directory; what is under way is
+    /// finished first.
     pub async fn close(&self) {
         self.pools.readers.close().await;
         self.pools.intake.close().await;

@@ -1,8 +1,9 @@
 //! Statements about many rows at once.
 //!
-//! Preparing a statement costs more than carrying it out, and what it costs to number and bind parameters grows with the
-//! square of how many there are. So a list is cut into pieces of few lengths ([`pieces`]), and each length has one statement
-//! text, which the connection keeps prepared.
+//! Preparing a statement costs more than carrying it out, and what it costs to number and bind
+//! parameters grows with the square of how many there are. So a list is cut into pieces of few
+//! lengths ([`pieces`]), and each length has one statement text, which the connection keeps
+//! prepared.
 
 use std::fmt::Write as _;
 

@@ -14,12 +14,12 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes empty databases of these names (lower-case letters, digits and `_`) on the server of the database that the URL
-    /// leads to, whose user may make databases.
+    /// Makes empty databases of these names (lower-case letters, digits and `_`) on the server of
+    /// the database that the URL leads to, whose user may make databases.
     ///
     /// # Errors
-    /// [`Error::Unsuitable`] if it is no PostgreSQL URL, or a name has other characters; the database's, if there is one of a
-    /// name already, for example.
+    /// [`Error::Unsuitable`] if it is no PostgreSQL URL, or a name has other characters; the
+    /// database's, if there is one of a name already, for example.
     pub async fn create(beside: &str, names: Vec<String>) -> Result<Self, Error> {
         let plain = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
         if !names.iter().all(|name| name.bytes().all(plain)) {

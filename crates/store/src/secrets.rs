@@ -24,7 +24,8 @@ impl Store {
     /// Writes a secret; it is on disk when this returns.
     ///
     /// # Errors
-    /// [`Error::State`] if there is one under that name already: secrets are never replaced. The disk's.
+    /// [`Error::State`] if there is one under that name already: secrets are never replaced. The
+    /// disk's.
     pub fn keep_secret(&self, name: &'static str, bytes: &[u8]) -> Result<(), Error> {
         if self.secret(name)?.is_some() {
             return Err(Error::State("a secret is written once"));

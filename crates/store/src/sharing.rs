@@ -1,8 +1,10 @@
-//! What an engine process and the intake processes beside it tell each other by way of the database.
+//! What an engine process and the intake processes beside it tell each other by way of the
+//! database.
 //!
-//! Little of it must survive a crash of the database: the engine shows everything again when it starts, and participants
-//! say every few seconds that they are there. On PostgreSQL the tables are not logged, but for that of arrivals, without which the
-//! engine would not hear of submissions that are on record.
+//! Little of it must survive a crash of the database: the engine shows everything again when it
+//! starts, and participants say every few seconds that they are there. On PostgreSQL the tables are
+//! not logged, but for that of arrivals, without which the engine would not hear of submissions
+//! that are on record.
 
 use std::collections::BTreeMap;
 
@@ -58,8 +60,9 @@ pub struct Arrivals {
 }
 
 impl Store {
-    /// Shows something in place of what was shown under its name. Numbers are times where they can be, in milliseconds since 1970,
-    /// so that they go on if the database has lost what was shown. Returns whether something was shown under the name.
+    /// Shows something in place of what was shown under its name. Numbers are times where they can
+    /// be, in milliseconds since 1970, so that they go on if the database has lost what was shown.
+    /// Returns whether something was shown under the name.
     ///
     /// # Errors
     /// The database's; then it may have been done.
@@ -67,7 +70,8 @@ impl Store {
         let mut transaction = self.begin("show").await?;
         let before = sqlx::query_scalar("SELECT number FROM views WHERE name = $1").bind(name);
         let before: Option<i64> = before.fetch_optional(&mut *transaction).await?;
-        // The engine alone writes here, one transaction after the other, so numbers appear in their order.
+        // The engine alone writes here, one transaction after the other, so numbers appear in their
+        // order.
         let insert = "INSERT INTO views (name, number, value) \
                       SELECT $1, (SELECT max(next) FROM (SELECT max(number) + 1 AS next FROM views \
                       UNION ALL SELECT CAST($3 AS BIGINT)) AS candidates), $2 WHERE 1 = 1 \
@@ -117,7 +121,8 @@ impl Store {
         transaction.commit_repeatable().await
     }
 
-    /// The offer that lies there for an owner: of its first slot, should a corrupt server have given it several.
+    /// The offer that lies there for an owner: of its first slot, should a corrupt server have
+    /// given it several.
     ///
     /// # Errors
     /// The database's.
@@ -173,8 +178,8 @@ impl Store {
         transaction.commit_repeatable().await
     }
 
-    /// Takes what intake processes have recorded since this was last asked, of all rooms. What they are recording meanwhile
-    /// comes with the next.
+    /// Takes what intake processes have recorded since this was last asked, of all rooms. What they
+    /// are recording meanwhile comes with the next.
     ///
     /// # Errors
     /// The database's; then what was there may be taken or not, and [`Store::submitted`] knows it.
@@ -187,7 +192,8 @@ impl Store {
             return Ok(Vec::new());
         }
         transaction.commit_repeatable().await?;
-        // An intake process may be wrong, or worse: what cannot be read keeps nothing else from being heard.
+        // An intake process may be wrong, or worse: what cannot be read keeps nothing else from
+        // being heard.
         let read = |(room, epoch, slots): (Vec<u8>, i64, Vec<u8>)| {
             let slots = slots.as_chunks().0.iter().map(|slot| u32::from_le_bytes(*slot)).collect();
             Some(Arrivals { room: room.try_into().ok()?, epoch: epoch.try_into().ok()?, slots })
@@ -231,8 +237,8 @@ pub(crate) async fn note_presence(
     connection: &mut AnyConnection,
     seen: &[&Seen],
 ) -> Result<(), Error> {
-    // One row for each: a statement may change no row twice. In one order for all processes, so that none waits for another
-    // that waits for it.
+    // One row for each: a statement may change no row twice. In one order for all processes, so
+    // that none waits for another that waits for it.
     let latest: BTreeMap<_, _> = seen.iter().map(|seen| ((seen.room, seen.key), seen.at)).collect();
     let latest: Vec<_> = latest.into_iter().collect();
     for some in pieces(&latest) {

@@ -1,11 +1,12 @@
 //! What participants hand in, and marks of what was given to them, many at a time.
 //!
-//! A commit costs a write to the disk whatever it holds, so the server collects what arrives within a few milliseconds
-//! and records it at once.
+//! A commit costs a write to the disk whatever it holds, so the server collects what arrives within
+//! a few milliseconds and records it at once.
 //!
-//! On PostgreSQL several processes do this at the same time, beside the engine. Each holds the intake's advisory lock,
-//! shared with the others, while it does; an epoch leaves the state "collecting" under the same lock, held alone
-//! ([`Write::hold_back_intake`]). So whatever was acknowledged is there when the epoch is sealed, and nothing comes later.
+//! On PostgreSQL several processes do this at the same time, beside the engine. Each holds the
+//! intake's advisory lock, shared with the others, while it does; an epoch leaves the state
+//! "collecting" under the same lock, held alone ([`Write::hold_back_intake`]). So whatever was
+//! acknowledged is there when the epoch is sealed, and nothing comes later.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +41,8 @@ pub enum Intake {
         /// What and whose.
         row: SubmissionRow,
     },
-    /// That somebody is there, for the engine beside which this process takes in. A crash of the database may lose it.
+    /// That somebody is there, for the engine beside which this process takes in. A crash of the
+    /// database may lose it.
     Presence(Seen),
 }
 
@@ -70,8 +72,8 @@ pub struct SubmissionRow {
 const TRIES: u32 = 5;
 
 impl Store {
-    /// Records many in one transaction; the results are in the order given. It can be repeated: what is on record is
-    /// recorded again.
+    /// Records many in one transaction; the results are in the order given. It can be repeated:
+    /// what is on record is recorded again.
     ///
     /// # Errors
     /// The disk's; then none is recorded, or, if the connection to PostgreSQL was lost, all may be.
@@ -214,7 +216,8 @@ async fn owned(connection: &mut AnyConnection, many: &[Intake]) -> Result<Vec<us
     Ok(places)
 }
 
-/// SQLite looks each row of a joined list up by its key; for `(room, epoch, slot) IN (VALUES …)` it would read the whole table.
+/// SQLite looks each row of a joined list up by its key; for `(room, epoch, slot) IN (VALUES …)` it
+/// would read the whole table.
 fn issued_query(rows: usize) -> String {
     format!(
         "WITH asked (room, epoch, slot) AS (VALUES {}) UPDATE assignments SET issued = 1 FROM asked \
@@ -334,7 +337,8 @@ mod tests {
     use super::*;
     use crate::Database;
 
-    /// What is handed in is as quickly recorded in an epoch of a hundred thousand slots as in one of ten.
+    /// What is handed in is as quickly recorded in an epoch of a hundred thousand slots as in one
+    /// of ten.
     #[tokio::test]
     async fn sqlite_reads_no_more_of_a_table_than_is_asked_for() {
         let directory = tempfile::tempdir().unwrap();

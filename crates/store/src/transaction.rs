@@ -1,12 +1,14 @@
 //! Named, retried transactions, and the conversion of integers.
 //!
-//! The engine's writes come one after the other: there is one connection that writes, and one engine per database. So no
-//! transaction of its own disturbs another. On PostgreSQL, what participants hand in is written beside them, by this
-//! process and by others; `submissions` says how the two keep out of each other's way.
+//! The engine's writes come one after the other: there is one connection that writes, and one
+//! engine per database. So no transaction of its own disturbs another. On PostgreSQL, what
+//! participants hand in is written beside them, by this process and by others; `submissions` says
+//! how the two keep out of each other's way.
 //!
-//! On PostgreSQL the answer to a commit can be lost with the connection. So every transaction of the engine leaves a token of its
-//! own in the table `engine`, and if it is not told what became of it, no other one begins before the token has been
-//! looked up: the caller always learns what has happened.
+//! On PostgreSQL the answer to a commit can be lost with the connection. So every transaction of
+//! the engine leaves a token of its own in the table `engine`, and if it is not told what became of
+//! it, no other one begins before the token has been looked up: the caller always learns what has
+//! happened.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering;
@@ -20,10 +22,11 @@ use crate::{Error, Store};
 
 /// How often a transaction is begun while the database is locked or away; each try waits itself.
 const TRIES: u32 = 5;
-/// How long a commit of the engine may take. A database whose machine has vanished never answers, and nothing tells its clients so.
+/// How long a commit of the engine may take. A database whose machine has vanished never answers,
+/// and nothing tells its clients so.
 const ANSWER: Duration = Duration::from_secs(60);
-/// How long a transaction waits for its turn. Those before it together take far less, unless one of them waits for an answer that
-/// never comes.
+/// How long a transaction waits for its turn. Those before it together take far less, unless one of
+/// them waits for an answer that never comes.
 const TURN: Duration = Duration::from_secs(300);
 /// How long whoever hands something in waits, who can do it again.
 pub(crate) const INTAKE_ANSWER: Duration = Duration::from_secs(10);
@@ -66,8 +69,8 @@ impl DerefMut for Write<'_> {
 }
 
 impl Store {
-    /// Why whatever the engine wants to write is refused until it is started again, if so: [`Error::Unknown`] or
-    /// [`Error::Superseded`].
+    /// Why whatever the engine wants to write is refused until it is started again, if so:
+    /// [`Error::Unknown`] or [`Error::Superseded`].
     pub fn end_of_writing(&self) -> Option<Error> {
         if self.lost.load(Ordering::Relaxed) {
             return Some(Error::Unknown);
@@ -75,9 +78,9 @@ impl Store {
         self.pools.superseded.load(Ordering::Relaxed).then_some(Error::Superseded)
     }
 
-    /// Begins one of the engine's transactions. Only the beginning is retried: on SQLite it takes the write lock at once (a
-    /// transaction that first reads could find it taken when it comes to write), and on PostgreSQL it is where a lost
-    /// connection is replaced.
+    /// Begins one of the engine's transactions. Only the beginning is retried: on SQLite it takes
+    /// the write lock at once (a transaction that first reads could find it taken when it comes to
+    /// write), and on PostgreSQL it is where a lost connection is replaced.
     pub(crate) async fn begin(&self, name: &'static str) -> Result<Write<'_>, Error> {
         self.begin_on(Side::Engine, name).await
     }
@@ -124,14 +127,15 @@ impl Store {
 }
 
 impl Write<'_> {
-    /// Lets an epoch that collects be left alone by whoever takes in submissions, until the transaction ends. On SQLite
-    /// nobody else writes anyway.
+    /// Lets an epoch that collects be left alone by whoever takes in submissions, until the
+    /// transaction ends. On SQLite nobody else writes anyway.
     pub(crate) async fn hold_back_intake(&mut self) -> Result<(), Error> {
         self.lock("SELECT pg_advisory_xact_lock($1)", INTAKE_LOCK).await
     }
 
-    /// Keeps epochs that collect from being sealed until the transaction ends. PostgreSQL serves locks in the order in which
-    /// they are asked for, so an engine that wants to seal does not wait longer than the batches under way.
+    /// Keeps epochs that collect from being sealed until the transaction ends. PostgreSQL serves
+    /// locks in the order in which they are asked for, so an engine that wants to seal does not
+    /// wait longer than the batches under way.
     pub(crate) async fn join_intake(&mut self) -> Result<(), Error> {
         self.lock("SELECT pg_advisory_xact_lock_shared($1)", INTAKE_LOCK).await
     }
@@ -157,8 +161,8 @@ impl Write<'_> {
     /// Commits. When this returns `Ok`, the effect is on disk; otherwise nothing has happened.
     ///
     /// # Errors
-    /// The database's; [`Error::Unknown`] if it went away for so long that nobody can tell, or [`Error::Superseded`] if another
-    /// engine came meanwhile, and ever after.
+    /// The database's; [`Error::Unknown`] if it went away for so long that nobody can tell, or
+    /// [`Error::Superseded`] if another engine came meanwhile, and ever after.
     pub(crate) async fn commit(self) -> Result<(), Error> {
         let Self { store, mut transaction, name, turn: _until_known } = self;
         if store.pools.kind == Kind::Sqlite {
@@ -186,15 +190,15 @@ impl Store {
         }
     }
 
-    /// Lets the engine write nothing more: its one connection waits for a database that does not answer. After a restart the disk
-    /// counts.
+    /// Lets the engine write nothing more: its one connection waits for a database that does not
+    /// answer. After a restart the disk counts.
     fn stuck(&self) -> Error {
         self.lost.store(true, Ordering::Relaxed);
         Error::Unknown
     }
 
-    /// Finds out what became of a transaction whose commit was answered with an error, or not at all. It still has the turn, so
-    /// if it was committed, its token is the newest.
+    /// Finds out what became of a transaction whose commit was answered with an error, or not at
+    /// all. It still has the turn, so if it was committed, its token is the newest.
     async fn outcome(
         &self,
         name: &'static str,
@@ -206,7 +210,8 @@ impl Store {
                 tracing::warn!(transaction = name, %error, "a commit failed, asking what became of it");
                 match self.newest_token().await {
                     Ok(newest) => return Ok(newest.as_deref() == Some(token)),
-                    // The token may be the other engine's; this one writes no more, whatever became of the transaction.
+                    // The token may be the other engine's; this one writes no more, whatever became
+                    // of the transaction.
                     Err(_) if self.pools.superseded.load(Ordering::Relaxed) => {
                         return Err(Error::Superseded);
                     }
@@ -223,8 +228,9 @@ impl Store {
         }
     }
 
-    /// The token of the engine's newest transaction that was committed. The connection that writes has the engine's lock, which a
-    /// session keeps to its end: so the one before has ended, and commits nothing any more.
+    /// The token of the engine's newest transaction that was committed. The connection that writes
+    /// has the engine's lock, which a session keeps to its end: so the one before has ended, and
+    /// commits nothing any more.
     async fn newest_token(&self) -> Result<Option<String>, sqlx::Error> {
         sqlx::query_scalar("SELECT token FROM engine").fetch_one(&self.pools.writer).await
     }

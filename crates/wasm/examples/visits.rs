@@ -1,4 +1,5 @@
-//! A visit of the one-pass protocol, for `cargo xtask bench-wasm` to measure in a browser. It is no part of the page.
+//! A visit of the one-pass protocol, for `cargo xtask bench-wasm` to measure in a browser. It is no
+//! part of the page.
 
 /// The sessions that the benchmark measures natively, too.
 #[path = "../../bench/src/decide/visits.rs"]
@@ -7,7 +8,8 @@ pub mod sessions;
 use ostrakon_onepass::{History, HistoryVerifier, Ristretto};
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
-/// A session in which some visitors have come. The three parts of the next visit are called one after the other.
+/// A session in which some visitors have come. The three parts of the next visit are called one
+/// after the other.
 #[wasm_bindgen]
 pub struct Visits {
     visits: sessions::Visits,

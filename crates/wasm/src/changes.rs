@@ -1,4 +1,5 @@
-//! What has changed in a host log since the page looked at it before: a long log is not written out anew for each action.
+//! What has changed in a host log since the page looked at it before: a long log is not written out
+//! anew for each action.
 
 use std::collections::BTreeSet;
 
@@ -93,6 +94,7 @@ struct Changes<'a> {
     closed: bool,
     erased: bool,
     moderated: bool,
+    minimum: u32,
     spotlight: Option<MessageId>,
     hosts: Vec<HostView<'a>>,
     members: Vec<MemberView>,
@@ -117,7 +119,8 @@ fn poll_view(number: u64, state: &hosting::PollState) -> PollView<'_> {
     }
 }
 
-/// Touched keys that are invitations, in the order in which they were made; those that are forgotten are not among them.
+/// Touched keys that are invitations, in the order in which they were made; those that are
+/// forgotten are not among them.
 fn invitations(log: &hosting::HostLog, keys: &BTreeSet<VerifyingKey>) -> Vec<InvitationView> {
     let shown = |key: &VerifyingKey| {
         let invitation = log.invitations().get(key)?;
@@ -148,6 +151,7 @@ pub fn changes(log: &hosting::HostLog, touched: &Touched) -> String {
         closed: log.closed(),
         erased: log.all_erased(),
         moderated: log.moderated(),
+        minimum: log.minimum(),
         spotlight: log.spotlight(),
         hosts: log.hosts().iter().map(host_view).collect(),
         members: touched

@@ -1,7 +1,9 @@
-//! Private decisions for the page: one-time keys, drafts, the verification of a decision's whole history, answers, results, archives.
+//! Private decisions for the page: one-time keys, drafts, the verification of a decision's whole
+//! history, answers, results, archives.
 //!
-//! An account is a [`DeviceKey`]; an invitation's secret has the form of [`DeviceKey::invitation`]. Binary things are the bytes of the HTTP
-//! API; lists of them come in as JSON lists of base64url texts, as `GET …/records` answers.
+//! An account is a [`DeviceKey`]; an invitation's secret has the form of [`DeviceKey::invitation`].
+//! Binary things are the bytes of the HTTP API; lists of them come in as JSON lists of base64url
+//! texts, as `GET …/records` answers.
 
 mod inner;
 
@@ -36,8 +38,9 @@ pub struct NewDecisionKey {
 
 #[wasm_bindgen]
 impl NewDecisionKey {
-    /// A fresh key of the account, that `threshold` servers (0, 2 or 3) can stand in for. `helpers` is a JSON list of the three answers
-    /// of `GET /api/v1/helper`, by party; `[]` with threshold 0.
+    /// A fresh key of the account, that `threshold` servers (0, 2 or 3) can stand in for. `helpers`
+    /// is a JSON list of the three answers of `GET /api/v1/helper`, by party; `[]` with threshold
+    /// 0.
     ///
     /// # Errors
     /// If a server's key is not signed by it, or the browser has no randomness.
@@ -58,7 +61,8 @@ impl NewDecisionKey {
         self.key.deposits.get(usize::from(party)).map(ostrakon_party::wire::encode)
     }
 
-    /// The certified key. `receipts` is a JSON list of the three servers' receipts in hexadecimal digits, by party; `[]` with threshold 0.
+    /// The certified key. `receipts` is a JSON list of the three servers' receipts in hexadecimal
+    /// digits, by party; `[]` with threshold 0.
     ///
     /// # Errors
     /// If a receipt does not hold.
@@ -67,7 +71,8 @@ impl NewDecisionKey {
     }
 }
 
-/// Certified keys for the stock, as `POST /api/v1/accounts/KEY/keys` takes them: `keys` is a JSON list of base64url texts.
+/// Certified keys for the stock, as `POST /api/v1/accounts/KEY/keys` takes them: `keys` is a JSON
+/// list of base64url texts.
 ///
 /// # Errors
 /// If one of them is no certified key.
@@ -94,7 +99,8 @@ pub fn decision_id(draft: &str) -> Result<String, JsError> {
     Ok(inner::draft(draft).map_err(shown)?.id().to_hex())
 }
 
-/// The compositions of `people` answers over `options` options, in the order of a custom table's outputs: a JSON list of lists of counts.
+/// The compositions of `people` answers over `options` options, in the order of a custom table's
+/// outputs: a JSON list of lists of counts.
 ///
 /// # Errors
 /// If the table would be too large.
@@ -103,8 +109,8 @@ pub fn table_rows(people: u16, options: u16) -> Result<String, JsError> {
     inner::table_rows(people, options).map_err(shown)
 }
 
-/// The record that begins a decision, for `POST /api/v1/decisions`. `layers` is a JSON list of the three servers' layers in base64url, by
-/// party; `time` in seconds since 1970.
+/// The record that begins a decision, for `POST /api/v1/decisions`. `layers` is a JSON list of the
+/// three servers' layers in base64url, by party; `time` in seconds since 1970.
 ///
 /// # Errors
 /// If the draft breaks a limit or a layer is not genuine.
@@ -138,7 +144,8 @@ pub fn sign_mail(
     Ok(data_encoding::HEXLOWER.encode(&creator.key.sign(&digest).0))
 }
 
-/// What this device remembers of decisions. [`DecisionMemory::save`] must be kept before anything computed with it leaves the device.
+/// What this device remembers of decisions. [`DecisionMemory::save`] must be kept before anything
+/// computed with it leaves the device.
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct DecisionMemory(decide::Memory);
@@ -172,13 +179,15 @@ impl DecisionMemory {
         DecisionId::from_hex(decision).is_some_and(|id| self.0.has_answered(&id))
     }
 
-    /// The answers that a step may have left with and that are not known to have arrived; `undefined` otherwise.
+    /// The answers that a step may have left with and that are not known to have arrived;
+    /// `undefined` otherwise.
     pub fn pending(&self, decision: &str) -> Option<Vec<u8>> {
         DecisionId::from_hex(decision).and_then(|id| self.0.pending(&id).map(<[u8]>::to_vec))
     }
 }
 
-/// A visit to a decision: everything is read and verified here before anything is believed or answered.
+/// A visit to a decision: everything is read and verified here before anything is believed or
+/// answered.
 #[wasm_bindgen]
 pub struct DecisionVisit {
     visit: decide::Visit,
@@ -197,7 +206,8 @@ impl DecisionVisit {
         Ok(Self { visit: decide::Visit::new(deployment.0, id), finding: None })
     }
 
-    /// Reads the next record (base64url). To be called record by record, so that the page can show progress.
+    /// Reads the next record (base64url). To be called record by record, so that the page can show
+    /// progress.
     ///
     /// # Errors
     /// The sentence names the record and the person. It was not taken in.
@@ -206,7 +216,8 @@ impl DecisionVisit {
         self.note(read)
     }
 
-    /// Verifies the proofs of all steps that were read since, together. Called every few records, it leaves time to repaint in between.
+    /// Verifies the proofs of all steps that were read since, together. Called every few records,
+    /// it leaves time to repaint in between.
     ///
     /// # Errors
     /// The sentence names the first step that does not hold, and who signed it.
@@ -215,9 +226,10 @@ impl DecisionVisit {
         self.note(verified)
     }
 
-    /// What the last error of [`DecisionVisit::read`], `verify`, `remember` or `result` found, as JSON `{kind, …}` with `kind` one of
-    /// `decision`, `signature`, `rule`, `forked` (with `number`), `key` (`number`, `whose`), `step` (`number`, `name`), `shorter`
-    /// (`shown`, `seen`), `opening` (`party`), `no-result`, `other`; `undefined` before.
+    /// What the last error of [`DecisionVisit::read`], `verify`, `remember` or `result` found, as
+    /// JSON `{kind, …}` with `kind` one of `decision`, `signature`, `rule`, `forked` (with
+    /// `number`), `key` (`number`, `whose`), `step` (`number`, `name`), `shorter` (`shown`,
+    /// `seen`), `opening` (`party`), `no-result`, `other`; `undefined` before.
     pub fn finding(&self) -> Option<String> {
         self.finding.as_ref().map(crate::inner::json)
     }
@@ -232,8 +244,9 @@ impl DecisionVisit {
         self.visit.digest(number).map(|digest| digest.to_hex())
     }
 
-    /// What was read, as JSON: the report of an archive, with `missing`, `answered`, `remaining`, `creator`, `owners` (by person, key or
-    /// null) and `seats` (by person, as in the draft) besides. `undefined` before the first record. Show it after [`DecisionVisit::verify`] only.
+    /// What was read, as JSON: the report of an archive, with `missing`, `answered`, `remaining`,
+    /// `creator`, `owners` (by person, key or null) and `seats` (by person, as in the draft)
+    /// besides. `undefined` before the first record. Show it after [`DecisionVisit::verify`] only.
     pub fn view(&self) -> Option<String> {
         self.visit.chain().map(inner::view)
     }
@@ -256,7 +269,8 @@ impl DecisionVisit {
         self.note(remembered.map_err(Into::into))
     }
 
-    /// The record by which the account takes part, with a certified key, and the invitation of the link if it has one.
+    /// The record by which the account takes part, with a certified key, and the invitation of the
+    /// link if it has one.
     ///
     /// # Errors
     /// If there is no place for it, or the link was used before.
@@ -275,8 +289,9 @@ impl DecisionVisit {
         Ok(self.visit.accept(&account.key, key, invitation.as_ref(), time).map_err(shown)?.encode())
     }
 
-    /// The record with the answers, one option for each ballot. `memory` must be kept before it leaves the device. If another record came
-    /// first, read on, verify, and ask again with the same answers.
+    /// The record with the answers, one option for each ballot. `memory` must be kept before it
+    /// leaves the device. If another record came first, read on, verify, and ask again with the
+    /// same answers.
     ///
     /// # Errors
     /// The sentence says why this device does not answer.
@@ -290,14 +305,16 @@ impl DecisionVisit {
         inner::answer(&self.visit, &account.key, answers, &mut memory.0, time).map_err(shown)
     }
 
-    /// The receipt as JSON `{decision, servers, person, number, digest}`, once the answers are in what was read (from another server than the
-    /// one that took them) and verified; `undefined` before.
+    /// The receipt as JSON `{decision, servers, person, number, digest}`, once the answers are in
+    /// what was read (from another server than the one that took them) and verified; `undefined`
+    /// before.
     pub fn confirmed(&self, account: &DeviceKey, memory: &mut DecisionMemory) -> Option<String> {
         let receipt = self.visit.confirmed(&account.key.verifying_key(), &mut memory.0)?;
         Some(crate::inner::json(&receipt))
     }
 
-    /// What could be learned of a person's answers by those who come later, as JSON `{before, after, results, everything}`.
+    /// What could be learned of a person's answers by those who come later, as JSON `{before,
+    /// after, results, everything}`.
     pub fn residual(&self, person: u16) -> Option<String> {
         self.visit.chain().map(|chain| crate::inner::json(&decide::residual(chain, person)))
     }
@@ -327,7 +344,8 @@ impl DecisionVisit {
         self.say(account, Content::Verified, time)
     }
 
-    /// The result as JSON `{outputs, meanings}`, from the servers' openings (JSON `[{party, opening}]`, as `GET …/records` answers).
+    /// The result as JSON `{outputs, meanings}`, from the servers' openings (JSON `[{party,
+    /// opening}]`, as `GET …/records` answers).
     ///
     /// # Errors
     /// If one is missing or wrong; the sentence names the server.
@@ -354,7 +372,8 @@ impl DecisionVisit {
     }
 }
 
-/// The text of an archive. `servers` is the answer of `GET /api/v1/servers`, `records` and `openings` those of `GET …/records`.
+/// The text of an archive. `servers` is the answer of `GET /api/v1/servers`, `records` and
+/// `openings` those of `GET …/records`.
 ///
 /// # Errors
 /// If one of them is malformed.
@@ -363,7 +382,8 @@ pub fn decision_archive(servers: &str, records: &str, openings: &str) -> Result<
     inner::archive(servers, records, openings).map_err(shown)
 }
 
-/// Verifies an archive and returns its report as JSON. `pinned` is the digest of the servers from the link.
+/// Verifies an archive and returns its report as JSON. `pinned` is the digest of the servers from
+/// the link.
 ///
 /// # Errors
 /// The sentence says what does not hold.

@@ -26,8 +26,8 @@ pub fn ballots(outbox: &outbox::Outbox) -> String {
     inner::json(&outbox.ballots().iter().map(view).collect::<Vec<_>>())
 }
 
-/// Signs with both keys that `key` takes the invitation: JSON, to be sent to the first server. `servers` is the answer of
-/// `GET /api/v1/servers`.
+/// Signs with both keys that `key` takes the invitation: JSON, to be sent to the first server.
+/// `servers` is the answer of `GET /api/v1/servers`.
 ///
 /// # Errors
 /// If `servers` is malformed, or `room` is no room's name.
@@ -76,11 +76,12 @@ impl HostLog {
         read(&mut self.log, &mut self.touched, actions).map_err(shown)
     }
 
-    /// What has changed since this was asked before, as JSON: `{length, head, closed, erased, moderated, spotlight: {epoch, index}
-    /// | null, hosts: [{key, name, active}], members: [{key, active}], invitations: [{key, number, claimed, active}], marks:
-    /// [{epoch, index, hidden, approved, pinned, answered, erased, group}], polls: [{number, question, form, epoch,
-    /// withdrawn, right}]}`. The first six are whole, the lists name what is new or other than before. The host without a
-    /// name is the first one.
+    /// What has changed since this was asked before, as JSON: `{length, head, closed, erased,
+    /// moderated, spotlight: {epoch, index} | null, hosts: [{key, name, active}], members: [{key,
+    /// active}], invitations: [{key, number, claimed, active}], marks:
+    /// [{epoch, index, hidden, approved, pinned, answered, erased, group}], polls: [{number,
+    /// question, form, epoch, withdrawn, right}]}`. The first six are whole, the lists name what is
+    /// new or other than before. The host without a name is the first one.
     pub fn changes(&mut self) -> String {
         changes(&self.log, &std::mem::take(&mut self.touched))
     }
@@ -90,8 +91,9 @@ impl HostLog {
         VerifyingKey::from_hex(key).is_some_and(|key| self.log.admits(&key))
     }
 
-    /// The next action of the host with this key, signed, as JSON; to be sent to the servers. `deed` is JSON, for example
-    /// `{"pin": {"target": {"epoch": 3, "index": 0}, "pinned": true}}` or `"close"`; `time` in seconds since 1970.
+    /// The next action of the host with this key, signed, as JSON; to be sent to the servers.
+    /// `deed` is JSON, for example `{"pin": {"target": {"epoch": 3, "index": 0}, "pinned": true}}`
+    /// or `"close"`; `time` in seconds since 1970.
     ///
     /// # Errors
     /// If the key may not do this, or a limit is passed; the sentence says which.
@@ -99,13 +101,14 @@ impl HostLog {
         act(&self.log, key, time, deed).map_err(|refused| shown(refused.detail))
     }
 
-    /// Why [`HostLog::act`] would refuse, as a word that the page has a sentence for in every language; `undefined` if it would
-    /// not. See [`Refused::code`].
+    /// Why [`HostLog::act`] would refuse, as a word that the page has a sentence for in every
+    /// language; `undefined` if it would not. See [`Refused::code`].
     pub fn refusal(&self, key: &DeviceKey, deed: &str) -> Option<String> {
         act(&self.log, key, 0, deed).err().map(|refused| refused.code.to_owned())
     }
 
-    /// Puts the answer to poll `number` into the outbox; JSON like `{"choice": [0]}`, `{"rating": 4}`, `{"text": "words"}`.
+    /// Puts the answer to poll `number` into the outbox; JSON like `{"choice": [0]}`, `{"rating":
+    /// 4}`, `{"text": "words"}`.
     ///
     /// # Errors
     /// If there is no such poll, it does not admit the answer, or it is too late.
@@ -113,7 +116,8 @@ impl HostLog {
         put_answer(&self.log, &mut outbox.0, number, answer).map_err(shown)
     }
 
-    /// The answer to poll `number` that the outbox holds, as [`HostLog::answer`] takes it; `undefined` if there is none.
+    /// The answer to poll `number` that the outbox holds, as [`HostLog::answer`] takes it;
+    /// `undefined` if there is none.
     #[wasm_bindgen(js_name = ownAnswer)]
     pub fn own_answer(&self, outbox: &Outbox, number: u64) -> Option<String> {
         let poll = &self.log.polls().get(&number)?.poll;
@@ -121,9 +125,9 @@ impl HostLog {
         Answer::decode(number, poll, &ballot.body).map(|answer| inner::json(&answer))
     }
 
-    /// The result of poll `number` as JSON `{answers, votes, texts, invalid, erased}`, once the poll's epoch is on the board;
-    /// `undefined` before, and for good if the epoch ended without one. `erased` is how many bodies the epoch lacks: answers may
-    /// be among them.
+    /// The result of poll `number` as JSON `{answers, votes, texts, invalid, erased}`, once the
+    /// poll's epoch is on the board; `undefined` before, and for good if the epoch ended without
+    /// one. `erased` is how many bodies the epoch lacks: answers may be among them.
     pub fn tally(&self, board: &Board, number: u64) -> Option<String> {
         tally(&self.log, &board.0, number)
     }

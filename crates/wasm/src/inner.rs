@@ -190,7 +190,8 @@ pub fn read_entries(
     let mut reading =
         Reading { entries: Vec::new(), published: false, erased: false, again: false };
     for signed in &entries {
-        // Published is also what may be among the erased; the author is told which of the two it is.
+        // Published is also what may be among the erased; the author is told which of the two it
+        // is.
         let legible =
             outbox.message().is_some_and(|own| signed.entry.bodies().any(|body| body == own));
         match outbox.observe(&signed.entry) {

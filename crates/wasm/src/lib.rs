@@ -1,8 +1,10 @@
-//! What the page in the browser computes: keys, signatures, submissions, and the checks of everything it is shown.
+//! What the page in the browser computes: keys, signatures, submissions, and the checks of
+//! everything it is shown.
 //!
-//! Thin bindings over the same crates that servers and the command line use. Texts and JSON documents of the HTTP
-//! API come in as they were received; errors are sentences to be shown. No clock and no network here; the only
-//! randomness is a fresh device key's. What `inner` does is tested natively, without a browser.
+//! Thin bindings over the same crates that servers and the command line use. Texts and JSON
+//! documents of the HTTP API come in as they were received; errors are sentences to be shown. No
+//! clock and no network here; the only randomness is a fresh device key's. What `inner` does is
+//! tested natively, without a browser.
 
 mod changes;
 mod deciding;
@@ -81,7 +83,8 @@ impl DeviceKey {
         self.key.verifying_key().to_hex()
     }
 
-    /// Signs that this device is present at server `party` at `time` (seconds since 1970): 128 hexadecimal digits.
+    /// Signs that this device is present at server `party` at `time` (seconds since 1970): 128
+    /// hexadecimal digits.
     ///
     /// # Errors
     /// If `room` is no room's name.
@@ -90,8 +93,8 @@ impl DeviceKey {
         inner::sign_presence(&self.key, room, time, party).map_err(shown)
     }
 
-    /// Signs the request for what server `party` gives to this device's slot in epoch `number`: the query
-    /// `key=…&exchange=…&signature=…`.
+    /// Signs the request for what server `party` gives to this device's slot in epoch `number`: the
+    /// query `key=…&exchange=…&signature=…`.
     ///
     /// # Errors
     /// If `room` is no room's name.
@@ -106,7 +109,8 @@ impl DeviceKey {
     }
 }
 
-/// The digest of a deployment's servers, from the answer of `GET /api/v1/servers`: 64 hexadecimal digits.
+/// The digest of a deployment's servers, from the answer of `GET /api/v1/servers`: 64 hexadecimal
+/// digits.
 ///
 /// # Errors
 /// If the answer is malformed.
@@ -159,14 +163,15 @@ pub fn parse_link(text: &str) -> Result<String, JsError> {
     inner::parse_link(text).map_err(shown)
 }
 
-/// The server to be present at; `present` holds the number of participants by server, negative where it does not
-/// answer. See [`client::choose_home`].
+/// The server to be present at; `present` holds the number of participants by server, negative
+/// where it does not answer. See [`client::choose_home`].
 #[wasm_bindgen(js_name = chooseHome)]
 pub fn choose_home(present: &[i32], avoid: Option<u8>, draw: u32) -> Option<u8> {
     client::choose_home(&counts(present), avoid.map(PartyId), draw).map(|id| id.0)
 }
 
-/// Whether the participants at `home` should make room for a better spread. See [`client::is_crowded`].
+/// Whether the participants at `home` should make room for a better spread. See
+/// [`client::is_crowded`].
 #[wasm_bindgen(js_name = isCrowded)]
 pub fn is_crowded(present: &[i32], home: u8) -> bool {
     client::is_crowded(&counts(present), PartyId(home))
@@ -176,7 +181,8 @@ fn counts(present: &[i32]) -> Vec<Option<u32>> {
     present.iter().map(|count| u32::try_from(*count).ok()).collect()
 }
 
-/// The message of this device that is not on the wall yet, and its answers to polls. See [`outbox::Outbox`] for its promises.
+/// The message of this device that is not on the wall yet, and its answers to polls. See
+/// [`outbox::Outbox`] for its promises.
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct Outbox(outbox::Outbox);
@@ -237,7 +243,8 @@ impl Outbox {
         self.0.awaited()
     }
 
-    /// The answers to polls, as JSON: `[{epoch, poll, state}]` with state `waiting`, `sent`, `counted` or `missed`.
+    /// The answers to polls, as JSON: `[{epoch, poll, state}]` with state `waiting`, `sent`,
+    /// `counted` or `missed`.
     pub fn ballots(&self) -> String {
         hosting::ballots(&self.0)
     }
@@ -245,6 +252,17 @@ impl Outbox {
     /// Forgets an answer that was not handed in, to a poll that was withdrawn.
     pub fn withdraw(&mut self, poll: u64) {
         self.0.withdraw(poll);
+    }
+
+    /// The user agrees to speak in epochs with this minimum. What was agreed to before stands, if
+    /// that was less.
+    pub fn agree(&mut self, minimum: u32) {
+        self.0.agree(minimum);
+    }
+
+    /// The least minimum that the user has agreed to. In an epoch with a lower one nothing is said.
+    pub fn agreed(&self) -> Option<u32> {
+        self.0.agreed()
     }
 
     /// Learns from two servers that epoch `number` ended without a board.
@@ -299,12 +317,13 @@ impl Submission {
     }
 }
 
-/// Makes this device's submission to the epoch and the slot that two servers describe alike, from what `outbox` puts into
-/// it: its message or a cover. `undefined` if the epoch is over. [`Outbox::save`] must be kept before the result leaves
-/// the device.
+/// Makes this device's submission to the epoch and the slot that two servers describe alike, from
+/// what `outbox` puts into it: its message or a cover. `undefined` if the epoch is over.
+/// [`Outbox::save`] must be kept before the result leaves the device.
 ///
 /// # Errors
-/// If `issues` do not suffice or contradict each other, or if the epoch is not as the room's descriptor says.
+/// If `issues` do not suffice or contradict each other, or if the epoch is not as the room's
+/// descriptor says.
 #[wasm_bindgen]
 pub fn submit(
     issues: &Issues,
@@ -345,16 +364,18 @@ impl Board {
         self.0.reader.length()
     }
 
-    /// The digest of the last entry read, 64 hexadecimal digits: whoever has the same one has read the same board.
+    /// The digest of the last entry read, 64 hexadecimal digits: whoever has the same one has read
+    /// the same board.
     pub fn head(&self) -> String {
         self.0.reader.head().to_hex()
     }
 
-    /// Reads the next entries (JSON, a list of signed entries) and shows them to `outbox`. Returns JSON
-    /// `{entries: [{epoch, accepted, signers, messages, indices, erased, ballots}], published, erased, again}`: `messages` are
-    /// the texts, `indices` their places in the entry, `erased` the places of erased ones, `ballots` the number of answers to
-    /// polls; `published` says that the outbox's message is settled: it is among them or, if `erased` says so, only among the
-    /// erased ones, if at all; `again` that it enters a later epoch.
+    /// Reads the next entries (JSON, a list of signed entries) and shows them to `outbox`. Returns
+    /// JSON `{entries: [{epoch, accepted, signers, messages, indices, erased, ballots}], published,
+    /// erased, again}`: `messages` are the texts, `indices` their places in the entry, `erased` the
+    /// places of erased ones, `ballots` the number of answers to polls; `published` says that the
+    /// outbox's message is settled: it is among them or, if `erased` says so, only among the erased
+    /// ones, if at all; `again` that it enters a later epoch.
     ///
     /// # Errors
     /// If a signature or the chain does not hold; nothing was taken in.

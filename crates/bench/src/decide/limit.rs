@@ -1,4 +1,5 @@
-//! The limit of a visit: what nobody can avoid, straight on curve25519-dalek, on one core like the visit itself.
+//! The limit of a visit: what nobody can avoid, straight on curve25519-dalek, on one core like the
+//! visit itself.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -10,7 +11,8 @@ use curve25519_dalek::traits::{MultiscalarMul, VartimeMultiscalarMul};
 use super::Shape;
 use crate::limit::time;
 
-/// Points and scalars that are there before the clock starts, and how many of each kind of work there is.
+/// Points and scalars that are there before the clock starts, and how many of each kind of work
+/// there is.
 pub(super) struct Work {
     encoded: Vec<CompressedRistretto>,
     points: Vec<RistrettoPoint>,
@@ -23,7 +25,8 @@ pub(super) struct Work {
 struct Counts {
     /// Points of all earlier steps.
     decompressions: usize,
-    /// Points of the one combination of them all: these, the keys, the generator, the encodings of outputs.
+    /// Points of the one combination of them all: these, the keys, the generator, the encodings of
+    /// outputs.
     combination: usize,
     /// Entries of one ballot's new table, and of the initial one if the visitor is the first.
     entries: usize,
@@ -40,7 +43,8 @@ impl Counts {
         let decompressions = (0..shape.before).map(of_step).sum();
         let shared = 2 + shape.form.visitors + ballots * values;
         let first = shape.before == 0;
-        // Before the first visitor a table has the entries that it would have after one visitor fewer.
+        // Before the first visitor a table has the entries that it would have after one visitor
+        // fewer.
         let larger = Shape {
             form: super::Form { visitors: shape.form.visitors + 1, ..shape.form },
             ..*shape
@@ -110,7 +114,8 @@ impl Work {
         }
     }
 
-    /// A layer removed and every entry rerandomised and encoded (V2); the first visitor encrypts the initial table before.
+    /// A layer removed and every entry rerandomised and encoded (V2); the first visitor encrypts
+    /// the initial table before.
     fn table(&self) {
         let Counts { entries, initial, ballots, .. } = self.counts;
         for _ in 0..ballots {

@@ -1,4 +1,5 @@
-//! The benchmark of a visit to a decision: what one device computes, alone and on one core, without HTTP and storage.
+//! The benchmark of a visit to a decision: what one device computes, alone and on one core, without
+//! HTTP and storage.
 
 mod limit;
 pub mod visits;
@@ -35,7 +36,8 @@ const fn shape(
     Shape { name, form: Form { visitors, values, ballots }, before }
 }
 
-/// The visits that `ostrakon bench decide` measures; `web/bench/visits.mjs` measures the same ones in a browser.
+/// The visits that `ostrakon bench decide` measures; `web/bench/visits.mjs` measures the same ones
+/// in a browser.
 pub const SHAPES: [Shape; 5] = [
     shape("n=10 binary, last", 10, 2, 1, 9),
     shape("n=100 binary, first", 100, 2, 1, 0),
@@ -48,7 +50,8 @@ pub const SHAPES: [Shape; 5] = [
 const ELEMENT: usize = 32;
 
 impl Shape {
-    /// N: entries of one ballot's table after the visitor at this place, C(m+c−1, c−1) with m visitors left.
+    /// N: entries of one ballot's table after the visitor at this place, C(m+c−1, c−1) with m
+    /// visitors left.
     fn entries(&self, place: usize) -> usize {
         let left = self.form.visitors - place - 1;
         // Exact at every step: the product so far is a binomial coefficient.
@@ -79,7 +82,8 @@ pub struct Measurement {
     pub ballots: usize,
     /// How many visitors have come before.
     pub before: usize,
-    /// Milliseconds for decoding all earlier steps: median over the runs, like the three that follow.
+    /// Milliseconds for decoding all earlier steps: median over the runs, like the three that
+    /// follow.
     pub decode_ms: f64,
     /// For the decision about all of them.
     pub verify_ms: f64,
@@ -106,7 +110,8 @@ pub struct Measurement {
 /// Measures each shape `runs` times. `report` is told what is being done.
 ///
 /// # Errors
-/// If a session is beyond the protocol's limits, or a step has another length than the formula says.
+/// If a session is beyond the protocol's limits, or a step has another length than the formula
+/// says.
 pub fn run(shapes: &[Shape], runs: u32, mut report: impl FnMut(&str)) -> Result<Vec<Measurement>> {
     let mut measurements = Vec::with_capacity(shapes.len());
     for shape in shapes {

@@ -1,4 +1,5 @@
-//! A one-pass session with everybody's secrets, in the middle of its course: to measure what one visit costs.
+//! A one-pass session with everybody's secrets, in the middle of its course: to measure what one
+//! visit costs.
 
 use std::sync::Arc;
 
@@ -12,7 +13,8 @@ use ostrakon_onepass::{
 /// Operators of a session, as in a deployment.
 const OPERATORS: usize = 3;
 
-/// The form of a session: everybody answers `ballots` questions of `values` options each, all decided by plurality.
+/// The form of a session: everybody answers `ballots` questions of `values` options each, all
+/// decided by plurality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
     /// Who may come.
@@ -23,7 +25,8 @@ pub struct Form {
     pub ballots: usize,
 }
 
-/// A session in which the first visitors have come, in the order of the roster; the next one's visit can be repeated.
+/// A session in which the first visitors have come, in the order of the roster; the next one's
+/// visit can be repeated.
 pub struct Visits {
     session: Arc<Session<Ristretto>>,
     seeds: Vec<Secret>,
@@ -94,7 +97,8 @@ impl Visits {
         verifier.finish(&mut self.rng).expect("honest steps")
     }
 
-    /// The third part: the visitor's own step with its proof, encoded. The last option of every ballot is chosen.
+    /// The third part: the visitor's own step with its proof, encoded. The last option of every
+    /// ballot is chosen.
     ///
     /// # Panics
     /// If the history is of another session.

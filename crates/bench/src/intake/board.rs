@@ -13,8 +13,8 @@ use super::http::{Connection, Request};
 use super::participant::{Participant, Room};
 use super::{PATIENCE, PAUSE, now};
 
-/// Reads all three boards, and compares them with each other and with what was accepted: in each of these epochs everybody's message.
-/// Returns how many messages there are.
+/// Reads all three boards, and compares them with each other and with what was accepted: in each of
+/// these epochs everybody's message. Returns how many messages there are.
 ///
 /// # Errors
 /// If a message is missing, or there is one too many, or the boards differ.

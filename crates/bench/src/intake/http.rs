@@ -1,5 +1,5 @@
-//! A connection to one server that is kept open: HTTP/1.1 with as little work as possible, because the client of the
-//! measurement runs on the same cores as the servers.
+//! A connection to one server that is kept open: HTTP/1.1 with as little work as possible, because
+//! the client of the measurement runs on the same cores as the servers.
 
 use anyhow::{Context, Result, bail};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -65,8 +65,8 @@ impl Connection {
         Ok(Self { port, stream: connect(port).await?, read: Vec::new() })
     }
 
-    /// Sends a request and waits for the answer; on a new connection, if the server has closed this one because nothing was asked
-    /// for a while. Requests can be repeated.
+    /// Sends a request and waits for the answer; on a new connection, if the server has closed this
+    /// one because nothing was asked for a while. Requests can be repeated.
     ///
     /// # Errors
     /// If the connection breaks, or the answer is no HTTP.

@@ -12,9 +12,11 @@ use super::http::{Connection, Request};
 use super::participant::{Participant, Requests, Room};
 use super::seconds_since_1970;
 
-/// How long after its presence a participant asks for its issues: until then it has been given a slot.
+/// How long after its presence a participant asks for its issues: until then it has been given a
+/// slot.
 const UNTIL_SLOT: Duration = Duration::from_millis(300);
-/// How many may be present before it is their turn to ask for their issues: a server forgets who is silent for half a minute.
+/// How many may be present before it is their turn to ask for their issues: a server forgets who is
+/// silent for half a minute.
 const AHEAD: usize = 1024;
 /// How long to wait before asking again, if it has not.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -66,7 +68,8 @@ fn micros(since: Instant) -> u32 {
     u32::try_from(since.elapsed().as_micros()).unwrap_or(u32::MAX)
 }
 
-/// Has everybody take part: one half of the lines says that participants are there, the other does the rest.
+/// Has everybody take part: one half of the lines says that participants are there, the other does
+/// the rest.
 ///
 /// # Errors
 /// If anything is refused.
@@ -146,13 +149,15 @@ async fn speak(epoch: Arc<Epoch>, mut line: Lines, arrived: Arrived) -> Result<L
         }
         let issued = issued.try_into().map_err(|_| anyhow::anyhow!("three servers were asked"))?;
         let submission = participant.submission(&epoch.room, epoch.number, issued)?;
-        // The server that closes epochs comes last: with everything there it may close this one before the others have theirs.
+        // The server that closes epochs comes last: with everything there it may close this one
+        // before the others have theirs.
         let (second, third) = tokio::try_join!(submit(&submission, b), submit(&submission, c))?;
         latencies.submission.extend([submit(&submission, a).await?, second, third]);
     }
 }
 
-/// Asks one server for its issue until it has one. Returns how long the answer took that brought it, and how many did not.
+/// Asks one server for its issue until it has one. Returns how long the answer took that brought
+/// it, and how many did not.
 async fn issue(
     epoch: &Epoch,
     participant: &Participant,

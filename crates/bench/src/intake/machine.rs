@@ -21,7 +21,8 @@ use super::http::{Connection, Request};
 const TRIAL: Duration = Duration::from_secs(1);
 /// Ticks in which the system counts processor time, a second.
 const TICKS: f64 = 100.0;
-/// Requests of a participant in an epoch: its presence, three issues, three submissions. Each is signed.
+/// Requests of a participant in an epoch: its presence, three issues, three submissions. Each is
+/// signed.
 const REQUESTS: f64 = 7.0;
 /// Bytes that a commit writes at least: a page of the write-ahead log with its header.
 const PAGE: usize = 4096 + 24;
@@ -42,7 +43,8 @@ pub fn sessions(databases: &[String]) -> Vec<u32> {
         return Vec::new();
     }
     let serves = |process: &u32| {
-        // PostgreSQL writes there what each of its processes does: "postgres: USER DATABASE CLIENT ACTIVITY".
+        // PostgreSQL writes there what each of its processes does: "postgres: USER DATABASE CLIENT
+        // ACTIVITY".
         let title = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
         let title = String::from_utf8_lossy(&title);
         let database = title.strip_prefix("postgres: ").and_then(|rest| rest.split(' ').nth(1));
@@ -69,7 +71,8 @@ pub struct Most {
     pub verifications: f64,
     /// Commits to the disk, one after another: a page is written and synchronised.
     pub commits: f64,
-    /// HTTP requests to a handler that does nothing, over kept connections; client and server share the cores.
+    /// HTTP requests to a handler that does nothing, over kept connections; client and server share
+    /// the cores.
     pub requests: f64,
 }
 
@@ -85,7 +88,8 @@ impl Most {
         Ok(Self { verifications, commits, requests: requests(lines).await? })
     }
 
-    /// Participants a second if there were nothing to do but their requests, each with its signature.
+    /// Participants a second if there were nothing to do but their requests, each with its
+    /// signature.
     pub fn participants(&self) -> f64 {
         1.0 / (REQUESTS / self.verifications + REQUESTS / self.requests)
     }

@@ -1,8 +1,10 @@
-//! The benchmark of the intake: participants of whole servers, over HTTP, with the disk and with the engine's work.
+//! The benchmark of the intake: participants of whole servers, over HTTP, with the disk and with
+//! the engine's work.
 //!
-//! Everybody takes part in every epoch of one room: says that it is there, fetches three issues, hands its submission to three
-//! servers. An epoch ends when everybody has, and the next one follows. In the end every message that was accepted must be on the
-//! boards once, and nothing else.
+//! Everybody takes part in every epoch of one room: says that it is there, fetches three issues,
+//! hands its submission to three servers. An epoch ends when everybody has, and the next one
+//! follows. In the end every message that was accepted must be on the boards once, and nothing
+//! else.
 
 mod board;
 mod http;
@@ -30,8 +32,9 @@ pub use report::{Report, table};
 
 /// Bytes of payload of a row.
 const PAYLOAD: u32 = 64;
-/// Participants a second that an epoch allows for: it closes after so many seconds even without everybody, and earlier when
-/// everybody has submitted. The rate that a room admits follows from it too.
+/// Participants a second that an epoch allows for: it closes after so many seconds even without
+/// everybody, and earlier when everybody has submitted. The rate that a room admits follows from it
+/// too.
 const EXPECTED: u32 = 200;
 /// The fewest seconds of an epoch.
 const SHORTEST: u32 = 30;
@@ -58,7 +61,8 @@ pub struct Options {
 pub struct Servers {
     /// Their public ports, by party; where a server is several processes, the engine's.
     pub ports: [u16; 3],
-    /// Public ports of each server's intake processes; the same as above for a server of one process.
+    /// Public ports of each server's intake processes; the same as above for a server of one
+    /// process.
     pub intakes: [Vec<u16>; 3],
     /// The processes of each server.
     pub processes: [Vec<u32>; 3],
@@ -120,7 +124,8 @@ async fn measure(options: Options, servers: &Servers, report: impl Fn(&str)) -> 
             options.clients
         ));
         let epoch = Epoch { room: room.clone(), number, takes_part };
-        // Servers close connections over which nothing is asked for a while, as there is not while requests are prepared.
+        // Servers close connections over which nothing is asked for a while, as there is not while
+        // requests are prepared.
         let lines = open_lines(servers, options.connections).await?;
         measured.note(epoch, lines, servers).await?;
         first.get_or_insert(resident(&servers.processes));
@@ -234,8 +239,9 @@ async fn create_room(servers: &Servers, options: Options) -> Result<Room> {
     Ok(Room { servers: participant::servers(&info)?, descriptor: room.descriptor, id })
 }
 
-/// Connections to all servers, so many to each, in turn to each of its intake processes. Who says that participants are there
-/// ([`load::take_part`]) has every second one, so that both halves reach every process.
+/// Connections to all servers, so many to each, in turn to each of its intake processes. Who says
+/// that participants are there ([`load::take_part`]) has every second one, so that both halves
+/// reach every process.
 async fn open_lines(servers: &Servers, count: u32) -> Result<Vec<Lines>> {
     let (mut speaking, mut arriving) = (Vec::new(), Vec::new());
     for number in 0..count as usize {

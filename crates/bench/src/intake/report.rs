@@ -19,7 +19,8 @@ pub struct Report {
     pub intakes: usize,
     /// Epochs in which all of them took part.
     pub epochs: usize,
-    /// Seconds in which they were served: from the first request of an epoch until the last submission is accepted.
+    /// Seconds in which they were served: from the first request of an epoch until the last
+    /// submission is accepted.
     pub seconds: f64,
     /// Participants served in a second: presence, three issues, three submissions each.
     pub clients_per_second: f64,
@@ -39,15 +40,18 @@ pub struct Report {
     pub issue: Percentiles,
     /// Latency of handing in a submission, which is on disk when it is answered.
     pub submission: Percentiles,
-    /// Processor time of all three servers for one participant in microseconds, mixing of earlier epochs included.
+    /// Processor time of all three servers for one participant in microseconds, mixing of earlier
+    /// epochs included.
     pub servers_cpu_us_per_client: f64,
-    /// Processor time of PostgreSQL's sessions with the servers for one participant, in microseconds.
+    /// Processor time of PostgreSQL's sessions with the servers for one participant, in
+    /// microseconds.
     pub database_cpu_us_per_client: f64,
     /// Processor time of the load generator for one participant, in microseconds.
     pub generator_cpu_us_per_client: f64,
     /// Memory of the servers.
     pub memory: Memory,
-    /// Participants a second if there were nothing to do but their requests, each with its signature.
+    /// Participants a second if there were nothing to do but their requests, each with its
+    /// signature.
     pub limit_clients_per_second: f64,
     /// The limit over what was reached.
     pub ratio: f64,

@@ -91,19 +91,22 @@ pub enum Deed {
         /// At most [`KEYS_AT_ONCE`].
         keys: Vec<VerifyingKey>,
     },
-    /// Keys that are in links may each be claimed, once, for a key that then takes part. They do not take part themselves.
+    /// Keys that are in links may each be claimed, once, for a key that then takes part. They do
+    /// not take part themselves.
     Invite {
         /// At most [`KEYS_AT_ONCE`].
         keys: Vec<VerifyingKey>,
     },
-    /// The invitation that is the author takes a key in. Whose two signatures these are: see [`super::Claim`].
+    /// The invitation that is the author takes a key in. Whose two signatures these are: see
+    /// [`super::Claim`].
     Claim {
         /// The key that takes part from now on.
         key: VerifyingKey,
         /// By that key, on [`super::Claim::digest`].
         signature: Signature,
     },
-    /// Keys may not take part any more, from the next epoch on; an invitation takes the key that claimed it along.
+    /// Keys may not take part any more, from the next epoch on; an invitation takes the key that
+    /// claimed it along.
     Dismiss {
         /// At most [`KEYS_AT_ONCE`].
         keys: Vec<VerifyingKey>,
@@ -128,6 +131,12 @@ pub enum Deed {
         poll: u64,
         /// Indices of the right options.
         right: BTreeSet<u8>,
+    },
+    /// From the next epoch on, fewer people are enough. Whoever joined before speaks no more until
+    /// it has agreed.
+    Minimum {
+        /// Below the one that holds, and at least 1.
+        minimum: u32,
     },
 }
 
@@ -191,7 +200,8 @@ pub struct Action {
 }
 
 impl Action {
-    /// The action's digest, which the next action names, and which its author signs; of a claim see [`super::Claim`].
+    /// The action's digest, which the next action names, and which its author signs; of a claim see
+    /// [`super::Claim`].
     pub fn digest(&self, servers: &Digest, room: &RoomId) -> Digest {
         let mut transcript = Transcript::new("ostrakon/v1/broadcast/host action");
         transcript
@@ -279,6 +289,7 @@ mod tests {
                 r#"{"reveal":{"poll":7,"right":[1]}}"#.into(),
             ),
             (Deed::EraseAll, r#""erase-all""#.into()),
+            (Deed::Minimum { minimum: 2 }, r#"{"minimum":{"minimum":2}}"#.into()),
         ];
         for (deed, form) in forms {
             assert_eq!(serde_json::to_string(&deed).unwrap(), form);

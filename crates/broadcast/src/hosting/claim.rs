@@ -1,11 +1,13 @@
 //! Claims: how a device takes an invitation.
 //!
-//! The key in an invitation's link is known to whoever made the link or has seen it. So it takes no part itself: the
-//! device that opens the link makes a key of its own, which never leaves it, and both keys sign that the one takes the
-//! other's invitation. The scheduler puts the claim into the host log, between the hosts' actions; the first one stands.
+//! The key in an invitation's link is known to whoever made the link or has seen it. So it takes no
+//! part itself: the device that opens the link makes a key of its own, which never leaves it, and
+//! both keys sign that the one takes the other's invitation. The scheduler puts the claim into the
+//! host log, between the hosts' actions; the first one stands.
 //!
-//! What is signed does not name a place in the log, other than what hosts sign. Many people open their links at the same
-//! moment, and none of them has to sign anew because somebody else was faster.
+//! What is signed does not name a place in the log, other than what hosts sign. Many people open
+//! their links at the same moment, and none of them has to sign anew because somebody else was
+//! faster.
 
 use ostrakon_crypto::{Digest, Signature, SigningKey, Transcript, VerifyingKey};
 use serde::{Deserialize, Serialize};

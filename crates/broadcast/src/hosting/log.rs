@@ -142,6 +142,7 @@ pub struct HostLog {
     polls: BTreeMap<u64, PollState>,
     moderated: bool,
     spotlight: Option<MessageId>,
+    minimum: u32,
     closed: bool,
     erased: bool,
 }
@@ -168,6 +169,7 @@ impl HostLog {
             polls: BTreeMap::new(),
             moderated: false,
             spotlight: None,
+            minimum: room.minimum,
             closed: false,
             erased: false,
         }
@@ -263,6 +265,13 @@ impl HostLog {
                 Err(InvalidDeed("there is no such poll".into()).into())
             }
             Deed::Reveal { poll, right } => Ok(self.check_reveal(*poll, right)?),
+            Deed::Minimum { minimum } if *minimum == 0 || *minimum >= self.minimum => {
+                Err(InvalidDeed(format!(
+                    "the minimum can be lowered only, to 1 at least: it is {} now",
+                    self.minimum
+                ))
+                .into())
+            }
             _ => Ok(()),
         }
     }
@@ -315,6 +324,7 @@ impl HostLog {
             Deed::Close => self.closed = true,
             Deed::EraseAll => (self.closed, self.erased) = (true, true),
             Deed::Spotlight { target } => self.spotlight = *target,
+            Deed::Minimum { minimum } => self.minimum = *minimum,
             Deed::Reveal { poll, right } => {
                 self.polls.entry(*poll).and_modify(|state| state.right = Some(right.clone()));
             }
@@ -357,7 +367,8 @@ impl HostLog {
         self.admission == Admission::Open || self.members.active().contains(key)
     }
 
-    /// The keys that may take part in a room of members: those that were admitted, and those that claimed an invitation.
+    /// The keys that may take part in a room of members: those that were admitted, and those that
+    /// claimed an invitation.
     pub fn members(&self) -> &BTreeSet<VerifyingKey> {
         self.members.active()
     }
@@ -409,6 +420,11 @@ impl HostLog {
     /// The message that projectors show alone, unless it is hidden or erased.
     pub fn spotlight(&self) -> Option<MessageId> {
         self.spotlight
+    }
+
+    /// The minimum that the next epoch is opened with ([`RoomDescriptor::minimum`]).
+    pub fn minimum(&self) -> u32 {
+        self.minimum
     }
 
     /// Whether a host has closed the room.

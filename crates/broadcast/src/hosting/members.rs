@@ -1,4 +1,5 @@
-//! Who may take part in a room of members: keys that hosts admitted, and keys that claimed an invitation.
+//! Who may take part in a room of members: keys that hosts admitted, and keys that claimed an
+//! invitation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,13 +20,15 @@ pub struct Invitation {
     pub active: bool,
 }
 
-/// A key is one thing at a time: an invitation, a key that claimed one, or a key that was admitted for itself.
+/// A key is one thing at a time: an invitation, a key that claimed one, or a key that was admitted
+/// for itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Members {
     /// Who may have slots. Shared with whoever keeps it as it was at some time.
     active: Arc<BTreeSet<VerifyingKey>>,
     invitations: BTreeMap<VerifyingKey, Invitation>,
-    /// The invitations of the keys that claimed one, those of dismissed ones included: a claim stands for good.
+    /// The invitations of the keys that claimed one, those of dismissed ones included: a claim
+    /// stands for good.
     claims: BTreeMap<VerifyingKey, VerifyingKey>,
     made: u32,
 }

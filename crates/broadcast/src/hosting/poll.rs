@@ -1,8 +1,8 @@
 //! Polls: what is asked, how an answer travels, how the answers are counted.
 //!
-//! Answers are messages of one epoch, which the poll names. Every participant has one slot in an epoch and hands in one
-//! row for it, so nobody answers twice; who does not answer hands in a cover, which looks the same. Answers that come
-//! out of another epoch are not counted.
+//! Answers are messages of one epoch, which the poll names. Every participant has one slot in an
+//! epoch and hands in one row for it, so nobody answers twice; who does not answer hands in a
+//! cover, which looks the same. Answers that come out of another epoch are not counted.
 
 use std::collections::BTreeSet;
 
@@ -55,8 +55,8 @@ pub enum PollForm {
     },
     /// A few words.
     Text,
-    /// A round of votes: which of these messages of the board come next, any number of them. They are named, not repeated,
-    /// so that what is erased is erased here as well.
+    /// A round of votes: which of these messages of the board come next, any number of them. They
+    /// are named, not repeated, so that what is erased is erased here as well.
     Messages {
         /// As many as [`TARGETS`] says, ascending, each once, of epochs before the poll's.
         targets: Vec<MessageId>,
@@ -225,15 +225,16 @@ impl Answer {
     }
 }
 
-/// A bit for each of `all` things, the lowest of the first byte for the first one: set if it is chosen.
+/// A bit for each of `all` things, the lowest of the first byte for the first one: set if it is
+/// chosen.
 fn bits(chosen: &BTreeSet<u8>, all: usize) -> Vec<u8> {
     let mut field = vec![0; all.div_ceil(8)];
     chosen.iter().for_each(|index| field[usize::from(index / 8)] |= 1 << (index % 8));
     field
 }
 
-/// Reads what [`bits`] wrote; `None` if the length is another one. Whether a bit beyond the last thing is set is seen from
-/// what is returned.
+/// Reads what [`bits`] wrote; `None` if the length is another one. Whether a bit beyond the last
+/// thing is set is seen from what is returned.
 fn read_bits(field: &[u8], all: usize) -> Option<BTreeSet<u8>> {
     let set = |index: &u8| field[usize::from(index / 8)] >> (index % 8) & 1 == 1;
     let places = 0..u8::try_from(8 * field.len()).ok()?;
@@ -250,8 +251,8 @@ pub fn is_ballot(message: &[u8]) -> bool {
 pub struct Tally {
     /// Participants who answered.
     pub answers: u32,
-    /// Votes by option, by message, or by mark from 1 on; empty for texts. Of a ranking, points: an option has one for each
-    /// option that a participant puts behind it.
+    /// Votes by option, by message, or by mark from 1 on; empty for texts. Of a ranking, points: an
+    /// option has one for each option that a participant puts behind it.
     pub votes: Vec<u32>,
     /// What was answered in words, in the board's order.
     pub texts: Vec<String>,
@@ -266,7 +267,8 @@ impl Tally {
     }
 }
 
-/// Counts the answers to poll `number` in the entry of the poll's epoch; those of another epoch are not its.
+/// Counts the answers to poll `number` in the entry of the poll's epoch; those of another epoch are
+/// not its.
 pub fn tally(number: u64, poll: &Poll, entry: &Entry) -> Tally {
     let mut tally = Tally::none(poll);
     if entry.epoch.number != poll.epoch {

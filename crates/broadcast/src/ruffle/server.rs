@@ -32,7 +32,8 @@ pub struct RuffleEngine {
 }
 
 impl RuffleEngine {
-    /// A server with the keys of its set-up. `party` must be of the session that the set-up made ([`SharedKeys::session`]).
+    /// A server with the keys of its set-up. `party` must be of the session that the set-up made
+    /// ([`SharedKeys::session`]).
     pub fn new(party: Party, keys: SharedKeys) -> Self {
         Self { party, keys: Arc::new(keys) }
     }
@@ -80,7 +81,8 @@ impl Engine for RuffleEngine {
             match preprocessing::prepare(&party, &keys, batch_spec(number, shape), seed).await {
                 Ok(stock) => Ok(stock.to_bytes()),
                 Err(Stop::Fault(found)) => Err(fault(&found)),
-                // Nobody can be convicted, and the batch cannot be had: it stays unfinished, like a silent server's.
+                // Nobody can be convicted, and the batch cannot be had: it stays unfinished, like a
+                // silent server's.
                 Err(Stop::Disagreement(_)) => futures::future::pending().await,
             }
         }
@@ -116,7 +118,8 @@ impl Engine for RuffleEngine {
     }
 }
 
-/// Whether a fault's evidence convicts its culprit before somebody who knows the servers' keys only.
+/// Whether a fault's evidence convicts its culprit before somebody who knows the servers' keys
+/// only.
 #[must_use]
 pub fn verify_evidence(servers: &Servers, fault: &Fault) -> bool {
     let roster = Roster { session: servers.session, keys: servers.keys.clone() };
@@ -184,15 +187,16 @@ impl Batch for RuffleBatch {
                 .map(|state| Slot {
                     slot: state.slot,
                     owner: state.owner,
-                    // Its signature was verified when it was accepted: to do it again would take longer than the mix.
+                    // Its signature was verified when it was accepted: to do it again would take
+                    // longer than the mix.
                     submission: state
                         .submission
                         .and_then(|body| decode_submission(&context, &body).ok()),
                 })
                 .collect();
             let spec = epoch_spec(&self.party.roster.session, &context);
-            // Derived from the batch's own secret: the same on every attempt at this epoch, and unknown to the culprit, who
-            // is one of the two others only for one of the pairs.
+            // Derived from the batch's own secret: the same on every attempt at this epoch, and
+            // unknown to the culprit, who is one of the two others only for one of the pairs.
             let randomness = trusted_randomness(&self.stock, self.pairs());
             let marks = JournalMarks(journal);
             let mixed = epoch::mix(&self.party, self.stock, spec, slots, &marks, randomness).await;
@@ -205,13 +209,15 @@ impl Batch for RuffleBatch {
     }
 }
 
-/// Randomness of a trusted server's permutation: from the seeds of both its pairs, so that no single other server knows it.
+/// Randomness of a trusted server's permutation: from the seeds of both its pairs, so that no
+/// single other server knows it.
 fn trusted_randomness(stock: &Stock, pairs: [Pair; 2]) -> [u8; 32] {
     let [a, b] = pairs.map(|pair| stock.seeds.of(pair).expose());
     *Secret::new(*a).derive("ostrakon/v1/ruffle/trusted randomness", &[b]).expose()
 }
 
-/// Whether a submission is acceptable as far as one server can tell. It takes no secret, and no batch.
+/// Whether a submission is acceptable as far as one server can tell. It takes no secret, and no
+/// batch.
 ///
 /// # Errors
 /// Why it is not.

@@ -1,4 +1,5 @@
-//! Orders at an authority that is small enough to be read: it believes signatures, but looks at the challenge's answer.
+//! Orders at an authority that is small enough to be read: it believes signatures, but looks at the
+//! challenge's answer.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -293,7 +294,8 @@ fn a_certificate_is_replaced_after_two_thirds_of_its_life() {
     assert!(cache.due(now - 1) <= now);
 }
 
-/// Looks at what is shown and checks nothing: no library takes the answer to a challenge for a certificate.
+/// Looks at what is shown and checks nothing: no library takes the answer to a challenge for a
+/// certificate.
 #[derive(Debug)]
 struct Anything;
 

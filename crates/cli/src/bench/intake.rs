@@ -1,4 +1,5 @@
-//! `ostrakon bench intake`: three servers of one or several processes, started and stopped for the purpose.
+//! `ostrakon bench intake`: three servers of one or several processes, started and stopped for the
+//! purpose.
 
 use std::path::{Path, PathBuf};
 
@@ -40,12 +41,18 @@ pub struct Options {
     /// In which database the servers keep their data.
     #[arg(long, value_enum, default_value = "sqlite")]
     database: Database,
-    /// With PostgreSQL: the URL of a database whose user may make others. Three are made beside it, and removed in the end.
-    /// Without it, the variable OSTRAKON_TEST_POSTGRES, which `cargo xtask postgres` sets.
+    /// With PostgreSQL: the URL of a database whose user may make others. Three are made beside it,
+    /// and removed in the end. Without it, the variable OSTRAKON_TEST_POSTGRES, which `cargo xtask
+    /// postgres` sets.
     #[arg(long, value_name = "URL")]
     postgres_url: Option<String>,
-    /// With PostgreSQL: intake processes of each server, beside its engine; none lets one process do everything.
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=MOST_INTAKES))]
+    /// With PostgreSQL: intake processes of each server, beside its engine; none lets one process
+    /// do everything.
+    #[arg(
+        long,
+        default_value_t = 0,
+        value_parser = clap::value_parser!(u32).range(0..=MOST_INTAKES)
+    )]
     intakes: u32,
     /// Where the servers keep their files meanwhile: with SQLite, the disk that is measured.
     #[arg(long, value_name = "DIR")]

@@ -12,13 +12,15 @@ use crate::output;
 /// The benchmarks. All but `decide` start three processes on this machine.
 #[derive(clap::Subcommand)]
 pub enum Command {
-    /// Measures the shuffle of a table that the servers share: preprocessing, online phase, opening.
+    /// Measures the shuffle of a table that the servers share: preprocessing, online phase,
+    /// opening.
     Shuffle(ShuffleOptions),
     /// Measures a room's epoch from its sealing to the signed board, with everybody taking part.
     Epoch(EpochOptions),
     /// Measures how many participants three whole servers take in: over HTTP, with disk and engine.
     Intake(intake::Options),
-    /// Measures what one device computes when somebody answers a decision: checking everybody's steps, and the own one.
+    /// Measures what one device computes when somebody answers a decision: checking everybody's
+    /// steps, and the own one.
     Decide(DecideOptions),
     /// One of the three processes; takes commands from its standard input.
     #[command(hide = true)]

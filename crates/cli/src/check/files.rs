@@ -48,7 +48,8 @@ fn certificate(config: &Config, findings: &mut Findings) {
         findings.error(error.to_string());
         return;
     }
-    // A server starts and works with it, so it does not count as an error: a check before the start must not keep it down.
+    // A server starts and works with it, so it does not count as an error: a check before the start
+    // must not keep it down.
     let (expires, now) = (tls.expires().unwrap_or_default(), edge::unix_time());
     let path = certificate.display();
     if expires <= now {

@@ -16,7 +16,8 @@ use crate::output;
 /// Subcommands of `config`.
 #[derive(clap::Subcommand)]
 pub enum Command {
-    /// Says everything that is wrong with a configuration; fails if a server could not work with it.
+    /// Says everything that is wrong with a configuration; fails if a server could not work with
+    /// it.
     Check(Options),
 }
 

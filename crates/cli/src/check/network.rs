@@ -1,4 +1,5 @@
-//! What the two other servers say (whether they are there, and what time it is), and what the database says.
+//! What the two other servers say (whether they are there, and what time it is), and what the
+//! database says.
 
 use std::time::Duration;
 
@@ -11,7 +12,8 @@ use crate::edge;
 
 /// How long a server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How far clocks may differ. A presence counts for longer than that, and an epoch should not end early by it.
+/// How far clocks may differ. A presence counts for longer than that, and an epoch should not end
+/// early by it.
 const SKEW: u64 = 5;
 
 /// Asks the database and the two others.
@@ -46,8 +48,8 @@ async fn link(server: &ServerConfig, findings: &mut Findings) {
     ));
 }
 
-/// Whether a PostgreSQL database lets this server in. It is joined as intake processes do, which changes nothing in it and does
-/// not disturb a running engine.
+/// Whether a PostgreSQL database lets this server in. It is joined as intake processes do, which
+/// changes nothing in it and does not disturb a running engine.
 async fn database(config: &Config, findings: &mut Findings) {
     let Ok(database @ Database::Postgres(_)) = config.database() else { return };
     match tokio::time::timeout(PATIENCE, Store::join(&database)).await {

@@ -1,4 +1,5 @@
-//! What a configuration says of secrets: whether they are there, what they are for, and who may read them.
+//! What a configuration says of secrets: whether they are there, what they are for, and who may
+//! read them.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -11,8 +12,8 @@ use ostrakon_store::Database;
 
 use super::Findings;
 
-/// Checks every secret that this process reads at its start. An intake process has no key, knows no token and sends no
-/// e-mail.
+/// Checks every secret that this process reads at its start. An intake process has no key, knows no
+/// token and sends no e-mail.
 pub fn check(config: &Config, findings: &mut Findings) {
     store(config, findings);
     if let Some(acme) = &config.https.acme {

@@ -1,4 +1,5 @@
-//! Reading a configuration with all its mistakes: what is wrong is reported and taken out, and the rest read on.
+//! Reading a configuration with all its mistakes: what is wrong is reported and taken out, and the
+//! rest read on.
 
 use std::path::Path;
 
@@ -73,7 +74,8 @@ fn explain(text: &str, error: &Error) -> String {
     }
 }
 
-/// Takes out the line at `position`, or, if it is the head of a table, the table. Returns the setting's name.
+/// Takes out the line at `position`, or, if it is the head of a table, the table. Returns the
+/// setting's name.
 fn take_out(text: &mut String, position: usize) -> Option<String> {
     let start = text.get(..position)?.rfind('\n').map_or(0, |end| end + 1);
     let line_end = text[start..].find('\n').map_or(text.len(), |end| start + end + 1);

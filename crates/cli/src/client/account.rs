@@ -1,7 +1,8 @@
 //! This device's account for decisions: its key, and what the device must not forget.
 //!
-//! One file holds all of it. It is replaced, whole, before anything that was computed with it leaves: a device that was killed in
-//! the middle answers again as it did before, or not at all. One program at a time uses it.
+//! One file holds all of it. It is replaced, whole, before anything that was computed with it
+//! leaves: a device that was killed in the middle answers again as it did before, or not at all.
+//! One program at a time uses it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -41,7 +42,8 @@ impl Account {
     /// The account that `directory` keeps, or a new one.
     ///
     /// # Errors
-    /// If the directory cannot be used, what it keeps cannot be read, or another program uses the account now.
+    /// If the directory cannot be used, what it keeps cannot be read, or another program uses the
+    /// account now.
     pub fn open(directory: &Path) -> Result<Self> {
         secret::directory(directory)?;
         let lock = secret::lock(&directory.join("account.lock"))?;
@@ -74,8 +76,8 @@ impl Account {
         &self.kept.memory
     }
 
-    /// Lets something be done with the memory, and keeps what became of it also if that fails. What was made is given back when it
-    /// is on disk, and only then.
+    /// Lets something be done with the memory, and keeps what became of it also if that fails. What
+    /// was made is given back when it is on disk, and only then.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -85,13 +87,15 @@ impl Account {
         Ok(made)
     }
 
-    /// The invitations of a decision that was created here, by person; nothing for who was named by an account.
+    /// The invitations of a decision that was created here, by person; nothing for who was named by
+    /// an account.
     pub fn invitations(&self, decision: &DecisionId) -> Option<Vec<Option<Invitation>>> {
         let kept = self.kept.invitations.get(decision)?;
         Some(kept.iter().map(|text| text.as_deref().and_then(Invitation::from_text)).collect())
     }
 
-    /// Keeps a decision's invitations. To be called before the decision begins: nobody could be invited afterwards.
+    /// Keeps a decision's invitations. To be called before the decision begins: nobody could be
+    /// invited afterwards.
     ///
     /// # Errors
     /// If they cannot be written.

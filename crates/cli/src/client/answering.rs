@@ -1,4 +1,5 @@
-//! Taking part in a decision: accepting an invitation, answering, and making sure that the answer has arrived.
+//! Taking part in a decision: accepting an invitation, answering, and making sure that the answer
+//! has arrived.
 
 use std::time::Duration;
 
@@ -76,7 +77,8 @@ pub fn chain(visit: &Visit) -> Result<&Chain> {
     visit.chain().context("the servers show no record of this decision")
 }
 
-/// Sees to it that the account takes part, after everything was read; by the link's invitation if there is one.
+/// Sees to it that the account takes part, after everything was read; by the link's invitation if
+/// there is one.
 ///
 /// # Errors
 /// If there is no place for the account, or a server does not answer.
@@ -119,11 +121,12 @@ pub async fn until_answers_are_taken(decision: &Decision, visit: &mut Visit) -> 
     Ok(())
 }
 
-/// Answers, after what was read and verified. The answers are on disk before the first byte leaves, and are the only ones that this
-/// device will ever give.
+/// Answers, after what was read and verified. The answers are on disk before the first byte leaves,
+/// and are the only ones that this device will ever give.
 ///
 /// # Errors
-/// If answers are not taken, the device has answered otherwise, or the sequencer does not answer: then the same command answers again.
+/// If answers are not taken, the device has answered otherwise, or the sequencer does not answer:
+/// then the same command answers again.
 pub async fn answer(
     decision: &Decision,
     account: &mut Account,

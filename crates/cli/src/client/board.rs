@@ -19,8 +19,9 @@ const TRIES: u32 = 3;
 
 /// The longest authentic board that any of the servers shows: one alone might leave out the end.
 ///
-/// It is read at one server, the one that says it has most, and then at the others what they have beyond it; if a server
-/// fails, the next one goes on from there. Every page is checked before it is handed out.
+/// It is read at one server, the one that says it has most, and then at the others what they have
+/// beyond it; if a server fails, the next one goes on from there. Every page is checked before it
+/// is handed out.
 pub struct BoardPages<'a> {
     room: &'a Room,
     path: String,
@@ -28,7 +29,8 @@ pub struct BoardPages<'a> {
     /// Servers that are still to be asked, in this order.
     sources: VecDeque<Source>,
     pauses: Pauses,
-    /// Whether a server showed its board to its end. Until then there may be more, however much was read.
+    /// Whether a server showed its board to its end. Until then there may be more, however much was
+    /// read.
     ended: bool,
     /// The first reason for which a server was no help.
     problem: Option<anyhow::Error>,
@@ -83,15 +85,16 @@ impl<'a> BoardPages<'a> {
         self.reader.head()
     }
 
-    /// The next entries, verified; `None` at the end of the longest board that was shown. Then it is said on stderr if a server
-    /// could not be asked.
+    /// The next entries, verified; `None` at the end of the longest board that was shown. Then it
+    /// is said on stderr if a server could not be asked.
     ///
     /// # Errors
     /// The first server's reason, if none shows its board to the end.
     pub async fn next(&mut self) -> Result<Option<Vec<SignedEntry>>> {
         while let Some(mut source) = self.sources.pop_front() {
             if source.failures > 0 {
-                // Once a board was seen to its end, a server that failed is worth waiting for only if it may have more.
+                // Once a board was seen to its end, a server that failed is worth waiting for only
+                // if it may have more.
                 if self.ended && source.said <= self.length() as u64 {
                     self.unseen = true;
                     continue;
@@ -137,7 +140,8 @@ impl<'a> BoardPages<'a> {
         Ok(page.entries)
     }
 
-    /// Lets a server that failed wait until the others were asked, unless there is nothing to hope for.
+    /// Lets a server that failed wait until the others were asked, unless there is nothing to hope
+    /// for.
     fn put_off(&mut self, mut source: Source, error: anyhow::Error) {
         source.failures += 1;
         let origin = self.room.connection(source.party).origin().to_owned();

@@ -146,7 +146,8 @@ impl Connection {
         .await
     }
 
-    /// Asks for a page of something that may be long, from which the next page is asked for on its own.
+    /// Asks for a page of something that may be long, from which the next page is asked for on its
+    /// own.
     ///
     /// # Errors
     /// [`CallError`].
@@ -246,7 +247,8 @@ impl Connection {
         serde_json::from_slice(&bytes).map_err(|error| self.unknown(&error))
     }
 
-    /// A file of the page, of at most `limit` bytes; the HTTP status if the server does not give it.
+    /// A file of the page, of at most `limit` bytes; the HTTP status if the server does not give
+    /// it.
     ///
     /// # Errors
     /// [`CallError`] if it does not answer, or the file is longer.
@@ -349,7 +351,8 @@ fn detail(status: StatusCode, body: &[u8]) -> String {
     )
 }
 
-/// Pauses between attempts: they double from `first` to `longest`, and vary so that many clients do not ask in step.
+/// Pauses between attempts: they double from `first` to `longest`, and vary so that many clients do
+/// not ask in step.
 pub struct Pauses {
     next: Duration,
     longest: Duration,

@@ -1,4 +1,5 @@
-//! A decision, read at its servers and checked: nothing is believed that is not signed, verified, or said by two servers.
+//! A decision, read at its servers and checked: nothing is believed that is not signed, verified,
+//! or said by two servers.
 
 use std::time::Duration;
 
@@ -106,8 +107,9 @@ impl Decision {
         format!("decisions/{}{below}", self.link.decision.to_hex())
     }
 
-    /// Reads on at a server, everything that it has; `report` is told the number of records after each. If there is nothing new and
-    /// no more openings than `opened`, the server is given `wait` to have something.
+    /// Reads on at a server, everything that it has; `report` is told the number of records after
+    /// each. If there is nothing new and no more openings than `opened`, the server is given `wait`
+    /// to have something.
     ///
     /// # Errors
     /// If the server does not answer, or shows what cannot be.
@@ -146,7 +148,8 @@ impl Decision {
         }
     }
 
-    /// Reads everything that the sequencer has, or another server if that does not answer, and verifies all of it.
+    /// Reads everything that the sequencer has, or another server if that does not answer, and
+    /// verifies all of it.
     ///
     /// # Errors
     /// If no server answers, or something does not hold.
@@ -170,8 +173,8 @@ impl Decision {
         Err(silent.unwrap_or_else(|| failure::unreachable("no server answers")))
     }
 
-    /// Compares what was read with what the other servers say, one of whom at least must answer. What one of them has beyond it is
-    /// read there.
+    /// Compares what was read with what the other servers say, one of whom at least must answer.
+    /// What one of them has beyond it is read there.
     async fn compare(&self, visit: &mut Visit, party: usize) -> Result<()> {
         let mut pauses = Pauses::new(Duration::from_millis(100), Duration::from_secs(1));
         for _ in 0..COMPARISONS {
@@ -246,7 +249,8 @@ impl Decision {
         }
     }
 
-    /// The result, from the openings of all three servers; `None` if there is none yet, or will be none.
+    /// The result, from the openings of all three servers; `None` if there is none yet, or will be
+    /// none.
     ///
     /// # Errors
     /// If an opening does not hold.

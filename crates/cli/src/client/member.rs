@@ -1,8 +1,9 @@
 //! A member of a room: the key of this device there, and what it was used for.
 //!
-//! Unlike a key that is made for one message, a member's is used again, so two things are kept in a file: the key, and the
-//! last epoch for which something was made under it. A mask must not meet two rows, so nothing is ever made for that epoch
-//! or an earlier one again, also if the program was killed in the middle; and one program at a time uses the key.
+//! Unlike a key that is made for one message, a member's is used again, so two things are kept in a
+//! file: the key, and the last epoch for which something was made under it. A mask must not meet
+//! two rows, so nothing is ever made for that epoch or an earlier one again, also if the program
+//! was killed in the middle; and one program at a time uses the key.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -57,7 +58,8 @@ impl Member {
     /// The key that `directory` keeps for the room, or a new one.
     ///
     /// # Errors
-    /// If the directory cannot be used, what it keeps cannot be read, or another program uses the key now.
+    /// If the directory cannot be used, what it keeps cannot be read, or another program uses the
+    /// key now.
     pub fn open(directory: &Path, room: &RoomId) -> Result<Self> {
         secret::directory(directory)?;
         let name = room.to_hex();
@@ -109,7 +111,8 @@ impl Member {
     /// Sees to it that the key may take part, if need be by taking the link's invitation for it.
     ///
     /// # Errors
-    /// If the key is not admitted and there is no invitation, or the invitation was used on another device.
+    /// If the key is not admitted and there is no invitation, or the invitation was used on another
+    /// device.
     pub async fn admit(&self, room: &Room) -> Result<()> {
         let own = self.key();
         let key = own.verifying_key();

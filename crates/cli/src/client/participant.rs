@@ -31,8 +31,13 @@ const PRESENCE_AGAIN: Duration = Duration::from_secs(1);
 const PRESENCE_TIME: Duration = Duration::from_secs(5);
 /// The pause while no server has said anything yet.
 const NO_SERVER_YET: Duration = Duration::from_millis(50);
-/// Within this time participants who come at the same moment choose their homes, one after the other.
+/// Within this time participants who come at the same moment choose their homes, one after the
+/// other.
 const SPREAD: Duration = Duration::from_millis(800);
+/// How often whoever has no slot looks whether its home is fuller than others, and how often in an
+/// epoch at most.
+const CROWDED_EVERY: Duration = Duration::from_secs(1);
+const CROWDED_LOOKS: u32 = 5;
 /// How long the third server may keep the others' material waiting.
 const THIRD_SERVER: Duration = Duration::from_millis(1500);
 
@@ -63,7 +68,8 @@ pub struct Published {
     pub entry: usize,
 }
 
-/// What was done for one epoch. The submission, once made, is the only one there will ever be for it.
+/// What was done for one epoch. The submission, once made, is the only one there will ever be for
+/// it.
 struct Work {
     epoch: u64,
     /// What was opened of the servers' issues, by party.
@@ -73,12 +79,25 @@ struct Work {
     reported: bool,
     /// Whether the participant was present when the epoch began, and so could count on a slot.
     expects_slot: bool,
+    /// When it is looked next, while there is no slot, whether there are fewer elsewhere, and how
+    /// often it was.
+    look: Instant,
+    looks: u32,
 }
 
 impl Work {
     fn new(epoch: u64, parties: usize, expects_slot: bool) -> Self {
         let (issues, accepted) = (vec![None; parties], vec![false; parties]);
-        Self { epoch, issues, submission: None, accepted, reported: false, expects_slot }
+        let look = Instant::now() + CROWDED_EVERY;
+        let (submission, reported, looks) = Default::default();
+        Self { epoch, issues, submission, accepted, reported, expects_slot, look, looks }
+    }
+
+    /// Whether it is time to look whether there are fewer elsewhere.
+    fn is_kept_waiting(&self) -> bool {
+        self.submission.is_none()
+            && self.looks < CROWDED_LOOKS
+            && self.issues.iter().all(Option::is_none)
     }
 }
 
@@ -97,12 +116,14 @@ pub struct Participant {
     /// The last epoch with too few that was taken notice of.
     failed: Option<u64>,
     seen: usize,
+    /// The minimum that a host has lowered below what the participant joined with.
+    eased: Option<u32>,
     work: Work,
 }
 
 impl Participant {
-    /// A participant with a fresh key and one message, or `None` to send covers only. `home` is where it is present at
-    /// first, if it has a preference.
+    /// A participant with a fresh key and one message, or `None` to send covers only. `home` is
+    /// where it is present at first, if it has a preference.
     ///
     /// # Errors
     /// If the message is longer than the room admits.
@@ -130,6 +151,7 @@ impl Participant {
             displaced: false,
             failed: None,
             seen,
+            eased: None,
             work,
         })
     }
@@ -188,8 +210,20 @@ impl Participant {
             if self.turn_to(current, &mut report) {
                 present = Instant::now();
             }
+            if self.go_where_there_are_fewer().await {
+                present = Instant::now();
+                continue;
+            }
+            if let Some(minimum) = self.eased {
+                bail!(
+                    "the room's host has lowered the minimum to {minimum}, and the message was not sent: give the same command \
+                     again if that is enough"
+                );
+            }
+            let (look, waits) = (self.work.look, self.present && self.work.is_kept_waiting());
             tokio::select! {
                 () = self.work_on(current, &mut report) => {}
+                () = tokio::time::sleep_until(look), if waits => {}
                 _ = entries.changed() => {}
                 _ = ended.changed() => {}
                 _ = collecting.changed() => {}
@@ -199,8 +233,9 @@ impl Participant {
         }
     }
 
-    /// Reads the board's new entries. That an epoch ended without the message is believed of a later one's entry only, since
-    /// entries are signed: who could make a single participant believe it would see its message come out twice.
+    /// Reads the board's new entries. That an epoch ended without the message is believed of a
+    /// later one's entry only, since entries are signed: who could make a single participant
+    /// believe it would see its message come out twice.
     fn learn(&mut self, report: &mut impl FnMut(Event)) -> Option<Published> {
         let entries = self.room.entries();
         let entries = entries.borrow();
@@ -243,15 +278,17 @@ impl Participant {
         if welcome { PRESENCE_EVERY } else { PRESENCE_AGAIN }
     }
 
-    /// Chooses a home by what the servers say now. Participants who come at the same moment wait for a random time first, so
-    /// that each sees where the ones before it went: a room whose participants are all at one server publishes nothing.
+    /// Chooses a home by what the servers say now. Participants who come at the same moment wait
+    /// for a random time first, so that each sees where the ones before it went: a room whose
+    /// participants are all at one server publishes nothing.
     async fn choose(&self) -> Option<PartyId> {
         let draw = u32::from_le_bytes(edge::random());
         tokio::time::sleep(SPREAD * (draw >> 16) / (1 << 16)).await;
         choose_home(&self.room.counts().await, self.home, draw)
     }
 
-    /// After an epoch with too few: every second one of those at a server that is too full looks for another one.
+    /// After an epoch with too few: every second one of those at a server that is too full looks
+    /// for another one.
     fn make_room(&mut self) {
         let Some(home) = self.home else { return };
         let statuses = self.room.statuses();
@@ -261,7 +298,7 @@ impl Participant {
         if let Some(failed) = failed {
             self.failed = Some(failed);
             let count = |(party, status): (usize, &Option<Status>)| {
-                status.as_ref()?.present.get(party).copied()
+                status.as_ref()?.places.get(party).copied()
             };
             let present: Vec<_> = statuses.iter().enumerate().map(count).collect();
             self.displaced |=
@@ -269,8 +306,23 @@ impl Participant {
         }
     }
 
-    /// Prepares for the epoch that collects now. Returns whether another home is to be looked for, because the one
-    /// before gave no slot.
+    /// Without a slot at a server that has more participants than another one: it is time to look
+    /// for another home. Servers give out their slots evenly.
+    async fn go_where_there_are_fewer(&mut self) -> bool {
+        let Some(home) = self.home.filter(|_| self.present && self.work.is_kept_waiting()) else {
+            return false;
+        };
+        if Instant::now() < self.work.look {
+            return false;
+        }
+        self.work.look = Instant::now() + CROWDED_EVERY;
+        self.work.looks += 1;
+        self.displaced |= is_crowded(&self.room.counts().await, home);
+        self.displaced
+    }
+
+    /// Prepares for the epoch that collects now. Returns whether another home is to be looked for,
+    /// because the one before gave no slot.
     fn turn_to(&mut self, collecting: Option<u64>, report: &mut impl FnMut(Event)) -> bool {
         let Some(epoch) = collecting.filter(|epoch| *epoch != self.work.epoch) else {
             return false;
@@ -285,11 +337,15 @@ impl Participant {
         without_slot
     }
 
-    /// Does what is left to do in an epoch, and then waits. May be dropped and called again at any time.
+    /// Does what is left to do in an epoch, and then waits. May be dropped and called again at any
+    /// time.
     async fn work_on(&mut self, collecting: Option<u64>, report: &mut impl FnMut(Event)) {
         if let (Some(epoch), Some(_)) = (collecting, self.home) {
             if self.work.submission.is_none() {
                 self.make_submission(epoch).await;
+            }
+            if self.eased.is_some() {
+                return;
             }
             self.deliver(report).await;
         }
@@ -301,6 +357,15 @@ impl Participant {
         let mut pauses = pauses();
         loop {
             self.collect_issues(epoch).await;
+            if let Some(agreed) = envelope::agreed(&self.work.issues) {
+                // Whoever joins agrees to what it finds.
+                let minimum = agreed.context.minimum;
+                if self.outbox.agreed().is_some_and(|before| minimum < before) {
+                    self.eased = Some(minimum);
+                    return;
+                }
+                self.outbox.agree(minimum);
+            }
             match self.submission() {
                 Ok(Some(submission)) => {
                     match self.member.as_mut().map_or(Ok(()), |member| member.spend(epoch)) {
@@ -393,7 +458,8 @@ async fn fetch_issue(
     let path = format!("rooms/{}/epochs/{epoch}/issue", room.link.room.to_hex());
     let mut pauses = pauses();
     loop {
-        // Whatever the answer, "no slot yet" or a server that is gone: another may come until the epoch is over.
+        // Whatever the answer, "no slot yet" or a server that is gone: another may come until the
+        // epoch is over.
         match room.connection(party).get::<Issue>(&path, &request).await {
             Ok(issue) => match envelope::open(&room.servers, &name, key, &issue.issue) {
                 Ok(issued) => return (party, issued),

@@ -1,8 +1,9 @@
 //! A room, watched at all of its servers.
 //!
-//! What one server says alone is believed of nothing that matters: the servers' keys are those of the link, the
-//! descriptor is the one that the room's id names, entries of the board are signed and chained, and the epoch to take
-//! part in is what two servers say. Words without a signature say only what to ask for, and when.
+//! What one server says alone is believed of nothing that matters: the servers' keys are those of
+//! the link, the descriptor is the one that the room's id names, entries of the board are signed
+//! and chained, and the epoch to take part in is what two servers say. Words without a signature
+//! say only what to ask for, and when.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -55,7 +56,8 @@ struct Known {
     ended: watch::Sender<Option<u64>>,
     closed: watch::Sender<bool>,
     board: Mutex<BoardReader>,
-    /// By party number: the last epoch that the server says is over, once its whole board has been read.
+    /// By party number: the last epoch that the server says is over, once its whole board has been
+    /// read.
     over: Mutex<Vec<Option<u64>>>,
 }
 
@@ -63,7 +65,8 @@ impl Room {
     /// Follows a link: finds the servers, and checks their keys and the room's descriptor.
     ///
     /// # Errors
-    /// If the server of the link does not answer, or shows other keys or another room than the link names.
+    /// If the server of the link does not answer, or shows other keys or another room than the link
+    /// names.
     pub async fn open(http: &reqwest::Client, link: Link) -> Result<Arc<Self>> {
         let first = Connection::new(http.clone(), &link.origin);
         let info: ServersInfo = patiently(&first, "servers").await?;
@@ -140,8 +143,8 @@ impl Room {
         self.known.entries.subscribe()
     }
 
-    /// The last epoch that two servers say is over. If its entry, or an earlier epoch's, is not among
-    /// [`Room::entries`] by then, there is none.
+    /// The last epoch that two servers say is over. If its entry, or an earlier epoch's, is not
+    /// among [`Room::entries`] by then, there is none.
     pub fn ended(&self) -> watch::Receiver<Option<u64>> {
         self.known.ended.subscribe()
     }
@@ -156,7 +159,7 @@ impl Room {
         let statuses = self.statuses_now().await;
         self.parties()
             .zip(statuses)
-            .map(|(party, status)| status?.present.get(party.index()).copied())
+            .map(|(party, status)| status?.places.get(party.index()).copied())
             .collect()
     }
 
@@ -235,8 +238,8 @@ impl Room {
         }
     }
 
-    /// Takes one copy of a message in an entry for a participant of this program. Two participants who said the same
-    /// need two copies.
+    /// Takes one copy of a message in an entry for a participant of this program. Two participants
+    /// who said the same need two copies.
     pub fn claim(&self, signed: &SignedEntry, message: &[u8]) -> bool {
         let copies = signed.entry.bodies().filter(|text| *text == message).count();
         let digest = ostrakon_crypto::hash::digest("ostrakon/v1/client/claimed message", message);

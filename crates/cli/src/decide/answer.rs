@@ -14,8 +14,9 @@ use crate::output;
 pub struct Options {
     /// The link that you were given.
     link: Link,
-    /// The answer, an option's words or its number from 1; once for each ballot, in their order. Without it, what this device has
-    /// answered before and does not know to have arrived is sent again; or the invitation is accepted and nothing else.
+    /// The answer, an option's words or its number from 1; once for each ballot, in their order.
+    /// Without it, what this device has answered before and does not know to have arrived is sent
+    /// again; or the invitation is accepted and nothing else.
     #[arg(long, value_name = "OPTION")]
     answer: Vec<String>,
     /// Waits until everybody has accepted, if need be.
@@ -31,7 +32,8 @@ pub struct Options {
 /// Runs the command.
 ///
 /// # Errors
-/// If something does not hold, the answer fits no ballot, answers are not taken now, or a server does not answer.
+/// If something does not hold, the answer fits no ballot, answers are not taken now, or a server
+/// does not answer.
 pub async fn run(options: Options) -> Result<()> {
     let mut account = options.state.account()?;
     let (decision, mut visit, _) = super::read(options.link).await?;

@@ -22,14 +22,15 @@ pub struct Options {
     /// Any one of the servers: scheme, host and port.
     #[arg(long, value_name = "ORIGIN")]
     server: String,
-    /// The digest of the servers, if you know it from elsewhere; otherwise what the server says of itself and the others is believed.
+    /// The digest of the servers, if you know it from elsewhere; otherwise what the server says of
+    /// itself and the others is believed.
     #[arg(long, value_name = "DIGEST", value_parser = digest)]
     servers: Option<Digest>,
     /// A file with a token, where the server asks for one.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Everything in one file, TOML or JSON: `question`, `people`, `seconds`, `threshold`, and a list `ballots` of `label`, `options`,
-    /// `function`, `assumed`.
+    /// Everything in one file, TOML or JSON: `question`, `people`, `seconds`, `threshold`, and a
+    /// list `ballots` of `label`, `options`, `function`, `assumed`.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["question", "option", "function", "person", "people", "assumed", "seconds", "threshold"])]
     file: Option<PathBuf>,
     /// What is asked.
@@ -53,7 +54,8 @@ pub struct Options {
     /// Seconds until the deadline: a week unless given.
     #[arg(long, default_value_t = 7 * 24 * 3600)]
     seconds: u64,
-    /// How many of the three servers together can stand in for whoever stays away: 2 or 3; with 0 there is no result if somebody does.
+    /// How many of the three servers together can stand in for whoever stays away: 2 or 3; with 0
+    /// there is no result if somebody does.
     #[arg(long, default_value_t = 2)]
     threshold: u8,
     #[command(flatten)]

@@ -20,7 +20,8 @@ pub struct Options {
     /// Only this person.
     #[arg(long, value_name = "NAME")]
     person: Option<String>,
-    /// Sends the person's link to this address, if the first server has a mail server. The address is not kept.
+    /// Sends the person's link to this address, if the first server has a mail server. The address
+    /// is not kept.
     #[arg(long, value_name = "ADDRESS", requires = "person")]
     mail: Option<String>,
     /// The language of the message: en or de.

@@ -24,7 +24,8 @@ pub enum Command {
     Create(Box<create::Options>),
     /// Shows the invitations of a decision that was created on this device, or sends one by e-mail.
     Invite(invite::Options),
-    /// Checks everything, answers, and prints the receipt. Accepts the link's invitation first, if need be.
+    /// Checks everything, answers, and prints the receipt. Accepts the link's invitation first, if
+    /// need be.
     Answer(answer::Options),
     /// Shows how a decision stands, after checking everything.
     Status(status::Options),
@@ -37,7 +38,8 @@ pub enum Command {
 /// Where this device keeps its account.
 #[derive(clap::Args)]
 pub struct State {
-    /// The directory with this device's account [default: decisions in the state directory of `ostrakon`]
+    /// The directory with this device's account [default: decisions in the state directory of
+    /// `ostrakon`]
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
 }
@@ -66,7 +68,8 @@ pub async fn run(command: Command) -> Result<()> {
     }
 }
 
-/// Opens the decision of a link and reads all of it, checked, with a bar that shows how far it has come.
+/// Opens the decision of a link and reads all of it, checked, with a bar that shows how far it has
+/// come.
 async fn read(link: Link) -> Result<(Decision, Visit, report::Openings)> {
     let decision = Decision::open(&http_client()?, link).await?;
     let mut visit = decision.visit();

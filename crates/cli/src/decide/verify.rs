@@ -18,13 +18,15 @@ pub struct Options {
     /// An exported file, checked offline, or a decision's link, checked at the servers.
     #[arg(value_name = "FILE|LINK")]
     what: String,
-    /// With a file: the decision's link. Without it the check only shows that some servers kept the decision, not which.
+    /// With a file: the decision's link. Without it the check only shows that some servers kept the
+    /// decision, not which.
     #[arg(long)]
     link: Option<Link>,
     /// With a link: writes everything to this file, which can be checked offline.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// With a link: tells the others, by a signed record, that this device has checked everything, if its account takes part.
+    /// With a link: tells the others, by a signed record, that this device has checked everything,
+    /// if its account takes part.
     #[arg(long)]
     tell: bool,
     #[command(flatten)]

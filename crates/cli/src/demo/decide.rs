@@ -41,10 +41,12 @@ pub struct Options {
     /// The answers, one on each line, in words or by numbers from 1: one for each person.
     #[arg(long, value_name = "FILE")]
     answers: PathBuf,
-    /// So many, those of the last lines, accept and stay away: the first option is assumed for them.
+    /// So many, those of the last lines, accept and stay away: the first option is assumed for
+    /// them.
     #[arg(long, default_value_t = 0)]
     absent: u16,
-    /// Seconds until the deadline, for which the servers wait if somebody stays away [default: by the number of people]
+    /// Seconds until the deadline, for which the servers wait if somebody stays away [default: by
+    /// the number of people]
     #[arg(long)]
     seconds: Option<u64>,
     /// Keeps the whole decision in this file.
@@ -67,7 +69,8 @@ struct Summary {
     answered: usize,
     absent: u16,
     link: String,
-    /// Milliseconds of each visit, in the order of arrival: reading, checking, answering, until a second server has the answer.
+    /// Milliseconds of each visit, in the order of arrival: reading, checking, answering, until a
+    /// second server has the answer.
     visits_ms: Vec<f64>,
     /// From the last answer, or the deadline, to the result.
     opening_ms: f64,
@@ -157,7 +160,14 @@ async fn decide(
     spinner.finish_and_clear();
     let bar = output::bar(2 * answers.len() - usize::from(options.absent), "people's visits");
     let came = tokio::select! {
-        result = come(&http, &created, answers, usize::from(options.absent), directory, &bar) => result?,
+        result = come(
+            &http,
+            &created,
+            answers,
+            usize::from(options.absent),
+            directory,
+            &bar,
+        ) => result?,
         result = processes.keep(|text| bar.suspend(|| eprintln!("{text}"))) => return result,
     };
     bar.finish_and_clear();
@@ -188,7 +198,8 @@ async fn decide(
     print(&summary, options.json)
 }
 
-/// Everybody accepts; then those who answer come one after the other, in a random order. Milliseconds of each visit.
+/// Everybody accepts; then those who answer come one after the other, in a random order.
+/// Milliseconds of each visit.
 async fn come(
     http: &reqwest::Client,
     created: &Created,
@@ -260,7 +271,8 @@ async fn result(http: &reqwest::Client, link: &Link) -> Result<(Outcome, String)
     }
 }
 
-/// Checks that the result is the function's value on the answers, with the first option for those who stayed away.
+/// Checks that the result is the function's value on the answers, with the first option for those
+/// who stayed away.
 fn compare(options: &Options, plan: &Plan, answers: &[u8], outcome: &Outcome) -> Result<()> {
     let planned = &plan.ballots[0];
     let mut counts = vec![0u16; planned.options.len()];

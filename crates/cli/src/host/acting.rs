@@ -72,8 +72,8 @@ impl Host {
         self.pendings.in_room(&self.room.link).is_some()
     }
 
-    /// Finds out what became of the action that an earlier command left pending, and sends it again if nothing has its place. It is
-    /// to be forgotten when that was told.
+    /// Finds out what became of the action that an earlier command left pending, and sends it again
+    /// if nothing has its place. It is to be forgotten when that was told.
     ///
     /// # Errors
     /// If that cannot be found out now.
@@ -107,10 +107,12 @@ impl Host {
         Ok(Some(Settled { deed: signed.action.deed.clone(), taken }))
     }
 
-    /// Signs the deed for the next place of the host log until it has one. It is to be forgotten when its result was told.
+    /// Signs the deed for the next place of the host log until it has one. It is to be forgotten
+    /// when its result was told.
     ///
     /// # Errors
-    /// If the deed is refused, or it cannot be written down, or it is not known whether it was done; then it stays pending.
+    /// If the deed is refused, or it cannot be written down, or it is not known whether it was
+    /// done; then it stays pending.
     pub async fn act(&mut self, deed: &Deed, seeds: &[Invitation]) -> Result<Taken> {
         for _ in 0..ATTEMPTS {
             let log = self.room.host_log().await?;
@@ -148,7 +150,8 @@ impl Host {
     }
 }
 
-/// Sends an action, the same bytes each time, until it is taken or the log shows another one in its place.
+/// Sends an action, the same bytes each time, until it is taken or the log shows another one in its
+/// place.
 async fn deliver(room: &Room, signed: &SignedAction) -> Delivery {
     for _ in 0..ATTEMPTS {
         match send(room, signed).await {

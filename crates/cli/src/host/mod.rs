@@ -1,7 +1,9 @@
-//! `ostrakon host`: what the host of a room does, for scripts. The same signed actions as the page's.
+//! `ostrakon host`: what the host of a room does, for scripts. The same signed actions as the
+//! page's.
 //!
-//! A command whose answer is lost leaves its action pending beside the host's key ([`pending`]); the next one that acts in that room
-//! settles it first ([`acting`]). So nothing is done twice, and no invitation's link is lost.
+//! A command whose answer is lost leaves its action pending beside the host's key ([`pending`]);
+//! the next one that acts in that room settles it first ([`acting`]). So nothing is done twice, and
+//! no invitation's link is lost.
 
 mod acting;
 mod pending;
@@ -20,8 +22,8 @@ use self::acting::{Host, Settled, Taken};
 use crate::client::Room;
 use crate::{edge, failure, output, secret};
 
-/// The epoch in which a poll is answered comes so long after the one that collects, unless the host says otherwise: every page has
-/// heard of it by then.
+/// The epoch in which a poll is answered comes so long after the one that collects, unless the host
+/// says otherwise: every page has heard of it by then.
 const NOTICE: u64 = 2;
 
 /// What a host does.
@@ -50,8 +52,8 @@ pub enum Command {
 pub struct Target {
     /// The room's link.
     link: Link,
-    /// The file with the host's key, as `ostrakon room create --host-key` made it. What was sent and not answered is kept
-    /// beside it, in a file whose name ends in ".pending".
+    /// The file with the host's key, as `ostrakon room create --host-key` made it. What was sent
+    /// and not answered is kept beside it, in a file whose name ends in ".pending".
     #[arg(long)]
     key: PathBuf,
     /// Prints the result as JSON.
@@ -214,8 +216,9 @@ fn report(target: &Target, Taken { number, links }: Taken) -> Result<()> {
     }
 }
 
-/// Settles what an earlier command left pending, and tells what came of it. Whether it was done and is what is asked for now; then its
-/// result was printed as this command's, and nothing is left to be done.
+/// Settles what an earlier command left pending, and tells what came of it. Whether it was done and
+/// is what is asked for now; then its result was printed as this command's, and nothing is left to
+/// be done.
 async fn settle(host: &mut Host, target: &Target, asked: impl Fn(&Deed) -> bool) -> Result<bool> {
     let Some(Settled { deed, taken }) = host.settle().await? else { return Ok(false) };
     let what = in_words(&deed)?;

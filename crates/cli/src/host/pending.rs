@@ -1,8 +1,9 @@
 //! Actions that a host signed and of which it is not known whether they were taken.
 //!
-//! An action may be taken although its answer is lost. Signed anew, with another time or at another place, it would be another action
-//! and be done twice. So it is written down beside the host's key before it first leaves, and the same bytes are sent again until the
-//! host log shows which action has its place. The seeds of invitations are written down with it: the log has their keys only.
+//! An action may be taken although its answer is lost. Signed anew, with another time or at another
+//! place, it would be another action and be done twice. So it is written down beside the host's key
+//! before it first leaves, and the same bytes are sent again until the host log shows which action
+//! has its place. The seeds of invitations are written down with it: the log has their keys only.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -45,7 +45,8 @@ impl<R: BufRead, W: Write> Interview<R, W> {
         }
     }
 
-    /// Asks for what is missing in `options`: in a fresh directory for the card, in one with a key for the rest.
+    /// Asks for what is missing in `options`: in a fresh directory for the card, in one with a key
+    /// for the rest.
     ///
     /// # Errors
     /// If the answers end.

@@ -1,8 +1,9 @@
 //! `ostrakon init`.
 //!
-//! Operators who run one server each do so in two steps. First everybody makes keys and a *card*, which holds nothing
-//! secret, and gives it to the others over a channel that they trust. Then everybody names the others' cards, and gets the
-//! configuration. What no flag gives is asked for, if there is somebody at a terminal to be asked.
+//! Operators who run one server each do so in two steps. First everybody makes keys and a *card*,
+//! which holds nothing secret, and gives it to the others over a channel that they trust. Then
+//! everybody names the others' cards, and gets the configuration. What no flag gives is asked for,
+//! if there is somebody at a terminal to be asked.
 
 mod interview;
 mod template;
@@ -41,7 +42,8 @@ pub struct Options {
     /// With --local: the first server's public port; the others have the next two.
     #[arg(long, default_value_t = 7000, requires = "local")]
     base_port: u16,
-    /// Sets up one server in this directory: its keys and its card, or, with --card, its configuration.
+    /// Sets up one server in this directory: its keys and its card, or, with --card, its
+    /// configuration.
     #[arg(long)]
     dir: Option<PathBuf>,
     /// The operator's name for the server.
@@ -185,7 +187,8 @@ fn make_card(directory: &Path, name: &str, url: &str, address: &str) -> Result<(
     Ok(())
 }
 
-/// All three cards, in the order to which every operator comes, in whatever order the cards are named.
+/// All three cards, in the order to which every operator comes, in whatever order the cards are
+/// named.
 fn read_cards(directory: &Path, options: &Options) -> Result<Vec<ServerConfig>> {
     let mut paths = options.card.clone();
     paths.push(directory.join(CARD));

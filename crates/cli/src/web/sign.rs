@@ -21,7 +21,8 @@ pub struct Options {
     key: PathBuf,
 }
 
-/// Checks the files against the list, signs the list, and prints the key that `verify-web --release` takes.
+/// Checks the files against the list, signs the list, and prints the key that `verify-web
+/// --release` takes.
 ///
 /// # Errors
 /// If a file is missing or differs from the list, or the key cannot be read.

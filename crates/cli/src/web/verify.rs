@@ -50,8 +50,8 @@ struct Served {
 /// Fetches every file of the page from every server, and compares.
 ///
 /// # Errors
-/// With exit code 3 if a server serves something else than its list says, or the lists differ from each other, from the
-/// release's or from the built page; 4 if a server does not answer.
+/// With exit code 3 if a server serves something else than its list says, or the lists differ from
+/// each other, from the release's or from the built page; 4 if a server does not answer.
 pub async fn run(options: Options) -> Result<()> {
     let http = http_client()?;
     let origins = origins(&http, &options.servers).await?;

@@ -9,8 +9,8 @@ use crate::operators::Operators;
 use crate::record::{Content, SignedRecord};
 use crate::refused::Refused;
 
-/// A decision to which nothing can be added but that somebody has checked it: how it stands, and who may still say so. Some bytes for
-/// each person, where a [`Chain`] has some hundreds.
+/// A decision to which nothing can be added but that somebody has checked it: how it stands, and
+/// who may still say so. Some bytes for each person, where a [`Chain`] has some hundreds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     operators: Operators,

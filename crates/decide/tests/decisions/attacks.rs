@@ -189,7 +189,8 @@ fn a_draft_that_was_changed_is_another_decision() {
             Err(Refused::Decision { number: 0 }),
             "{what}"
         );
-        // Renamed, and signed by the creator: the operators' layers are of the draft that they were asked for.
+        // Renamed, and signed by the creator: the operators' layers are of the draft that they were
+        // asked for.
         let Content::Create(creation) = changed.record.content else { unreachable!() };
         let renamed =
             create(creation.draft.clone(), creation.layers.clone(), &operators, &creator(), 5);

@@ -54,7 +54,8 @@ fn the_longest_step_fits_into_a_record() {
     assert_eq!(SignedRecord::decode(&long), Err(Refused::Form));
 }
 
-/// Pseudorandom changes of valid inputs: whatever is read is read again as what it is, and nothing panics.
+/// Pseudorandom changes of valid inputs: whatever is read is read again as what it is, and nothing
+/// panics.
 #[test]
 fn hostile_bytes_are_refused_or_read_as_one_thing() {
     let mut decision = Decision::answering(2, 2, vec![ballot(Function::Majority, 2)]);

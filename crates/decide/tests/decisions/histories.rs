@@ -1,4 +1,5 @@
-//! What a device that remembers notices: forks, hidden answers, keys that are used twice, openings of something else.
+//! What a device that remembers notices: forks, hidden answers, keys that are used twice, openings
+//! of something else.
 
 use ostrakon_crypto::Signature;
 use ostrakon_decide::*;

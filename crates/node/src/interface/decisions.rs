@@ -92,7 +92,8 @@ pub struct DecisionInfo {
     pub id: String,
     /// Records in its chain.
     pub records: u32,
-    /// The digest of the last one, hexadecimal, 64 characters. Who has the same one has seen the same history.
+    /// The digest of the last one, hexadecimal, 64 characters. Who has the same one has seen the
+    /// same history.
     pub head: String,
     /// How far it has come.
     pub stage: DecisionStage,
@@ -106,8 +107,9 @@ pub struct DecisionInfo {
     pub deadline: u64,
     /// The servers that have opened it.
     pub openings: Vec<u8>,
-    /// Why there is no result though it is closed: what in its history does not hold, and who signed it, so that this server does not
-    /// open it; or for whom of the absent too few servers can stand in, and which can.
+    /// Why there is no result though it is closed: what in its history does not hold, and who
+    /// signed it, so that this server does not open it; or for whom of the absent too few servers
+    /// can stand in, and which can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
 }
@@ -125,7 +127,8 @@ pub struct MailRequest {
     pub link: String,
     /// The language of the message: `en` or `de`; English for any other.
     pub locale: String,
-    /// By the creator's key, on all of this (`ostrakon_decide::record::mail_digest`); hexadecimal, 128 characters.
+    /// By the creator's key, on all of this (`ostrakon_decide::record::mail_digest`); hexadecimal,
+    /// 128 characters.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub signature: Signature,
 }
@@ -144,7 +147,8 @@ pub struct OpeningInfo {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RecordsPage {
-    /// Signed records from the asked-for one on, each encoded; base64url. Not necessarily all: ask again from the next one.
+    /// Signed records from the asked-for one on, each encoded; base64url. Not necessarily all: ask
+    /// again from the next one.
     pub records: Vec<String>,
     /// What the servers have opened.
     pub openings: Vec<OpeningInfo>,

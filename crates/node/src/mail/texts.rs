@@ -1,4 +1,5 @@
-//! What invitations say, in each language. Nothing in them but the names of people and the question comes from outside.
+//! What invitations say, in each language. Nothing in them but the names of people and the question
+//! comes from outside.
 
 use std::time::{Duration, UNIX_EPOCH};
 

@@ -1,4 +1,5 @@
-//! Steps S4 to S7: the state that a generation begins with, as a function of the two states written. Pure.
+//! Steps S4 to S7: the state that a generation begins with, as a function of the two states
+//! written. Pure.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,8 @@ use ostrakon_party::PartyId;
 
 use super::state::{Dated, RoomState, State};
 
-/// How far the next epochs of a room may differ: a server may have made so many announcements that another has not heard.
+/// How far the next epochs of a room may differ: a server may have made so many announcements that
+/// another has not heard.
 const WINDOW: u64 = crate::agree::WINDOW as u64;
 /// A room cannot have had more epochs.
 const MOST_EPOCHS: u64 = 1 << 40;
@@ -113,7 +115,8 @@ fn merge_room(servers: &Servers, both: &[&RoomState]) -> Result<Room, String> {
     in_doubt.retain(|number| !published(number));
     in_doubt.sort_unstable();
     in_doubt.dedup();
-    // An entry's epoch was sealed, so it is below the next; whoever claims otherwise must not make numbers run out.
+    // An entry's epoch was sealed, so it is below the next; whoever claims otherwise must not make
+    // numbers run out.
     let open = both.iter().all(|room| room.open) && in_doubt.is_empty() && !log.closed();
     let author = both.iter().map(|room| room.author).min().unwrap_or(first.author);
     let actions = actions.clone();

@@ -1,5 +1,6 @@
-//! Renewal: the servers go on in a new generation after one of them has lost its data (`docs/spec/restore.md`, whose steps are
-//! named here). [`write_state`] is step S2, [`begin`] steps S4 to S8. Both are for servers that are stopped.
+//! Renewal: the servers go on in a new generation after one of them has lost its data
+//! (`docs/spec/restore.md`, whose steps are named here). [`write_state`] is step S2, [`begin`]
+//! steps S4 to S8. Both are for servers that are stopped.
 
 mod merge;
 mod state;
@@ -88,7 +89,8 @@ impl Site {
     }
 }
 
-/// Closes the server's generation, and writes its state. It says nothing more until it has begun the next one.
+/// Closes the server's generation, and writes its state. It says nothing more until it has begun
+/// the next one.
 ///
 /// # Errors
 /// [`RenewalError`].

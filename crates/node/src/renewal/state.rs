@@ -149,7 +149,8 @@ impl Source<'_> {
                 epoch.conclusion.as_deref().map(wire::decode::<Conclusion>).transpose();
             let conclusion = conclusion.map_err(|_| corrupt("epochs.conclusion"))?;
             let entry = conclusion.and_then(|conclusion| conclusion.entry);
-            let context = room.context(epoch.number, epoch.batch);
+            let minimum = epoch.minimum.unwrap_or(room.descriptor.minimum);
+            let context = room.context(epoch.number, epoch.batch, minimum);
             if entry.is_some() || self.may_have_opened(&context, marks).await? {
                 state.in_doubt.push(epoch.number);
             }

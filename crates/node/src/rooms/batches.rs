@@ -31,8 +31,8 @@ pub struct BatchInfo {
     pub said: [u64; SERVERS],
     /// Bit j: server j announced that it does not and never will.
     pub dropped: u8,
-    /// Whether a server that holds it has said so again: it has started again since, and its messages are gone that others may
-    /// still need to prepare it.
+    /// Whether a server that holds it has said so again: it has started again since, and its
+    /// messages are gone that others may still need to prepare it.
     pub interrupted: bool,
     /// Whether an epoch was opened with it.
     pub used: bool,
@@ -85,8 +85,9 @@ impl World {
         std::iter::once(Effect::Prepare(number)).chain(unused).collect()
     }
 
-    /// Takes out of memory what was planned [`BATCHES_KEPT`] or more before the newest batch, and returns which of it was never
-    /// used. It is out of use on every server from the same announcement on, unless an epoch has waited with it all the while.
+    /// Takes out of memory what was planned [`BATCHES_KEPT`] or more before the newest batch, and
+    /// returns which of it was never used. It is out of use on every server from the same
+    /// announcement on, unless an epoch has waited with it all the while.
     pub fn forget_old_batches(&mut self) -> Vec<u64> {
         let newest = self.batches.last_key_value().map(|(number, _)| *number);
         let Some(oldest) = newest.and_then(|newest| newest.checked_sub(BATCHES_KEPT)) else {

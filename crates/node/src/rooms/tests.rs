@@ -1,5 +1,6 @@
 //! The agreed state: what is valid, and that the order of concurrent announcements does not matter.
 
+use ostrakon_crypto::Digest;
 use ostrakon_party::SessionId;
 
 use super::*;
@@ -109,6 +110,14 @@ fn collecting() -> Server {
     server
 }
 
+/// Every other server says that the epoch is due, and the scheduler closes it.
+fn close(server: &mut Server, room: RoomId, number: u64) -> Vec<Effect> {
+    for party in [P1, P2] {
+        server.deliver_all(party, [Body::EpochDue { room, number }]);
+    }
+    server.deliver_all(P0, [Body::EpochClosed { room, number }])
+}
+
 fn refused(server: &Server, author: PartyId, body: Body) -> &'static str {
     server.judge(&server.say(author, body)).expect_err("invalid").0
 }
@@ -119,7 +128,7 @@ fn an_epoch_goes_from_opening_to_its_computation() {
     server.deliver_all(P1, [assigned(&[(1, 1), (4, 2)])]);
     let epoch = server.world.rooms[&room()].collecting(0).unwrap();
     assert_eq!((epoch.slot_of(&key(2)), epoch.begun_at), (Some(4), Some(5)));
-    let effects = server.deliver_all(P0, [Body::EpochClosed { room: room(), number: 0 }]);
+    let effects = close(&mut server, room(), 0);
     assert_eq!(effects, [Effect::Compute(EpochId { room: room(), number: 0 })]);
     let next = server.deliver_all(P0, [Body::EpochOpened { room: room(), number: 1, batch: 1 }]);
     assert_eq!(next, [Effect::Load(EpochId { room: room(), number: 1 })]);
@@ -156,7 +165,8 @@ fn slots_of_another_class_taken_slots_and_second_slots_are_refused() {
     assert!(refused(&server, P1, future).contains("were opened"));
     let nowhere = Body::Assigned { room: RoomId([0; 16]), epoch: 0, slots: vec![(4, key(2))] };
     assert!(refused(&server, P1, nowhere).contains("no such room"));
-    // Another server may give the same key a slot; the lowest is the key's, in whatever order they come.
+    // Another server may give the same key a slot; the lowest is the key's, in whatever order they
+    // come.
     server.deliver_all(P0, [assigned(&[(0, 1)])]);
     assert_eq!(server.world.rooms[&room()].collecting(0).unwrap().slot_of(&key(1)), Some(0));
 }
@@ -183,7 +193,7 @@ fn batches_are_numbered_in_order_used_once_and_by_everybody() {
     assert!(refused(&server, P0, open(1, 0)).contains("one after another"));
     server.deliver_all(P0, [open(0, 0)]);
     assert!(refused(&server, P0, open(1, 1)).contains("one after another"), "while one collects");
-    server.deliver_all(P0, [Body::EpochClosed { room: room(), number: 0 }]);
+    close(&mut server, room(), 0);
     assert!(refused(&server, P0, open(1, 0)).contains("used up"));
 }
 
@@ -234,7 +244,8 @@ fn the_batch_that_an_idle_epoch_waits_with_is_remembered_however_many_come_after
     assert_eq!((idle.number, idle.batch), (0, 0));
     assert_eq!(crate::scheduling::decide(&server.world, 10, 1), None, "nobody voids the epoch");
     // Once it is sealed, it is forgotten as the others are.
-    server.deliver_all(P0, [assigned(&[(0, 9)]), Body::EpochClosed { room: room(), number: 0 }]);
+    server.deliver_all(P0, [assigned(&[(0, 9)])]);
+    close(&mut server, room(), 0);
     server.deliver_all(P0, plans(BATCHES_KEPT + 3));
     assert_eq!(
         server.world.batches.first_key_value().map(|(number, _)| *number),
@@ -269,11 +280,13 @@ fn a_server_that_says_again_that_it_holds_a_batch_interrupts_those_who_prepare_i
     assert!(server.world.batches[&2].is_usable(), "the last one was done before it heard of it");
 }
 
-/// Every order of the concurrent announcements, each author's own in its order, leads to the same state, and each is
-/// judged alike.
+/// Every order of the concurrent announcements, each author's own in its order, leads to the same
+/// state, and each is judged alike.
 #[test]
 fn the_order_of_concurrent_announcements_does_not_matter() {
-    let start = collecting();
+    let mut start = collecting();
+    start.deliver_all(P1, [Body::EpochDue { room: room(), number: 0 }]);
+    start.deliver_all(P2, [Body::EpochDue { room: room(), number: 0 }]);
     // What each says without having heard the others.
     let said = [
         (P0, assigned(&[(0, 9)])),
@@ -289,7 +302,53 @@ fn the_order_of_concurrent_announcements_does_not_matter() {
     assert_eq!(all_orders(&start, &logs).len(), 560, "8! / (3! 3! 2!)");
 }
 
-/// A corrupt server speaks of what it has not heard of, so that those take it who have heard of it, and the others do not.
+/// What others say is due or give out while the scheduler gives the epoch up.
+#[test]
+fn an_epoch_is_given_up_or_closed_everywhere_alike() {
+    let due = Body::EpochDue { room: room(), number: 0 };
+    let said = [
+        (P0, Body::EpochVoided { room: room(), number: 0 }),
+        (P0, Body::EpochOpened { room: room(), number: 1, batch: 1 }),
+        (P1, assigned(&[(1, 1)])),
+        (P1, due.clone()),
+        (P1, assigned(&[(4, 2)])),
+        (P2, due),
+        (P2, assigned(&[(2, 3)])),
+    ];
+    let start = collecting();
+    for end in all_orders(&start, &unheard(&start, said)) {
+        assert_eq!(end.world.rooms[&room()].collecting.as_ref().unwrap().number, 1);
+    }
+}
+
+/// A corrupt scheduler closes when it likes, and leaves out whom it likes.
+#[test]
+fn an_epoch_is_closed_when_all_say_it_is_due_and_with_all_that_was_given_out() {
+    let mut server = collecting();
+    let closed = || Body::EpochClosed { room: room(), number: 0 };
+    let due = || Body::EpochDue { room: room(), number: 0 };
+    server.deliver_all(P1, [assigned(&[(1, 1)])]);
+    assert!(refused(&server, P0, closed()).contains("every server's clock"), "early");
+    server.deliver_all(P0, [due()]);
+    server.deliver_all(P1, [due()]);
+    assert!(refused(&server, P0, closed()).contains("every server's clock"), "P2's is not over");
+    server.deliver_all(P2, [assigned(&[(2, 2)])]);
+    // It pretends not to have heard of the last slots.
+    let (_, mut early) = server.say(P0, closed());
+    server.deliver_all(P2, [due()]);
+    early.after[0] = server.delivered[0];
+    assert!(server.judge(&(P0, early)).unwrap_err().0.contains("every server's clock"));
+    for (party, slot) in [(P0, 3), (P1, 4), (P2, 5)] {
+        assert!(refused(&server, party, assigned(&[(slot, 7)])).contains("that is due"));
+        assert!(refused(&server, party, due()).contains("once"));
+    }
+    assert_eq!(server.world.rooms[&room()].collecting(0).unwrap().slots.len(), 2);
+    let effects = server.deliver_all(P0, [closed()]);
+    assert_eq!(effects, [Effect::Compute(EpochId { room: room(), number: 0 })]);
+}
+
+/// A corrupt server speaks of what it has not heard of, so that those take it who have heard of it,
+/// and the others do not.
 #[test]
 fn what_its_author_had_not_heard_of_is_valid_nowhere() {
     let other = descriptor("another");
@@ -398,8 +457,8 @@ fn interleave(
     }
 }
 
-/// What the servers must agree on: not versions and times of setbacks. The slots of a sealed epoch are on disk, cut by the
-/// announcement that sealed it.
+/// What the servers must agree on: not versions and times of setbacks. The slots of a sealed epoch
+/// are on disk, cut by the announcement that sealed it.
 fn agreed(world: &World) -> World {
     let mut world = world.clone();
     world.version = 0;

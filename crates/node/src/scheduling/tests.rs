@@ -36,11 +36,12 @@ fn world(batches: u64) -> (World, RoomId) {
     (world, id)
 }
 
-/// The same with an epoch that collects since time 1000, in which these slots are assigned and have submitted.
+/// The same with an epoch that collects since time 1000, in which these slots are assigned and have
+/// submitted.
 fn with_slots(slots: &[u32]) -> (World, RoomId) {
     let (mut world, id) = world(3);
     world.batches.get_mut(&0).unwrap().used = true;
-    let mut collecting = Collecting::new(0, 0, 500, None);
+    let mut collecting = Collecting::new(0, 0, 500, 2, None);
     for slot in slots {
         collecting.begun_at = Some(1000);
         collecting.assign(*slot, Owner { key: key(*slot), announcement: 0 });
@@ -67,35 +68,85 @@ fn an_epoch_opens_when_a_batch_is_ready_and_not_before() {
     assert_eq!(decide(&world, 0, 1), None);
 }
 
+/// What every server says of the room's epoch at this time, after a beat.
+fn said(world: &mut World, now: u64) -> Option<Body> {
+    let enough = newly_enough(world);
+    note_enough(world, &enough, now);
+    due(world, PartyId(1), now)
+}
+
+/// All servers have said that it is due.
+fn all_due(world: &mut World, id: &RoomId) {
+    let collecting = world.rooms.get_mut(id).unwrap().collecting.as_mut().unwrap();
+    collecting.due = [Some(1); SERVERS];
+}
+
 #[test]
-fn an_epoch_closes_by_the_clock_if_it_has_its_minimum() {
+fn an_epoch_is_due_by_the_clock_if_there_are_enough_and_closed_when_all_say_so() {
     let (mut world, id) = with_slots(&[0, 1, 2]);
+    let due = Some(Body::EpochDue { room: id, number: 0 });
+    assert_eq!(said(&mut world, 10_999), None);
+    assert_eq!(said(&mut world, 11_000), due);
+    assert_eq!(decide(&world, 11_000, 2), None, "the others have not said so");
     let closed = Some(Body::EpochClosed { room: id, number: 0 });
-    assert_eq!(decide(&world, 10_999, 2), None);
+    all_due(&mut world, &id);
+    assert_eq!(said(&mut world, 11_000), None, "it is said once");
     assert_eq!(decide(&world, 11_000, 2), closed);
-    // Without the class of which most are held, one submission remains: below the minimum.
-    let (few, _) = with_slots(&[0, 3]);
-    assert_eq!(decide(&few, 1_000_000, 2), None);
-    // An empty room uses up nothing.
-    let (idle, _) = with_slots(&[]);
-    assert_eq!(decide(&idle, 1_000_000_000, 2), None);
-    // Full before the time.
-    let (full, _) = with_slots(&[0, 1, 2, 3, 4, 5, 6, 7, 8]);
-    assert_eq!(decide(&full, 1001, 2), closed);
     // Not while too many are unfinished.
-    let computing = Computing { batch: 9, phase: None };
+    let computing = Computing { batch: 9, minimum: 2, phase: None };
     let room = world.rooms.get_mut(&id).unwrap();
     room.computing = (0..MOST_COMPUTING as u64).map(|number| (number + 10, computing)).collect();
     assert_eq!(decide(&world, 11_000, 2), None);
+    // Two people are too few for a minimum of two.
+    let (mut few, _) = with_slots(&[0, 1]);
+    assert_eq!(said(&mut few, 1_000_000), None);
+    // An empty room uses up nothing.
+    let (mut idle, _) = with_slots(&[]);
+    assert_eq!(said(&mut idle, 1_000_000_000), None);
+    // Full before the time.
+    let (mut full, _) = with_slots(&[0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(said(&mut full, 1001), due);
+}
+
+/// Whoever comes after a group has left is not sealed with the first two others who come.
+#[test]
+fn the_clock_begins_anew_when_there_are_enough_only_after_it_had_run_out() {
+    let (mut world, id) = with_slots(&[0, 1]);
+    assert_eq!(said(&mut world, 500_000), None);
+    let submitted = |world: &mut World, slot| {
+        world.rooms.get_mut(&id).unwrap().collecting.as_mut().unwrap().submitted.insert(slot);
+    };
+    submitted(&mut world, 2);
+    assert_eq!(said(&mut world, 600_000), None);
+    let room = &world.rooms[&id];
+    assert_eq!(remaining(room.collecting.as_ref().unwrap(), room, 600_000), Some(10_000));
+    submitted(&mut world, 3);
+    assert_eq!(said(&mut world, 609_999), None);
+    assert!(said(&mut world, 610_000).is_some(), "nobody waits for longer than an epoch");
+    // What comes about together with the end is not after it.
+    let (mut world, _) = with_slots(&[0, 1, 2]);
+    assert!(said(&mut world, 11_000 + LATE_MS).is_some());
+    let (mut world, _) = with_slots(&[0, 1, 2]);
+    assert_eq!(said(&mut world, 11_001 + LATE_MS), None);
+}
+
+/// A participant that does not reach one of the servers does not keep it from going along.
+#[test]
+fn another_server_s_word_counts_that_there_are_enough_but_not_that_it_is_time() {
+    let (mut world, id) = with_slots(&[0, 1]);
+    let collecting = world.rooms.get_mut(&id).unwrap().collecting.as_mut().unwrap();
+    collecting.due[2] = Some(7);
+    assert_eq!(said(&mut world, 2_000), None);
+    assert_eq!(said(&mut world, 11_000), Some(Body::EpochDue { room: id, number: 0 }));
 }
 
 /// Everybody is at home at one server, or nearly: waiting would not help, but moving would.
 #[test]
-fn an_epoch_whose_participants_are_badly_spread_closes_in_the_end() {
+fn an_epoch_whose_participants_are_badly_spread_is_due_all_the_same() {
     for slots in [[0, 3, 6], [0, 1, 3]] {
-        let (world, id) = with_slots(&slots);
-        assert_eq!(decide(&world, 20_999, 2), None);
-        assert_eq!(decide(&world, 21_000, 2), Some(Body::EpochClosed { room: id, number: 0 }));
+        let (mut world, id) = with_slots(&slots);
+        assert_eq!(said(&mut world, 10_999), None);
+        assert_eq!(said(&mut world, 11_000), Some(Body::EpochDue { room: id, number: 0 }));
     }
 }
 
@@ -103,8 +154,27 @@ fn an_epoch_whose_participants_are_badly_spread_closes_in_the_end() {
 fn a_class_without_slots_left_closes_the_epoch_in_the_end() {
     let (mut world, id) = with_slots(&[1, 4, 7]);
     world.rooms.get_mut(&id).unwrap().collecting.as_mut().unwrap().submitted.clear();
-    assert_eq!(decide(&world, 20_999, 2), None);
-    assert_eq!(decide(&world, 21_000, 2), Some(Body::EpochClosed { room: id, number: 0 }));
+    assert_eq!(said(&mut world, 20_999), None);
+    assert_eq!(said(&mut world, 21_000), Some(Body::EpochDue { room: id, number: 0 }));
+}
+
+/// One person alone is enough where no crowd is asked for.
+#[test]
+fn a_room_for_practice_is_due_with_one_person() {
+    let (mut world, id) = with_slots(&[1]);
+    world.rooms.get_mut(&id).unwrap().collecting.as_mut().unwrap().minimum = 0;
+    assert_eq!(said(&mut world, 10_999), None);
+    assert_eq!(said(&mut world, 11_000), Some(Body::EpochDue { room: id, number: 0 }));
+}
+
+#[test]
+fn an_epoch_that_waits_is_given_up_when_fewer_are_to_be_enough() {
+    let (mut world, id) = with_slots(&[0, 1]);
+    world.rooms.get_mut(&id).unwrap().collecting.as_mut().unwrap().minimum = 3;
+    assert_eq!(decide(&world, 2_000, 2), Some(Body::EpochVoided { room: id, number: 0 }));
+    let (mut enough, id) = with_slots(&[0, 1, 2, 3, 4]);
+    enough.rooms.get_mut(&id).unwrap().collecting.as_mut().unwrap().minimum = 3;
+    assert_eq!(decide(&enough, 2_000, 2), None, "it has enough as it is");
 }
 
 #[test]
@@ -119,7 +189,7 @@ fn a_lost_batch_or_an_idle_closed_room_voids_the_epoch() {
     let (mut busy, _) = with_slots(&[0, 1, 2]);
     busy.rooms.get_mut(&id).unwrap().open = false;
     assert_eq!(decide(&busy, 5_000, 2), None, "what is under way is finished");
-    assert_eq!(decide(&busy, 11_000, 2), Some(Body::EpochClosed { room: id, number: 0 }));
+    assert_eq!(said(&mut busy, 11_000), Some(Body::EpochDue { room: id, number: 0 }));
 }
 
 #[test]
@@ -139,7 +209,8 @@ fn stock_is_planned_to_its_target_two_at_a_time_and_slowly_after_setbacks() {
     assert_eq!(decide(&world, 12_000, 5), Some(Body::BatchPlanned { number: 5, shape }));
 }
 
-/// Whoever creates rooms that nobody uses makes the servers prepare one batch for each, and no more.
+/// Whoever creates rooms that nobody uses makes the servers prepare one batch for each, and no
+/// more.
 #[test]
 fn a_room_that_nobody_uses_costs_one_batch() {
     let (mut world, id) = with_slots(&[]);
@@ -158,35 +229,56 @@ fn a_room_that_nobody_uses_costs_one_batch() {
     assert!(decide(&world, USED_MS, 2).is_some(), "somebody came");
 }
 
+fn waiting(keys: &[u32], stays: bool) -> Vec<Waiting> {
+    keys.iter().map(|n| Waiting { key: key(*n), stays }).collect()
+}
+
+fn given(body: Option<Body>) -> Vec<(u32, VerifyingKey)> {
+    let Some(Body::Assigned { slots, epoch: 0, .. }) = body else { panic!("slots are given out") };
+    slots
+}
+
 #[test]
 fn members_and_nobody_else_get_slots() {
     let (mut world, id) = with_slots(&[]);
     let collecting = world.rooms.get_mut(&id).unwrap().collecting.as_mut().unwrap();
     collecting.members = Some(std::sync::Arc::new([key(40), key(60)].into()));
-    let present = [key(50), key(40), key(60)];
-    let Some(Body::Assigned { slots, .. }) = assign(&world, PartyId(1), &id, &present) else {
-        panic!("slots are given out")
-    };
+    let slots = given(assign(&world, PartyId(1), &id, &waiting(&[50, 40, 60], true)));
     assert_eq!(slots, [(1, key(40)), (4, key(60))]);
 }
 
 #[test]
 fn slots_go_to_those_without_one_in_order_of_arrival() {
+    let present = waiting(&[50, 1, 40, 60], true);
     let (world, id) = with_slots(&[1]);
-    let present = [key(50), key(1), key(40), key(60)];
-    let Some(Body::Assigned { slots, epoch: 0, .. }) = assign(&world, PartyId(1), &id, &present)
-    else {
-        panic!("slots are given out")
-    };
+    let slots = given(assign(&world, PartyId(1), &id, &present));
     assert_eq!(slots, [(4, key(50)), (7, key(40))], "the class has no third one left");
-    assert_eq!(assign(&world, PartyId(1), &id, &[key(1)]), None);
+    assert_eq!(assign(&world, PartyId(1), &id, &waiting(&[1], true)), None);
     let (gap, _) = with_slots(&[7, 1]);
-    let Some(Body::Assigned { slots, .. }) = assign(&gap, PartyId(1), &id, &present) else {
-        panic!("one is left")
-    };
+    let slots = given(assign(&gap, PartyId(1), &id, &present));
     assert_eq!(slots, [(4, key(50))], "below slots that have owners");
     let (full, _) = with_slots(&[1, 4, 7]);
-    assert_eq!(assign(&full, PartyId(1), &id, &[key(50)]), None);
+    assert_eq!(assign(&full, PartyId(1), &id, &waiting(&[50], true)), None);
+    let (mut due, id) = with_slots(&[1]);
+    all_due(&mut due, &id);
+    assert_eq!(assign(&due, PartyId(1), &id, &present), None, "nothing of what is due");
+}
+
+/// Otherwise the same number of people would be enough or not, by where they came in.
+#[test]
+fn no_server_gives_out_two_slots_more_than_another_unless_people_stay() {
+    let (world, id) = with_slots(&[]);
+    let three = waiting(&[50, 51, 52], false);
+    assert_eq!(given(assign(&world, PartyId(0), &id, &three)), [(0, key(50))]);
+    let (world, id) = with_slots(&[0, 1]);
+    assert_eq!(assign(&world, PartyId(0), &id, &three), None, "P2 has given out none");
+    let patient = [three[0], Waiting { stays: true, ..three[1] }, three[2]];
+    assert_eq!(given(assign(&world, PartyId(0), &id, &patient)), [(3, key(51))]);
+    let (world, id) = with_slots(&[0, 1, 2]);
+    assert_eq!(given(assign(&world, PartyId(2), &id, &three)), [(5, key(50))]);
+    // Who has no slots left is not waited for.
+    let (world, id) = with_slots(&[0, 3, 6, 2, 5, 8, 1]);
+    assert_eq!(given(assign(&world, PartyId(1), &id, &three)), [(4, key(50)), (7, key(51))]);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Three servers in one process, over real links on loopback, and participants that talk to them as over HTTP.
+//! Three servers in one process, over real links on loopback, and participants that talk to them as
+//! over HTTP.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -158,7 +159,8 @@ impl Deployment {
         Self::start_in(directory, configs, providers, client).await
     }
 
-    /// Three servers with the Ruffle engine, each in a database of its own, the first of them shared with intake processes.
+    /// Three servers with the Ruffle engine, each in a database of its own, the first of them
+    /// shared with intake processes.
     pub async fn start_shared(databases: [String; 3]) -> Self {
         let provider: Arc<dyn EngineProvider> = Arc::new(RuffleProvider);
         let directory = tempfile::tempdir().unwrap();
@@ -384,8 +386,8 @@ impl Deployment {
         self.hand_in(room, epoch, &request).await;
     }
 
-    /// Hands a submission in everywhere. The server that closes epochs comes last: as soon as it has everything it may close this one,
-    /// and then the others take nothing more.
+    /// Hands a submission in everywhere. The server that closes epochs comes last: as soon as it
+    /// has everything it may close this one, and then the others take nothing more.
     pub async fn hand_in(&self, room: RoomId, epoch: u64, request: &SubmissionRequest) {
         for server in self.servers.iter().rev() {
             server.submit(room, epoch, request.clone()).await.expect("accepted");

@@ -1,4 +1,5 @@
-//! Private decisions at three servers, with visits at the same time, restarts, people who stay away, and cheats.
+//! Private decisions at three servers, with visits at the same time, restarts, people who stay
+//! away, and cheats.
 
 use std::time::Duration;
 
@@ -44,7 +45,8 @@ async fn everybody_answers_once_while_servers_are_killed() {
     let operators = Operators::new(&deployment.pinned().await).unwrap();
     let stocked = stock(&deployment, &operators, &mut seeded(9)).await;
     let mut group = Group::create(&deployment, 2, 1).await;
-    // The first person is away and was asked all the same: the key came from the stock, and is used up.
+    // The first person is away and was asked all the same: the key came from the stock, and is used
+    // up.
     group.until(&deployment, 0, |info| info.records == 2).await;
     let level = deployment.servers[0].stock_level(account(0).verifying_key()).await.unwrap();
     assert_eq!(level.stock, 0);
@@ -109,7 +111,8 @@ async fn servers_stand_in_for_the_absent_after_the_deadline_of_their_own_clocks(
         matches!(answer, Err(ServiceError::Conflict(_))),
         "no answers after the deadline: {answer:?}"
     );
-    // P0 closes and opens; the others know of that, and wait: by their clocks somebody may still come.
+    // P0 closes and opens; the others know of that, and wait: by their clocks somebody may still
+    // come.
     group.until(&deployment, 1, |info| info.openings.contains(&0)).await;
     group.until(&deployment, 2, |info| info.openings.contains(&0)).await;
     assert_eq!(deployment.servers[1].decision(group.id).unwrap().openings, [0]);
@@ -374,7 +377,8 @@ async fn a_step_that_p0_let_pass_is_not_opened_and_its_author_is_named() {
 async fn what_p0_puts_against_the_rules_into_the_chain_is_refused_by_both_others() {
     let mut world = CorruptP0::start().await;
     let id = world.chain.id();
-    // A record that is left out, one of a stranger, an opening before the close, a close before the session, and junk.
+    // A record that is left out, one of a stranger, an opening before the close, a close before the
+    // session, and junk.
     let serial = Serial([1; 16]);
     let new = new_key(&account(0), serial, 0, &world.operators, &[], &mut world.rng).unwrap();
     let key_of_0 = keys::certify(&account(0), new.statement, Vec::new(), &world.operators).unwrap();

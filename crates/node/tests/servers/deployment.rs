@@ -89,7 +89,8 @@ async fn one_submission_per_participant_and_nothing_for_strangers() {
     );
 }
 
-/// What a server sends to the owner of a slot is of no use to whoever stands in between, and cannot be passed off as another's.
+/// What a server sends to the owner of a slot is of no use to whoever stands in between, and cannot
+/// be passed off as another's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_issue_opens_for_its_owner_and_in_its_server_s_place_only() {
     let deployment = Deployment::start().await;

@@ -1,4 +1,5 @@
-//! An engine without any secrecy, for testing what is around it: submissions are rows in the clear, mixing sorts them.
+//! An engine without any secrecy, for testing what is around it: submissions are rows in the clear,
+//! mixing sorts them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

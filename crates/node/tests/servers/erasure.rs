@@ -1,4 +1,5 @@
-//! What was erased is gone: from the boards and from the disks of all three servers, and the chain holds.
+//! What was erased is gone: from the boards and from the disks of all three servers, and the chain
+//! holds.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,8 +22,8 @@ use crate::hosting::Hosted;
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// The system, with a clock that can be put forward, hours that are over at once, and an end of the process in between:
-/// what is begun then is never done.
+/// The system, with a clock that can be put forward, hours that are over at once, and an end of the
+/// process in between: what is begun then is never done.
 struct Bent {
     system: System,
     ahead_ms: AtomicU64,
@@ -136,7 +137,8 @@ async fn what_a_host_erases_is_gone_even_where_the_server_ended_just_then_or_was
     deployment.until(1, |service| service.readiness().ready).await;
     deployment.until(0, |service| service.readiness().ready).await;
     assert!((0..3).all(|server| on_disk(&deployment, server, "1 in 0")));
-    // One server hears of it but comes to its end before it has done anything, and another is stopped at once.
+    // One server hears of it but comes to its end before it has done anything, and another is
+    // stopped at once.
     ending.ended.store(true, Ordering::SeqCst);
     deployment.servers[0].act(room, action.clone()).await.unwrap();
     hosted.log.apply(&action).unwrap();

@@ -43,8 +43,8 @@ pub fn invitation(person: u8) -> Invitation {
     Invitation([130 + person; 32])
 }
 
-/// Three people; the first is named by the account, the others by invitations. A tally of two options, of which the second is
-/// assumed of who stays away.
+/// Three people; the first is named by the account, the others by invitations. A tally of two
+/// options, of which the second is assumed of who stays away.
 pub fn draft(operators: &Operators, threshold: u8, nonce: u8) -> Draft {
     let person = |n: u8| {
         let seat = match n {

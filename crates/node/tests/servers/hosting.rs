@@ -3,11 +3,12 @@
 use ostrakon_broadcast::envelope::{self, IssueName};
 use ostrakon_broadcast::hosting::{Claim, Deed, HostLog, SignedAction};
 use ostrakon_broadcast::room::{Admission, RoomId};
+use ostrakon_crypto::Digest;
 use ostrakon_node::ServiceError;
-use ostrakon_node::interface::NewRoom;
+use ostrakon_node::interface::{NewRoom, Presence};
 use ostrakon_party::PartyId;
 
-use crate::common::{Deployment, collects, issue_request, key};
+use crate::common::{Deployment, collects, issue_request, key, now};
 
 /// A room and its host.
 pub struct Hosted {
@@ -114,8 +115,31 @@ async fn members_take_part_as_soon_as_they_are_admitted_and_nobody_else_does() {
     assert_eq!(read, hosted.log);
 }
 
-/// Links of the seeds 30, 31, 32 are claimed by the devices of the seeds 10, 11, 12, which take part from then on. Who knows
-/// a link's key, as the host does, is given nothing by any server, and can open nothing that its taker is given.
+/// Otherwise whoever names keys would be told which of them are admitted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nobody_learns_who_is_a_member_without_a_signature() {
+    let deployment = Deployment::start().await;
+    let members = NewRoom { admission: Admission::Members, ..NewRoom::named("a room") };
+    let mut hosted = Hosted::create(&deployment, members).await;
+    let room = hosted.room;
+    hosted.act(&deployment, Deed::Admit { keys: vec![key(10).verifying_key()] }).await;
+    deployment.until_status(1, room, |status| status.actions == 1).await;
+    let mut refusals = Vec::new();
+    for seed in [10, 11] {
+        let presence = Presence {
+            key: key(seed).verifying_key(),
+            time: now(),
+            signature: key(99).sign(&Digest([0; 32])),
+        };
+        refusals.push(deployment.servers[1].presence(room, presence).await.unwrap_err());
+    }
+    assert_eq!(refusals[0], refusals[1]);
+    assert!(refusals[0].to_string().contains("signature"), "{}", refusals[0]);
+}
+
+/// Links of the seeds 30, 31, 32 are claimed by the devices of the seeds 10, 11, 12, which take
+/// part from then on. Who knows a link's key, as the host does, is given nothing by any server, and
+/// can open nothing that its taker is given.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_invitation_is_claimed_once_and_whoever_knows_its_key_is_given_nothing() {
     let mut deployment = Deployment::start().await;

@@ -1,5 +1,5 @@
-//! Servers over real links on loopback: how they work together, with the plain engine and the real one, and what a
-//! malicious one can do to the others.
+//! Servers over real links on loopback: how they work together, with the plain engine and the real
+//! one, and what a malicious one can do to the others.
 
 mod clocked;
 mod common;

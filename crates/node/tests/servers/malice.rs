@@ -10,7 +10,8 @@ use ostrakon_party::Recipient;
 use crate::common::LONG;
 use crate::scene::{P0, P1, P2, Scene, tag};
 
-/// An announcement's bytes up to the kind: nothing was delivered before it but `own` announcements of P2.
+/// An announcement's bytes up to the kind: nothing was delivered before it but `own` announcements
+/// of P2.
 fn announcement(own: u8, kind: u8, rest: &[u8]) -> Vec<u8> {
     [&[0, 0, own, kind], rest].concat()
 }
@@ -66,7 +67,8 @@ async fn what_breaks_the_rules_changes_nothing_and_the_log_goes_on() {
         }
     };
     say(0, b"no announcement at all");
-    // A batch planned by who is not the scheduler; slots in a room that does not exist, with a length that is a lie.
+    // A batch planned by who is not the scheduler; slots in a room that does not exist, with a
+    // length that is a lie.
     say(1, &announcement(1, 2, &[0, 9, 48]));
     say(2, &announcement(2, 6, &[&[7; 16][..], &[0, 255, 255, 255, 127]].concat()));
     // An honest one.
@@ -113,7 +115,8 @@ async fn who_claims_to_have_heard_what_was_never_said_is_on_record_and_waited_fo
 async fn a_false_echo_and_an_endless_announcement_are_recorded() {
     let scene = Scene::start().await;
     scene.say(P0, Recipient::All, tag(P1, 0, 2), b"an echo of nothing");
-    let room = NewRoom { payload: 32, capacity: 9, seconds: 1, ..NewRoom::named("a room") };
+    let named = NewRoom::named("a room");
+    let room = NewRoom { payload: 32, capacity: 9, seconds: 1, minimum: 1, ..named };
     let creator = scene.honest[1].clone();
     tokio::spawn(async move { creator.create_room(room).await });
     let faults = scene.faults(0).await;

@@ -7,7 +7,8 @@ use ostrakon_node::operator::{PeerReach, VERSION, WarningKind};
 
 use crate::common::{Deployment, LONG};
 
-/// Reads the exposition format strictly: every sample of a family that was announced, every name and value well formed.
+/// Reads the exposition format strictly: every sample of a family that was announced, every name
+/// and value well formed.
 fn samples(text: &str) -> BTreeMap<String, f64> {
     let name = |name: &str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
     let mut families: BTreeMap<&str, &str> = BTreeMap::new();

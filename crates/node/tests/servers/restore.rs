@@ -1,4 +1,5 @@
-//! Data that are lost: what a server does with an old copy of them, and how the three go on without them.
+//! Data that are lost: what a server does with an old copy of them, and how the three go on without
+//! them.
 
 use std::path::Path;
 use std::time::Duration;
@@ -32,7 +33,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Whichever server it is: the scheduler contradicts itself in its own log, another one in epochs that it has forgotten.
+/// Whichever server it is: the scheduler contradicts itself in its own log, another one in epochs
+/// that it has forgotten.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_server_with_an_old_copy_of_its_data_says_nothing() {
     for victim in [0, 2] {
@@ -81,7 +83,8 @@ async fn a_server_with_an_old_copy_of_its_data_says_nothing() {
     }
 }
 
-/// Everybody says something in an epoch; then a server is gone, the epoch is sealed if it can be, and all are stopped.
+/// Everybody says something in an epoch; then a server is gone, the epoch is sealed if it can be,
+/// and all are stopped.
 async fn lose_in_the_middle(deployment: &Deployment, room: RoomId, epoch: u64, lost: usize) {
     for home in 0..3u8 {
         deployment.present(room, usize::from(home), 10 + home).await.expect("present");
@@ -116,8 +119,9 @@ fn stock(deployment: &Deployment, server: usize) -> Vec<u64> {
     files.map(|file| number(file.unwrap().path())).collect()
 }
 
-/// Whichever server it is, and with an epoch under way: everything that was published remains, nothing that was prepared is used
-/// again, nobody is blamed, and the rooms go on under the same links.
+/// Whichever server it is, and with an epoch under way: everything that was published remains,
+/// nothing that was prepared is used again, nobody is blamed, and the rooms go on under the same
+/// links.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn after_a_renewal_rooms_go_on_with_a_server_that_lost_its_data() {
     for lost in [0, 2] {
@@ -177,7 +181,8 @@ async fn after_a_renewal_rooms_go_on_with_a_server_that_lost_its_data() {
     }
 }
 
-/// The plain engine cannot tell whether a sealed epoch was read, so it may have been: nothing of it is said again.
+/// The plain engine cannot tell whether a sealed epoch was read, so it may have been: nothing of it
+/// is said again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_room_ends_whose_messages_may_have_been_read() {
     let mut deployment = Deployment::start().await;
@@ -202,7 +207,8 @@ async fn a_room_ends_whose_messages_may_have_been_read() {
     deployment.everywhere(another, 1).await;
 }
 
-/// A corrupt server cannot make the two others speak to each other in different states, nor can a file be used twice.
+/// A corrupt server cannot make the two others speak to each other in different states, nor can a
+/// file be used twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_server_speaks_in_a_generation_with_another_state() {
     let mut deployment = Deployment::start().await;
@@ -247,7 +253,8 @@ async fn no_server_speaks_in_a_generation_with_another_state() {
         deployment.stop(server).await;
     }
 
-    // With the right file the server that has lost its data comes in; when it loses them again, the file is old.
+    // With the right file the server that has lost its data comes in; when it loses them again, the
+    // file is old.
     deployment.lose_data(2);
     assert_eq!(deployment.renew(2, [&shown, &honest]).await.unwrap(), begun);
     deployment.start_all_again().await;
@@ -288,7 +295,8 @@ async fn a_server_with_data_renews_with_its_own_state_only() {
     assert!(why.contains("secrets") && why.contains("backup"), "{why}");
 }
 
-/// The server that lost its data does not know the decisions of the generation before. So they end at all.
+/// The server that lost its data does not know the decisions of the generation before. So they end
+/// at all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_renewal_ends_decisions_and_blames_nobody() {
     let mut deployment = Deployment::start_ruffle().await;
@@ -309,7 +317,8 @@ async fn a_renewal_ends_decisions_and_blames_nobody() {
     for server in &deployment.servers {
         assert!(matches!(server.decision(group.id), Err(ServiceError::NotFound(_))));
     }
-    // The first server does not know that there was this one. The others do, and take nothing of it.
+    // The first server does not know that there was this one. The others do, and take nothing of
+    // it.
     deployment.servers[0]
         .create_decision(Creator::Administrator, &first)
         .await

@@ -25,8 +25,8 @@ async fn ready(service: &Service) {
     }
 }
 
-/// Participants come by both intake processes of the first server; one of the two is gone in the middle of an epoch, and
-/// then the engine is restarted. Whatever was acknowledged is published.
+/// Participants come by both intake processes of the first server; one of the two is gone in the
+/// middle of an epoch, and then the engine is restarted. Whatever was acknowledged is published.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn intake_processes_come_and_go_and_nothing_is_lost() {
     let mut deployment = Deployment::start_shared(databases("servers").await).await;
@@ -34,7 +34,8 @@ async fn intake_processes_come_and_go_and_nothing_is_lost() {
     let [first, second] = [deployment.intake().await, deployment.intake().await];
     ready(&first).await;
     ready(&second).await;
-    // It takes submissions until the last of them: before, fewer than two are outside the first server's slots.
+    // It takes submissions until the last of them: before, fewer than two are outside the first
+    // server's slots.
     let room = deployment.room(12, 2).await;
 
     deployment.servers[0] = first.clone();
@@ -44,7 +45,8 @@ async fn intake_processes_come_and_go_and_nothing_is_lost() {
     }
     deployment.servers[0] = second.clone();
     deployment.present(room, 0, 14).await.expect("present");
-    // 10 is served by the first process, 13 asks the first for its slot, and everybody else ends at the second.
+    // 10 is served by the first process, 13 asks the first for its slot, and everybody else ends at
+    // the second.
     deployment.servers[0] = first.clone();
     deployment.take_part(room, 0, 10, "by the first").await;
     let begun = deployment.submission(room, 0, 13, "by both").await;
@@ -102,7 +104,8 @@ async fn intake_processes_come_and_go_and_nothing_is_lost() {
     );
 }
 
-/// Takes a database over from the engine that uses it: ends its sessions, and opens it before the engine is back.
+/// Takes a database over from the engine that uses it: ends its sessions, and opens it before the
+/// engine is back.
 async fn take_over(url: &str) -> Store {
     let cut_off = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                    WHERE datname = current_database() AND pid <> pg_backend_pid()";
@@ -179,7 +182,8 @@ async fn what_the_database_has_lost_is_shown_again() {
     drop(engine);
 }
 
-/// As when an intake process of an earlier version goes on beside an engine that has migrated the database.
+/// As when an intake process of an earlier version goes on beside an engine that has migrated the
+/// database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn submissions_count_though_the_engine_was_not_told_of_them() {
     let databases = databases("untold").await;

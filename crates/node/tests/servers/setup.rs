@@ -9,8 +9,8 @@ use crate::common::{Deployment, LONG};
 use crate::engine::PlainProvider;
 use crate::scene::{SEED, Scene};
 
-/// P2 takes part in the set-up, but crashes before it has the result on disk; then P0 is restarted, too. P2's new start
-/// comes to the same session all the same.
+/// P2 takes part in the set-up, but crashes before it has the result on disk; then P0 is restarted,
+/// too. P2's new start comes to the same session all the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_crash_at_the_end_of_the_set_up_is_made_up_for() {
     let scene = Scene::start().await;
@@ -38,7 +38,8 @@ async fn a_crash_at_the_end_of_the_set_up_is_made_up_for() {
     }
 }
 
-/// A server whose disk fails it at the beginning says so, so that it is started again; others that wait do not.
+/// A server whose disk fails it at the beginning says so, so that it is started again; others that
+/// wait do not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_beginning_that_the_disk_prevents_ends_the_process() {
     let mut deployment = Deployment::start().await;

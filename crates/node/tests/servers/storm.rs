@@ -1,5 +1,5 @@
-//! Servers that stop and start at any moment, one after another, while participants go on: every message is published
-//! once, and all boards are the same.
+//! Servers that stop and start at any moment, one after another, while participants go on: every
+//! message is published once, and all boards are the same.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -40,7 +40,8 @@ impl Participant {
         self.server(n).status(self.room, 0, Duration::ZERO).await.ok()
     }
 
-    /// Tries until it succeeds, the epoch is over (`None`), or another server should be heard first.
+    /// Tries until it succeeds, the epoch is over (`None`), or another server should be heard
+    /// first.
     async fn insist<T>(
         &self,
         n: usize,
@@ -57,7 +58,8 @@ impl Participant {
         None
     }
 
-    /// Puts a message into the epoch that collects; returns which, if at least one server may have it.
+    /// Puts a message into the epoch that collects; returns which, if at least one server may have
+    /// it.
     async fn send(&self, text: &str) -> Option<u64> {
         let epoch = self.status(self.home).await?.context?.epoch.number;
         let time = now();

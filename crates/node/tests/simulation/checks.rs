@@ -37,7 +37,8 @@ pub fn parties() -> impl Iterator<Item = PartyId> {
     (0..3).map(PartyId)
 }
 
-/// What may be published once: a text or an answer to a poll. Of a cheater's messages in an epoch, which differ in the last letter, one.
+/// What may be published once: a text or an answer to a poll. Of a cheater's messages in an epoch,
+/// which differ in the last letter, one.
 fn name(body: &[u8]) -> &[u8] {
     if body.starts_with(b"cheat ") { &body[..body.len() - 1] } else { body }
 }
@@ -76,8 +77,9 @@ impl Boards {
         }
     }
 
-    /// Reads on at a server that says that it has so many entries: what it shows is signed by two and chained, the beginning of the
-    /// longest board or the longest itself, never shorter than before, and without a message twice.
+    /// Reads on at a server that says that it has so many entries: what it shows is signed by two
+    /// and chained, the beginning of the longest board or the longest itself, never shorter than
+    /// before, and without a message twice.
     pub fn read(&mut self, room: RoomId, party: PartyId, length: u64) {
         let mut shown = self.shown.get(&(room, party)).copied().unwrap_or(0);
         assert!(shown as u64 <= length, "{party} forgot entries that it had shown");
@@ -111,8 +113,8 @@ impl Boards {
         *shown = (*shown).max(index + 1);
     }
 
-    /// Reads the whole board anew, as an archive: it verifies, and what was shown is still there. The messages that the server still
-    /// has, if it answers.
+    /// Reads the whole board anew, as an archive: it verifies, and what was shown is still there.
+    /// The messages that the server still has, if it answers.
     pub fn read_whole(
         &mut self,
         room: RoomId,
@@ -149,8 +151,8 @@ impl Boards {
         self.longest.get(&room).into_iter().flat_map(|board| &board.entries).flat_map(messages)
     }
 
-    /// Counts the answers to a poll with the rule that pages count by, and compares: each that is on the board counts, once. `voters` holds
-    /// who has answered, by poll.
+    /// Counts the answers to a poll with the rule that pages count by, and compares: each that is
+    /// on the board counts, once. `voters` holds who has answered, by poll.
     pub fn check_polls(&self, room: RoomId, logs: &Logs, voters: &BTreeMap<u64, Vec<u8>>) {
         let Some(board) = self.longest.get(&room) else { return };
         for (at, body) in self.all(room).filter(|(_, body)| is_ballot(body)) {
@@ -198,7 +200,8 @@ fn messages(entry: &Entry) -> impl Iterator<Item = (MessageId, Vec<u8>)> + use<>
     (0..).zip(&entry.messages).filter_map(there).collect::<Vec<_>>().into_iter()
 }
 
-/// Reads an answer: the poll and the option. As the specification says it, not by the code that writes it.
+/// Reads an answer: the poll and the option. As the specification says it, not by the code that
+/// writes it.
 fn ballot(body: &[u8]) -> Option<(u64, u8)> {
     match body {
         [0, b'P', id @ .., option] => Some((u64::from_le_bytes(id.try_into().ok()?), *option)),

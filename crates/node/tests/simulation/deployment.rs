@@ -124,7 +124,8 @@ impl Deployment {
         *self.server(party).hostile.lock().unwrap() = hostile;
     }
 
-    /// Whether a server says just now that it has taken what it never wrote down. What is gone so is not asked for again.
+    /// Whether a server says just now that it has taken what it never wrote down. What is gone so
+    /// is not asked for again.
     pub fn forgets(&self, party: PartyId) -> bool {
         let vice = *self.server(party).hostile.lock().unwrap();
         vice.is_some_and(|vice| !vice.heals()) && self.lies(party)
@@ -219,7 +220,8 @@ impl Deployment {
             .is_none_or(|machine| self.executor.is_dead(machine.owner))
     }
 
-    /// Asks a server something and waits for the answer, while everything goes on. `None` if there is none.
+    /// Asks a server something and waits for the answer, while everything goes on. `None` if there
+    /// is none.
     pub fn call<T: Send + 'static>(
         &self,
         party: PartyId,

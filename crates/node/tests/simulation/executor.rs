@@ -1,6 +1,8 @@
-//! One thread, virtual time: tasks run in an order that the seed decides, and the clock moves only when nothing else does.
+//! One thread, virtual time: tasks run in an order that the seed decides, and the clock moves only
+//! when nothing else does.
 //!
-//! What is woken between two polls is a set: in which order it was woken makes no difference, only the seed does.
+//! What is woken between two polls is a set: in which order it was woken makes no difference, only
+//! the seed does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -191,7 +193,8 @@ impl Executor {
         }
     }
 
-    /// Runs until `condition` holds, looked at every `beat`; whether it came to hold within `limit`.
+    /// Runs until `condition` holds, looked at every `beat`; whether it came to hold within
+    /// `limit`.
     pub fn run_until(
         &self,
         limit: Duration,

@@ -1,4 +1,5 @@
-//! A host of the room, or a co-host: what its device keeps, and what it does with it, by the code that real hosts run.
+//! A host of the room, or a co-host: what its device keeps, and what it does with it, by the code
+//! that real hosts run.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -14,7 +15,8 @@ use ostrakon_party::PartyId;
 use crate::line::Line;
 use crate::random::Random;
 
-/// Options of every poll: one for each participant that there may be, so that a vote tells whose it is.
+/// Options of every poll: one for each participant that there may be, so that a vote tells whose it
+/// is.
 pub const OPTIONS: u8 = 8;
 /// The server that puts what hosts do into order.
 pub const SCHEDULER: PartyId = PartyId(0);

@@ -1,5 +1,5 @@
-//! What must happen once: kept over all restarts of a run, outside of the servers. Whoever does a thing for the second time, otherwise
-//! than the first, ends the run.
+//! What must happen once: kept over all restarts of a run, outside of the servers. Whoever does a
+//! thing for the second time, otherwise than the first, ends the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -231,7 +231,11 @@ impl Batch for WatchedBatch {
         self.ledger.mixes(self.party, &self.session, &context, &slots);
         let (batch, ledger) = (context.batch, self.ledger);
         let mix = self.inner.mix(context, slots, journal);
-        async move { Ok(Box::new(WatchedMixed { inner: mix.await?, batch, ledger }) as Box<dyn Mixed>) }.boxed()
+        async move {
+            let inner = mix.await?;
+            Ok(Box::new(WatchedMixed { inner, batch, ledger }) as Box<dyn Mixed>)
+        }
+        .boxed()
     }
 }
 

@@ -1,4 +1,5 @@
-//! The line between somebody outside and the servers: it takes time, is observed, and now and then loses an answer.
+//! The line between somebody outside and the servers: it takes time, is observed, and now and then
+//! loses an answer.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! What must hold of the host log, judged anew here: nothing in this file asks the servers' own rule.
+//! What must hold of the host log, judged anew here: nothing in this file asks the servers' own
+//! rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -102,8 +103,8 @@ impl Logs {
         }
     }
 
-    /// Reads on at a server that says that it has so many actions: the logs are one, and none becomes shorter. Whether
-    /// they were read.
+    /// Reads on at a server that says that it has so many actions: the logs are one, and none
+    /// becomes shorter. Whether they were read.
     pub fn read(&mut self, party: PartyId, length: u64) -> bool {
         let shown = self.shown[party.index()];
         assert!(shown as u64 <= length, "{party} forgot what hosts did");

@@ -29,8 +29,9 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Carries out a call at once. In a simulation nothing else happens meanwhile, so calls have an order that the seed decides.
-    /// If the machine is to die now, it does so just before the call or just after it.
+    /// Carries out a call at once. In a simulation nothing else happens meanwhile, so calls have an
+    /// order that the seed decides. If the machine is to die now, it does so just before the call
+    /// or just after it.
     fn carry_out(&self, call: BoxFuture<'_, ()>) {
         self.executor.count_disk_call();
         let dies = self.dies_after.load(Ordering::SeqCst) > 0

@@ -1,11 +1,13 @@
-//! The whole service in a simulation that a seed decides: three servers with real databases, their participants, operators who make
-//! mistakes, lines that break, machines that die between two writes, and a server in hostile hands. Time, network and chance are
-//! virtual, so a run that fails is run again from its seed alone. `docs/simulation.md` says how.
+//! The whole service in a simulation that a seed decides: three servers with real databases, their
+//! participants, operators who make mistakes, lines that break, machines that die between two
+//! writes, and a server in hostile hands. Time, network and chance are virtual, so a run that fails
+//! is run again from its seed alone. `docs/simulation.md` says how.
 
 #[path = "../servers/engine.rs"]
 mod engine;
 
 mod checks;
+mod closing;
 mod deployment;
 mod executor;
 mod host;
@@ -29,7 +31,7 @@ use scenario::{Report, Setting};
 /// How long the test takes unless it is told how many seeds to run.
 const SHORT: Duration = Duration::from_secs(15);
 /// Seeds of a nightly run.
-const NIGHTLY: u64 = 4000;
+const NIGHTLY: u64 = 2000;
 /// After so many failures it is enough, unless told otherwise.
 const MOST_FAILURES: u64 = 8;
 

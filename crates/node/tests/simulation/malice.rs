@@ -1,4 +1,5 @@
-//! A server in hostile hands: it runs the honest code, and what it sends is changed on the way out, under its own signature.
+//! A server in hostile hands: it runs the honest code, and what it sends is changed on the way out,
+//! under its own signature.
 
 use std::sync::Arc;
 

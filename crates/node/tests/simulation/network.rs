@@ -1,7 +1,9 @@
-//! The links between the servers: the promises of a channel, with everything that may happen between them.
+//! The links between the servers: the promises of a channel, with everything that may happen
+//! between them.
 //!
-//! Like the real one, a link keeps what was posted for as long as the server runs; the receiver asks for what it awaits, at once and
-//! again every second or two; what is lost on the way is asked for again. A server that restarts has forgotten what it posted.
+//! Like the real one, a link keeps what was posted for as long as the server runs; the receiver
+//! asks for what it awaits, at once and again every second or two; what is lost on the way is asked
+//! for again. A server that restarts has forgotten what it posted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;

@@ -1,4 +1,5 @@
-//! A participant: what its device keeps, and what it does with it, by the code that real participants run.
+//! A participant: what its device keeps, and what it does with it, by the code that real
+//! participants run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -26,6 +27,8 @@ use crate::random::Random;
 
 /// How long the third server may keep the others' material waiting.
 const THIRD_SERVER_US: u64 = 1_500_000;
+/// How long a participant waits for a slot before it looks whether there are fewer elsewhere.
+const NO_SLOT_US: u64 = 500_000;
 const PRESENCE_EVERY_US: u64 = 10_000_000;
 
 /// What the device keeps over a reload of the page.
@@ -168,6 +171,7 @@ impl Participant {
         self.answer(page);
         self.wish();
         self.make_room(page);
+        self.go_where_there_are_fewer(page);
         if page.displaced || page.present_until <= self.executor().now() {
             self.be_present(page).await;
         }
@@ -234,7 +238,8 @@ impl Participant {
         }
     }
 
-    /// After an epoch with too few: every second one of those at a server that is too full looks for another one.
+    /// After an epoch with too few: every second one of those at a server that is too full looks
+    /// for another one.
     fn make_room(&self, page: &mut Page) {
         let Some(home) = page.home else { return };
         let last = page.statuses[home.index()].as_ref().and_then(|status| status.last.as_ref());
@@ -245,7 +250,15 @@ impl Participant {
         };
         page.failed = Some(last.number);
         page.displaced |=
-            is_crowded(&present(page), home) && self.executor().draw(|random| random.chance(50));
+            is_crowded(&places(page), home) && self.executor().draw(|random| random.chance(50));
+    }
+
+    /// Without a slot for a while at a server that has more participants than another one.
+    fn go_where_there_are_fewer(&self, page: &mut Page) {
+        let (Some(home), Some(work)) = (page.home, &page.work) else { return };
+        let late = self.executor().now() > work.since + NO_SLOT_US;
+        let empty = work.submission.is_none() && work.issues.iter().all(Option::is_none);
+        page.displaced |= late && empty && is_crowded(&places(page), home);
     }
 
     async fn be_present(&self, page: &mut Page) {
@@ -253,7 +266,7 @@ impl Participant {
         let home = page
             .home
             .filter(|_| !page.displaced)
-            .or_else(|| choose_home(&present(page), page.home, draw));
+            .or_else(|| choose_home(&places(page), page.home, draw));
         let Some(home) = home else { return };
         let time = self.executor().now_ms() / 1000;
         let presence = {
@@ -510,7 +523,8 @@ impl Participant {
     }
 }
 
-/// What a cheater makes of the same issues as the submission before: one that says so, and says which it is.
+/// What a cheater makes of the same issues as the submission before: one that says so, and says
+/// which it is.
 fn other_submission(author: &Author<'_>, work: &Work, which: &str) -> Submission {
     let mut outbox = Outbox::default();
     let text = format!(
@@ -522,9 +536,10 @@ fn other_submission(author: &Author<'_>, work: &Work, which: &str) -> Submission
     author.submission(&work.issues, &mut outbox).expect("as before").expect("as before")
 }
 
-fn present(page: &Page) -> Vec<Option<u32>> {
+/// How many places each server gave out, and how many wait for one there.
+fn places(page: &Page) -> Vec<Option<u32>> {
     let count =
-        |(party, status): (usize, &Option<Status>)| status.as_ref()?.present.get(party).copied();
+        |(party, status): (usize, &Option<Status>)| status.as_ref()?.places.get(party).copied();
     page.statuses.iter().enumerate().map(count).collect()
 }
 
@@ -533,7 +548,7 @@ fn spoil_status(random: &mut Random, status: &mut Status) {
     let number = random.below(3);
     match random.below(5) {
         0 => status.board_length += number,
-        1 => status.present = vec![number as u32; 3],
+        1 => (status.present, status.places) = (vec![number as u32; 3], vec![number as u32; 3]),
         2 => status.last = None,
         3 => status.context = None,
         _ => {
@@ -557,7 +572,8 @@ fn spoil_entries(random: &mut Random, entries: &mut Vec<SignedEntry>) {
     }
 }
 
-/// What a slot is, and what it is made from; signed by the server, as it can sign whatever it wants.
+/// What a slot is, and what it is made from; signed by the server, as it can sign whatever it
+/// wants.
 fn spoil_issued(random: &mut Random, issued: &mut Issued) {
     match random.below(5) {
         0 => issued.slot += 1,

@@ -80,7 +80,7 @@ pub struct Report {
 }
 
 /// Hands the row in as it is.
-struct PlainClient;
+pub struct PlainClient;
 
 impl ClientEngine for PlainClient {
     fn submit(
@@ -121,7 +121,8 @@ struct Run {
     hostile_now: bool,
 }
 
-/// Begins a deployment with one room, lets happen what the seed says, makes all well again, and checks.
+/// Begins a deployment with one room, lets happen what the seed says, makes all well again, and
+/// checks.
 pub fn run(setting: Setting, swapped: bool) -> Report {
     let executor = Executor::new(setting.seed);
     let ledger = Arc::new(Ledger::default());
@@ -259,7 +260,8 @@ impl Run {
         self.participants.push(participant);
     }
 
-    /// Somebody says something. In the swapped run the first two say each other's words, which are of equal length.
+    /// Somebody says something. In the swapped run the first two say each other's words, which are
+    /// of equal length.
     fn say(&mut self) {
         let who = self.someone();
         if self.participants[who].device.lock().unwrap().cheats {
@@ -318,7 +320,8 @@ impl Run {
         device.loads += 1;
     }
 
-    /// Somebody sends again what an honest participant once sent: to the same epoch, with the same signature, or an old presence.
+    /// Somebody sends again what an honest participant once sent: to the same epoch, with the same
+    /// signature, or an old presence.
     fn replay(&mut self) {
         let (who, party) = (self.someone(), self.server());
         let (request, presence) = {
@@ -337,7 +340,8 @@ impl Run {
         }
         let chosen = self.random.below(request.len() as u64) as usize;
         let (room, epoch, body) = request[chosen].clone();
-        // The plain engine checks no signature, so only the real one can tell another epoch's submission.
+        // The plain engine checks no signature, so only the real one can tell another epoch's
+        // submission.
         let epoch = if self.setting.ruffle { epoch + self.random.below(3) } else { epoch };
         let later = epoch > request[chosen].1;
         let answer = self

@@ -33,7 +33,8 @@ fn refused(position: usize, visitor: usize) -> Option<HistoryError> {
     Some(HistoryError { position, visitor, fault: StepFault::Proof })
 }
 
-/// What a malicious visitor can do at most: any tables, and the honest prover run on them as if it had chosen 0.
+/// What a malicious visitor can do at most: any tables, and the honest prover run on them as if it
+/// had chosen 0.
 fn forged(
     world: &mut World<Ristretto>,
     history: &History<Ristretto>,
@@ -90,7 +91,8 @@ fn the_forger_s_tools_make_an_honest_step_that_is_accepted() {
 #[test]
 fn a_wrong_initial_table_is_nobody_s_to_choose() {
     let mut world = world();
-    // The server shows visitor 0 the table of another function. Its step fits no history of the real session.
+    // The server shows visitor 0 the table of another function. Its step fits no history of the
+    // real session.
     let other = World::<Ristretto>::new(
         11,
         3,
@@ -165,7 +167,8 @@ fn an_entry_with_another_output_is_refused() {
         table.entries[place] = Ciphertext::encrypt(&yes, &remaining, &Ristretto::scalar(77));
         let step = forged(&mut world, &history, 0, table, &s);
         assert_eq!(verdict(&mut world, &history, &step), refused(0, 0), "replaced entry {place}");
-        // Changed in place, so that only its plaintext moves, and two changes that cancel in an unweighted sum.
+        // Changed in place, so that only its plaintext moves, and two changes that cancel in an
+        // unweighted sum.
         let (mut table, s) = honest(&mut world, &history, 0);
         table.entries[place].v = table.entries[place].v + yes - no;
         let step = forged(&mut world, &history, 0, table.clone(), &s);
@@ -235,7 +238,8 @@ fn a_step_is_void_a_second_time_elsewhere_and_for_somebody_else() {
 
 #[test]
 fn a_history_in_another_order_or_with_a_gap_is_refused() {
-    // All steps of the two first places have one length only where the tables have: try every permutation of three.
+    // All steps of the two first places have one length only where the tables have: try every
+    // permutation of three.
     let mut world = world();
     let choices = vec![vec![0], vec![1], vec![1]];
     let (_, steps) = world.run(&[0, 1, 2], &choices);
@@ -252,7 +256,8 @@ fn a_history_in_another_order_or_with_a_gap_is_refused() {
         assert!(verify(&mut world, &order).is_err(), "{order:?}");
     }
     assert!(verify(&mut world, &[0, 2]).is_err());
-    // Two courses of one visit by visitor 0: the server cannot put visitor 1's step after the other one.
+    // Two courses of one visit by visitor 0: the server cannot put visitor 1's step after the other
+    // one.
     let (_, other) = world.run(&[0], &[vec![1], vec![], vec![]]);
     let mixed = [&other[0], &steps[1]].map(|(v, h, s)| (*v, *h, s.as_slice()));
     assert_eq!(verify_history(world.session.clone(), &mixed, &mut world.rng).err(), refused(1, 1));
@@ -456,7 +461,8 @@ fn choices_that_do_not_fit_are_refused_before_anything_is_computed() {
 
 #[test]
 fn the_server_cannot_evaluate_a_vote_twice_with_its_visitor_s_step() {
-    // The server keeps visitor 0's step and wants to open it with another continuation of visitor 1, who signed one step.
+    // The server keeps visitor 0's step and wants to open it with another continuation of visitor
+    // 1, who signed one step.
     let mut world =
         World::<Ristretto>::new(16, 2, Helpers::none(), vec![binary(2, |ones| ones as u32)]);
     let (history, steps) = world.run(&[0, 1], &[vec![1], vec![0]]);
@@ -466,7 +472,8 @@ fn the_server_cannot_evaluate_a_vote_twice_with_its_visitor_s_step() {
         closing.decrypt_as_operator(0, &key, &mut world.rng).unwrap()
     };
     assert!(closing.verify_operator(0, partial.clone()).is_ok());
-    // A corrupt visitor 1 makes another step after the same one; the operator's contribution does not fit its closing.
+    // A corrupt visitor 1 makes another step after the same one; the operator's contribution does
+    // not fit its closing.
     let first = history_after(&world, &steps[0]);
     let second = world.walk(first, 1, &[1]);
     let again = second.close(&head(&second), &[]).unwrap();
@@ -482,7 +489,8 @@ fn history_after(world: &World<Ristretto>, step: &(usize, Digest, Vec<u8>)) -> H
 
 #[test]
 fn elements_of_proofs_are_bound_to_their_places() {
-    // A proof is not accepted with the commitments of its branches exchanged, which would exchange the values.
+    // A proof is not accepted with the commitments of its branches exchanged, which would exchange
+    // the values.
     let mut world = world();
     let start = world.start();
     let mut step = world.visit(&start, 0, &[0]);

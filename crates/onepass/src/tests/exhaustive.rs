@@ -1,20 +1,22 @@
-//! Every function's value in every order of arrival, with every set of absentees and all inputs, in a small group; samples in
-//! ristretto255.
+//! Every function's value in every order of arrival, with every set of absentees and all inputs, in
+//! a small group; samples in ristretto255.
 //!
-//! A [`Walk`] goes through the tree of all courses of a session depth first, so that courses with the same beginning share its
-//! visits. From every state it comes back with everybody who has not come as absent. What is complete:
+//! A [`Walk`] goes through the tree of all courses of a session depth first, so that courses with
+//! the same beginning share its visits. From every state it comes back with everybody who has not
+//! come as absent. What is complete:
 //!
-//! | functions | visitors | orders of arrival and sets of absentees | inputs, by default | inputs, with `OSTRAKON_NIGHTLY` |
+//! | functions | visitors | orders and sets of absentees | inputs | with `OSTRAKON_NIGHTLY` |
 //! |---|---|---|---|---|
 //! | every Boolean table, c = 2 | 1 to 5 | all | all | all |
 //! | named ones, c = 2 | 1 to 5 | all | all | all |
 //! | named ones, c = 2 | 6 | all | one for each number of ones | all |
 //! | plurality, tally, one table for each composition, c = 3 | 1 to 4 | all | all | all |
 //!
-//! Inputs are the values of those who come, and the defaults of those who do not. Every step is verified. Every closing is compared
-//! with the function: those of one choice of defaults for each state, and of all with `OSTRAKON_NIGHTLY`, are opened by operators
-//! and helpers with their proofs, the others by the sum of all keys. The numbers of visits and closings are asserted, so nothing is
-//! left out silently.
+//! Inputs are the values of those who come, and the defaults of those who do not. Every step is
+//! verified. Every closing is compared with the function: those of one choice of defaults for each
+//! state, and of all with `OSTRAKON_NIGHTLY`, are opened by operators and helpers with their
+//! proofs, the others by the sum of all keys. The numbers of visits and closings are asserted, so
+//! nothing is left out silently.
 
 use super::world::{OPERATORS, Recorded, World, absences, below, binary, head, seeded};
 use crate::closing::{Absence, Layer};
@@ -146,7 +148,8 @@ impl Walk {
         }
     }
 
-    /// All steps at once, as the next visitor would verify them; for long courses that takes too long by default.
+    /// All steps at once, as the next visitor would verify them; for long courses that takes too
+    /// long by default.
     fn verify_whole(&mut self, path: &[Recorded]) {
         if path.len() <= 3 || nightly() {
             let steps: Vec<_> = path
@@ -214,7 +217,8 @@ impl Walk {
         closing.finals().iter().enumerate().map(output).collect()
     }
 
-    /// The outputs by operators and helpers. Which helpers stand in changes from closing to closing and from layer to layer.
+    /// The outputs by operators and helpers. Which helpers stand in changes from closing to closing
+    /// and from layer to layer.
     fn open(&mut self, closing: &Closing<Toy>) -> Vec<u32> {
         let (needed, count) = (helpers().threshold(), helpers().count());
         let mut removed: Vec<_> =
@@ -253,7 +257,8 @@ fn plurality(counts: &[u16]) -> u32 {
     counts.iter().position(|count| Some(count) == most).unwrap() as u32
 }
 
-/// Plurality, the tally, and for each composition the table that tells whether it is this one: every table is made of those.
+/// Plurality, the tally, and for each composition the table that tells whether it is this one:
+/// every table is made of those.
 fn three_values(n: usize) -> Vec<Rule> {
     let tally = |counts: &[u16]| u32::from(counts[1]) << 8 | u32::from(counts[2]);
     let mut rules = vec![rule(plurality), rule(tally)];

@@ -72,7 +72,8 @@ fn a_lying_helper_and_a_lying_operator_are_named_and_the_others_finish() {
     let mut world = World::new(3, 3, Helpers::new(2, 3).unwrap(), tally(3));
     let closing = closed(&mut world, &[0, 2]);
     let layer = Layer::Visitor(1);
-    // A helper that uses another share, of another helper; and one that changes an element afterwards.
+    // A helper that uses another share, of another helper; and one that changes an element
+    // afterwards.
     let other = world.partial(&closing, 1, layer);
     assert_eq!(closing.verify_helper(0, layer, other).err(), Some(PartialError::Helper(0, layer)));
     let mut bytes = world.partial(&closing, 0, layer).to_bytes();

@@ -1,4 +1,5 @@
-//! Forgeries that weak Fiat–Shamir and short weights allow (attacks on the paper), mounted on this transcript.
+//! Forgeries that weak Fiat–Shamir and short weights allow (attacks on the paper), mounted on this
+//! transcript.
 
 use super::world::{World, binary, head};
 use crate::closing::Layer;
@@ -32,8 +33,9 @@ fn before_last(seed: u64) -> (World<Ristretto>, crate::History<Ristretto>) {
     (world, history)
 }
 
-/// The statement chosen after the challenge: with a challenge that hashes the commitments only, this entry would be accepted
-/// whatever it encrypts, because it is the solution of the verifier's equations.
+/// The statement chosen after the challenge: with a challenge that hashes the commitments only,
+/// this entry would be accepted whatever it encrypts, because it is the solution of the verifier's
+/// equations.
 #[test]
 fn a_table_that_is_solved_for_after_the_challenge_is_refused() {
     let (mut world, history) = before_last(21);
@@ -55,7 +57,8 @@ fn a_table_that_is_solved_for_after_the_challenge_is_refused() {
     let weak = hashing::scalar::<Ristretto>("ostrakon/v1/onepass/test weak", &head(&history), 0);
     let e0 = weak - e1;
     let (z0, y0) = (nonce + e0 * alpha, random(&mut world));
-    // ... then U and V that satisfy both equations of the branch, and from them, with weight one, the entry.
+    // ... then U and V that satisfy both equations of the branch, and from them, with weight one,
+    // the entry.
     let inverse = e0.invert();
     let u = (Ristretto::mul_base(&y0) - own.first) * inverse;
     let v = (remaining * y0 - old.entries[0].u * z0 - own.second) * inverse;
@@ -72,7 +75,8 @@ fn a_table_that_is_solved_for_after_the_challenge_is_refused() {
     let opened: Element = entry.v - entry.u * operators;
     let outputs: Vec<Element> = world.session.encodings(0).iter().map(|(_, x)| *x).collect();
     assert!(!outputs.contains(&opened), "though the entry encrypts no output at all");
-    // The verifier of this crate hashes the entry before it has weights, and all of it before it has challenges.
+    // The verifier of this crate hashes the entry before it has weights, and all of it before it
+    // has challenges.
     let tables = vec![Table { entries: vec![entry] }];
     let statement = history.statement(1, &head(&history), &encode_tables(&tables));
     let weights = statement.weights(0, 1);
@@ -127,7 +131,8 @@ fn weights_are_long_independent_and_from_the_whole_statement() {
     );
 }
 
-/// An error that cancels for weights that the forger knows beforehand does not cancel for those of its own statement.
+/// An error that cancels for weights that the forger knows beforehand does not cancel for those of
+/// its own statement.
 #[test]
 fn errors_that_cancel_for_other_weights_are_found() {
     let mut world =
@@ -136,7 +141,8 @@ fn errors_that_cancel_for_other_weights_are_found() {
     let mut step = world.visit(&history, 0, &[0]);
     let statement = history.statement(0, &head(&history), &encode_tables(&step.tables));
     let weights = statement.weights(0, 3);
-    // Move entry 0 by x and entry 1 so that the sum under these weights stays: U, V, W and so all equations are as before.
+    // Move entry 0 by x and entry 1 so that the sum under these weights stays: U, V, W and so all
+    // equations are as before.
     let x = Ristretto::mul_base(&random(&mut world));
     step.tables[0].entries[0].v += x;
     let back = x * (weights[0] * weights[1].invert());

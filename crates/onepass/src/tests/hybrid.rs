@@ -1,8 +1,10 @@
-//! What the corrupt parties see, as exact distributions: all randomness of a group of order 3 is enumerated.
+//! What the corrupt parties see, as exact distributions: all randomness of a group of order 3 is
+//! enumerated.
 //!
-//! Three visitors: 0 and 1 are honest, 2, the server and the operators are corrupt, so 1 is the last honest one. The view is the
-//! table after 0 and the table after 1. In the hybrid, what the key of 1 hides in the table after 0 is replaced by a uniform
-//! element (decisional Diffie–Hellman), and 1 hands on a fresh encryption of what its table holds.
+//! Three visitors: 0 and 1 are honest, 2, the server and the operators are corrupt, so 1 is the
+//! last honest one. The view is the table after 0 and the table after 1. In the hybrid, what the
+//! key of 1 hides in the table after 0 is replaced by a uniform element (decisional
+//! Diffie–Hellman), and 1 hands on a fresh encryption of what its table holds.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +45,8 @@ fn encrypted(plain: &[Residue<7>], key: &Residue<7>, r: &[Exponent<ORDER>]) -> T
     Table { entries: plain.iter().zip(r).map(|(x, r)| Ciphertext::encrypt(x, key, r)).collect() }
 }
 
-/// The majority of three: (0,1) and (1,0) leave the same table to the third visitor, (1,1) does not.
+/// The majority of three: (0,1) and (1,0) leave the same table to the third visitor, (1,1) does
+/// not.
 fn plain() -> Vec<Residue<7>> {
     let (no, yes) = (Tiny::mul_base(&Exponent(1)), Tiny::mul_base(&Exponent(2)));
     vec![no, no, yes, yes]
@@ -63,7 +66,8 @@ fn residual(plain: &[Residue<7>], value: u16) -> Vec<Residue<7>> {
         .collect()
 }
 
-/// The hybrid view of the two tables, given the values of 0 and 1; `rerandomise` says whether visitor 0 does.
+/// The hybrid view of the two tables, given the values of 0 and 1; `rerandomise` says whether
+/// visitor 0 does.
 fn hybrid(values: [u16; 2], rerandomise: bool) -> Distribution {
     let mut seen = Distribution::new();
     let left = residual(&residual(&plain(), values[0]), values[1]);
@@ -99,7 +103,8 @@ fn without_rerandomising_the_view_tells_the_inputs_apart() {
     assert_ne!(hybrid([0, 1], false), hybrid([1, 0], false));
 }
 
-/// Visitor 1 in fact hands on a fresh encryption of what is left, whatever the randomness of its input.
+/// Visitor 1 in fact hands on a fresh encryption of what is left, whatever the randomness of its
+/// input.
 #[test]
 fn what_an_honest_visitor_hands_on_is_a_fresh_encryption() {
     let plain = residual(&plain(), 1);
@@ -140,8 +145,9 @@ impl rand_core::TryRng for Script {
 
 impl rand_core::TryCryptoRng for Script {}
 
-/// The proof tells nothing of the value: with both branches true, the witnesses of the one and of the other give, over all
-/// randomness, the same commitments and, for every challenge, the same proofs.
+/// The proof tells nothing of the value: with both branches true, the witnesses of the one and of
+/// the other give, over all randomness, the same commitments and, for every challenge, the same
+/// proofs.
 #[test]
 fn a_proof_is_distributed_alike_for_both_values() {
     let (alpha, s) = (Exponent(2), [Exponent(1), Exponent(2)]);

@@ -1,4 +1,5 @@
-//! Tests that know the inside: worlds in one process, attacks, forgeries, exact distributions, vectors, wire forms.
+//! Tests that know the inside: worlds in one process, attacks, forgeries, exact distributions,
+//! vectors, wire forms.
 
 mod attacks;
 mod exhaustive;

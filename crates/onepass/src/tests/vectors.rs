@@ -1,5 +1,5 @@
-//! Vectors that are not our own: ristretto255 (RFC 9496, appendix A) and batched proofs of equal logarithms (RFC 9497,
-//! appendix A.1.2, with the hashing of sections 2.2 and 4.1).
+//! Vectors that are not our own: ristretto255 (RFC 9496, appendix A) and batched proofs of equal
+//! logarithms (RFC 9497, appendix A.1.2, with the hashing of sections 2.2 and 4.1).
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha512};

@@ -154,7 +154,8 @@ fn partial_decryptions_are_read_in_one_form_and_refused_when_changed() {
     );
 }
 
-/// Bytes of the right length that are noise or a damaged valid input; what is accepted is written again as it was read.
+/// Bytes of the right length that are noise or a damaged valid input; what is accepted is written
+/// again as it was read.
 #[test]
 fn decoders_are_total_and_read_one_form_only() {
     use rand_core::Rng;

@@ -8,8 +8,8 @@ use crate::{P0, deliver};
 const EPOCHS: u64 = 60;
 const ROOMS: u64 = 3;
 
-/// Of lengths, and in rooms whose rows lie between each other's, with which SQLite leaves copies of rows behind
-/// unless the bodies are on pages of their own.
+/// Of lengths, and in rooms whose rows lie between each other's, with which SQLite leaves copies of
+/// rows behind unless the bodies are on pages of their own.
 fn body(place: u64) -> Vec<u8> {
     let length = [900, 1000][(place % 2) as usize];
     format!("said {place:04}. ").into_bytes().into_iter().cycle().take(length).collect()
@@ -23,7 +23,7 @@ async fn publish(store: &Store, number: &mut u64, place: u64) {
     let (room, epoch) = (room(place), place / ROOMS);
     let changes = [
         Change::PlanBatch { number: place, rows: 6, width: 48 },
-        Change::OpenEpoch { room, epoch, batch: place, at: 1000 + place },
+        Change::OpenEpoch { room, epoch, batch: place, minimum: 2, at: 1000 + place },
         Change::SealEpoch { room, epoch, cut: vec![0; 3] },
     ];
     for change in changes {

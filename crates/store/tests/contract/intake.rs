@@ -74,7 +74,8 @@ async fn of_several_at_the_same_time_one_stands(place: Place) {
     let store = collecting(&place).await;
     let slots: Vec<_> = (0..100).map(|n| (u32::from(n), key(n))).collect();
     deliver(&store, P1, 0, assign(P1, 0, slots)).await.unwrap();
-    // Every writer says something else in every slot; half of them go through the slots from the other end.
+    // Every writer says something else in every slot; half of them go through the slots from the
+    // other end.
     let writers: Vec<_> = (0..6_u8)
         .map(|writer| {
             let store = store.clone();

@@ -52,16 +52,22 @@ async fn deliver(store: &Store, author: PartyId, number: u64, change: Change) ->
     store.deliver(author, number, Some(&change)).await
 }
 
-/// A store with a room, a batch on disk and an epoch that collects with it; P0's next announcement is number 3.
+/// A store with a room, a batch on disk and an epoch that collects with it; P0's next announcement
+/// is number 3.
 async fn collecting(place: &Place) -> Store {
     let store = place.open().await;
     let create = Change::CreateRoom { room: ROOM, descriptor: b"descriptor".to_vec(), author: P0 };
     deliver(&store, P0, 0, create).await.unwrap();
     deliver(&store, P0, 1, Change::PlanBatch { number: 5, rows: 6, width: 48 }).await.unwrap();
     store.put_batch(5, b"material".to_vec()).await.unwrap();
-    deliver(&store, P0, 2, Change::OpenEpoch { room: ROOM, epoch: 0, batch: 5, at: 1000 })
-        .await
-        .unwrap();
+    deliver(
+        &store,
+        P0,
+        2,
+        Change::OpenEpoch { room: ROOM, epoch: 0, batch: 5, minimum: 2, at: 1000 },
+    )
+    .await
+    .unwrap();
     store
 }
 

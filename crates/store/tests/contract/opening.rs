@@ -62,7 +62,8 @@ async fn a_directory_serves_one_process_at_a_time(place: Place) {
 
 async fn a_write_that_was_cut_short_has_not_happened(place: Place) {
     let store = collecting(&place).await;
-    // As when the process is killed: at every point of a write, nothing of it is there later but the whole of it.
+    // As when the process is killed: at every point of a write, nothing of it is there later but
+    // the whole of it.
     for micros in [0, 50, 200, 500, 1000, 2000, 5000] {
         let slots = (0..6).map(|slot| (slot, key(10 + slot as u8))).collect();
         let write = deliver(&store, P0, 3, assign(P0, 3, slots));

@@ -83,7 +83,8 @@ async fn a_commit_whose_answer_is_lost_is_looked_up() {
     assert_eq!(store.delivered(P1).await.unwrap(), 1);
 }
 
-/// While one transaction is in doubt, others wait for their turn: what they leave would hide what became of it.
+/// While one transaction is in doubt, others wait for their turn: what they leave would hide what
+/// became of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_commits_in_a_row_each_is_told_what_became_of_it() {
     let place = Place::postgres().await;
@@ -108,7 +109,8 @@ async fn of_commits_in_a_row_each_is_told_what_became_of_it() {
     }
 }
 
-/// After a crash PostgreSQL gives the number of a transaction of which nothing was on disk to another one.
+/// After a crash PostgreSQL gives the number of a transaction of which nothing was on disk to
+/// another one.
 #[tokio::test]
 async fn a_commit_that_a_crash_undid_is_not_taken_for_another_one() {
     let mut cluster = Cluster::start().await;
@@ -243,7 +245,8 @@ pub async fn rows_read(place: &Place, tables: &[&str]) -> i64 {
     sum
 }
 
-/// The planner, left to itself, takes a room's epoch for a few rows, and reads all of it for each slot.
+/// The planner, left to itself, takes a room's epoch for a few rows, and reads all of it for each
+/// slot.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_work_of_an_epoch_grows_with_its_slots_and_not_with_their_square() {
     const SLOTS: u32 = 2000;

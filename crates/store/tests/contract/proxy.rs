@@ -1,4 +1,5 @@
-//! Stands between a store and PostgreSQL, and can come between something that is said and its answer.
+//! Stands between a store and PostgreSQL, and can come between something that is said and its
+//! answer.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -7,7 +8,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::Notify;
 
-/// The statement that commits, to its end: how transactions begin has the word in it, too (`READ COMMITTED`).
+/// The statement that commits, to its end: how transactions begin has the word in it, too (`READ
+/// COMMITTED`).
 pub const COMMIT: &str = "COMMIT\0";
 
 /// What becomes of the next message that has certain words in it.

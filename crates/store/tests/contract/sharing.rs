@@ -27,7 +27,8 @@ async fn views_are_read_from_where_one_has_read(place: Place) {
     let new = store.views(both[1].number).await.unwrap();
     assert_eq!((new.len(), new[0].name.as_str(), new[0].value.as_slice()), (1, "a", &b"2"[..]));
     assert!(store.views(new[0].number).await.unwrap().is_empty());
-    // A crash of the database empties the table. Who has read what was there reads what is shown then.
+    // A crash of the database empties the table. Who has read what was there reads what is shown
+    // then.
     place.execute("DELETE FROM views").await;
     assert!(!store.show("a", b"3", 2000).await.unwrap());
     assert_eq!(store.views(new[0].number).await.unwrap().len(), 1);
@@ -127,7 +128,8 @@ async fn what_intake_processes_recorded_is_taken_once() {
     assert_eq!(engine.take_arrivals().await.unwrap(), [arrivals(&[5])]);
     slow.commit().await.unwrap();
     assert_eq!(engine.take_arrivals().await.unwrap(), [arrivals(&[3])]);
-    // An engine that ends when it has taken them reads the submissions when it starts, and takes what came since.
+    // An engine that ends when it has taken them reads the submissions when it starts, and takes
+    // what came since.
     engine.close().await;
     intake.take_in(&[submission(6, 6, b"f")]).await.unwrap();
     let engine = place.open().await;
@@ -180,7 +182,8 @@ async fn an_intake_process_takes_in_and_writes_nothing_else() {
     assert_eq!(intakes[1].take_in(&[submission(1, 1, b"b")]).await.unwrap(), [Taken::Different]);
     assert_eq!(engine.submitted(&ROOM, 0).await.unwrap(), [1]);
     assert!(matches!(intakes[0].record("mark", b"").await, Err(Error::Superseded)));
-    // Without the engine they go on; nothing that they acknowledged is lost when it comes back and seals.
+    // Without the engine they go on; nothing that they acknowledged is lost when it comes back and
+    // seals.
     engine.close().await;
     assert_eq!(intakes[0].take_in(&[submission(4, 2, b"b")]).await.unwrap(), [Taken::Recorded]);
     let engine = place.open().await;

@@ -38,9 +38,13 @@ async fn a_batch_goes_one_way_only(place: Place) {
     assert_eq!(store.batch(5).await.unwrap(), b"material", "what is there stays");
     let reserved = store.delete_batch(5).await;
     assert!(matches!(reserved, Err(Error::State(_))), "what an epoch collects with is kept");
-    let reuse =
-        deliver(&store, P0, 3, Change::OpenEpoch { room: [8; 16], epoch: 0, batch: 5, at: 0 })
-            .await;
+    let reuse = deliver(
+        &store,
+        P0,
+        3,
+        Change::OpenEpoch { room: [8; 16], epoch: 0, batch: 5, minimum: 2, at: 0 },
+    )
+    .await;
     assert!(reuse.is_err(), "a batch serves one epoch");
     assert_eq!(store.delivered(P0).await.unwrap(), 3, "a change that fails delivers nothing");
 

@@ -46,7 +46,8 @@ fn list<T: Serialize + DeserializeOwned>(what: &str, texts: &str) -> Result<Vec<
         .collect()
 }
 
-/// What was found in a history that does not hold, for a page that has its own sentence for each kind. Records are counted from 0.
+/// What was found in a history that does not hold, for a page that has its own sentence for each
+/// kind. Records are counted from 0.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Finding {

@@ -150,8 +150,8 @@ impl ClientEngine for Plain {
     }
 }
 
-/// What server `signer` makes for server `party`'s place, in answer to the request of a device for epoch 5, saying that the
-/// epoch is `number` with `batch`.
+/// What server `signer` makes for server `party`'s place, in answer to the request of a device for
+/// epoch 5, saying that the epoch is `number` with `batch`.
 fn sent(device: &SigningKey, signer: usize, party: u8, number: u64, batch: u64) -> Vec<u8> {
     let (servers, room) = (servers(&answer().to_string()).unwrap(), room());
     let name = IssueName { room: room.id(), number: 5, party: PartyId(party) };
@@ -211,7 +211,8 @@ fn nobody_puts_itself_in_a_server_s_place() {
     assert!(issues.given.iter().all(Option::is_none));
 }
 
-/// With the true batch under another number, a server would otherwise get two different rows under the same masks.
+/// With the true batch under another number, a server would otherwise get two different rows under
+/// the same masks.
 #[test]
 fn one_server_alone_cannot_name_another_epoch_or_batch() {
     let device = SigningKey::from_seed(&[9; 32]);

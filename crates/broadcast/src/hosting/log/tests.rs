@@ -72,6 +72,21 @@ fn right_answers_are_said_of_choices_and_the_last_time_counts() {
 }
 
 #[test]
+fn the_minimum_is_lowered_and_never_raised_or_given_up() {
+    let Scene { host, mut log, .. } = scene(Admission::Open);
+    assert_eq!(log.minimum(), 3);
+    let to = |minimum| Deed::Minimum { minimum };
+    for wrong in [0, 3, 4] {
+        assert!(matches!(log.apply(&log.act(&host, 5, to(wrong))), Err(Refused::Deed(_))));
+    }
+    log.apply(&log.act(&host, 5, to(2))).unwrap();
+    assert_eq!(log.minimum(), 2);
+    assert!(matches!(log.apply(&log.act(&host, 5, to(2))), Err(Refused::Deed(_))));
+    log.apply(&log.act(&host, 5, Deed::Close)).unwrap();
+    assert_eq!(log.apply(&log.act(&host, 5, to(1))), Err(Refused::Closed));
+}
+
+#[test]
 fn a_spotlight_is_on_one_message_and_goes_out() {
     let Scene { host, mut log, .. } = scene(Admission::Open);
     let mut on = |target| {

@@ -111,7 +111,8 @@ fn the_longer_board_and_host_log_go_on_and_no_number_comes_again() {
     assert!(!merged(closed, other).unwrap().open, "closed is closed");
 }
 
-/// One corrupt server of the two cannot rewrite what was published or done, nor use up a room's numbers.
+/// One corrupt server of the two cannot rewrite what was published or done, nor use up a room's
+/// numbers.
 #[test]
 fn a_state_that_no_honest_server_has_ends_the_attempt() {
     let refused = |change: fn(&mut RoomState), reason: &str| {

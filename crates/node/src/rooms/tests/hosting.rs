@@ -1,5 +1,7 @@
-//! What hosts do, as the servers judge it. Each test is an attack that gains nothing (`docs/spec/hosting.md`).
+//! What hosts do, as the servers judge it. Each test is an attack that gains nothing
+//! (`docs/spec/hosting.md`).
 
+use ostrakon_broadcast::hosting::HostLog;
 use ostrakon_broadcast::hosting::{Claim, Deed, MessageId, SignedAction};
 use ostrakon_broadcast::room::Admission;
 use ostrakon_crypto::SigningKey;
@@ -59,7 +61,8 @@ fn collecting() -> Server {
     server
 }
 
-/// Neither the scheduler nor another server invents, reorders or repeats what a host does, or takes it to another room.
+/// Neither the scheduler nor another server invents, reorders or repeats what a host does, or takes
+/// it to another room.
 #[test]
 fn no_server_forges_an_action() {
     let server = collecting();
@@ -109,7 +112,8 @@ fn of_two_hosts_who_act_at_once_one_comes_first_and_the_other_looks_again() {
     assert_eq!(log(&server).length(), 4);
 }
 
-/// A corrupt home server gives its slots to whom it likes; none of them counts, and there is evidence of it.
+/// A corrupt home server gives its slots to whom it likes; none of them counts, and there is
+/// evidence of it.
 #[test]
 fn a_server_admits_nobody_by_itself() {
     let mut server = collecting();
@@ -119,21 +123,22 @@ fn a_server_admits_nobody_by_itself() {
         "not even among members"
     );
     let unheard = server.say(P1, assigned(0, &[(4, 9)]));
-    // Who is dismissed while an epoch collects may have a slot in it; who is admitted, from those who have heard of it.
+    // Who is dismissed while an epoch collects may have a slot in it; who is admitted, from those
+    // who have heard of it.
     for deed in [admit(&[9]), Deed::Dismiss { keys: vec![key(1)] }] {
         let action = next(&server, deed);
         server.deliver_all(P0, [hosted(action)]);
     }
     assert!(server.judge(&unheard).unwrap_err().0.contains("members"), "it had not heard of it");
     server.deliver_all(P1, [assigned(0, &[(1, 1), (4, 9)])]);
-    server.deliver_all(P0, [Body::EpochClosed { room: id(), number: 0 }]);
+    close(&mut server, id(), 0);
     server.deliver_all(P0, [Body::EpochOpened { room: id(), number: 1, batch: 1 }]);
     server.deliver_all(P1, [assigned(1, &[(1, 9)])]);
     assert!(refused(&server, P1, assigned(1, &[(4, 1)])).contains("members"));
 }
 
-/// A member with two slots, by two corrupt homes, has one of them; two keys of a person are two members only if the host
-/// admitted both.
+/// A member with two slots, by two corrupt homes, has one of them; two keys of a person are two
+/// members only if the host admitted both.
 #[test]
 fn a_member_has_one_slot_in_an_epoch_and_so_one_vote() {
     let mut server = collecting();
@@ -158,8 +163,9 @@ fn claimed(server: &Server, link: u8, taker: u8) -> Body {
     hosted(log(server).place(&claim))
 }
 
-/// Whoever knows an invitation's key gets nothing by it from an honest server: a corrupt home assigns slots to it in vain,
-/// before it is claimed and after. So no honest server closes a mask for it, and two servers' masks are missing.
+/// Whoever knows an invitation's key gets nothing by it from an honest server: a corrupt home
+/// assigns slots to it in vain, before it is claimed and after. So no honest server closes a mask
+/// for it, and two servers' masks are missing.
 #[test]
 fn no_server_gives_a_slot_to_an_invitation_or_to_its_second_taker() {
     let mut server = collecting();
@@ -200,10 +206,31 @@ fn a_host_closes_the_room_for_good() {
     server.deliver_all(P0, [hosted(mark)]);
 }
 
-/// Hosts act and an epoch ends while other servers give out slots and close the room: every order comes to the same.
+/// The minimum that holds when an epoch opens is the epoch's.
+#[test]
+fn a_lower_minimum_holds_from_the_next_epoch_on() {
+    let mut server = collecting();
+    let before = server.world.rooms[&id()].collecting(0).unwrap().minimum;
+    let action = next(&server, Deed::Minimum { minimum: before - 1 });
+    server.deliver_all(P0, [hosted(action)]);
+    assert_eq!(server.world.rooms[&id()].collecting(0).unwrap().minimum, before);
+    let voided = Body::EpochVoided { room: id(), number: 0 };
+    assert_eq!(crate::scheduling::decide(&server.world, 10, 1), Some(voided.clone()));
+    server.deliver_all(P0, [voided, Body::EpochOpened { room: id(), number: 1, batch: 1 }]);
+    let room = &server.world.rooms[&id()];
+    assert_eq!(room.collecting(1).unwrap().minimum, before - 1);
+    assert!(room.context(1, 1, before - 1).is_of(&room.descriptor));
+}
+
+/// Hosts act and an epoch ends while other servers give out slots and close the room: every order
+/// comes to the same.
 #[test]
 fn the_order_of_hosts_actions_and_concurrent_announcements_does_not_matter() {
-    let start = collecting();
+    let mut start = collecting();
+    start.deliver_all(P1, [assigned(0, &[(1, 1)])]);
+    for party in [P1, P2] {
+        start.deliver_all(party, [Body::EpochDue { room: id(), number: 0 }]);
+    }
     let mut ahead = start.clone();
     let mut actions = Vec::new();
     for deed in [admit(&[9]), Deed::Dismiss { keys: vec![key(3)] }, Deed::Erase { target: TARGET }]

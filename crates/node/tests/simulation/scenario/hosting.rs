@@ -1,4 +1,5 @@
-//! What hosts do in a run, who tries to do it without being one, and what must have come of it in the end.
+//! What hosts do in a run, who tries to do it without being one, and what must have come of it in
+//! the end.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +43,8 @@ impl Run {
         self.random.below(self.hosts.len() as u64) as usize
     }
 
-    /// Lets a newcomer in: its key is admitted, or it has a link, perhaps one that somebody else has, too.
+    /// Lets a newcomer in: its key is admitted, or it has a link, perhaps one that somebody else
+    /// has, too.
     pub(super) fn let_in(
         &mut self,
         key: VerifyingKey,
@@ -156,7 +158,8 @@ impl Run {
                 assert!(!matches!(answer, Some(Ok(_))), "an invitation is claimed a second time");
             }
             1 => {
-                // In the next place, which is the one that could be taken; in the name of a host or in its own.
+                // In the next place, which is the one that could be taken; in the name of a host or
+                // in its own.
                 let number = self.logs.length() as u64;
                 let previous = number
                     .checked_sub(1)

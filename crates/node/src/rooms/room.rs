@@ -1,0 +1,228 @@
+//! A room as the servers agree on it, and its epochs that collect or are computed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use ostrakon_broadcast::EpochContext;
+use ostrakon_broadcast::engine::{Shape, slot_class};
+use ostrakon_broadcast::hosting::HostLog;
+use ostrakon_broadcast::room::{EpochId, RoomDescriptor, Servers};
+use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_party::PartyId;
+
+use crate::config::SERVERS;
+use crate::interface::{LastEpoch, MixingPhase};
+
+/// The owner of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The key.
+    pub key: VerifyingKey,
+    /// The number of the announcement, of the slot's class's server.
+    pub announcement: u64,
+}
+
+/// An epoch that collects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collecting {
+    /// Its number.
+    pub number: u64,
+    /// Its batch.
+    pub batch: u64,
+    /// The number of the scheduler's announcement that opened it.
+    pub opened: u64,
+    /// When it was opened, in milliseconds since 1970.
+    pub opened_at: u64,
+    /// When its first slot was assigned: its clock runs from then on.
+    pub begun_at: Option<u64>,
+    /// The minimum that holds for it.
+    pub minimum: u32,
+    /// When this server first knew of enough submissions. Not agreed on, and forgotten with a
+    /// restart.
+    pub enough_at: Option<u64>,
+    /// For each server, the number of the announcement by which it said that the epoch is due.
+    pub due: [Option<u64>; SERVERS],
+    /// Slots that have an owner.
+    pub slots: BTreeMap<u32, Owner>,
+    /// The same slots in the order in which this server learned of their owners.
+    pub order: Vec<u32>,
+    /// How many of them each server gave out.
+    pub assigned: [u32; SERVERS],
+    /// The lowest slot of each server's class that has no owner; beyond the room's capacity once
+    /// all have one.
+    pub lowest_free: [u32; SERVERS],
+    /// Slots of each key. An honest server gives a key one; with a corrupt one there may be one per
+    /// server.
+    pub keys: BTreeMap<VerifyingKey, BTreeSet<u32>>,
+    /// Slots whose submission this server holds. Not agreed on: the engine does that.
+    pub submitted: BTreeSet<u32>,
+    /// Who may have a slot, as the host log was when the epoch was opened; everybody, if there is
+    /// no list.
+    pub members: Option<Arc<BTreeSet<VerifyingKey>>>,
+    /// Who was admitted since, each with the number of the scheduler's announcement that said so.
+    pub admitted: BTreeMap<VerifyingKey, u64>,
+}
+
+impl Collecting {
+    /// An epoch without participants, to which `members` are admitted, or everybody.
+    pub fn new(
+        number: u64,
+        batch: u64,
+        opened_at: u64,
+        minimum: u32,
+        members: Option<Arc<BTreeSet<VerifyingKey>>>,
+    ) -> Self {
+        let (slots, order, assigned, keys, submitted, admitted) = Default::default();
+        let lowest_free = std::array::from_fn(|class| class as u32);
+        Self {
+            number,
+            batch,
+            opened: 0,
+            opened_at,
+            begun_at: None,
+            minimum,
+            enough_at: None,
+            due: [None; SERVERS],
+            slots,
+            order,
+            assigned,
+            lowest_free,
+            keys,
+            submitted,
+            members,
+            admitted,
+        }
+    }
+
+    /// Whether a server that knows so many of the scheduler's announcements may give the key a
+    /// slot. What it knew is part of its word, so all judge that alike, however much they know
+    /// themselves.
+    pub fn admits(&self, key: &VerifyingKey, known: u64) -> bool {
+        let Some(members) = &self.members else { return true };
+        members.contains(key)
+            || self.admitted.get(key).is_some_and(|announcement| *announcement < known)
+    }
+
+    /// Admits keys to an epoch that collects, by this announcement of the scheduler. Who is
+    /// admitted already stays so.
+    pub fn admit(&mut self, keys: &[VerifyingKey], announcement: u64) {
+        let Some(members) = &self.members else { return };
+        for key in keys.iter().filter(|key| !members.contains(key)) {
+            self.admitted.entry(*key).or_insert(announcement);
+        }
+    }
+
+    /// Gives a slot an owner.
+    pub fn assign(&mut self, slot: u32, owner: Owner) {
+        if self.slots.insert(slot, owner).is_none() {
+            let class = slot_class(slot, SERVERS).index();
+            self.order.push(slot);
+            self.assigned[class] += 1;
+            // No slot is taken back, so nobody need look at those below again.
+            while self.slots.contains_key(&self.lowest_free[class]) {
+                self.lowest_free[class] += SERVERS as u32;
+            }
+        }
+        self.keys.entry(owner.key).or_default().insert(slot);
+    }
+
+    /// The slot of a key: the lowest, should a corrupt server have given it another.
+    pub fn slot_of(&self, key: &VerifyingKey) -> Option<u32> {
+        self.keys.get(key)?.first().copied()
+    }
+}
+
+/// An epoch that was sealed and is not finished at all servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Computing {
+    /// Its batch.
+    pub batch: u64,
+    /// The minimum that holds for it.
+    pub minimum: u32,
+    /// How far it is; `None` once its outcome stands.
+    pub phase: Option<MixingPhase>,
+}
+
+/// A room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// What it is.
+    pub descriptor: RoomDescriptor,
+    /// The server whose operator created it.
+    pub author: PartyId,
+    /// The number of the announcement by which it did.
+    pub created: u64,
+    /// Whether it is open.
+    pub open: bool,
+    /// Whether this server's operator has deleted it. Not agreed on.
+    pub deleted: bool,
+    /// The number of the next epoch to be opened.
+    pub next_epoch: u64,
+    /// The epoch that collects.
+    pub collecting: Option<Collecting>,
+    /// Epochs that are not finished.
+    pub computing: BTreeMap<u64, Computing>,
+    /// How the last one ended.
+    pub last: Option<LastEpoch>,
+    /// Entries on the board.
+    pub board_length: u64,
+    /// Digest of the last entry, zeros if there is none.
+    pub head: Digest,
+    /// What its hosts did.
+    pub log: HostLog,
+    /// When somebody last got a slot, or the room came into being; in milliseconds since 1970 by
+    /// this server's clock. Not agreed on.
+    pub active_at: u64,
+    /// The world's version at its last change.
+    pub version: u64,
+}
+
+impl Room {
+    /// A new room.
+    pub fn new(descriptor: RoomDescriptor, author: PartyId, servers: &Servers) -> Self {
+        Self {
+            log: HostLog::new(servers, &descriptor),
+            active_at: 0,
+            descriptor,
+            author,
+            created: 0,
+            open: true,
+            deleted: false,
+            next_epoch: 0,
+            collecting: None,
+            computing: BTreeMap::new(),
+            last: None,
+            board_length: 0,
+            head: Digest([0; 32]),
+            version: 1,
+        }
+    }
+
+    /// Whether a server that knows so many announcements of each knows of it.
+    pub(super) fn is_known_by(&self, after: &[u64; SERVERS]) -> bool {
+        self.created < after[self.author.index()]
+    }
+
+    /// The context of one of its epochs, with its batch and minimum.
+    pub fn context(&self, number: u64, batch: u64, minimum: u32) -> EpochContext {
+        EpochContext {
+            epoch: EpochId { room: self.descriptor.id(), number },
+            batch,
+            shape: Shape::of(&self.descriptor),
+            mode: self.descriptor.mode,
+            minimum,
+        }
+    }
+
+    /// Whether an epoch that is not finished has this batch.
+    pub fn uses(&self, batch: u64) -> bool {
+        let collecting =
+            self.collecting.as_ref().is_some_and(|collecting| collecting.batch == batch);
+        collecting || self.computing.values().any(|computing| computing.batch == batch)
+    }
+
+    /// The epoch that collects, if it is this one.
+    pub fn collecting(&self, number: u64) -> Option<&Collecting> {
+        self.collecting.as_ref().filter(|epoch| epoch.number == number)
+    }
+}

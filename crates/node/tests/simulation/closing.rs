@@ -1,0 +1,158 @@
+//! When epochs close, and for how few people.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::FutureExt;
+use ostrakon_broadcast::room::people_for;
+use ostrakon_broadcast::{RoomDescriptor, Servers};
+use ostrakon_crypto::SigningKey;
+use ostrakon_node::interface::Status;
+use ostrakon_party::PartyId;
+
+use crate::checks::parties;
+use crate::deployment::Deployment;
+use crate::engine::PlainProvider;
+use crate::executor::{Executor, OUTSIDE};
+use crate::ledger::{Ledger, Watched};
+use crate::line::Line;
+use crate::participant::{Device, Participant};
+use crate::scenario::PlainClient;
+
+/// Three servers with a room, and people in it.
+struct Scene {
+    deployment: Arc<Deployment>,
+    room: Arc<RoomDescriptor>,
+    servers: Arc<Servers>,
+}
+
+impl Scene {
+    fn new(seed: u64, seconds: u32, minimum: u32) -> Self {
+        let executor = Executor::new(seed);
+        let ledger = Arc::new(Ledger::default());
+        let inner = Arc::new(PlainProvider(Arc::default()));
+        let provider = Arc::new(Watched { inner, ledger: Arc::clone(&ledger) });
+        let deployment = Deployment::new(executor.clone(), provider, ledger);
+        parties().for_each(|party| deployment.start(party));
+        let mut servers = None;
+        executor.run_until(Duration::from_secs(60), Duration::from_millis(200), || {
+            servers = parties().map(|party| deployment.pinned(party)).collect::<Option<Vec<_>>>();
+            servers.is_some()
+        });
+        let settings = serde_json::json!({
+            "name": "a room", "payload": 64, "capacity": 24, "seconds": seconds, "minimum": minimum,
+        });
+        let settings = serde_json::from_value(settings).expect("a room's settings");
+        let info = deployment
+            .call(PartyId(1), |server| async move { server.create_room(settings).await }.boxed());
+        let room = info.expect("P1 answers").expect("a room is created").descriptor;
+        // The first epoch is open.
+        executor.run_for(Duration::from_secs(3));
+        let servers = servers.expect("the servers set up their session").remove(0);
+        Self { deployment, room: Arc::new(room), servers: Arc::new(servers) }
+    }
+
+    /// Somebody comes and has something to say.
+    fn join(&self, number: u8) {
+        let mut device = Device::new(SigningKey::from_seed(&[number + 1; 32]), false, None);
+        device.wishes.push(format!("{number} says something"));
+        let participant = Participant {
+            line: Line { number: number.into(), deployment: Arc::clone(&self.deployment) },
+            device: Arc::new(Mutex::new(device)),
+            room: Arc::clone(&self.room),
+            servers: Arc::clone(&self.servers),
+            engine: Arc::new(PlainClient),
+            honest: true,
+        };
+        self.deployment.executor.spawn(OUTSIDE, participant.take_part().boxed());
+    }
+
+    /// What each server that answers says of the room.
+    fn statuses(&self) -> Vec<Status> {
+        let room = self.room.id();
+        let ask = |party| {
+            self.deployment.call(party, |server| {
+                async move { server.status(room, 0, Duration::ZERO).await }.boxed()
+            })
+        };
+        parties().filter_map(ask).filter_map(Result::ok).collect()
+    }
+
+    /// After how long something is on every board, in milliseconds; `None` if nothing is within
+    /// that time.
+    fn published_after(&self, longest: Duration) -> Option<u64> {
+        let begun = self.deployment.executor.now_ms();
+        let end = begun + longest.as_millis() as u64;
+        loop {
+            let statuses = self.statuses();
+            let now = self.deployment.executor.now_ms();
+            if statuses.iter().all(|status| status.board_length > 0) {
+                return Some(now - begun);
+            }
+            if now > end {
+                return None;
+            }
+            self.deployment.executor.run_for(Duration::from_millis(100));
+        }
+    }
+}
+
+/// The disk's threads need a runtime.
+fn inside<T>(work: impl FnOnce() -> T) -> T {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let _inside = runtime.enter();
+    work()
+}
+
+/// The scheduler's operator sets its clock forward when those have handed in whom it wants to see
+/// alone; whoever would have come within the hour is left out.
+#[test]
+fn a_scheduler_whose_clock_is_ahead_closes_nothing_early() {
+    inside(|| {
+        let scene = Scene::new(1, 3600, 2);
+        (0..3).for_each(|number| scene.join(number));
+        scene.deployment.executor.run_for(Duration::from_secs(60));
+        scene.deployment.set_clock(PartyId(0), 2 * 3600 * 1000);
+        scene.deployment.start(PartyId(0));
+        scene.deployment.executor.run_for(Duration::from_secs(1800));
+        let early = scene.statuses().iter().any(|status| status.board_length > 0);
+        assert!(!early, "the others' clocks have not run out");
+        let rest = scene.published_after(Duration::from_secs(3600));
+        assert!(rest.is_some_and(|rest| rest > 1_500_000), "{rest:?}");
+        scene.deployment.end();
+    });
+}
+
+/// However they come in: as many people as are said to be enough are, and one fewer is not.
+#[test]
+fn a_group_of_any_size_publishes_when_as_many_are_there_as_is_said() {
+    inside(|| {
+        let seeds = if std::env::var("OSTRAKON_NIGHTLY").is_ok() { 6 } else { 2 };
+        for seed in 0..seeds {
+            for minimum in [0, 2, 3] {
+                let enough = u8::try_from(people_for(minimum, 3)).unwrap();
+                let scene = Scene::new(seed, 6, minimum);
+                (1..enough).for_each(|number| scene.join(number));
+                let early = scene.published_after(Duration::from_secs(30));
+                assert_eq!(early, None, "seed {seed}, minimum {minimum}: {enough} are enough");
+                scene.join(0);
+                let after = scene.published_after(Duration::from_secs(60));
+                // A while to find a place, an epoch, and its computation.
+                assert!(
+                    after.is_some_and(|after| after < 12_000),
+                    "seed {seed}, {minimum}: {after:?}"
+                );
+                scene.deployment.end();
+                let scene = Scene::new(seed, 6, minimum);
+                (0..enough).for_each(|number| scene.join(number));
+                let after = scene.published_after(Duration::from_secs(60));
+                assert!(
+                    after.is_some_and(|after| after < 12_000),
+                    "seed {seed}, {minimum}: {after:?}"
+                );
+                scene.deployment.end();
+            }
+        }
+    });
+}
