@@ -73,7 +73,6 @@ test('a server that lies about how the room stands neither stops people nor show
       mixing: [],
       present: [0, 0, 0],
       places: [0, 0, 0],
-      places: [0, 0, 0],
       board_length: 1_000_000,
       actions: 7,
     }));

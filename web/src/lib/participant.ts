@@ -388,7 +388,10 @@ export class Participant {
       return undefined;
     };
     const asking = this.ask(home, epoch, until);
-    const found = await Promise.race([asking, crowded().then((said) => said ?? asking)]);
+    const found = await Promise.race([
+      asking,
+      crowded().then(async (said) => said ?? (await asking)),
+    ]);
     done.abort();
     return found;
   }

@@ -49,6 +49,7 @@ function deploymentAt(world: World): Deployment {
     retention: null,
     seconds: 6,
     minimum: 1,
+    people: null,
     capacity: 64,
     limit: 254,
     robust: false,
