@@ -6,8 +6,8 @@
 //!
 //! | phase | grows with the table | rounds |
 //! |---|---|---|
-//! | preparation of a slice of h hops | `6·3·N·(8·h + 8)` per list | 13, and 2 for the seeds |
-//! | of the order check | `6·3·N·(24 + 8)` per list | 13 |
+//! | preparation of a slice of h hops | `6·3·(N·(8·h + 8) + 32)` per list | 13, and 2 for the seeds |
+//! | of the order check | `6·3·(N·(24 + 8) + 32)` per list | 13 |
 //! | link | `(9·24 + 9·24)·N` per list for the check, `9·8·N` a hop | 17 |
 //! | hops | `9·8·N` per list and hop | 1 + 7 a hop |
 //! | zero tests of n values | `3·8·n` products, `3·8·n` opened | 8 + 2·log₁₆ n |
@@ -15,6 +15,7 @@
 use ostrakon_field::ELEMENT_BYTES;
 
 use crate::params::CHECK_WORDS;
+use crate::ruffle2::steps::SALT;
 use crate::ruffle2::uses::Bundle;
 use crate::ruffle2::verify::{PIECES, levels};
 use crate::spec::JobSpec;
@@ -90,7 +91,8 @@ pub fn slice(bundles: &[Bundle]) -> Cost {
     let transcripts = broadcast(16 + 4 * SIGNED_HEADER * count);
     let coin = broadcast(DIGEST) + broadcast(64);
     let sums = broadcast(DIGEST) + broadcast(64 + 3 * ELEMENT * count);
-    Cost { table: 6 * tables, constant: transcripts + coin + sums }
+    let messages = 6 * (tables + SALT as u64 * count);
+    Cost { table: messages, constant: transcripts + coin + sums }
 }
 
 /// The whole preparation.

@@ -19,18 +19,19 @@
 use ostrakon_threeparty::cost::{BROADCAST_ROUNDS, DIRECTED_LINKS, broadcast};
 
 use crate::messages::{LIST_ENTRY, PairStatement, SUM_OPENING, Shape};
-use crate::params::WEIGHT_BYTES;
+use crate::params::{SALT, WEIGHT_BYTES};
 
 pub use ostrakon_threeparty::cost::{Cost, SIGNED_HEADER};
 
 /// Preprocessing of a batch ([`crate::preprocessing::prepare`]): three Shuffle-Pairs with two
-/// messages each, statements about seeds and messages, a coin, and three sums.
+/// messages each and their salts, statements about seeds and messages, a coin, and three sums.
 pub fn preprocessing(shape: Shape) -> Cost {
     let row = u64::from(shape.width) + WEIGHT_BYTES as u64;
     let statements = broadcast(2 * PairStatement::BYTES as u64) + broadcast(4 * SIGNED_HEADER + 32);
     let coin = broadcast(32) + broadcast(64);
     let sums = broadcast(32) + broadcast(SUM_OPENING as u64);
-    Cost { table: 6 * u64::from(shape.rows) * row, constant: statements + coin + sums }
+    let constant = 6 * SALT as u64 + statements + coin + sums;
+    Cost { table: 6 * u64::from(shape.rows) * row, constant }
 }
 
 /// Rounds of [`preprocessing`]: statements about seeds, three stages, statements about messages,

@@ -15,7 +15,7 @@ use ostrakon_threeparty::seal::slots_ascend;
 use serde::{Deserialize, Serialize};
 
 use crate::pair::Pair;
-use crate::params::{MAX_ROWS, MAX_WIDTH, WEIGHT_BYTES};
+use crate::params::{MAX_ROWS, MAX_WIDTH, SALT, WEIGHT_BYTES};
 
 pub use ostrakon_threeparty::seal::{DETAILS_ENTRY, LIST_ENTRY, class_of};
 
@@ -320,7 +320,7 @@ pub fn length(subject: &Subject, step: Step) -> Length {
     } else if is(Kind::SeedStatement) {
         Exactly(2 * PairStatement::BYTES as u64)
     } else if (0..3).any(|stage| is(Kind::shuffle_pair(stage))) {
-        Exactly(table + rows * WEIGHT_BYTES as u64)
+        Exactly(table + rows * WEIGHT_BYTES as u64 + SALT as u64)
     } else if [Kind::Delta02, Kind::Delta01, Kind::Delta12, Kind::LastTable].into_iter().any(is) {
         Exactly(table)
     } else if is(Kind::Pads) || is(Kind::TrustedMasks) {

@@ -20,6 +20,13 @@ pub enum Purpose {
     Weights,
     /// The fresh share `[T']_ij` that stage 0, 1 or 2 gives the pair.
     Reshare(usize),
+    /// The salt of a member's message of a stage.
+    Salt {
+        /// 0, 1 or 2.
+        stage: usize,
+        /// The member that sends the message.
+        sender: u8,
+    },
     /// Zero-shares that mask local sums.
     Zero,
 }
@@ -57,6 +64,10 @@ impl PairSeed {
             Purpose::Reshare(0) => b"reshare 0",
             Purpose::Reshare(1) => b"reshare 1",
             Purpose::Reshare(_) => b"reshare 2",
+            Purpose::Salt { stage, sender } => {
+                let of = [stage as u8, sender];
+                return self.0.derive("ostrakon/v1/ruffle/message salt", &[&of]);
+            }
             Purpose::Zero => b"zero",
         };
         self.0.derive("ostrakon/v1/ruffle/purpose", &[name])

@@ -31,8 +31,8 @@ pub struct Derived {
     pub weights: Arc<Prg>,
 }
 
-/// A share that messages determine, laid out as a message is: `rows × width` bytes, then `rows × 8`
-/// bytes of weights.
+/// A share that messages determine, laid out as a message is, without its salt: `rows × width`
+/// bytes, then `rows × 8` bytes of weights.
 #[derive(Default)]
 pub struct Stored {
     bytes: Vec<u8>,
@@ -41,8 +41,9 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Takes over a message of the shape's length.
-    pub fn of_message(bytes: Vec<u8>, shape: Shape) -> Self {
+    /// Takes over a message of the shape's length, without its salt.
+    pub fn of_message(mut bytes: Vec<u8>, shape: Shape) -> Self {
+        bytes.truncate(shape.bytes() + shape.rows as usize * WEIGHT_BYTES);
         Self { bytes, split: shape.bytes() }
     }
 
@@ -66,9 +67,10 @@ impl Stored {
         &self.bytes
     }
 
-    /// Adds a message.
+    /// Adds a message of the same shape; its salt, if it has one, is left out.
     pub fn add(&mut self, message: &[u8]) {
-        xor_into(&mut self.bytes, message);
+        let length = self.bytes.len();
+        xor_into(&mut self.bytes, &message[..length]);
     }
 
     /// Becomes of that shape, if it is not. What it holds is then of no meaning.

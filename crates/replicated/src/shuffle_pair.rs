@@ -4,6 +4,10 @@
 //! With pair {i, j} and third party k: member m ∈ {i, j} sends the other one `ρ_m = π_ij([T]_mk) ⊕
 //! [T']_mk`, where the fresh share `[T']_mk` is derived by m and k; then `[T']_ij = π_ij([T]_ij) ⊕
 //! ρ_i ⊕ ρ_j`. The weights move with their rows.
+//!
+//! A message ends with a salt that the pair alone can compute. Messages are countersigned before
+//! all three parties, so k sees their digests, and k knows everything in ρ_m but π_ij: without the
+//! salt it could try permutations until the digest is right.
 
 use std::sync::Arc;
 
@@ -11,7 +15,7 @@ use ostrakon_kernels::{gather, gather_xor_prg, zeroed_table};
 
 use crate::messages::{BatchSpec, STAGES};
 use crate::pair::Pair;
-use crate::params::WEIGHT_BYTES;
+use crate::params::{SALT, WEIGHT_BYTES};
 use crate::seeds::{BatchSeeds, Purpose};
 use crate::shares::{self, Derived, Share, Shares, Stored};
 
@@ -58,15 +62,28 @@ pub struct Permuting<'a> {
 }
 
 impl Permuting<'_> {
-    /// Member `member`'s message ρ: the permuted, masked rows, then the weights. `scratch` is
-    /// overwritten.
+    /// Member `member`'s message ρ: the permuted, masked rows, then the weights, then the salt.
+    /// `scratch` is overwritten.
     pub fn message(&self, member: u8, scratch: &mut Stored) -> Vec<u8> {
+        let mut body = self.masked(member, scratch);
+        let salt = Purpose::Salt { stage: self.stage, sender: member };
+        let salt = self.seeds.of(STAGES[self.stage]).purpose(salt);
+        let at = body.len() - SALT;
+        body[at..].copy_from_slice(salt.expose());
+        body
+    }
+
+    /// The message with room for its salt: what the third party, too, computes from the
+    /// permutation.
+    fn masked(&self, member: u8, scratch: &mut Stored) -> Vec<u8> {
         let shape = self.spec.shape;
         let with_third = Pair::of(member, STAGES[self.stage].outsider());
         let source = shares::of(self.table, with_third).materialise(shape, scratch);
         let fresh = Fresh::new(self.seeds, with_third, self.stage);
-        let mut body = zeroed_table(shape.bytes() + shape.rows as usize * WEIGHT_BYTES);
-        let (rows, weights) = body.split_at_mut(shape.bytes());
+        let weights = shape.rows as usize * WEIGHT_BYTES;
+        let mut body = zeroed_table(shape.bytes() + weights + SALT);
+        let (rows, rest) = body.split_at_mut(shape.bytes());
+        let weights = &mut rest[..weights];
         gather_xor_prg(rows, source.rows(), shape.width as usize, self.index, &fresh.rows, 0);
         gather_xor_prg(weights, source.weights(), WEIGHT_BYTES, self.index, &fresh.weights, 0);
         body
@@ -101,3 +118,6 @@ pub fn output(seeds: &BatchSeeds, stage: usize, combined: Option<Stored>) -> Sha
     }
     shares
 }
+
+#[cfg(test)]
+mod tests;

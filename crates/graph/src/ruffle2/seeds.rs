@@ -67,6 +67,15 @@ pub enum Purpose {
     Weights(UseId),
     /// The weights of a bundle after a stage.
     FreshWeights(usize, UseId),
+    /// The salt of a member's message of a stage of a bundle, by the bundle's first use.
+    Salt {
+        /// 0, 1 or 2.
+        stage: usize,
+        /// The member that sends the message.
+        sender: u8,
+        /// The bundle's first use.
+        of: UseId,
+    },
     /// Zero-shares of a slice's sums.
     Zero(u32),
     /// Zero-shares of products, by step.
@@ -89,6 +98,9 @@ impl Purpose {
             Purpose::Fresh(stage, id) => (b"fresh", of(id, stage)),
             Purpose::Weights(id) => (b"weights", of(id, 0)),
             Purpose::FreshWeights(stage, id) => (b"fresh weights", of(id, stage)),
+            Purpose::Salt { stage, sender, of: id } => {
+                (b"message salt", of(id, 3 * stage + usize::from(sender)))
+            }
             Purpose::Zero(slice) => (b"zero", [slice.into(), 0, 0, 0]),
             Purpose::ProductZero(step) => (b"product zero", [step, 0, 0, 0]),
             Purpose::Random(step) => (b"random", [step, 0, 0, 0]),

@@ -93,6 +93,10 @@ pub fn addressed_rightly(header: &Header) -> bool {
     }
 }
 
+/// Bytes of the salt at the end of a Shuffle-Pair message. The third server sees the digest of the
+/// message and could compute all else in it from a guess of the permutation.
+pub const SALT: usize = 32;
+
 /// Bytes of a digest.
 pub const DIGEST: u64 = 32;
 
@@ -120,5 +124,11 @@ impl Rule {
     pub fn table<F: WordField>(elements: usize) -> Self {
         let length = Length::Exactly((elements * ELEMENT_BYTES) as u64);
         Self { length, content: F::are_canonical }
+    }
+
+    /// The same, with a salt behind them.
+    pub fn salted_table<F: WordField>(elements: usize) -> Self {
+        let length = Length::Exactly((elements * ELEMENT_BYTES + SALT) as u64);
+        Self { length, content: |body| F::are_canonical(&body[..body.len() - SALT]) }
     }
 }

@@ -69,7 +69,9 @@ fn bytes_and_rounds_are_those_of_the_formulas() {
         });
         let stages = [Kind::ShufflePair1, Kind::ShufflePair2, Kind::ShufflePair3];
         let per_row = u64::from(width) + 8;
-        assert_eq!(bytes(&network, &stages), 6 * u64::from(rows) * per_row, "6N(ℓ + 64) bits");
+        let salts = 6 * 32;
+        let messages = 6 * u64::from(rows) * per_row + salts;
+        assert_eq!(bytes(&network, &stages), messages, "6N(ℓ + 64) bits");
         let all: u64 = network.sent().iter().map(|(_, m)| m.body.len() as u64).sum();
         assert!(cost::preprocessing(shape).admits(all), "{all} bytes for {shape:?}");
         assert_eq!(rounds.into_iter().flatten().max(), Some(cost::PREPROCESSING_ROUNDS));

@@ -137,8 +137,19 @@ pub struct Permuting<'a> {
 }
 
 impl Permuting<'_> {
-    /// ρ_m = π_ij(\[T\]_mk) − \[T'\]_mk, where k is the third server.
+    /// ρ_m = π_ij(\[T\]_mk) − \[T'\]_mk, where k is the third server, then a salt of the pair: k
+    /// sees the message's digest, and knows everything in ρ_m but π_ij.
     pub fn message<F: WordField>(&self, member: u8) -> Vec<u8> {
+        let mut message = self.masked::<F>(member);
+        let (stage, of) = (self.stage, self.bundle.first());
+        let salt = Purpose::Salt { stage, sender: member, of: of.id };
+        let salt = self.seeds.of(of.roles().stages()[stage]).purpose(salt);
+        message.extend_from_slice(salt.expose());
+        message
+    }
+
+    /// What the third server, too, computes from the permutation.
+    fn masked<F: WordField>(&self, member: u8) -> Vec<u8> {
         let pair = self.bundle.first().roles().stages()[self.stage];
         let shared = Pair::of(member, pair.outsider());
         let table = columns::of(self.table, shared).materialise::<F>(self.bundle);
@@ -148,12 +159,13 @@ impl Permuting<'_> {
         message
     }
 
-    /// \[T'\]_ij = π_ij(\[T\]_ij) + ρ_i + ρ_j.
+    /// \[T'\]_ij = π_ij(\[T\]_ij) + ρ_i + ρ_j; the salts are left out.
     pub fn combine<F: WordField>(&self, messages: [&[u8]; 2]) -> Vec<u8> {
         let pair = self.bundle.first().roles().stages()[self.stage];
         let table = columns::of(self.table, pair).materialise::<F>(self.bundle);
         let mut combined = permuted(&table, self.bundle.width(), self.index);
-        messages.into_iter().for_each(|message| F::add_into(&mut combined, message));
+        let length = combined.len();
+        messages.into_iter().for_each(|message| F::add_into(&mut combined, &message[..length]));
         combined
     }
 }
@@ -247,7 +259,7 @@ async fn shuffle_pairs<F: WordField>(
             let pair = bundle.first().roles().stages()[stage];
             let mut combined = None;
             if let Some((message, signed)) = own {
-                let rule = Rule::table::<F>(bundle.bytes() / ELEMENT_BYTES);
+                let rule = Rule::salted_table::<F>(bundle.bytes() / ELEMENT_BYTES);
                 let theirs = run.receive(pair.other(run.me()), kind, number, rule).await?;
                 let index = factors.of(bundle.first(), pair);
                 let permuting = Permuting { bundle, seeds, stage, index, table: &before };
@@ -383,3 +395,6 @@ fn keep(bundles: &[Bundle], stages: Vec<[Stage; 3]>, me: u8) -> Vec<Prepared> {
 pub fn slice_run(party: &ostrakon_party::Party, job: &JobName, number: u32) -> Run {
     Run { party: party.clone(), instance: job.instance(Phase::Slice(number)) }
 }
+
+#[cfg(test)]
+mod tests;
