@@ -8,6 +8,10 @@ pub const WORD: usize = 8;
 /// over 2^20 participants and three pairs at once costs at least 2^106.
 pub const PAD_SEED: usize = 16;
 
+/// Bytes of the salt at the end of a table's message. The third server sees the message's digest and
+/// could compute all else in it from a guess of a permutation and of rows.
+pub const SALT: usize = 32;
+
 /// Bytes of a submission's MAC for one server: a forgery is tried online, and succeeds with
 /// probability 2^-128.
 pub const MAC: usize = 16;

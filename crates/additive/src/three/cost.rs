@@ -6,7 +6,7 @@
 //! | part | grows with the table | rounds |
 //! |---|---|---|
 //! | sealing | `36·6·A` for `A` submissions that all servers hold | 3 |
-//! | tables | `4·N·(W + 8)` | 3 |
+//! | tables, each with a salt | `4·N·(W + 8)` | 3 |
 //! | statement, coin | nothing | 4 |
 //! | check words | `80·N` | 2 |
 //! | ready | nothing | 1 |
@@ -17,7 +17,7 @@ use ostrakon_threeparty::seal::LIST_ENTRY;
 
 use super::keys::PairStatement;
 use super::messages::{TABLES, WORDS};
-use crate::params::WORD;
+use crate::params::{SALT, WORD};
 
 /// Sealing submissions that all three servers hold, with the statements about seeds and the
 /// commitments to the coin.
@@ -33,7 +33,9 @@ pub fn mixing(rows: u32, width: u32) -> Cost {
     let words: usize = WORDS.iter().map(|route| route.columns * WORD).sum();
     let row = TABLES.len() as u64 * message + words as u64;
     let statements = broadcast(4 * SIGNED_HEADER + 1) + broadcast(64);
-    Cost { table: u64::from(rows) * row, constant: statements + WORDS.len() as u64 * 32 }
+    let salts = (TABLES.len() * SALT) as u64;
+    let constant = statements + salts + WORDS.len() as u64 * 32;
+    Cost { table: u64::from(rows) * row, constant }
 }
 
 /// Votes on the end and their collections.
@@ -44,7 +46,7 @@ pub fn readiness() -> Cost {
 /// Opening the rows.
 pub fn opening(rows: u32, width: u32) -> Cost {
     let message = u64::from(width) + WORD as u64;
-    Cost { table: u64::from(rows) * message, constant: 2 * 32 }
+    Cost { table: u64::from(rows) * message, constant: SALT as u64 + 2 * 32 }
 }
 
 /// A whole epoch.

@@ -174,6 +174,10 @@ pub enum Purpose {
     G,
     QSecond,
     V,
+    SaltZ2,
+    SaltZ1,
+    SaltS,
+    SaltDelta,
 }
 
 impl Purpose {
@@ -196,6 +200,10 @@ impl Purpose {
             Purpose::G => (K23, b"g"),
             Purpose::QSecond => (K23, b"q''"),
             Purpose::V => (K23, b"v"),
+            Purpose::SaltZ2 => (K12, b"salt z2"),
+            Purpose::SaltZ1 => (K12, b"salt z1"),
+            Purpose::SaltS => (K12, b"salt s"),
+            Purpose::SaltDelta => (K23, b"salt delta"),
         }
     }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::fault::{Abort, Evidence, Fault};
 use super::keys::PairStatement;
 use super::{P1, P2, P3};
-use crate::params::{MAC, MAX_ROWS, MAX_WIDTH, WORD};
+use crate::params::{MAC, MAX_ROWS, MAX_WIDTH, SALT, WORD};
 
 /// An occasion of registering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -108,10 +108,12 @@ impl Subject {
         }
     }
 
-    /// Most bytes of a table with its column.
+    /// Most bytes of a table with its column and its salt.
     fn table(&self) -> u64 {
         match self {
-            Subject::Epoch(spec) => self.slots() * (u64::from(spec.width) + WORD as u64),
+            Subject::Epoch(spec) => {
+                self.slots() * (u64::from(spec.width) + WORD as u64) + SALT as u64
+            }
             _ => 0,
         }
     }

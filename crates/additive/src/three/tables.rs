@@ -1,5 +1,7 @@
 //! The tables of the mix, as each server makes its own (Definition IV.1 and Protocol IV.2;
-//! `docs/spec/clarion.md`, E6 to E8). A message is a table, then its column.
+//! `docs/spec/clarion.md`, E6 to E8). A message is a table, then its column, then
+//! a salt, which grows from a key that the third server lacks: the third server is shown the
+//! message's digest, and could otherwise test guesses of the permutation and of rows with it.
 
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_kernels::{gather, gather_xor_prg, short_prg_rows, xor_into, zeroed_table};
@@ -10,7 +12,7 @@ use zeroize::Zeroize;
 use super::columns;
 use super::keys::{EpochKeys, Purpose};
 use super::registration::Registry;
-use crate::params::{PAD_SEED, WORD};
+use crate::params::{PAD_SEED, SALT, WORD};
 
 /// Rows and width of an epoch's tables, with the keys.
 pub struct Mixing<'a> {
@@ -63,7 +65,7 @@ impl Mixing<'_> {
 
     /// Bytes of a message.
     pub fn message(&self) -> usize {
-        self.rows * (self.width + WORD)
+        self.rows * (self.width + WORD) + SALT
     }
 
     /// The table in a message.
@@ -73,7 +75,7 @@ impl Mixing<'_> {
 
     /// The column in a message.
     pub fn column(&self, message: &[u8]) -> Vec<u64> {
-        columns::read(&message[self.bytes()..])
+        columns::read(&message[self.bytes()..self.message() - SALT])
     }
 
     /// A permutation of the rows.
@@ -86,12 +88,20 @@ impl Mixing<'_> {
         columns::of(self.keys, purpose, self.rows)
     }
 
-    /// A message of `π(table) + mask` with `column`.
-    fn masked(&self, table: &[u8], pi: &[u32], mask: Purpose, column: &[u64]) -> Vec<u8> {
+    /// A message of `π(table) + mask` with `column` and a salt.
+    fn masked(
+        &self,
+        table: &[u8],
+        pi: &[u32],
+        [mask, salt]: [Purpose; 2],
+        column: &[u64],
+    ) -> Vec<u8> {
         let mut message = zeroed_table(self.message());
-        let (rows, words) = message.split_at_mut(self.bytes());
+        let (rows, rest) = message.split_at_mut(self.bytes());
+        let (words, end) = rest.split_at_mut(self.rows * WORD);
         gather_xor_prg(rows, table, self.width, pi, &self.keys.prg(mask), 0);
         words.copy_from_slice(&columns::write(&[column]));
+        end.copy_from_slice(self.keys.seed(salt).expose());
         message
     }
 
@@ -108,7 +118,7 @@ impl Mixing<'_> {
             &self.own(Purpose::GSecond),
         );
         let column = columns::add(columns::permute(&pi2, &column), &self.own(Purpose::BColumn));
-        self.masked(&inner, &pi2, Purpose::B, &column)
+        self.masked(&inner, &pi2, [Purpose::B, Purpose::SaltDelta], &column)
     }
 
     /// P2: z2 = π12(s23) + a, z2^q = π12(q) + g.
@@ -116,7 +126,7 @@ impl Mixing<'_> {
         let pi12 = self.permutation(Purpose::Pi12);
         let column =
             columns::add(columns::permute(&pi12, &self.own(Purpose::Q)), &self.own(Purpose::G));
-        self.masked(s23, &pi12, Purpose::A, &column)
+        self.masked(s23, &pi12, [Purpose::A, Purpose::SaltZ2], &column)
     }
 
     /// P1: y = π12(β + s13) + z2, where `x` is β + s13.
@@ -132,7 +142,7 @@ impl Mixing<'_> {
         let pi1 = self.permutation(Purpose::Pi1);
         let column =
             columns::add(columns::permute(&pi1, &self.inner_z1()), &self.own(Purpose::GPrime));
-        self.masked(y, &pi1, Purpose::APrime, &column)
+        self.masked(y, &pi1, [Purpose::APrime, Purpose::SaltZ1], &column)
     }
 
     /// P1: π12(q′) + h.
@@ -146,7 +156,8 @@ impl Mixing<'_> {
         let pi2 = self.permutation(Purpose::Pi2);
         let column =
             columns::add(columns::permute(&pi2, &self.own(Purpose::W)), &self.own(Purpose::V));
-        let mut message = self.masked(self.table(z1), &pi2, Purpose::D, &column);
+        let hidden = [Purpose::D, Purpose::SaltS];
+        let mut message = self.masked(self.table(z1), &pi2, hidden, &column);
         xor_into(&mut message[..self.bytes()], self.table(delta));
         message
     }
