@@ -2,7 +2,7 @@
 //! and the opening of sums.
 
 use ostrakon_crypto::{Digest, Transcript};
-use ostrakon_party::{Header, Received, Recipient, Step};
+use ostrakon_party::{Header, Received, Recipient, SignedHeader, Step};
 
 use crate::offence::{Offence, Statement};
 use crate::protocol::{Protocol, steps};
@@ -71,6 +71,12 @@ pub async fn commit<P: Protocol>(
 }
 
 impl Committed {
+    /// The signed headers of all three commitments, by party: what a server that may crash marks
+    /// before it opens its own.
+    pub fn headers(&self) -> [SignedHeader; 3] {
+        self.commitments.each_ref().map(|commitment| commitment.signed)
+    }
+
     /// Opens, and returns all three openings with the nonces still in front ([`value_of`]): an
     /// authenticated broadcast, two rounds.
     ///

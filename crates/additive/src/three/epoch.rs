@@ -145,8 +145,8 @@ pub fn may_have_opened(spec: &EpochSpec, marks: &[(String, Vec<u8>)]) -> bool {
 /// server sends again is what it sent before.
 ///
 /// Marks, each written before the message that depends on it is sent: its contribution to the coin;
-/// the lists, if they differ; the sealed list; what the batch is spent on; the header of each table
-/// received; the joint coin; the outcome and the certificate.
+/// all commitments to it; the lists, if they differ; the sealed list; what the batch is spent on;
+/// the header of each table received; the joint coin; the outcome and the certificate.
 ///
 /// `randomness` is 32 fresh random bytes.
 ///
@@ -338,6 +338,7 @@ impl Epoch<'_> {
             async { seal::agree(run, &scope, &slots, self.marks).await.map_err(Halt::from) },
         )
         .await?;
+        self.stand_by(&committed)?;
         for pair in Pair::ALL {
             let [x, y] = pair
                 .members()
@@ -381,6 +382,23 @@ impl Epoch<'_> {
             return Err(Halt::End(Unmixed::Marks("the coin's mark is damaged".to_owned())));
         }
         Ok(standing)
+    }
+
+    /// Marks everybody's commitment to the coin, before the seal vote and so before anybody opens.
+    /// Who commits to something else after a crash has seen what the coin would be, or would let
+    /// the two others compute with different ones.
+    fn stand_by(&self, committed: &coin::Committed) -> Result<(), Halt> {
+        let heard = committed.headers();
+        let standing = self.record("coin commitments", &wire::encode(&heard))?;
+        let standing: [SignedHeader; 3] = wire::decode(&standing)
+            .map_err(|_| Halt::End(Unmixed::Marks("the coin's mark is damaged".to_owned())))?;
+        for (before, now) in standing.into_iter().zip(heard) {
+            if before.contradicts(&now) {
+                let two = Offence::Equivocation(Box::new([before, now]));
+                return Err(self.run.fault(now.header.from, two).into());
+            }
+        }
+        Ok(())
     }
 
     /// E4, E5.
@@ -447,7 +465,9 @@ impl Epoch<'_> {
         (self.run.send(route.to, kind, body.clone()), body)
     }
 
-    /// Receives a table and marks its header: what follows from it is sent for no other.
+    /// Receives a table and marks its header: what follows from it is sent for no other. Returns
+    /// the header that stands: its signer can sign it in many ways, and what this server states of
+    /// it must be the same after a crash.
     async fn table(&self, mixing: &Mixing<'_>, kind: Kind) -> Result<(SignedHeader, Body), Halt> {
         let route = TABLES.into_iter().find(|table| table.kind == kind).expect("a table");
         let received = self.run.receive(route.from, kind).await?;
@@ -462,7 +482,7 @@ impl Epoch<'_> {
         if received.body.len() != mixing.message() {
             return Err(Halt::Stop(Abort::Table(kind)));
         }
-        Ok((received.signed, received.into_body()))
+        Ok((standing, received.into_body()))
     }
 
     /// E9. Returns all statements and the digests of the four tables.

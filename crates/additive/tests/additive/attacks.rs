@@ -8,7 +8,7 @@ use ostrakon_additive::three::fault::{Abort, Evidence, Fault};
 use ostrakon_additive::three::messages::{Kind, Subject};
 use ostrakon_crypto::Secret;
 use ostrakon_kernels::{Prg, linear_rows};
-use ostrakon_party::{Header, Message, PartyId, wire};
+use ostrakon_party::{Header, Message, PartyId, SignedHeader, wire};
 use ostrakon_testkit::{Mutation, Network, Saboteur, Target, World};
 use ostrakon_threeparty::pair::Pair;
 use ostrakon_threeparty::protocol::steps;
@@ -100,6 +100,38 @@ fn table_after_crash(sender: u8, table: Kind, receiver: u8, answer: Kind) {
     assert!(!posted(&second, receiver, answer), "a second answer under one mask");
     assert!(!before.is_empty());
     assert!(marks.iter().all(|marks| !may_have_opened(&scene.spec, &marks.all())));
+}
+
+/// Who signs a table's header can make other signatures of the same header. What the receiver
+/// states of it is the same after a crash, whichever signature it is given then: two statements
+/// would convict it.
+#[test]
+fn a_table_signed_again_changes_no_statement() {
+    let scene = Scene::new(25, 4, WIDTH as u32);
+    let tables = [(0, Kind::Z2), (0, Kind::S), (1, Kind::Delta), (1, Kind::Z1)];
+    for (receiver, table) in tables {
+        let marks: [Memory; 3] = Default::default();
+        let slots = |_| scene.slots.clone();
+        scene.run_with(&drops(&scene, 2, Kind::TableStatement), slots, &marks);
+        // As if this had been the signature that came first.
+        let what = format!("received {:04x}", table.step().0);
+        let standing = {
+            let mut marks = marks[receiver].0.lock().unwrap();
+            let (_, mark) = marks.iter_mut().find(|(name, _)| name.ends_with(&what)).unwrap();
+            let mut standing: SignedHeader = wire::decode(mark).unwrap();
+            standing.signature.0[0] ^= 1;
+            *mark = wire::encode(&standing);
+            standing
+        };
+        let again = Network::default();
+        scene.run_with(&again, slots, &marks);
+        let sent = again.sent();
+        let from = PartyId(receiver as u8);
+        let own = |m: &Message| is(m, Kind::TableStatement) && m.signed.header.from == from;
+        let (_, statement) = sent.iter().find(|(_, m)| own(m)).unwrap();
+        let headers: Vec<SignedHeader> = wire::decode(&statement.body).unwrap();
+        assert!(headers.contains(&standing), "{table:?} is stated in another way");
+    }
 }
 
 /// P2, who knows π12 and π2, would read π1 from two z1.
@@ -211,6 +243,41 @@ fn coin_tossed_twice() {
     let results = scene.run_with(&second, slots, &marks);
     for honest in [0, 1] {
         assert!(results[usize::from(honest)].as_ref().unwrap().is_err());
+        assert!(WORDS.iter().all(|kind| !posted(&second, honest, *kind)), "words of a second coin");
+    }
+}
+
+/// P2 lets P1 alone complete the coin, lets both others crash, and has committed to another
+/// contribution when they come back. P1's digest of U under the one coin and P3's U under the other
+/// would test guesses of all rows by author; and with the two others' contributions known, P2 could
+/// look for a coin that its error passes.
+#[test]
+fn coin_committed_twice() {
+    let scene = Scene::new(24, 4, WIDTH as u32);
+    let marks: [Memory; 3] = Default::default();
+    let slots = |_| scene.slots.clone();
+    let whole = Network::default();
+    scene.run(&whole);
+    let echo = ostrakon_threeparty::protocol::echo(steps::COIN_OPENING);
+    let sent = whole.sent();
+    let own = sent.iter().filter(|(_, m)| m.signed.header.from == PartyId(1));
+    let place = own
+        .enumerate()
+        .find(|(_, (to, m))| *to == PartyId(2) && m.signed.header.tag.step == echo)
+        .expect("P2 echoes the openings to P3")
+        .0;
+    let first = Network::default();
+    let key = scene.deployment.world.key(PartyId(1));
+    let (target, dropped) = (Target::Nth(place), Mutation::Drop);
+    first.corrupt(Saboteur::new(PartyId(1), key, 0, target, dropped, Default::default()));
+    scene.run_with(&first, slots, &marks);
+    assert!(posted(&first, 0, Kind::DigestU), "P1 has the first coin");
+    assert!(!posted(&first, 2, Kind::WordsU), "P3 has none");
+    let session = scene.deployment.world.roster.session;
+    let second = scene.deployment.corrupt(1, other_coin(session, |_| true));
+    let results = scene.run_with(&second, slots, &marks);
+    for honest in [0, 2] {
+        assert_eq!(scene.fault(&results[usize::from(honest)]).culprit, PartyId(1));
         assert!(WORDS.iter().all(|kind| !posted(&second, honest, *kind)), "words of a second coin");
     }
 }
