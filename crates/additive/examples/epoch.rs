@@ -74,7 +74,7 @@ fn registered(servers: &Servers, rows: u32) -> Result<Registered, Box<dyn Error>
         RegistrationKey::new(&Secret::new(world.randomness(PartyId(party), "registration")))
     });
     let publics = keys.each_ref().map(RegistrationKey::public);
-    let spec = RegistrationSpec { context: Digest([4; 32]), number: 1, slots: rows };
+    let spec = RegistrationSpec { context: Digest([4; 32]), number: 1, slots: rows, keys: publics };
     let made: Vec<_> = (0..rows)
         .into_par_iter()
         .map(|number| {

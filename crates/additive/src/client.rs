@@ -109,6 +109,18 @@ pub(crate) fn box_about(deployment: &Digest, owner: &VerifyingKey, server: u8) -
     transcript
 }
 
+/// The digest of an occasion of registering: what the servers call it, and the keys for which boxes
+/// are sealed on it. Who was told another key for a server has signed for another occasion, so that
+/// its registration counts nowhere; it would be repaired otherwise, and read by whose key it was.
+pub fn occasion(context: &Digest, servers: &[[u8; 32]; 3]) -> Digest {
+    let mut transcript = Transcript::new("ostrakon/v1/clarion/registration occasion");
+    transcript.field(&context.0);
+    servers.iter().for_each(|key| {
+        transcript.field(key);
+    });
+    transcript.finish()
+}
+
 /// A participant's registration, the same bytes to all servers (R1).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registration {
@@ -120,7 +132,16 @@ pub struct Registration {
     pub signature: Signature,
 }
 
+/// Bytes of a closed box: two seeds and the cipher's tag.
+pub const BOX_BYTES: usize = 2 * 32 + 16;
+
 impl Registration {
+    /// Whether its boxes have the length that boxes have.
+    #[must_use]
+    pub fn is_wellformed(&self) -> bool {
+        self.boxes.iter().all(|sealed| sealed.closed.len() == BOX_BYTES)
+    }
+
     /// The digest of commitments and boxes.
     pub fn content(&self) -> Digest {
         let mut transcript = Transcript::new("ostrakon/v1/clarion/registration content");
@@ -130,10 +151,15 @@ impl Registration {
         transcript.finish()
     }
 
-    /// What is signed: the content under a registration number, for one occasion.
-    pub fn listed(context: &Digest, number: u32, owner: &VerifyingKey, content: &Digest) -> Digest {
+    /// What is signed: the content under a registration number, for one [`occasion`].
+    pub fn listed(
+        occasion: &Digest,
+        number: u32,
+        owner: &VerifyingKey,
+        content: &Digest,
+    ) -> Digest {
         let mut transcript = Transcript::new("ostrakon/v1/clarion/registration");
-        transcript.field(&context.0).number(u64::from(number)).field(&owner.0).field(&content.0);
+        transcript.field(&occasion.0).number(u64::from(number)).field(&owner.0).field(&content.0);
         transcript.finish()
     }
 }
@@ -192,7 +218,8 @@ pub fn register(
     });
     let mut registration = Registration { commitments, boxes, signature: Signature([0; 64]) };
     let content = registration.content();
-    let listed = Registration::listed(name.context, name.number, &owner, &content);
+    let occasion = occasion(name.context, name.servers);
+    let listed = Registration::listed(&occasion, name.number, &owner, &content);
     registration.signature = key.sign(&listed);
     (registration, OwnSeeds(seeds.map(|seed| ClientSeed::initial(*seed.expose()))))
 }

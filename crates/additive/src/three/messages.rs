@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::fault::{Abort, Evidence, Fault};
 use super::keys::PairStatement;
 use super::{P1, P2, P3};
+use crate::client::occasion;
 use crate::params::{MAC, MAX_ROWS, MAX_WIDTH, SALT, WORD};
 
 /// An occasion of registering.
@@ -26,6 +27,8 @@ pub struct RegistrationSpec {
     pub number: u64,
     /// Registration numbers are below this.
     pub slots: u32,
+    /// The servers' public registration keys, by party.
+    pub keys: [[u8; 32]; 3],
 }
 
 /// An epoch: one use of a batch.
@@ -60,10 +63,15 @@ impl EpochSpec {
 }
 
 impl RegistrationSpec {
+    /// What participants sign beside number and content.
+    pub fn occasion(&self) -> Digest {
+        occasion(&self.context, &self.keys)
+    }
+
     /// The run.
     pub fn instance(&self) -> Instance {
         let mut transcript = Transcript::new("ostrakon/v1/clarion/registration scope");
-        transcript.field(&self.context.0).number(self.number).number(u64::from(self.slots));
+        transcript.field(&self.occasion().0).number(self.number).number(u64::from(self.slots));
         let scope = half(&transcript.finish());
         Instance { kind: InstanceKind::Issue, scope, number: self.number }
     }

@@ -3,18 +3,22 @@
 
 use std::collections::BTreeMap;
 
-use futures::future::join;
+use futures::future::{join, pending};
 use ostrakon_crypto::sealed::ExchangeKey;
 use ostrakon_crypto::{Digest, Secret, Signature, VerifyingKey};
-use ostrakon_party::{Party, Received};
-use ostrakon_threeparty::Marks;
+use ostrakon_party::{Party, Received, Step};
+use ostrakon_threeparty::marks::epoch_mark;
 use ostrakon_threeparty::pair::Pair;
+use ostrakon_threeparty::protocol::steps;
 use ostrakon_threeparty::seal::{self, Scope, Sealable, Slot, Unsealed};
+use ostrakon_threeparty::{Marks, Protocol};
 use rayon::prelude::*;
 
 use super::fault::Fault;
 use super::messages::{Kind, LACKING_ENTRY, RegistrationSpec, SEEDS_ENTRY, Subject};
-use crate::client::{BOX, ClientSeed, Forgotten, Registration, Submission, box_about, commitment};
+use crate::client::{
+    BOX, BOX_BYTES, ClientSeed, Forgotten, Registration, Submission, box_about, commitment,
+};
 
 /// A run of this engine.
 pub type Run = ostrakon_threeparty::Run<Subject>;
@@ -49,7 +53,7 @@ impl Sealable for Registration {
     }
 
     fn is_wide(&self, width: usize) -> bool {
-        self.boxes.iter().all(|sealed| sealed.closed.len() == width)
+        width == BOX_BYTES && self.is_wellformed()
     }
 }
 
@@ -156,6 +160,9 @@ pub enum Unregistered {
     /// A mark could not be written.
     #[error("a durable mark could not be written: {0}")]
     Marks(String),
+    /// What the caller gave does not fit together; nothing was sent.
+    #[error("the registration cannot begin: {0}")]
+    Unfit(&'static str),
 }
 
 impl From<Fault> for Unregistered {
@@ -173,9 +180,6 @@ impl From<Unsealed<Fault>> for Unregistered {
     }
 }
 
-/// Bytes of a closed box: two seeds and the cipher's tag.
-const BOX_BYTES: u32 = 2 * 32 + 16;
-
 /// A registration that the servers agree on, with what this server's box for it holds.
 struct Opened<'a> {
     number: u32,
@@ -187,6 +191,9 @@ struct Opened<'a> {
 /// Agrees on the registrations of one occasion and returns those that all servers hold. After a
 /// crash the same call continues; `key` and the boxes are erased when every server has returned.
 ///
+/// Marks, each written before it is voted for: the accepted list, and the list that results. A peer
+/// that says other things after a crash of this server is waited for without end.
+///
 /// # Errors
 /// [`Unregistered`].
 pub async fn agree(
@@ -197,11 +204,17 @@ pub async fn agree(
     marks: &dyn Marks,
 ) -> Result<Registry, Unregistered> {
     let run = Run { party: party.clone(), subject: Subject::Registration(spec) };
-    let scope = Scope { context: spec.context, width: BOX_BYTES };
+    if !run.subject.is_valid() {
+        return Err(Unregistered::Unfit("there are no slots, or too many"));
+    }
+    if spec.keys[usize::from(run.me())] != key.public() {
+        return Err(Unregistered::Unfit("participants were told another key of this server"));
+    }
+    let scope = Scope { context: spec.occasion(), width: BOX_BYTES as u32 };
+    let slots = &genuine(&spec, slots)[..];
     // R2.
     let (accepted, registrations) = seal::agree(&run, &scope, slots, marks).await?;
-    seal::vote(&run, ostrakon_threeparty::protocol::steps::SEAL_VOTE, &seal::digest(&accepted))
-        .await?;
+    vote(&run, marks, steps::SEAL_VOTE, "registrations", &accepted).await?;
     let owners: BTreeMap<u32, VerifyingKey> =
         slots.iter().map(|slot| (slot.slot, slot.owner)).collect();
     let deployment = party.roster.session.0;
@@ -257,14 +270,52 @@ pub async fn agree(
             .into_iter()
             .all(|pair| !pair.members().into_iter().all(|member| lacks(member, entry.number, pair)))
     });
-    finish(&run, opened).await
+    finish(&run, marks, opened).await
+}
+
+/// The slots of the occasion, without registrations that are not their owners' for it, or whose
+/// boxes have another length: a server that gets such a one from two others cannot take it.
+fn genuine(spec: &RegistrationSpec, slots: &[Slot<Registration>]) -> Vec<Slot<Registration>> {
+    let occasion = spec.occasion();
+    let is_genuine = |slot: &Slot<Registration>, registration: &Registration| {
+        let content = registration.content();
+        let listed = Registration::listed(&occasion, slot.slot, &slot.owner, &content);
+        registration.is_wellformed() && slot.owner.verifies(&listed, &registration.signature)
+    };
+    let checked = |slot: &Slot<Registration>| {
+        let submission = slot.submission.as_ref().filter(|held| is_genuine(slot, held)).cloned();
+        Slot { slot: slot.slot, owner: slot.owner, submission }
+    };
+    slots.par_iter().filter(|slot| slot.slot < spec.slots).map(checked).collect()
+}
+
+/// Marks a list, signs it, and waits until both peers have signed the same one. If another one is
+/// on record, this server has signed that, and a second vote would convict it.
+async fn vote(
+    run: &Run,
+    marks: &dyn Marks,
+    step: impl Into<Step>,
+    what: &str,
+    list: &[(u32, Digest)],
+) -> Result<(), Unregistered> {
+    let digest = seal::digest(list);
+    let name = epoch_mark(&Protocol::instance(&run.subject), what);
+    if marks.record(&name, &digest.0).map_err(Unregistered::Marks)? != digest.0 {
+        return pending().await;
+    }
+    seal::vote(run, step, &digest).await?;
+    Ok(())
 }
 
 /// R5: all three sign the list that results.
-async fn finish(run: &Run, opened: Vec<Opened<'_>>) -> Result<Registry, Unregistered> {
+async fn finish(
+    run: &Run,
+    marks: &dyn Marks,
+    opened: Vec<Opened<'_>>,
+) -> Result<Registry, Unregistered> {
     let listed: Vec<(u32, Digest)> =
         opened.iter().map(|entry| (entry.number, entry.registration.content())).collect();
-    seal::vote(run, Kind::Registered, &seal::digest(&listed)).await?;
+    vote(run, marks, Kind::Registered, "registered", &listed).await?;
     let held = opened.into_iter().map(|entry| {
         let seeds = entry.seeds.map(|seed| seed.expect("lacking seeds were given or dropped"));
         let held = Held {

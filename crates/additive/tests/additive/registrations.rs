@@ -1,36 +1,35 @@
 //! Attacks on registrations.
 
+use std::collections::BTreeSet;
+
 use ostrakon_additive::client::{OwnSeeds, Registration};
-use ostrakon_additive::three::messages::Kind;
-use ostrakon_additive::three::registration::{Registry, Unregistered};
-use ostrakon_crypto::Digest;
-use ostrakon_party::PartyId;
+use ostrakon_additive::three::messages::{Kind, RegistrationSpec};
+use ostrakon_additive::three::registration::{RegistrationKey, Registry, Unregistered, agree};
+use ostrakon_crypto::{Digest, Secret};
+use ostrakon_party::{PartyId, Step};
 use ostrakon_testkit::Network;
 use ostrakon_threeparty::pair::Pair;
+use ostrakon_threeparty::protocol::steps;
 
 use crate::world::*;
 
-type Registered = Vec<(Registration, OwnSeeds)>;
+type List = Vec<(Registration, OwnSeeds)>;
 
-fn registered(deployment: &Deployment, count: u32) -> Registered {
+fn registered(deployment: &Deployment, count: u32) -> List {
     (0..count).map(|number| deployment.register(number, 0)).collect()
 }
 
 /// Signs a registration that was changed.
-fn sign(registration: &mut Registration, number: u32) {
+fn sign(deployment: &Deployment, registration: &mut Registration, number: u32) {
     let key = participant(number);
-    let context = registration_spec().context;
+    let occasion = deployment.registration_spec().occasion();
     let content = registration.content();
-    let listed = Registration::listed(&context, number, &key.verifying_key(), &content);
+    let listed = Registration::listed(&occasion, number, &key.verifying_key(), &content);
     registration.signature = key.sign(&listed);
 }
 
 /// The registered, by number, alike at the servers given; both holders of a seed have the same one.
-fn agreed(
-    results: &[Option<Result<Registry, Unregistered>>],
-    of: &[usize],
-    count: u32,
-) -> Vec<u32> {
+fn agreed(results: &Registered, of: &[usize], count: u32) -> Vec<u32> {
     let registries: Vec<&Registry> =
         of.iter().map(|i| results[*i].as_ref().unwrap().as_ref().unwrap()).collect();
     let numbers = |registry: &Registry| -> Vec<u32> {
@@ -95,7 +94,7 @@ fn false_forwarded_seed() {
     let deployment = Deployment::new(43);
     let mut list = registered(&deployment, 3);
     list[1].0.boxes[0].closed[5] ^= 1;
-    sign(&mut list[1].0, 1);
+    sign(&deployment, &mut list[1].0, 1);
     let results = deployment.registrations(&Network::default(), |_| registered_slots(&list));
     assert_eq!(agreed(&results, &[0, 1, 2], 3), [0, 1, 2], "given by the other holders");
     for corrupt in [1u8, 2] {
@@ -128,7 +127,7 @@ fn split_seeds() {
         for server in servers {
             changed.boxes[*server] = other.boxes[*server].clone();
         }
-        sign(&mut changed, number as u32);
+        sign(&deployment, &mut changed, number as u32);
         changed
     };
     // Another pair of seeds at P1 alone; at P1 and P2, who then both lack s12.
@@ -142,14 +141,118 @@ fn split_seeds() {
     assert_eq!(agreed(&results, &[0, 1, 2], 5), [0, 1, 2, 4]);
 }
 
-/// Hostile boxes of any length do not fit, and are not forwarded.
+/// A registration with a box of another length, handed to two servers only: it is none, and the
+/// third one does not wait for it. No server is corrupt.
 #[test]
 fn a_box_of_another_length_is_no_registration() {
     let deployment = Deployment::new(45);
     let mut list = registered(&deployment, 3);
-    list[0].0.boxes[1].closed.clear();
-    sign(&mut list[0].0, 0);
+    for length in [0, 64, 5000] {
+        list[0].0.boxes[1].closed.resize(length, 7);
+        sign(&deployment, &mut list[0].0, 0);
+        for lacking in (0..3).map(PartyId) {
+            let results = deployment.registrations(&Network::default(), |party| {
+                let mut slots = registered_slots(&list);
+                slots[0].submission = slots[0].submission.take().filter(|_| party != lacking);
+                slots
+            });
+            assert_eq!(agreed(&results, &[0, 1, 2], 3), [1, 2]);
+        }
+    }
+}
+
+/// All that a server has posted of a kind.
+fn said(network: &Network, by: u8, step: Step) -> BTreeSet<Vec<u8>> {
+    let sent = network.sent();
+    let own = sent.iter().filter(|(_, m)| {
+        let header = &m.signed.header;
+        header.from == PartyId(by) && header.tag.step == step
+    });
+    own.map(|(_, m)| m.body.to_vec()).collect()
+}
+
+/// P2 lists a participant who has registered with P1 and P2 alone, lets the others crash when they
+/// have voted, and does not list it then. Nobody votes for a second list.
+#[test]
+fn a_list_changed_after_a_crash_gets_no_second_vote() {
+    let deployment = Deployment::new(46);
+    let list = registered(&deployment, 4);
+    let marks: [Memory; 3] = Default::default();
+    let slots = |with_both: bool| {
+        let list = &list;
+        move |party: PartyId| {
+            let mut slots = registered_slots(list);
+            if party == PartyId(2) || (party == PartyId(1) && !with_both) {
+                slots[3].submission = None;
+            }
+            slots
+        }
+    };
+    let first = deployment
+        .corrupt(1, |_, m| (m.signed.header.tag.step == steps::SEAL_VOTE).then(|| vec![0; 32]));
+    deployment.registrations_with(&first, slots(true), &marks);
+    assert_eq!(said(&first, 0, steps::SEAL_VOTE).len(), 1);
+    let second = Network::default();
+    let results = deployment.registrations_with(&second, slots(false), &marks);
+    for honest in [0, 2] {
+        let both = [&first, &second].map(|network| said(network, honest, steps::SEAL_VOTE));
+        assert!(both[1].is_subset(&both[0]), "two votes of P{}", honest + 1);
+        assert!(results[usize::from(honest)].is_none(), "nobody is convicted of it");
+    }
+    // With the list that is on record it goes on.
+    let results = deployment.registrations_with(&Network::default(), slots(true), &marks);
+    assert_eq!(agreed(&results, &[0, 1, 2], 4), [0, 1, 2, 3]);
+}
+
+/// P2 says that it lacks a seed that P1 really lacks, and after a crash of the others that it has
+/// it: in the first run the participant is dropped, in the second one it is not.
+#[test]
+fn a_lack_denied_after_a_crash_gets_no_second_vote() {
+    let deployment = Deployment::new(47);
+    let mut list = registered(&deployment, 3);
+    list[1].0.boxes[0].closed[5] ^= 1;
+    sign(&deployment, &mut list[1].0, 1);
+    let marks: [Memory; 3] = Default::default();
+    let registered = Kind::Registered.step();
+    let first = deployment.corrupt(1, move |_, message| match message.signed.header.tag.step {
+        step if step == registered => Some(vec![0; 32]),
+        step if step == Kind::Lacking.step() => Some([1, 0, 0, 0, 1].to_vec()),
+        _ => None,
+    });
+    deployment.registrations_with(&first, |_| registered_slots(&list), &marks);
+    let second = Network::default();
+    let results = deployment.registrations_with(&second, |_| registered_slots(&list), &marks);
+    for honest in [0, 2] {
+        let both = [&first, &second].map(|network| said(network, honest, registered));
+        assert_eq!(both[0].len(), 1);
+        assert!(both[1].is_subset(&both[0]), "two votes of P{}", honest + 1);
+        assert!(results[usize::from(honest)].is_none(), "nobody is convicted of it");
+    }
+}
+
+/// Somebody tells a participant a key of its own for P2's. The other holders of its seeds would make
+/// up for P2's box, which does not open there: but the participant has signed the keys that it was
+/// told, so no honest server takes its registration for one.
+#[test]
+fn false_registration_key() {
+    let deployment = Deployment::new(48);
+    let mut list = registered(&deployment, 3);
+    let mut keys = deployment.registration_spec().keys;
+    keys[1] = RegistrationKey::new(&Secret::new([0x66; 32])).public();
+    list[1] = deployment.register_for(&keys, 1, 0);
     let results = deployment.registrations(&Network::default(), |_| registered_slots(&list));
-    // Both holders of each of its seeds but P2 have them: it is repaired like any box.
-    assert_eq!(agreed(&results, &[0, 1, 2], 3), [0, 1, 2]);
+    assert_eq!(agreed(&results, &[0, 1, 2], 3), [0, 2]);
+    // Nor does a server go on under a key that is not its own.
+    let spec = RegistrationSpec { keys, ..deployment.registration_spec() };
+    assert_ne!(spec.instance(), deployment.registration_spec().instance());
+    let results = deployment.world.run(&Network::default(), |party| {
+        let key = deployment.registration_key(party.id);
+        let deployment = &deployment;
+        Box::pin(async move {
+            let slots = registered_slots(&registered(deployment, 1));
+            agree(&party, spec, &key, &slots, &Memory::default()).await
+        })
+    });
+    assert!(matches!(results[1], Some(Err(Unregistered::Unfit(_)))));
+    assert!(results[0].is_none() && results[2].is_none());
 }

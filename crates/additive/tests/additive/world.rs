@@ -41,6 +41,9 @@ impl Memory {
     }
 }
 
+/// What registrations came to at a server; `None` if it waits.
+pub type Registered = Vec<Option<Result<Registry, Unregistered>>>;
+
 /// What an epoch came to at a server; `None` if it waits.
 pub type Result3 = Vec<Option<Result<Opened, Unmixed>>>;
 
@@ -71,13 +74,27 @@ impl Deployment {
         RegistrationKey::new(&Secret::new(self.world.randomness(party, "registration")))
     }
 
+    pub fn registration_spec(&self) -> RegistrationSpec {
+        let keys = [0, 1, 2].map(|i: u8| self.registration_key(PartyId(i)).public());
+        RegistrationSpec { context: Digest([4; 32]), number: 1, slots: 400, keys }
+    }
+
     pub fn register(&self, number: u32, draw: u64) -> (Registration, OwnSeeds) {
-        let servers = [0, 1, 2].map(|i: u8| self.registration_key(PartyId(i)).public());
+        self.register_for(&self.registration_spec().keys, number, draw)
+    }
+
+    /// Registers with who was told these keys for the servers'.
+    pub fn register_for(
+        &self,
+        servers: &[[u8; 32]; 3],
+        number: u32,
+        draw: u64,
+    ) -> (Registration, OwnSeeds) {
         let name = RegistrationName {
             deployment: &self.world.roster.session.0,
-            context: &registration_spec().context,
+            context: &self.registration_spec().context,
             number,
-            servers: &servers,
+            servers,
         };
         let randomness =
             Secret::new([7; 32]).derive("test", &[&number.to_le_bytes(), &draw.to_le_bytes()]);
@@ -89,14 +106,22 @@ impl Deployment {
         &self,
         network: &Network,
         slots: impl Fn(PartyId) -> Vec<Slot<Registration>>,
-    ) -> Vec<Option<Result<Registry, Unregistered>>> {
+    ) -> Registered {
+        self.registrations_with(network, slots, &Default::default())
+    }
+
+    /// The same, or going on with it after all servers were restarted: marks stay.
+    pub fn registrations_with(
+        &self,
+        network: &Network,
+        slots: impl Fn(PartyId) -> Vec<Slot<Registration>>,
+        marks: &[Memory; 3],
+    ) -> Registered {
         self.world.run(network, |party| {
             let (key, slots) = (self.registration_key(party.id), slots(party.id));
-            async move {
-                let marks = Memory::default();
-                registration::agree(&party, registration_spec(), &key, &slots, &marks).await
-            }
-            .boxed_local()
+            let (marks, spec) = (&marks[party.id.index()], self.registration_spec());
+            async move { registration::agree(&party, spec, &key, &slots, marks).await }
+                .boxed_local()
         })
     }
 
@@ -110,10 +135,6 @@ impl Deployment {
         network.corrupt(Saboteur::rewriting(PartyId(party), key, rewrite));
         network
     }
-}
-
-pub fn registration_spec() -> RegistrationSpec {
-    RegistrationSpec { context: Digest([4; 32]), number: 1, slots: 400 }
 }
 
 pub fn participant(number: u32) -> SigningKey {
