@@ -55,7 +55,7 @@ fn servers() -> Result<Servers, Box<dyn Error>> {
     let world = world.with_session(setup_session(&world.roster.keys));
     let chains = world.run(&Network::default(), |party| {
         let randomness = world.randomness(party.id, "set-up");
-        async move { set_up(&party, randomness).await }.boxed_local()
+        async move { set_up(&party, 0, randomness).await }.boxed_local()
     });
     let (mut batches, mut session) = (Vec::new(), None);
     for chain in chains {
@@ -117,13 +117,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     let width: u32 = arguments.next().map_or(Ok(176), |text| text.parse())?;
     let servers = servers()?;
     let start = Instant::now();
-    let (registries, own) = registered(&servers, rows)?;
+    let (registries, mut own) = registered(&servers, rows)?;
     println!("registering {rows}: {:.2?}", start.elapsed());
-    let spec =
-        EpochSpec { context: Digest([8; 32]), number: 1, batch: 1, slots: rows, width, minimum: 0 };
+    let spec = EpochSpec {
+        context: Digest([8; 32]),
+        number: 1,
+        batch: 1,
+        round: 1,
+        slots: rows,
+        width,
+        minimum: 0,
+    };
     let start = Instant::now();
     let slots: Vec<Slot<_>> = own
-        .par_iter()
+        .par_iter_mut()
         .enumerate()
         .map(|(slot, (registration, seeds))| {
             let (slot, key) = (slot as u32, key_of(slot as u32));

@@ -60,9 +60,11 @@ impl ClientSeed {
         }
     }
 
-    /// The seed of the pad for a slot (C1). One-way.
+    /// The seed of the pad for a slot (C1). One-way. It is bound to the round, too, so that two
+    /// epochs of one context have different pads.
     pub fn pad(&self, context: &Digest, slot: u32, owner: &VerifyingKey) -> [u8; PAD_SEED] {
-        let fields: [&[u8]; 3] = [&context.0, &slot.to_le_bytes(), &owner.0];
+        let round = self.round.to_le_bytes();
+        let fields: [&[u8]; 4] = [&context.0, &round, &slot.to_le_bytes(), &owner.0];
         let derived = self.seed.derive("ostrakon/v1/clarion/pad", &fields);
         derived.expose()[..PAD_SEED].try_into().expect("half of 32 bytes")
     }
@@ -224,6 +226,15 @@ pub fn register(
     (registration, OwnSeeds(seeds.map(|seed| ClientSeed::initial(*seed.expose()))))
 }
 
+/// What a submission is signed for beside its slot: the epoch's context and the round of the seeds.
+/// Without the round, a submission of one epoch would count as its owner's word in another epoch of
+/// the same context, and two words drop the slot.
+pub fn signed_for(context: &Digest, round: u64) -> Digest {
+    let mut transcript = Transcript::new("ostrakon/v1/clarion/epoch and round");
+    transcript.field(&context.0).number(round);
+    transcript.finish()
+}
+
 /// A padded row, the same bytes to all servers (C2).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Submission {
@@ -250,10 +261,10 @@ impl Submission {
         transcript.finish()
     }
 
-    /// What is signed and listed: the content, for one slot of one epoch.
-    pub fn listed(context: &Digest, slot: u32, owner: &VerifyingKey, content: &Digest) -> Digest {
+    /// What is signed and listed: the content, for one slot of the epoch of a [`signed_for`].
+    pub fn listed(epoch: &Digest, slot: u32, owner: &VerifyingKey, content: &Digest) -> Digest {
         let mut transcript = Transcript::new("ostrakon/v1/clarion/submission");
-        transcript.field(&context.0).number(u64::from(slot)).field(&owner.0).field(&content.0);
+        transcript.field(&epoch.0).number(u64::from(slot)).field(&owner.0).field(&content.0);
         transcript.finish()
     }
 
@@ -276,8 +287,17 @@ pub struct SlotName<'a> {
     pub registration: &'a Digest,
 }
 
-/// Pads a row and signs it (C1, C2). The seeds must be at the epoch's round.
-pub fn submit(name: SlotName<'_>, seeds: &OwnSeeds, row: &[u8], key: &SigningKey) -> Submission {
+/// Pads a row and signs it (C1, C2). The seeds must be at the epoch's round; they are moved on, so
+/// that no second row is padded with them. Whoever may have to send the submission again keeps its
+/// bytes.
+pub fn submit(
+    name: SlotName<'_>,
+    seeds: &mut OwnSeeds,
+    row: &[u8],
+    key: &SigningKey,
+) -> Submission {
+    let round = seeds.0[0].round();
+    assert!(seeds.0.iter().all(|seed| seed.round() == round), "seeds move on together");
     let owner = key.verifying_key();
     let mut padded = row.to_vec();
     let mut stream = vec![0; row.len()];
@@ -294,9 +314,11 @@ pub fn submit(name: SlotName<'_>, seeds: &OwnSeeds, row: &[u8], key: &SigningKey
         macs: [[0; MAC]; 3],
         signature: Signature([0; 64]),
     };
-    let listed = Submission::listed(name.context, name.slot, &owner, &submission.content());
+    let epoch = signed_for(name.context, round);
+    let listed = Submission::listed(&epoch, name.slot, &owner, &submission.content());
     submission.macs = [0, 1, 2].map(|server: u8| mac(seeds.of_server(server), &listed));
     submission.signature = key.sign(&listed);
+    seeds.advance_to(round + 1).expect("the next round is not far away");
     submission
 }
 
@@ -319,9 +341,25 @@ mod tests {
         let owner = VerifyingKey([1; 32]);
         let pads = [&a, &b].map(|seed| seed.pad(&Digest([2; 32]), 3, &owner));
         assert_eq!(pads[0], pads[1]);
+        let other_round = ClientSeed { round: 6, seed: Secret::new(*a.seed.expose()) };
+        assert_ne!(pads[0], other_round.pad(&Digest([2; 32]), 3, &owner), "the round itself");
         b.advance_to(6).unwrap();
         assert_ne!(pads[0], b.pad(&Digest([2; 32]), 3, &owner), "another round");
         assert_ne!(pads[0], a.pad(&Digest([2; 32]), 4, &owner), "another slot");
         assert_ne!(pads[0], a.pad(&Digest([2; 32]), 3, &VerifyingKey([2; 32])), "another owner");
+    }
+
+    /// Whoever wants to change what it has handed in, and pads another row for the same slot, does
+    /// not do so with the same pads: the sum of both would be the sum of the rows.
+    #[test]
+    fn no_two_rows_are_padded_alike() {
+        let key = SigningKey::from_seed(&[5; 32]);
+        let mut seeds = OwnSeeds([1, 2, 3].map(|fill| ClientSeed::initial([fill; 32])));
+        let (context, registration) = (Digest([4; 32]), Digest([5; 32]));
+        let name = SlotName { context: &context, slot: 1, registration: &registration };
+        let [first, second] = [[1; 16], [2; 16]].map(|row| submit(name, &mut seeds, &row, &key));
+        let sum: Vec<u8> = first.padded.iter().zip(&second.padded).map(|(a, b)| a ^ b).collect();
+        assert_ne!(sum, [3; 16]);
+        assert_eq!(seeds.0[2].round(), 2);
     }
 }

@@ -27,7 +27,8 @@ use crate::client::Submission;
 
 pub use ostrakon_threeparty::Marks;
 
-/// Why an epoch ended without an output. Nothing of the rows has been revealed.
+/// Why an epoch ended without an output. Nothing of the rows has been revealed, but where something
+/// else is said.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unmixed {
     /// A server is proved to have cheated.
@@ -47,9 +48,14 @@ pub enum Unmixed {
     /// The batch has been spent on other rows.
     #[error("the batch is already spent on other rows")]
     Spent,
-    /// A mark could not be written.
+    /// A mark could not be written or read: the epoch is to be tried again once that is possible.
+    /// This server may have been ready, so the others may open and have read all: [`may_have_opened`]
+    /// tells.
     #[error("a durable mark could not be written: {0}")]
     Marks(String),
+    /// What the caller gave does not fit together; nothing of the mix was sent.
+    #[error("the epoch cannot begin: {0}")]
+    Unfit(&'static str),
 }
 
 /// Why the computation ends before Ready.
@@ -109,10 +115,10 @@ pub fn check(
     }
     let held = registry.get(owner).filter(|held| *held.registration() == submission.registration);
     let held = held.ok_or(Refused::Registration)?;
-    if held.seeds().iter().any(|seed| seed.round() != spec.batch) {
+    if held.seeds().iter().any(|seed| seed.round() != spec.round) {
         return Err(Refused::Round);
     }
-    let listed = Submission::listed(&spec.context, slot, owner, &submission.content());
+    let listed = Submission::listed(&spec.signed(), slot, owner, &submission.content());
     if submission.has_mac(party.0, held.seeds(), &listed) { Ok(()) } else { Err(Refused::Owner) }
 }
 
@@ -125,7 +131,7 @@ pub fn verify_signature(
     owner: &VerifyingKey,
     submission: &Submission,
 ) -> bool {
-    let listed = Submission::listed(&spec.context, slot, owner, &submission.content());
+    let listed = Submission::listed(&spec.signed(), slot, owner, &submission.content());
     owner.verifies(&listed, &submission.signature)
 }
 
@@ -150,8 +156,11 @@ pub fn may_have_opened(spec: &EpochSpec, marks: &[(String, Vec<u8>)]) -> bool {
 ///
 /// `randomness` is 32 fresh random bytes.
 ///
+/// If this server was ready before a crash, and its store tells so ([`Marks::standing`]), it says so
+/// again at once, or that it has stopped: it may be what the others wait for.
+///
 /// # Errors
-/// [`Unmixed`]: nothing has been revealed.
+/// [`Unmixed`].
 pub async fn mix(
     party: &Party,
     batch: BatchKeys,
@@ -165,12 +174,49 @@ pub async fn mix(
         return Err(Unmixed::Spent);
     }
     let run = Run { party: party.clone(), subject: Subject::Epoch(spec) };
+    if !run.subject.is_valid() {
+        return Err(Unmixed::Unfit("its size is not within the limits"));
+    }
     let epoch = Epoch { run: &run, spec: &spec, marks, registry };
     let outcome = Outcome { run: &run, marks };
-    let (mixed, heard) =
-        until_ready(&run, outcome, epoch.checked(batch.epoch(&spec), slots, randomness)).await?;
-    outcome.certify(&mixed.ready, heard).await?;
-    Ok(Mixed { run, state: mixed })
+    let mixing = epoch.checked(batch.epoch(&spec), slots, randomness);
+    let state = match outcome.standing()? {
+        Some(Standing::Ready(digest)) => resumed(outcome, &digest, mixing).await?,
+        Some(Standing::Stopped(by, why)) => return Err(outcome.stopped(by, why)),
+        None => {
+            let (mixed, heard) = until_ready(&run, outcome, mixing).await?;
+            outcome.certify(&mixed.ready, heard).await?;
+            mixed
+        }
+    };
+    Ok(Mixed { run, state })
+}
+
+/// For a server that was ready before a crash: repeats the mix, for which it needs its peers, and
+/// beside it says that it is ready, for which it needs its marks alone.
+async fn resumed(
+    outcome: Outcome<'_>,
+    ready: &Digest,
+    mixing: impl Future<Output = Result<Checked, Halt>>,
+) -> Result<Checked, Unmixed> {
+    let certifying = Box::pin(outcome.certify(ready, None));
+    let finished = match select(certifying, Box::pin(mixing)).await {
+        Either::Left((certified, mixing)) => {
+            certified?;
+            mixing.await
+        }
+        Either::Right((Err(Halt::End(unmixed)), _)) => return Err(unmixed),
+        Either::Right((finished, certifying)) => {
+            certifying.await?;
+            finished
+        }
+    };
+    match finished {
+        Ok(checked) if checked.ready == *ready => Ok(checked),
+        Err(Halt::End(unmixed)) => Err(unmixed),
+        // A peer shows other things than before: who has the tables publishes.
+        Ok(_) | Err(Halt::Stop(_)) => pending().await,
+    }
 }
 
 /// Runs the computation unless a peer stops first, and marks the outcome. A server that was ready
@@ -189,20 +235,18 @@ async fn until_ready(
             (mixing.await, Some(by.0))
         }
     };
-    match finished {
+    let ready = match finished {
         Ok(checked) => match outcome.settle(&Standing::Ready(checked.ready))? {
-            Standing::Ready(before) if before == checked.ready => Ok((checked, heard)),
-            Standing::Ready(_) => Err(Unmixed::Spent),
-            Standing::Stopped(by, why) => Err(outcome.stopped(by, why)),
+            Standing::Ready(before) if before == checked.ready => return Ok((checked, heard)),
+            Standing::Ready(before) => before,
+            Standing::Stopped(by, why) => return Err(outcome.stopped(by, why)),
         },
-        Err(Halt::Stop(why)) => {
-            // Ready before a crash, and without the tables now: if all are, who has them publishes.
-            let ready = outcome.stop(run.party.id, why)?;
-            outcome.certify(&ready, heard).await?;
-            pending().await
-        }
-        Err(Halt::End(unmixed)) => Err(unmixed),
-    }
+        Err(Halt::Stop(why)) => outcome.stop(run.party.id, why)?,
+        Err(Halt::End(unmixed)) => return Err(unmixed),
+    };
+    // Ready before a crash, and without the tables now: if all are, who has them publishes.
+    outcome.certify(&ready, heard).await?;
+    pending().await
 }
 
 /// A peer's reason, if it stands by itself; otherwise that it has stopped.
@@ -325,13 +369,13 @@ impl Epoch<'_> {
         randomness: [u8; 32],
     ) -> Result<([Received; 3], coin::Committed, Sealed), Halt> {
         let (run, spec) = (self.run, self.spec);
-        let slots = self.registered(slots);
+        let slots = self.registered(slots)?;
         let contribution = self.contribution(randomness)?;
         let (nonce, value) = contribution.split_at(32);
         let nonce = nonce.try_into().expect("half of 64 bytes");
         let steps_of_coin = (steps::COIN_COMMITMENT, steps::COIN_OPENING);
         let statement = PairStatement::encode(&keys.statement());
-        let scope = Scope { context: spec.context, width: spec.width };
+        let scope = Scope { context: spec.signed(), width: spec.width };
         let (seeds, committed, (accepted, submissions)) = try_join3(
             async { run.broadcast(Kind::SeedStatement, statement).await.map_err(Halt::from) },
             async { coin::commit(run, steps_of_coin, nonce, value).await.map_err(Halt::from) },
@@ -360,17 +404,27 @@ impl Epoch<'_> {
     }
 
     /// The slots of those who are registered, without submissions that name another registration.
-    fn registered(&self, mut slots: Vec<Slot<Submission>>) -> Vec<Slot<Submission>> {
+    /// Seeds of another round are nobody's for this epoch: with them, two epochs could have the same
+    /// pads.
+    fn registered(&self, mut slots: Vec<Slot<Submission>>) -> Result<Vec<Slot<Submission>>, Halt> {
         let width = self.spec.width as usize;
+        let mut of_round = true;
         slots.retain_mut(|slot| {
+            if slot.slot >= self.spec.slots {
+                return false;
+            }
             let Some(held) = self.registry.get(&slot.owner) else { return false };
+            of_round &= held.seeds().iter().all(|seed| seed.round() == self.spec.round);
             let fits = |submission: &Submission| {
                 submission.registration == *held.registration() && submission.padded.len() == width
             };
             slot.submission = slot.submission.take().filter(fits);
             true
         });
-        slots
+        if of_round {
+            return Ok(slots);
+        }
+        Err(Halt::End(Unmixed::Unfit("the seeds are of another round than the epoch")))
     }
 
     /// This server's nonce and contribution to the coin, the same after a crash.

@@ -39,12 +39,20 @@ impl Stored {
 }
 
 /// Makes pair keys with the other servers and begins their chain. `randomness` is 32 fresh random
-/// bytes, kept nowhere. The session that results is [`Chain::session`].
+/// bytes. They are kept, for the same call after a crash, until every server has its chain on disk
+/// (a server that says other things in one set-up is convicted of it), and are erased before batch
+/// 0 is used: who has them has the beginning of the chain. `attempt` is a number of this set-up,
+/// another one if the servers try again after [`Stop::Disagreement`]. The session that results is
+/// [`Chain::session`].
 ///
 /// # Errors
 /// As [`ostrakon_threeparty::setup::run`].
-pub async fn set_up(party: &Party, randomness: [u8; 32]) -> Result<Chain, Stop<Fault>> {
-    let run = Run { party: party.clone(), subject: Subject::Setup };
+pub async fn set_up(
+    party: &Party,
+    attempt: u64,
+    randomness: [u8; 32],
+) -> Result<Chain, Stop<Fault>> {
+    let run = Run { party: party.clone(), subject: Subject::Setup(attempt) };
     Ok(Chain::new(setup::run(&run, randomness).await?))
 }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::fault::{Abort, Evidence, Fault};
 use super::keys::PairStatement;
 use super::{P1, P2, P3};
-use crate::client::occasion;
+use crate::client::{occasion, signed_for};
 use crate::params::{MAC, MAX_ROWS, MAX_WIDTH, SALT, WORD};
 
 /// An occasion of registering.
@@ -39,8 +39,10 @@ pub struct EpochSpec {
     pub context: Digest,
     /// The epoch's number within whatever the context names.
     pub number: u64,
-    /// The batch of keys that it uses up, which is also the round of the participants' seeds.
+    /// The batch of keys that it uses up.
     pub batch: u64,
+    /// The round of the participants' seeds.
+    pub round: u64,
     /// Slots are below this.
     pub slots: u32,
     /// Bytes of a row, a multiple of 8.
@@ -50,10 +52,15 @@ pub struct EpochSpec {
 }
 
 impl EpochSpec {
+    /// What participants sign beside slot and content.
+    pub fn signed(&self) -> Digest {
+        signed_for(&self.context, self.round)
+    }
+
     /// The run. Everything above is part of its name, so every signature of the run covers it.
     pub fn instance(&self) -> Instance {
         let mut transcript = Transcript::new("ostrakon/v1/clarion/epoch scope");
-        transcript.field(&self.context.0).number(self.number).number(self.batch);
+        transcript.field(&self.context.0).number(self.number).number(self.batch).number(self.round);
         for value in [self.slots, self.width, self.minimum] {
             transcript.number(u64::from(value));
         }
@@ -80,8 +87,8 @@ impl RegistrationSpec {
 /// What a run is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Subject {
-    /// The set-up of the engine's pair keys.
-    Setup,
+    /// The set-up of the engine's pair keys, by the number of the attempt.
+    Setup(u64),
     /// The agreement on registrations.
     Registration(RegistrationSpec),
     /// The use of a batch.
@@ -93,7 +100,7 @@ impl Subject {
     #[must_use]
     pub fn is_valid(&self) -> bool {
         match self {
-            Subject::Setup => true,
+            Subject::Setup(_) => true,
             Subject::Registration(spec) => (1..=MAX_ROWS).contains(&spec.slots),
             Subject::Epoch(spec) => {
                 (1..=MAX_ROWS).contains(&spec.slots)
@@ -110,7 +117,7 @@ impl Subject {
 
     fn slots(&self) -> u64 {
         match self {
-            Subject::Setup => 0,
+            Subject::Setup(_) => 0,
             Subject::Registration(spec) => u64::from(spec.slots),
             Subject::Epoch(spec) => u64::from(spec.slots),
         }
@@ -350,10 +357,10 @@ impl Protocol for Subject {
     fn instance(&self) -> Instance {
         match self {
             // Another run than the set-up of other engines in the same session.
-            Subject::Setup => Instance {
+            Subject::Setup(attempt) => Instance {
                 kind: InstanceKind::Setup,
                 scope: *b"clarion\0\0\0\0\0\0\0\0\0",
-                number: 0,
+                number: *attempt,
             },
             Subject::Registration(spec) => spec.instance(),
             Subject::Epoch(spec) => spec.instance(),

@@ -34,6 +34,9 @@ enum Decision {
     Withdrawn(PartyId),
 }
 
+/// A collection, and who has sent it.
+type Sent = (u8, [SignedHeader; 3]);
+
 /// The marks of one epoch's end.
 #[derive(Clone, Copy)]
 pub struct Outcome<'a> {
@@ -57,12 +60,34 @@ impl Outcome<'_> {
         self.record("outcome", outcome)
     }
 
+    /// What stands, as far as the store tells.
+    ///
+    /// # Errors
+    /// [`Unmixed::Marks`].
+    pub fn standing(&self) -> Result<Option<Standing>, Unmixed> {
+        self.read("outcome")
+    }
+
+    fn read<T: Serialize + serde::de::DeserializeOwned>(
+        &self,
+        what: &str,
+    ) -> Result<Option<T>, Unmixed> {
+        let name = self.name(what);
+        let standing = self.marks.standing(&name).map_err(Unmixed::Marks)?;
+        let decode = |mark: Vec<u8>| wire::decode(&mark);
+        standing.map(decode).transpose().map_err(|_| Unmixed::Marks(format!("{name} is damaged")))
+    }
+
+    fn name(&self, what: &str) -> String {
+        epoch_mark(&ostrakon_threeparty::Protocol::instance(&self.run.subject), what)
+    }
+
     fn record<T: Serialize + serde::de::DeserializeOwned>(
         &self,
         what: &str,
         value: &T,
     ) -> Result<T, Unmixed> {
-        let name = epoch_mark(&ostrakon_threeparty::Protocol::instance(&self.run.subject), what);
+        let name = self.name(what);
         let standing = self.marks.record(&name, &wire::encode(value)).map_err(Unmixed::Marks)?;
         wire::decode(&standing).map_err(|_| Unmixed::Marks(format!("{name} is damaged")))
     }
@@ -108,8 +133,23 @@ impl Outcome<'_> {
     /// # Errors
     /// [`Unmixed::Aborted`] or [`Unmixed::Marks`].
     pub async fn certify(&self, digest: &Digest, heard: Option<u8>) -> Result<(), Unmixed> {
+        let own = self.run.send_all(Kind::Ready, digest.0.to_vec());
+        let (decision, votes) = match self.read("certificate")? {
+            Some(decision) => (decision, None),
+            None => self.decide(own, digest, heard).await?,
+        };
+        self.obey(decision, votes, digest).await
+    }
+
+    /// Waits for three Readys or for somebody who stops, and marks which came. A collection that a
+    /// peer sent comes with who that was.
+    async fn decide(
+        &self,
+        own: SignedHeader,
+        digest: &Digest,
+        heard: Option<u8>,
+    ) -> Result<(Decision, Option<Sent>), Unmixed> {
         let run = self.run;
-        let own = run.send_all(Kind::Ready, digest.0.to_vec());
         let [a, b] = run.peers();
         let direct = async {
             let (x, y) = join(ready(run, a, digest), ready(run, b, digest)).await;
@@ -124,13 +164,21 @@ impl Outcome<'_> {
         };
         let (decision, votes) = match select(Box::pin(proof), Box::pin(aborted)).await {
             Either::Left(((votes, from), _)) => {
-                let decision = Decision::Certified(Box::new(votes));
-                (self.record("certificate", &decision)?, from.map(|from| (from, votes)))
+                (Decision::Certified(Box::new(votes)), from.map(|from| (from, votes)))
             }
-            Either::Right((by, _)) => {
-                (self.record("certificate", &Decision::Withdrawn(PartyId(by)))?, None)
-            }
+            Either::Right((by, _)) => (Decision::Withdrawn(PartyId(by)), None),
         };
+        Ok((self.record("certificate", &decision)?, votes))
+    }
+
+    /// Does what is on record.
+    async fn obey(
+        &self,
+        decision: Decision,
+        votes: Option<Sent>,
+        digest: &Digest,
+    ) -> Result<(), Unmixed> {
+        let run = self.run;
         let by = match decision {
             Decision::Certified(votes) => return self.relay(&votes),
             Decision::Withdrawn(by) => by,

@@ -9,5 +9,6 @@ mod liar;
 mod models;
 mod redrawn;
 mod registrations;
+mod restarts;
 mod sabotage;
 mod world;

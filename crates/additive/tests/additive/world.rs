@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::FutureExt;
 use ostrakon_additive::client::Submission;
-use ostrakon_additive::client::{self, OwnSeeds, Registration, RegistrationName, SlotName};
+use ostrakon_additive::client::{
+    self, ClientSeed, OwnSeeds, Registration, RegistrationName, SlotName,
+};
 use ostrakon_additive::three::epoch::{self, Marks, Opened, Unmixed};
 use ostrakon_additive::three::fault::Fault;
 use ostrakon_additive::three::keys::{self, BatchKeys, Chain};
@@ -31,6 +34,10 @@ impl Marks for Memory {
 
     fn record_spent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
         self.record(name, value)
+    }
+
+    fn standing(&self, name: &str) -> Result<Option<Vec<u8>>, String> {
+        Ok(self.0.lock().unwrap().get(name).cloned())
     }
 }
 
@@ -62,7 +69,7 @@ impl Deployment {
         let world = world.with_session(setup_session(&world.roster.keys));
         let chains = world.run(&Network::default(), |party| {
             let randomness = world.randomness(party.id, "set-up");
-            async move { keys::set_up(&party, randomness).await }.boxed_local()
+            async move { keys::set_up(&party, 0, randomness).await }.boxed_local()
         });
         let mut chains: Vec<Chain> = chains.into_iter().map(|c| c.unwrap().unwrap()).collect();
         let world = world.with_session(chains[0].session());
@@ -177,6 +184,8 @@ pub struct Scene {
     pub seeds: Vec<OwnSeeds>,
     pub slots: Vec<Slot<Submission>>,
     pub draw: u64,
+    /// How often servers were started with [`Scene::run_with`].
+    starts: AtomicU64,
 }
 
 impl Scene {
@@ -198,6 +207,7 @@ impl Scene {
             context: Digest([8; 32]),
             number: 5,
             batch: BATCH,
+            round: BATCH,
             slots: participants,
             width,
             minimum: 0,
@@ -206,8 +216,9 @@ impl Scene {
         let registrations: Vec<Digest> = registrations.collect();
         let mut seeds: Vec<OwnSeeds> = registered.into_iter().map(|(_, seeds)| seeds).collect();
         seeds.iter_mut().for_each(|seeds| seeds.advance_to(BATCH).unwrap());
+        let (slots, starts) = (Vec::new(), AtomicU64::new(0));
         let mut scene =
-            Self { deployment, spec, registries, registrations, seeds, slots: Vec::new(), draw };
+            Self { deployment, spec, registries, registrations, seeds, slots, draw, starts };
         scene.slots = (0..participants).map(|slot| scene.slot(slot)).collect();
         scene
     }
@@ -219,30 +230,58 @@ impl Scene {
     pub fn submit(&self, slot: u32, row: &[u8]) -> Submission {
         let registration = &self.registrations[slot as usize];
         let name = SlotName { context: &self.spec.context, slot, registration };
-        client::submit(name, &self.seeds[slot as usize], row, &participant(slot))
+        let held = self.seeds[slot as usize].0.each_ref();
+        let mut seeds = OwnSeeds(held.map(|seed| ClientSeed::from_bytes(&seed.to_bytes())));
+        client::submit(name, &mut seeds, row, &participant(slot))
     }
 
-    fn slot(&self, slot: u32) -> Slot<Submission> {
+    pub fn slot(&self, slot: u32) -> Slot<Submission> {
         let owner = participant(slot).verifying_key();
         Slot { slot, owner, submission: Some(self.submit(slot, &self.row(slot))) }
     }
 
+    /// Runs the epoch, with the same coin each time.
     pub fn run(&self, network: &impl Wiring) -> Result3 {
-        self.run_with(network, |_| self.slots.clone(), &Default::default())
+        self.start(network, |_| self.slots.clone(), &Default::default(), "epoch")
     }
 
+    /// Runs the epoch, or goes on with it after all servers were restarted: marks stay, and what
+    /// servers draw is drawn anew.
     pub fn run_with(
         &self,
         network: &impl Wiring,
         slots: impl Fn(PartyId) -> Vec<Slot<Submission>>,
         marks: &[Memory; 3],
     ) -> Result3 {
+        let start = self.starts.fetch_add(1, Ordering::Relaxed);
+        self.start(network, slots, marks, &format!("epoch, start {start}"))
+    }
+
+    fn start(
+        &self,
+        network: &impl Wiring,
+        slots: impl Fn(PartyId) -> Vec<Slot<Submission>>,
+        marks: &[Memory; 3],
+        drawn: &str,
+    ) -> Result3 {
         let world = &self.deployment.world;
         world.run(network.network(), |party| {
             let party = network.end(world, party);
             let slots = slots(party.id);
             let marks = &marks[party.id.index()];
-            async move { self.epoch(&party, slots, marks).await }.boxed_local()
+            async move { self.epoch(&party, slots, marks, drawn).await }.boxed_local()
+        })
+    }
+
+    /// Goes on with the epoch without one of the servers.
+    pub fn run_without(&self, silent: PartyId, network: &Network, marks: &[Memory; 3]) -> Result3 {
+        self.deployment.world.run(network, |party| {
+            let (slots, marks) = (self.slots.clone(), &marks[party.id.index()]);
+            if party.id == silent {
+                return futures::future::pending().boxed_local();
+            }
+            async move { self.epoch(&party, slots, marks, "epoch, without one").await }
+                .boxed_local()
         })
     }
 
@@ -251,10 +290,11 @@ impl Scene {
         party: &Party,
         slots: Vec<Slot<Submission>>,
         marks: &Memory,
+        drawn: &str,
     ) -> Result<Opened, Unmixed> {
         let i = party.id.index();
         let batch = BatchKeys::from_bytes(&self.deployment.batches[i]).unwrap();
-        let randomness = self.deployment.world.randomness(party.id, "epoch");
+        let randomness = self.deployment.world.randomness(party.id, drawn);
         let mixed =
             epoch::mix(party, batch, self.spec, slots, &self.registries[i], marks, randomness);
         Ok(mixed.await?.open().await)

@@ -1,0 +1,133 @@
+//! Servers that come back: what they say from their marks alone, and what they refuse to begin.
+
+use ostrakon_additive::three::epoch::{Unmixed, may_have_opened};
+use ostrakon_additive::three::messages::Kind;
+use ostrakon_party::{PartyId, wire};
+use ostrakon_testkit::{Network, Saboteur};
+
+use crate::world::*;
+
+const WIDTH: usize = 16;
+
+/// All are ready, P1 tells P2 alone, P2 begins to open and crashes before P3 has its collection,
+/// and P1 is silent from then on. P2 says again what it has on record, without mixing again.
+#[test]
+fn who_was_ready_says_so_again_without_a_peer() {
+    let scene = Scene::new(71, 4, WIDTH as u32);
+    let world = &scene.deployment.world;
+    let marks: [Memory; 3] = Default::default();
+    let first = scene.deployment.corrupt(0, |to, message| {
+        let told = is(message, Kind::Ready) || is(message, Kind::Collection);
+        (told && to == PartyId(2)).then(|| vec![0; message.body.len()])
+    });
+    // What P2 sends to P3 in this moment is lost with the crash.
+    let lost = Saboteur::rewriting(PartyId(1), world.key(PartyId(1)), |to, message| {
+        (is(message, Kind::Collection) && to == PartyId(2)).then(Vec::new)
+    });
+    first.corrupt(lost);
+    let results = scene.run_with(&first, |_| scene.slots.clone(), &marks);
+    assert!(results[2].is_none(), "P3 waits");
+    assert!(posted(&first, 1, Kind::OpenD), "P2 opens");
+    assert!(!posted(&first, 2, Kind::Collection));
+    let second = Network::default();
+    let results = scene.run_without(PartyId(0), &second, &marks);
+    assert!(results.iter().all(Option::is_none), "the tables need all three");
+    for server in [1, 2] {
+        assert!(posted(&second, server, Kind::Collection), "P{} has the collection", server + 1);
+        assert!(may_have_opened(&scene.spec, &marks[usize::from(server)].all()));
+    }
+}
+
+/// A server that had stopped, or withdrawn, says so at once when it comes back: nobody waits for it.
+#[test]
+fn who_has_stopped_says_so_again_without_a_peer() {
+    let scene = Scene::new(72, 4, WIDTH as u32);
+    let marks: [Memory; 3] = Default::default();
+    let first = scene
+        .deployment
+        .corrupt(0, |_, message| is(message, Kind::WordsL).then(|| vec![0; message.body.len()]));
+    let results = scene.run_with(&first, |_| scene.slots.clone(), &marks);
+    let stopped = |result: &Option<_>| matches!(result, Some(Err(Unmixed::Aborted { .. })));
+    assert!(stopped(&results[1]) && stopped(&results[2]));
+    let second = Network::default();
+    let results = scene.run_without(PartyId(0), &second, &marks);
+    assert!(stopped(&results[1]) && stopped(&results[2]));
+    assert!(posted(&second, 1, Kind::Withdrawn), "P2 was ready before it heard");
+    assert!(posted(&second, 2, Kind::Abort));
+    assert!(!may_have_opened(&scene.spec, &marks[2].all()));
+}
+
+/// Moves a scene to the next round of its participants' seeds, in the same context.
+fn next_round(scene: &mut Scene) {
+    scene.spec.round += 1;
+    let round = scene.spec.round;
+    scene.registries.iter_mut().for_each(|registry| registry.advance_to(round).unwrap());
+    scene.seeds.iter_mut().for_each(|seeds| seeds.advance_to(round).unwrap());
+    scene.slots = (0..scene.spec.slots).map(|slot| scene.slot(slot)).collect();
+}
+
+/// Two epochs have one context. A corrupt server lists a submission of the first one in the second
+/// one: it is not its owner's word there, so the owner is not dropped for having said two things.
+#[test]
+fn a_submission_of_another_round_drops_nobody() {
+    let mut scene = Scene::new(73, 4, WIDTH as u32);
+    let old = scene.slots[1].submission.clone();
+    next_round(&mut scene);
+    let new = scene.slots[1].submission.clone();
+    assert_ne!(old.as_ref().unwrap().padded, new.unwrap().padded, "other pads");
+    for corrupt in (0..3).map(PartyId) {
+        let results = scene.run_with(
+            &Network::default(),
+            |party| {
+                let mut slots = scene.slots.clone();
+                if party == corrupt {
+                    slots[1].submission = old.clone();
+                }
+                slots
+            },
+            &Default::default(),
+        );
+        results.iter().for_each(|result| scene.assert_whole(result));
+    }
+}
+
+/// A registry that was not moved on would give two epochs the same pads, and a row the width of
+/// nothing: such calls are refused before anything is said.
+#[test]
+fn what_does_not_fit_is_not_begun() {
+    let mut scene = Scene::new(74, 3, WIDTH as u32);
+    scene.spec.round += 1;
+    let network = Network::default();
+    let results = scene.run(&network);
+    assert!(results.iter().all(|r| matches!(r, Some(Err(Unmixed::Unfit(_))))));
+    assert!(network.sent().is_empty());
+    scene.spec.round -= 1;
+    for width in [0, 12, 1 << 20] {
+        let right = std::mem::replace(&mut scene.spec.width, width);
+        let results = scene.run(&network);
+        assert!(results.iter().all(|r| matches!(r, Some(Err(Unmixed::Unfit(_))))));
+        scene.spec.width = right;
+    }
+    assert!(network.sent().is_empty());
+    // A slot that the epoch does not have is left out; in a list it would convict who lists it.
+    scene.spec.slots = 2;
+    let two: Vec<_> = (0..2).flat_map(|slot| scene.row(slot)).collect();
+    for result in scene.run(&network) {
+        assert_eq!(rows_of(&result.unwrap().unwrap().table, WIDTH), rows_of(&two, WIDTH));
+    }
+}
+
+/// Marks are read with what they were written as.
+#[test]
+fn a_damaged_outcome_is_no_outcome() {
+    let scene = Scene::new(75, 3, WIDTH as u32);
+    let marks: [Memory; 3] = Default::default();
+    scene.run_with(&Network::default(), |_| scene.slots.clone(), &marks);
+    for marks in &marks {
+        let mut marks = marks.0.lock().unwrap();
+        let (_, mark) = marks.iter_mut().find(|(name, _)| name.ends_with(" outcome")).unwrap();
+        *mark = wire::encode(&[7u8; 3]);
+    }
+    let results = scene.run_with(&Network::default(), |_| scene.slots.clone(), &marks);
+    assert!(results.iter().all(|r| matches!(r, Some(Err(Unmixed::Marks(_))))));
+}
