@@ -24,7 +24,8 @@ use crate::trusted;
 pub use ostrakon_threeparty::Marks;
 pub(crate) use ostrakon_threeparty::marks::epoch_mark;
 
-/// Why an epoch ended without an output. Nothing has been revealed.
+/// Why an epoch ended without an output. Nothing has been revealed, but where something else is
+/// said.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unmixed {
     /// A server cheated.
@@ -36,7 +37,8 @@ pub enum Unmixed {
     /// The batch has been spent on another table.
     #[error("the batch is already spent on another table")]
     Spent,
-    /// A mark could not be written.
+    /// A mark could not be written or read: the epoch is to be tried again once that is possible.
+    /// This server may have been ready, so the others may open; [`may_have_opened`] tells.
     #[error("a durable mark could not be written: {0}")]
     Marks(String),
 }
