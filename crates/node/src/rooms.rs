@@ -388,12 +388,9 @@ impl World {
         match change {
             Change::CreateRoom { room, descriptor, author } => {
                 let descriptor = wire::decode(descriptor).expect("encoded when it was judged");
-                let room_state = Room {
-                    created: number,
-                    active_at: now,
-                    ..Room::new(descriptor, *author, &self.servers)
-                };
-                self.rooms.insert(RoomId(*room), room_state);
+                let new = Room::new(descriptor, *author, &self.servers);
+                let new = Room { created: number, active_at: now, ..new };
+                self.rooms.insert(RoomId(*room), new);
                 self.touch(&RoomId(*room));
                 Vec::new()
             }
@@ -413,20 +410,16 @@ impl World {
                 self.change_room(room, |room| {
                     room.next_epoch = epoch + 1;
                     let members = room.log.roster();
-                    let collecting = Collecting::new(*epoch, *batch, *at, *minimum, members);
-                    room.collecting = Some(Collecting { opened: number, ..collecting });
+                    let new = Collecting::new(*epoch, *batch, *at, *minimum, members);
+                    room.collecting = Some(Collecting { opened: number, ..new });
                 });
                 vec![Effect::Load(EpochId { room: RoomId(*room), number: *epoch })]
             }
             Change::Assign { room, announcement, slots, at, .. } => {
-                self.change_room(room, |room| {
-                    room.active_at = room.active_at.max(*at);
-                    let Some(collecting) = &mut room.collecting else { return };
-                    collecting.begun_at.get_or_insert(*at);
-                    for (slot, key) in slots {
-                        collecting.assign(*slot, Owner { key: *key, announcement: *announcement });
-                    }
-                });
+                let owned = slots
+                    .iter()
+                    .map(|(slot, key)| (*slot, Owner { key: *key, announcement: *announcement }));
+                self.change_room(room, |room| room.assign(owned, *at));
                 Vec::new()
             }
             Change::EpochDue { room, party, .. } => {
@@ -439,11 +432,11 @@ impl World {
             }
             Change::SealEpoch { room, epoch, .. } => {
                 self.change_room(room, |room| {
-                    let Some(collecting) = room.collecting.take() else { return };
-                    let Collecting { batch, minimum, .. } = collecting;
+                    let Some(Collecting { batch, minimum, .. }) = room.collecting.take() else {
+                        return;
+                    };
                     let phase = Some(MixingPhase::Mixing);
-                    let computing = Computing { batch, minimum, phase };
-                    room.computing.insert(*epoch, computing);
+                    room.computing.insert(*epoch, Computing { batch, minimum, phase });
                 });
                 vec![Effect::Compute(EpochId { room: RoomId(*room), number: *epoch })]
             }

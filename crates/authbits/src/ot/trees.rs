@@ -83,8 +83,8 @@ fn grow(run: &mut Run, tree: usize, keys: &[[BaseKey; 2]], out: &mut Vec<u8>) ->
     root.zeroize();
     for level in 0..LEVELS {
         nodes = expand(&nodes);
-        for side in 0..2 {
-            out.extend_from_slice(&xor(sum(&nodes, side), keys[transfer_of(tree, level)][side]));
+        for (side, key) in keys[transfer_of(tree, level)].iter().enumerate() {
+            out.extend_from_slice(&xor(sum(&nodes, side), *key));
         }
     }
     let halves: Vec<_> = nodes.iter().map(leaf_halves).collect();
