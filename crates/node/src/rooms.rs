@@ -26,8 +26,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ostrakon_broadcast::engine::{Shape, slot_class};
-use ostrakon_broadcast::room::{EpochId, RoomDescriptor, RoomId, Servers};
+use ostrakon_broadcast::engine::{Form, Shape, slot_class};
+use ostrakon_broadcast::room::{EngineKind, EpochId, RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_decide::DecisionId;
 use ostrakon_party::{PartyId, wire};
@@ -149,7 +149,7 @@ impl World {
                 self.known_room(room, after)?;
                 Ok(Some(Change::CloseRoom { room: room.0 }))
             }
-            Body::BatchPlanned { number, shape } => self.judge_plan(author, after, *number, *shape),
+            Body::BatchPlanned { number, form } => self.judge_plan(author, after, *number, *form),
             Body::BatchReady { number } => {
                 let change = Change::BatchReady { number: *number, party: author };
                 Ok(self.knows_batch(*number, after).then_some(change))
@@ -234,7 +234,7 @@ impl World {
         author: PartyId,
         after: &[u64; SERVERS],
         number: u64,
-        shape: Shape,
+        form: Form,
     ) -> Result<Option<Change>, Invalid> {
         if author != SCHEDULER {
             return Err(Invalid("only the scheduler plans batches"));
@@ -247,11 +247,12 @@ impl World {
         if !self
             .rooms
             .values()
-            .any(|room| Shape::of(&room.descriptor) == shape && room.is_known_by(after))
+            .any(|room| Form::of(&room.descriptor) == form && room.is_known_by(after))
         {
-            return Err(Invalid("a batch must have the shape of a room's tables"));
+            return Err(Invalid("a batch must have the form of a room's"));
         }
-        Ok(Some(Change::PlanBatch { number, rows: shape.rows, width: shape.width }))
+        let Form { engine, shape: Shape { rows, width } } = form;
+        Ok(Some(Change::PlanBatch { number, engine: engine.number(), rows, width }))
     }
 
     fn judge_opening(
@@ -275,8 +276,8 @@ impl World {
             .ok_or(Invalid("the epoch's batch was never planned, or long ago"))?;
         // Whether it was dropped is not asked: that may be concurrent. The scheduler then voids the
         // epoch.
-        if info.used || !info.is_ready_by(after) || info.shape != Shape::of(&known.descriptor) {
-            return Err(Invalid("the epoch's batch is not ready, used up, or of another shape"));
+        if info.used || !info.is_ready_by(after) || info.form != Form::of(&known.descriptor) {
+            return Err(Invalid("the epoch's batch is not ready, used up, or of another form"));
         }
         // Only earlier announcements of the scheduler have lowered it.
         let minimum = known.log.minimum();
@@ -398,8 +399,10 @@ impl World {
                 self.change_room(room, |room| room.open = false);
                 Vec::new()
             }
-            Change::PlanBatch { number: batch, rows, width } => {
-                self.plan_batch(*batch, Shape { rows: *rows, width: *width }, number)
+            Change::PlanBatch { number: batch, engine, rows, width } => {
+                let shape = Shape { rows: *rows, width: *width };
+                let engine = EngineKind::of_number(*engine).expect("it was judged");
+                self.plan_batch(*batch, Form { engine, shape }, number)
             }
             Change::BatchReady { number: batch, party } => self.batch_ready(*batch, *party, number),
             Change::BatchDropped { number, party } => self.batch_dropped(*number, *party, now),
@@ -467,10 +470,10 @@ impl World {
         self.touch(&RoomId(*room));
     }
 
-    /// Rooms whose tables have a shape.
-    fn rooms_of(&self, shape: Shape) -> impl Iterator<Item = RoomId> + '_ {
+    /// Rooms whose batches have a form.
+    fn rooms_of(&self, form: Form) -> impl Iterator<Item = RoomId> + '_ {
         let matching =
-            self.rooms.iter().filter(move |(_, room)| Shape::of(&room.descriptor) == shape);
+            self.rooms.iter().filter(move |(_, room)| Form::of(&room.descriptor) == form);
         matching.map(|(id, _)| *id)
     }
 }

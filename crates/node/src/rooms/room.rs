@@ -216,6 +216,7 @@ impl Room {
         EpochContext {
             epoch: EpochId { room: self.descriptor.id(), number },
             batch,
+            engine: self.descriptor.engine,
             shape: Shape::of(&self.descriptor),
             mode: self.descriptor.mode,
             minimum,
