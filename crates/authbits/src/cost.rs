@@ -5,7 +5,7 @@
 //!
 //! | protocol | bytes that grow, for each peer | rounds |
 //! |---|---|---|
-//! | [`preparation`] | 14⅛·N + (B − 1)·ℓ/8: corrections 4 and 2, strings 8⅛ | 19 |
+//! | [`preparation`] | 16⅛·N + (B − 1)·ℓ/8: corrections 6 and 2, strings 8⅛ | 19 |
 //! | [`random`] | 2 for each bit | 5 |
 //! | [`circuit`] | ¼ for each AND gate | the AND depth |
 //! | [`reveal`] | ⅛ for each bit | 10 |

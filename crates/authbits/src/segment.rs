@@ -138,7 +138,7 @@ pub(crate) async fn checked_leaky(
     setup: &mut Setup,
     n: usize,
 ) -> Result<Leaky, Abort> {
-    let delta = setup.delta();
+    let delta = setup.delta().clone();
     let x = random_bits(run, n);
     let y_and_mask = random_bits(run, n + 64);
     let positions = [setup.reserve(words_of_lot(n)), setup.reserve(words_of_lot(y_and_mask.len()))];
@@ -150,12 +150,12 @@ pub(crate) async fn checked_leaky(
     ];
     let columns = extend(run, lots).await?;
     // Step 6.
-    let x_macs = columns[0].macs(&x, delta as u64, 0);
-    let mut y_macs = columns[1].macs(&y_and_mask, delta as u64, 0);
+    let x_macs = columns[0].macs(&x, delta.mac, 0);
+    let mut y_macs = columns[1].macs(&y_and_mask, delta.mac, 0);
     let mask = Mask { bits: y_and_mask.slice(n, 64), macs: y_macs.split_off(n) };
     let y = y_and_mask.slice(0, n);
-    let leaky = leaky::multiply(run, delta, &columns[0], (x, x_macs), (y, y_macs)).await?;
-    leaky::check(run, delta as u64, &leaky, mask).await?;
+    let leaky = leaky::multiply(run, delta.hash, &columns[0], (x, x_macs), (y, y_macs)).await?;
+    leaky::check(run, delta.mac, &leaky, mask).await?;
     Ok(leaky)
 }
 
@@ -166,7 +166,7 @@ pub(crate) async fn finish(
     spec: SegmentSpec,
     leaky: Leaky,
 ) -> Result<Segment, Abort> {
-    let (id, delta) = (key_id(&run), setup.delta() as u64);
+    let (id, delta) = (key_id(&run), setup.delta().mac);
     let triples = bucket::combine(&mut run, id, delta, leaky, spec.bucket).await?;
     let (key, opened) = (MacKey::new(delta), Opened::default());
     Ok(Segment { run, setup, opened, spec, key, triples, used: 0, burnt: false })

@@ -39,7 +39,7 @@ async fn prepared(party: Party, random: Secret, lie: Lie) -> Result<Segment, Abo
     guarded(&party, instance, async move {
         let mut deltas = vec![base::draw_delta(&mut run); run.parties()];
         if lie == Lie::OtherDelta {
-            deltas[2] ^= 0xdead_beef;
+            deltas[2].mac ^= 0xdead_beef;
         }
         let mut setup = Setup::with_deltas(&mut run, None, &deltas).await?;
         let mut leaky = checked_leaky(&mut run, &mut setup, SPEC.leaky()).await?;

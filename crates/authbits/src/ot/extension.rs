@@ -53,7 +53,7 @@ impl<'a> Lot<'a> {
         self.lanes.iter().flat_map(move |lane| {
             let pair = &lane.setup.pairs[peer];
             (0..lane.trees).map(move |tree| {
-                let nibble = (*pair.delta >> (LEVELS * tree)) as usize % LEAVES;
+                let nibble = pair.delta.nibble(tree);
                 (&pair.owned[tree], &pair.held[tree], nibble, lane.position)
             })
         })

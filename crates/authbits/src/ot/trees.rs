@@ -6,7 +6,7 @@ use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::base::{BaseKey, BaseKeys};
-use super::{KEY_BITS, LEAVES, LEVELS, TREES};
+use super::{Delta, KEY_BITS, LEAVES, LEVELS, TREES};
 use crate::abort::Abort;
 use crate::run::{Kind, Run};
 
@@ -27,7 +27,7 @@ pub(crate) struct PairTrees {
     pub(crate) owned: Vec<Leaves>,
     pub(crate) held: Vec<Leaves>,
     /// Whose digits the missing leaves are: Δ_i, the same with every honest owner.
-    pub(crate) delta: Zeroizing<u128>,
+    pub(crate) delta: Delta,
 }
 
 type Nodes = Zeroizing<Vec<[u8; NODE]>>;
@@ -83,8 +83,8 @@ fn grow(run: &mut Run, tree: usize, keys: &[[BaseKey; 2]], out: &mut Vec<u8>) ->
     root.zeroize();
     for level in 0..LEVELS {
         nodes = expand(&nodes);
-        for side in 0..2 {
-            out.extend_from_slice(&xor(sum(&nodes, side), keys[transfer_of(tree, level)][side]));
+        for (side, key) in keys[transfer_of(tree, level)].iter().enumerate() {
+            out.extend_from_slice(&xor(sum(&nodes, side), *key));
         }
     }
     let halves: Vec<_> = nodes.iter().map(leaf_halves).collect();
@@ -145,7 +145,7 @@ fn receive(tree: usize, missing: usize, keys: &[BaseKey], message: &[u8]) -> Opt
 pub(crate) async fn plant(
     run: &mut Run,
     keys: &BaseKeys,
-    deltas: &[u128],
+    deltas: &[Delta],
 ) -> Result<Vec<PairTrees>, Abort> {
     let mut pairs: Vec<PairTrees> = Vec::new();
     let mut bodies = Vec::new();
@@ -154,7 +154,7 @@ pub(crate) async fn plant(
         let trees = if peer == run.party.id { 0 } else { TREES };
         let sent = &keys.sent[peer.index()];
         let owned = (0..trees).map(|tree| grow(run, tree, sent, &mut body)).collect();
-        let delta = Zeroizing::new(deltas[peer.index()]);
+        let delta = deltas[peer.index()].clone();
         pairs.push(PairTrees { owned, held: Vec::new(), delta });
         bodies.push(body);
     }
@@ -164,7 +164,7 @@ pub(crate) async fn plant(
         let held: Option<Vec<Leaves>> = messages
             .enumerate()
             .map(|(tree, message)| {
-                let missing = (deltas[peer.index()] >> (LEVELS * tree)) as usize % LEAVES;
+                let missing = deltas[peer.index()].nibble(tree);
                 receive(tree, missing, &keys.received[peer.index()], message)
             })
             .collect();

@@ -63,14 +63,14 @@ impl Leaky {
     }
 
     /// Step 7 as holder: the strings for one peer.
-    fn give(&mut self, hash: &PairHash, delta: u128, columns: &Columns, held: &[u8]) -> Vec<u8> {
+    fn give(&mut self, hash: &PairHash, hash_key: u128, columns: &Columns, held: &[u8]) -> Vec<u8> {
         let n = self.x.len();
         let mut strings = Vec::with_capacity(message_bytes(n));
         let mut last_bits = Bits::zeros(n);
         for word in 0..n.div_ceil(64) {
             let used = (n - 64 * word).min(64);
-            let mut keys = Zeroizing::new(columns.wide_block(held, word));
-            let mut others = Zeroizing::new(keys.map(|key| key ^ delta));
+            let mut keys = Zeroizing::new(columns.hash_block(held, word));
+            let mut others = Zeroizing::new(keys.map(|key| key ^ hash_key));
             hash.apply(&mut keys[..used], 64 * word);
             hash.apply(&mut others[..used], 64 * word);
             self.add(word, &keys[..used]);
@@ -92,7 +92,7 @@ impl Leaky {
         let n = self.x.len();
         for word in 0..n.div_ceil(64) {
             let used = (n - 64 * word).min(64);
-            let mut rows = Zeroizing::new(columns.wide_block(owned, word));
+            let mut rows = Zeroizing::new(columns.hash_block(owned, word));
             hash.apply(&mut rows[..used], 64 * word);
             let x = self.x.words()[word];
             for (i, row) in rows[..used].iter_mut().enumerate() {
@@ -106,13 +106,13 @@ impl Leaky {
     }
 }
 
-/// Step 7: from x under 128-bit columns and y with its MACs.
+/// Step 7: from x under the columns of the hash key and y with its MACs.
 ///
 /// # Errors
 /// [`Abort::Malformed`].
 pub(crate) async fn multiply(
     run: &mut Run,
-    delta: u128,
+    hash_key: u128,
     columns: &Columns,
     (x, x_macs): (Bits, Vec<u64>),
     (y, y_macs): (Bits, Vec<u64>),
@@ -125,7 +125,7 @@ pub(crate) async fn multiply(
     let mut bodies = vec![Vec::new(); run.parties()];
     for peer in run.party.peers() {
         let hash = PairHash::new(run, run.party.id, peer);
-        bodies[peer.index()] = leaky.give(&hash, delta, columns, &columns.held[peer.index()]);
+        bodies[peer.index()] = leaky.give(&hash, hash_key, columns, &columns.held[peer.index()]);
     }
     let received = run.exchange(Kind::Leaky, bodies, message_bytes(n)).await?;
     for peer in run.party.peers() {

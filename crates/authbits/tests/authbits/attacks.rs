@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use futures::FutureExt;
 use ostrakon_authbits::circuit::Builder;
-use ostrakon_authbits::ot::{TREES, Width};
+use ostrakon_authbits::ot::{HASH_BITS, LEVELS, MAC_BITS, TREES, Width};
 use ostrakon_authbits::params::BadSpec;
 use ostrakon_authbits::{Abort, Kind, Refused, SegmentSpec, Shares, Unprepared, prepare};
 use ostrakon_crypto::Secret;
@@ -90,9 +90,10 @@ fn a_false_correction_in_one_tree_guesses_a_digit_of_delta() {
         let committee = Committee::new(seed, 2);
         let spec = small(4);
         // A tree's corrections for 12 bits and two masks: three words.
-        let digits: Vec<u128> =
-            (0..TREES).map(|t| delta(seed, spec.number, 0) >> (4 * t) & 15).collect();
-        let zeros = (0..TREES).filter(|t| digits[*t] == 0);
+        let delta = delta(seed, spec.number, 0);
+        let digit = |tree: usize| (0..LEVELS).any(|level| delta.bit(LEVELS * tree + level) == 1);
+        let digits: Vec<bool> = (0..TREES).map(digit).collect();
+        let zeros = (0..TREES).filter(|t| !digits[*t]);
         for tree in zeros.chain([5, 11 + seed as usize]) {
             let network = committee.corrupt(1, move |_, message| {
                 is(message, Kind::Corrections).then(|| flipped(message, 8 * 24 * tree + 3))
@@ -102,11 +103,11 @@ fn a_false_correction_in_one_tree_guesses_a_digit_of_delta() {
             match &results[0] {
                 Some(Ok(())) => {
                     passed += 1;
-                    assert_eq!(digits[tree], 0, "seed {seed}, tree {tree}");
+                    assert!(!digits[tree], "seed {seed}, tree {tree}");
                 }
                 _ => {
                     assert_eq!(aborts(&results, 0), Abort::Correlation(PartyId(1)));
-                    assert_ne!(digits[tree], 0, "seed {seed}, tree {tree}");
+                    assert!(digits[tree], "seed {seed}, tree {tree}");
                 }
             }
         }
@@ -378,5 +379,6 @@ fn a_bound_worse_than_asked_is_refused_before_anything_is_sent() {
     }
     assert_eq!(spec.validate(1), Err(BadSpec::Parties));
     assert_eq!(spec.validate(33), Err(BadSpec::Parties));
-    assert_eq!(Width::Narrow.trees() * 2, Width::Wide.trees());
+    assert_eq!(LEVELS * Width::Narrow.trees(), MAC_BITS);
+    assert_eq!(LEVELS * Width::Wide.trees(), MAC_BITS + HASH_BITS);
 }

@@ -1,7 +1,7 @@
 //! Committees in one process.
 
 use futures::FutureExt;
-use ostrakon_authbits::ot::{KEY_BITS, base::BaseKey};
+use ostrakon_authbits::ot::{Delta, KEY_BITS, base::BaseKey};
 use ostrakon_authbits::{BaseKeys, Bits, Segment, SegmentSpec, Shares, Unprepared, prepare_with};
 use ostrakon_crypto::Secret;
 use ostrakon_kernels::Prg;
@@ -34,8 +34,10 @@ fn draw<const N: usize>(prg: &Prg, index: usize) -> [u8; N] {
     out
 }
 
-pub fn delta(seed: u64, number: u64, party: usize) -> u128 {
-    u128::from_le_bytes(draw(&stream(seed, &[number, 1, party as u64]), 0))
+pub fn delta(seed: u64, number: u64, party: usize) -> Delta {
+    let prg = stream(seed, &[number, 1, party as u64]);
+    let hash = u128::from_le_bytes(draw(&prg, 1));
+    Delta { mac: u64::from_le_bytes(draw(&prg, 0)), hash }
 }
 
 /// What step 1 would make, dealt by a dealer whom only tests trust: most tests are about what comes
@@ -46,7 +48,7 @@ pub fn dealt(seed: u64, number: u64, parties: usize, party: usize) -> BaseKeys {
         (0..KEY_BITS).map(|k| [draw(&prg, 2 * k), draw(&prg, 2 * k + 1)]).collect()
     };
     let delta = delta(seed, number, party);
-    let choice = |k: usize| usize::from(delta >> k & 1 == 0);
+    let choices: Vec<_> = (0..KEY_BITS).map(|k| usize::from(1 ^ delta.bit(k))).collect();
     let others = |of: &dyn Fn(usize) -> usize| (0..parties).map(of).collect::<Vec<_>>();
     let peers = others(&|i| i);
     BaseKeys {
@@ -56,7 +58,7 @@ pub fn dealt(seed: u64, number: u64, parties: usize, party: usize) -> BaseKeys {
             .iter()
             .map(|&i| {
                 let keys = if i == party { Vec::new() } else { pair(i, party) };
-                keys.iter().enumerate().map(|(k, keys)| keys[choice(k)]).collect()
+                keys.iter().enumerate().map(|(k, keys)| keys[choices[k]]).collect()
             })
             .collect(),
     }
