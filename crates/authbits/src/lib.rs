@@ -36,7 +36,6 @@ mod triples;
 
 pub use abort::{Abort, Refused};
 pub use bits::Bits;
-pub use online::PROBES;
 pub use ot::base::BaseKeys;
 pub use run::Kind;
 pub use segment::{Segment, SegmentSpec, Unprepared, prepare, prepare_with};

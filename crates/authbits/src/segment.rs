@@ -116,7 +116,7 @@ pub async fn prepare_with(
 ) -> Result<Segment, Unprepared> {
     spec.validate(party.roster.keys.len())?;
     let run = Run::new(party.clone(), spec.instance(), random);
-    Ok(guarded(party, spec.instance(), steps(run, spec, base)).await?)
+    Ok(guarded(party, &[spec.instance()], steps(run, spec, base)).await?)
 }
 
 /// Random bits.
@@ -128,16 +128,17 @@ pub(crate) fn random_bits(run: &mut Run, len: usize) -> Bits {
 
 async fn steps(mut run: Run, spec: SegmentSpec, base: Option<BaseKeys>) -> Result<Segment, Abort> {
     let mut setup = Setup::new(&mut run, base).await?;
-    let leaky = checked_leaky(&mut run, &mut setup, spec.leaky()).await?;
+    let (leaky, mask) = unchecked(&mut run, &mut setup, spec.leaky()).await?;
+    leaky::check(&mut run, setup.delta().mac, &leaky, mask).await?;
     finish(run, setup, spec, leaky).await
 }
 
-/// Steps 3 to 8: `n` leaky triples.
-pub(crate) async fn checked_leaky(
+/// Steps 3 to 7: `n` leaky triples, and what step 8 needs.
+pub(crate) async fn unchecked(
     run: &mut Run,
     setup: &mut Setup,
     n: usize,
-) -> Result<Leaky, Abort> {
+) -> Result<(Leaky, Mask), Abort> {
     let delta = setup.delta().clone();
     let x = random_bits(run, n);
     let y_and_mask = random_bits(run, n + 64);
@@ -155,8 +156,7 @@ pub(crate) async fn checked_leaky(
     let mask = Mask { bits: y_and_mask.slice(n, 64), macs: y_macs.split_off(n) };
     let y = y_and_mask.slice(0, n);
     let leaky = leaky::multiply(run, delta.hash, &columns[0], (x, x_macs), (y, y_macs)).await?;
-    leaky::check(run, delta.mac, &leaky, mask).await?;
-    Ok(leaky)
+    Ok((leaky, mask))
 }
 
 /// Steps 9 and 10.
@@ -232,25 +232,37 @@ impl Segment {
         if shares.key() == self.key_id() { Ok(()) } else { Err(Refused::ForeignKey) }
     }
 
-    /// Marks the segment as burnt until [`Segment::unburn`], so that a call that is broken off
-    /// burns it.
-    pub(crate) fn burn(&mut self) -> Result<(), Refused> {
-        if std::mem::replace(&mut self.burnt, true) { Err(Refused::Burnt) } else { Ok(()) }
-    }
-
-    pub(crate) fn unburn(&mut self) {
-        self.burnt = false;
-    }
-
-    /// Runs one call: the segment is burnt unless it succeeds.
+    /// Runs one call: the segment is burnt unless it succeeds, so also if it is broken off.
     pub(crate) async fn call<T>(
         &mut self,
         main: impl AsyncFnOnce(&mut Self) -> Result<T, Abort>,
     ) -> Result<T, Refused> {
-        self.burn()?;
+        if std::mem::replace(&mut self.burnt, true) {
+            return Err(Refused::Burnt);
+        }
         let (party, instance) = (self.run.party.clone(), self.run.instance);
-        let result = guarded(&party, instance, main(self)).boxed_local().await?;
-        self.unburn();
+        let result = guarded(&party, &[instance], main(self)).boxed_local().await?;
+        self.burnt = false;
+        Ok(result)
+    }
+
+    /// Runs one call on this segment and `source`: both are burnt unless it succeeds, and a peer
+    /// that has stopped in either has stopped.
+    pub(crate) async fn call_both<T>(
+        &mut self,
+        source: &mut Self,
+        main: impl AsyncFnOnce(&mut Self, &mut Self) -> Result<T, Abort>,
+    ) -> Result<T, Refused> {
+        if !self.run.is_of_committee(&source.run) {
+            return Err(Refused::OtherCommittee);
+        }
+        if self.burnt || source.burnt {
+            return Err(Refused::Burnt);
+        }
+        (self.burnt, source.burnt) = (true, true);
+        let (party, instances) = (self.run.party.clone(), [self.run.instance, source.run.instance]);
+        let result = guarded(&party, &instances, main(self, source)).boxed_local().await?;
+        (self.burnt, source.burnt) = (false, false);
         Ok(result)
     }
 

@@ -1,6 +1,6 @@
 //! Steps 7 and 8: triples of which a cheater may know some x, and their check.
 
-use ostrakon_kernels::FixedKeyHash;
+use ostrakon_kernels::{FixedKeyHash, clmul_mul};
 use ostrakon_party::PartyId;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -147,6 +147,36 @@ pub(crate) async fn check(
     leaky: &Leaky,
     mask: Mask,
 ) -> Result<(), Abort> {
+    let combination = combine(run, leaky, mask).await?;
+    sum_vanishes(run, combination.sigma(delta)).await
+}
+
+/// What step 8 comes to before its sum.
+pub(crate) struct Combination {
+    /// The parties' shares of the opened value.
+    pub(crate) shares: Vec<u64>,
+    /// The own share of its MAC.
+    mac: u64,
+}
+
+impl Combination {
+    /// The own part of the sum that must vanish.
+    pub(crate) fn sigma(&self, delta: u64) -> u64 {
+        let value = self.shares.iter().fold(0, |sum, share| sum ^ share);
+        self.mac ^ clmul_mul(value, delta)
+    }
+}
+
+/// Coin 1, and the opened combination. Only the bits of z keep a holder with another Δ_i for one
+/// peer from knowing what its lie adds to the sum (7.3).
+///
+/// # Errors
+/// As [`Run::commit_open`].
+pub(crate) async fn combine(
+    run: &mut Run,
+    leaky: &Leaky,
+    mask: Mask,
+) -> Result<Combination, Abort> {
     let coin = run.toss().await?;
     let mut coefficients = Coefficients::new(coin.stream(0));
     let mut sums = field_element(&mask.bits, &mask.macs);
@@ -155,8 +185,8 @@ pub(crate) async fn check(
     sums ^= coefficients.combine(&leaky.z, &leaky.z_macs);
     let all = run.broadcast(Kind::Combination, sums.bits.to_le_bytes().to_vec()).await?;
     run.note(Kind::Combination, &all.concat());
-    let value = all
-        .iter()
-        .fold(0, |sum, share| sum ^ u64::from_le_bytes(share[..].try_into().expect("eight bytes")));
-    sum_vanishes(run, sums.macs ^ ostrakon_kernels::clmul_mul(value, delta)).await
+    let word =
+        |share: &bytes::Bytes| u64::from_le_bytes(share[..].try_into().expect("eight bytes"));
+    let shares = all.iter().map(word).collect();
+    Ok(Combination { shares, mac: sums.macs })
 }

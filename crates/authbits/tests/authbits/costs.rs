@@ -3,11 +3,11 @@
 use futures::FutureExt;
 use ostrakon_authbits::cost::{self, Cost};
 use ostrakon_authbits::programs::select;
-use ostrakon_authbits::{SegmentSpec, prepare};
+use ostrakon_authbits::{SegmentSpec, Unprepared, prepare};
 use ostrakon_crypto::Secret;
 use ostrakon_testkit::{Network, World};
 
-use crate::world::{all, bits, deal};
+use crate::world::{Committee, all, bits, deal, small};
 
 #[test]
 fn bytes_and_rounds_equal_the_formulas() {
@@ -37,13 +37,7 @@ fn bytes_and_rounds_equal_the_formulas() {
                 let out = segment.evaluate(circuit, &shares).await.unwrap();
                 let evaluated = so_far();
                 segment.reveal(&out).await.unwrap();
-                Ok::<_, ostrakon_authbits::Unprepared>([
-                    prepared,
-                    random,
-                    authenticated,
-                    evaluated,
-                    so_far(),
-                ])
+                Ok::<_, Unprepared>([prepared, random, authenticated, evaluated, so_far()])
             }
             .boxed_local()
         }));
@@ -74,4 +68,28 @@ fn a_production_segment_costs_what_is_said() {
         assert_eq!(cost.bytes * 100 / spec.triples as u64, hundredths, "{parties} parties");
         assert_eq!(cost.rounds, 20);
     }
+}
+
+#[test]
+fn an_import_costs_what_is_said() {
+    let committee = Committee::new(3, 3);
+    let costs = all(committee.world.run(&Network::default(), |party| {
+        let committee = &committee;
+        async move {
+            let mut source = committee.prepare(&party, small(2)).await?;
+            let spec = SegmentSpec { number: 2, ..small(2) };
+            let mut target = committee.prepare(&party, spec).await?;
+            let shares = source.random(70).await.unwrap();
+            let so_far = || {
+                let (meter, instance) = (&party.meter, spec.instance());
+                (meter.bytes_sent(instance), meter.rounds(instance))
+            };
+            let before = so_far();
+            target.import(&mut source, &shares).await.unwrap();
+            let after = so_far();
+            Ok::<_, Unprepared>(Cost { bytes: after.0 - before.0, rounds: after.1 - before.1 })
+        }
+        .boxed_local()
+    }));
+    assert_eq!(costs, [cost::import(3, 70); 3]);
 }
