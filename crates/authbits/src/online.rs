@@ -37,8 +37,9 @@ impl Segment {
         Ok(Shares::new(self.key_id(), bits, macs))
     }
 
-    /// Step 11: bits of which every party has an additive share come under the key. A party can
-    /// change what it was dealt: whoever deals must check what comes of it.
+    /// Step 11: bits of which every party has an additive share come under the key. Any sharing
+    /// will do: a party puts in bits of its own as its share, and the others put in zeros. A party
+    /// can change what it was dealt: whoever deals must check what comes of it.
     ///
     /// # Errors
     /// [`Refused`].
@@ -148,7 +149,10 @@ impl Segment {
     async fn checked_opening(&mut self, shares: &Shares) -> Result<Bits, Abort> {
         let delta = self.delta();
         self.opened.check(&mut self.run, delta).await?;
-        let all = self.run.commit_open(&shares.bits().to_bytes()).await?;
+        // A share may still be what a party has put in or was dealt, so only the sum is shown.
+        let mut share = shares.bits().clone();
+        share.xor(&self.setup.cancelling(shares.len()));
+        let all = self.run.commit_open(&share.to_bytes()).await?;
         let mut sum = Bits::zeros(shares.len());
         for (party, said) in self.run.party.roster.parties().zip(&all) {
             let share = Bits::from_bytes(said, shares.len()).ok_or(Abort::Malformed(party))?;

@@ -51,7 +51,7 @@ impl<'a> Lot<'a> {
     /// Every tree with a peer: its leaves at the owner, at the holder, Δ's nibble, the position.
     fn pairs(&self, peer: usize) -> impl Iterator<Item = (&'a Leaves, &'a Leaves, usize, u64)> {
         self.lanes.iter().flat_map(move |lane| {
-            let pair = &lane.setup.pairs[peer];
+            let pair = lane.setup.pairs[peer].as_ref().expect("a peer has trees");
             (0..lane.trees).map(move |tree| {
                 let nibble = pair.delta.nibble(tree);
                 (&pair.owned[tree], &pair.held[tree], nibble, lane.position)

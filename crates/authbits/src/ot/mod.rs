@@ -13,7 +13,7 @@ use ostrakon_kernels::transpose64;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::abort::Abort;
-use crate::bits::{Bits, mask};
+use crate::bits::{Bits, mask, words_of};
 use crate::run::Run;
 
 /// Bits of the MAC key: the first of Δ_i.
@@ -79,8 +79,9 @@ impl Delta {
 /// A party's trees with all peers, and how far their streams are used.
 pub(crate) struct Setup {
     delta: Delta,
-    pairs: Vec<trees::PairTrees>,
+    pairs: Vec<Option<trees::PairTrees>>,
     position: u64,
+    masked: u64,
 }
 
 impl Setup {
@@ -108,11 +109,25 @@ impl Setup {
             None => base::transfer(run, deltas).await?,
         };
         let pairs = trees::plant(run, &keys, deltas).await?;
-        Ok(Self { delta: keys.delta.clone(), pairs, position: 0 })
+        Ok(Self { delta: keys.delta.clone(), pairs, position: 0, masked: 0 })
     }
 
     pub(crate) fn delta(&self) -> &Delta {
         &self.delta
+    }
+
+    /// The own part of `len` fresh masks, of which the sum over all parties is zero. Parties call
+    /// it alike.
+    pub(crate) fn cancelling(&mut self, len: usize) -> Bits {
+        let bytes = 8 * len.div_ceil(64);
+        let mut masks = Bits::zeros(len);
+        for pair in self.pairs.iter().flatten() {
+            let mut mask = vec![0; bytes];
+            pair.common.fill_at(self.masked, &mut mask);
+            masks.xor(&Bits::from_words(words_of(&mask), len));
+        }
+        self.masked += bytes as u64;
+        masks
     }
 
     /// Takes the streams' next `words` words out of use and says where they begin.

@@ -7,7 +7,7 @@ use futures::FutureExt;
 use ostrakon_authbits::circuit::Builder;
 use ostrakon_authbits::ot::{HASH_BITS, LEVELS, MAC_BITS, TREES, Width};
 use ostrakon_authbits::params::BadSpec;
-use ostrakon_authbits::{Abort, Kind, Refused, SegmentSpec, Shares, Unprepared, prepare};
+use ostrakon_authbits::{Abort, Bits, Kind, Refused, SegmentSpec, Shares, Unprepared, prepare};
 use ostrakon_crypto::Secret;
 use ostrakon_party::{Message, PartyId};
 use ostrakon_testkit::{Network, Saboteur, World};
@@ -354,6 +354,53 @@ fn n2_shares_of_another_key_are_refused() {
         .boxed_local()
     });
     all(results);
+}
+
+/// P0 and P1 put in bits x and y of their own and open x ⊕ y. P2 has seen, of each, the difference
+/// from a random share; from P0's shares of the outputs it would have P0's random shares.
+#[test]
+fn opened_shares_do_not_tell_what_their_party_has_put_in() {
+    let committee = Committee::new(13, 3);
+    let count = 64;
+    let [x, y] = [1, 2].map(|seed| bits(seed, count));
+    let mut builder = Builder::new(2 * count);
+    for i in 0..count {
+        let sum = builder.xor(builder.input(i), builder.input(count + i));
+        builder.open(sum);
+    }
+    let circuit = builder.finish();
+    let network = Network::default();
+    let opened = all(committee.run(&network, small(2), async |mut segment| {
+        let me = segment.party().index();
+        let puts_in = [x.iter(), y.iter()].into_iter().enumerate();
+        let dealt: Bits =
+            puts_in.flat_map(|(of, bits)| bits.map(move |bit| of == me && *bit)).collect();
+        let shares = segment.authenticate(&dealt).await.unwrap();
+        let sums = segment.evaluate(&circuit, &shares).await.unwrap();
+        segment.reveal(&sums).await.unwrap()
+    }));
+    assert!((0..count).all(|i| opened[2].get(i) == (x[i] ^ y[i])));
+    let said = |party: u8, kind: Kind, from_end: usize| -> Vec<u8> {
+        let to = PartyId(if party == 2 { 0 } else { 2 });
+        let sent = network.sent();
+        let own = |to_and: &&(PartyId, Message)| {
+            to_and.0 == to && to_and.1.signed.header.from == PartyId(party) && is(&to_and.1, kind)
+        };
+        let bodies: Vec<_> = sent.iter().filter(own).map(|(_, m)| m.body.to_vec()).collect();
+        bodies[bodies.len() - 1 - from_end].clone()
+    };
+    let bit = |bytes: &[u8], i: usize| bytes[i / 8] >> (i % 8) & 1 == 1;
+    let differences: Vec<Vec<u8>> = (0..3).map(|party| said(party, Kind::Opening, 0)).collect();
+    // Output, coin, sum: after the nonce the share.
+    let output = &said(0, Kind::Decommitment, 2)[32..];
+    let guess = |i: usize| {
+        let known = |at: usize| differences.iter().fold(false, |sum, d| sum ^ bit(d, at));
+        let of_y = bit(&differences[0], count + i) ^ known(count + i);
+        let random = bit(output, i) ^ of_y ^ known(i);
+        bit(&differences[0], i) ^ random
+    };
+    let right = (0..count).filter(|i| guess(*i) == x[*i]).count();
+    assert!((16..=48).contains(&right), "{right} bits of {count} are read");
 }
 
 /// P1 opens a bit of an AND gate to P0 and its complement to P2. The views tell, before a sum does
