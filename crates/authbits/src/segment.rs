@@ -25,7 +25,8 @@ pub struct SegmentSpec {
     pub triples: usize,
     /// B, the size of a bucket.
     pub bucket: usize,
-    /// The bound that is asked for: a cheater succeeds with at most 2^-security.
+    /// The bound that is asked for: a cheater succeeds with at most 2^-security. Less than 40 is
+    /// for tests.
     pub security: u32,
 }
 

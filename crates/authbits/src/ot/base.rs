@@ -153,7 +153,7 @@ pub(crate) fn draw_delta(run: &mut Run) -> Delta {
 /// Step 1 with all peers at once; `deltas` says, by peer, what is chosen.
 ///
 /// # Errors
-/// [`Abort::Malformed`] names who sent what is no point, or the neutral one.
+/// [`Abort::Malformed`] names who sent what is no point, or the neutral one as an owner.
 pub(crate) async fn transfer(run: &mut Run, deltas: &[Delta]) -> Result<BaseKeys, Abort> {
     let secret = Zeroizing::new(random_scalar(run));
     let own = RistrettoPoint::mul_base(&secret).compress();

@@ -10,7 +10,7 @@ pub(crate) mod extension;
 pub(crate) mod trees;
 
 use ostrakon_kernels::transpose64;
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::abort::Abort;
 use crate::bits::{Bits, mask, words_of};
@@ -176,7 +176,7 @@ impl Columns {
     /// Step 6: the own shares of the MACs under the key whose own part is `delta` and whose columns
     /// begin at `first`.
     pub(crate) fn macs(&self, bits: &Bits, delta: u64, first: usize) -> Vec<u64> {
-        let mut sum = vec![0; 8 * 64 * self.words];
+        let mut sum = Zeroizing::new(vec![0; 8 * 64 * self.words]);
         for columns in self.owned.iter().chain(&self.held).filter(|columns| !columns.is_empty()) {
             let part = &columns[8 * first * self.words..][..sum.len()];
             ostrakon_kernels::xor_into(&mut sum, part);
