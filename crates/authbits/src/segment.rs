@@ -6,6 +6,7 @@ use ostrakon_party::{Instance, InstanceKind, Party, PartyId};
 
 use crate::abort::{Abort, Refused};
 use crate::bits::{Bits, words_of};
+use crate::journal::Ticket;
 use crate::mac::Opened;
 use crate::ot::base::BaseKeys;
 use crate::ot::extension::{Lane, Lot, extend};
@@ -19,7 +20,8 @@ use crate::triples::{Triples, bound, bucket};
 /// What the parties agree on before they prepare a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentSpec {
-    /// Its number, never used twice in a session, also not after a run that broke off.
+    /// Its number, never used twice in a session, also not after a run that broke off:
+    /// [`Ticket::take`] sees to it.
     pub number: u64,
     /// ℓ, the triples.
     pub triples: usize,
@@ -69,7 +71,8 @@ impl SegmentSpec {
     }
 }
 
-/// A prepared segment at one party. Every call either succeeds or burns it; a call whose future is
+/// A prepared segment at one party, in memory only: nothing is left to use after a restart, and a
+/// [`Ticket`] is good for one preparation. Every call either succeeds or burns it; a call whose future is
 /// dropped burns it too.
 pub struct Segment {
     pub(crate) run: Run,
@@ -85,9 +88,9 @@ pub struct Segment {
 /// Why no segment was prepared.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Unprepared {
-    /// The specification is refused; nothing was sent.
-    #[error(transparent)]
-    Spec(#[from] BadSpec),
+    /// The ticket belongs to another party or session; nothing was sent, and the ticket is spent.
+    #[error("the ticket belongs to another party or session")]
+    Ticket,
     /// The run stopped. Its number and its randomness are used up.
     #[error(transparent)]
     Aborted(#[from] Abort),
@@ -95,14 +98,14 @@ pub enum Unprepared {
 
 /// Steps 1 to 10. `random` must be fresh.
 ///
+/// What is posted, 48⅝ bytes a triple to each peer with buckets of three, stays with the channel,
+/// since peers may ask for it again: when all parties are done with the segment, the caller retires
+/// [`SegmentSpec::instance`].
+///
 /// # Errors
 /// [`Unprepared`].
-pub async fn prepare(
-    party: &Party,
-    spec: SegmentSpec,
-    random: Secret,
-) -> Result<Segment, Unprepared> {
-    prepare_with(party, spec, random, None).await
+pub async fn prepare(party: &Party, ticket: Ticket, random: Secret) -> Result<Segment, Unprepared> {
+    prepare_with(party, ticket, random, None).await
 }
 
 /// [`prepare`] with base transfers that another protocol has made, which replace step 1.
@@ -111,11 +114,11 @@ pub async fn prepare(
 /// [`Unprepared`].
 pub async fn prepare_with(
     party: &Party,
-    spec: SegmentSpec,
+    ticket: Ticket,
     random: Secret,
     base: Option<BaseKeys>,
 ) -> Result<Segment, Unprepared> {
-    spec.validate(party.roster.keys.len())?;
+    let spec = ticket.spend(party).ok_or(Unprepared::Ticket)?;
     let run = Run::new(party.clone(), spec.instance(), random);
     Ok(guarded(party, &[spec.instance()], steps(run, spec, base)).await?)
 }

@@ -7,12 +7,16 @@ use futures::FutureExt;
 use ostrakon_authbits::circuit::Builder;
 use ostrakon_authbits::ot::{HASH_BITS, LEVELS, MAC_BITS, TREES, Width};
 use ostrakon_authbits::params::BadSpec;
-use ostrakon_authbits::{Abort, Bits, Kind, Refused, SegmentSpec, Shares, Unprepared, prepare};
-use ostrakon_crypto::Secret;
+use ostrakon_authbits::{
+    Abort, Bits, Journal, Kind, NoTicket, Refused, SegmentSpec, Shares, Ticket, Unprepared,
+};
+use ostrakon_crypto::Digest;
 use ostrakon_party::{Message, PartyId};
 use ostrakon_testkit::{Network, Saboteur, World};
 
-use crate::world::{Committee, all, bits, deal, delta, reconstruct, small, whole_key};
+use crate::world::{
+    Committee, Disk, all, bits, deal, delta, reconstruct, small, ticket, whole_key,
+};
 
 fn is(message: &Message, kind: Kind) -> bool {
     message.signed.header.tag.step == kind.step()
@@ -217,27 +221,59 @@ fn coins_are_tossed_after_the_messages_that_they_judge() {
     assert_eq!(commitments.count(), 2, "the coin of step 4 to two peers, and no other");
 }
 
-/// No party draws a permutation anew: every coin of a run has a place of its own, and a run that
-/// broke off cannot be begun again under its number.
+/// A cheater that dislikes the permutation breaks off, and P0 crashes: no second one is drawn for
+/// these triples, because P0 has written down that the number is used.
 #[test]
-fn the_permutation_is_not_redrawn() {
+fn a_preparation_that_broke_off_is_not_begun_again() {
     let committee = Committee::new(9, 2);
-    let rounds = Mutex::new(Vec::new());
-    let network = committee.corrupt(1, |_, message| {
-        // After the opening of coin 2 the cheater dislikes the permutation and commits again.
-        is(message, Kind::Differences).then(|| message.body[..message.body.len() - 1].to_vec())
-    });
-    let results = committee.run(&network, small(20), async |_| ());
-    assert_eq!(aborts(&results, 0), Abort::Length(PartyId(1)));
-    for (_, message) in network.sent() {
-        if message.signed.header.from == PartyId(0) && is(&message, Kind::Commitment) {
-            rounds.lock().unwrap().push(message.signed.header.tag.sequence);
+    let (spec, disk) = (small(20), Disk::default());
+    let network = committee.corrupt(1, |_, message| is(message, Kind::Differences).then(Vec::new));
+    let results = committee.world.run(&network, |party| {
+        let (committee, disk) = (&committee, disk.clone());
+        async move {
+            let mut disk = if party.id == PartyId(0) { disk } else { Disk::default() };
+            let ticket = Ticket::take(&mut disk, &party, spec).unwrap();
+            assert!(party.id != PartyId(0) || disk.0.lock().unwrap().len() == 1);
+            committee.prepare_for(&party, ticket, spec).await.map(drop)
         }
+        .boxed_local()
+    });
+    assert_eq!(aborts(&results, 0), Abort::Length(PartyId(1)));
+    let after = Network::default();
+    let party = committee.world.party(&after, PartyId(0));
+    // Nor under another specification, which would be another run.
+    for spec in [spec, SegmentSpec { triples: 21, ..spec }] {
+        let refused = Ticket::take(&mut disk.clone(), &party, spec).err();
+        assert_eq!(refused, Some(NoTicket::Used(spec.number)));
     }
-    let mut rounds = rounds.into_inner().unwrap();
-    let all = rounds.len();
-    rounds.dedup();
-    assert_eq!((rounds.len(), all), (4, 4), "steps 4, 8 (twice) and 9, once each");
+    let next = SegmentSpec { number: 2, ..spec };
+    assert!(Ticket::take(&mut disk.clone(), &party, next).is_ok());
+}
+
+struct Full;
+
+impl Journal for Full {
+    fn mark(&mut self, _: Digest) -> Result<bool, String> {
+        Err("no space".into())
+    }
+}
+
+/// A ticket is for a party that could write down what it uses, and for no other.
+#[test]
+fn nothing_is_prepared_without_a_mark_of_ones_own() {
+    let [here, there] = [9, 10].map(|seed| Committee::new(seed, 2));
+    let network = Network::default();
+    let parties = [0, 1].map(|id| here.world.party(&network, PartyId(id)));
+    let no_space = NoTicket::Journal("no space".into());
+    assert_eq!(Ticket::take(&mut Full, &parties[0], small(2)).err(), Some(no_space));
+    let foreign = there.world.party(&network, PartyId(0));
+    for wrong in [&parties[1], &foreign] {
+        let ticket = ticket(wrong, small(2));
+        let prepared = here.prepare_for(&parties[0], ticket, small(2)).now_or_never();
+        let refused = prepared.expect("at once").err();
+        assert_eq!(refused, Some(Unprepared::Ticket));
+    }
+    assert!(network.sent().is_empty());
 }
 
 /// Every party authenticates two bits under one key and imports them under another. What it came
@@ -517,17 +553,12 @@ fn a_withheld_output_is_waited_for() {
 
 #[test]
 fn a_bound_worse_than_asked_is_refused_before_anything_is_sent() {
-    let world = World::new(1, 3);
-    let network = Network::default();
+    let party = World::new(1, 3).party(&Network::default(), PartyId(0));
     let spec = SegmentSpec { number: 1, triples: 300, bucket: 5, security: 40 };
-    let results = world.run(&network, |party| {
-        let random = Secret::new(world.randomness(party.id, "segment"));
-        async move { prepare(&party, spec, random).await.err() }.boxed_local()
-    });
-    for result in results {
-        assert!(matches!(result, Some(Some(Unprepared::Spec(BadSpec::Bound { asked: 40, .. })))));
-    }
-    assert!(network.sent().is_empty());
+    let mut disk = Disk::default();
+    let refused = Ticket::take(&mut disk, &party, spec).err();
+    assert!(matches!(refused, Some(NoTicket::Spec(BadSpec::Bound { asked: 40, .. }))));
+    assert!(disk.0.lock().unwrap().is_empty(), "the number can still be used");
     assert!(SegmentSpec { triples: 322, ..spec }.validate(3).is_ok());
     for wrong in [
         SegmentSpec { triples: 0, ..spec },

@@ -7,7 +7,7 @@ use ostrakon_authbits::{SegmentSpec, Unprepared, prepare};
 use ostrakon_crypto::Secret;
 use ostrakon_testkit::{Network, World};
 
-use crate::world::{Committee, all, bits, deal, small};
+use crate::world::{Committee, all, bits, deal, small, ticket};
 
 #[test]
 fn bytes_and_rounds_equal_the_formulas() {
@@ -27,7 +27,7 @@ fn bytes_and_rounds_equal_the_formulas() {
                     Cost { bytes: meter.bytes_sent(instance), rounds: meter.rounds(instance) }
                 };
                 let random = Secret::new(world.randomness(party.id, "segment"));
-                let mut segment = prepare(&party, spec, random).await?;
+                let mut segment = prepare(&party, ticket(&party, spec), random).await?;
                 let prepared = so_far();
                 segment.random(100).await.unwrap();
                 let random = so_far();

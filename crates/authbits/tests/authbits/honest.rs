@@ -6,7 +6,9 @@ use ostrakon_authbits::{SegmentSpec, prepare};
 use ostrakon_crypto::Secret;
 use ostrakon_testkit::{Network, World};
 
-use crate::world::{Committee, SPEC, all, bits, deal, nightly, reconstruct, small, whole_key};
+use crate::world::{
+    Committee, SPEC, all, bits, deal, nightly, reconstruct, small, ticket, whole_key,
+};
 
 /// Steps 1 to 10 with real base transfers.
 #[test]
@@ -15,7 +17,7 @@ fn every_triple_and_mac_of_a_segment_is_right() {
         let world = World::new(parties as u64, parties);
         let segments = all(world.run(&Network::default(), |party| {
             let random = Secret::new(world.randomness(party.id, "segment"));
-            async move { prepare(&party, small(100), random).await }.boxed_local()
+            async move { prepare(&party, ticket(&party, small(100)), random).await }.boxed_local()
         }));
         let key = whole_key(segments.iter().map(|segment| segment.key().expose()));
         let of = |component: usize| {

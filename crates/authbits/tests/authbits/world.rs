@@ -1,9 +1,13 @@
 //! Committees in one process.
 
+use std::sync::{Arc, Mutex};
+
 use futures::FutureExt;
 use ostrakon_authbits::ot::{Delta, KEY_BITS, base::BaseKey};
-use ostrakon_authbits::{BaseKeys, Bits, Segment, SegmentSpec, Shares, Unprepared, prepare_with};
-use ostrakon_crypto::Secret;
+use ostrakon_authbits::{
+    BaseKeys, Bits, Journal, Segment, SegmentSpec, Shares, Ticket, Unprepared, prepare_with,
+};
+use ostrakon_crypto::{Digest, Secret};
 use ostrakon_kernels::Prg;
 use ostrakon_party::{Message, Party, PartyId};
 use ostrakon_testkit::{Network, Saboteur, World};
@@ -18,6 +22,24 @@ pub fn nightly() -> bool {
 /// A small segment. Its bound is what it is: about 2^-bucket.
 pub fn small(triples: usize) -> SegmentSpec {
     SegmentSpec { number: 1, triples, bucket: 3, security: 3 }
+}
+
+/// What a party has written down. A clone of it is the same disk.
+#[derive(Clone, Default)]
+pub struct Disk(pub Arc<Mutex<Vec<Digest>>>);
+
+impl Journal for Disk {
+    fn mark(&mut self, name: Digest) -> Result<bool, String> {
+        let mut used = self.0.lock().map_err(|error| error.to_string())?;
+        let fresh = !used.contains(&name);
+        used.push(name);
+        Ok(fresh)
+    }
+}
+
+/// A ticket of a party that has used no number yet.
+pub fn ticket(party: &Party, spec: SegmentSpec) -> Ticket {
+    Ticket::take(&mut Disk::default(), party, spec).unwrap()
 }
 
 fn stream(seed: u64, names: &[u64]) -> Prg {
@@ -76,9 +98,18 @@ impl Committee {
     }
 
     pub async fn prepare(&self, party: &Party, spec: SegmentSpec) -> Result<Segment, Unprepared> {
+        self.prepare_for(party, ticket(party, spec), spec).await
+    }
+
+    pub async fn prepare_for(
+        &self,
+        party: &Party,
+        ticket: Ticket,
+        spec: SegmentSpec,
+    ) -> Result<Segment, Unprepared> {
         let seed = self.world.randomness(party.id, &format!("segment {}", spec.number));
         let base = dealt(self.world.seed, spec.number, self.parties, party.id.index());
-        prepare_with(party, spec, Secret::new(seed), Some(base)).await
+        prepare_with(party, ticket, Secret::new(seed), Some(base)).await
     }
 
     /// Every party prepares a segment and goes on with it.
