@@ -15,7 +15,6 @@ fn bytes_and_rounds_equal_the_formulas() {
     for (parties, spec) in [
         (2, SegmentSpec { number: 9, triples: 130, bucket: 3, security: 3 }),
         (3, SegmentSpec { number: 9, triples: 333, bucket: 4, security: 4 }),
-        (5, SegmentSpec { number: 9, triples: 100, bucket: 3, security: 3 }),
     ] {
         let world = World::new(3, parties as u8);
         let stages = all(world.run(&Network::default(), |party| {
