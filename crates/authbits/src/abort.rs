@@ -46,6 +46,9 @@ pub enum Refused {
     /// Shares of another key. Only an import brings bits from one key to another.
     #[error("the shares belong to another key")]
     ForeignKey,
+    /// The other segment belongs to another party, session or committee.
+    #[error("the segments belong to different committees")]
+    OtherCommittee,
     /// The segment has fewer triples than the circuit has AND gates.
     #[error("the circuit needs {needed} triples, the segment has {left}")]
     Exhausted {

@@ -5,10 +5,11 @@
 //!
 //! | protocol | bytes that grow, for each peer | rounds |
 //! |---|---|---|
-//! | [`preparation`] | 14⅛·N + (B − 1)·ℓ/8: corrections 4 and 2, strings 8⅛ | 19 |
+//! | [`preparation`] | 16⅛·N + (B − 1)·ℓ/8: corrections 6 and 2, strings 8⅛ | 19 |
 //! | [`random`] | 2 for each bit | 5 |
 //! | [`circuit`] | ¼ for each AND gate | the AND depth |
 //! | [`reveal`] | ⅛ for each bit | 10 |
+//! | [`import`] | 4⅛ for each bit | 14 |
 
 use crate::circuit::Circuit;
 use crate::ot::{HASHES, KEY_BITS, LEVELS, Width, trees, words_of_lot};
@@ -102,4 +103,12 @@ pub fn circuit(parties: usize, circuit: &Circuit) -> Cost {
 /// [`crate::Segment::reveal`].
 pub fn reveal(parties: usize, bits: usize) -> Cost {
     mac_check(parties) + commit_open(parties, bits.div_ceil(8)) + mac_check(parties)
+}
+
+/// [`crate::Segment::import`].
+pub fn import(parties: usize, bits: usize) -> Cost {
+    mac_check(parties)
+        + extension(parties, &[(bits, 2 * Width::Narrow.trees())])
+        + exchange(parties, bits.div_ceil(8))
+        + mac_check(parties)
 }

@@ -15,13 +15,15 @@
 //!   hand-over of triples between committees; guaranteed output.
 //!
 //! The protocol with its numbered steps, and the argument for what differs from published ones:
-//! `docs/spec/stormy.md`. [`prepare`] makes a [`Segment`] (steps 1 to 10); its methods compute
+//! `docs/spec/stormy.md`. [`prepare`] makes a [`Segment`] (steps 1 to 10)
+//! for a [`Ticket`], whose number is written down as used; its methods compute
 //! (steps 11 to 15); [`circuit`] and [`programs`] say what.
 
 mod abort;
 mod bits;
 pub mod circuit;
 pub mod cost;
+mod journal;
 mod mac;
 mod online;
 pub mod ot;
@@ -36,7 +38,7 @@ mod triples;
 
 pub use abort::{Abort, Refused};
 pub use bits::Bits;
-pub use online::PROBES;
+pub use journal::{Journal, NoTicket, Ticket};
 pub use ot::base::BaseKeys;
 pub use run::Kind;
 pub use segment::{Segment, SegmentSpec, Unprepared, prepare, prepare_with};

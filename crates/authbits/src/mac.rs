@@ -2,6 +2,7 @@
 //! must vanish.
 
 use ostrakon_kernels::{Prg, inner_product};
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::abort::Abort;
 use crate::bits::{Bits, words_of};
@@ -72,8 +73,9 @@ pub(crate) async fn sum_vanishes(run: &mut Run, sigma: u64) -> Result<(), Abort>
     if sum == 0 { Ok(()) } else { Err(Abort::MacCheck) }
 }
 
-/// Bits that were opened, with the own shares of their MACs, waiting for their check.
-#[derive(Default)]
+/// Bits that were opened, with the own shares of their MACs, waiting for their check. Wiped when
+/// dropped.
+#[derive(Default, Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Opened {
     bits: Bits,
     macs: Vec<u64>,

@@ -12,9 +12,6 @@ use crate::shares::Shares;
 use crate::triples::Triples;
 use crate::triples::bucket::open;
 
-/// Random bits that an import carries across before any other (step 15).
-pub const PROBES: usize = 64;
-
 /// The shares of all wires of a circuit.
 struct Wires {
     bits: Vec<u8>,
@@ -40,8 +37,9 @@ impl Segment {
         Ok(Shares::new(self.key_id(), bits, macs))
     }
 
-    /// Step 11: bits of which every party has an additive share come under the key. A party can
-    /// change what it was dealt: whoever deals must check what comes of it.
+    /// Step 11: bits of which every party has an additive share come under the key. Any sharing
+    /// will do: a party puts in bits of its own as its share, and the others put in zeros. A party
+    /// can change what it was dealt: whoever deals must check what comes of it.
     ///
     /// # Errors
     /// [`Refused`].
@@ -151,7 +149,10 @@ impl Segment {
     async fn checked_opening(&mut self, shares: &Shares) -> Result<Bits, Abort> {
         let delta = self.delta();
         self.opened.check(&mut self.run, delta).await?;
-        let all = self.run.commit_open(&shares.bits().to_bytes()).await?;
+        // A share may still be what a party has put in or was dealt, so only the sum is shown.
+        let mut share = shares.bits().clone();
+        share.xor(&self.setup.cancelling(shares.len()));
+        let all = self.run.commit_open(&share.to_bytes()).await?;
         let mut sum = Bits::zeros(shares.len());
         for (party, said) in self.run.party.roster.parties().zip(&all) {
             let share = Bits::from_bytes(said, shares.len()).ok_or(Abort::Malformed(party))?;
@@ -174,12 +175,7 @@ impl Segment {
         shares: &Shares,
     ) -> Result<Shares, Refused> {
         source.accept(shares)?;
-        source.burn()?;
-        let result = self.call(async |segment| segment.carry(source, shares).await).await;
-        if result.is_ok() {
-            source.unburn();
-        }
-        result
+        self.call_both(source, async |segment, source| segment.carry(source, shares).await).await
     }
 
     /// Masks with MACs under both keys: under the source's, and under the own.
@@ -203,47 +199,21 @@ impl Segment {
     }
 
     async fn carry(&mut self, source: &mut Segment, shares: &Shares) -> Result<Shares, Abort> {
+        // The coin that follows compares what was said in the source's run, and which run it is.
+        self.run.note_run(Kind::Opening, &source.run);
         // What was opened under the source's key is checked first: nothing goes on from a wrong
         // bit.
         let source_delta = source.delta();
         source.opened.check(&mut self.run, source_delta).await?;
-        let (theirs, own) = self.masks(source, PROBES + shares.len()).await?;
-        let probes = self.probe_bits(source).await?;
-        let carried = self.shift(source, &probes, &theirs, &own, 0).await?;
-        self.checked_opening(&carried).await?;
-        self.shift(source, shares, &theirs, &own, PROBES).await
-    }
-
-    /// Fresh random bits under the source's key, made in this segment's run.
-    async fn probe_bits(&mut self, source: &mut Segment) -> Result<Shares, Abort> {
-        let bits = random_bits(&mut self.run, PROBES);
-        let position = source.setup.reserve(words_of_lot(PROBES));
-        let lane = Lane { setup: &source.setup, trees: Width::Narrow.trees(), position };
-        let lot = Lot::new(&mut self.run, &bits, vec![lane]);
-        let columns = extend(&mut self.run, vec![lot]).await?;
-        let macs = columns[0].macs(&bits, source.delta(), 0);
-        Ok(Shares::new(source.key_id(), bits, macs))
-    }
-
-    /// Opens the sums of `shares` and masks, checks them under the source's key, and moves the
-    /// masks under the own key by them.
-    async fn shift(
-        &mut self,
-        source: &Segment,
-        shares: &Shares,
-        theirs: &Shares,
-        own: &Shares,
-        start: usize,
-    ) -> Result<Shares, Abort> {
+        let (theirs, mut own) = self.masks(source, shares.len()).await?;
         let mut sum = shares.clone();
-        sum.xor(&theirs.slice(start, shares.len()));
+        sum.xor(&theirs);
         let public = open(&mut self.run, Kind::Opening, sum.bits()).await?;
         let mut opened = Opened::default();
         opened.push(&public, sum.macs());
-        opened.check(&mut self.run, source.delta()).await?;
-        let mut moved = own.slice(start, shares.len());
-        self.add_public(&mut moved, &public);
-        Ok(moved)
+        opened.check(&mut self.run, source_delta).await?;
+        self.add_public(&mut own, &public);
+        Ok(own)
     }
 }
 

@@ -112,6 +112,17 @@ impl Run {
         transcript
     }
 
+    /// Whether another run is the same party's with the same peers in the same session.
+    pub(crate) fn is_of_committee(&self, other: &Self) -> bool {
+        self.party.id == other.party.id && self.party.roster == other.party.roster
+    }
+
+    /// Goes on from what another run has named, and from all that was said in it.
+    pub(crate) fn note_run(&mut self, kind: Kind, other: &Self) {
+        let name = other.transcript("ostrakon/v1/authbits/run").finish();
+        self.note(kind, &[name.0, other.view.0].concat());
+    }
+
     /// Adds to the view what all parties must have heard alike.
     pub(crate) fn note(&mut self, kind: Kind, said: &[u8]) {
         let mut transcript = Transcript::new("ostrakon/v1/authbits/view");
@@ -227,17 +238,20 @@ impl Run {
     }
 }
 
-/// Runs `main` unless a peer says first that it has stopped; if this party stops, it says so.
+/// Runs `main` unless a peer says first that it has stopped in one of the instances; if this party
+/// stops, it says so in all.
 pub(crate) async fn guarded<T>(
     party: &Party,
-    instance: Instance,
+    instances: &[Instance],
     main: impl Future<Output = Result<T, Abort>>,
 ) -> Result<T, Abort> {
-    let tag = Tag { instance, step: Kind::Stop.step(), sequence: 0 };
-    let stops = party.peers().map(|peer| {
-        Box::pin(async move {
-            let _ = party.receive(peer, tag, Length::Exactly(0)).await;
-            peer
+    let tag = |&instance: &Instance| Tag { instance, step: Kind::Stop.step(), sequence: 0 };
+    let stops = party.peers().flat_map(|peer| {
+        instances.iter().map(move |instance| {
+            Box::pin(async move {
+                let _ = party.receive(peer, tag(instance), Length::Exactly(0)).await;
+                peer
+            })
         })
     });
     let result = match select(Box::pin(main), select_all(stops)).await {
@@ -245,7 +259,9 @@ pub(crate) async fn guarded<T>(
         Either::Right(((peer, _, _), _)) => Err(Abort::Stopped(peer)),
     };
     if result.is_err() {
-        party.send_all(tag, Vec::new());
+        for instance in instances {
+            party.send_all(tag(instance), Vec::new());
+        }
     }
     result
 }

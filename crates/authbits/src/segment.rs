@@ -6,6 +6,7 @@ use ostrakon_party::{Instance, InstanceKind, Party, PartyId};
 
 use crate::abort::{Abort, Refused};
 use crate::bits::{Bits, words_of};
+use crate::journal::Ticket;
 use crate::mac::Opened;
 use crate::ot::base::BaseKeys;
 use crate::ot::extension::{Lane, Lot, extend};
@@ -19,13 +20,15 @@ use crate::triples::{Triples, bound, bucket};
 /// What the parties agree on before they prepare a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentSpec {
-    /// Its number, never used twice in a session, also not after a run that broke off.
+    /// Its number, never used twice in a session, also not after a run that broke off:
+    /// [`Ticket::take`] sees to it.
     pub number: u64,
     /// ℓ, the triples.
     pub triples: usize,
     /// B, the size of a bucket.
     pub bucket: usize,
-    /// The bound that is asked for: a cheater succeeds with at most 2^-security.
+    /// The bound that is asked for: a cheater succeeds with at most 2^-security. Less than 40 is
+    /// for tests.
     pub security: u32,
 }
 
@@ -68,7 +71,8 @@ impl SegmentSpec {
     }
 }
 
-/// A prepared segment at one party. Every call either succeeds or burns it; a call whose future is
+/// A prepared segment at one party, in memory only: nothing is left to use after a restart, and a
+/// [`Ticket`] is good for one preparation. Every call either succeeds or burns it; a call whose future is
 /// dropped burns it too.
 pub struct Segment {
     pub(crate) run: Run,
@@ -84,9 +88,9 @@ pub struct Segment {
 /// Why no segment was prepared.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Unprepared {
-    /// The specification is refused; nothing was sent.
-    #[error(transparent)]
-    Spec(#[from] BadSpec),
+    /// The ticket belongs to another party or session; nothing was sent, and the ticket is spent.
+    #[error("the ticket belongs to another party or session")]
+    Ticket,
     /// The run stopped. Its number and its randomness are used up.
     #[error(transparent)]
     Aborted(#[from] Abort),
@@ -94,14 +98,14 @@ pub enum Unprepared {
 
 /// Steps 1 to 10. `random` must be fresh.
 ///
+/// What is posted, 48⅝ bytes a triple to each peer with buckets of three, stays with the channel,
+/// since peers may ask for it again: when all parties are done with the segment, the caller retires
+/// [`SegmentSpec::instance`].
+///
 /// # Errors
 /// [`Unprepared`].
-pub async fn prepare(
-    party: &Party,
-    spec: SegmentSpec,
-    random: Secret,
-) -> Result<Segment, Unprepared> {
-    prepare_with(party, spec, random, None).await
+pub async fn prepare(party: &Party, ticket: Ticket, random: Secret) -> Result<Segment, Unprepared> {
+    prepare_with(party, ticket, random, None).await
 }
 
 /// [`prepare`] with base transfers that another protocol has made, which replace step 1.
@@ -110,13 +114,13 @@ pub async fn prepare(
 /// [`Unprepared`].
 pub async fn prepare_with(
     party: &Party,
-    spec: SegmentSpec,
+    ticket: Ticket,
     random: Secret,
     base: Option<BaseKeys>,
 ) -> Result<Segment, Unprepared> {
-    spec.validate(party.roster.keys.len())?;
+    let spec = ticket.spend(party).ok_or(Unprepared::Ticket)?;
     let run = Run::new(party.clone(), spec.instance(), random);
-    Ok(guarded(party, spec.instance(), steps(run, spec, base)).await?)
+    Ok(guarded(party, &[spec.instance()], steps(run, spec, base)).await?)
 }
 
 /// Random bits.
@@ -128,17 +132,18 @@ pub(crate) fn random_bits(run: &mut Run, len: usize) -> Bits {
 
 async fn steps(mut run: Run, spec: SegmentSpec, base: Option<BaseKeys>) -> Result<Segment, Abort> {
     let mut setup = Setup::new(&mut run, base).await?;
-    let leaky = checked_leaky(&mut run, &mut setup, spec.leaky()).await?;
+    let (leaky, mask) = unchecked(&mut run, &mut setup, spec.leaky()).await?;
+    leaky::check(&mut run, setup.delta().mac, &leaky, mask).await?;
     finish(run, setup, spec, leaky).await
 }
 
-/// Steps 3 to 8: `n` leaky triples.
-pub(crate) async fn checked_leaky(
+/// Steps 3 to 7: `n` leaky triples, and what step 8 needs.
+pub(crate) async fn unchecked(
     run: &mut Run,
     setup: &mut Setup,
     n: usize,
-) -> Result<Leaky, Abort> {
-    let delta = setup.delta();
+) -> Result<(Leaky, Mask), Abort> {
+    let delta = setup.delta().clone();
     let x = random_bits(run, n);
     let y_and_mask = random_bits(run, n + 64);
     let positions = [setup.reserve(words_of_lot(n)), setup.reserve(words_of_lot(y_and_mask.len()))];
@@ -150,13 +155,12 @@ pub(crate) async fn checked_leaky(
     ];
     let columns = extend(run, lots).await?;
     // Step 6.
-    let x_macs = columns[0].macs(&x, delta as u64, 0);
-    let mut y_macs = columns[1].macs(&y_and_mask, delta as u64, 0);
+    let x_macs = columns[0].macs(&x, delta.mac, 0);
+    let mut y_macs = columns[1].macs(&y_and_mask, delta.mac, 0);
     let mask = Mask { bits: y_and_mask.slice(n, 64), macs: y_macs.split_off(n) };
     let y = y_and_mask.slice(0, n);
-    let leaky = leaky::multiply(run, delta, &columns[0], (x, x_macs), (y, y_macs)).await?;
-    leaky::check(run, delta as u64, &leaky, mask).await?;
-    Ok(leaky)
+    let leaky = leaky::multiply(run, delta.hash, &columns[0], (x, x_macs), (y, y_macs)).await?;
+    Ok((leaky, mask))
 }
 
 /// Steps 9 and 10.
@@ -166,7 +170,7 @@ pub(crate) async fn finish(
     spec: SegmentSpec,
     leaky: Leaky,
 ) -> Result<Segment, Abort> {
-    let (id, delta) = (key_id(&run), setup.delta() as u64);
+    let (id, delta) = (key_id(&run), setup.delta().mac);
     let triples = bucket::combine(&mut run, id, delta, leaky, spec.bucket).await?;
     let (key, opened) = (MacKey::new(delta), Opened::default());
     Ok(Segment { run, setup, opened, spec, key, triples, used: 0, burnt: false })
@@ -232,25 +236,37 @@ impl Segment {
         if shares.key() == self.key_id() { Ok(()) } else { Err(Refused::ForeignKey) }
     }
 
-    /// Marks the segment as burnt until [`Segment::unburn`], so that a call that is broken off
-    /// burns it.
-    pub(crate) fn burn(&mut self) -> Result<(), Refused> {
-        if std::mem::replace(&mut self.burnt, true) { Err(Refused::Burnt) } else { Ok(()) }
-    }
-
-    pub(crate) fn unburn(&mut self) {
-        self.burnt = false;
-    }
-
-    /// Runs one call: the segment is burnt unless it succeeds.
+    /// Runs one call: the segment is burnt unless it succeeds, so also if it is broken off.
     pub(crate) async fn call<T>(
         &mut self,
         main: impl AsyncFnOnce(&mut Self) -> Result<T, Abort>,
     ) -> Result<T, Refused> {
-        self.burn()?;
+        if std::mem::replace(&mut self.burnt, true) {
+            return Err(Refused::Burnt);
+        }
         let (party, instance) = (self.run.party.clone(), self.run.instance);
-        let result = guarded(&party, instance, main(self)).boxed_local().await?;
-        self.unburn();
+        let result = guarded(&party, &[instance], main(self)).boxed_local().await?;
+        self.burnt = false;
+        Ok(result)
+    }
+
+    /// Runs one call on this segment and `source`: both are burnt unless it succeeds, and a peer
+    /// that has stopped in either has stopped.
+    pub(crate) async fn call_both<T>(
+        &mut self,
+        source: &mut Self,
+        main: impl AsyncFnOnce(&mut Self, &mut Self) -> Result<T, Abort>,
+    ) -> Result<T, Refused> {
+        if !self.run.is_of_committee(&source.run) {
+            return Err(Refused::OtherCommittee);
+        }
+        if self.burnt || source.burnt {
+            return Err(Refused::Burnt);
+        }
+        (self.burnt, source.burnt) = (true, true);
+        let (party, instances) = (self.run.party.clone(), [self.run.instance, source.run.instance]);
+        let result = guarded(&party, &instances, main(self, source)).boxed_local().await?;
+        (self.burnt, source.burnt) = (false, false);
         Ok(result)
     }
 

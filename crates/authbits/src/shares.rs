@@ -56,6 +56,8 @@ impl Shares {
     }
 
     /// The own shares of the bits, for handing them over. The sum over all parties is the bits.
+    /// One share by itself may be what a party has put in: only [`crate::Segment::reveal`], which
+    /// masks the shares, may show bits to others.
     pub fn bits(&self) -> &Bits {
         &self.bits
     }

@@ -4,25 +4,30 @@
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use ostrakon_crypto::Secret;
-use ostrakon_kernels::clmul_mul;
-use ostrakon_party::Party;
+use ostrakon_kernels::{Prg, clmul_mul};
+use ostrakon_party::{Party, PartyId};
 use ostrakon_testkit::{Network, World};
 
+use crate::BaseKeys;
 use crate::abort::{Abort, Refused};
 use crate::bits::Bits;
 use crate::circuit::{Builder, Circuit};
-use crate::ot::{Setup, base};
-use crate::run::{Run, guarded};
-use crate::segment::{Segment, SegmentSpec, checked_leaky, finish};
+use crate::mac::sum_vanishes;
+use crate::ot::{Delta, KEY_BITS, Setup, base::BaseKey};
+use crate::run::{Kind, Run, guarded};
+use crate::segment::{Segment, SegmentSpec, finish, unchecked};
 use crate::shares::Shares;
+use crate::triples::leaky;
 
 const SPEC: SegmentSpec = SegmentSpec { number: 1, triples: 20, bucket: 3, security: 3 };
+/// What a cheater's MAC key differs by towards one peer.
+const OTHER: u64 = 0xdead_beef;
 
 /// What the cheaters, P1 and all after it, do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lie {
     Nothing,
-    /// As holder, use another Δ with P2.
+    /// As holder, use another Δ with P2, and take what is known of the error from the sum.
     OtherDelta,
     /// State a wrong difference in step 9.
     Difference,
@@ -30,23 +35,78 @@ enum Lie {
     Opening,
     /// Shift an output, and its MAC by the own part of the key.
     Output,
+    /// Open a wrong bit under the source's key in an import, with its MAC shifted likewise.
+    Carried,
+    /// Do as in `Output` with bits that have been imported.
+    Imported,
 }
 
-async fn prepared(party: Party, random: Secret, lie: Lie) -> Result<Segment, Abort> {
-    let (cheats, instance) = (party.id.index() == 1, SPEC.instance());
-    let lie = if cheats { lie } else { Lie::Nothing };
+fn stream(names: [u64; 4]) -> Prg {
+    let names = names.map(u64::to_le_bytes).concat();
+    Prg::new(Secret::new([7; 32]).derive("test", &[&names]).expose())
+}
+
+/// The Δ that a party uses with each peer. `salt` changes the honest P0's hash key.
+fn deltas(number: u64, parties: usize, party: usize, lie: Lie, salt: u128) -> Vec<Delta> {
+    let mut bytes = [0; 24];
+    stream([number, 0, party as u64, 0]).fill(&mut bytes);
+    let mac = u64::from_le_bytes(bytes[..8].try_into().unwrap());
+    let hash = u128::from_le_bytes(bytes[8..].try_into().unwrap());
+    let hash = if party == 0 { hash ^ salt } else { hash };
+    let mut all = vec![Delta { mac, hash }; parties];
+    if lie == Lie::OtherDelta && party == 1 {
+        all[2].mac ^= OTHER;
+    }
+    all
+}
+
+/// What step 1 would make, dealt.
+fn dealt(number: u64, party: usize, of: &dyn Fn(usize) -> Vec<Delta>) -> BaseKeys {
+    let pair = |owner: usize, holder: usize| -> Vec<[BaseKey; 2]> {
+        let mut bytes = vec![0; 32 * KEY_BITS];
+        stream([number, 1, owner as u64, holder as u64]).fill(&mut bytes);
+        let key = |bytes: &[u8]| bytes.try_into().unwrap();
+        bytes.chunks_exact(32).map(|pair| [key(&pair[..16]), key(&pair[16..])]).collect()
+    };
+    let own = of(party);
+    let (mut sent, mut received) = (vec![Vec::new(); own.len()], vec![Vec::new(); own.len()]);
+    for peer in (0..own.len()).filter(|peer| *peer != party) {
+        sent[peer] = pair(party, peer);
+        let keys = pair(peer, party).into_iter().enumerate();
+        received[peer] = keys.map(|(k, keys)| keys[usize::from(1 ^ own[peer].bit(k))]).collect();
+    }
+    BaseKeys { delta: own[party].clone(), sent, received }
+}
+
+/// A segment whose base transfers are dealt, and what a cheater makes of it.
+async fn prepared(
+    party: Party,
+    number: u64,
+    random: Secret,
+    lie: Lie,
+    salt: u128,
+) -> Result<Segment, Abort> {
+    let spec = SegmentSpec { number, ..SPEC };
+    let (me, parties, instance) = (party.id.index(), party.roster.keys.len(), spec.instance());
+    let lie = if me == 1 { lie } else { Lie::Nothing };
+    let of = |party| deltas(number, parties, party, lie, salt);
+    let base = dealt(number, me, &of);
     let mut run = Run::new(party.clone(), instance, random);
-    guarded(&party, instance, async move {
-        let mut deltas = vec![base::draw_delta(&mut run); run.parties()];
+    guarded(&party, &[instance], async move {
+        let mut setup = Setup::with_deltas(&mut run, Some(base), &of(me)).await?;
+        let (mut leaky, mask) = unchecked(&mut run, &mut setup, spec.leaky()).await?;
+        let combination = leaky::combine(&mut run, &leaky, mask).await?;
+        let mut sigma = combination.sigma(setup.delta().mac);
         if lie == Lie::OtherDelta {
-            deltas[2] ^= 0xdead_beef;
+            // The MACs of P2's bits are wrong by OTHER times the bits, whose combination P2 has
+            // just said.
+            sigma ^= clmul_mul(OTHER, combination.shares[2]);
         }
-        let mut setup = Setup::with_deltas(&mut run, None, &deltas).await?;
-        let mut leaky = checked_leaky(&mut run, &mut setup, SPEC.leaky()).await?;
+        sum_vanishes(&mut run, sigma).await?;
         if lie == Lie::Difference {
             leaky.y.xor_bit(7, true);
         }
-        finish(run, setup, SPEC, leaky).await
+        finish(run, setup, spec, leaky).await
     })
     .await
 }
@@ -68,10 +128,16 @@ fn shifted(shares: &Shares, at: usize, mac: u64) -> Shares {
     Shares::new(shares.key(), bits, macs)
 }
 
-/// Prepares, multiplies two random bits and opens the product; every party's outcome, and what its
-/// segment says to a further call.
-async fn course(party: Party, random: Secret, lie: Lie) -> (Result<Bits, Refused>, bool) {
-    let mut segment = match prepared(party, random, lie).await {
+/// What a party came to, and whether all its segments refuse a further call.
+type Outcome = (Result<Bits, Refused>, bool);
+
+async fn is_burnt(segment: &mut Segment) -> bool {
+    segment.random(1).await.err() == Some(Refused::Burnt)
+}
+
+/// Prepares, multiplies two random bits and opens the product.
+async fn course(party: Party, random: Secret, lie: Lie, salt: u128) -> Outcome {
+    let mut segment = match prepared(party, 1, random, lie, salt).await {
         Ok(segment) => segment,
         Err(abort) => return (Err(abort.into()), true),
     };
@@ -89,22 +155,62 @@ async fn course(party: Party, random: Secret, lie: Lie) -> (Result<Bits, Refused
         segment.reveal(&product).await
     }
     .await;
-    let burnt = segment.random(1).await.err() == Some(Refused::Burnt);
-    (result, burnt)
+    (result, is_burnt(&mut segment).await)
 }
 
-fn run(parties: u8, seed: u64, lie: Lie) -> Vec<Option<(Result<Bits, Refused>, bool)>> {
-    let world = World::new(seed, parties);
-    world.run(&Network::default(), |party| -> LocalBoxFuture<'_, _> {
+/// Prepares two segments, imports random bits from the one into the other, and opens them.
+async fn carriage(party: Party, random: Secret, lie: Lie) -> Outcome {
+    let [first, second] = [1, 2].map(|number: u64| random.derive("test", &[&number.to_le_bytes()]));
+    let source = prepared(party.clone(), 1, first, Lie::Nothing, 0).await;
+    let target = prepared(party, 2, second, Lie::Nothing, 0).await;
+    let (mut source, mut target) = (source.expect("honest"), target.expect("honest"));
+    let cheats = source.run.me() == 1;
+    let keys = [source.key().expose(), target.key().expose()];
+    let result = async {
+        let mut shares = source.random(2).await?;
+        if cheats && lie == Lie::Carried {
+            shares = shifted(&shares, 0, keys[0]);
+        }
+        let mut moved = target.import(&mut source, &shares).await?;
+        if cheats && lie == Lie::Imported {
+            moved = shifted(&moved, 0, keys[1]);
+        }
+        target.reveal(&moved).await
+    }
+    .await;
+    let burnt = is_burnt(&mut target).await;
+    // A lie under the target's key leaves the source as it was.
+    (result, burnt && (lie == Lie::Imported || is_burnt(&mut source).await))
+}
+
+fn run_on(network: &Network, parties: u8, lie: Lie, salt: u128) -> Vec<Option<Outcome>> {
+    let world = World::new(5, parties);
+    world.run(network, |party| -> LocalBoxFuture<'_, _> {
         let random = Secret::new(world.randomness(party.id, "segment"));
-        course(party, random, lie).boxed_local()
+        match lie {
+            Lie::Carried | Lie::Imported => carriage(party, random, lie).boxed_local(),
+            _ => course(party, random, lie, salt).boxed_local(),
+        }
     })
 }
 
+/// The last message of a kind that P0 has sent.
+fn last_of_p0(network: &Network, kind: Kind) -> Option<Vec<u8>> {
+    let sent = network.sent();
+    let of_p0 = |message: &ostrakon_party::Message| {
+        let header = message.signed.header;
+        header.from == PartyId(0) && header.tag.step == kind.step()
+    };
+    sent.iter().rfind(|(_, message)| of_p0(message)).map(|(_, message)| message.body.to_vec())
+}
+
 /// Every honest party stops for a MAC check, or is told that a peer did, and its key is burnt.
-fn assert_burnt(parties: u8, lie: Lie) {
+fn assert_burnt(parties: u8, lie: Lie) -> Network {
+    let network = Network::default();
     let mut checks = 0;
-    for (i, result) in run(parties, 5, lie).into_iter().enumerate().filter(|(i, _)| *i != 1) {
+    for (i, result) in
+        run_on(&network, parties, lie, 0).into_iter().enumerate().filter(|(i, _)| *i != 1)
+    {
         let (result, burnt) = result.expect("not waiting");
         match result.err().expect("stopped") {
             Refused::Aborted(Abort::MacCheck) => checks += 1,
@@ -114,12 +220,13 @@ fn assert_burnt(parties: u8, lie: Lie) {
         assert!(burnt, "P{i}");
     }
     assert!(checks > 0, "some honest party has seen the check fail");
+    network
 }
 
 #[test]
 fn the_course_itself_is_sound() {
     for parties in [2, 3] {
-        let opened = run(parties, 5, Lie::Nothing);
+        let opened = run_on(&Network::default(), parties, Lie::Nothing, 0);
         assert!(opened.into_iter().all(|result| matches!(result, Some((Ok(_), false)))));
     }
 }
@@ -156,9 +263,41 @@ fn a_mac_shift_on_outputs_is_found_before_they_are_shown() {
     assert_burnt(3, Lie::Output);
 }
 
+/// What a failed check opens does not depend on the key of the strings that were sent before it:
+/// otherwise it would help to read them.
+#[test]
+fn n1_a_failed_sum_tells_nothing_of_the_hash_key() {
+    let said = |salt: u128, kind: Kind| -> Vec<u8> {
+        let network = Network::default();
+        let outcomes = run_on(&network, 2, Lie::Opening, salt);
+        let stopped = outcomes[0].as_ref().and_then(|(result, _)| result.as_ref().err());
+        assert_eq!(stopped, Some(&Refused::Aborted(Abort::MacCheck)));
+        last_of_p0(&network, kind).expect("P0 has said such a thing")
+    };
+    let salt = 0x0123_4567_89ab_cdef_0011_2233_4455_6677;
+    assert_ne!(said(0, Kind::Leaky), said(salt, Kind::Leaky));
+    // The nonce of 32 bytes, then the sum.
+    let sum = |salt: u128| said(salt, Kind::Decommitment)[32..40].to_vec();
+    assert_eq!(sum(0), sum(salt));
+}
+
 /// P1 misses other leaves with P2 than with P0. Trees and columns are consistent with each of them;
-/// the MACs of P2's bits are not, which the check of step 8 sees.
+/// the MACs of P2's bits are not. What that adds to the sum of x, y and the mask is known to P1
+/// from P2's share of the combination; what it adds to the sum of z is not.
 #[test]
 fn a_different_delta_with_two_peers_is_found() {
-    assert_burnt(3, Lie::OtherDelta);
+    let network = assert_burnt(3, Lie::OtherDelta);
+    assert_eq!(last_of_p0(&network, Kind::Differences), None, "step 8 has found it");
+}
+
+#[test]
+fn a_lie_under_the_source_key_of_an_import_burns_both_segments() {
+    assert_burnt(2, Lie::Carried);
+    assert_burnt(3, Lie::Carried);
+}
+
+#[test]
+fn imported_bits_cannot_be_shifted_under_their_new_key() {
+    assert_burnt(2, Lie::Imported);
+    assert_burnt(3, Lie::Imported);
 }

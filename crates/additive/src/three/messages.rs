@@ -75,10 +75,10 @@ impl RegistrationSpec {
         occasion(&self.context, &self.keys)
     }
 
-    /// The run.
+    /// The run. Its name is without the keys, which are in all that participants sign in it.
     pub fn instance(&self) -> Instance {
         let mut transcript = Transcript::new("ostrakon/v1/clarion/registration scope");
-        transcript.field(&self.occasion().0).number(self.number).number(u64::from(self.slots));
+        transcript.field(&self.context.0).number(self.number).number(u64::from(self.slots));
         let scope = half(&transcript.finish());
         Instance { kind: InstanceKind::Issue, scope, number: self.number }
     }
@@ -89,6 +89,8 @@ impl RegistrationSpec {
 pub enum Subject {
     /// The set-up of the engine's pair keys, by the number of the attempt.
     Setup(u64),
+    /// The agreement on the keys of one batch, by its number.
+    Keys(u64),
     /// The agreement on registrations.
     Registration(RegistrationSpec),
     /// The use of a batch.
@@ -100,7 +102,7 @@ impl Subject {
     #[must_use]
     pub fn is_valid(&self) -> bool {
         match self {
-            Subject::Setup(_) => true,
+            Subject::Setup(_) | Subject::Keys(_) => true,
             Subject::Registration(spec) => (1..=MAX_ROWS).contains(&spec.slots),
             Subject::Epoch(spec) => {
                 (1..=MAX_ROWS).contains(&spec.slots)
@@ -117,7 +119,7 @@ impl Subject {
 
     fn slots(&self) -> u64 {
         match self {
-            Subject::Setup(_) => 0,
+            Subject::Setup(_) | Subject::Keys(_) => 0,
             Subject::Registration(spec) => u64::from(spec.slots),
             Subject::Epoch(spec) => u64::from(spec.slots),
         }
@@ -177,6 +179,7 @@ pub enum Kind {
     Lacking = 0x0501,
     Seeds = 0x0502,
     Registered = 0x0503,
+    RegistrationKey = 0x0504,
 }
 
 impl Kind {
@@ -270,7 +273,8 @@ fn own_length(subject: &Subject, step: Step) -> Option<Length> {
     let words = WORDS.iter().find(|words| is(words.kind));
     let digest = WORDS.iter().any(|words| is(words.digest));
     let table = TABLES.iter().any(|table| is(table.kind)) || is(Kind::OpenZ1);
-    let hash = [Kind::Ready, Kind::OpenB, Kind::OpenD, Kind::Registered].into_iter().any(is);
+    let hashes = [Kind::Ready, Kind::OpenB, Kind::OpenD, Kind::Registered, Kind::RegistrationKey];
+    let hash = hashes.into_iter().any(is);
     Some(if let Some(words) = words {
         AtMost(slots * (words.columns * WORD) as u64)
     } else if table {
@@ -361,6 +365,11 @@ impl Protocol for Subject {
                 kind: InstanceKind::Setup,
                 scope: *b"clarion\0\0\0\0\0\0\0\0\0",
                 number: *attempt,
+            },
+            Subject::Keys(number) => Instance {
+                kind: InstanceKind::Batch,
+                scope: *b"clarion\0\0\0\0\0\0\0\0\0",
+                number: *number,
             },
             Subject::Registration(spec) => spec.instance(),
             Subject::Epoch(spec) => spec.instance(),

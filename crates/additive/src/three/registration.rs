@@ -11,7 +11,7 @@ use ostrakon_threeparty::marks::epoch_mark;
 use ostrakon_threeparty::pair::Pair;
 use ostrakon_threeparty::protocol::steps;
 use ostrakon_threeparty::seal::{self, Scope, Sealable, Slot, Unsealed};
-use ostrakon_threeparty::{Marks, Protocol};
+use ostrakon_threeparty::{Marks, Protocol, Stop};
 use rayon::prelude::*;
 
 use super::fault::Fault;
@@ -37,6 +37,24 @@ impl RegistrationKey {
     pub fn public(&self) -> [u8; 32] {
         self.0.public()
     }
+}
+
+/// Tells the other servers this server's public registration key of a batch, and hears theirs: the
+/// same three at all honest servers. The number is that of [`Subject::Keys`] and used once.
+///
+/// # Errors
+/// Evidence against a server that has told different keys.
+pub async fn exchange_keys(
+    party: &Party,
+    number: u64,
+    key: &RegistrationKey,
+) -> Result<[[u8; 32]; 3], Stop<Fault>> {
+    let run = Run { party: party.clone(), subject: Subject::Keys(number) };
+    let told = async {
+        let told = run.broadcast(Kind::RegistrationKey, key.public().to_vec()).await?;
+        Ok(told.map(|key| key.body[..].try_into().expect("length is checked")))
+    };
+    run.with_accusations(told).await
 }
 
 impl Sealable for Registration {

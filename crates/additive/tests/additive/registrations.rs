@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 
 use ostrakon_additive::client::{OwnSeeds, Registration};
 use ostrakon_additive::three::messages::{Kind, RegistrationSpec};
-use ostrakon_additive::three::registration::{RegistrationKey, Registry, Unregistered, agree};
+use ostrakon_additive::three::registration::{
+    RegistrationKey, Registry, Unregistered, agree, exchange_keys,
+};
 use ostrakon_crypto::{Digest, Secret};
 use ostrakon_party::{PartyId, Step};
 use ostrakon_testkit::Network;
+use ostrakon_threeparty::Stop;
 use ostrakon_threeparty::pair::Pair;
 use ostrakon_threeparty::protocol::steps;
 
@@ -244,7 +247,6 @@ fn false_registration_key() {
     assert_eq!(agreed(&results, &[0, 1, 2], 3), [0, 2]);
     // Nor does a server go on under a key that is not its own.
     let spec = RegistrationSpec { keys, ..deployment.registration_spec() };
-    assert_ne!(spec.instance(), deployment.registration_spec().instance());
     let results = deployment.world.run(&Network::default(), |party| {
         let key = deployment.registration_key(party.id);
         let deployment = &deployment;
@@ -255,4 +257,28 @@ fn false_registration_key() {
     });
     assert!(matches!(results[1], Some(Err(Unregistered::Unfit(_)))));
     assert!(results[0].is_none() && results[2].is_none());
+}
+
+/// The servers know each other's keys before anybody registers; who tells two is convicted.
+#[test]
+fn servers_know_the_same_registration_keys() {
+    let deployment = Deployment::new(49);
+    let told = |network: &Network| {
+        deployment.world.run(network, |party| {
+            let key = deployment.registration_key(party.id);
+            Box::pin(async move { exchange_keys(&party, 3, &key).await })
+        })
+    };
+    for keys in told(&Network::default()) {
+        assert_eq!(keys.unwrap().unwrap(), deployment.registration_spec().keys);
+    }
+    let network = deployment.corrupt(1, |to, message| {
+        (is(message, Kind::RegistrationKey) && to == PartyId(0)).then(|| vec![9; 32])
+    });
+    let results = told(&network);
+    for honest in [0, 2] {
+        let Some(Err(Stop::Fault(fault))) = &results[honest] else { panic!("two keys of P2") };
+        assert_eq!(fault.culprit, PartyId(1));
+        assert!(fault.verify(&deployment.world.roster));
+    }
 }

@@ -9,7 +9,7 @@ use ostrakon_party::PartyId;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::KEY_BITS;
+use super::{Delta, KEY_BITS};
 use crate::abort::Abort;
 use crate::run::{Kind, Run};
 
@@ -26,7 +26,7 @@ const MESSAGE: usize = POINT * (1 + 2 * KEY_BITS);
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct BaseKeys {
     /// Δ_i, the own part of the key.
-    pub delta: u128,
+    pub delta: Delta,
     /// As owner, by party: both keys of each transfer. Empty at the own place.
     pub sent: Vec<Vec<[BaseKey; 2]>>,
     /// As holder, by party: of transfer k the key number 1 ⊕ (bit k of Δ_i). Empty at the own
@@ -91,7 +91,7 @@ fn random_scalar(run: &mut Run) -> Scalar {
 }
 
 /// What the holder of Δ sends one owner, and the scalars that open the keys.
-fn choose(run: &mut Run, delta: u128, owner: PartyId) -> (Vec<u8>, Zeroizing<Vec<Scalar>>) {
+fn choose(run: &mut Run, delta: &Delta, owner: PartyId) -> (Vec<u8>, Zeroizing<Vec<Scalar>>) {
     let mut points = Vec::with_capacity(MESSAGE - POINT);
     let mut scalars = Zeroizing::new(Vec::with_capacity(KEY_BITS));
     for number in 0..KEY_BITS {
@@ -101,7 +101,7 @@ fn choose(run: &mut Run, delta: u128, owner: PartyId) -> (Vec<u8>, Zeroizing<Vec
         let other = RistrettoPoint::from_uniform_bytes(&wide).compress();
         let names = Names { run, holder: run.party.id, owner };
         // Both branches are computed and one is selected, so that time does not tell the choice.
-        let choice = subtle::Choice::from(1 ^ (delta >> number & 1) as u8);
+        let choice = subtle::Choice::from(1 ^ delta.bit(number));
         let hashed = [0, 1].map(|branch| names.point(number, branch, other.as_bytes()));
         let hashed = RistrettoPoint::conditional_select(&hashed[0], &hashed[1], choice);
         let chosen = (RistrettoPoint::mul_base(&scalar) - hashed).compress();
@@ -143,17 +143,18 @@ fn owner_keys(
 }
 
 /// Draws Δ_i.
-pub(crate) fn draw_delta(run: &mut Run) -> u128 {
-    let mut bytes = Zeroizing::new([0; 16]);
-    run.draw(&mut *bytes);
-    u128::from_le_bytes(*bytes)
+pub(crate) fn draw_delta(run: &mut Run) -> Delta {
+    let (mut mac, mut hash) = (Zeroizing::new([0; 8]), Zeroizing::new([0; 16]));
+    run.draw(&mut *mac);
+    run.draw(&mut *hash);
+    Delta { mac: u64::from_le_bytes(*mac), hash: u128::from_le_bytes(*hash) }
 }
 
 /// Step 1 with all peers at once; `deltas` says, by peer, what is chosen.
 ///
 /// # Errors
-/// [`Abort::Malformed`] names who sent what is no point, or the neutral one.
-pub(crate) async fn transfer(run: &mut Run, deltas: &[u128]) -> Result<BaseKeys, Abort> {
+/// [`Abort::Malformed`] names who sent what is no point, or the neutral one as an owner.
+pub(crate) async fn transfer(run: &mut Run, deltas: &[Delta]) -> Result<BaseKeys, Abort> {
     let secret = Zeroizing::new(random_scalar(run));
     let own = RistrettoPoint::mul_base(&secret).compress();
     let (me, parties) = (run.party.id, run.parties());
@@ -162,14 +163,14 @@ pub(crate) async fn transfer(run: &mut Run, deltas: &[u128]) -> Result<BaseKeys,
     for peer in run.party.roster.clone().parties() {
         let mut body = own.to_bytes().to_vec();
         let (points, opening) =
-            if peer == me { Default::default() } else { choose(run, deltas[peer.index()], peer) };
+            if peer == me { Default::default() } else { choose(run, &deltas[peer.index()], peer) };
         body.extend(points);
         bodies.push(body);
         scalars.push(opening);
     }
     let sent_points = bodies.clone();
     let received = run.exchange(Kind::BasePoints, bodies, MESSAGE).await?;
-    let delta = deltas[me.index()];
+    let delta = deltas[me.index()].clone();
     let mut keys =
         BaseKeys { delta, sent: vec![Vec::new(); parties], received: vec![Vec::new(); parties] };
     for peer in run.party.peers() {
@@ -187,7 +188,7 @@ pub(crate) async fn transfer(run: &mut Run, deltas: &[u128]) -> Result<BaseKeys,
             .zip(pairs)
             .enumerate()
             .map(|(number, (scalar, pair))| {
-                let choice = 1 ^ (deltas[i] >> number & 1) as u64;
+                let choice = u64::from(1 ^ deltas[i].bit(number));
                 names.key(number, choice, theirs, pair, &(point * scalar))
             })
             .collect();

@@ -51,9 +51,9 @@ impl<'a> Lot<'a> {
     /// Every tree with a peer: its leaves at the owner, at the holder, Δ's nibble, the position.
     fn pairs(&self, peer: usize) -> impl Iterator<Item = (&'a Leaves, &'a Leaves, usize, u64)> {
         self.lanes.iter().flat_map(move |lane| {
-            let pair = &lane.setup.pairs[peer];
+            let pair = lane.setup.pairs[peer].as_ref().expect("a peer has trees");
             (0..lane.trees).map(move |tree| {
-                let nibble = (*pair.delta >> (LEVELS * tree)) as usize % LEAVES;
+                let nibble = pair.delta.nibble(tree);
                 (&pair.owned[tree], &pair.held[tree], nibble, lane.position)
             })
         })
@@ -192,7 +192,7 @@ async fn check(run: &mut Run, coin: &Coin, lots: &[Lot<'_>], all: &[Columns]) ->
         .enumerate()
         .map(|(i, lot)| coefficients(coin, i, lot.words() - HASHES))
         .collect();
-    let hash_columns = |select: &dyn Fn(&Columns) -> Vec<u8>| -> Vec<Vec<[u8; HASH]>> {
+    let hash_columns = |select: &dyn Fn(&Columns) -> &[u8]| -> Vec<Vec<[u8; HASH]>> {
         let of_lot = |(columns, chi): (&Columns, &Vec<Vec<u64>>)| {
             select(columns)
                 .chunks_exact(8 * columns.words)
@@ -205,13 +205,12 @@ async fn check(run: &mut Run, coin: &Coin, lots: &[Lot<'_>], all: &[Columns]) ->
         lots.iter().zip(&chi).flat_map(|(lot, chi)| hash(chi, &lot.choices)).collect();
     let choice_hashes = run.broadcast(Kind::ChoiceHash, own).await?;
     run.note(Kind::ChoiceHash, &choice_hashes.concat());
-    let owned =
-        |peer: usize| hash_columns(&|columns| columns.owned[peer].clone()).concat().concat();
+    let owned = |peer: usize| hash_columns(&|columns| &columns.owned[peer]).concat().concat();
     let bodies: Vec<Vec<u8>> = (0..run.parties()).map(owned).collect();
     let length = lots.iter().map(|lot| LEVELS * lot.trees() * HASH).sum();
     let received = run.exchange(Kind::ColumnHashes, bodies, length).await?;
     for peer in run.party.peers() {
-        let held = hash_columns(&|columns| columns.held[peer.index()].clone());
+        let held = hash_columns(&|columns| &columns.held[peer.index()]);
         let mut stated = received[peer.index()].chunks_exact(HASH);
         let mut wrong = subtle::Choice::from(0);
         for ((lot, held), x) in

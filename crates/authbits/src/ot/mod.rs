@@ -10,13 +10,18 @@ pub(crate) mod extension;
 pub(crate) mod trees;
 
 use ostrakon_kernels::transpose64;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::abort::Abort;
-use crate::bits::{Bits, mask};
+use crate::bits::{Bits, mask, words_of};
 use crate::run::Run;
 
+/// Bits of the MAC key: the first of Δ_i.
+pub const MAC_BITS: usize = 64;
+/// Bits of the hash key: the rest of Δ_i.
+pub const HASH_BITS: usize = 128;
 /// Bits of Δ_i.
-pub const KEY_BITS: usize = 128;
+pub const KEY_BITS: usize = MAC_BITS + HASH_BITS;
 /// Levels of a tree: bits of Δ_i that it is for.
 pub const LEVELS: usize = 4;
 /// Leaves of a tree.
@@ -31,7 +36,7 @@ pub const HASHES: usize = 2;
 pub enum Width {
     /// All: bits whose correlation is hashed later.
     Wide,
-    /// Those of the MAC key.
+    /// Those of the MAC key, which come first.
     Narrow,
 }
 
@@ -40,16 +45,43 @@ impl Width {
     pub const fn trees(self) -> usize {
         match self {
             Width::Wide => TREES,
-            Width::Narrow => TREES / 2,
+            Width::Narrow => MAC_BITS / LEVELS,
         }
+    }
+}
+
+/// Δ_i: two keys that have nothing to do with each other. A MAC check that fails gives the MAC key
+/// away, and the strings that the hash key hides have been sent by then (spec, 7.4).
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct Delta {
+    /// The own part of the MAC key.
+    pub mac: u64,
+    /// What the leaky triples' hashes depend on. It is in no MAC.
+    pub hash: u128,
+}
+
+impl Delta {
+    /// Bit `k` of the MAC key and the hash key together.
+    pub fn bit(&self, k: usize) -> u8 {
+        let bit = match k.checked_sub(MAC_BITS) {
+            None => u128::from(self.mac >> k),
+            Some(k) => self.hash >> k,
+        };
+        (bit & 1) as u8
+    }
+
+    /// The bits that a tree is for.
+    pub(crate) fn nibble(&self, tree: usize) -> usize {
+        (0..LEVELS).map(|level| usize::from(self.bit(LEVELS * tree + level)) << level).sum()
     }
 }
 
 /// A party's trees with all peers, and how far their streams are used.
 pub(crate) struct Setup {
-    delta: zeroize::Zeroizing<u128>,
-    pairs: Vec<trees::PairTrees>,
+    delta: Delta,
+    pairs: Vec<Option<trees::PairTrees>>,
     position: u64,
+    masked: u64,
 }
 
 impl Setup {
@@ -58,8 +90,11 @@ impl Setup {
     /// # Errors
     /// [`Abort::Malformed`], [`Abort::Trees`].
     pub(crate) async fn new(run: &mut Run, keys: Option<base::BaseKeys>) -> Result<Self, Abort> {
-        let delta = keys.as_ref().map_or_else(|| base::draw_delta(run), |keys| keys.delta);
-        let deltas = zeroize::Zeroizing::new(vec![delta; run.parties()]);
+        let delta = match &keys {
+            Some(keys) => keys.delta.clone(),
+            None => base::draw_delta(run),
+        };
+        let deltas = vec![delta; run.parties()];
         Self::with_deltas(run, keys, &deltas).await
     }
 
@@ -67,18 +102,32 @@ impl Setup {
     pub(crate) async fn with_deltas(
         run: &mut Run,
         keys: Option<base::BaseKeys>,
-        deltas: &[u128],
+        deltas: &[Delta],
     ) -> Result<Self, Abort> {
         let keys = match keys {
             Some(keys) => keys,
             None => base::transfer(run, deltas).await?,
         };
         let pairs = trees::plant(run, &keys, deltas).await?;
-        Ok(Self { delta: keys.delta.into(), pairs, position: 0 })
+        Ok(Self { delta: keys.delta.clone(), pairs, position: 0, masked: 0 })
     }
 
-    pub(crate) fn delta(&self) -> u128 {
-        *self.delta
+    pub(crate) fn delta(&self) -> &Delta {
+        &self.delta
+    }
+
+    /// The own part of `len` fresh masks, of which the sum over all parties is zero. Parties call
+    /// it alike.
+    pub(crate) fn cancelling(&mut self, len: usize) -> Bits {
+        let bytes = 8 * len.div_ceil(64);
+        let mut masks = Bits::zeros(len);
+        for pair in self.pairs.iter().flatten() {
+            let mut mask = vec![0; bytes];
+            pair.common.fill_at(self.masked, &mut mask);
+            masks.xor(&Bits::from_words(words_of(&mask), len));
+        }
+        self.masked += bytes as u64;
+        masks
     }
 
     /// Takes the streams' next `words` words out of use and says where they begin.
@@ -95,7 +144,8 @@ pub(crate) const fn words_of_lot(bits: usize) -> usize {
 }
 
 /// Correlations of one lot, column by column; each column is [`words_of_lot`] little-endian words,
-/// four columns for each tree.
+/// four columns for each tree. Wiped when dropped.
+#[derive(Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Columns {
     pub(crate) words: usize,
     /// M, by peer, for the own bits.
@@ -116,16 +166,17 @@ impl Columns {
         block
     }
 
-    /// 64 rows of 128 bits.
-    pub(crate) fn wide_block(&self, columns: &[u8], word: usize) -> [u128; 64] {
-        let (low, high) = (self.block(columns, 0, word), self.block(columns, 64, word));
+    /// 64 rows of the columns of the hash key, and of no column of the MAC key.
+    pub(crate) fn hash_block(&self, columns: &[u8], word: usize) -> [u128; 64] {
+        let (low, high) =
+            (self.block(columns, MAC_BITS, word), self.block(columns, MAC_BITS + 64, word));
         std::array::from_fn(|i| u128::from(high[i]) << 64 | u128::from(low[i]))
     }
 
     /// Step 6: the own shares of the MACs under the key whose own part is `delta` and whose columns
     /// begin at `first`.
     pub(crate) fn macs(&self, bits: &Bits, delta: u64, first: usize) -> Vec<u64> {
-        let mut sum = vec![0; 8 * 64 * self.words];
+        let mut sum = Zeroizing::new(vec![0; 8 * 64 * self.words]);
         for columns in self.owned.iter().chain(&self.held).filter(|columns| !columns.is_empty()) {
             let part = &columns[8 * first * self.words..][..sum.len()];
             ostrakon_kernels::xor_into(&mut sum, part);
@@ -137,5 +188,36 @@ impl Columns {
         }
         macs.truncate(bits.len());
         macs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is hashed for the strings of step 7 is the hash key's columns, all of them and no
+    /// column of the MAC key: a failed check gives that key away, and strings have been sent.
+    #[test]
+    fn rows_that_are_hashed_hold_nothing_of_the_mac_key() {
+        let words = 3;
+        let columns = Columns { words, owned: Vec::new(), held: Vec::new() };
+        let (mac, hash) = (8 * words * MAC_BITS, 8 * words * HASH_BITS);
+        for word in 0..words {
+            let of_mac = [vec![0xff; mac], vec![0; hash]].concat();
+            assert_eq!(columns.hash_block(&of_mac, word), [0; 64]);
+            let of_hash = [vec![0; mac], vec![0xff; hash]].concat();
+            assert_eq!(columns.hash_block(&of_hash, word), [u128::MAX; 64]);
+        }
+        let delta = Delta { mac: 0x8765_4321_0fed_cba9, hash: 0x1234 << 100 | 5 };
+        let bits = |range: std::ops::Range<usize>| -> u128 {
+            range.rev().fold(0, |bits, k| bits << 1 | u128::from(delta.bit(k)))
+        };
+        assert_eq!(bits(0..MAC_BITS), u128::from(delta.mac));
+        assert_eq!(bits(MAC_BITS..KEY_BITS), delta.hash);
+        let nibbles = |trees: std::ops::Range<usize>| -> u128 {
+            trees.rev().fold(0, |bits, tree| bits << LEVELS | delta.nibble(tree) as u128)
+        };
+        assert_eq!(nibbles(0..Width::Narrow.trees()), u128::from(delta.mac));
+        assert_eq!(nibbles(Width::Narrow.trees()..TREES), delta.hash);
     }
 }

@@ -1,12 +1,14 @@
-//! Step 2: GGM trees, of whose leaves the holder misses one, and their check.
+//! Step 2: GGM trees, of whose leaves the holder misses one, and their check; and each pair's seed
+//! of masks that cancel.
 
 use ostrakon_crypto::{Digest, Transcript};
 use ostrakon_kernels::{Prg, short_prg};
+use ostrakon_party::PartyId;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::base::{BaseKey, BaseKeys};
-use super::{KEY_BITS, LEAVES, LEVELS, TREES};
+use super::{Delta, KEY_BITS, LEAVES, LEVELS, TREES};
 use crate::abort::Abort;
 use crate::run::{Kind, Run};
 
@@ -15,8 +17,10 @@ const NODE: usize = 16;
 const HALF_LEAF: usize = 32;
 /// Two sums for each level, ⊕t_y, H(t_0 ‖ … ‖ t_15).
 const TREE_MESSAGE: usize = 2 * NODE * LEVELS + 2 * HALF_LEAF;
+/// Bytes of a party's part of a pair's seed.
+const SEED: usize = 32;
 /// Bytes of a message of this step.
-pub(crate) const MESSAGE: usize = TREES * TREE_MESSAGE;
+pub(crate) const MESSAGE: usize = TREES * TREE_MESSAGE + SEED;
 
 /// The streams of a tree's leaves: all of them at the owner; at the holder in the order of
 /// `y ⊕ Δ[nibble]`, the first missing, so that no address depends on Δ.
@@ -27,7 +31,9 @@ pub(crate) struct PairTrees {
     pub(crate) owned: Vec<Leaves>,
     pub(crate) held: Vec<Leaves>,
     /// Whose digits the missing leaves are: Δ_i, the same with every honest owner.
-    pub(crate) delta: Zeroizing<u128>,
+    pub(crate) delta: Delta,
+    /// A stream that both parties of the pair know, and nobody else if they are honest.
+    pub(crate) common: Prg,
 }
 
 type Nodes = Zeroizing<Vec<[u8; NODE]>>;
@@ -83,8 +89,8 @@ fn grow(run: &mut Run, tree: usize, keys: &[[BaseKey; 2]], out: &mut Vec<u8>) ->
     root.zeroize();
     for level in 0..LEVELS {
         nodes = expand(&nodes);
-        for side in 0..2 {
-            out.extend_from_slice(&xor(sum(&nodes, side), keys[transfer_of(tree, level)][side]));
+        for (side, key) in keys[transfer_of(tree, level)].iter().enumerate() {
+            out.extend_from_slice(&xor(sum(&nodes, side), *key));
         }
     }
     let halves: Vec<_> = nodes.iter().map(leaf_halves).collect();
@@ -137,38 +143,60 @@ fn receive(tree: usize, missing: usize, keys: &[BaseKey], message: &[u8]) -> Opt
     Some(Leaves((1..LEAVES).map(place).collect()))
 }
 
+/// The stream that a pair has in common, from both parties' parts.
+fn common(run: &Run, peer: PartyId, own: &[u8], theirs: &[u8]) -> Prg {
+    let mut parts = [(run.party.id, own), (peer, theirs)];
+    parts.sort_by_key(|(party, _)| *party);
+    let mut transcript = run.transcript("ostrakon/v1/authbits/masks that cancel");
+    for (party, part) in parts {
+        transcript.number(u64::from(party.0)).field(part);
+    }
+    let key = Zeroizing::new(transcript.finish().0);
+    Prg::new(&key)
+}
+
 /// Step 2 with all peers at once; `deltas` says, by peer, which leaves are to be missing. By party;
-/// empty at the own place.
+/// nothing at the own place.
 ///
 /// # Errors
 /// [`Abort::Trees`] names an owner whose check fails.
 pub(crate) async fn plant(
     run: &mut Run,
     keys: &BaseKeys,
-    deltas: &[u128],
-) -> Result<Vec<PairTrees>, Abort> {
-    let mut pairs: Vec<PairTrees> = Vec::new();
+    deltas: &[Delta],
+) -> Result<Vec<Option<PairTrees>>, Abort> {
+    let mut owned: Vec<Vec<Leaves>> = Vec::new();
     let mut bodies = Vec::new();
     for peer in run.party.roster.clone().parties() {
         let mut body = Vec::new();
         let trees = if peer == run.party.id { 0 } else { TREES };
         let sent = &keys.sent[peer.index()];
-        let owned = (0..trees).map(|tree| grow(run, tree, sent, &mut body)).collect();
-        let delta = Zeroizing::new(deltas[peer.index()]);
-        pairs.push(PairTrees { owned, held: Vec::new(), delta });
+        owned.push((0..trees).map(|tree| grow(run, tree, sent, &mut body)).collect());
+        let mut seed = Zeroizing::new([0; SEED]);
+        run.draw(&mut *seed);
+        body.extend_from_slice(&*seed);
         bodies.push(body);
     }
+    let seeds: Vec<Zeroizing<Vec<u8>>> =
+        bodies.iter().map(|body| body[body.len() - SEED..].to_vec().into()).collect();
     let received = run.exchange(Kind::Trees, bodies, MESSAGE).await?;
-    for peer in run.party.peers() {
-        let messages = received[peer.index()].chunks_exact(TREE_MESSAGE);
+    let mut pairs = Vec::new();
+    for (peer, owned) in run.party.roster.parties().zip(owned) {
+        if peer == run.party.id {
+            pairs.push(None);
+            continue;
+        }
+        let delta = deltas[peer.index()].clone();
+        let (messages, seed) = received[peer.index()].split_at(TREES * TREE_MESSAGE);
         let held: Option<Vec<Leaves>> = messages
+            .chunks_exact(TREE_MESSAGE)
             .enumerate()
             .map(|(tree, message)| {
-                let missing = (deltas[peer.index()] >> (LEVELS * tree)) as usize % LEAVES;
-                receive(tree, missing, &keys.received[peer.index()], message)
+                receive(tree, delta.nibble(tree), &keys.received[peer.index()], message)
             })
             .collect();
-        pairs[peer.index()].held = held.ok_or(Abort::Trees(peer))?;
+        let common = common(run, peer, &seeds[peer.index()], seed);
+        pairs.push(Some(PairTrees { owned, held: held.ok_or(Abort::Trees(peer))?, delta, common }));
     }
     const { assert!(KEY_BITS == TREES * LEVELS) };
     Ok(pairs)

@@ -30,7 +30,7 @@ pub fn digits(scale: u64) -> usize {
 fn square(x: u128) -> u128 {
     let (high, low) = (x >> 64, x & u128::from(u64::MAX));
     // x² = high²·2^128 + 2·high·low·2^64 + low², divided by 2^120. high is below 2^57.
-    (high * high << (128 - POINT)) + (high * low >> (POINT - 65)) + (low * low >> POINT)
+    ((high * high) << (128 - POINT)) + ((high * low) >> (POINT - 65)) + ((low * low) >> POINT)
 }
 
 /// The constants of the digits: round(2^64·p_j).

@@ -20,13 +20,19 @@ pub fn bucketing(triples: usize, bucket: usize) -> f64 {
 
 /// log₂ of the bound on everything that may go wrong in a segment of `parties` parties, preparation
 /// and one computation: buckets; hashes of columns, [`HASHES`] words of 64 bits for each tree, of
-/// at most 2^20 lots; MAC checks, each of which passes by chance with at most 2^-63, of at most
+/// at most 2^20 lots; a MAC key that differs between peers, which the N bits of z show in step 8;
+/// MAC checks, each of which passes by chance with at most 2^-63, of at most
 /// 2^4.
 pub fn segment(parties: usize, triples: usize, bucket: usize) -> f64 {
     let pairs = (parties * (parties - 1)) as f64;
     let columns = (pairs * TREES as f64).log2() + 20.0 - 64.0 * HASHES as f64;
+    let other_key = -((triples * bucket) as f64);
     let checks = 4.0 - 63.0;
-    [bucketing(triples, bucket), columns, checks].iter().map(|log| log.exp2()).sum::<f64>().log2()
+    [bucketing(triples, bucket), columns, other_key, checks]
+        .iter()
+        .map(|log| log.exp2())
+        .sum::<f64>()
+        .log2()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Steps 7 and 8: triples of which a cheater may know some x, and their check.
 
-use ostrakon_kernels::FixedKeyHash;
+use ostrakon_kernels::{FixedKeyHash, clmul_mul};
 use ostrakon_party::PartyId;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -63,14 +63,14 @@ impl Leaky {
     }
 
     /// Step 7 as holder: the strings for one peer.
-    fn give(&mut self, hash: &PairHash, delta: u128, columns: &Columns, held: &[u8]) -> Vec<u8> {
+    fn give(&mut self, hash: &PairHash, hash_key: u128, columns: &Columns, held: &[u8]) -> Vec<u8> {
         let n = self.x.len();
         let mut strings = Vec::with_capacity(message_bytes(n));
         let mut last_bits = Bits::zeros(n);
         for word in 0..n.div_ceil(64) {
             let used = (n - 64 * word).min(64);
-            let mut keys = Zeroizing::new(columns.wide_block(held, word));
-            let mut others = Zeroizing::new(keys.map(|key| key ^ delta));
+            let mut keys = Zeroizing::new(columns.hash_block(held, word));
+            let mut others = Zeroizing::new(keys.map(|key| key ^ hash_key));
             hash.apply(&mut keys[..used], 64 * word);
             hash.apply(&mut others[..used], 64 * word);
             self.add(word, &keys[..used]);
@@ -92,7 +92,7 @@ impl Leaky {
         let n = self.x.len();
         for word in 0..n.div_ceil(64) {
             let used = (n - 64 * word).min(64);
-            let mut rows = Zeroizing::new(columns.wide_block(owned, word));
+            let mut rows = Zeroizing::new(columns.hash_block(owned, word));
             hash.apply(&mut rows[..used], 64 * word);
             let x = self.x.words()[word];
             for (i, row) in rows[..used].iter_mut().enumerate() {
@@ -106,13 +106,13 @@ impl Leaky {
     }
 }
 
-/// Step 7: from x under 128-bit columns and y with its MACs.
+/// Step 7: from x under the columns of the hash key and y with its MACs.
 ///
 /// # Errors
 /// [`Abort::Malformed`].
 pub(crate) async fn multiply(
     run: &mut Run,
-    delta: u128,
+    hash_key: u128,
     columns: &Columns,
     (x, x_macs): (Bits, Vec<u64>),
     (y, y_macs): (Bits, Vec<u64>),
@@ -125,7 +125,7 @@ pub(crate) async fn multiply(
     let mut bodies = vec![Vec::new(); run.parties()];
     for peer in run.party.peers() {
         let hash = PairHash::new(run, run.party.id, peer);
-        bodies[peer.index()] = leaky.give(&hash, delta, columns, &columns.held[peer.index()]);
+        bodies[peer.index()] = leaky.give(&hash, hash_key, columns, &columns.held[peer.index()]);
     }
     let received = run.exchange(Kind::Leaky, bodies, message_bytes(n)).await?;
     for peer in run.party.peers() {
@@ -147,6 +147,36 @@ pub(crate) async fn check(
     leaky: &Leaky,
     mask: Mask,
 ) -> Result<(), Abort> {
+    let combination = combine(run, leaky, mask).await?;
+    sum_vanishes(run, combination.sigma(delta)).await
+}
+
+/// What step 8 comes to before its sum.
+pub(crate) struct Combination {
+    /// The parties' shares of the opened value.
+    pub(crate) shares: Vec<u64>,
+    /// The own share of its MAC.
+    mac: u64,
+}
+
+impl Combination {
+    /// The own part of the sum that must vanish.
+    pub(crate) fn sigma(&self, delta: u64) -> u64 {
+        let value = self.shares.iter().fold(0, |sum, share| sum ^ share);
+        self.mac ^ clmul_mul(value, delta)
+    }
+}
+
+/// Coin 1, and the opened combination. Only the bits of z keep a holder with another Δ_i for one
+/// peer from knowing what its lie adds to the sum (7.3).
+///
+/// # Errors
+/// As [`Run::commit_open`].
+pub(crate) async fn combine(
+    run: &mut Run,
+    leaky: &Leaky,
+    mask: Mask,
+) -> Result<Combination, Abort> {
     let coin = run.toss().await?;
     let mut coefficients = Coefficients::new(coin.stream(0));
     let mut sums = field_element(&mask.bits, &mask.macs);
@@ -155,8 +185,8 @@ pub(crate) async fn check(
     sums ^= coefficients.combine(&leaky.z, &leaky.z_macs);
     let all = run.broadcast(Kind::Combination, sums.bits.to_le_bytes().to_vec()).await?;
     run.note(Kind::Combination, &all.concat());
-    let value = all
-        .iter()
-        .fold(0, |sum, share| sum ^ u64::from_le_bytes(share[..].try_into().expect("eight bytes")));
-    sum_vanishes(run, sums.macs ^ ostrakon_kernels::clmul_mul(value, delta)).await
+    let word =
+        |share: &bytes::Bytes| u64::from_le_bytes(share[..].try_into().expect("eight bytes"));
+    let shares = all.iter().map(word).collect();
+    Ok(Combination { shares, mac: sums.macs })
 }

@@ -5,14 +5,18 @@ use std::sync::Mutex;
 
 use futures::FutureExt;
 use ostrakon_authbits::circuit::Builder;
-use ostrakon_authbits::ot::{TREES, Width};
+use ostrakon_authbits::ot::{HASH_BITS, LEVELS, MAC_BITS, TREES, Width};
 use ostrakon_authbits::params::BadSpec;
-use ostrakon_authbits::{Abort, Kind, Refused, SegmentSpec, Shares, Unprepared, prepare};
-use ostrakon_crypto::Secret;
+use ostrakon_authbits::{
+    Abort, Bits, Journal, Kind, NoTicket, Refused, SegmentSpec, Shares, Ticket, Unprepared,
+};
+use ostrakon_crypto::Digest;
 use ostrakon_party::{Message, PartyId};
 use ostrakon_testkit::{Network, Saboteur, World};
 
-use crate::world::{Committee, all, bits, deal, delta, reconstruct, small, whole_key};
+use crate::world::{
+    Committee, Disk, all, bits, deal, delta, reconstruct, small, ticket, whole_key,
+};
 
 fn is(message: &Message, kind: Kind) -> bool {
     message.signed.header.tag.step == kind.step()
@@ -40,9 +44,9 @@ const LEAKY: SegmentSpec = SegmentSpec { number: 1, triples: 1, bucket: 1, secur
 #[test]
 fn a_wrong_u_survives_half_and_tells_only_x() {
     // The first bit of the MAC, the last, and the bit of z.
-    for (parties, bit) in [(2, 0), (2, 63), (2, 64), (3, 64)] {
-        let mut survived = 0;
-        let seeds = 40;
+    for (parties, wrong) in [(2, &[0, 63, 64][..]), (3, &[64])] {
+        let seeds = 20;
+        let mut survived = vec![0; wrong.len()];
         for seed in 0..seeds {
             let committee = Committee::new(seed, parties);
             let run = |network: &Network| {
@@ -53,31 +57,36 @@ fn a_wrong_u_survives_half_and_tells_only_x() {
             };
             let honest = all(run(&Network::default()));
             let x = honest[0].0[0].bits().get(0);
-            let network = committee.corrupt(1, move |to, message| {
-                (is(message, Kind::Leaky) && to == PartyId(0)).then(|| flipped(message, bit))
-            });
-            let attacked = run(&network);
-            match &attacked[0] {
-                Some(Ok(_)) => {
-                    assert!(!x, "seed {seed}: survived although x is 1");
-                    survived += 1;
-                    let attacked = all(attacked);
-                    let key = whole_key(attacked.iter().map(|(_, key)| *key));
-                    let [x, y, z] = [0, 1, 2].map(|component| {
-                        let shares: Vec<_> =
-                            attacked.iter().map(|(t, _)| t[component].clone()).collect();
-                        reconstruct(&shares, key)[0]
-                    });
-                    assert_eq!(z, x & y, "seed {seed}");
+            for (&bit, survived) in wrong.iter().zip(&mut survived) {
+                let network = committee.corrupt(1, move |to, message| {
+                    (is(message, Kind::Leaky) && to == PartyId(0)).then(|| flipped(message, bit))
+                });
+                let attacked = run(&network);
+                match &attacked[0] {
+                    Some(Ok(_)) => {
+                        assert!(!x, "seed {seed}: survived although x is 1");
+                        *survived += 1;
+                        assert_right_product(&all(attacked));
+                    }
+                    Some(Err(Unprepared::Aborted(Abort::MacCheck | Abort::Stopped(_)))) => {
+                        assert!(x, "seed {seed}: found although x is 0");
+                    }
+                    _ => panic!("seed {seed}: waiting, or stopped otherwise"),
                 }
-                Some(Err(Unprepared::Aborted(Abort::MacCheck | Abort::Stopped(_)))) => {
-                    assert!(x, "seed {seed}: found although x is 0");
-                }
-                _ => panic!("seed {seed}: waiting, or stopped otherwise"),
             }
         }
-        assert!((8..=32).contains(&survived), "{survived} of {seeds}");
+        assert!(survived.iter().all(|n| (4..=16).contains(n)), "{survived:?} of {seeds}");
     }
+}
+
+/// The one triple and its MACs are right.
+fn assert_right_product(parties: &[([Shares; 3], u64)]) {
+    let key = whole_key(parties.iter().map(|(_, key)| *key));
+    let [x, y, z] = [0, 1, 2].map(|component: usize| {
+        let shares: Vec<_> = parties.iter().map(|(t, _)| t[component].clone()).collect();
+        reconstruct(&shares, key)[0]
+    });
+    assert_eq!(z, x & y);
 }
 
 /// One wrong tree passes exactly if the holder's digit of Δ is the guessed one, here 0: 1/16. Then
@@ -90,9 +99,10 @@ fn a_false_correction_in_one_tree_guesses_a_digit_of_delta() {
         let committee = Committee::new(seed, 2);
         let spec = small(4);
         // A tree's corrections for 12 bits and two masks: three words.
-        let digits: Vec<u128> =
-            (0..TREES).map(|t| delta(seed, spec.number, 0) >> (4 * t) & 15).collect();
-        let zeros = (0..TREES).filter(|t| digits[*t] == 0);
+        let delta = delta(seed, spec.number, 0);
+        let digit = |tree: usize| (0..LEVELS).any(|level| delta.bit(LEVELS * tree + level) == 1);
+        let digits: Vec<bool> = (0..TREES).map(digit).collect();
+        let zeros = (0..TREES).filter(|t| !digits[*t]);
         for tree in zeros.chain([5, 11 + seed as usize]) {
             let network = committee.corrupt(1, move |_, message| {
                 is(message, Kind::Corrections).then(|| flipped(message, 8 * 24 * tree + 3))
@@ -102,11 +112,11 @@ fn a_false_correction_in_one_tree_guesses_a_digit_of_delta() {
             match &results[0] {
                 Some(Ok(())) => {
                     passed += 1;
-                    assert_eq!(digits[tree], 0, "seed {seed}, tree {tree}");
+                    assert!(!digits[tree], "seed {seed}, tree {tree}");
                 }
                 _ => {
                     assert_eq!(aborts(&results, 0), Abort::Correlation(PartyId(1)));
-                    assert_ne!(digits[tree], 0, "seed {seed}, tree {tree}");
+                    assert!(digits[tree], "seed {seed}, tree {tree}");
                 }
             }
         }
@@ -216,27 +226,147 @@ fn coins_are_tossed_after_the_messages_that_they_judge() {
     assert_eq!(commitments.count(), 2, "the coin of step 4 to two peers, and no other");
 }
 
-/// No party draws a permutation anew: every coin of a run has a place of its own, and a run that
-/// broke off cannot be begun again under its number.
+/// A cheater that dislikes the permutation breaks off, and P0 crashes: no second one is drawn for
+/// these triples, because P0 has written down that the number is used.
 #[test]
-fn the_permutation_is_not_redrawn() {
+fn a_preparation_that_broke_off_is_not_begun_again() {
     let committee = Committee::new(9, 2);
-    let rounds = Mutex::new(Vec::new());
-    let network = committee.corrupt(1, |_, message| {
-        // After the opening of coin 2 the cheater dislikes the permutation and commits again.
-        is(message, Kind::Differences).then(|| message.body[..message.body.len() - 1].to_vec())
-    });
-    let results = committee.run(&network, small(20), async |_| ());
-    assert_eq!(aborts(&results, 0), Abort::Length(PartyId(1)));
-    for (_, message) in network.sent() {
-        if message.signed.header.from == PartyId(0) && is(&message, Kind::Commitment) {
-            rounds.lock().unwrap().push(message.signed.header.tag.sequence);
+    let (spec, disk) = (small(20), Disk::default());
+    let network = committee.corrupt(1, |_, message| is(message, Kind::Differences).then(Vec::new));
+    let results = committee.world.run(&network, |party| {
+        let (committee, disk) = (&committee, disk.clone());
+        async move {
+            let mut disk = if party.id == PartyId(0) { disk } else { Disk::default() };
+            let ticket = Ticket::take(&mut disk, &party, spec).unwrap();
+            assert!(party.id != PartyId(0) || disk.0.lock().unwrap().len() == 1);
+            committee.prepare_for(&party, ticket, spec).await.map(drop)
         }
+        .boxed_local()
+    });
+    assert_eq!(aborts(&results, 0), Abort::Length(PartyId(1)));
+    let after = Network::default();
+    let party = committee.world.party(&after, PartyId(0));
+    // Nor under another specification, which would be another run.
+    for spec in [spec, SegmentSpec { triples: 21, ..spec }] {
+        let refused = Ticket::take(&mut disk.clone(), &party, spec).err();
+        assert_eq!(refused, Some(NoTicket::Used(spec.number)));
     }
-    let mut rounds = rounds.into_inner().unwrap();
-    let all = rounds.len();
-    rounds.dedup();
-    assert_eq!((rounds.len(), all), (4, 4), "steps 4, 8 (twice) and 9, once each");
+    let next = SegmentSpec { number: 2, ..spec };
+    assert!(Ticket::take(&mut disk.clone(), &party, next).is_ok());
+}
+
+struct Full;
+
+impl Journal for Full {
+    fn mark(&mut self, _: Digest) -> Result<bool, String> {
+        Err("no space".into())
+    }
+}
+
+/// A ticket is for a party that could write down what it uses, and for no other.
+#[test]
+fn nothing_is_prepared_without_a_mark_of_ones_own() {
+    let [here, there] = [9, 10].map(|seed| Committee::new(seed, 2));
+    let network = Network::default();
+    let parties = [0, 1].map(|id| here.world.party(&network, PartyId(id)));
+    let no_space = NoTicket::Journal("no space".into());
+    assert_eq!(Ticket::take(&mut Full, &parties[0], small(2)).err(), Some(no_space));
+    let foreign = there.world.party(&network, PartyId(0));
+    for wrong in [&parties[1], &foreign] {
+        let ticket = ticket(wrong, small(2));
+        let prepared = here.prepare_for(&parties[0], ticket, small(2)).now_or_never();
+        let refused = prepared.expect("at once").err();
+        assert_eq!(refused, Some(Unprepared::Ticket));
+    }
+    assert!(network.sent().is_empty());
+}
+
+/// Every party authenticates two bits under one key and imports them under another. What it came
+/// to, and what both segments say to a further call.
+fn imports(committee: &Committee, network: &Network) -> Vec<Option<[Option<Refused>; 3]>> {
+    committee.world.run(network, |party| {
+        async move {
+            let mut source = committee.prepare(&party, small(2)).await.unwrap();
+            let target = SegmentSpec { number: 2, ..small(2) };
+            let mut target = committee.prepare(&party, target).await.unwrap();
+            let dealt = deal(5, committee.parties, party.id.index(), &[true, false]);
+            let refused = match source.authenticate(&dealt).await {
+                // Whoever has failed here says so, and has nothing more to say.
+                Err(refused) => return [Some(refused), source.random(1).await.err(), None],
+                Ok(shares) => target.import(&mut source, &shares).await.err(),
+            };
+            [refused, source.random(1).await.err(), target.random(1).await.err()]
+        }
+        .boxed_local()
+    })
+}
+
+/// P1 gives P0 other bits under the target's trees than under the source's: they would be masks of
+/// which the sum is opened under one key and added under the other.
+#[test]
+fn an_import_masks_with_one_string_under_both_keys() {
+    let committee = Committee::new(10, 2);
+    // 16 trees of each segment; a tree's corrections for two bits and two masks are three words.
+    let (tree, lot) = (24, 24 * 2 * Width::Narrow.trees());
+    let network = committee.corrupt(1, move |_, message| {
+        (is(message, Kind::Corrections) && message.body.len() == lot).then(|| {
+            let mut body = message.body.to_vec();
+            body[lot / 2..].chunks_exact_mut(tree).for_each(|tree| tree[0] ^= 1);
+            body
+        })
+    });
+    let found = Some(Refused::Aborted(Abort::Correlation(PartyId(1))));
+    let burnt = Some(Refused::Burnt);
+    assert_eq!(imports(&committee, &network)[0], Some([found, burnt, burnt]));
+}
+
+/// P1 opens other bits to P0 than to P2 under the source's key. The views tell, before a sum does
+/// that would be a multiple of one honest party's key alone.
+#[test]
+fn an_import_compares_what_was_opened_under_the_source_key() {
+    let committee = Committee::new(10, 3);
+    let network = committee.corrupt(1, |to, message| {
+        let in_source = message.signed.header.tag.instance == small(2).instance();
+        (in_source && is(message, Kind::Opening) && to == PartyId(0)).then(|| flipped(message, 1))
+    });
+    let results = imports(&committee, &network);
+    for party in [0, 2] {
+        let stop = results[party].expect("not waiting")[0];
+        let clean = matches!(stop, Some(Refused::Aborted(Abort::View(_) | Abort::Stopped(_))));
+        assert!(clean, "P{party}: {stop:?}");
+    }
+}
+
+/// A segment of another session has other peers: its bits are refused, and nothing is burnt.
+#[test]
+fn an_import_from_another_session_is_refused() {
+    let [here, there] = [10, 11].map(|seed| Committee::new(seed, 2));
+    let foreign = all(there.run(&Network::default(), small(2), async |mut segment| {
+        let shares = segment.random(1).await.unwrap();
+        (segment, shares)
+    }));
+    let foreign: Vec<_> = foreign.into_iter().map(|of_party| Mutex::new(Some(of_party))).collect();
+    all(here.run(&Network::default(), small(2), async |mut segment| {
+        let of_party = foreign[segment.party().index()].lock().unwrap().take();
+        let (mut source, shares) = of_party.unwrap();
+        let refused = segment.import(&mut source, &shares).await.err();
+        assert_eq!(refused, Some(Refused::OtherCommittee));
+        segment.random(1).await.unwrap();
+    }));
+}
+
+/// P1 makes P0 stop in the source when P2 has all it needs there: P2 hears of it in the import.
+#[test]
+fn a_stop_in_the_source_stops_the_import() {
+    let committee = Committee::new(10, 3);
+    let network = committee
+        .corrupt(1, |to, message| (is(message, Kind::Opening) && to == PartyId(0)).then(Vec::new));
+    let results = imports(&committee, &network);
+    let length = Some(Refused::Aborted(Abort::Length(PartyId(1))));
+    let burnt = Some(Refused::Burnt);
+    assert_eq!(results[0], Some([length, burnt, None]));
+    let stopped = Some(Refused::Aborted(Abort::Stopped(PartyId(0))));
+    assert_eq!(results[2], Some([stopped, burnt, burnt]));
 }
 
 /// N2: no key is switched; shares of another key are refused, and nothing is burnt by asking.
@@ -265,6 +395,78 @@ fn n2_shares_of_another_key_are_refused() {
         .boxed_local()
     });
     all(results);
+}
+
+/// P0 and P1 put in bits x and y of their own and open x ⊕ y. P2 has seen, of each, the difference
+/// from a random share; from P0's shares of the outputs it would have P0's random shares.
+#[test]
+fn opened_shares_do_not_tell_what_their_party_has_put_in() {
+    let committee = Committee::new(13, 3);
+    let count = 64;
+    let [x, y] = [1, 2].map(|seed| bits(seed, count));
+    let mut builder = Builder::new(2 * count);
+    for i in 0..count {
+        let sum = builder.xor(builder.input(i), builder.input(count + i));
+        builder.open(sum);
+    }
+    let circuit = builder.finish();
+    let network = Network::default();
+    let opened = all(committee.run(&network, small(2), async |mut segment| {
+        let me = segment.party().index();
+        let puts_in = [x.iter(), y.iter()].into_iter().enumerate();
+        let dealt: Bits =
+            puts_in.flat_map(|(of, bits)| bits.map(move |bit| of == me && *bit)).collect();
+        let shares = segment.authenticate(&dealt).await.unwrap();
+        let sums = segment.evaluate(&circuit, &shares).await.unwrap();
+        segment.reveal(&sums).await.unwrap()
+    }));
+    assert!((0..count).all(|i| opened[2].get(i) == (x[i] ^ y[i])));
+    let said = |party: u8, kind: Kind, from_end: usize| -> Vec<u8> {
+        let to = PartyId(if party == 2 { 0 } else { 2 });
+        let sent = network.sent();
+        let own = |to_and: &&(PartyId, Message)| {
+            to_and.0 == to && to_and.1.signed.header.from == PartyId(party) && is(&to_and.1, kind)
+        };
+        let bodies: Vec<_> = sent.iter().filter(own).map(|(_, m)| m.body.to_vec()).collect();
+        bodies[bodies.len() - 1 - from_end].clone()
+    };
+    let bit = |bytes: &[u8], i: usize| bytes[i / 8] >> (i % 8) & 1 == 1;
+    let differences: Vec<Vec<u8>> = (0..3).map(|party| said(party, Kind::Opening, 0)).collect();
+    // Output, coin, sum: after the nonce the share.
+    let output = &said(0, Kind::Decommitment, 2)[32..];
+    let guess = |i: usize| {
+        let known = |at: usize| differences.iter().fold(false, |sum, d| sum ^ bit(d, at));
+        let of_y = bit(&differences[0], count + i) ^ known(count + i);
+        let random = bit(output, i) ^ of_y ^ known(i);
+        bit(&differences[0], i) ^ random
+    };
+    let right = (0..count).filter(|i| guess(*i) == x[*i]).count();
+    assert!((16..=48).contains(&right), "{right} bits of {count} are read");
+}
+
+/// P1 opens a bit of an AND gate to P0 and its complement to P2. The views tell, before a sum does
+/// that would be a multiple of one honest party's key alone.
+#[test]
+fn an_opening_that_differs_between_peers_is_found_by_the_views() {
+    let committee = Committee::new(11, 3);
+    let mut builder = Builder::new(2);
+    let (a, b) = (builder.input(0), builder.input(1));
+    let and = builder.and(a, b);
+    builder.open(and);
+    let circuit = builder.finish();
+    let network = committee.corrupt(1, |to, message| {
+        (is(message, Kind::Opening) && to == PartyId(0)).then(|| flipped(message, 0))
+    });
+    let results = committee.run(&network, small(2), async |mut segment| {
+        let inputs = segment.random(2).await?;
+        let out = segment.evaluate(&circuit, &inputs).await?;
+        segment.reveal(&out).await.map(|_| ())
+    });
+    for party in [0, 2] {
+        let stop = results[party].as_ref().unwrap().as_ref().unwrap();
+        let clean = matches!(stop, Err(Refused::Aborted(Abort::View(_) | Abort::Stopped(_))));
+        assert!(clean, "P{party}: {stop:?}");
+    }
 }
 
 /// An opening before the check of what led to it: an honest party sends no share of an output while
@@ -356,17 +558,12 @@ fn a_withheld_output_is_waited_for() {
 
 #[test]
 fn a_bound_worse_than_asked_is_refused_before_anything_is_sent() {
-    let world = World::new(1, 3);
-    let network = Network::default();
+    let party = World::new(1, 3).party(&Network::default(), PartyId(0));
     let spec = SegmentSpec { number: 1, triples: 300, bucket: 5, security: 40 };
-    let results = world.run(&network, |party| {
-        let random = Secret::new(world.randomness(party.id, "segment"));
-        async move { prepare(&party, spec, random).await.err() }.boxed_local()
-    });
-    for result in results {
-        assert!(matches!(result, Some(Some(Unprepared::Spec(BadSpec::Bound { asked: 40, .. })))));
-    }
-    assert!(network.sent().is_empty());
+    let mut disk = Disk::default();
+    let refused = Ticket::take(&mut disk, &party, spec).err();
+    assert!(matches!(refused, Some(NoTicket::Spec(BadSpec::Bound { asked: 40, .. }))));
+    assert!(disk.0.lock().unwrap().is_empty(), "the number can still be used");
     assert!(SegmentSpec { triples: 322, ..spec }.validate(3).is_ok());
     for wrong in [
         SegmentSpec { triples: 0, ..spec },
@@ -378,5 +575,6 @@ fn a_bound_worse_than_asked_is_refused_before_anything_is_sent() {
     }
     assert_eq!(spec.validate(1), Err(BadSpec::Parties));
     assert_eq!(spec.validate(33), Err(BadSpec::Parties));
-    assert_eq!(Width::Narrow.trees() * 2, Width::Wide.trees());
+    assert_eq!(LEVELS * Width::Narrow.trees(), MAC_BITS);
+    assert_eq!(LEVELS * Width::Wide.trees(), MAC_BITS + HASH_BITS);
 }

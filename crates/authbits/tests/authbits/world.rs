@@ -1,9 +1,13 @@
 //! Committees in one process.
 
+use std::sync::{Arc, Mutex};
+
 use futures::FutureExt;
-use ostrakon_authbits::ot::{KEY_BITS, base::BaseKey};
-use ostrakon_authbits::{BaseKeys, Bits, Segment, SegmentSpec, Shares, Unprepared, prepare_with};
-use ostrakon_crypto::Secret;
+use ostrakon_authbits::ot::{Delta, KEY_BITS, base::BaseKey};
+use ostrakon_authbits::{
+    BaseKeys, Bits, Journal, Segment, SegmentSpec, Shares, Ticket, Unprepared, prepare_with,
+};
+use ostrakon_crypto::{Digest, Secret};
 use ostrakon_kernels::Prg;
 use ostrakon_party::{Message, Party, PartyId};
 use ostrakon_testkit::{Network, Saboteur, World};
@@ -20,6 +24,24 @@ pub fn small(triples: usize) -> SegmentSpec {
     SegmentSpec { number: 1, triples, bucket: 3, security: 3 }
 }
 
+/// What a party has written down. A clone of it is the same disk.
+#[derive(Clone, Default)]
+pub struct Disk(pub Arc<Mutex<Vec<Digest>>>);
+
+impl Journal for Disk {
+    fn mark(&mut self, name: Digest) -> Result<bool, String> {
+        let mut used = self.0.lock().map_err(|error| error.to_string())?;
+        let fresh = !used.contains(&name);
+        used.push(name);
+        Ok(fresh)
+    }
+}
+
+/// A ticket of a party that has used no number yet.
+pub fn ticket(party: &Party, spec: SegmentSpec) -> Ticket {
+    Ticket::take(&mut Disk::default(), party, spec).unwrap()
+}
+
 fn stream(seed: u64, names: &[u64]) -> Prg {
     let mut secret = Secret::new([0x66; 32]).derive("test", &[&seed.to_le_bytes()]);
     for name in names {
@@ -34,8 +56,10 @@ fn draw<const N: usize>(prg: &Prg, index: usize) -> [u8; N] {
     out
 }
 
-pub fn delta(seed: u64, number: u64, party: usize) -> u128 {
-    u128::from_le_bytes(draw(&stream(seed, &[number, 1, party as u64]), 0))
+pub fn delta(seed: u64, number: u64, party: usize) -> Delta {
+    let prg = stream(seed, &[number, 1, party as u64]);
+    let hash = u128::from_le_bytes(draw(&prg, 1));
+    Delta { mac: u64::from_le_bytes(draw(&prg, 0)), hash }
 }
 
 /// What step 1 would make, dealt by a dealer whom only tests trust: most tests are about what comes
@@ -46,7 +70,7 @@ pub fn dealt(seed: u64, number: u64, parties: usize, party: usize) -> BaseKeys {
         (0..KEY_BITS).map(|k| [draw(&prg, 2 * k), draw(&prg, 2 * k + 1)]).collect()
     };
     let delta = delta(seed, number, party);
-    let choice = |k: usize| usize::from(delta >> k & 1 == 0);
+    let choices: Vec<_> = (0..KEY_BITS).map(|k| usize::from(1 ^ delta.bit(k))).collect();
     let others = |of: &dyn Fn(usize) -> usize| (0..parties).map(of).collect::<Vec<_>>();
     let peers = others(&|i| i);
     BaseKeys {
@@ -56,7 +80,7 @@ pub fn dealt(seed: u64, number: u64, parties: usize, party: usize) -> BaseKeys {
             .iter()
             .map(|&i| {
                 let keys = if i == party { Vec::new() } else { pair(i, party) };
-                keys.iter().enumerate().map(|(k, keys)| keys[choice(k)]).collect()
+                keys.iter().enumerate().map(|(k, keys)| keys[choices[k]]).collect()
             })
             .collect(),
     }
@@ -74,9 +98,18 @@ impl Committee {
     }
 
     pub async fn prepare(&self, party: &Party, spec: SegmentSpec) -> Result<Segment, Unprepared> {
+        self.prepare_for(party, ticket(party, spec), spec).await
+    }
+
+    pub async fn prepare_for(
+        &self,
+        party: &Party,
+        ticket: Ticket,
+        spec: SegmentSpec,
+    ) -> Result<Segment, Unprepared> {
         let seed = self.world.randomness(party.id, &format!("segment {}", spec.number));
         let base = dealt(self.world.seed, spec.number, self.parties, party.id.index());
-        prepare_with(party, spec, Secret::new(seed), Some(base)).await
+        prepare_with(party, ticket, Secret::new(seed), Some(base)).await
     }
 
     /// Every party prepares a segment and goes on with it.

@@ -1,0 +1,97 @@
+//! Numbers of segments, of which none is used twice, also over crashes.
+//!
+//! A prepared [`crate::Segment`] is in memory only: it is not `Clone`, nothing writes it down, and
+//! nothing makes one but a preparation, so that none is there after a restart. What could come
+//! again is its number. Its messages and coins would then be another try at the run that broke
+//! off, and honest parties would take messages of the one for messages of the other.
+
+use ostrakon_crypto::{Digest, Transcript};
+use ostrakon_party::{Party, PartyId, Roster};
+
+use crate::params::BadSpec;
+use crate::segment::SegmentSpec;
+
+/// Where a party writes down which numbers it has used.
+pub trait Journal {
+    /// Writes durably, and for ever, that `name` is used; false if it was before. A mark that
+    /// might not survive a crash is an error.
+    ///
+    /// # Errors
+    /// Why nothing could be written.
+    fn mark(&mut self, name: Digest) -> Result<bool, String>;
+}
+
+/// Why a segment may not be prepared. Nothing was sent.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NoTicket {
+    /// The specification is refused; nothing was written.
+    #[error(transparent)]
+    Spec(#[from] BadSpec),
+    /// The number has been used, perhaps by a run that broke off.
+    #[error("the segment's number {0} has been used")]
+    Used(u64),
+    /// The journal cannot be written.
+    #[error("the use of a segment's number cannot be written down: {0}")]
+    Journal(String),
+}
+
+/// The right to prepare one segment once, whose number is written down as used.
+#[must_use]
+pub struct Ticket {
+    spec: SegmentSpec,
+    name: Digest,
+}
+
+/// What is written down: a number of a session at one party, whatever the specification says
+/// besides.
+fn name(roster: &Roster, party: PartyId, number: u64) -> Digest {
+    let mut transcript = Transcript::new("ostrakon/v1/authbits/used number");
+    transcript.field(&roster.session.0.0).number(u64::from(party.0)).number(number);
+    transcript.finish()
+}
+
+impl Ticket {
+    /// Writes down that `party` uses the specification's number.
+    ///
+    /// # Errors
+    /// [`NoTicket`].
+    pub fn take(
+        journal: &mut impl Journal,
+        party: &Party,
+        spec: SegmentSpec,
+    ) -> Result<Self, NoTicket> {
+        spec.validate(party.roster.keys.len())?;
+        let name = name(&party.roster, party.id, spec.number);
+        match journal.mark(name) {
+            Ok(true) => Ok(Self { spec, name }),
+            Ok(false) => Err(NoTicket::Used(spec.number)),
+            Err(why) => Err(NoTicket::Journal(why)),
+        }
+    }
+
+    /// What may be prepared; `None` by another party than the one that took the ticket, or in
+    /// another session.
+    pub(crate) fn spend(self, party: &Party) -> Option<SegmentSpec> {
+        let own = name(&party.roster, party.id, self.spec.number);
+        (self.name == own).then_some(self.spec)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ticket;
+    use crate::segment::Segment;
+
+    trait Once<Which> {
+        fn is_so() {}
+    }
+    impl<T> Once<()> for T {}
+    impl<T: Clone> Once<u8> for T {}
+
+    /// Does not compile if a ticket or a segment can be copied: two answers would fit.
+    #[test]
+    fn tickets_and_segments_are_not_cloned() {
+        <Ticket as Once<_>>::is_so();
+        <Segment as Once<_>>::is_so();
+    }
+}
