@@ -5,11 +5,12 @@
 pub const WORD: usize = 8;
 
 /// Bytes of a pad's seed, an AES-128 key derived afresh for each round and participant: a search
-/// over 2^20 participants and three pairs at once costs at least 2^106.
+/// over 2^20 participants and three pairs at once costs at least 2^106. All rounds whose submissions
+/// somebody has kept are searched together: after 2^23 of them it is 2^83 for some one row.
 pub const PAD_SEED: usize = 16;
 
-/// Bytes of the salt at the end of a table's message. The third server sees the message's digest and
-/// could compute all else in it from a guess of a permutation and of rows.
+/// Bytes of the salt at the end of a table's message. The third server sees the message's digest
+/// and could compute all else in it from a guess of a permutation and of rows.
 pub const SALT: usize = 32;
 
 /// Bytes of a submission's MAC for one server: a forgery is tried online, and succeeds with

@@ -6,8 +6,8 @@
 //!
 //! | phase | grows with the table | rounds |
 //! |---|---|---|
-//! | preparation of a slice of h hops | `6·3·(N·(8·h + 8) + 32)` per list | 13, and 2 for the seeds |
-//! | of the order check | `6·3·(N·(24 + 8) + 32)` per list | 13 |
+//! | preparation of a slice of h hops | `18·(N·(8·h + 8) + 32)` per list | 13, and 2 for the seeds |
+//! | of the order check | `18·(N·(24 + 8) + 32)` per list | 13 |
 //! | link | `(9·24 + 9·24)·N` per list for the check, `9·8·N` a hop | 17 |
 //! | hops | `9·8·N` per list and hop | 1 + 7 a hop |
 //! | zero tests of n values | `3·8·n` products, `3·8·n` opened | 8 + 2·log₁₆ n |

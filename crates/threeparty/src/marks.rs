@@ -13,9 +13,9 @@ pub trait Marks: Send + Sync {
     /// Why the record could not be written or read.
     fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String>;
 
-    /// The value on record, if there is one. A store that cannot look without recording says `None`;
-    /// then a server that comes back says nothing of an epoch's end before it has repeated what led
-    /// to it, for which it needs all its peers.
+    /// The value on record, if there is one. A store that cannot look without recording says
+    /// `None`; then a server that comes back says nothing of an epoch's end before it has repeated
+    /// what led to it, for which it needs all its peers.
     ///
     /// # Errors
     /// Why the record could not be read.

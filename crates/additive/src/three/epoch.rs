@@ -25,6 +25,7 @@ use super::tables::{Mixing, Pads};
 use super::{K23, P1, P2, P3};
 use crate::client::Submission;
 
+pub use super::intake::{Refused, check, verify_signature};
 pub use ostrakon_threeparty::Marks;
 
 /// Why an epoch ended without an output. Nothing of the rows has been revealed, but where something
@@ -49,7 +50,7 @@ pub enum Unmixed {
     #[error("the batch is already spent on other rows")]
     Spent,
     /// A mark could not be written or read: the epoch is to be tried again once that is possible.
-    /// This server may have been ready, so the others may open and have read all: [`may_have_opened`]
+    /// This server may have been ready, so the others may open and read all: [`may_have_opened`]
     /// tells.
     #[error("a durable mark could not be written: {0}")]
     Marks(String),
@@ -81,60 +82,6 @@ impl From<Unsealed<Fault>> for Halt {
     }
 }
 
-/// Why a submission is not taken in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// Its row has another width.
-    #[error("the row is not as wide as the table")]
-    Width,
-    /// Its owner is not registered, or otherwise.
-    #[error("the owner is not registered, or with another registration")]
-    Registration,
-    /// The seeds are at another round.
-    #[error("the epoch is of another round")]
-    Round,
-    /// Neither MAC nor signature is right.
-    #[error("the submission is not its owner's")]
-    Owner,
-}
-
-/// Whether a server may take in a submission by its MAC (C3).
-///
-/// # Errors
-/// [`Refused`].
-pub fn check(
-    party: PartyId,
-    spec: &EpochSpec,
-    slot: u32,
-    owner: &VerifyingKey,
-    submission: &Submission,
-    registry: &Registry,
-) -> Result<(), Refused> {
-    if submission.padded.len() != spec.width as usize {
-        return Err(Refused::Width);
-    }
-    let held = registry.get(owner).filter(|held| *held.registration() == submission.registration);
-    let held = held.ok_or(Refused::Registration)?;
-    if held.seeds().iter().any(|seed| seed.round() != spec.round) {
-        return Err(Refused::Round);
-    }
-    let listed = Submission::listed(&spec.signed(), slot, owner, &submission.content());
-    if submission.has_mac(party.0, held.seeds(), &listed) { Ok(()) } else { Err(Refused::Owner) }
-}
-
-/// Whether a submission's signature is its owner's: what the owner's home, and every server in a
-/// dispute, looks at.
-#[must_use]
-pub fn verify_signature(
-    spec: &EpochSpec,
-    slot: u32,
-    owner: &VerifyingKey,
-    submission: &Submission,
-) -> bool {
-    let listed = Submission::listed(&spec.signed(), slot, owner, &submission.content());
-    owner.verifies(&listed, &submission.signature)
-}
-
 /// The batch's mark: the one sealed list that it may be used on.
 pub fn spent_mark(spec: &EpochSpec) -> String {
     format!("clarion batch {} spent on", spec.batch)
@@ -156,8 +103,8 @@ pub fn may_have_opened(spec: &EpochSpec, marks: &[(String, Vec<u8>)]) -> bool {
 ///
 /// `randomness` is 32 fresh random bytes.
 ///
-/// If this server was ready before a crash, and its store tells so ([`Marks::standing`]), it says so
-/// again at once, or that it has stopped: it may be what the others wait for.
+/// If this server was ready before a crash, and its store tells so ([`Marks::standing`]), it says
+/// so again at once, or that it has stopped: it may be what the others wait for.
 ///
 /// # Errors
 /// [`Unmixed`].
@@ -404,8 +351,8 @@ impl Epoch<'_> {
     }
 
     /// The slots of those who are registered, without submissions that name another registration.
-    /// Seeds of another round are nobody's for this epoch: with them, two epochs could have the same
-    /// pads.
+    /// Seeds of another round are nobody's for this epoch: with them, two epochs could have the
+    /// same pads.
     fn registered(&self, mut slots: Vec<Slot<Submission>>) -> Result<Vec<Slot<Submission>>, Halt> {
         let width = self.spec.width as usize;
         let mut of_round = true;

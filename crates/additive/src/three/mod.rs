@@ -9,6 +9,7 @@ pub mod registration;
 
 mod checks;
 mod columns;
+mod intake;
 mod opening;
 mod outcome;
 mod tables;

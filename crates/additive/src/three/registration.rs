@@ -251,29 +251,52 @@ pub async fn agree(
         .collect();
     // R3.
     let lacking = run.broadcast(Kind::Lacking, encode_lacking(&opened)).await?;
-    let lacking = [0, 1, 2].map(|server: usize| decode_lacking(&lacking[server].body));
-    let lacks = |server: u8, number: u32, pair: Pair| {
-        let bit = 1 << usize::from(Pair::of_party(server)[1] == pair);
-        lacking[usize::from(server)].get(&number).is_some_and(|bits| bits & bit != 0)
-    };
+    let lacking = Lacking([0, 1, 2].map(|server: usize| decode_lacking(&lacking[server].body)));
     // R4.
-    for peer in run.peers() {
-        give(&run, peer, &opened, |number, pair| lacks(peer, number, pair));
+    repair(&run, &lacking, &mut opened).await?;
+    // A seed that both holders lack drops its participant, at every server alike.
+    opened.retain(|entry| {
+        let lost = |pair: &Pair| {
+            pair.members().into_iter().all(|member| lacking.lacks(member, entry.number, *pair))
+        };
+        !Pair::ALL.iter().any(lost)
+    });
+    finish(&run, marks, opened).await
+}
+
+/// What each server says that it lacks: by number, a bit for each of its pairs.
+struct Lacking([BTreeMap<u32, u8>; 3]);
+
+impl Lacking {
+    /// Whether a server says that it lacks a pair's seed of a registration.
+    fn lacks(&self, server: u8, number: u32, pair: Pair) -> bool {
+        let bit = 1 << usize::from(Pair::of_party(server)[1] == pair);
+        self.0[usize::from(server)].get(&number).is_some_and(|bits| bits & bit != 0)
     }
-    let [a, b] = run.peers();
+}
+
+/// R4: gives the peers the seeds that they alone lack, and takes the own ones from them.
+async fn repair(
+    run: &Run,
+    lacking: &Lacking,
+    opened: &mut [Opened<'_>],
+) -> Result<(), Unregistered> {
+    for peer in run.peers() {
+        give(run, peer, opened, |number, pair| lacking.lacks(peer, number, pair));
+    }
     let me = run.me();
-    let wanted = |peer: u8| {
+    let takes = |peer: u8, number: u32| {
         let pair = Pair::of(me, peer);
-        opened.iter().any(|entry| lacks(me, entry.number, pair) && !lacks(peer, entry.number, pair))
+        lacking.lacks(me, number, pair) && !lacking.lacks(peer, number, pair)
     };
-    let (from_a, from_b) = join(given(&run, a, wanted(a)), given(&run, b, wanted(b))).await;
+    let wanted = |peer: u8| opened.iter().any(|entry| takes(peer, entry.number));
+    let [a, b] = run.peers();
+    let (from_a, from_b) = join(given(run, a, wanted(a)), given(run, b, wanted(b))).await;
+    let deployment = run.party.roster.session.0;
     for (peer, received) in [(a, from_a?), (b, from_b?)] {
         let pair = Pair::of(me, peer);
         let seeds = received.map(|received| decode_seeds(&received.body)).unwrap_or_default();
-        for entry in &mut opened {
-            if !lacks(me, entry.number, pair) || lacks(peer, entry.number, pair) {
-                continue;
-            }
+        for entry in opened.iter_mut().filter(|entry| takes(peer, entry.number)) {
             let seed = seeds.get(&entry.number).filter(|seed| {
                 commitment(&deployment, &entry.owner, pair, &seed[..])
                     == entry.registration.commitments[pair.index()]
@@ -282,13 +305,7 @@ pub async fn agree(
             entry.seeds[usize::from(Pair::of_party(me)[1] == pair)] = Some(*seed);
         }
     }
-    // A seed that both holders lack drops its participant, at every server alike.
-    opened.retain(|entry| {
-        Pair::ALL
-            .into_iter()
-            .all(|pair| !pair.members().into_iter().all(|member| lacks(member, entry.number, pair)))
-    });
-    finish(&run, marks, opened).await
+    Ok(())
 }
 
 /// The slots of the occasion, without registrations that are not their owners' for it, or whose

@@ -38,7 +38,8 @@ fn who_was_ready_says_so_again_without_a_peer() {
     }
 }
 
-/// A server that had stopped, or withdrawn, says so at once when it comes back: nobody waits for it.
+/// A server that had stopped, or withdrawn, says so at once when it comes back: nobody waits for
+/// it.
 #[test]
 fn who_has_stopped_says_so_again_without_a_peer() {
     let scene = Scene::new(72, 4, WIDTH as u32);
