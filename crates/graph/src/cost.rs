@@ -6,7 +6,7 @@
 //!
 //! | phase | grows with the table | rounds |
 //! |---|---|---|
-//! | preparation of a slice of h hops | `18·(N·(8·h + 8) + 32)` per list | 13, and 2 for the seeds |
+//! | preparation of a slice of h hops | `18·(N·(8·h + 8) + 32)` per list | 13, seeds 2 |
 //! | of the order check | `18·(N·(24 + 8) + 32)` per list | 13 |
 //! | link | `(9·24 + 9·24)·N` per list for the check, `9·8·N` a hop | 17 |
 //! | hops | `9·8·N` per list and hop | 1 + 7 a hop |

@@ -234,8 +234,8 @@ fn a_lack_denied_after_a_crash_gets_no_second_vote() {
 }
 
 /// Somebody tells a participant a key of its own for P2's. The other holders of its seeds would
-/// make up for P2's box, which does not open there: but the participant has signed the keys that it was
-/// told, so no honest server takes its registration for one.
+/// make up for P2's box, which does not open there: but the participant has signed the keys that it
+/// was told, so no honest server takes its registration for one.
 #[test]
 fn false_registration_key() {
     let deployment = Deployment::new(48);
