@@ -1,6 +1,7 @@
 //! `ostrakon demo`: real servers, real clients, and a file to say.
 
 mod decide;
+mod stats;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -37,6 +38,8 @@ pub enum Command {
     /// Lets people decide, each with an account of its own and in a random order, and checks the
     /// result.
     Decide(decide::Options),
+    /// Computes statistics of numbers in a file by servers of which none learns a number.
+    Stats(stats::Options),
 }
 
 /// Options of `demo broadcast`.
@@ -89,6 +92,9 @@ pub async fn run(command: Command) -> Result<()> {
     let options = match command {
         Command::Broadcast(options) => options,
         Command::Decide(options) => return decide::run(options).await,
+        Command::Stats(options) => {
+            return tokio::task::spawn_blocking(move || stats::run(&options)).await?;
+        }
     };
     let lines = read_lines(&options.messages).context("--messages")?;
     let directory = tempfile::Builder::new().prefix("ostrakon-demo-").tempdir()?;

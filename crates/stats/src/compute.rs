@@ -1,5 +1,6 @@
 //! What the servers do (`docs/spec/statistics.md`, steps 3 to 6).
 
+use ostrakon_authbits::cost::{self, Cost};
 use ostrakon_authbits::{
     Bits, Journal, NoTicket, Refused, SegmentSpec, Ticket, Unprepared, prepare,
 };
@@ -38,6 +39,10 @@ pub struct Answered {
     pub run: Instance,
     /// AND gates that were computed.
     pub ands: usize,
+    /// Triples that were prepared for them.
+    pub triples: usize,
+    /// What every server sends in the run, by formula.
+    pub cost: Cost,
 }
 
 /// Why there is no answer. Nothing about a report was revealed, but for a failure in
@@ -122,7 +127,13 @@ pub async fn compute(
     let opened = segment.reveal(&outputs).await?;
     let opened: Vec<bool> = (0..opened.len()).map(|i| opened.get(i)).collect();
     let answers = question.read(count, &opened).ok_or(Failed::Contradiction)?;
-    Ok(Answered { answers, run: spec.instance(), ands: circuit.ands() })
+    let cost = cost::base_transfers(parties)
+        + cost::preparation(parties, &spec)
+        + cost::authenticate(parties, dealt.len())
+        + cost::circuit(parties, &circuit)
+        + cost::reveal(parties, opened.len());
+    let (ands, triples) = (circuit.ands(), spec.triples);
+    Ok(Answered { answers, run: spec.instance(), ands, triples, cost })
 }
 
 /// The party in a session of its own, so that everything that is signed is about this question and

@@ -5,11 +5,11 @@ mod intake;
 use anyhow::Result;
 use ostrakon_bench::control::Program;
 use ostrakon_bench::measurement::table;
-use ostrakon_bench::{decide, epoch, party, shuffle};
+use ostrakon_bench::{committee, decide, epoch, party, shuffle, stats};
 
 use crate::output;
 
-/// The benchmarks. All but `decide` start three processes on this machine.
+/// The benchmarks. All but `decide` start processes on this machine.
 #[derive(clap::Subcommand)]
 pub enum Command {
     /// Measures the shuffle of a table that the servers share: preprocessing, online phase,
@@ -22,9 +22,14 @@ pub enum Command {
     /// Measures what one device computes when somebody answers a decision: checking everybody's
     /// steps, and the own one.
     Decide(DecideOptions),
+    /// Measures statistics of reports by a committee: from their shares to the answer.
+    Stats(StatsOptions),
     /// One of the three processes; takes commands from its standard input.
     #[command(hide = true)]
     Party,
+    /// A member of a committee; takes commands from its standard input.
+    #[command(hide = true)]
+    Member,
 }
 
 /// Options of `bench shuffle`.
@@ -72,6 +77,26 @@ pub struct DecideOptions {
     json: bool,
 }
 
+/// Options of `bench stats`.
+#[derive(clap::Args)]
+pub struct StatsOptions {
+    /// Reports.
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    reports: u32,
+    /// Bits of a number.
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u8).range(4..=48))]
+    width: u8,
+    /// Servers of the committee.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=9))]
+    servers: u8,
+    /// How often to measure; medians are reported.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Prints the measurements as a JSON list.
+    #[arg(long)]
+    json: bool,
+}
+
 /// Runs a benchmark.
 ///
 /// # Errors
@@ -82,11 +107,17 @@ pub fn run(command: &Command) -> Result<()> {
     let (measured, json) = match command {
         Command::Shuffle(options) => {
             let ShuffleOptions { rows, width, runs, json } = *options;
-            (shuffle::run(shuffle::Options { rows, width, runs }, &program()?, report)?, json)
+            (
+                shuffle::run(shuffle::Options { rows, width, runs }, &program("party")?, report)?,
+                json,
+            )
         }
         Command::Epoch(options) => {
             let EpochOptions { clients, payload, runs, json } = *options;
-            (epoch::run(epoch::Options { clients, payload, runs }, &program()?, report)?, json)
+            (
+                epoch::run(epoch::Options { clients, payload, runs }, &program("party")?, report)?,
+                json,
+            )
         }
         Command::Intake(options) => return intake::run(options),
         Command::Decide(options) => {
@@ -98,13 +129,28 @@ pub fn run(command: &Command) -> Result<()> {
                 output::line(decide::table(&measured).trim_end())
             };
         }
+        Command::Stats(options) => {
+            let StatsOptions { reports, width, servers, runs, json } = *options;
+            let wanted = stats::Options { reports, width, servers, runs };
+            let measured = stats::run(wanted, &program("member")?, report)?;
+            bar.finish_and_clear();
+            return if json {
+                output::json(&measured)
+            } else {
+                output::line(stats::table(&measured).trim_end())
+            };
+        }
         Command::Party => return party::run(),
+        Command::Member => return committee::run(),
     };
     bar.finish_and_clear();
     if json { output::json(&measured) } else { output::line(table(&measured).trim_end()) }
 }
 
-/// This program as a party.
-fn program() -> Result<Program> {
-    Ok(Program { path: std::env::current_exe()?, arguments: vec!["bench".into(), "party".into()] })
+/// This program as a process of a benchmark or demonstration: `party` or `member`.
+///
+/// # Errors
+/// If the system does not tell where the program is.
+pub fn program(role: &str) -> Result<Program> {
+    Ok(Program { path: std::env::current_exe()?, arguments: vec!["bench".into(), role.into()] })
 }
