@@ -469,6 +469,26 @@ fn an_opening_that_differs_between_peers_is_found_by_the_views() {
     }
 }
 
+/// Two honest parties with circuits that look alike from outside: no sum is opened.
+#[test]
+fn different_circuits_are_found_by_the_views() {
+    let committee = Committee::new(11, 2);
+    let results = committee.run(&Network::default(), small(2), async |mut segment| {
+        let mut builder = Builder::new(2);
+        let (a, b) = (builder.input(0), builder.input(1));
+        let and = builder.and(a, b);
+        let not = builder.not(and);
+        builder.open(if segment.party() == PartyId(0) { and } else { not });
+        let inputs = segment.random(2).await?;
+        let out = segment.evaluate(&builder.finish(), &inputs).await?;
+        segment.reveal(&out).await.map(|_| ())
+    });
+    for result in all(results) {
+        let clean = matches!(result, Err(Refused::Aborted(Abort::View(_) | Abort::Stopped(_))));
+        assert!(clean, "{result:?}");
+    }
+}
+
 /// An opening before the check of what led to it: an honest party sends no share of an output while
 /// a peer's part of the check is missing.
 #[test]
