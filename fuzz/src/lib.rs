@@ -382,6 +382,7 @@ fn valid_envelope() -> Vec<u8> {
     let context = EpochContext {
         epoch: EpochId { room: room().id(), number: 4 },
         batch: 9,
+        engine: room().engine,
         shape: Shape::of(&room()),
         mode: Mode::Fair,
         minimum: 3,

@@ -93,7 +93,7 @@ test('a page that the system has halted goes on where it was', async ({ browser,
   await session.send('Debugger.pause');
   await halted;
   try {
-    await ben.page.getByText('Waiting until enough take part').waitFor();
+    await ben.page.getByText('Enough are here: waiting for what they hand in').waitFor();
   } finally {
     await session.send('Debugger.resume');
     await session.detach();

@@ -62,7 +62,7 @@ test('a message waits for company, survives a reload, and is said once', async (
   await anna.page.getByText('Kept on this device.').waitFor();
   await anna.page.reload();
   await anna.page.locator('[data-own]').getByText('Patience is a shard too.').waitFor();
-  await anna.page.getByText('Waiting until enough take part').waitFor();
+  await anna.page.getByText('1 is here; 1 more, then messages appear').waitFor();
   const ben = await Visitor.arrive(browser);
   await ben.join(links[0]);
   await Promise.all([
@@ -117,7 +117,7 @@ test('a full storage holds a message back, says so, and lets it go on by itself'
   await anna.isAccessible();
   await anna.picture('storage-full-phone');
   // The epoch waits for it in vain.
-  await ben.page.getByText('Waiting until enough take part').waitFor();
+  await ben.page.getByText('Enough are here: waiting for what they hand in').waitFor();
   assert.equal(await ben.page.getByText('Clay is patient.').count(), 0);
   await storage(anna, false);
   await Promise.all([anna.reads('Clay is patient.'), ben.reads('Clay is patient.')]);

@@ -119,8 +119,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let (registries, own) = registered(&servers, rows)?;
     println!("registering {rows}: {:.2?}", start.elapsed());
-    let spec =
-        EpochSpec { context: Digest([8; 32]), number: 1, batch: 1, slots: rows, width, minimum: 0 };
+    let spec = EpochSpec {
+        context: Digest([8; 32]),
+        number: 1,
+        batch: 1,
+        round: 1,
+        slots: rows,
+        width,
+        minimum: 0,
+    };
     let start = Instant::now();
     let slots: Vec<Slot<_>> = own
         .par_iter()

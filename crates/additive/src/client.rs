@@ -120,7 +120,16 @@ pub struct Registration {
     pub signature: Signature,
 }
 
+/// Bytes of a closed box: two seeds and the cipher's tag.
+pub const BOX_BYTES: usize = 2 * 32 + 16;
+
 impl Registration {
+    /// Whether its boxes have the length that boxes have.
+    #[must_use]
+    pub fn is_wellformed(&self) -> bool {
+        self.boxes.iter().all(|sealed| sealed.closed.len() == BOX_BYTES)
+    }
+
     /// The digest of commitments and boxes.
     pub fn content(&self) -> Digest {
         let mut transcript = Transcript::new("ostrakon/v1/clarion/registration content");

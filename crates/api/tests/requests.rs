@@ -8,10 +8,9 @@ use axum::body::{Body, to_bytes};
 use axum::http::{Method, Request, StatusCode, header};
 use futures::future::BoxFuture;
 use ostrakon_api::{LogControl, Options, Problem, router};
-use ostrakon_broadcast::Engine;
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_node::config::{Config, Create, ServerConfig};
-use ostrakon_node::{EngineProvider, Service, SetUp};
+use ostrakon_node::{EngineProvider, Engines, Service, SetUp};
 use ostrakon_party::{Party, SessionId};
 use tower::ServiceExt;
 
@@ -28,7 +27,7 @@ impl EngineProvider for Lonely {
     fn set_up(&self, _: Party, _: [u8; 32]) -> BoxFuture<'static, Result<SetUp, String>> {
         Box::pin(std::future::pending())
     }
-    fn engine(&self, _: Party, _: &[u8]) -> Result<Arc<dyn Engine>, String> {
+    fn engines(&self, _: &Party, _: &[u8]) -> Result<Engines, String> {
         Err("there has been no set-up".to_owned())
     }
 }

@@ -76,6 +76,7 @@ impl Room {
         let context = EpochContext {
             epoch: EpochId { room: descriptor.id(), number: epoch.number },
             batch: epoch.number,
+            engine: descriptor.engine,
             shape,
             mode: descriptor.mode,
             minimum: descriptor.minimum,

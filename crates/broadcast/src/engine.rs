@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_party::{Party, PartyId, SessionId};
 
-use crate::room::{EpochId, Mode, RoomDescriptor, Servers};
+use crate::room::{EngineKind, EpochId, Mode, RoomDescriptor, Servers};
 
 /// The shape of a table: what preprocessed material is made for.
 #[derive(
@@ -30,6 +30,24 @@ impl Shape {
     }
 }
 
+/// What a batch is made for: an engine's tables of a shape.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+pub struct Form {
+    /// The engine.
+    pub engine: EngineKind,
+    /// The tables' shape.
+    pub shape: Shape,
+}
+
+impl Form {
+    /// The form of a room's batches.
+    pub fn of(room: &RoomDescriptor) -> Self {
+        Self { engine: room.engine, shape: Shape::of(room) }
+    }
+}
+
 /// What the servers agree on about an epoch before it takes submissions.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct EpochContext {
@@ -37,6 +55,8 @@ pub struct EpochContext {
     pub epoch: EpochId,
     /// The batch of preprocessed material that the epoch uses up.
     pub batch: u64,
+    /// The engine.
+    pub engine: EngineKind,
     /// The tables' shape.
     pub shape: Shape,
     /// What to do when a server cheats.
@@ -46,11 +66,17 @@ pub struct EpochContext {
 }
 
 impl EpochContext {
+    /// The form of the batch.
+    pub fn form(&self) -> Form {
+        Form { engine: self.engine, shape: self.shape }
+    }
+
     /// Whether this is an epoch of a room, as the room's descriptor has it. Its minimum may be
     /// lower than the room's: whether that is enough, each participant says for itself
     /// ([`crate::outbox::Outbox::agree`]).
     pub fn is_of(&self, room: &RoomDescriptor) -> bool {
         self.epoch.room == room.id()
+            && self.engine == room.engine
             && self.shape == Shape::of(room)
             && self.mode == room.mode
             && self.minimum <= room.minimum
@@ -100,6 +126,15 @@ pub enum Stopped {
         /// The room's minimum.
         minimum: u32,
     },
+    /// A server stopped, and who is at fault cannot be proved. Nothing was revealed, and every
+    /// message may enter a later epoch.
+    #[error("{by} stopped the epoch{}", suspects(.pair.as_ref()))]
+    Aborted {
+        /// Who stopped first, as far as is known here.
+        by: PartyId,
+        /// The two of whom one is at fault, as far as it can be told.
+        pair: Option<[PartyId; 2]>,
+    },
     /// The batch is already spent on other inputs: state was lost or restored. Nothing was
     /// revealed.
     #[error("batch {batch} is already spent on another table; its epoch must not be repeated")]
@@ -111,6 +146,10 @@ pub enum Stopped {
     /// computation.
     #[error("the journal cannot be written: {0}")]
     Journal(String),
+}
+
+fn suspects(pair: Option<&[PartyId; 2]>) -> String {
+    pair.map_or(String::new(), |[a, b]| format!("; {a} or {b} is at fault"))
 }
 
 /// Durable marks, written before what they speak of is done.
@@ -188,7 +227,7 @@ pub trait Engine: Send + Sync {
     ///
     /// # Errors
     /// [`Fault`] if a server cheated. The batch is then thrown away and its number never used
-    /// again.
+    /// again. Without anybody to convict it never ends, as with a silent server.
     fn prepare(
         &self,
         number: u64,
@@ -265,6 +304,7 @@ pub fn context_digest(session: &SessionId, context: &EpochContext) -> Digest {
         .field(&context.epoch.room.0)
         .number(context.epoch.number)
         .number(context.batch)
+        .number(u64::from(context.engine.number()))
         .number(u64::from(context.shape.rows))
         .number(u64::from(context.shape.width))
         .number(match context.mode {

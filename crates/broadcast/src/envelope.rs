@@ -213,6 +213,7 @@ pub fn agreed(issued: &[Option<Issued>]) -> Option<Agreed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::EngineKind;
     use crate::engine::Shape;
     use crate::room::{EpochId, Mode};
     use ostrakon_party::SessionId;
@@ -235,6 +236,7 @@ mod tests {
         let context = EpochContext {
             epoch: EpochId { room: name.room, number: name.number },
             batch: 3,
+            engine: EngineKind::Ruffle,
             shape: Shape { rows: 6, width: 48 },
             mode: Mode::Fair,
             minimum: 1,

@@ -7,13 +7,17 @@
 //!
 //! Rooms, rows and boards know no protocol: how rows are masked, sealed and mixed is the engine's
 //! ([`engine::Engine`] on a server, [`engine::ClientEngine`] for a participant). The engines there
-//! are: [`ruffle`].
+//! are: [`ruffle`] and [`clarion`].
 
 pub mod board;
+pub mod clarion;
 pub mod client;
 pub mod engine;
+pub mod engines;
 pub mod envelope;
 pub mod hosting;
+#[cfg(feature = "server")]
+mod journal;
 pub mod outbox;
 pub mod room;
 pub mod row;

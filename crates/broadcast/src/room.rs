@@ -55,11 +55,39 @@ pub fn more_needed(present: &[u32], minimum: u32) -> u32 {
 }
 
 /// Which engine mixes a room's messages, which is to say: whom its participants must trust.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EngineKind {
     /// Three servers, at most one of them malicious (crate `replicated`).
     Ruffle,
+    /// The same trust, other work: nothing big is prepared and nothing downloaded, and each row has
+    /// a public key operation at each server (crate `additive`). No robust mode.
+    Clarion,
+}
+
+impl EngineKind {
+    /// All engines.
+    pub const ALL: [EngineKind; 2] = [EngineKind::Ruffle, EngineKind::Clarion];
+
+    /// Whether it can do what a room asks for when a server cheats.
+    #[must_use]
+    pub fn offers(self, mode: Mode) -> bool {
+        self == EngineKind::Ruffle || mode == Mode::Fair
+    }
+
+    /// The number under which signatures and stores have it.
+    pub fn number(self) -> u8 {
+        match self {
+            EngineKind::Ruffle => 1,
+            EngineKind::Clarion => 2,
+        }
+    }
+
+    /// The engine of a number.
+    #[must_use]
+    pub fn of_number(number: u8) -> Option<Self> {
+        EngineKind::ALL.into_iter().find(|engine| engine.number() == number)
+    }
 }
 
 /// What happens when a server is caught cheating in the middle of an epoch.
@@ -211,6 +239,9 @@ impl RoomDescriptor {
         if self.admission == Admission::Members && self.host.is_none() {
             return complain("a room for members needs a host who admits them".into());
         }
+        if !self.engine.offers(self.mode) {
+            return complain("only Ruffle rooms have the robust mode".into());
+        }
         if self.retention_days.is_some_and(|days| !RETENTION_DAYS.contains(&days)) {
             let (least, most) = (RETENTION_DAYS.start(), RETENTION_DAYS.end());
             return complain(format!(
@@ -285,9 +316,7 @@ impl RoomDescriptor {
                 Admission::Members => 2,
             })
             .number(self.retention_days.unwrap_or(0).into())
-            .number(match self.engine {
-                EngineKind::Ruffle => 1,
-            })
+            .number(u64::from(self.engine.number()))
             .number(match self.mode {
                 Mode::Fair => 1,
                 Mode::Robust => 2,

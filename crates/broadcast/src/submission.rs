@@ -131,6 +131,7 @@ mod tests {
         let context = EpochContext {
             epoch,
             batch,
+            engine: room.engine,
             shape: Shape::of(&room),
             mode: room.mode,
             minimum: room.minimum,

@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use crate::client::{Event, Participant, Room, http_client};
 use crate::output::MessageJson;
 use crate::processes::Processes;
+use crate::room::EngineArg;
 use crate::serve::interrupted;
 use crate::site::{Ports, Site};
 use crate::{export, failure, output};
@@ -44,6 +45,9 @@ pub struct Broadcast {
     /// The file; empty lines are left out.
     #[arg(long)]
     messages: PathBuf,
+    /// The engine that mixes.
+    #[arg(long, value_enum, default_value_t = EngineArg::Ruffle)]
+    engine: EngineArg,
     /// Seconds of an epoch; chosen by the number of lines unless given.
     #[arg(long)]
     seconds: Option<u32>,
@@ -126,13 +130,14 @@ fn read_lines(path: &Path) -> Result<Vec<Vec<u8>>> {
 }
 
 /// A room that everybody fits into, with some places to spare at each server.
-fn room_for(lines: &[Vec<u8>], seconds: Option<u32>) -> Result<NewRoom> {
+fn room_for(lines: &[Vec<u8>], options: &Broadcast) -> Result<NewRoom> {
     let participants = lines.len().max(FEWEST);
     let capacity = u32::try_from((participants + participants / 4 + 12).next_multiple_of(3))?;
     let longest = lines.iter().map(Vec::len).max().unwrap_or(0) + 2;
     let payload = u32::try_from(longest.next_multiple_of(8))?.max(*PAYLOAD_BYTES.start());
-    let seconds = seconds.unwrap_or(3 + u32::try_from(participants / 250)?);
-    Ok(NewRoom { payload, capacity, seconds, ..NewRoom::named("Demonstration") })
+    let seconds = options.seconds.unwrap_or(3 + u32::try_from(participants / 250)?);
+    let engine = options.engine.into();
+    Ok(NewRoom { payload, capacity, seconds, engine, ..NewRoom::named("Demonstration") })
 }
 
 async fn broadcast(
@@ -145,7 +150,7 @@ async fn broadcast(
     let spinner = output::spinner("three servers set up");
     processes.ready(&http, |reason| spinner.set_message(reason)).await?;
     let administrator = site.administrator(http.clone())?;
-    let room = administrator.create(room_for(lines, options.seconds)?).await?;
+    let room = administrator.create(room_for(lines, options)?).await?;
     let link = administrator
         .links(&room)
         .await?

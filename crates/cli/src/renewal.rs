@@ -10,7 +10,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use ostrakon_node::config::Config;
 use ostrakon_node::platform::System;
-use ostrakon_node::{RuffleProvider, renewal};
+use ostrakon_node::{ThreeServers, renewal};
 use serde::Serialize;
 
 use crate::output;
@@ -67,7 +67,7 @@ pub async fn run(command: Command) -> Result<()> {
     match command {
         Command::State(options) => {
             let config = Config::read(&options.config).context("--config")?;
-            let state = renewal::write_state(&config, Arc::new(RuffleProvider), system).await?;
+            let state = renewal::write_state(&config, Arc::new(ThreeServers), system).await?;
             write(&options.output, &state)?;
             output::line(&format!(
                 "{}: {} bytes; give it to the two other operators",
@@ -83,7 +83,7 @@ pub async fn run(command: Command) -> Result<()> {
             let files: Vec<Vec<u8>> = options.states.iter().map(read).collect::<Result<_>>()?;
             let [one, other] = files.as_slice() else { anyhow::bail!("two files are needed") };
             let begun =
-                renewal::begin(&config, Arc::new(RuffleProvider), system, [one, other]).await?;
+                renewal::begin(&config, Arc::new(ThreeServers), system, [one, other]).await?;
             report(&begun, options.json)
         }
     }

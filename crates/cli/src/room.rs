@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::room::{Admission, PRACTICE, USUAL_MINIMUM};
-use ostrakon_broadcast::{Mode, RoomId};
+use ostrakon_broadcast::{EngineKind, Mode, RoomId};
 use ostrakon_crypto::Digest;
 use ostrakon_node::interface::{NewRoom, RoomInfo, RoomState, ServersInfo};
 use reqwest::Method;
@@ -93,7 +93,10 @@ pub struct Create {
     /// it is. For practice.
     #[arg(long)]
     without_crowd: bool,
-    /// What happens when a server cheats.
+    /// The engine that mixes the messages.
+    #[arg(long, value_enum, default_value_t = EngineArg::Ruffle)]
+    engine: EngineArg,
+    /// What happens when a server cheats; --engine clarion is fair.
     #[arg(long, value_enum, default_value_t = ModeArg::Fair)]
     mode: ModeArg,
     /// What the room is for.
@@ -111,6 +114,25 @@ pub struct Create {
     retention_days: Option<u32>,
     #[command(flatten)]
     target: Target,
+}
+
+/// [`EngineKind`] on the command line.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum EngineArg {
+    /// Servers prepare epochs in advance; the mix itself is short.
+    Ruffle,
+    /// Servers prepare next to nothing and participants download less; each row takes the servers
+    /// some public key operations.
+    Clarion,
+}
+
+impl From<EngineArg> for EngineKind {
+    fn from(engine: EngineArg) -> Self {
+        match engine {
+            EngineArg::Ruffle => EngineKind::Ruffle,
+            EngineArg::Clarion => EngineKind::Clarion,
+        }
+    }
 }
 
 /// [`Mode`] on the command line.
@@ -212,6 +234,7 @@ impl Create {
             seconds: self.seconds,
             minimum: self.minimum()?,
             people: self.people,
+            engine: self.engine.into(),
             mode: match self.mode {
                 ModeArg::Fair => Mode::Fair,
                 ModeArg::Robust => Mode::Robust,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use ostrakon_api::{Listener, LogControl};
 use ostrakon_node::config::{Config, Role};
-use ostrakon_node::{RuffleProvider, Service};
+use ostrakon_node::{Service, ThreeServers};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -75,7 +75,7 @@ pub async fn run(options: Options, log: LogControl) -> Result<()> {
     let tls = upkeep::tls(&config)?;
     let origins = config.servers.iter().map(|server| server.url.clone()).collect();
     let service = tokio::select! {
-        service = Service::start(config, Arc::new(RuffleProvider)) => service?,
+        service = Service::start(config, Arc::new(ThreeServers)) => service?,
         () = &mut stop => {
             tracing::info!("told to stop while starting");
             return Ok(());

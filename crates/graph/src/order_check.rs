@@ -81,7 +81,7 @@ impl Checked {
     /// A weighted sum of what came out, at all rows for the labels and at vertices for the counts.
     fn weigh(&self, vertices: usize, table: &[u8]) -> Fp61 {
         let rows = self.labels.len();
-        let relevant = |i: usize| i % WORDS == 0 || i / WORDS < vertices;
+        let relevant = |i: usize| i.is_multiple_of(WORDS) || i / WORDS < vertices;
         let values = elements::<Fp61>(table).zip(&self.weights).enumerate();
         debug_assert_eq!(table.len(), rows * WIDTH, "a list's table");
         values.filter(|(i, _)| relevant(*i)).map(|(_, (value, weight))| value * *weight).sum()

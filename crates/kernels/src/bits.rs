@@ -29,9 +29,9 @@ mod tests {
             let before: [u64; 64] = words.try_into().unwrap();
             let mut after = before;
             transpose64(&mut after);
-            for i in 0..64 {
-                for j in 0..64 {
-                    prop_assert_eq!(after[i] >> j & 1, before[j] >> i & 1);
+            for (i, row) in after.iter().enumerate() {
+                for (j, column) in before.iter().enumerate() {
+                    prop_assert_eq!(row >> j & 1, column >> i & 1);
                 }
             }
             transpose64(&mut after);

@@ -6,7 +6,7 @@
 //! what its author knew. Concurrent announcements are delivered in any order; `rooms` is written so
 //! that the order does not matter.
 
-use ostrakon_broadcast::engine::Shape;
+use ostrakon_broadcast::engine::Form;
 use ostrakon_broadcast::hosting::{Deed, PollForm, SignedAction};
 use ostrakon_broadcast::room::{RoomDescriptor, RoomId};
 use ostrakon_crypto::VerifyingKey;
@@ -47,8 +47,8 @@ pub enum Body {
     BatchPlanned {
         /// Higher than any before.
         number: u64,
-        /// The shape of its tables.
-        shape: Shape,
+        /// What it is for.
+        form: Form,
     },
     /// The author holds the batch.
     BatchReady {
@@ -193,6 +193,8 @@ impl Announcement {
 
 #[cfg(test)]
 mod tests {
+    use ostrakon_broadcast::EngineKind;
+    use ostrakon_broadcast::engine::Shape;
     use ostrakon_broadcast::hosting::{
         Action, Deed, KEYS_AT_ONCE, MessageId, OPTION_BYTES, OPTIONS, Poll, PollForm,
         QUESTION_BYTES,
@@ -239,10 +241,11 @@ mod tests {
             retention_days: Some(13),
             ..RoomDescriptor::new("r")
         };
+        let form = Form { engine: EngineKind::Clarion, shape: Shape { rows: 15, width: 16 } };
         let mut bodies = vec![
             Body::RoomCreated(descriptor),
             Body::RoomClosed(room),
-            Body::BatchPlanned { number: 14, shape: Shape { rows: 15, width: 16 } },
+            Body::BatchPlanned { number: 14, form },
             Body::BatchReady { number: 17 },
             Body::BatchDropped { number: 18 },
             Body::EpochOpened { room, number: 19, batch: 20 },

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use ostrakon_broadcast::engine::slot_class;
 use ostrakon_broadcast::room::{RoomId, Servers};
-use ostrakon_broadcast::{Engine, EpochId};
+use ostrakon_broadcast::{Engine, EngineKind, EpochId};
 use ostrakon_crypto::{SigningKey, VerifyingKey};
 use ostrakon_party::{Party, PartyId};
 use ostrakon_store::Change;
@@ -26,6 +26,7 @@ use crate::mail::Mailer;
 use crate::material::Materials;
 use crate::platform::{Links, Platform};
 use crate::presence::Presence;
+use crate::provider::Engines;
 use crate::rooms::{Effect, World};
 use crate::watchers::Watchers;
 use crate::{decision_course, hosting, runner, stock};
@@ -43,7 +44,7 @@ pub(crate) struct Core {
     pub servers: Servers,
     pub mesh: Arc<dyn Links>,
     pub store: Disk,
-    pub engine: Arc<dyn Engine>,
+    pub engines: Engines,
     pub logs: Logs,
     pub introduction: Arc<Introduction>,
     /// Whether this server may say anything to the others.
@@ -99,6 +100,14 @@ impl Core {
         let effects = self.change(|world| world.apply(number, change, now));
         self.note_moved(change);
         effects
+    }
+
+    /// The engine of this kind.
+    ///
+    /// # Errors
+    /// That this server does not have it, in words.
+    pub fn engine(&self, kind: EngineKind) -> Result<&Arc<dyn Engine>, String> {
+        self.engines.get(&kind).ok_or_else(|| format!("this server has no engine {kind:?}"))
     }
 
     /// Who was given a slot by another server has gone there.
@@ -220,7 +229,7 @@ impl Core {
         };
         let (context, loaded) = loop {
             let Some(context) = collecting() else { return };
-            match self.load_batch(context.batch, context.shape).await {
+            match self.load_batch(context.batch, context.form()).await {
                 Err(error) if error.may_pass() => {
                     tracing::warn!(batch = context.batch, %error, "a batch cannot be read; trying again");
                     self.platform.sleep(LOAD_AGAIN).await;

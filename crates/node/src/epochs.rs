@@ -100,7 +100,7 @@ pub fn read_stop(stopped: &Stopped) -> Option<Computed> {
     let outcome = match stopped {
         Stopped::TooFew { .. } => Outcome::TooFew,
         Stopped::Cheated(_) => Outcome::Cheated,
-        Stopped::Spent { .. } => Outcome::Failed,
+        Stopped::Aborted { .. } | Stopped::Spent { .. } => Outcome::Failed,
         Stopped::Journal(_) => return None,
     };
     Some(Computed::Nothing(outcome, stopped.to_string()))

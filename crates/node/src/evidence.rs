@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use ostrakon_broadcast::engine::slot_class;
 use ostrakon_broadcast::room::Servers;
-use ostrakon_broadcast::{engine, ruffle};
+use ostrakon_broadcast::{engine, engines};
 use ostrakon_crypto::Digest;
 use ostrakon_party::{
     Header, Instance, InstanceKind, PartyId, Recipient, Roster, SignedHeader, wire,
@@ -131,7 +131,7 @@ pub(crate) fn judge(servers: &Servers, culprit: PartyId, evidence: &[u8]) -> Fin
     let proved = match &evidence {
         Evidence::Engine(bytes) => {
             let fault = engine::Fault { culprit, what: String::new(), evidence: bytes.clone() };
-            ruffle::server::verify_evidence(servers, &fault)
+            engines::verify_evidence(servers, &fault)
         }
         Evidence::Contradiction(pair) => {
             let [a, b] = &**pair;

@@ -167,6 +167,10 @@ pub struct NewRoom {
     /// How many people the host expects.
     #[serde(default)]
     pub people: Option<u32>,
+    /// The engine that mixes; Ruffle unless given.
+    #[serde(default = "default_engine")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub engine: EngineKind,
     /// What happens when a server cheats; fair unless given.
     #[serde(default = "default_mode")]
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
@@ -188,6 +192,9 @@ fn default_minimum() -> u32 {
 fn default_admission() -> Admission {
     Admission::Open
 }
+fn default_engine() -> EngineKind {
+    EngineKind::Ruffle
+}
 fn default_mode() -> Mode {
     Mode::Fair
 }
@@ -206,6 +213,7 @@ impl NewRoom {
             seconds: default_seconds(),
             minimum: default_minimum(),
             people: None,
+            engine: default_engine(),
             mode: default_mode(),
         }
     }
@@ -218,7 +226,7 @@ impl NewRoom {
             host: self.host,
             admission: self.admission,
             retention_days: self.retention_days,
-            engine: EngineKind::Ruffle,
+            engine: self.engine,
             mode: self.mode,
             payload: self.payload,
             capacity: self.capacity,

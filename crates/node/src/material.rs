@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, RwLock};
 
 use ostrakon_broadcast::Batch;
-use ostrakon_broadcast::engine::Shape;
+use ostrakon_broadcast::engine::Form;
 
 use crate::core::Core;
 
@@ -63,11 +63,11 @@ impl Core {
     pub(crate) async fn load_batch(
         &self,
         number: u64,
-        shape: Shape,
+        form: Form,
     ) -> Result<Box<dyn Batch>, Unloaded> {
         let bytes = self.store.batch(number).await?;
-        let engine = Arc::clone(&self.engine);
-        let load = self.platform.blocking(move || engine.load(number, shape, &bytes));
+        let engine = Arc::clone(self.engine(form.engine).map_err(Unloaded::Engine)?);
+        let load = self.platform.blocking(move || engine.load(number, form.shape, &bytes));
         let failed = || Unloaded::Engine("the engine failed while it read the batch".to_owned());
         load.await.ok_or_else(failed)?.map_err(Unloaded::Engine)
     }

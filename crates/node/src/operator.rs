@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostrakon_broadcast::engine::Shape;
-use ostrakon_broadcast::room::Mode;
+use ostrakon_broadcast::engine::Form;
+use ostrakon_broadcast::room::{EngineKind, Mode};
 use ostrakon_net::{Acquaintance, PeerState, Reach};
 use ostrakon_party::{PartyId, wire};
 use serde::{Deserialize, Serialize};
@@ -121,10 +121,13 @@ pub struct PeerView {
     pub trouble: Option<String>,
 }
 
-/// Batches of one shape.
+/// Batches of one form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StockView {
+    /// The engine that the batches are for.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub engine: EngineKind,
     /// Rows of its tables.
     pub rows: u32,
     /// Bytes of a row.
@@ -133,7 +136,7 @@ pub struct StockView {
     pub usable: u32,
     /// Batches that are being prepared.
     pub preparing: u32,
-    /// Whether an open room needs batches of this shape.
+    /// Whether an open room needs batches of this form.
     pub needed: bool,
 }
 
@@ -247,7 +250,7 @@ pub struct Overview {
     pub peers: Vec<PeerView>,
     /// How far clocks may be off, in milliseconds.
     pub clock_bound_ms: u64,
-    /// The stock, by shape.
+    /// The stock, by form.
     pub stock: Vec<StockView>,
     /// The stock of the last day, oldest first: every ten seconds, and further back the fewest of
     /// every five minutes.
@@ -344,20 +347,21 @@ fn peers(config: &Config, mesh: &dyn Links) -> Vec<PeerView> {
 }
 
 fn stock(world: &World) -> Vec<StockView> {
-    let empty = |shape: Shape| StockView {
-        rows: shape.rows,
-        width: shape.width,
+    let empty = |form: Form| StockView {
+        engine: form.engine,
+        rows: form.shape.rows,
+        width: form.shape.width,
         usable: 0,
         preparing: 0,
         needed: false,
     };
-    let mut views: BTreeMap<Shape, StockView> = BTreeMap::new();
+    let mut views: BTreeMap<Form, StockView> = BTreeMap::new();
     for room in world.rooms.values().filter(|room| room.open) {
-        let shape = Shape::of(&room.descriptor);
-        views.entry(shape).or_insert_with(|| empty(shape)).needed = true;
+        let form = Form::of(&room.descriptor);
+        views.entry(form).or_insert_with(|| empty(form)).needed = true;
     }
     for batch in world.batches.values().filter(|batch| batch.is_supply()) {
-        let view = views.entry(batch.shape).or_insert_with(|| empty(batch.shape));
+        let view = views.entry(batch.form).or_insert_with(|| empty(batch.form));
         *(if batch.is_usable() { &mut view.usable } else { &mut view.preparing }) += 1;
     }
     views.into_values().collect()

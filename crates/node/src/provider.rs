@@ -1,10 +1,11 @@
-//! Where the server's mixing engine comes from.
+//! Where the server's mixing engines come from.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use ostrakon_broadcast::engine::Rejected;
-use ostrakon_broadcast::{Engine, EpochContext};
+use ostrakon_broadcast::{Engine, EngineKind, EpochContext};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::{Party, SessionId};
 
@@ -12,12 +13,15 @@ use ostrakon_party::{Party, SessionId};
 pub struct SetUp {
     /// The session, the same on all servers.
     pub session: SessionId,
-    /// What this server must keep, and keep secret, to make its engine
-    /// ([`EngineProvider::engine`]).
+    /// What this server must keep, and keep secret, to make its engines
+    /// ([`EngineProvider::engines`]).
     pub secret: Vec<u8>,
 }
 
-/// Makes an engine. One implementation per trust model.
+/// The engines that a deployment offers, by kind.
+pub type Engines = BTreeMap<EngineKind, Arc<dyn Engine>>;
+
+/// Makes engines. One implementation per number of servers and of corrupt ones among them.
 pub trait EngineProvider: Send + Sync + 'static {
     /// The session in which the set-up itself runs: a function of the servers' keys.
     fn setup_session(&self, keys: &[VerifyingKey]) -> SessionId;
@@ -29,11 +33,11 @@ pub trait EngineProvider: Send + Sync + 'static {
     /// Why there can be no deployment, in words.
     fn set_up(&self, party: Party, seed: [u8; 32]) -> BoxFuture<'static, Result<SetUp, String>>;
 
-    /// The engine, acting as `party` in the deployment's session.
+    /// The engines, acting as `party` in the deployment's session.
     ///
     /// # Errors
     /// A description if `secret` is not what a set-up yielded.
-    fn engine(&self, party: Party, secret: &[u8]) -> Result<Arc<dyn Engine>, String>;
+    fn engines(&self, party: &Party, secret: &[u8]) -> Result<Engines, String>;
 
     /// Whether, by what the engine has marked ([`ostrakon_broadcast::engine::Journal`]; names and
     /// values of all marks), somebody may be able to read messages of a sealed epoch. Always,

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use ostrakon_broadcast::EpochId;
-use ostrakon_broadcast::engine::Shape;
+use ostrakon_broadcast::engine::{Form, Shape};
 use ostrakon_broadcast::hosting::HostLog;
-use ostrakon_broadcast::room::{RoomDescriptor, RoomId, Servers};
+use ostrakon_broadcast::room::{EngineKind, RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::Digest;
 use ostrakon_party::{PartyId, Roster, wire};
 use ostrakon_store::{BatchRow, BatchState, EpochRow, EpochState, Error};
@@ -63,7 +63,7 @@ pub(crate) async fn world(store: &Disk, servers: &Servers) -> Result<World, Erro
         .into_iter()
         .filter(|row| row.number >= first_batch)
     {
-        world.batches.insert(row.number, batch(&row));
+        world.batches.insert(row.number, batch(&row)?);
     }
     for row in store.epochs(KEPT_VERDICTS as u32).await? {
         restore_epoch(store, &mut world, &row).await?;
@@ -73,11 +73,12 @@ pub(crate) async fn world(store: &Disk, servers: &Servers) -> Result<World, Erro
     Ok(world)
 }
 
-fn batch(row: &BatchRow) -> BatchInfo {
+fn batch(row: &BatchRow) -> Result<BatchInfo, Error> {
     let held = if row.on_disk { Held::File } else { Held::Nothing };
-    let shape = Shape { rows: row.rows, width: row.width };
+    let engine = EngineKind::of_number(row.engine).ok_or(Error::Corrupt("batches.engine"))?;
+    let form = Form { engine, shape: Shape { rows: row.rows, width: row.width } };
     let BatchRow { planned, ready, said, dropped, used, .. } = *row;
-    BatchInfo { shape, planned, ready, said, dropped, interrupted: false, used, held }
+    Ok(BatchInfo { form, planned, ready, said, dropped, interrupted: false, used, held })
 }
 
 async fn restore_epoch(store: &Disk, world: &mut World, row: &EpochRow) -> Result<(), Error> {
@@ -207,6 +208,7 @@ mod tests {
     fn row(state: BatchState, ready: u8, dropped: u8) -> BatchRow {
         BatchRow {
             number: 4,
+            engine: 1,
             rows: 9,
             width: 48,
             state,
@@ -226,7 +228,7 @@ mod tests {
         let descriptor = RoomDescriptor::new("r");
         let id = descriptor.id();
         world.rooms.insert(id, Room::new(descriptor, PartyId(0), &servers));
-        world.batches.insert(4, batch(&row(BatchState::Stored, 0b111, 0)));
+        world.batches.insert(4, batch(&row(BatchState::Stored, 0b111, 0)).unwrap());
         let gone = |world: &World, state| is_of_no_use(world, &row(state, 0b111, 0));
         assert!(gone(&world, BatchState::Discarded));
         assert!(!gone(&world, BatchState::Planned) && !gone(&world, BatchState::Stored));
@@ -237,7 +239,7 @@ mod tests {
             !gone(&world, BatchState::Spent),
             "another server may need the messages of its epoch"
         );
-        let newest = batch(&row(BatchState::Planned, 0, 0));
+        let newest = batch(&row(BatchState::Planned, 0, 0)).unwrap();
         world.batches.insert(4 + BATCHES_KEPT, newest);
         assert_eq!(world.forget_old_batches(), [4], "as on the servers that did not stop");
         assert!(gone(&world, BatchState::Stored));

@@ -141,6 +141,7 @@ impl Core {
         }
         let descriptor = room.descriptor(room_nonce(self.platform.random(), self.me()));
         descriptor.validate().map_err(|error| ServiceError::Refused(error.to_string()))?;
+        self.engine(descriptor.engine).map_err(ServiceError::Refused)?;
         if let Creator::Guest(origin) = creator {
             self.admit_guest_room(&descriptor, origin)?;
         }
@@ -280,7 +281,7 @@ impl Core {
         let own = self.presence.lock().expect("no panic while held").count(id, now);
         let world = self.world();
         let room = shown(&world, id)?;
-        let shape = ostrakon_broadcast::engine::Shape::of(&room.descriptor);
+        let form = ostrakon_broadcast::engine::Form::of(&room.descriptor);
         let mut present =
             room.collecting.as_ref().map_or([0; SERVERS], |collecting| collecting.assigned);
         let mut places = present;
@@ -290,11 +291,8 @@ impl Core {
             .computing
             .iter()
             .filter_map(|(number, computing)| Some((*number, computing.phase?)));
-        let usable = world
-            .batches
-            .values()
-            .filter(|batch| batch.is_usable() && batch.shape == shape)
-            .count();
+        let usable =
+            world.batches.values().filter(|batch| batch.is_usable() && batch.form == form).count();
         let states = self.mesh.peer_states();
         let peer = |(id, state): (&ostrakon_party::PartyId, &ostrakon_net::PeerState)| PeerStatus {
             party: id.0,

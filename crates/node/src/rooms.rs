@@ -26,8 +26,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ostrakon_broadcast::engine::{Shape, slot_class};
-use ostrakon_broadcast::room::{EpochId, RoomDescriptor, RoomId, Servers};
+use ostrakon_broadcast::engine::{Form, Shape, slot_class};
+use ostrakon_broadcast::room::{EngineKind, EpochId, RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_decide::DecisionId;
 use ostrakon_party::{PartyId, wire};
@@ -149,7 +149,7 @@ impl World {
                 self.known_room(room, after)?;
                 Ok(Some(Change::CloseRoom { room: room.0 }))
             }
-            Body::BatchPlanned { number, shape } => self.judge_plan(author, after, *number, *shape),
+            Body::BatchPlanned { number, form } => self.judge_plan(author, after, *number, *form),
             Body::BatchReady { number } => {
                 let change = Change::BatchReady { number: *number, party: author };
                 Ok(self.knows_batch(*number, after).then_some(change))
@@ -234,7 +234,7 @@ impl World {
         author: PartyId,
         after: &[u64; SERVERS],
         number: u64,
-        shape: Shape,
+        form: Form,
     ) -> Result<Option<Change>, Invalid> {
         if author != SCHEDULER {
             return Err(Invalid("only the scheduler plans batches"));
@@ -247,11 +247,12 @@ impl World {
         if !self
             .rooms
             .values()
-            .any(|room| Shape::of(&room.descriptor) == shape && room.is_known_by(after))
+            .any(|room| Form::of(&room.descriptor) == form && room.is_known_by(after))
         {
-            return Err(Invalid("a batch must have the shape of a room's tables"));
+            return Err(Invalid("a batch must have the form of a room's"));
         }
-        Ok(Some(Change::PlanBatch { number, rows: shape.rows, width: shape.width }))
+        let Form { engine, shape: Shape { rows, width } } = form;
+        Ok(Some(Change::PlanBatch { number, engine: engine.number(), rows, width }))
     }
 
     fn judge_opening(
@@ -275,8 +276,8 @@ impl World {
             .ok_or(Invalid("the epoch's batch was never planned, or long ago"))?;
         // Whether it was dropped is not asked: that may be concurrent. The scheduler then voids the
         // epoch.
-        if info.used || !info.is_ready_by(after) || info.shape != Shape::of(&known.descriptor) {
-            return Err(Invalid("the epoch's batch is not ready, used up, or of another shape"));
+        if info.used || !info.is_ready_by(after) || info.form != Form::of(&known.descriptor) {
+            return Err(Invalid("the epoch's batch is not ready, used up, or of another form"));
         }
         // Only earlier announcements of the scheduler have lowered it.
         let minimum = known.log.minimum();
@@ -388,12 +389,9 @@ impl World {
         match change {
             Change::CreateRoom { room, descriptor, author } => {
                 let descriptor = wire::decode(descriptor).expect("encoded when it was judged");
-                let room_state = Room {
-                    created: number,
-                    active_at: now,
-                    ..Room::new(descriptor, *author, &self.servers)
-                };
-                self.rooms.insert(RoomId(*room), room_state);
+                let new = Room::new(descriptor, *author, &self.servers);
+                let new = Room { created: number, active_at: now, ..new };
+                self.rooms.insert(RoomId(*room), new);
                 self.touch(&RoomId(*room));
                 Vec::new()
             }
@@ -401,8 +399,10 @@ impl World {
                 self.change_room(room, |room| room.open = false);
                 Vec::new()
             }
-            Change::PlanBatch { number: batch, rows, width } => {
-                self.plan_batch(*batch, Shape { rows: *rows, width: *width }, number)
+            Change::PlanBatch { number: batch, engine, rows, width } => {
+                let shape = Shape { rows: *rows, width: *width };
+                let engine = EngineKind::of_number(*engine).expect("it was judged");
+                self.plan_batch(*batch, Form { engine, shape }, number)
             }
             Change::BatchReady { number: batch, party } => self.batch_ready(*batch, *party, number),
             Change::BatchDropped { number, party } => self.batch_dropped(*number, *party, now),
@@ -413,20 +413,16 @@ impl World {
                 self.change_room(room, |room| {
                     room.next_epoch = epoch + 1;
                     let members = room.log.roster();
-                    let collecting = Collecting::new(*epoch, *batch, *at, *minimum, members);
-                    room.collecting = Some(Collecting { opened: number, ..collecting });
+                    let new = Collecting::new(*epoch, *batch, *at, *minimum, members);
+                    room.collecting = Some(Collecting { opened: number, ..new });
                 });
                 vec![Effect::Load(EpochId { room: RoomId(*room), number: *epoch })]
             }
             Change::Assign { room, announcement, slots, at, .. } => {
-                self.change_room(room, |room| {
-                    room.active_at = room.active_at.max(*at);
-                    let Some(collecting) = &mut room.collecting else { return };
-                    collecting.begun_at.get_or_insert(*at);
-                    for (slot, key) in slots {
-                        collecting.assign(*slot, Owner { key: *key, announcement: *announcement });
-                    }
-                });
+                let owned = slots
+                    .iter()
+                    .map(|(slot, key)| (*slot, Owner { key: *key, announcement: *announcement }));
+                self.change_room(room, |room| room.assign(owned, *at));
                 Vec::new()
             }
             Change::EpochDue { room, party, .. } => {
@@ -439,11 +435,11 @@ impl World {
             }
             Change::SealEpoch { room, epoch, .. } => {
                 self.change_room(room, |room| {
-                    let Some(collecting) = room.collecting.take() else { return };
-                    let Collecting { batch, minimum, .. } = collecting;
+                    let Some(Collecting { batch, minimum, .. }) = room.collecting.take() else {
+                        return;
+                    };
                     let phase = Some(MixingPhase::Mixing);
-                    let computing = Computing { batch, minimum, phase };
-                    room.computing.insert(*epoch, computing);
+                    room.computing.insert(*epoch, Computing { batch, minimum, phase });
                 });
                 vec![Effect::Compute(EpochId { room: RoomId(*room), number: *epoch })]
             }
@@ -474,10 +470,10 @@ impl World {
         self.touch(&RoomId(*room));
     }
 
-    /// Rooms whose tables have a shape.
-    fn rooms_of(&self, shape: Shape) -> impl Iterator<Item = RoomId> + '_ {
+    /// Rooms whose batches have a form.
+    fn rooms_of(&self, form: Form) -> impl Iterator<Item = RoomId> + '_ {
         let matching =
-            self.rooms.iter().filter(move |(_, room)| Shape::of(&room.descriptor) == shape);
+            self.rooms.iter().filter(move |(_, room)| Form::of(&room.descriptor) == form);
         matching.map(|(id, _)| *id)
     }
 }

@@ -124,7 +124,7 @@ async fn mix(core: &Arc<Core>, context: &EpochContext) -> Option<Result<Opened, 
     let loaded = core.platform.blocking(move || taking.materials.take(number)).await.flatten();
     let batch = match loaded {
         Some(batch) => batch,
-        None => match core.load_batch(number, context.shape).await {
+        None => match core.load_batch(number, context.form()).await {
             Ok(batch) => batch,
             Err(error) => {
                 tracing::error!(batch = number, %error, "a sealed epoch waits because its batch cannot be read");
@@ -402,7 +402,9 @@ impl Ballot {
             self.core.store.finish_epoch(&room.0, number, KEPT_VERDICTS)
         })
         .await;
-        self.core.engine.retire_epoch(&context);
+        if let Ok(engine) = self.core.engine(context.engine) {
+            engine.retire_epoch(&context);
+        }
         if let Some(old) = number.checked_sub(KEPT_VERDICTS) {
             self.core.party.retire(verdict_instance(EpochId { room, number: old }));
         }

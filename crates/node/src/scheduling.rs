@@ -23,12 +23,12 @@
 //!   are unfinished;
 //! * it is voided if a server lost its batch before it was sealed, or a host has lowered the
 //!   minimum while it waits for more people;
-//! * batches are planned so that every shape in use has its target; after setbacks, more and more
+//! * batches are planned so that every form in use has its target; after setbacks, more and more
 //!   slowly. A room that nobody uses costs one batch, the one that its epoch waits with.
 
 use std::collections::BTreeMap;
 
-use ostrakon_broadcast::engine::Shape;
+use ostrakon_broadcast::engine::Form;
 use ostrakon_broadcast::room::{RoomId, people_for};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::PartyId;
@@ -152,9 +152,9 @@ fn open(world: &World, id: &RoomId, room: &Room) -> Option<Body> {
     if !room.open || room.collecting.is_some() {
         return None;
     }
-    let shape = Shape::of(&room.descriptor);
+    let form = Form::of(&room.descriptor);
     let (batch, _) =
-        world.batches.iter().find(|(_, batch)| batch.is_usable() && batch.shape == shape)?;
+        world.batches.iter().find(|(_, batch)| batch.is_usable() && batch.form == form)?;
     Some(Body::EpochOpened { room: *id, number: room.next_epoch, batch: *batch })
 }
 
@@ -166,29 +166,29 @@ fn plan(world: &World, now: u64, ready: u32) -> Option<Body> {
     if now < since.saturating_add(pause) || preparing >= MOST_IN_PREPARATION {
         return None;
     }
-    // What every shape lacks; the one that lacks most comes first.
-    let mut lacking: BTreeMap<Shape, (i64, i64)> = BTreeMap::new();
+    // What every form lacks; the one that lacks most comes first.
+    let mut lacking: BTreeMap<Form, (i64, i64)> = BTreeMap::new();
     for room in world.rooms.values().filter(|room| room.open) {
         let used = now < room.active_at.saturating_add(USED_MS);
         if !used && room.collecting.is_some() {
             continue;
         }
         let spare = if used { i64::from(ready) - 1 } else { 0 };
-        // One more for every further room of the shape, since each may take one at any time.
-        let (rooms, spares) = lacking.entry(Shape::of(&room.descriptor)).or_default();
+        // One more for every further room of the form, since each may take one at any time.
+        let (rooms, spares) = lacking.entry(Form::of(&room.descriptor)).or_default();
         *rooms += 1;
         *spares = spare.max(*spares);
     }
-    let mut lacking: BTreeMap<Shape, i64> =
-        lacking.into_iter().map(|(shape, (rooms, spares))| (shape, rooms + spares)).collect();
+    let mut lacking: BTreeMap<Form, i64> =
+        lacking.into_iter().map(|(form, (rooms, spares))| (form, rooms + spares)).collect();
     for batch in world.batches.values().filter(|batch| batch.is_supply()) {
-        if let Some(lack) = lacking.get_mut(&batch.shape) {
+        if let Some(lack) = lacking.get_mut(&batch.form) {
             *lack -= 1;
         }
     }
-    let (shape, _) =
+    let (form, _) =
         lacking.into_iter().filter(|(_, lack)| *lack > 0).max_by_key(|(_, lack)| *lack)?;
-    Some(Body::BatchPlanned { number: world.next_batch(), shape })
+    Some(Body::BatchPlanned { number: world.next_batch(), form })
 }
 
 /// Somebody who is present and has no slot.

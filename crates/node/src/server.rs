@@ -200,7 +200,7 @@ impl Server {
         let servers = Servers { session: result.session, keys: keys.clone() };
         let roster = Arc::new(Roster { session: result.session, keys });
         let party = Party::new(id, roster, Arc::clone(&signing), self.channel());
-        let engine = provider.engine(party.clone(), &result.secret)?;
+        let engines = provider.engines(&party, &result.secret)?;
         let world = recovery::world(&self.store, &servers).await?;
         let progress = recovery::progress(&self.store, &party.roster).await?;
         self.introduction.change(|about| about.progress = Some(progress));
@@ -212,7 +212,7 @@ impl Server {
             servers,
             mesh: Arc::clone(&self.mesh),
             store: self.store.clone(),
-            engine,
+            engines,
             logs: Logs::new(progress.delivered),
             introduction: Arc::clone(&self.introduction),
             standing: watch::Sender::new(Standing::Unknown),

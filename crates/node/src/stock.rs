@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ostrakon_broadcast::engine::Shape;
+use ostrakon_broadcast::engine::Form;
 use tokio::sync::mpsc;
 
 use crate::announcement::Body;
@@ -32,7 +32,7 @@ pub(crate) async fn run(core: Arc<Core>, mut planned: mpsc::UnboundedReceiver<u6
         let Some(info) = info.filter(|info| info.is_supply() && info.held == Held::Nothing) else {
             continue;
         };
-        let body = match prepare(&core, number, info.shape).await {
+        let body = match prepare(&core, number, info.form).await {
             Ok(()) => Body::BatchReady { number },
             Err(reason) => {
                 tracing::warn!(batch = number, reason, "a batch is not prepared");
@@ -53,14 +53,15 @@ pub(crate) async fn run(core: Arc<Core>, mut planned: mpsc::UnboundedReceiver<u6
     }
 }
 
-async fn prepare(core: &Arc<Core>, number: u64, shape: Shape) -> Result<(), String> {
+async fn prepare(core: &Arc<Core>, number: u64, form: Form) -> Result<(), String> {
     let used = core.store.stock_bytes().await.map_err(|error| error.to_string())?;
     if used >= core.config.stock.bytes {
         return Err(format!(
             "the stock has {used} bytes, as many as `stock.bytes` allows; raise it or close rooms"
         ));
     }
-    let work = core.engine.prepare(number, shape, core.platform.random());
+    let engine = core.engine(form.engine)?;
+    let work = engine.prepare(number, form.shape, core.platform.random());
     let watching = Arc::clone(core);
     let limit = core.platform.sleep(LONGEST_PREPARATION);
     let given_up = async move {
@@ -98,9 +99,11 @@ async fn prepare(core: &Arc<Core>, number: u64, shape: Shape) -> Result<(), Stri
 
 /// Forgets the messages of a batch's preparation.
 pub(crate) fn retire(core: &Core, number: u64) {
-    let shape = core.world().batches.get(&number).map(|info| info.shape);
-    if let Some(shape) = shape {
-        core.engine.retire_batch(number, shape);
+    let form = core.world().batches.get(&number).map(|info| info.form);
+    if let Some(form) = form
+        && let Ok(engine) = core.engine(form.engine)
+    {
+        engine.retire_batch(number, form.shape);
     }
 }
 

@@ -84,9 +84,9 @@ mod tests {
             let inverse = part[column][column].inverse().unwrap();
             for row in column + 1..part.len() {
                 let factor = part[row][column] * inverse;
-                for place in column..part.len() {
-                    let subtract = factor * part[column][place];
-                    part[row][place] -= subtract;
+                let (above, below) = part.split_at_mut(row);
+                for (entry, pivot) in below[0].iter_mut().zip(&above[column]).skip(column) {
+                    *entry -= factor * *pivot;
                 }
             }
         }

@@ -36,6 +36,8 @@ impl BatchState {
 pub struct BatchRow {
     /// Its number.
     pub number: u64,
+    /// The number of its engine.
+    pub engine: u8,
     /// Rows of its tables.
     pub rows: u32,
     /// Bytes of a row.
@@ -56,7 +58,7 @@ pub struct BatchRow {
     pub used: bool,
 }
 
-type Columns = (i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64);
+type Columns = (i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64);
 
 fn digest(bytes: &[u8]) -> Digest {
     hash::digest("ostrakon/v1/store/batch file", bytes)
@@ -69,7 +71,7 @@ impl Store {
     /// The disk's.
     pub async fn batches(&self, count: u32) -> Result<Vec<BatchRow>, Error> {
         let query = sqlx::query_as(
-            "SELECT number, rows, width, state, planned, ready, said_0, said_1, said_2, dropped, CASE WHEN digest IS NULL THEN 0 ELSE 1 END, \
+            "SELECT number, engine, rows, width, state, planned, ready, said_0, said_1, said_2, dropped, CASE WHEN digest IS NULL THEN 0 ELSE 1 END, \
              (SELECT count(*) FROM epochs WHERE batch = batches.number) FROM batches \
              WHERE digest IS NOT NULL OR number > (SELECT max(number) FROM batches) - $1 ORDER BY number",
         );
@@ -78,6 +80,7 @@ impl Store {
         let read = |row: Columns| {
             let (
                 number,
+                engine,
                 rows,
                 width,
                 state,
@@ -93,6 +96,7 @@ impl Store {
             let said = |number| from_sql(number, "batches.said");
             Ok(BatchRow {
                 number: from_sql(number, "batches.number")?,
+                engine: from_sql(engine, "batches.engine")?,
                 rows: from_sql(rows, "batches.rows")?,
                 width: from_sql(width, "batches.width")?,
                 state: BatchState::read(state)?,

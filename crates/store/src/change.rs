@@ -31,6 +31,8 @@ pub enum Change {
     PlanBatch {
         /// Its number.
         number: u64,
+        /// The number of its engine.
+        engine: u8,
         /// Rows of its tables.
         rows: u32,
         /// Bytes of a row.
@@ -156,11 +158,13 @@ impl Change {
                     .execute(connection)
                     .await?;
             }
-            Change::PlanBatch { number, rows, width } => {
+            Change::PlanBatch { number, engine, rows, width } => {
                 sqlx::query(
-                    "INSERT INTO batches (number, rows, width, planned) VALUES ($1, $2, $3, $4)",
+                    "INSERT INTO batches (number, engine, rows, width, planned) \
+                     VALUES ($1, $2, $3, $4, $5)",
                 )
                 .bind(to_sql(*number)?)
+                .bind(i64::from(*engine))
                 .bind(i64::from(*rows))
                 .bind(i64::from(*width))
                 .bind(to_sql(announcement)?)

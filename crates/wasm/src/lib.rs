@@ -11,8 +11,7 @@ mod deciding;
 mod hosting;
 mod inner;
 
-use ostrakon_broadcast::ruffle::client::RuffleClient;
-use ostrakon_broadcast::{ClientEngine, EngineKind, RoomId, client, outbox};
+use ostrakon_broadcast::{RoomId, client, engines, outbox};
 use ostrakon_crypto::SigningKey;
 use ostrakon_party::PartyId;
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
@@ -330,15 +329,9 @@ pub fn submit(
     outbox: &mut Outbox,
     key: &DeviceKey,
 ) -> Result<Option<Submission>, JsError> {
-    let submission = issues.0.submission(engine(issues.0.room.engine), &mut outbox.0, &key.key);
+    let submission =
+        issues.0.submission(engines::client(issues.0.room.engine), &mut outbox.0, &key.key);
     Ok(submission.map_err(shown)?.map(Submission))
-}
-
-/// The participant's side of a room's engine.
-fn engine(kind: EngineKind) -> &'static dyn ClientEngine {
-    match kind {
-        EngineKind::Ruffle => &RuffleClient,
-    }
 }
 
 /// Follows a room's wall, believing nothing that is not signed and chained.

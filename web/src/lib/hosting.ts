@@ -46,6 +46,7 @@ export interface NewRoom {
   seconds: number;
   minimum: number;
   people: number | null;
+  engine: 'ruffle' | 'clarion';
   mode: 'fair' | 'robust';
 }
 

@@ -109,7 +109,7 @@ pub fn check(
     }
     let held = registry.get(owner).filter(|held| *held.registration() == submission.registration);
     let held = held.ok_or(Refused::Registration)?;
-    if held.seeds().iter().any(|seed| seed.round() != spec.batch) {
+    if held.seeds().iter().any(|seed| seed.round() != spec.round) {
         return Err(Refused::Round);
     }
     let listed = Submission::listed(&spec.context, slot, owner, &submission.content());

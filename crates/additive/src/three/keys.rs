@@ -121,6 +121,25 @@ pub struct BatchKeys {
 }
 
 impl BatchKeys {
+    /// Makes keys of one batch with the other servers (K0), in a session that they have already.
+    /// `randomness` is 32 fresh random bytes, kept nowhere; the number is used once.
+    ///
+    /// # Errors
+    /// As [`ostrakon_threeparty::setup::run`]; then there is no such batch.
+    pub async fn agree(
+        party: &Party,
+        number: u64,
+        randomness: [u8; 32],
+    ) -> Result<Self, Stop<Fault>> {
+        let run = Run { party: party.clone(), subject: Subject::Keys(number) };
+        let keys = setup::run(&run, randomness).await?;
+        let begin = |(pair, key): (Pair, &Secret)| {
+            key.derive("ostrakon/v1/clarion/agreed batch", &[&[pair.index() as u8]])
+        };
+        let session = party.roster.session;
+        Ok(Self { party: party.id.0, session, number, keys: keys.pairs().map(begin) })
+    }
+
     /// The batch's number.
     pub fn number(&self) -> u64 {
         self.number

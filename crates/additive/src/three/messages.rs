@@ -36,8 +36,10 @@ pub struct EpochSpec {
     pub context: Digest,
     /// The epoch's number within whatever the context names.
     pub number: u64,
-    /// The batch of keys that it uses up, which is also the round of the participants' seeds.
+    /// The batch of keys that it uses up.
     pub batch: u64,
+    /// The round of the participants' seeds.
+    pub round: u64,
     /// Slots are below this.
     pub slots: u32,
     /// Bytes of a row, a multiple of 8.
@@ -50,7 +52,7 @@ impl EpochSpec {
     /// The run. Everything above is part of its name, so every signature of the run covers it.
     pub fn instance(&self) -> Instance {
         let mut transcript = Transcript::new("ostrakon/v1/clarion/epoch scope");
-        transcript.field(&self.context.0).number(self.number).number(self.batch);
+        transcript.field(&self.context.0).number(self.number).number(self.batch).number(self.round);
         for value in [self.slots, self.width, self.minimum] {
             transcript.number(u64::from(value));
         }
@@ -74,6 +76,8 @@ impl RegistrationSpec {
 pub enum Subject {
     /// The set-up of the engine's pair keys.
     Setup,
+    /// The agreement on the keys of one batch, by its number.
+    Keys(u64),
     /// The agreement on registrations.
     Registration(RegistrationSpec),
     /// The use of a batch.
@@ -85,7 +89,7 @@ impl Subject {
     #[must_use]
     pub fn is_valid(&self) -> bool {
         match self {
-            Subject::Setup => true,
+            Subject::Setup | Subject::Keys(_) => true,
             Subject::Registration(spec) => (1..=MAX_ROWS).contains(&spec.slots),
             Subject::Epoch(spec) => {
                 (1..=MAX_ROWS).contains(&spec.slots)
@@ -102,7 +106,7 @@ impl Subject {
 
     fn slots(&self) -> u64 {
         match self {
-            Subject::Setup => 0,
+            Subject::Setup | Subject::Keys(_) => 0,
             Subject::Registration(spec) => u64::from(spec.slots),
             Subject::Epoch(spec) => u64::from(spec.slots),
         }
@@ -344,6 +348,11 @@ impl Protocol for Subject {
                 kind: InstanceKind::Setup,
                 scope: *b"clarion\0\0\0\0\0\0\0\0\0",
                 number: 0,
+            },
+            Subject::Keys(number) => Instance {
+                kind: InstanceKind::Batch,
+                scope: *b"clarion\0\0\0\0\0\0\0\0\0",
+                number: *number,
             },
             Subject::Registration(spec) => spec.instance(),
             Subject::Epoch(spec) => spec.instance(),

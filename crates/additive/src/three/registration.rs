@@ -14,7 +14,9 @@ use rayon::prelude::*;
 
 use super::fault::Fault;
 use super::messages::{Kind, LACKING_ENTRY, RegistrationSpec, SEEDS_ENTRY, Subject};
-use crate::client::{BOX, ClientSeed, Forgotten, Registration, Submission, box_about, commitment};
+use crate::client::{
+    BOX, BOX_BYTES, ClientSeed, Forgotten, Registration, Submission, box_about, commitment,
+};
 
 /// A run of this engine.
 pub type Run = ostrakon_threeparty::Run<Subject>;
@@ -173,9 +175,6 @@ impl From<Unsealed<Fault>> for Unregistered {
     }
 }
 
-/// Bytes of a closed box: two seeds and the cipher's tag.
-const BOX_BYTES: u32 = 2 * 32 + 16;
-
 /// A registration that the servers agree on, with what this server's box for it holds.
 struct Opened<'a> {
     number: u32,
@@ -197,7 +196,7 @@ pub async fn agree(
     marks: &dyn Marks,
 ) -> Result<Registry, Unregistered> {
     let run = Run { party: party.clone(), subject: Subject::Registration(spec) };
-    let scope = Scope { context: spec.context, width: BOX_BYTES };
+    let scope = Scope { context: spec.context, width: BOX_BYTES as u32 };
     // R2.
     let (accepted, registrations) = seal::agree(&run, &scope, slots, marks).await?;
     seal::vote(&run, ostrakon_threeparty::protocol::steps::SEAL_VOTE, &seal::digest(&accepted))

@@ -177,6 +177,7 @@ impl Scene {
             context: Digest([8; 32]),
             number: 5,
             batch: BATCH,
+            round: BATCH,
             slots: participants,
             width,
             minimum: 0,

@@ -9,7 +9,7 @@ use ostrakon_crypto::{Secret, VerifyingKey};
 use ostrakon_party::{Party, PartyId, Roster, SessionId, wire};
 use ostrakon_replicated::Stock;
 use ostrakon_replicated::client::{Submission, verify_submission};
-use ostrakon_replicated::epoch::{self, Marks, Unmixed};
+use ostrakon_replicated::epoch::{self, Unmixed};
 use ostrakon_replicated::fault::{self, Stop};
 use ostrakon_replicated::messages::{self, BatchSpec, EpochSpec, Inputs};
 use ostrakon_replicated::pair::Pair;
@@ -23,6 +23,7 @@ use crate::engine::{
     Batch, Engine, EpochContext, Fault, Journal, Mixed, Opened, Rejected, Shape, SlotState,
     Stopped, context_digest,
 };
+use crate::journal::Marks;
 use crate::room::{Mode, Servers};
 
 /// One of the three servers.
@@ -198,7 +199,7 @@ impl Batch for RuffleBatch {
             // Derived from the batch's own secret: the same on every attempt at this epoch, and
             // unknown to the culprit, who is one of the two others only for one of the pairs.
             let randomness = trusted_randomness(&self.stock, self.pairs());
-            let marks = JournalMarks(journal);
+            let marks = Marks(journal);
             let mixed = epoch::mix(&self.party, self.stock, spec, slots, &marks, randomness).await;
             match mixed {
                 Ok(mixed) => Ok(Box::new(RuffleMixed(mixed)) as Box<dyn Mixed>),
@@ -252,18 +253,6 @@ fn stopped(unmixed: Unmixed, context: &EpochContext) -> Stopped {
         Unmixed::TooFew(accepted) => Stopped::TooFew { accepted, minimum: context.minimum },
         Unmixed::Spent => Stopped::Spent { batch: context.batch },
         Unmixed::Marks(why) => Stopped::Journal(why),
-    }
-}
-
-struct JournalMarks(Arc<dyn Journal>);
-
-impl Marks for JournalMarks {
-    fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
-        self.0.record(name, value)
-    }
-
-    fn record_spent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
-        self.0.record_spent(name, value)
     }
 }
 

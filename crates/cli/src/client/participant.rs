@@ -407,7 +407,7 @@ impl Participant {
 
     fn submission(&mut self) -> Result<Option<Submission>, NoSubmission> {
         let Room { servers, descriptor, engine, .. } = &*self.room;
-        let author = Author { engine: engine.as_ref(), servers, room: descriptor, key: &self.key };
+        let author = Author { engine: *engine, servers, room: descriptor, key: &self.key };
         author.submission(&self.work.issues, &mut self.outbox)
     }
 

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use ostrakon_broadcast::client::{BoardReader, Link};
 use ostrakon_broadcast::engine::ClientEngine;
 use ostrakon_broadcast::hosting::{HostLog, SignedAction};
-use ostrakon_broadcast::{EngineKind, EpochContext, RoomDescriptor, Servers, SignedEntry};
+use ostrakon_broadcast::{EpochContext, RoomDescriptor, Servers, SignedEntry, engines};
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_node::interface::{
     ActionsPage, BoardPage, Outcome, RoomInfo, RoomState, ServersInfo, Status,
@@ -43,7 +43,7 @@ pub struct Room {
     /// Its servers' public interfaces, by party number.
     pub connections: Vec<Connection>,
     /// Makes submissions.
-    pub engine: Box<dyn ClientEngine + Send + Sync>,
+    pub engine: &'static (dyn ClientEngine + Send + Sync),
     known: Known,
     claims: Mutex<HashMap<(u64, Digest), usize>>,
 }
@@ -97,7 +97,7 @@ impl Room {
             board: Mutex::new(BoardReader::new(servers.clone(), room.descriptor.clone())),
             over: Mutex::new(vec![None; parties]),
         };
-        let engine = engine(room.descriptor.engine);
+        let engine = engines::client(room.descriptor.engine);
         Ok(Arc::new(Self {
             link,
             servers,
@@ -253,13 +253,6 @@ impl Room {
     }
 }
 
-/// The participant's part of a room's engine.
-fn engine(kind: EngineKind) -> Box<dyn ClientEngine + Send + Sync> {
-    match kind {
-        EngineKind::Ruffle => Box::new(ostrakon_broadcast::ruffle::client::RuffleClient),
-    }
-}
-
 /// Asks a few times before giving up.
 pub(super) async fn patiently<T: serde::de::DeserializeOwned>(
     connection: &Connection,
@@ -388,6 +381,7 @@ fn said_by_two(over: &[Option<u64>]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ostrakon_broadcast::EngineKind;
     use ostrakon_broadcast::engine::Shape;
     use ostrakon_broadcast::{EpochId, Mode, RoomId};
 
@@ -396,6 +390,7 @@ mod tests {
         EpochContext {
             epoch,
             batch,
+            engine: EngineKind::Ruffle,
             shape: Shape { rows: 12, width: 80 },
             mode: Mode::Fair,
             minimum: 1,

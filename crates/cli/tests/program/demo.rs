@@ -7,7 +7,7 @@ use crate::common::{complaint, file, json, run};
 use ostrakon_broadcast::Archive;
 use serde_json::Value;
 
-fn demo(lines: &Path, archive: &Path) -> Value {
+fn demo(lines: &Path, engine: &str, archive: &Path) -> Value {
     let path = |path: &Path| path.to_str().expect("temporary paths are text").to_owned();
     let (lines, archive) = (path(lines), path(archive));
     let arguments = [
@@ -15,6 +15,8 @@ fn demo(lines: &Path, archive: &Path) -> Value {
         "broadcast",
         "--messages",
         &lines,
+        "--engine",
+        engine,
         "--archive",
         &archive,
         "--timeout",
@@ -37,8 +39,11 @@ fn every_line_comes_out_once_in_an_order_of_its_own_and_the_archive_proves_it() 
         .chain(["said twice".into(), "said twice".into()])
         .collect();
     let lines = file(directory.path(), "lines", &format!("{}\n\n", said.join("\n")));
-    let archives = [directory.path().join("a.json"), directory.path().join("b.json")];
-    let results = archives.each_ref().map(|archive| demo(&lines, archive));
+    let archives = ["ruffle", "clarion"].map(|engine| directory.path().join(engine));
+    let results = archives.each_ref().map(|archive| {
+        let engine = archive.file_name().and_then(|name| name.to_str()).unwrap();
+        demo(&lines, engine, archive)
+    });
     let mut expected: Vec<&str> = said.iter().map(String::as_str).collect();
     expected.sort_unstable();
     for result in &results {

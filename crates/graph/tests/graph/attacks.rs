@@ -114,7 +114,7 @@ fn honest(corrupt: u8) -> [usize; 2] {
 /// Adds an error to one message in the middle of a table.
 fn spoil(body: &[u8]) -> Vec<u8> {
     let mut body = body.to_vec();
-    let middle = body.len() / 2 & !7;
+    let middle = (body.len() / 2) & !7;
     body[middle] ^= 1;
     body
 }

@@ -1,6 +1,6 @@
 //! Batches of preprocessed material, as the servers agree on them.
 
-use ostrakon_broadcast::engine::Shape;
+use ostrakon_broadcast::engine::Form;
 use ostrakon_party::PartyId;
 
 use super::{BATCHES_KEPT, Effect, World};
@@ -21,8 +21,8 @@ pub enum Held {
 /// A batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchInfo {
-    /// The shape of its tables.
-    pub shape: Shape,
+    /// What it is for.
+    pub form: Form,
     /// The number of the scheduler's announcement that planned it.
     pub planned: u64,
     /// Bit j: server j announced that it holds it.
@@ -42,10 +42,10 @@ pub struct BatchInfo {
 
 impl BatchInfo {
     /// A batch that the scheduler has just planned, by this announcement.
-    pub fn planned(shape: Shape, planned: u64) -> Self {
+    pub fn planned(form: Form, planned: u64) -> Self {
         let (ready, dropped, said) = Default::default();
         Self {
-            shape,
+            form,
             planned,
             ready,
             said,
@@ -79,8 +79,8 @@ impl World {
     }
 
     /// Takes a planned batch into memory, and old ones out of it.
-    pub(super) fn plan_batch(&mut self, number: u64, shape: Shape, planned: u64) -> Vec<Effect> {
-        self.batches.insert(number, BatchInfo::planned(shape, planned));
+    pub(super) fn plan_batch(&mut self, number: u64, form: Form, planned: u64) -> Vec<Effect> {
+        self.batches.insert(number, BatchInfo::planned(form, planned));
         let unused = self.forget_old_batches().into_iter().map(Effect::Discard);
         std::iter::once(Effect::Prepare(number)).chain(unused).collect()
     }
@@ -118,8 +118,8 @@ impl World {
         let all = info.ready == ALL;
         if info.is_usable() {
             self.setbacks.0 = 0;
-            let shape = info.shape;
-            let rooms: Vec<_> = self.rooms_of(shape).collect();
+            let form = info.form;
+            let rooms: Vec<_> = self.rooms_of(form).collect();
             rooms.iter().for_each(|room| self.touch(room));
         }
         if all { vec![Effect::Retire(number)] } else { Vec::new() }

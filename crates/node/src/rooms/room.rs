@@ -178,6 +178,14 @@ pub struct Room {
 }
 
 impl Room {
+    /// Gives slots of the epoch that collects their owners, by an announcement that arrived `at`.
+    pub(super) fn assign(&mut self, slots: impl Iterator<Item = (u32, Owner)>, at: u64) {
+        self.active_at = self.active_at.max(at);
+        let Some(collecting) = &mut self.collecting else { return };
+        collecting.begun_at.get_or_insert(at);
+        slots.for_each(|(slot, owner)| collecting.assign(slot, owner));
+    }
+
     /// A new room.
     pub fn new(descriptor: RoomDescriptor, author: PartyId, servers: &Servers) -> Self {
         Self {
@@ -208,6 +216,7 @@ impl Room {
         EpochContext {
             epoch: EpochId { room: self.descriptor.id(), number },
             batch,
+            engine: self.descriptor.engine,
             shape: Shape::of(&self.descriptor),
             mode: self.descriptor.mode,
             minimum,

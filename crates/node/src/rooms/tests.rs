@@ -72,8 +72,8 @@ fn room() -> RoomId {
     descriptor("r").id()
 }
 
-fn shape() -> Shape {
-    Shape::of(&descriptor("r"))
+fn form() -> Form {
+    Form::of(&descriptor("r"))
 }
 
 fn key(n: u8) -> VerifyingKey {
@@ -93,7 +93,7 @@ fn stocked() -> Server {
     let mut server = Server::default();
     server.deliver_all(P1, [Body::RoomCreated(descriptor("r"))]);
     for number in 0..2 {
-        let effects = server.deliver_all(P0, [Body::BatchPlanned { number, shape: shape() }]);
+        let effects = server.deliver_all(P0, [Body::BatchPlanned { number, form: form() }]);
         assert_eq!(effects, [Effect::Prepare(number)]);
         for party in [P0, P1, P2] {
             server.deliver_all(party, [Body::BatchReady { number }]);
@@ -138,7 +138,7 @@ fn an_epoch_goes_from_opening_to_its_computation() {
 fn only_the_scheduler_schedules() {
     let server = collecting();
     for (body, rule) in [
-        (Body::BatchPlanned { number: 2, shape: shape() }, "plans batches"),
+        (Body::BatchPlanned { number: 2, form: form() }, "plans batches"),
         (Body::EpochOpened { room: room(), number: 1, batch: 1 }, "opens epochs"),
         (Body::EpochClosed { room: room(), number: 0 }, "closes epochs"),
         (Body::EpochVoided { room: room(), number: 0 }, "closes epochs"),
@@ -176,16 +176,18 @@ fn batches_are_numbered_in_order_used_once_and_by_everybody() {
     let mut server = stocked();
     for number in [1, 3, u64::MAX] {
         assert!(
-            refused(&server, P0, Body::BatchPlanned { number, shape: shape() })
+            refused(&server, P0, Body::BatchPlanned { number, form: form() })
                 .contains("one after another")
         );
     }
-    let strange =
-        Body::BatchPlanned { number: 2, shape: Shape { rows: u32::MAX, width: u32::MAX } };
-    assert!(refused(&server, P0, strange).contains("shape of a room"));
+    let strange = Body::BatchPlanned {
+        number: 2,
+        form: Form { engine: EngineKind::Ruffle, shape: Shape { rows: u32::MAX, width: u32::MAX } },
+    };
+    assert!(refused(&server, P0, strange).contains("form of a room"));
     server.deliver_all(
         P0,
-        [Body::BatchPlanned { number: 2, shape: shape() }, Body::BatchReady { number: 2 }],
+        [Body::BatchPlanned { number: 2, form: form() }, Body::BatchReady { number: 2 }],
     );
     let open = |number, batch| Body::EpochOpened { room: room(), number, batch };
     assert!(refused(&server, P0, open(0, 2)).contains("not ready"));
@@ -225,7 +227,7 @@ fn an_announcement_names_its_own_place() {
 #[test]
 fn old_batches_fall_out_of_memory() {
     let mut server = stocked();
-    let plans = (2..BATCHES_KEPT + 2).map(|number| Body::BatchPlanned { number, shape: shape() });
+    let plans = (2..BATCHES_KEPT + 2).map(|number| Body::BatchPlanned { number, form: form() });
     let effects = server.deliver_all(P0, plans);
     assert!(effects.contains(&Effect::Discard(0)));
     assert_eq!(server.world.batches.len() as u64, BATCHES_KEPT);
@@ -235,7 +237,7 @@ fn old_batches_fall_out_of_memory() {
 fn the_batch_that_an_idle_epoch_waits_with_is_remembered_however_many_come_after_it() {
     let mut server = collecting();
     let plans = |from: u64| {
-        (from..from + BATCHES_KEPT + 1).map(|number| Body::BatchPlanned { number, shape: shape() })
+        (from..from + BATCHES_KEPT + 1).map(|number| Body::BatchPlanned { number, form: form() })
     };
     let effects = server.deliver_all(P0, plans(2));
     assert!(effects.contains(&Effect::Discard(1)) && !effects.contains(&Effect::Discard(0)));
@@ -269,7 +271,7 @@ fn a_server_that_says_again_that_it_holds_a_batch_interrupts_those_who_prepare_i
     let mut server = stocked();
     server.deliver_all(
         P0,
-        [Body::BatchPlanned { number: 2, shape: shape() }, Body::BatchReady { number: 2 }],
+        [Body::BatchPlanned { number: 2, form: form() }, Body::BatchReady { number: 2 }],
     );
     server.deliver_all(P1, [Body::BatchReady { number: 2 }]);
     assert!(!server.world.batches[&2].interrupted);
@@ -353,7 +355,7 @@ fn an_epoch_is_closed_when_all_say_it_is_due_and_with_all_that_was_given_out() {
 fn what_its_author_had_not_heard_of_is_valid_nowhere() {
     let other = descriptor("another");
     let said = [
-        (P0, Body::BatchPlanned { number: 2, shape: shape() }),
+        (P0, Body::BatchPlanned { number: 2, form: form() }),
         (P0, Body::EpochOpened { room: room(), number: 0, batch: 0 }),
         (P1, Body::RoomCreated(other.clone())),
         (P2, Body::BatchReady { number: 2 }),
@@ -374,14 +376,14 @@ fn the_scheduler_opens_nothing_that_it_had_not_heard_of() {
     let mut start = stocked();
     start.deliver_all(
         P0,
-        [Body::BatchPlanned { number: 2, shape: shape() }, Body::BatchReady { number: 2 }],
+        [Body::BatchPlanned { number: 2, form: form() }, Body::BatchReady { number: 2 }],
     );
     start.deliver_all(P1, [Body::BatchReady { number: 2 }]);
     let other = RoomDescriptor { payload: 64, ..descriptor("another") };
     let said = [
         (P0, Body::EpochOpened { room: room(), number: 0, batch: 2 }),
         (P0, Body::EpochOpened { room: other.id(), number: 0, batch: 0 }),
-        (P0, Body::BatchPlanned { number: 3, shape: Shape::of(&other) }),
+        (P0, Body::BatchPlanned { number: 3, form: Form::of(&other) }),
         (P1, Body::RoomCreated(other.clone())),
         (P2, Body::BatchReady { number: 2 }),
     ];

@@ -17,8 +17,8 @@ fn key(n: u32) -> VerifyingKey {
     VerifyingKey(bytes)
 }
 
-fn batch(shape: Shape) -> BatchInfo {
-    BatchInfo { ready: 7, held: Held::File, ..BatchInfo::planned(shape, 0) }
+fn batch(form: Form) -> BatchInfo {
+    BatchInfo { ready: 7, held: Held::File, ..BatchInfo::planned(form, 0) }
 }
 
 fn servers() -> Servers {
@@ -31,7 +31,7 @@ fn world(batches: u64) -> (World, RoomId) {
     let id = descriptor(9).id();
     world.rooms.insert(id, Room::new(descriptor(9), PartyId(0), &servers()));
     for number in 0..batches {
-        world.batches.insert(number, batch(Shape::of(&descriptor(9))));
+        world.batches.insert(number, batch(Form::of(&descriptor(9))));
     }
     (world, id)
 }
@@ -62,7 +62,7 @@ fn an_epoch_opens_when_a_batch_is_ready_and_not_before() {
     world.batches.get_mut(&0).unwrap().dropped = 2;
     assert_eq!(
         decide(&world, 0, 1),
-        Some(Body::BatchPlanned { number: 1, shape: Shape::of(&descriptor(9)) })
+        Some(Body::BatchPlanned { number: 1, form: Form::of(&descriptor(9)) })
     );
     world.rooms.get_mut(&id).unwrap().open = false;
     assert_eq!(decide(&world, 0, 1), None);
@@ -195,18 +195,18 @@ fn a_lost_batch_or_an_idle_closed_room_voids_the_epoch() {
 #[test]
 fn stock_is_planned_to_its_target_two_at_a_time_and_slowly_after_setbacks() {
     let (mut world, _) = with_slots(&[]);
-    let shape = Shape::of(&descriptor(9));
+    let form = Form::of(&descriptor(9));
     // Two are ready; a target of five lacks three, of which two are prepared at a time.
     assert_eq!(decide(&world, 0, 2), None);
     for number in 3..5 {
-        assert_eq!(decide(&world, 0, 5), Some(Body::BatchPlanned { number, shape }));
-        world.batches.insert(number, BatchInfo { ready: 0, held: Held::Nothing, ..batch(shape) });
+        assert_eq!(decide(&world, 0, 5), Some(Body::BatchPlanned { number, form }));
+        world.batches.insert(number, BatchInfo { ready: 0, held: Held::Nothing, ..batch(form) });
     }
     assert_eq!(decide(&world, 0, 5), None);
     world.batches.get_mut(&3).unwrap().dropped = 1;
     world.setbacks = (2, 10_000);
     assert_eq!(decide(&world, 11_999, 5), None);
-    assert_eq!(decide(&world, 12_000, 5), Some(Body::BatchPlanned { number: 5, shape }));
+    assert_eq!(decide(&world, 12_000, 5), Some(Body::BatchPlanned { number: 5, form }));
 }
 
 /// Whoever creates rooms that nobody uses makes the servers prepare one batch for each, and no
@@ -215,7 +215,7 @@ fn stock_is_planned_to_its_target_two_at_a_time_and_slowly_after_setbacks() {
 fn a_room_that_nobody_uses_costs_one_batch() {
     let (mut world, id) = with_slots(&[]);
     world.batches.retain(|_, batch| batch.used);
-    let planned = Some(Body::BatchPlanned { number: 1, shape: Shape::of(&descriptor(9)) });
+    let planned = Some(Body::BatchPlanned { number: 1, form: Form::of(&descriptor(9)) });
     assert_eq!(decide(&world, USED_MS - 1, 2), planned, "it was just created, or used");
     assert_eq!(decide(&world, USED_MS, 2), None, "its epoch has a batch to wait with");
     let idle = RoomDescriptor { nonce: [1; 16], ..descriptor(9) };
@@ -223,7 +223,7 @@ fn a_room_that_nobody_uses_costs_one_batch() {
     assert_eq!(decide(&world, USED_MS, 2), planned, "one for the other room's epoch");
     world
         .batches
-        .insert(1, BatchInfo { ready: 0, held: Held::Nothing, ..batch(Shape::of(&descriptor(9))) });
+        .insert(1, BatchInfo { ready: 0, held: Held::Nothing, ..batch(Form::of(&descriptor(9))) });
     assert_eq!(decide(&world, USED_MS, 2), None);
     world.rooms.get_mut(&id).unwrap().active_at = 1;
     assert!(decide(&world, USED_MS, 2).is_some(), "somebody came");

@@ -8,8 +8,7 @@ use std::time::Duration;
 use ostrakon_broadcast::client::presence_digest;
 use ostrakon_broadcast::envelope::{self, Agreed, Exchange, IssueName, Issued};
 use ostrakon_broadcast::room::{RoomId, Servers};
-use ostrakon_broadcast::ruffle::client::RuffleClient;
-use ostrakon_broadcast::{Archive, ClientEngine, Content, EpochContext, RowFormat};
+use ostrakon_broadcast::{Archive, Content, EngineKind, EpochContext, RowFormat, engines};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_net::Timing;
 use ostrakon_node::config::{ProcessSettings, Role, ServerConfig, StockTargets};
@@ -18,7 +17,7 @@ use ostrakon_node::interface::{
 };
 use ostrakon_node::platform::System;
 use ostrakon_node::renewal::{self, Begun, RenewalError};
-use ostrakon_node::{Config, EngineProvider, RuffleProvider, Service, ServiceError};
+use ostrakon_node::{Config, EngineProvider, Service, ServiceError, ThreeServers};
 use ostrakon_party::{PartyId, SessionId};
 
 use crate::clocked::{Ahead, Clocked};
@@ -54,7 +53,7 @@ fn plain_client(
     row.to_vec()
 }
 
-fn ruffle_client(
+fn mixing_client(
     servers: &Servers,
     context: &EpochContext,
     slot: u32,
@@ -62,7 +61,8 @@ fn ruffle_client(
     row: &[u8],
     key: &SigningKey,
 ) -> Vec<u8> {
-    RuffleClient.submit(servers, context, slot, issues, row, key).expect("honest servers")
+    let client = engines::client(context.engine);
+    client.submit(servers, context, slot, issues, row, key).expect("honest servers")
 }
 
 /// Addresses that are free, all at once: taken one after the other, two might be the same.
@@ -147,10 +147,10 @@ impl Deployment {
         Self::start_in(directory, configs, vec![provider; 3], plain_client).await
     }
 
-    /// Three servers with the Ruffle engine.
-    pub async fn start_ruffle() -> Self {
-        let provider: Arc<dyn EngineProvider> = Arc::new(RuffleProvider);
-        Self::start_with(vec![provider; 3], ruffle_client).await
+    /// Three servers with the engines that mix.
+    pub async fn start_mixing() -> Self {
+        let provider: Arc<dyn EngineProvider> = Arc::new(ThreeServers);
+        Self::start_with(vec![provider; 3], mixing_client).await
     }
 
     async fn start_with(providers: Vec<Arc<dyn EngineProvider>>, client: Client) -> Self {
@@ -162,14 +162,14 @@ impl Deployment {
     /// Three servers with the Ruffle engine, each in a database of its own, the first of them
     /// shared with intake processes.
     pub async fn start_shared(databases: [String; 3]) -> Self {
-        let provider: Arc<dyn EngineProvider> = Arc::new(RuffleProvider);
+        let provider: Arc<dyn EngineProvider> = Arc::new(ThreeServers);
         let directory = tempfile::tempdir().unwrap();
         let mut configs = configs(directory.path());
         for (config, url) in configs.iter_mut().zip(databases) {
             config.store.url = Some(url);
         }
         configs[0].process.role = Role::Engine;
-        Self::start_in(directory, configs, vec![provider; 3], ruffle_client).await
+        Self::start_in(directory, configs, vec![provider; 3], mixing_client).await
     }
 
     /// An intake process beside the first server.
@@ -286,8 +286,12 @@ impl Deployment {
     }
 
     pub async fn room(&self, seconds: u32, minimum: u32) -> RoomId {
-        let room =
-            NewRoom { payload: 64, capacity: 12, seconds, minimum, ..NewRoom::named("a room") };
+        self.room_by(EngineKind::Ruffle, seconds, minimum).await
+    }
+
+    pub async fn room_by(&self, engine: EngineKind, seconds: u32, minimum: u32) -> RoomId {
+        let usual = NewRoom::named("a room");
+        let room = NewRoom { payload: 64, capacity: 12, seconds, minimum, engine, ..usual };
         let info = self.servers[1].create_room(room).await.expect("the room is created");
         RoomId::from_hex(&info.id).unwrap()
     }

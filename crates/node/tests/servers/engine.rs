@@ -10,9 +10,9 @@ use ostrakon_broadcast::engine::{
     Fault, Journal, Mixed, Opened, Rejected, Shape, SlotState, Stopped, slot_class,
 };
 use ostrakon_broadcast::room::Servers;
-use ostrakon_broadcast::{Batch, Engine, EpochContext};
+use ostrakon_broadcast::{Batch, Engine, EngineKind, EpochContext};
 use ostrakon_crypto::{Transcript, VerifyingKey};
-use ostrakon_node::{EngineProvider, SetUp};
+use ostrakon_node::{EngineProvider, Engines, SetUp};
 use ostrakon_party::{Instance, InstanceKind, Length, Party, SessionId, Step, Tag, wire};
 
 /// What a test does to one server's engine.
@@ -68,9 +68,10 @@ impl EngineProvider for PlainProvider {
         .boxed()
     }
 
-    fn engine(&self, party: Party, secret: &[u8]) -> Result<Arc<dyn Engine>, String> {
+    fn engines(&self, party: &Party, secret: &[u8]) -> Result<Engines, String> {
         assert_eq!(secret.len(), 32);
-        Ok(Arc::new(PlainEngine { party, controls: Arc::clone(&self.0) }))
+        let plain = PlainEngine { party: party.clone(), controls: Arc::clone(&self.0) };
+        Ok(Engines::from([(EngineKind::Ruffle, Arc::new(plain) as _)]))
     }
 }
 

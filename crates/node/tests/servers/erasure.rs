@@ -13,7 +13,7 @@ use ostrakon_broadcast::room::RoomId;
 use ostrakon_net::Timing;
 use ostrakon_node::interface::NewRoom;
 use ostrakon_node::platform::{Links, Platform, System};
-use ostrakon_node::{Config, RuffleProvider, Service, ServiceError, StartError};
+use ostrakon_node::{Config, Service, ServiceError, StartError, ThreeServers};
 use ostrakon_party::Roster;
 
 use crate::common::{Deployment, LONG};
@@ -83,7 +83,7 @@ async fn bend(deployment: &mut Deployment, server: usize) -> Arc<Bent> {
     let platform =
         Arc::new(Bent { system, ahead_ms: AtomicU64::new(0), ended: AtomicBool::new(false) });
     let service =
-        Service::start_on(Arc::<Bent>::clone(&platform), config, Arc::new(RuffleProvider)).await;
+        Service::start_on(Arc::<Bent>::clone(&platform), config, Arc::new(ThreeServers)).await;
     deployment.servers[server] = service.expect("the server starts");
     platform
 }
@@ -127,7 +127,7 @@ async fn sorted(deployment: &Deployment, server: usize, room: RoomId) -> Vec<Str
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_a_host_erases_is_gone_even_where_the_server_ended_just_then_or_was_away() {
-    let mut deployment = Deployment::start_ruffle().await;
+    let mut deployment = Deployment::start_mixing().await;
     let mut hosted = Hosted::create(&deployment, NewRoom::named("a room")).await;
     let room = hosted.room;
     deployment.speak(room, 0).await;
@@ -175,7 +175,7 @@ async fn what_a_host_erases_is_gone_even_where_the_server_ended_just_then_or_was
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_is_erased_before_it_is_published_never_comes_up() {
-    let deployment = Deployment::start_ruffle().await;
+    let deployment = Deployment::start_mixing().await;
     let mut hosted = Hosted::create(&deployment, NewRoom::named("a room")).await;
     let room = hosted.room;
     hosted.act(&deployment, Deed::Erase { target: MessageId { epoch: 0, index: 1 } }).await;
@@ -194,7 +194,7 @@ async fn what_is_erased_before_it_is_published_never_comes_up() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_is_older_than_the_room_keeps_it_is_gone() {
-    let mut deployment = Deployment::start_ruffle().await;
+    let mut deployment = Deployment::start_mixing().await;
     let days = NewRoom { retention_days: Some(1), ..NewRoom::named("a room") };
     let room = Hosted::create(&deployment, days).await.room;
     deployment.speak(room, 0).await;
@@ -221,7 +221,7 @@ async fn what_is_older_than_the_room_keeps_it_is_gone() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_room_that_one_operator_deletes_is_closed_everywhere_and_gone_there() {
-    let mut deployment = Deployment::start_ruffle().await;
+    let mut deployment = Deployment::start_mixing().await;
     let hosted = Hosted::create(&deployment, NewRoom::named("a room")).await;
     let room = hosted.room;
     deployment.speak(room, 0).await;

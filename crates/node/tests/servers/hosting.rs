@@ -197,7 +197,18 @@ async fn an_invitation_is_claimed_once_and_whoever_knows_its_key_is_given_nothin
         ));
     }
     deployment.issue(room, 0, 0, 10).await;
-    let pinned = deployment.pinned().await;
+    a_links_key_is_given_nothing(&deployment, room).await;
+    deployment.speak(room, 0).await;
+    deployment.everywhere(room, 1).await;
+
+    // Dismissing the invitation takes the device's key along.
+    hosted.act(&deployment, Deed::Dismiss { keys: vec![links[0]] }).await;
+    assert!(matches!(deployment.present(room, 1, 10).await, Err(ServiceError::Forbidden(_))));
+    deployment.present(room, 1, 11).await.expect("the others stay");
+}
+
+/// Device 10 has taken link 30 and has a slot.
+async fn a_links_key_is_given_nothing(deployment: &Deployment, room: RoomId) {
     for server in 0..3u8 {
         let name = IssueName { room, number: 0, party: PartyId(server) };
         let asked = deployment.servers[usize::from(server)]
@@ -221,14 +232,7 @@ async fn an_invitation_is_claimed_once_and_whoever_knows_its_key_is_given_nothin
         .await
         .expect("its own slot");
     assert!(
-        envelope::open(&pinned, &name, &key(30), &given.issue).is_err(),
+        envelope::open(&deployment.pinned().await, &name, &key(30), &given.issue).is_err(),
         "closed for the taker alone"
     );
-    deployment.speak(room, 0).await;
-    deployment.everywhere(room, 1).await;
-
-    // Dismissing the invitation takes the device's key along.
-    hosted.act(&deployment, Deed::Dismiss { keys: vec![links[0]] }).await;
-    assert!(matches!(deployment.present(room, 1, 10).await, Err(ServiceError::Forbidden(_))));
-    deployment.present(room, 1, 11).await.expect("the others stay");
 }

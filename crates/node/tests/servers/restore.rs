@@ -134,7 +134,7 @@ fn stock(deployment: &Deployment, server: usize) -> Vec<u64> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn after_a_renewal_rooms_go_on_with_a_server_that_lost_its_data() {
     for lost in [0, 2] {
-        let mut deployment = Deployment::start_ruffle().await;
+        let mut deployment = Deployment::start_mixing().await;
         let room = deployment.room(1, 2).await;
         for epoch in 0..2 {
             deployment.speak(room, epoch).await;
@@ -308,7 +308,7 @@ async fn a_server_with_data_renews_with_its_own_state_only() {
 /// at all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_renewal_ends_decisions_and_blames_nobody() {
-    let mut deployment = Deployment::start_ruffle().await;
+    let mut deployment = Deployment::start_mixing().await;
     let group = Group::create(&deployment, 2, 1).await;
     for server in 0..3 {
         group.until(&deployment, server, |info| info.records == 1).await;

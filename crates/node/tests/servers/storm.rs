@@ -140,7 +140,7 @@ async fn restarts_at_any_moment_lose_and_repeat_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn restarts_at_any_moment_lose_and_repeat_nothing_of_ruffle_rooms() {
-    participate(Deployment::start_ruffle().await).await;
+    participate(Deployment::start_mixing().await).await;
 }
 
 async fn participate(mut deployment: Deployment) {

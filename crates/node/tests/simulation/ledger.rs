@@ -12,7 +12,7 @@ use ostrakon_broadcast::engine::{
 use ostrakon_broadcast::room::Servers;
 use ostrakon_broadcast::{Batch, Engine, EpochContext};
 use ostrakon_crypto::{Digest, Transcript, VerifyingKey, hash};
-use ostrakon_node::{EngineProvider, SetUp};
+use ostrakon_node::{EngineProvider, Engines, SetUp};
 use ostrakon_party::{Party, PartyId, SessionId};
 
 #[derive(Default)]
@@ -155,9 +155,12 @@ impl EngineProvider for Watched {
         self.inner.set_up(party, seed)
     }
 
-    fn engine(&self, party: Party, secret: &[u8]) -> Result<Arc<dyn Engine>, String> {
-        let inner = self.inner.engine(party, secret)?;
-        Ok(Arc::new(WatchedEngine { inner, ledger: Arc::clone(&self.ledger) }))
+    fn engines(&self, party: &Party, secret: &[u8]) -> Result<Engines, String> {
+        let watched = |inner| {
+            Arc::new(WatchedEngine { inner, ledger: Arc::clone(&self.ledger) }) as Arc<dyn Engine>
+        };
+        let inner = self.inner.engines(party, secret)?;
+        Ok(inner.into_iter().map(|(kind, inner)| (kind, watched(inner))).collect())
     }
 }
 

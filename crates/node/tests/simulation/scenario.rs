@@ -14,7 +14,7 @@ use ostrakon_broadcast::ruffle::client::RuffleClient;
 use ostrakon_broadcast::{ClientEngine, EpochContext, RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::{Digest, SigningKey};
 use ostrakon_node::interface::Presence;
-use ostrakon_node::{EngineProvider, RuffleProvider, ServiceError};
+use ostrakon_node::{EngineProvider, ServiceError, ThreeServers};
 use ostrakon_party::PartyId;
 
 use crate::checks::{Boards, parties};
@@ -127,7 +127,7 @@ pub fn run(setting: Setting, swapped: bool) -> Report {
     let executor = Executor::new(setting.seed);
     let ledger = Arc::new(Ledger::default());
     let inner: Arc<dyn EngineProvider> = if setting.ruffle {
-        Arc::new(RuffleProvider)
+        Arc::new(ThreeServers)
     } else {
         Arc::new(PlainProvider(Arc::default()))
     };

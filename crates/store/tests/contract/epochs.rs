@@ -28,7 +28,9 @@ async fn an_epoch_is_voided_with_all_that_was_handed_in(place: Place) {
 
 async fn a_room_collects_in_one_epoch_at_a_time(place: Place) {
     let store = collecting(&place).await;
-    deliver(&store, P0, 3, Change::PlanBatch { number: 6, rows: 6, width: 48 }).await.unwrap();
+    deliver(&store, P0, 3, Change::PlanBatch { number: 6, engine: 1, rows: 6, width: 48 })
+        .await
+        .unwrap();
     let next = Change::OpenEpoch { room: ROOM, epoch: 1, batch: 6, minimum: 2, at: 0 };
     assert!(deliver(&store, P0, 4, next.clone()).await.is_err());
     store.deliver(P0, 4, Some(&seal([4, 0, 0]))).await.unwrap();
@@ -83,9 +85,14 @@ async fn old_findings_go(place: Place) {
         store.conclude_epoch(&ROOM, epoch, b"found").await.unwrap();
         store.settle_epoch(&ROOM, epoch, b"nothing", None).await.unwrap();
         store.finish_epoch(&ROOM, epoch, 1).await.unwrap();
-        deliver(&store, P0, number + 1, Change::PlanBatch { number: batch, rows: 6, width: 48 })
-            .await
-            .unwrap();
+        deliver(
+            &store,
+            P0,
+            number + 1,
+            Change::PlanBatch { number: batch, engine: 1, rows: 6, width: 48 },
+        )
+        .await
+        .unwrap();
         let open = Change::OpenEpoch { room: ROOM, epoch: epoch + 1, batch, minimum: 2, at: 0 };
         deliver(&store, P0, number + 2, open).await.unwrap();
     }

@@ -22,7 +22,7 @@ fn room(place: u64) -> [u8; 16] {
 async fn publish(store: &Store, number: &mut u64, place: u64) {
     let (room, epoch) = (room(place), place / ROOMS);
     let changes = [
-        Change::PlanBatch { number: place, rows: 6, width: 48 },
+        Change::PlanBatch { number: place, engine: 1, rows: 6, width: 48 },
         Change::OpenEpoch { room, epoch, batch: place, minimum: 2, at: 1000 + place },
         Change::SealEpoch { room, epoch, cut: vec![0; 3] },
     ];

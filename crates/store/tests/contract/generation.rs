@@ -32,7 +32,9 @@ async fn a_generation_begins_once_and_whole(place: Place) {
     let store = collecting(&place).await;
     deliver(&store, P0, 3, assign(P0, 3, vec![(0, key(10))])).await.unwrap();
     store.take_in(&[submission(0, 10, b"body")]).await.unwrap();
-    deliver(&store, P0, 4, Change::PlanBatch { number: 6, rows: 6, width: 48 }).await.unwrap();
+    deliver(&store, P0, 4, Change::PlanBatch { number: 6, engine: 1, rows: 6, width: 48 })
+        .await
+        .unwrap();
     store.put_batch(6, b"more".to_vec()).await.unwrap();
     let first = Generation { number: 0, digest: None, closed: false };
     assert_eq!(store.generation().await.unwrap(), first);

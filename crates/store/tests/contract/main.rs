@@ -58,7 +58,9 @@ async fn collecting(place: &Place) -> Store {
     let store = place.open().await;
     let create = Change::CreateRoom { room: ROOM, descriptor: b"descriptor".to_vec(), author: P0 };
     deliver(&store, P0, 0, create).await.unwrap();
-    deliver(&store, P0, 1, Change::PlanBatch { number: 5, rows: 6, width: 48 }).await.unwrap();
+    deliver(&store, P0, 1, Change::PlanBatch { number: 5, engine: 1, rows: 6, width: 48 })
+        .await
+        .unwrap();
     store.put_batch(5, b"material".to_vec()).await.unwrap();
     deliver(
         &store,

@@ -58,9 +58,14 @@ async fn a_batch_goes_one_way_only(place: Place) {
 async fn who_holds_a_batch_is_known(place: Place) {
     let store = collecting(&place).await;
     for number in 6..9 {
-        deliver(&store, P0, number - 3, Change::PlanBatch { number, rows: 6, width: 48 })
-            .await
-            .unwrap();
+        deliver(
+            &store,
+            P0,
+            number - 3,
+            Change::PlanBatch { number, engine: 1, rows: 6, width: 48 },
+        )
+        .await
+        .unwrap();
     }
     store.put_batch(6, b"more".to_vec()).await.unwrap();
     deliver(&store, P1, 0, Change::BatchReady { number: 6, party: P1 }).await.unwrap();

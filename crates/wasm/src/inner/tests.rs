@@ -160,6 +160,7 @@ fn sent(device: &SigningKey, signer: usize, party: u8, number: u64, batch: u64) 
     let context = EpochContext {
         epoch,
         batch,
+        engine: room.engine,
         shape: Shape::of(&room),
         mode: room.mode,
         minimum: room.minimum,

@@ -59,6 +59,12 @@ test('texts are kept no longer than the servers allow', () => {
   expect(retentions(7)).toEqual([1, 7]);
 });
 
+test('what the engine does not offer is not asked for', () => {
+  const settings = { ...usual('vote', wide), mode: 'robust' as const };
+  expect(newRoom('Agora', '', 'ab', settings).mode).toBe('robust');
+  expect(newRoom('Agora', '', 'ab', { ...settings, engine: 'clarion' }).mode).toBe('fair');
+});
+
 test('a server that opens another room than the one asked for is found out', () => {
   const room = newRoom('Agora', 'for all', 'ab', { ...usual('vote', wide), retention: null });
   const descriptor = { ...room, engine: 'ruffle', nonce: [1] };
@@ -72,6 +78,7 @@ test('a server that opens another room than the one asked for is found out', () 
     { people: 3 },
     { retention_days: 3 },
     { mode: 'robust' },
+    { engine: 'clarion' },
   ]) {
     expect(
       isAsAsked(JSON.stringify({ ...descriptor, ...change }), room),

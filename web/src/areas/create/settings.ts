@@ -18,6 +18,7 @@ export interface Settings {
   minimum: number;
   /** How many people the host expects. */
   people: number;
+  engine: 'ruffle' | 'clarion';
   mode: 'fair' | 'robust';
   /** Days after which texts are erased; `null` keeps them. */
   retention: number | null;
@@ -31,6 +32,7 @@ const KINDS: Record<Kind, Omit<Settings, 'moderated' | 'minimum' | 'capacity'>> 
     size: 254,
     seconds: 20,
     people: 30,
+    engine: 'ruffle',
     mode: 'fair',
     retention: 30,
   },
@@ -39,6 +41,7 @@ const KINDS: Record<Kind, Omit<Settings, 'moderated' | 'minimum' | 'capacity'>> 
     size: 1022,
     seconds: 60,
     people: 8,
+    engine: 'ruffle',
     mode: 'fair',
     retention: 90,
   },
@@ -47,6 +50,7 @@ const KINDS: Record<Kind, Omit<Settings, 'moderated' | 'minimum' | 'capacity'>> 
     size: 254,
     seconds: 30,
     people: 12,
+    engine: 'ruffle',
     mode: 'fair',
     retention: 30,
   },
@@ -107,10 +111,14 @@ export function usual(kind: Kind, { limits }: Policy, moderated = false): Settin
   };
 }
 
+/** What happens when a server cheats, as far as the engine leaves a choice. */
+export const modeOf = ({ engine, mode }: Settings) => (engine === 'clarion' ? 'fair' : mode);
+
 export function newRoom(name: string, purpose: string, host: string, settings: Settings): NewRoom {
   const { entry, size, retention, moderated: _, ...rest } = settings;
   return {
     ...rest,
+    mode: modeOf(settings),
     name,
     purpose,
     host,

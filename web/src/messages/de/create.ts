@@ -65,6 +65,17 @@ export const de: Create = {
     minimumHint: (enough: number) =>
       `Veröffentlicht wird ab ${people(enough)}. Die Teilnehmer irgendeines einzelnen Servers zählen nicht, denn dieser könnte sie erfunden haben; deshalb ist die Zahl der Leute größer als diese.`,
     range: (least: number, most: number) => `${least} bis ${most}`,
+    engine: {
+      title: 'Wie die Server mischen (für Kundige)',
+      ruffle: [
+        'Ruffle',
+        'Die Server bereiten im Voraus vor, so endet eine Epoche schnell. Die übliche Wahl.',
+      ],
+      clarion: [
+        'Clarion',
+        'Die Server bereiten fast nichts vor: gut für große Epochen, die selten kommen. Es schützt ebenso; wenn ein Server betrügt, hält die Epoche immer an.',
+      ],
+    },
     mode: {
       title: 'Wenn ein Server beim Betrügen ertappt wird',
       fair: [

@@ -63,6 +63,17 @@ export const en = {
     minimumHint: (enough: number) =>
       `Published from ${people(enough)} on. Participants of any one server are not counted, since that server may have invented them; so the number of people is larger than this one.`,
     range: (least: number, most: number) => `${least} to ${most}`,
+    engine: {
+      title: 'How the servers shuffle (for experts)',
+      ruffle: [
+        'Ruffle',
+        'The servers prepare in advance, so an epoch ends quickly. The usual choice.',
+      ],
+      clarion: [
+        'Clarion',
+        'The servers prepare next to nothing: good for large epochs that come seldom. It protects as much; if a server cheats, the epoch always stops.',
+      ],
+    },
     mode: {
       title: 'If a server is caught cheating',
       fair: [

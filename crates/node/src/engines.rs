@@ -1,22 +1,25 @@
-//! The Ruffle engine (crate `ostrakon-replicated`) for a server.
+//! The engines of a deployment with three servers.
 
 use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use ostrakon_broadcast::clarion::server::ClarionEngine;
 use ostrakon_broadcast::engine::Rejected;
-use ostrakon_broadcast::ruffle::server::{RuffleEngine, check_submission, may_have_opened};
-use ostrakon_broadcast::{Engine, EpochContext};
+use ostrakon_broadcast::engines::{check_submission, may_have_opened};
+use ostrakon_broadcast::ruffle::server::RuffleEngine;
+use ostrakon_broadcast::{EngineKind, EpochContext};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::{Party, SessionId};
 use ostrakon_replicated::setup::{self, SharedKeys};
 
-use crate::provider::{EngineProvider, SetUp};
+use crate::provider::{EngineProvider, Engines, SetUp};
 
-/// Makes [`RuffleEngine`]s.
-pub struct RuffleProvider;
+/// Makes the engines that need three servers, of which at most one is malicious. Their session is
+/// that of Ruffle's set-up; Clarion makes its keys batch by batch.
+pub struct ThreeServers;
 
-impl EngineProvider for RuffleProvider {
+impl EngineProvider for ThreeServers {
     fn setup_session(&self, keys: &[VerifyingKey]) -> SessionId {
         setup::setup_session(keys)
     }
@@ -29,13 +32,18 @@ impl EngineProvider for RuffleProvider {
         .boxed()
     }
 
-    fn engine(&self, party: Party, secret: &[u8]) -> Result<Arc<dyn Engine>, String> {
+    fn engines(&self, party: &Party, secret: &[u8]) -> Result<Engines, String> {
         let keys = SharedKeys::from_bytes(secret)
             .map_err(|_| "the servers' shared keys are damaged".to_owned())?;
         if keys.session() != party.roster.session {
             return Err("the servers' shared keys are of another session".into());
         }
-        Ok(Arc::new(RuffleEngine::new(party, keys)))
+        let ruffle = RuffleEngine::new(party.clone(), keys);
+        let clarion = ClarionEngine::new(party.clone());
+        Ok(Engines::from([
+            (EngineKind::Ruffle, Arc::new(ruffle) as _),
+            (EngineKind::Clarion, Arc::new(clarion) as _),
+        ]))
     }
 
     fn may_have_opened(

@@ -1,0 +1,304 @@
+//! A server of Clarion rooms.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use ostrakon_additive::client::{Registration, Submission};
+use ostrakon_additive::three::epoch::{self, Unmixed, verify_signature};
+use ostrakon_additive::three::fault;
+use ostrakon_additive::three::keys::BatchKeys;
+use ostrakon_additive::three::messages::{EpochSpec, RegistrationSpec, Subject};
+use ostrakon_additive::three::registration::{self, RegistrationKey, Unregistered};
+use ostrakon_crypto::{Secret, VerifyingKey};
+use ostrakon_party::{Party, PartyId, Roster, SessionId, wire};
+use ostrakon_threeparty::Stop;
+use ostrakon_threeparty::pair::Pair;
+use ostrakon_threeparty::seal::Slot;
+use serde::{Deserialize, Serialize};
+
+use super::HandedIn;
+use crate::engine::{
+    Batch, Engine, EpochContext, Fault, Journal, Mixed, Opened, Rejected, Shape, SlotState,
+    Stopped, context_digest,
+};
+use crate::journal::Marks;
+use crate::room::Servers;
+
+/// One of the three servers.
+pub struct ClarionEngine {
+    party: Party,
+}
+
+impl ClarionEngine {
+    /// A server, in the session of its deployment.
+    pub fn new(party: Party) -> Self {
+        Self { party }
+    }
+}
+
+/// What a prepared batch has on disk.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    shape: Shape,
+    keys: Vec<u8>,
+    /// From which the batch's registration key and contribution to the coin grow.
+    secret: [u8; 32],
+}
+
+fn epoch_spec(session: &SessionId, context: &EpochContext) -> EpochSpec {
+    EpochSpec {
+        context: context_digest(session, context),
+        number: context.epoch.number,
+        batch: context.batch,
+        // Who registers with every epoch anew is at the first round of its seeds.
+        round: 0,
+        slots: context.shape.rows,
+        width: context.shape.width,
+        minimum: context.minimum,
+    }
+}
+
+fn registration_spec(session: &SessionId, context: &EpochContext) -> RegistrationSpec {
+    RegistrationSpec {
+        context: context_digest(session, context),
+        number: context.epoch.number,
+        slots: context.shape.rows,
+    }
+}
+
+/// Whether, by its marks, this server may have let somebody read messages of an epoch
+/// ([`ostrakon_additive::three::epoch::may_have_opened`]).
+pub fn may_have_opened(
+    session: &SessionId,
+    context: &EpochContext,
+    marks: &[(String, Vec<u8>)],
+) -> bool {
+    epoch::may_have_opened(&epoch_spec(session, context), marks)
+}
+
+/// A protocol's fault as the interface shows it.
+fn fault(fault: &fault::Fault) -> Fault {
+    Fault { culprit: fault.culprit, what: fault.what().to_owned(), evidence: fault.encode() }
+}
+
+/// Whether a fault's evidence convicts its culprit before somebody who knows the servers' keys
+/// only.
+#[must_use]
+pub fn verify_evidence(servers: &Servers, fault: &Fault) -> bool {
+    let roster = Roster { session: servers.session, keys: servers.keys.clone() };
+    fault::Fault::decode(&fault.evidence)
+        .is_ok_and(|found| found.culprit == fault.culprit && found.verify(&roster))
+}
+
+impl Engine for ClarionEngine {
+    fn prepare(
+        &self,
+        number: u64,
+        shape: Shape,
+        seed: [u8; 32],
+    ) -> BoxFuture<'static, Result<Vec<u8>, Fault>> {
+        let party = self.party.clone();
+        async move {
+            let seed = Secret::new(seed);
+            let draw =
+                |what| *seed.derive("ostrakon/v1/clarion/batch randomness", &[what]).expose();
+            match BatchKeys::agree(&party, number, draw(b"keys")).await {
+                Ok(keys) => {
+                    let (keys, secret) = (keys.to_bytes(), draw(b"kept"));
+                    Ok(wire::encode(&Stored { shape, keys, secret }))
+                }
+                Err(Stop::Fault(found)) => Err(fault(&found)),
+                // Nobody can be convicted, and the batch cannot be had: it stays unfinished, like a
+                // silent server's.
+                Err(Stop::Disagreement(_)) => futures::future::pending().await,
+            }
+        }
+        .boxed()
+    }
+
+    fn load(&self, number: u64, shape: Shape, stored: &[u8]) -> Result<Box<dyn Batch>, String> {
+        let damaged =
+            |_| format!("the file of batch {number} is damaged; the batch cannot be used");
+        let stored: Stored = wire::decode(stored).map_err(damaged)?;
+        let keys = BatchKeys::from_bytes(&stored.keys).map_err(damaged)?;
+        if (keys.number(), stored.shape) != (number, shape) {
+            return Err(format!("the file of batch {number} holds another batch"));
+        }
+        let secret = Secret::new(stored.secret);
+        let registration =
+            RegistrationKey::new(&secret.derive("ostrakon/v1/clarion/batch registration", &[]));
+        Ok(Box::new(ClarionBatch { party: self.party.clone(), keys, secret, registration }))
+    }
+
+    fn verify_evidence(&self, servers: &Servers, fault: &Fault) -> bool {
+        verify_evidence(servers, fault)
+    }
+
+    fn party(&self) -> &Party {
+        &self.party
+    }
+
+    fn retire_batch(&self, number: u64, _: Shape) {
+        self.party.retire(ostrakon_threeparty::Protocol::instance(&Subject::Keys(number)));
+    }
+
+    fn retire_epoch(&self, context: &EpochContext) {
+        let session = &self.party.roster.session;
+        self.party.retire(registration_spec(session, context).instance());
+        self.party.retire(epoch_spec(session, context).instance());
+    }
+}
+
+/// A prepared batch in use: keys of one epoch, and of the boxes of those who take part in it.
+struct ClarionBatch {
+    party: Party,
+    keys: BatchKeys,
+    secret: Secret,
+    registration: RegistrationKey,
+}
+
+impl Batch for ClarionBatch {
+    fn issue(&self, _: u32) -> Vec<u8> {
+        self.registration.public().to_vec()
+    }
+
+    fn check(
+        &self,
+        context: &EpochContext,
+        slot: u32,
+        owner: &VerifyingKey,
+        submission: &[u8],
+    ) -> Result<(), Rejected> {
+        check_submission(&self.party.roster.session, context, slot, owner, submission)
+    }
+
+    fn mix(
+        self: Box<Self>,
+        context: EpochContext,
+        slots: Vec<SlotState>,
+        journal: Arc<dyn Journal>,
+    ) -> BoxFuture<'static, Result<Box<dyn Mixed>, Stopped>> {
+        async move {
+            if self.keys.number() != context.batch {
+                return Err(Stopped::Spent { batch: context.batch });
+            }
+            let session = self.party.roster.session;
+            let marks = Marks(journal);
+            let (registrations, submissions) = split(&context, slots);
+            let spec = registration_spec(&session, &context);
+            let registering =
+                registration::agree(&self.party, spec, &self.registration, &registrations, &marks);
+            let registry = registering.await.map_err(|why| unregistered(why, self.party.id))?;
+            let coin = self.secret.derive("ostrakon/v1/clarion/batch coin", &[]);
+            let spec = epoch_spec(&session, &context);
+            let mixing = epoch::mix(
+                &self.party,
+                self.keys,
+                spec,
+                submissions,
+                &registry,
+                &marks,
+                *coin.expose(),
+            );
+            match mixing.await {
+                Ok(mixed) => Ok(Box::new(ClarionMixed(mixed)) as Box<dyn Mixed>),
+                Err(unmixed) => Err(stopped(unmixed, &context)),
+            }
+        }
+        .boxed()
+    }
+}
+
+/// Registrations and submissions of the same slots.
+fn split(
+    context: &EpochContext,
+    slots: Vec<SlotState>,
+) -> (Vec<Slot<Registration>>, Vec<Slot<Submission>>) {
+    let (mut registrations, mut submissions) = (Vec::new(), Vec::new());
+    for SlotState { slot, owner, submission } in slots {
+        // Its signatures were verified when it was accepted.
+        let handed_in = submission.and_then(|body| decode(context, &body).ok());
+        let (registration, submission) = handed_in.unzip();
+        registrations.push(Slot { slot, owner, submission: registration });
+        submissions.push(Slot { slot, owner, submission });
+    }
+    (registrations, submissions)
+}
+
+/// Whether a submission is acceptable as far as one server can tell. It takes no secret, and no
+/// batch.
+///
+/// # Errors
+/// Why it is not.
+pub fn check_submission(
+    session: &SessionId,
+    context: &EpochContext,
+    slot: u32,
+    owner: &VerifyingKey,
+    body: &[u8],
+) -> Result<(), Rejected> {
+    let (registration, submission) = decode(context, body)?;
+    let spec = registration_spec(session, context);
+    let listed = Registration::listed(&spec.context, slot, owner, &registration.content());
+    if submission.registration != registration.content()
+        || !owner.verifies(&listed, &registration.signature)
+        || !verify_signature(&epoch_spec(session, context), slot, owner, &submission)
+    {
+        return Err(Rejected(
+            "the submission is not signed by the owner of this slot for this epoch",
+        ));
+    }
+    Ok(())
+}
+
+fn decode(context: &EpochContext, body: &[u8]) -> Result<HandedIn, Rejected> {
+    let (registration, submission): HandedIn = wire::decode(body)
+        .map_err(|_| Rejected("the submission is not in the form that this room's engine uses"))?;
+    if !registration.is_wellformed() {
+        return Err(Rejected("the registration's boxes are not of the length that they have"));
+    }
+    if submission.padded.len() != context.shape.width as usize {
+        return Err(Rejected("the submission is not as wide as this room's rows"));
+    }
+    Ok((registration, submission))
+}
+
+fn parties(pair: Pair) -> [PartyId; 2] {
+    pair.members().map(PartyId)
+}
+
+fn unregistered(why: Unregistered, me: PartyId) -> Stopped {
+    match why {
+        Unregistered::Fault(found) => Stopped::Cheated(fault(&found)),
+        Unregistered::Disagreement(pair) => Stopped::Aborted { by: me, pair: Some(parties(pair)) },
+        Unregistered::Marks(why) => Stopped::Journal(why),
+    }
+}
+
+fn stopped(unmixed: Unmixed, context: &EpochContext) -> Stopped {
+    match unmixed {
+        Unmixed::Fault(found) => Stopped::Cheated(fault(&found)),
+        Unmixed::Aborted { by, pair } => Stopped::Aborted { by, pair: pair.map(parties) },
+        Unmixed::TooFew(accepted) => Stopped::TooFew { accepted, minimum: context.minimum },
+        Unmixed::Spent => Stopped::Spent { batch: context.batch },
+        Unmixed::Marks(why) => Stopped::Journal(why),
+    }
+}
+
+struct ClarionMixed(epoch::Mixed);
+
+impl Mixed for ClarionMixed {
+    fn open(self: Box<Self>) -> BoxFuture<'static, Result<Opened, Stopped>> {
+        async move {
+            let opened = self.0.open().await;
+            Ok(Opened {
+                table: opened.table,
+                accepted: opened.accepted,
+                trusted: None,
+                fault: opened.faults.first().map(fault),
+            })
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,68 @@
+//! The registry of engines: one line each.
+
+use crate::clarion::client::ClarionClient;
+use crate::engine::ClientEngine;
+use crate::room::EngineKind;
+use crate::ruffle::client::RuffleClient;
+
+/// A participant's side of an engine.
+pub fn client(kind: EngineKind) -> &'static (dyn ClientEngine + Send + Sync) {
+    match kind {
+        EngineKind::Ruffle => &RuffleClient,
+        EngineKind::Clarion => &ClarionClient,
+    }
+}
+
+#[cfg(feature = "server")]
+pub use server::{check_submission, may_have_opened, verify_evidence};
+
+#[cfg(feature = "server")]
+mod server {
+    use ostrakon_crypto::VerifyingKey;
+    use ostrakon_party::SessionId;
+
+    use crate::engine::{EpochContext, Fault, Rejected};
+    use crate::room::{EngineKind, Servers};
+    use crate::{clarion, ruffle};
+
+    /// What [`crate::Batch::check`] says of a submission: it takes no secret, and no batch.
+    ///
+    /// # Errors
+    /// Why it is refused.
+    pub fn check_submission(
+        session: &SessionId,
+        context: &EpochContext,
+        slot: u32,
+        owner: &VerifyingKey,
+        body: &[u8],
+    ) -> Result<(), Rejected> {
+        let check = match context.engine {
+            EngineKind::Ruffle => ruffle::server::check_submission,
+            EngineKind::Clarion => clarion::server::check_submission,
+        };
+        check(session, context, slot, owner, body)
+    }
+
+    /// Whether, by the marks that the engine has made, somebody may be able to read messages of a
+    /// sealed epoch.
+    pub fn may_have_opened(
+        session: &SessionId,
+        context: &EpochContext,
+        marks: &[(String, Vec<u8>)],
+    ) -> bool {
+        let may = match context.engine {
+            EngineKind::Ruffle => ruffle::server::may_have_opened,
+            EngineKind::Clarion => clarion::server::may_have_opened,
+        };
+        may(session, context, marks)
+    }
+
+    /// Whether a fault's evidence convicts its culprit before somebody who knows the servers' keys
+    /// only, by the rules of any engine.
+    #[must_use]
+    pub fn verify_evidence(servers: &Servers, fault: &Fault) -> bool {
+        let engines: [fn(&Servers, &Fault) -> bool; 2] =
+            [ruffle::server::verify_evidence, clarion::server::verify_evidence];
+        engines.into_iter().any(|verifies| verifies(servers, fault))
+    }
+}
