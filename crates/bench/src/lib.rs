@@ -8,6 +8,7 @@ pub mod committee;
 pub mod control;
 pub mod decide;
 pub mod epoch;
+pub mod graph;
 pub mod intake;
 pub mod limit;
 pub mod measurement;

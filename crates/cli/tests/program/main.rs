@@ -17,5 +17,6 @@ mod intakes;
 mod namespaces;
 mod operating;
 mod renewal;
+mod stats;
 mod up;
 mod verify_web;
