@@ -1,6 +1,7 @@
 //! `ostrakon demo`: real servers, real clients, and a file to say.
 
 mod decide;
+mod graph;
 mod stats;
 
 use std::collections::{BTreeMap, HashMap};
@@ -40,6 +41,9 @@ pub enum Command {
     Decide(decide::Options),
     /// Computes statistics of numbers in a file by servers of which none learns a number.
     Stats(stats::Options),
+    /// Computes distances, degrees or rankings on several owners' edges by three servers of which
+    /// none sees an edge.
+    Graph(graph::Options),
 }
 
 /// Options of `demo broadcast`.
@@ -92,6 +96,9 @@ pub async fn run(command: Command) -> Result<()> {
     let options = match command {
         Command::Broadcast(options) => options,
         Command::Decide(options) => return decide::run(options).await,
+        Command::Graph(options) => {
+            return tokio::task::spawn_blocking(move || graph::run(&options)).await?;
+        }
         Command::Stats(options) => {
             return tokio::task::spawn_blocking(move || stats::run(&options)).await?;
         }

@@ -5,7 +5,7 @@ mod intake;
 use anyhow::Result;
 use ostrakon_bench::control::Program;
 use ostrakon_bench::measurement::table;
-use ostrakon_bench::{committee, decide, epoch, party, shuffle, stats};
+use ostrakon_bench::{committee, decide, epoch, graph, party, shuffle, stats};
 
 use crate::output;
 
@@ -24,12 +24,17 @@ pub enum Command {
     Decide(DecideOptions),
     /// Measures statistics of reports by a committee: from their shares to the answer.
     Stats(StatsOptions),
+    /// Measures distances in a random graph: three servers, by phases.
+    Graph(GraphOptions),
     /// One of the three processes; takes commands from its standard input.
     #[command(hide = true)]
     Party,
     /// A member of a committee; takes commands from its standard input.
     #[command(hide = true)]
     Member,
+    /// A server that computes on graphs; takes commands from its standard input.
+    #[command(hide = true)]
+    GraphServer,
 }
 
 /// Options of `bench shuffle`.
@@ -97,6 +102,26 @@ pub struct StatsOptions {
     json: bool,
 }
 
+/// Options of `bench graph`.
+#[derive(clap::Args)]
+pub struct GraphOptions {
+    /// Vertices.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+    vertices: u32,
+    /// Edges.
+    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..))]
+    edges: u32,
+    /// Hops.
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..))]
+    hops: u32,
+    /// How often to measure; medians are reported.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Prints the measurements as a JSON list.
+    #[arg(long)]
+    json: bool,
+}
+
 /// Runs a benchmark.
 ///
 /// # Errors
@@ -141,13 +166,26 @@ pub fn run(command: &Command) -> Result<()> {
             };
         }
         Command::Party => return party::run(),
+        Command::Graph(options) => {
+            let GraphOptions { vertices, edges, hops, runs, json } = *options;
+            let wanted = graph::Options { vertices, edges, hops, runs };
+            let measured = graph::run(wanted, &program("graph-server")?, report)?;
+            bar.finish_and_clear();
+            return if json {
+                output::json(&measured)
+            } else {
+                output::line(graph::table(&measured).trim_end())
+            };
+        }
         Command::Member => return committee::run(),
+        Command::GraphServer => return graph::serve(),
     };
     bar.finish_and_clear();
     if json { output::json(&measured) } else { output::line(table(&measured).trim_end()) }
 }
 
-/// This program as a process of a benchmark or demonstration: `party` or `member`.
+/// This program as a process of a benchmark or demonstration: `party`, `member` or
+/// `graph-server`.
 ///
 /// # Errors
 /// If the system does not tell where the program is.

@@ -10,6 +10,7 @@ mod decide;
 mod demo;
 mod export;
 mod faults;
+mod graph;
 mod hostile;
 mod hosting;
 mod init;
