@@ -28,7 +28,7 @@ const LAYERS: &[&[&str]] = &[
         "ostrakon-onepass",
         "ostrakon-agreement",
     ],
-    &["ostrakon-broadcast", "ostrakon-decide", "ostrakon-graph"],
+    &["ostrakon-broadcast", "ostrakon-decide", "ostrakon-graph", "ostrakon-stats"],
     &["ostrakon-node"],
     &["ostrakon-api"],
     &["ostrakon-testkit"],
@@ -67,6 +67,7 @@ const PURE: &[&str] = &[
     "ostrakon-broadcast",
     "ostrakon-decide",
     "ostrakon-graph",
+    "ostrakon-stats",
     "ostrakon-wasm",
 ];
 const IMPURE: [&str; 3] = ["ostrakon-net", "ostrakon-store", "tokio"];

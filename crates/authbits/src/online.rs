@@ -28,6 +28,7 @@ impl Segment {
     }
 
     async fn fresh(&mut self, len: usize) -> Result<Shares, Abort> {
+        self.run.note(Kind::Corrections, &(len as u64).to_le_bytes());
         let bits = random_bits(&mut self.run, len);
         let position = self.setup.reserve(words_of_lot(len));
         let lane = Lane { setup: &self.setup, trees: Width::Narrow.trees(), position };
@@ -70,7 +71,8 @@ impl Segment {
     }
 
     /// Step 12: the circuit's outputs, still shared. They are right only if a later check passes;
-    /// [`Segment::reveal`] makes it.
+    /// [`Segment::reveal`] makes it, and finds parties that hold different circuits. Where layers
+    /// of these have different sizes, an honest party is blamed for a length.
     ///
     /// # Errors
     /// [`Refused`]; foreign shares, a wrong number of inputs and a lack of triples burn nothing.
@@ -93,6 +95,7 @@ impl Segment {
         inputs: &Shares,
         triples: Triples,
     ) -> Result<Shares, Abort> {
+        self.run.note(Kind::Opening, &circuit.digest().0);
         let layers = circuit.layers();
         let mut wires = Wires::new(circuit, inputs, &layers);
         let mut used = 0;
@@ -148,6 +151,7 @@ impl Segment {
 
     async fn checked_opening(&mut self, shares: &Shares) -> Result<Bits, Abort> {
         let delta = self.delta();
+        self.run.note(Kind::Decommitment, &(shares.len() as u64).to_le_bytes());
         self.opened.check(&mut self.run, delta).await?;
         // A share may still be what a party has put in or was dealt, so only the sum is shown.
         let mut share = shares.bits().clone();

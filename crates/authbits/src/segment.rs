@@ -72,8 +72,8 @@ impl SegmentSpec {
 }
 
 /// A prepared segment at one party, in memory only: nothing is left to use after a restart, and a
-/// [`Ticket`] is good for one preparation. Every call either succeeds or burns it; a call whose future is
-/// dropped burns it too.
+/// [`Ticket`] is good for one preparation. Every call either succeeds or burns it; a call whose
+/// future is dropped burns it too.
 pub struct Segment {
     pub(crate) run: Run,
     pub(crate) setup: Setup,

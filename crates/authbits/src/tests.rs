@@ -13,7 +13,8 @@ use crate::abort::{Abort, Refused};
 use crate::bits::Bits;
 use crate::circuit::{Builder, Circuit};
 use crate::mac::sum_vanishes;
-use crate::ot::{Delta, KEY_BITS, Setup, base::BaseKey};
+use crate::ot::base::{BaseKey, draw_delta};
+use crate::ot::{Delta, KEY_BITS, Setup};
 use crate::run::{Kind, Run, guarded};
 use crate::segment::{Segment, SegmentSpec, finish, unchecked};
 use crate::shares::Shares;
@@ -261,6 +262,20 @@ fn a_lied_difference_is_found_before_anything_is_stock() {
 fn a_mac_shift_on_outputs_is_found_before_they_are_shown() {
     assert_burnt(2, Lie::Output);
     assert_burnt(3, Lie::Output);
+}
+
+/// No half of the one key is the other.
+#[test]
+fn the_two_parts_of_a_key_are_drawn_apart() {
+    let world = World::new(5, 2);
+    let random = Secret::new(world.randomness(PartyId(0), "segment"));
+    let mut run = Run::new(world.party(&Network::default(), PartyId(0)), SPEC.instance(), random);
+    let deltas = [(); 2].map(|()| draw_delta(&mut run));
+    let words: Vec<u64> = deltas
+        .iter()
+        .flat_map(|delta| [delta.mac, delta.hash as u64, (delta.hash >> 64) as u64])
+        .collect();
+    assert!((1..words.len()).all(|i| !words[..i].contains(&words[i])), "six words");
 }
 
 /// What a failed check opens does not depend on the key of the strings that were sent before it:

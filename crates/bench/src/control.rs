@@ -104,7 +104,8 @@ pub struct Program {
     pub arguments: Vec<OsString>,
 }
 
-struct Running {
+/// A process that takes and gives JSON by line.
+pub(crate) struct Running {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -194,19 +195,15 @@ impl Parties {
     }
 }
 
-impl Drop for Parties {
+impl Drop for Running {
     fn drop(&mut self) {
-        for running in &mut self.0 {
-            drop(running.input.take());
-        }
-        for running in &mut self.0 {
-            // It ends by itself; how is of no interest any more.
-            drop(running.child.wait());
-        }
+        // It ends by itself when its input does; how is of no interest any more.
+        drop(self.input.take());
+        drop(self.child.wait());
     }
 }
 
-fn spawn(program: &Program) -> Result<Running> {
+pub(crate) fn spawn(program: &Program) -> Result<Running> {
     let mut process = Process::new(&program.path);
     process.args(&program.arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child =
@@ -217,7 +214,7 @@ fn spawn(program: &Program) -> Result<Running> {
 }
 
 impl Running {
-    fn tell(&mut self, command: &Command) -> Result<()> {
+    pub(crate) fn tell(&mut self, command: &impl Serialize) -> Result<()> {
         let input = self.input.as_mut().context("the party process was told to end")?;
         let mut line = serde_json::to_string(command)?;
         line.push('\n');
@@ -226,7 +223,7 @@ impl Running {
             .context("a party process has ended; its messages are above")
     }
 
-    fn answer(&mut self) -> Result<Reply> {
+    pub(crate) fn answer<R: serde::de::DeserializeOwned>(&mut self) -> Result<R> {
         let mut line = String::new();
         self.output.read_line(&mut line)?;
         if line.is_empty() {

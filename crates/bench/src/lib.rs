@@ -4,9 +4,11 @@
 //! Each phase is reported with the time that its unavoidable work takes on the same machine
 //! ([`limit`]), so that figures of different machines can be compared.
 
+pub mod committee;
 pub mod control;
 pub mod decide;
 pub mod epoch;
+pub mod graph;
 pub mod intake;
 pub mod limit;
 pub mod measurement;
@@ -15,3 +17,4 @@ pub mod party;
 mod phase;
 mod room;
 pub mod shuffle;
+pub mod stats;

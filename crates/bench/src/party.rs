@@ -31,12 +31,7 @@ use crate::room::Room;
 /// If a command cannot be carried out.
 pub fn run() -> Result<()> {
     let runtime = Runtime::new().context("the network's threads cannot be started")?;
-    let mut seed = [0; 32];
-    random(&mut seed)?;
-    let listener =
-        runtime.block_on(TcpListener::bind("127.0.0.1:0")).context("no port can be bound")?;
-    let port = listener.local_addr()?.port();
-    let key = SigningKey::from_seed(&seed).verifying_key();
+    let Place { seed, listener, port, key } = Place::taken(&runtime)?;
     let mut lines = std::io::stdin().lock().lines();
     let mut next = || -> Result<Option<Command>> {
         let Some(line) = lines.next() else { return Ok(None) };
@@ -65,7 +60,27 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-fn answer(reply: &Reply) -> Result<()> {
+/// Where a party listens, and its new identity.
+pub(crate) struct Place {
+    pub seed: [u8; 32],
+    pub listener: TcpListener,
+    pub port: u16,
+    pub key: VerifyingKey,
+}
+
+impl Place {
+    /// A port of its own, and an identity.
+    pub fn taken(runtime: &Runtime) -> Result<Self> {
+        let seed = secret()?;
+        let listener =
+            runtime.block_on(TcpListener::bind("127.0.0.1:0")).context("no port can be bound")?;
+        let port = listener.local_addr()?.port();
+        Ok(Self { seed, listener, port, key: SigningKey::from_seed(&seed).verifying_key() })
+    }
+}
+
+/// Writes a line of JSON to standard output.
+pub(crate) fn answer(reply: &impl serde::Serialize) -> Result<()> {
     let mut line = serde_json::to_string(reply)?;
     line.push('\n');
     let mut output = std::io::stdout().lock();
@@ -107,6 +122,36 @@ impl Marks for Memory {
     }
 }
 
+/// Connects with all other parties.
+pub(crate) async fn meet(
+    seed: [u8; 32],
+    key: &VerifyingKey,
+    listener: TcpListener,
+    roster: Roster,
+    ports: &[u16],
+) -> Result<Party> {
+    let id = roster.keys.iter().position(|k| k == key);
+    let id = PartyId(u8::try_from(id.context("this party is not among the parties")?)?);
+    let roster = Arc::new(roster);
+    let mesh = Mesh::start(Config {
+        id,
+        roster: roster.clone(),
+        identity: Identity::from_seed(&seed),
+        listener,
+        addresses: roster
+            .parties()
+            .zip(ports)
+            .map(|(party, port)| (party, format!("127.0.0.1:{port}")))
+            .collect(),
+        timing: Timing::default(),
+        quota: Quota::default(),
+    })?;
+    while mesh.peer_states().values().any(|peer| peer.reach != Reach::Direct) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    Ok(Party::new(id, roster, Arc::new(SigningKey::from_seed(&seed)), mesh.channel()))
+}
+
 struct Server {
     party: Party,
     keys: SharedKeys,
@@ -126,33 +171,11 @@ impl Server {
         keys: Vec<VerifyingKey>,
         ports: &[u16],
     ) -> Result<Self> {
-        let id =
-            keys.iter().position(|k| k == key).context("this party is not among the parties")?;
-        let id = PartyId(u8::try_from(id)?);
-        let roster = Arc::new(Roster { session: setup::setup_session(&keys), keys });
-        let mesh = Mesh::start(Config {
-            id,
-            roster: roster.clone(),
-            identity: Identity::from_seed(&seed),
-            listener,
-            addresses: roster
-                .parties()
-                .zip(ports)
-                .map(|(party, port)| (party, format!("127.0.0.1:{port}")))
-                .collect(),
-            timing: Timing::default(),
-            quota: Quota::default(),
-        })?;
-        while mesh.peer_states().values().any(|peer| peer.reach != Reach::Direct) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        let signing = Arc::new(SigningKey::from_seed(&seed));
-        let party = Party::new(id, roster.clone(), signing.clone(), mesh.channel());
+        let session = setup::setup_session(&keys);
+        let party = meet(seed, key, listener, Roster { session, keys }, ports).await?;
         let keys = setup::run(&party, secret()?).await?;
-        let roster = Arc::new(Roster { session: keys.session(), keys: roster.keys.clone() });
-        let party = Party::new(id, roster, signing, mesh.channel());
         Ok(Self {
-            party,
+            party: party.in_session(keys.session()),
             keys,
             marks: Memory::default(),
             stock: None,

@@ -1,6 +1,8 @@
 //! `ostrakon demo`: real servers, real clients, and a file to say.
 
 mod decide;
+mod graph;
+mod stats;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -37,6 +39,11 @@ pub enum Command {
     /// Lets people decide, each with an account of its own and in a random order, and checks the
     /// result.
     Decide(decide::Options),
+    /// Computes statistics of numbers in a file by servers of which none learns a number.
+    Stats(stats::Options),
+    /// Computes distances, degrees or rankings on several owners' edges by three servers of which
+    /// none sees an edge.
+    Graph(graph::Options),
 }
 
 /// Options of `demo broadcast`.
@@ -89,6 +96,12 @@ pub async fn run(command: Command) -> Result<()> {
     let options = match command {
         Command::Broadcast(options) => options,
         Command::Decide(options) => return decide::run(options).await,
+        Command::Graph(options) => {
+            return tokio::task::spawn_blocking(move || graph::run(&options)).await?;
+        }
+        Command::Stats(options) => {
+            return tokio::task::spawn_blocking(move || stats::run(&options)).await?;
+        }
     };
     let lines = read_lines(&options.messages).context("--messages")?;
     let directory = tempfile::Builder::new().prefix("ostrakon-demo-").tempdir()?;

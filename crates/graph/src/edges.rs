@@ -59,31 +59,53 @@ impl Names {
     /// # Errors
     /// [`ReadError::Line`] or [`ReadError::Unknown`].
     pub fn edges(&self, text: &str) -> Result<Vec<Edge>, ReadError> {
-        let heading = |(_, line): &(usize, &str)| {
-            let line: String = line.chars().filter(|c| !c.is_whitespace()).collect();
-            line == "src,dst" || line == "src,dst,weight"
-        };
-        let mut lines = lines(text).peekable();
-        lines.next_if(heading);
-        lines.map(|(number, line)| self.edge(number, line)).collect()
+        edge_lines(text).map(|(number, line)| self.edge(number, line)).collect()
+    }
+
+    /// The names that occur in a list of edges, in its order, as often as they do.
+    ///
+    /// # Errors
+    /// [`ReadError::Line`].
+    pub fn in_edges(text: &str) -> Result<Vec<&str>, ReadError> {
+        let mut names = Vec::new();
+        for (number, line) in edge_lines(text) {
+            names.extend(ends(number, line)?);
+        }
+        Ok(names)
     }
 
     fn edge(&self, number: usize, line: &str) -> Result<Edge, ReadError> {
-        let fields: Vec<&str> = if line.contains(',') {
-            line.split(',').map(str::trim).collect()
-        } else {
-            line.split_whitespace().collect()
-        };
-        let (source, target) = match fields[..] {
-            [source, target] | [source, target, _] if !source.is_empty() && !target.is_empty() => {
-                (source, target)
-            }
-            _ => return Err(ReadError::Line(number)),
-        };
+        let [source, target] = ends(number, line)?;
         let vertex = |name: &str| {
             self.vertex(name).ok_or_else(|| ReadError::Unknown(number, name.to_owned()))
         };
         Ok(Edge { source: Some(vertex(source)?), target: Some(vertex(target)?) })
+    }
+}
+
+/// Lines that are edges.
+fn edge_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let heading = |(_, line): &(usize, &str)| {
+        let line: String = line.chars().filter(|c| !c.is_whitespace()).collect();
+        line == "src,dst" || line == "src,dst,weight"
+    };
+    let mut lines = lines(text).peekable();
+    lines.next_if(heading);
+    lines
+}
+
+/// The two names on a line.
+fn ends(number: usize, line: &str) -> Result<[&str; 2], ReadError> {
+    let fields: Vec<&str> = if line.contains(',') {
+        line.split(',').map(str::trim).collect()
+    } else {
+        line.split_whitespace().collect()
+    };
+    match fields[..] {
+        [source, target] | [source, target, _] if !source.is_empty() && !target.is_empty() => {
+            Ok([source, target])
+        }
+        _ => Err(ReadError::Line(number)),
     }
 }
 

@@ -109,6 +109,13 @@ impl Party {
         Self { id, roster, meter: Arc::default(), signing, channel }
     }
 
+    /// The same party, on the same channel, in another session: what it signs there is about that.
+    #[must_use]
+    pub fn in_session(&self, session: SessionId) -> Self {
+        let roster = Roster { session, keys: self.roster.keys.clone() };
+        Self { roster: Arc::new(roster), ..self.clone() }
+    }
+
     /// The other parties, in order.
     pub fn peers(&self) -> impl Iterator<Item = PartyId> + use<> {
         let me = self.id;

@@ -42,9 +42,6 @@ pub enum Refused {
     /// More AND gates after each other than allowed.
     #[error("line {0}: too deep")]
     Depth(usize),
-    /// An output that nothing sets.
-    #[error("an output is never set")]
-    Output,
 }
 
 /// A circuit with the lengths of its input and output values, in bits.
@@ -75,42 +72,56 @@ fn number(text: &str, line: usize) -> Result<usize, Refused> {
     text.parse().map_err(|_| Refused::Size(line))
 }
 
-fn numbers(lines: &mut Lines, end: usize) -> Result<(usize, Vec<usize>), Refused> {
+/// `gates wires`.
+fn sizes(lines: &mut Lines, end: usize) -> Result<(usize, [usize; 2]), Refused> {
     let (line, text) = lines.next().ok_or(Refused::Syntax(end))?;
-    let values: Result<Vec<_>, _> = text.split_whitespace().map(|n| number(n, line)).collect();
-    Ok((line, values?))
+    let mut fields = text.split_whitespace();
+    let (Some(gates), Some(wires), None) = (fields.next(), fields.next(), fields.next()) else {
+        return Err(Refused::Syntax(line));
+    };
+    Ok((line, [number(gates, line)?, number(wires, line)?]))
 }
 
-/// `count v_1 … v_count`, of which the sum is at most `wires`.
+/// `count v_1 … v_count`, each at least one bit, of which the sum is at most `wires`.
 fn values(lines: &mut Lines, end: usize, wires: usize) -> Result<(Vec<usize>, usize), Refused> {
-    let (line, all) = numbers(lines, end)?;
-    let (&count, lengths) = all.split_first().ok_or(Refused::Syntax(line))?;
-    let total = lengths.iter().try_fold(0usize, |sum, n| sum.checked_add(*n));
-    match total {
-        Some(total) if count == lengths.len() && total <= wires => Ok((lengths.to_vec(), total)),
-        _ => Err(Refused::Size(line)),
+    let (line, text) = lines.next().ok_or(Refused::Syntax(end))?;
+    let mut fields = text.split_whitespace();
+    let count = number(fields.next().ok_or(Refused::Syntax(line))?, line)?;
+    let (mut lengths, mut total) = (Vec::new(), 0usize);
+    for field in fields {
+        let length = number(field, line)?;
+        // It is refused as soon as it is too much, so no more is kept than there are wires.
+        total = total.checked_add(length).filter(|sum| *sum <= wires).ok_or(Refused::Size(line))?;
+        lengths.push(length);
+        if length == 0 || lengths.len() > count {
+            return Err(Refused::Size(line));
+        }
     }
+    if lengths.len() == count { Ok((lengths, total)) } else { Err(Refused::Size(line)) }
 }
 
 /// Reads a circuit.
 ///
 /// # Errors
-/// [`Refused`]. What is allocated is bounded by the limits and the length of the text.
+/// [`Refused`]. What is allocated is bounded by the limit of wires.
 pub fn parse(text: &str, limits: Limits) -> Result<Parsed, Refused> {
     if text.len() > limits.bytes {
         return Err(Refused::Bytes);
     }
     let end = text.lines().count() + 1;
     let mut lines = Lines(text.lines().enumerate());
-    let (line, sizes) = numbers(&mut lines, end)?;
-    let [gates, wires] = sizes[..] else { return Err(Refused::Syntax(line)) };
+    let (line, [gates, wires]) = sizes(&mut lines, end)?;
     // A gate needs a line, so a number of gates that the text cannot hold is refused before
-    // anything is allocated for it; every wire is an input or set by a gate.
+    // anything is allocated for it.
     if gates > limits.gates || wires > limits.wires.min(MAX_WIRES / 2) || gates > text.len() {
         return Err(Refused::Size(line));
     }
     let (inputs, input_bits) = values(&mut lines, end, wires)?;
     let (outputs, output_bits) = values(&mut lines, end, wires)?;
+    // Every wire is an input or set by a gate, once.
+    if input_bits.checked_add(gates) != Some(wires) {
+        return Err(Refused::Size(line));
+    }
     let mut reader =
         Reader { builder: Builder::new(input_bits), wires: vec![None; wires], most: limits.depth };
     for i in 0..input_bits {
@@ -118,13 +129,14 @@ pub fn parse(text: &str, limits: Limits) -> Result<Parsed, Refused> {
     }
     for _ in 0..gates {
         let (line, text) = lines.next().ok_or(Refused::Syntax(end))?;
-        reader.gate(line, &text.split_whitespace().collect::<Vec<_>>())?;
+        // No gate has seven fields.
+        reader.gate(line, &text.split_whitespace().take(7).collect::<Vec<_>>())?;
     }
     if let Some((line, _)) = lines.next() {
         return Err(Refused::Syntax(line));
     }
     for wire in &reader.wires[wires - output_bits..] {
-        reader.builder.open(wire.ok_or(Refused::Output)?);
+        reader.builder.open(wire.expect("as many wires are set as there are"));
     }
     Ok(Parsed { circuit: reader.builder.finish(), inputs, outputs })
 }

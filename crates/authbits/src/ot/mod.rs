@@ -2,8 +2,8 @@
 //! and the other K with M = K ⊕ x·Δ.
 //!
 //! SoftSpoken (Roy, *SoftSpokenOT*, CRYPTO 2022) with k = 4: steps 1 to 6 of `docs/spec/stormy.md`.
-//! The rest of the crate uses three things of it: [`Setup::new`], [`Setup::lot`] and
-//! [`extension::extend`]; another protocol can take its place behind them.
+//! The rest of the crate uses three things of it: `Setup::new`, `Lot::new` and `extend`; another
+//! protocol can take its place behind them.
 
 pub mod base;
 pub(crate) mod extension;

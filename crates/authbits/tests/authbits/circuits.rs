@@ -119,13 +119,14 @@ fn hostile_bristol_files_are_refused() {
         ("0 3\n2 18446744073709551615 2\n1 1\n", Refused::Size(2)),
         ("0 3\n3 1 2\n1 1\n", Refused::Size(2)),
         ("0 3\n1 2\n1 4\n", Refused::Size(3)),
-        // An output that nothing sets.
-        ("0 3\n1 2\n1 1\n", Refused::Output),
+        // A wire that nothing sets, and a value of no bits.
+        ("0 3\n1 2\n1 1\n", Refused::Size(1)),
+        ("0 2\n2 2 0\n1 1\n", Refused::Size(2)),
         ("0 2\n1 2\n1 1\nmore\n", Refused::Syntax(4)),
         ("-1 2\n1 2\n1 1\n", Refused::Syntax(1)),
         ("+1 2\n1 2\n1 1\n", Refused::Syntax(1)),
         ("01 2\n1 2\n1 1\n", Refused::Syntax(1)),
-        ("2 3\n1 2\n1 1\n\n2 1 0 1 2 AND\n", Refused::Syntax(6)),
+        ("2 4\n1 2\n1 1\n\n2 1 0 1 2 AND\n", Refused::Syntax(6)),
     ] {
         assert_eq!(refused(text), Some(reason), "{text:?}");
     }
@@ -138,6 +139,7 @@ fn hostile_bristol_files_are_refused() {
         ("2 1 0 1 2 OR", Refused::Syntax(5)),
         ("1 1 2 2 EQ", Refused::Syntax(5)),
         ("3 1 0 1 0 2 AND", Refused::Syntax(5)),
+        ("2 1 0 1 2 AND AND", Refused::Syntax(5)),
     ] {
         assert_eq!(gate(line), Some(reason), "{line}");
     }

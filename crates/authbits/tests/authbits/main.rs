@@ -6,5 +6,6 @@ mod attacks;
 mod circuits;
 mod costs;
 mod honest;
+mod imports;
 mod programs;
 mod sabotage;

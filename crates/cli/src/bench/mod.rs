@@ -5,11 +5,11 @@ mod intake;
 use anyhow::Result;
 use ostrakon_bench::control::Program;
 use ostrakon_bench::measurement::table;
-use ostrakon_bench::{decide, epoch, party, shuffle};
+use ostrakon_bench::{committee, decide, epoch, graph, party, shuffle, stats};
 
 use crate::output;
 
-/// The benchmarks. All but `decide` start three processes on this machine.
+/// The benchmarks. All but `decide` start processes on this machine.
 #[derive(clap::Subcommand)]
 pub enum Command {
     /// Measures the shuffle of a table that the servers share: preprocessing, online phase,
@@ -22,9 +22,19 @@ pub enum Command {
     /// Measures what one device computes when somebody answers a decision: checking everybody's
     /// steps, and the own one.
     Decide(DecideOptions),
+    /// Measures statistics of reports by a committee: from their shares to the answer.
+    Stats(StatsOptions),
+    /// Measures distances in a random graph: three servers, by phases.
+    Graph(GraphOptions),
     /// One of the three processes; takes commands from its standard input.
     #[command(hide = true)]
     Party,
+    /// A member of a committee; takes commands from its standard input.
+    #[command(hide = true)]
+    Member,
+    /// A server that computes on graphs; takes commands from its standard input.
+    #[command(hide = true)]
+    GraphServer,
 }
 
 /// Options of `bench shuffle`.
@@ -72,6 +82,46 @@ pub struct DecideOptions {
     json: bool,
 }
 
+/// Options of `bench stats`.
+#[derive(clap::Args)]
+pub struct StatsOptions {
+    /// Reports.
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    reports: u32,
+    /// Bits of a number.
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u8).range(4..=48))]
+    width: u8,
+    /// Servers of the committee.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=9))]
+    servers: u8,
+    /// How often to measure; medians are reported.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Prints the measurements as a JSON list.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Options of `bench graph`.
+#[derive(clap::Args)]
+pub struct GraphOptions {
+    /// Vertices.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+    vertices: u32,
+    /// Edges.
+    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..))]
+    edges: u32,
+    /// Hops.
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..))]
+    hops: u32,
+    /// How often to measure; medians are reported.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Prints the measurements as a JSON list.
+    #[arg(long)]
+    json: bool,
+}
+
 /// Runs a benchmark.
 ///
 /// # Errors
@@ -82,11 +132,17 @@ pub fn run(command: &Command) -> Result<()> {
     let (measured, json) = match command {
         Command::Shuffle(options) => {
             let ShuffleOptions { rows, width, runs, json } = *options;
-            (shuffle::run(shuffle::Options { rows, width, runs }, &program()?, report)?, json)
+            (
+                shuffle::run(shuffle::Options { rows, width, runs }, &program("party")?, report)?,
+                json,
+            )
         }
         Command::Epoch(options) => {
             let EpochOptions { clients, payload, runs, json } = *options;
-            (epoch::run(epoch::Options { clients, payload, runs }, &program()?, report)?, json)
+            (
+                epoch::run(epoch::Options { clients, payload, runs }, &program("party")?, report)?,
+                json,
+            )
         }
         Command::Intake(options) => return intake::run(options),
         Command::Decide(options) => {
@@ -98,13 +154,41 @@ pub fn run(command: &Command) -> Result<()> {
                 output::line(decide::table(&measured).trim_end())
             };
         }
+        Command::Stats(options) => {
+            let StatsOptions { reports, width, servers, runs, json } = *options;
+            let wanted = stats::Options { reports, width, servers, runs };
+            let measured = stats::run(wanted, &program("member")?, report)?;
+            bar.finish_and_clear();
+            return if json {
+                output::json(&measured)
+            } else {
+                output::line(stats::table(&measured).trim_end())
+            };
+        }
         Command::Party => return party::run(),
+        Command::Graph(options) => {
+            let GraphOptions { vertices, edges, hops, runs, json } = *options;
+            let wanted = graph::Options { vertices, edges, hops, runs };
+            let measured = graph::run(wanted, &program("graph-server")?, report)?;
+            bar.finish_and_clear();
+            return if json {
+                output::json(&measured)
+            } else {
+                output::line(graph::table(&measured).trim_end())
+            };
+        }
+        Command::Member => return committee::run(),
+        Command::GraphServer => return graph::serve(),
     };
     bar.finish_and_clear();
     if json { output::json(&measured) } else { output::line(table(&measured).trim_end()) }
 }
 
-/// This program as a party.
-fn program() -> Result<Program> {
-    Ok(Program { path: std::env::current_exe()?, arguments: vec!["bench".into(), "party".into()] })
+/// This program as a process of a benchmark or demonstration: `party`, `member` or
+/// `graph-server`.
+///
+/// # Errors
+/// If the system does not tell where the program is.
+pub fn program(role: &str) -> Result<Program> {
+    Ok(Program { path: std::env::current_exe()?, arguments: vec!["bench".into(), role.into()] })
 }

@@ -1,4 +1,7 @@
-//! The demonstration: real processes, a file of lines, the board, and its archive.
+//! The demonstrations: real processes, a file of lines, the board, and its archive.
+
+mod graph;
+mod stats;
 
 use std::collections::BTreeSet;
 use std::path::Path;

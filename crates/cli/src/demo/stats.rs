@@ -1,0 +1,189 @@
+//! `ostrakon demo stats`: a committee of server processes computes statistics of numbers in a file,
+//! of which no server learns one.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use ostrakon_bench::committee::{Committee, Outcome};
+use ostrakon_crypto::Secret;
+use ostrakon_stats::{Answer, Bin, Question, Statistic, WIDTH, report};
+use serde::Serialize;
+
+use crate::{bench, edge, output};
+
+/// Fewest reports of which something is told.
+const MINIMUM: u32 = 10;
+/// Characters of the longest bar.
+const BAR: u64 = 40;
+
+/// Options of `demo stats`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The reports: one whole number on each line; empty lines are left out.
+    #[arg(long, value_name = "FILE")]
+    reports: PathBuf,
+    /// What is computed, once for each: median, sum, mean, quantile:THOUSANDTHS, histogram:BINS, or
+    /// histogram:BOUND,BOUND,…
+    #[arg(long, value_name = "STATISTIC", default_value = "median")]
+    statistic: Vec<String>,
+    /// The servers, of which any one honest keeps all reports secret.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=9))]
+    servers: u8,
+    /// With fewer reports nothing is computed.
+    #[arg(long, default_value_t = MINIMUM)]
+    minimum: u32,
+    /// Prints one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    reports: usize,
+    servers: u8,
+    answers: Vec<Answer>,
+    seconds: f64,
+    ands: usize,
+    bytes_sent_by_each: u64,
+    rounds: u32,
+}
+
+/// Runs the demonstration.
+///
+/// # Errors
+/// If the file has a bad line, there are too few reports, or the servers fail.
+pub fn run(options: &Options) -> Result<()> {
+    let numbers = read(&options.reports).context("--reports")?;
+    let question = question(options, &numbers)?;
+    let missing = u64::from(question.minimum).saturating_sub(numbers.len() as u64);
+    ensure!(
+        missing == 0,
+        "{} reports, and {missing} more are needed: of fewer than {} nothing is computed (--minimum)",
+        numbers.len(),
+        question.minimum
+    );
+    let spinner = output::spinner("the servers meet");
+    let mut committee = Committee::start(&bench::program("member")?, options.servers.into())?;
+    spinner.set_message(format!("{} servers compute", options.servers));
+    let mut shares = Vec::with_capacity(numbers.len());
+    for number in &numbers {
+        let randomness = Secret::new(edge::random());
+        let of_number = report(&question, *number, options.servers.into(), &randomness);
+        shares.push(of_number.context("a number is too large")?);
+    }
+    let (outcome, seconds) = committee.compute(&question, &shares)?;
+    spinner.finish_and_clear();
+    if options.json {
+        return output::json(&Summary {
+            reports: numbers.len(),
+            servers: options.servers,
+            answers: outcome.answers,
+            seconds,
+            ands: outcome.ands,
+            bytes_sent_by_each: outcome.bytes,
+            rounds: outcome.rounds,
+        });
+    }
+    print(options, &outcome, numbers.len(), seconds)
+}
+
+/// The file's numbers.
+fn read(path: &Path) -> Result<Vec<u64>> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("{} cannot be read", path.display()))?;
+    let mut numbers = Vec::new();
+    for (line, text) in (1..).zip(text.lines()) {
+        let text = text.trim();
+        if text.is_empty() {
+            continue;
+        }
+        let number: Option<u64> = text.parse().ok().filter(|number| number >> WIDTH.end() == 0);
+        let Some(number) = number else {
+            bail!(
+                "line {line}, {text:?}: a whole number from 0 to {} is needed",
+                (1u64 << WIDTH.end()) - 1
+            );
+        };
+        numbers.push(number);
+    }
+    Ok(numbers)
+}
+
+fn question(options: &Options, numbers: &[u64]) -> Result<Question> {
+    let largest = numbers.iter().max().copied().unwrap_or(0);
+    let width = u8::try_from(64 - largest.leading_zeros())?.max(*WIDTH.start());
+    let statistics: Result<Vec<Statistic>> =
+        options.statistic.iter().map(|text| statistic(text, largest)).collect();
+    let text = "What is your number?".to_owned();
+    let question = Question { text, width, minimum: options.minimum, statistics: statistics? };
+    question.validate().context("--statistic")?;
+    Ok(question)
+}
+
+fn statistic(text: &str, largest: u64) -> Result<Statistic> {
+    let (name, argument) = text.split_once(':').unwrap_or((text, ""));
+    Ok(match (name, argument) {
+        ("median", "") => Statistic::Quantile(500),
+        ("sum" | "mean", "") => Statistic::Sum,
+        ("quantile", thousandths) => Statistic::Quantile(
+            thousandths
+                .parse()
+                .with_context(|| format!("{text}: thousandths, as in quantile:900"))?,
+        ),
+        ("histogram", bounds) if bounds.contains(',') => {
+            let bounds = bounds.split(',').map(|bound| bound.trim().parse());
+            Statistic::Histogram(
+                bounds.collect::<Result<_, _>>().with_context(|| format!("{text}: bounds"))?,
+            )
+        }
+        ("histogram", bins) => {
+            let bins: u64 = bins
+                .parse()
+                .ok()
+                .filter(|bins| (2..=40).contains(bins))
+                .with_context(|| format!("{text}: 2 to 40 bins, as in histogram:10"))?;
+            let mut bounds: Vec<u64> = (1..bins).map(|i| (largest + 1) * i / bins).collect();
+            bounds.retain(|bound| *bound > 0);
+            bounds.dedup();
+            Statistic::Histogram(bounds)
+        }
+        _ => bail!(
+            "{text:?} is no statistic: median, sum, mean, quantile:900, histogram:10 or histogram:10,20,50"
+        ),
+    })
+}
+
+fn print(options: &Options, outcome: &Outcome, count: usize, seconds: f64) -> Result<()> {
+    for (asked, answer) in options.statistic.iter().zip(&outcome.answers) {
+        match answer {
+            Answer::Quantile { value, .. } => output::line(&format!("{asked}: {value}"))?,
+            Answer::Sum(sum) if asked == "mean" => {
+                output::line(&format!("mean: {:.2}", *sum as f64 / count as f64))?;
+            }
+            Answer::Sum(sum) => output::line(&format!("sum: {sum}"))?,
+            Answer::Histogram(bins) => histogram(bins)?,
+        }
+    }
+    output::line(&format!(
+        "{count} reports; {} servers, of which none has seen one; {seconds:.1} s, {} AND gates, \
+         {:.1} MB sent by each",
+        options.servers,
+        outcome.ands,
+        outcome.bytes as f64 / 1e6
+    ))
+}
+
+fn histogram(bins: &[Bin]) -> Result<()> {
+    let most = bins.iter().map(|bin| bin.count).max().unwrap_or(0).max(1);
+    let name = |bin: &Bin| match bin.to {
+        Some(to) if to == bin.from + 1 => format!("{}", bin.from),
+        Some(to) => format!("{} to {}", bin.from, to - 1),
+        None => format!("from {}", bin.from),
+    };
+    let width = bins.iter().map(|bin| name(bin).len()).max().unwrap_or(0);
+    for bin in bins {
+        let bar = "█".repeat(usize::try_from((bin.count * BAR).div_ceil(most))?);
+        output::line(&format!("{:>width$}  {bar} {}", name(bin), bin.count))?;
+    }
+    Ok(())
+}
