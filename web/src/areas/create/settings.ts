@@ -30,7 +30,7 @@ const KINDS: Record<Kind, Omit<Settings, 'moderated' | 'minimum' | 'capacity'>> 
   lecture: {
     entry: 'open',
     size: 254,
-    seconds: 20,
+    seconds: 6,
     people: 30,
     engine: 'ruffle',
     mode: 'fair',
@@ -39,7 +39,7 @@ const KINDS: Record<Kind, Omit<Settings, 'moderated' | 'minimum' | 'capacity'>> 
   team: {
     entry: 'invited',
     size: 1022,
-    seconds: 60,
+    seconds: 20,
     people: 8,
     engine: 'ruffle',
     mode: 'fair',
@@ -48,7 +48,7 @@ const KINDS: Record<Kind, Omit<Settings, 'moderated' | 'minimum' | 'capacity'>> 
   vote: {
     entry: 'invited',
     size: 254,
-    seconds: 30,
+    seconds: 10,
     people: 12,
     engine: 'ruffle',
     mode: 'fair',
