@@ -53,8 +53,8 @@ pub enum Outcome {
 #[derive(Debug, Default)]
 #[must_use]
 pub struct DkgStep {
-    /// What must be durable before anything is sent: the transcript that this server signs, for
-    /// [`Dkg::resume`].
+    /// What must be durable before anything is sent: the transcript that this server signs or
+    /// complains of, for [`Dkg::resume`].
     pub write: Option<Vec<u8>>,
     /// Messages for all other servers.
     pub sends: Vec<Vec<u8>>,
@@ -296,6 +296,9 @@ impl Dkg {
         if let Some(dealer) = dealers.iter().find(|dealer| self.checked(*dealer).is_none()) {
             return self.fail(Failure::BadOpening(dealer), step);
         }
+        // Both words are written down, a complaint like a signature: it gives away a key that a
+        // restart derives again, so whoever complained must never sign.
+        step.write = Some(self.transcript_messages());
         let own = (self.me, &*self.exchange);
         if let Some(dealer) = dealers.iter().find(|dealer| self.share_of(*dealer, own).is_none()) {
             let complaint = Complaint { dealer, key: self.exchange.to_bytes() };
@@ -303,7 +306,6 @@ impl Dkg {
             return self.fail(Failure::BadShare(dealer), step);
         }
         self.phase = Phase::Agreeing;
-        step.write = Some(self.transcript_messages());
         let signature = self.signing.sign(&self.transcript());
         self.agreed[self.me] = Some(signature);
         let heard = dealers.iter().map(|party| self.heard_of(party)).collect();

@@ -247,6 +247,40 @@ fn server_that_stops_after_signing_signs_the_same_again() {
     assert!(step.sends.contains(&before[2]));
 }
 
+/// Whoever complained has given away its exchange key of the attempt. After a restart it is shown an
+/// opening without fault, and must not sign: all its shares could be read then.
+#[test]
+fn complaint_is_remembered_over_a_restart() {
+    let mut world = World::new(4, 0);
+    let mut good = None;
+    world.run(|from, to, message| match message.body.clone() {
+        Body::Open(mut opening) if from == 1 && to == 2 => {
+            good = Some(wire::encode(&message));
+            opening.shares[2].spoil();
+            Some(resign(Body::Open(opening), 1, 0))
+        }
+        Body::Complain(_) if from == 2 => None,
+        _ => Some(message),
+    });
+    assert_eq!(world.failed[2], Some(Failure::BadShare(id(1))));
+    let (fresh, _) = machine(4, 0, 2);
+    let (mut again, step) = match &world.written[2] {
+        Some(written) => fresh.resume(written),
+        None => (fresh, DkgStep::default()),
+    };
+    let mut said = step.sends;
+    for i in [0, 1, 3] {
+        let mut before = world.machines[i].said().to_vec();
+        if i == 1 {
+            before[1] = good.clone().unwrap();
+        }
+        said.extend(before.iter().flat_map(|bytes| again.handle(id(i), bytes).sends));
+    }
+    let bodies: Vec<_> = said.iter().map(|bytes| DkgMessage::decode(bytes).unwrap().body).collect();
+    assert!(bodies.iter().any(|body| matches!(body, Body::Complain(_))), "it says it again");
+    assert!(!bodies.iter().any(|body| matches!(body, Body::Agree(..))), "it signs nothing");
+}
+
 #[test]
 fn finished_key_counts_although_one_complained_to_some() {
     let mut world = World::new(4, 0);
