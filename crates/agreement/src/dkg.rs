@@ -9,4 +9,4 @@ mod machine;
 mod message;
 
 pub use machine::{Dkg, DkgStep, Failure, Finished, Outcome};
-pub use message::{Complaint, DkgMessage, Done, MAX_DKG_MESSAGE, Opening};
+pub use message::{Complaint, DkgMessage, Done, MAX_DKG_MESSAGE, Opening, Word};

@@ -77,6 +77,20 @@ impl World {
     }
 }
 
+/// What a server sent as its opening.
+fn opening_of(world: &World, dealer: usize) -> Word {
+    let opening = DkgMessage::decode(&world.machines[dealer].said()[1]).unwrap();
+    (opening.body.digest(), opening.signature)
+}
+
+/// A dealer's opening, for complaints that are made up: a world in which all follow the steps has
+/// the same one.
+fn expected_opening(dealer: usize) -> Word {
+    let mut world = World::new(4, 0);
+    world.run(|_, _, message| Some(message));
+    opening_of(&world, dealer)
+}
+
 fn resign(body: Body, of: usize, attempt: u32) -> DkgMessage {
     DkgMessage::sign(body, &Context { session: SESSION, attempt }, id(of), &signing(of))
 }
@@ -145,9 +159,10 @@ fn bad_dealer_is_named_by_all_and_the_next_attempt_is_fresh() {
 fn complaint_without_cause_names_who_complains() {
     let mut world = World::new(4, 0);
     let key = world.machines[3].exchange.to_bytes();
+    let opening = expected_opening(0);
     world.run(|from, _, message| match message.body {
         Body::Agree(..) if from == 3 => {
-            Some(resign(Body::Complain(Complaint { dealer: id(0), key }), 3, 0))
+            Some(resign(Body::Complain(Complaint { dealer: id(0), opening, key }), 3, 0))
         }
         Body::Done(_) if from == 3 => None,
         _ => Some(message),
@@ -161,9 +176,10 @@ fn complaint_without_cause_names_who_complains() {
 #[test]
 fn complaint_with_another_s_key_is_not_heard() {
     let mut world = World::new(4, 0);
+    let opening = expected_opening(0);
     world.run(|from, _, message| match message.body {
         Body::Agree(..) if from == 3 => {
-            let complaint = Complaint { dealer: id(0), key: [1; 32] };
+            let complaint = Complaint { dealer: id(0), opening, key: [1; 32] };
             Some(resign(Body::Complain(complaint), 3, 0))
         }
         Body::Done(_) if from == 3 => None,
@@ -219,10 +235,16 @@ fn copied_dealing_has_no_proof() {
     let copied = world.machines[0].opening.clone();
     let context = Context { session: SESSION, attempt: 0 };
     let committed = copied.digest(id(3), &context);
+    let mut own = None;
     world.run(|from, _, message| match message.body {
-        Body::Commit(key, _) if from == 3 => Some(resign(Body::Commit(key, committed), 3, 0)),
+        Body::Commit(key, _) if from == 3 => {
+            let commit = resign(Body::Commit(key, committed), 3, 0);
+            own = Some(word(&commit));
+            Some(commit)
+        }
         Body::Open(mut opening) if from == 3 => {
             opening.dealing = copied.clone();
+            opening.commits[3] = own.unwrap();
             Some(resign(Body::Open(opening), 3, 0))
         }
         _ => Some(message),
@@ -245,6 +267,109 @@ fn server_that_stops_after_signing_signs_the_same_again() {
     let (again, step) = fresh.resume(world.written[2].as_ref().unwrap());
     assert_eq!(again.said()[..3], before[..3], "the same bytes");
     assert!(step.sends.contains(&before[2]));
+}
+
+/// A dealer seals one receiver a share that does not fit, and shows the others an opening without
+/// fault: the receiver's complaint is of what it was shown.
+#[test]
+fn bad_opening_shown_to_one_names_its_dealer() {
+    let mut world = World::new(4, 0);
+    world.run(|from, to, message| match message.body {
+        Body::Open(mut opening) if from == 1 && to == 2 => {
+            opening.shares[2].spoil();
+            Some(resign(Body::Open(opening), 1, 0))
+        }
+        _ => Some(message),
+    });
+    assert!(world.finished.iter().all(Option::is_none));
+    assert_eq!(world.failed[2], Some(Failure::BadShare(id(1))));
+    for i in [0, 3] {
+        assert_eq!(world.failed[i], Some(Failure::TwoWords(id(1))), "server {i}");
+    }
+}
+
+/// A complaint of an opening that the dealer never signed says nothing.
+#[test]
+fn complaint_of_an_invented_opening_is_not_heard() {
+    let mut world = World::new(4, 0);
+    let key = world.machines[3].exchange.to_bytes();
+    let opening = (Digest([1; 32]), Signature([1; 64]));
+    world.run(|from, _, message| match message.body {
+        Body::Agree(..) if from == 3 => {
+            Some(resign(Body::Complain(Complaint { dealer: id(0), opening, key }), 3, 0))
+        }
+        Body::Done(_) if from == 3 => None,
+        _ => Some(message),
+    });
+    assert_eq!(world.failed[..3], [None; 3]);
+}
+
+/// A receiver commits to one key before a dealer and to another before everybody else, and complains
+/// with that one of the share that was sealed under the first.
+#[test]
+fn receiver_with_two_keys_is_named() {
+    let mut world = World::new(4, 0);
+    let other = machine(4, 9, 3).0.exchange;
+    let public = RistrettoPoint::mul_base(&other).compress().0;
+    let mut opening = None;
+    world.run(|from, to, message| match message.body.clone() {
+        Body::Commit(_, digest) if from == 3 && to != 0 => {
+            Some(resign(Body::Commit(public, digest), 3, 0))
+        }
+        Body::Open(_) if from == 0 => {
+            opening = Some((message.body.digest(), message.signature));
+            Some(message)
+        }
+        Body::Agree(..) | Body::Complain(_) if from == 3 => {
+            let (opening, key) = (opening.unwrap(), other.to_bytes());
+            Some(resign(Body::Complain(Complaint { dealer: id(0), opening, key }), 3, 0))
+        }
+        _ => Some(message),
+    });
+    for i in 0..3 {
+        assert_eq!(world.failed[i], Some(Failure::TwoWords(id(3))), "server {i}");
+    }
+}
+
+/// Commitments that nobody signed are the fault of the dealer that names them.
+#[test]
+fn opening_under_invented_commitments_names_its_dealer() {
+    let mut world = World::new(4, 0);
+    world.run(|from, _, message| match message.body {
+        Body::Open(mut opening) if from == 1 => {
+            opening.commits[2].0.0[0] ^= 1;
+            Some(resign(Body::Open(opening), 1, 0))
+        }
+        _ => Some(message),
+    });
+    for i in [0, 2, 3] {
+        assert_eq!(world.failed[i], Some(Failure::BadOpening(id(1))), "server {i}");
+    }
+}
+
+/// A server opens, restarts, and is sent another commitment: it says the same opening as before.
+#[test]
+fn opening_is_the_same_after_a_restart() {
+    let (mut first, _) = machine(4, 0, 2);
+    let commits: Vec<_> = (0..4).map(|i| machine(4, 0, i).0.said()[0].clone()).collect();
+    let mut written = None;
+    for i in [0, 1, 3] {
+        written = first.handle(id(i), &commits[i]).write.or(written);
+    }
+    let (fresh, _) = machine(4, 0, 2);
+    let mut again = match &written {
+        Some(written) => fresh.resume(written).0,
+        None => fresh,
+    };
+    let other = DkgMessage::decode(&machine(4, 9, 3).0.said()[0]).unwrap();
+    let step = again.handle(id(3), &wire::encode(&resign(other.body, 3, 0)));
+    for i in [0, 1] {
+        let _ = again.handle(id(i), &commits[i]);
+    }
+    assert_eq!(again.said()[1], first.said()[1], "two openings would convict it");
+    let failed =
+        matches!(step.outcome, Some(Outcome::Failed(Failure::TwoWords(party))) if party == id(3));
+    assert!(failed, "the other is at fault");
 }
 
 /// Whoever complained has given away its exchange key of the attempt. After a restart it is shown an
@@ -285,10 +410,11 @@ fn complaint_is_remembered_over_a_restart() {
 fn finished_key_counts_although_one_complained_to_some() {
     let mut world = World::new(4, 0);
     let key = world.machines[3].exchange.to_bytes();
+    let opening = expected_opening(0);
     // Server 3 signs, and complains to server 1 alone.
     world.run(|from, to, message| match message.body {
         Body::Agree(..) if from == 3 && to == 1 => {
-            Some(resign(Body::Complain(Complaint { dealer: id(0), key }), 3, 0))
+            Some(resign(Body::Complain(Complaint { dealer: id(0), opening, key }), 3, 0))
         }
         Body::Done(_) if from == 3 => None,
         _ => Some(message),
