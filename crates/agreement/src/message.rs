@@ -145,19 +145,21 @@ pub struct Petition {
 }
 
 impl Petition {
-    /// R₀ if q servers other than `party` answered its question: two rounds past the highest
-    /// certificate shown.
-    pub(crate) fn from(&self, params: &Params, keys: &impl Keys, party: PartyId) -> Option<Round> {
-        let holds = self.answers.len() >= params.quorum()
+    /// R₀: two rounds past the highest certificate shown. Nothing has been checked.
+    pub(crate) fn from(&self) -> Round {
+        let rounds = self.answers.iter().filter_map(|(_, answer)| answer.highest.as_ref());
+        rounds.map(|highest| highest.block.round).max().unwrap_or(0).saturating_add(2)
+    }
+
+    /// Whether q servers other than `party` answered its question.
+    pub(crate) fn verifies(&self, params: &Params, keys: &impl Keys, party: PartyId) -> bool {
+        self.answers.len() >= params.quorum()
             && self.answers.len() <= params.parties()
             && self.answers.is_sorted_by(|a, b| a.0 < b.0)
             && self.answers.iter().all(|(from, answer)| {
                 let asked = *from != party && answer.ask == self.ask;
                 asked && answer.verifies(params, keys, *from, party)
-            });
-        let rounds = self.answers.iter().filter_map(|(_, answer)| answer.highest.as_ref());
-        let highest = rounds.map(|highest| highest.block.round).max().unwrap_or(0);
-        holds.then(|| highest.saturating_add(2))
+            })
     }
 }
 

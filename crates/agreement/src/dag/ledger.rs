@@ -303,7 +303,7 @@ impl<K: Keys> Ledger<K> {
             Message::Welcome(welcome) => self.receive_welcome(from, &welcome, step),
             Message::Ask(ask) => self.answer(from, ask, step),
             Message::Answer(answer) => self.receive_answer(from, answer, step),
-            Message::Petition(petition) => self.receive_petition(from, &petition, step),
+            Message::Petition(petition) => self.receive_petition(from, &petition),
         }
     }
 

@@ -218,6 +218,47 @@ fn old_petition_begins_nothing() {
     world.check();
 }
 
+/// A server that is being readmitted restarts twice before its petition has reached more than one
+/// other. Each life's petition shows other answers, and all votes for one of them are ordered; the
+/// last life's must be heard by those who voted for an earlier one's.
+#[test]
+fn restarts_between_petitions() {
+    let mut world = World::new(params(4, 16, 4), &[Role::Honest; 4], 3);
+    run_for(&mut world, 3, "before");
+    world.event(0, Event::Readmit([1; 32]));
+    for voter in 1..4 {
+        while !world.pool.is_empty() {
+            let (from, to, bytes) = world.pool.remove(0);
+            match Message::decode(&bytes, &world.params).unwrap() {
+                Message::Petition(_) if to != id(voter) => {}
+                Message::Ask(_) | Message::Answer(_) | Message::Petition(_) => {
+                    world.receive(from, to, &bytes);
+                }
+                _ => {}
+            }
+        }
+        for i in 0..4 {
+            world.propose(1 + i % 3, format!("life {voter} {i}").into_bytes());
+            for _ in 0..3 {
+                while let Some((from, to, bytes)) = world.pool.pop() {
+                    if from != id(0) && to != id(0) {
+                        world.receive(from, to, &bytes);
+                    }
+                }
+                (1..4).for_each(|i| world.event(i, Event::Tick));
+            }
+        }
+        world.pool.clear();
+        world.restart(0);
+    }
+    let votes = &world.machines[1].ledger.as_ref().unwrap().agreed().readmissions;
+    let rounds: std::collections::BTreeSet<_> = votes.values().map(|vote| vote.from).collect();
+    assert_eq!(rounds.len(), 3, "each life's petition has another R0: {votes:?}");
+    world.settle();
+    world.check();
+    assert_eq!(world.machines[0].readmitted, 1);
+}
+
 /// An author that is heard late, again and again, gets in what it says: others name its newest
 /// certified block, and what expires is proposed anew.
 #[test]

@@ -84,6 +84,7 @@ pub struct Machine {
     pub app: App,
     pub role: Role,
     pub readmitted: usize,
+    /// How often it has said so since it was last given a nonce.
     pub data_lost: usize,
     /// Where each twin is heard.
     hears: Vec<[bool; 2]>,
@@ -317,6 +318,9 @@ impl World {
     }
 
     pub fn event(&mut self, of: usize, event: Event<'_>) {
+        if matches!(event, Event::Readmit(_)) {
+            self.machines[of].data_lost = 0;
+        }
         if let Some(ledger) = &mut self.machines[of].ledger {
             let step = ledger.handle(event.clone());
             self.carry_out(id(of), 0, step);
@@ -450,8 +454,8 @@ impl World {
             }
             self.tick_all();
             for i in self.honest() {
-                let waits = self.machines[i].ledger.as_ref().unwrap().phase() == Phase::Lost;
-                if waits && self.draw.once_in(8) {
+                // Whoever runs a server gives it one nonce when it says that its data are lost.
+                if self.machines[i].data_lost > 0 {
                     let nonce = self.draw.nonce();
                     self.event(i, Event::Readmit(nonce));
                 }
