@@ -25,7 +25,8 @@ pub const WINDOW: u64 = 8;
 pub const MAX_ITEMS: usize = 64;
 /// References that one status asks for by name at most.
 pub const MAX_MISSING: usize = 16;
-/// Ticks after which an own block without a certificate gives way to one of a later round.
+/// Ticks after which an own block without a certificate gives way to one of a later round, the first
+/// time; after each block that was given up the time is doubled.
 pub const PATIENCE: u32 = 4;
 /// Checkpoint signatures of one server that are remembered.
 pub const MAX_SIGNATURES: usize = 4;

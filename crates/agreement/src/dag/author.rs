@@ -39,6 +39,9 @@ pub(super) struct Author {
     /// The highest round of an own block.
     pub round: Round,
     in_flight: Option<InFlight>,
+    /// Blocks given up since the last certificate: each doubles the time for the next one, or who is
+    /// slower than it were never heard.
+    given_up: u32,
     /// Records that are not ordered yet, by number.
     records: BTreeMap<u64, Vec<u8>>,
     /// Of these, the ones that are in no live block.
@@ -309,6 +312,7 @@ impl<K: Keys> Ledger<K> {
         else {
             return;
         };
+        self.author.given_up = 0;
         let votes = flight.votes.into_iter().take(quorum).collect();
         let certificate = Certificate { block: flight.reference, votes };
         let slot @ (round, author) = flight.reference.slot();
@@ -324,7 +328,9 @@ impl<K: Keys> Ledger<K> {
         let later = self.next_round().is_some();
         let Some(flight) = &mut self.author.in_flight else { return };
         flight.ticks += 1;
-        if flight.ticks >= PATIENCE && later {
+        let patience = PATIENCE.saturating_mul(1 << self.author.given_up.min(24));
+        if flight.ticks >= patience && later {
+            self.author.given_up += 1;
             self.author.abandon();
             return;
         }

@@ -292,6 +292,38 @@ fn starved_author() {
     }
 }
 
+/// Between one server and the others a message takes several ticks, for ever, while they go on among
+/// themselves: the votes for its blocks come after the time that an author waits at first.
+#[test]
+fn author_with_slow_votes() {
+    for delay in [3, 10] {
+        let mut world = World::new(params(4, 64, 64), &[Role::Honest; 4], 3);
+        let mut late = std::collections::VecDeque::new();
+        world.propose(0, b"slow".to_vec());
+        for tick in 0..30 * delay {
+            world.propose(1 + tick % 3, format!("others {tick}").into_bytes());
+            // A round or two of the others a tick.
+            for _ in 0..120 {
+                let Some(at) = (0..world.pool.len()).next() else { break };
+                let (from, to, bytes) = world.pool.remove(at);
+                if from == id(0) || to == id(0) {
+                    late.push_back((tick + delay, from, to, bytes));
+                } else {
+                    world.receive(from, to, &bytes);
+                }
+            }
+            while late.front().is_some_and(|(due, ..)| *due <= tick) {
+                let (_, from, to, bytes) = late.pop_front().unwrap();
+                world.receive(from, to, &bytes);
+            }
+            world.tick_all();
+        }
+        let said = (id(0), b"slow".to_vec());
+        assert!(world.machines[1].app.records().contains(&said), "{delay} ticks each way");
+        world.check();
+    }
+}
+
 /// A server comes back after the others have dropped blocks that what they send it names: it goes
 /// on from their checkpoint.
 #[test]
