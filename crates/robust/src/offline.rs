@@ -45,7 +45,7 @@ pub trait Recipe: Clone {
 pub struct Subject {
     /// The deployment.
     pub session: Digest,
-    /// The batch's number, which is never used twice.
+    /// The batch's number, which is never used twice, by a restarted server neither.
     pub number: u64,
     /// The members, 3t + 1 of them.
     pub committee: Arc<Committee>,
@@ -210,7 +210,9 @@ pub struct Batch<R: Recipe> {
 type Output<R> = <<R as Recipe>::Program as Program>::Output;
 
 impl<R: Recipe> Batch<R> {
-    /// Begins with a uniform seed, and proposes the commitment to it.
+    /// Begins with a uniform seed, and proposes the commitment to it. The number is written down
+    /// before the proposal leaves: a server that restarts takes no further part in a batch that it
+    /// had begun, because what it received is gone, and what it said depended on that.
     ///
     /// # Panics
     /// If the committee is not of 3t + 1 members, or the position or the keys are not its.
@@ -295,7 +297,13 @@ impl<R: Recipe> Batch<R> {
         digest: Digest,
         rng: &mut impl Rng,
     ) -> Step<Event<Output<R>>> {
-        self.commitments.entry(position).or_insert(digest);
+        let first = *self.commitments.entry(position).or_insert(digest);
+        let me = self.subject.committee.members()[self.me];
+        if position == self.me && first != self.subject.commitment(me, &self.seed) {
+            // This server has committed to another seed, in an earlier life. What it would deal now
+            // would convict it; silence names nobody.
+            self.state = State::Over;
+        }
         if !matches!(self.state, State::Committing)
             || self.commitments.len() < self.subject.committee.size()
         {

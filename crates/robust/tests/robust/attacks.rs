@@ -1,6 +1,8 @@
 //! One test for each known attack. The corrupt member is P1 unless said; its messages are signed
 //! anew, so they reach the checks behind the signature.
 
+use std::sync::Arc;
+
 use ostrakon_crypto::{Digest, SigningKey};
 use ostrakon_field::Fp;
 use ostrakon_party::PartyId;
@@ -8,7 +10,7 @@ use ostrakon_robust::client::{Masked, Place, Submission};
 use ostrakon_robust::fault::FaultKind;
 use ostrakon_robust::message::{Part, Signed, StepId};
 use ostrakon_robust::offline::recipes::{Powers, Randoms, Triples};
-use ostrakon_robust::offline::{AlreadySpent, Complaint, Record};
+use ostrakon_robust::offline::{AlreadySpent, Batch, Complaint, Record, Subject};
 use ostrakon_robust::opening::Mode;
 use ostrakon_robust::phase::Phase;
 use ostrakon_robust::program::Program;
@@ -240,6 +242,36 @@ fn seed_that_was_not_committed_to() {
     });
     let prepared = world.prepare(&Triples { count: 2 });
     assert_eq!(prepared.judged, [Some(PartyId(1)); 3]);
+}
+
+/// An honest member restarts under the same batch number with a fresh seed, after its first one was
+/// ordered: it is not bound to what it would deal now, so it deals nothing.
+#[test]
+fn restart_with_another_seed() {
+    let mut world = World::new(4, 1, 47);
+    let subject = Subject {
+        session: Digest([7; 32]),
+        number: 1,
+        committee: Arc::clone(&world.committee),
+        keys: world.verifying(),
+    };
+    let begin = |me: usize, seed: u8| {
+        let (subject, key) = (subject.clone(), Arc::clone(&world.keys[me]));
+        let seed = ostrakon_crypto::Secret::new([seed; 32]);
+        Batch::new(subject, Randoms { count: 1 }, me, key, seed)
+    };
+    let commits: Vec<_> = (0..4).map(|me| begin(me, me as u8).1).collect();
+    for (seed, takes_part) in [(0, true), (9, false)] {
+        let (mut batch, _) = begin(0, seed);
+        let mut sent = 0;
+        for (me, commit) in commits.iter().enumerate() {
+            let step = batch.ordered(PartyId(me as u8), commit.clone(), &mut world.tape);
+            sent += step.sends.len();
+        }
+        assert_eq!(sent > 0, takes_part, "seed {seed}");
+        let step = batch.ordered(PartyId(1), groundless(), &mut world.tape);
+        assert_eq!(step.outputs.len(), if takes_part { 2 } else { 0 }, "and shows nothing");
+    }
 }
 
 fn groundless() -> Record {
