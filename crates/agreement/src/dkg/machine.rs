@@ -1,5 +1,7 @@
 //! One server's part in one attempt.
 
+use std::sync::Arc;
+
 use curve25519_dalek::ristretto::RistrettoPoint;
 use curve25519_dalek::scalar::Scalar;
 use ostrakon_crypto::{Digest, Secret, Signature, SigningKey, Stream, VerifyingKey};
@@ -44,8 +46,8 @@ pub struct Finished {
 pub enum Outcome {
     /// All signed: the key is made.
     Finished(Box<Finished>),
-    /// Somebody is at fault. A key that others finish all the same counts: keep this machine and
-    /// hand it what comes in.
+    /// Somebody is at fault. A key that others finish all the same counts, if no later attempt has
+    /// been signed: [`super::Attempts`] sees to that.
     Failed(Failure),
 }
 
@@ -54,8 +56,9 @@ pub enum Outcome {
 #[must_use]
 pub struct DkgStep {
     /// What must be durable before anything is sent: the messages under which this server seals, and
-    /// later those that it signs or complains of, for [`Dkg::resume`]. A later one replaces it.
-    pub write: Option<Vec<u8>>,
+    /// later those that it signs or complains of, for [`Dkg::resume`]; and of which attempt. A later
+    /// one of the same attempt replaces it.
+    pub write: Option<(u32, Vec<u8>)>,
     /// Messages for all other servers.
     pub sends: Vec<Vec<u8>>,
     /// What it has come to, once.
@@ -76,7 +79,7 @@ pub struct Dkg {
     context: Context,
     trust: Trust,
     me: PartyId,
-    signing: SigningKey,
+    signing: Arc<SigningKey>,
     identities: ByParty<VerifyingKey>,
     exchange: Zeroizing<Scalar>,
     opening: Dealing,
@@ -94,18 +97,18 @@ pub struct Dkg {
 
 impl Dkg {
     /// Begins attempt number `attempt` in a session. Everything drawn follows from the identity
-    /// key, session and attempt, so a restart says the same, and a copy of the identity restores
+    /// key, session, servers and attempt, so a restart says the same, and a copy of the identity restores
     /// the share.
     pub fn new(
         session: Digest,
         attempt: u32,
         trust: Trust,
         me: PartyId,
-        signing: SigningKey,
+        signing: Arc<SigningKey>,
         identities: ByParty<VerifyingKey>,
     ) -> (Self, DkgStep) {
-        let context = Context { session, attempt };
-        let fields: [&[u8]; 2] = [&session.0, &attempt.to_le_bytes()];
+        let context = Context::new(session, attempt, &trust, &identities);
+        let fields: [&[u8]; 2] = [&context.founding.0, &attempt.to_le_bytes()];
         let stream = |context| Stream::of(signing.derive(context, &fields), context);
         let mut drawn = stream("ostrakon/v1/agreement/dkg polynomial");
         let polynomial = Polynomial::random(trust.believed(), &mut drawn);
@@ -158,6 +161,16 @@ impl Dkg {
             Some(Outcome::Finished(finished)) => Some(*finished),
             _ => None,
         }
+    }
+
+    /// Whether this server has signed the attempt's transcript.
+    pub(super) fn has_signed(&self) -> bool {
+        self.agreed[self.me].is_some()
+    }
+
+    /// Whether all have.
+    pub(super) fn has_finished(&self) -> bool {
+        self.phase == Phase::Finished
     }
 
     /// Everything that this server has said, to say it again.
@@ -274,7 +287,7 @@ impl Dkg {
         let commits = self.commits.iter().filter_map(|(_, commit)| Some(word(commit.as_ref()?)));
         let opening = Opening { dealing: self.opening.clone(), shares, commits: commits.collect() };
         // After a restart it is sealed under the same keys, so it is the same.
-        step.write = Some(self.transcript_messages());
+        step.write = Some((self.context.attempt, self.transcript_messages()));
         self.say(Body::Open(opening), step);
     }
 
@@ -322,7 +335,7 @@ impl Dkg {
         }
         // Both words are written down, a complaint like a signature: it gives away a key that a
         // restart derives again, so whoever complained must never sign.
-        step.write = Some(self.transcript_messages());
+        step.write = Some((self.context.attempt, self.transcript_messages()));
         let own = (self.me, &*self.exchange);
         if let Some(dealer) = dealers.iter().find(|dealer| self.share_of(*dealer, own).is_none()) {
             let [_, opening] = self.heard_of(dealer);

@@ -1,6 +1,7 @@
 //! Attempts among servers that follow the steps, and with one that does not.
 
 use ostrakon_crypto::hash::digest;
+use ostrakon_party::Delivery;
 
 use super::*;
 
@@ -23,10 +24,15 @@ struct World {
     written: Vec<Option<Vec<u8>>>,
 }
 
+fn context(attempt: u32) -> Context {
+    let identities = ByParty::new(4, |party| signing(party.index()).verifying_key());
+    Context::new(SESSION, attempt, &Trust::under_a_third(4).unwrap(), &identities)
+}
+
 fn machine(n: usize, attempt: u32, i: usize) -> (Dkg, DkgStep) {
     let trust = Trust::under_a_third(n).unwrap();
     let identities = ByParty::new(n, |party| signing(party.index()).verifying_key());
-    Dkg::new(SESSION, attempt, trust, id(i), signing(i), identities)
+    Dkg::new(SESSION, attempt, trust, id(i), Arc::new(signing(i)), identities)
 }
 
 impl World {
@@ -51,8 +57,8 @@ impl World {
             let others = (0..n).filter(|to| *to != i);
             self.pool.extend(others.map(|to| (i, to, bytes.clone())));
         }
-        if step.write.is_some() {
-            self.written[i] = step.write;
+        if let Some((_, written)) = step.write {
+            self.written[i] = Some(written);
         }
         match step.outcome {
             Some(Outcome::Finished(finished)) => self.finished[i] = Some(*finished),
@@ -92,7 +98,7 @@ fn expected_opening(dealer: usize) -> Word {
 }
 
 fn resign(body: Body, of: usize, attempt: u32) -> DkgMessage {
-    DkgMessage::sign(body, &Context { session: SESSION, attempt }, id(of), &signing(of))
+    DkgMessage::sign(body, &context(attempt), id(of), &signing(of))
 }
 
 #[test]
@@ -153,6 +159,26 @@ fn bad_dealer_is_named_by_all_and_the_next_attempt_is_fresh() {
     for (machine, before) in next.machines.iter().zip(first) {
         assert_ne!(machine.opening.commitments, before, "nothing given away is used again");
     }
+}
+
+/// Two servers that are told of different thresholds, or of other servers, are in no attempt
+/// together.
+#[test]
+fn attempt_is_bound_to_who_takes_part() {
+    let identities = ByParty::new(7, |party| signing(party.index()).verifying_key());
+    let begin = |trust, of: &ByParty<VerifyingKey>, i: usize| {
+        Dkg::new(SESSION, 0, trust, id(i), Arc::new(signing(i)), of.clone())
+    };
+    let mut others = identities.clone();
+    others[id(6)] = signing(9).verifying_key();
+    let (two, one) = (Trust::under_a_third(7).unwrap(), Trust::new(7, 1, Delivery::Guaranteed));
+    let cases = [(two, &identities), (one.unwrap(), &identities), (two, &others)];
+    let heard = cases.map(|(trust, of)| {
+        let mut server = begin(two, &identities, 0).0;
+        let _ = server.handle(id(1), &begin(trust, of, 1).1.sends[0]);
+        !server.awaited().contains(id(1))
+    });
+    assert_eq!(heard, [true, false, false]);
 }
 
 #[test]
@@ -233,7 +259,7 @@ fn copied_dealing_has_no_proof() {
     // Server 3 opens server 0's commitments as its own, to have them cancel or double.
     let mut world = World::new(4, 0);
     let copied = world.machines[0].opening.clone();
-    let context = Context { session: SESSION, attempt: 0 };
+    let context = context(0);
     let committed = copied.digest(id(3), &context);
     let mut own = None;
     world.run(|from, _, message| match message.body {
@@ -354,7 +380,7 @@ fn opening_is_the_same_after_a_restart() {
     let commits: Vec<_> = (0..4).map(|i| machine(4, 0, i).0.said()[0].clone()).collect();
     let mut written = None;
     for i in [0, 1, 3] {
-        written = first.handle(id(i), &commits[i]).write.or(written);
+        written = first.handle(id(i), &commits[i]).write.map(|(_, bytes)| bytes).or(written);
     }
     let (fresh, _) = machine(4, 0, 2);
     let mut again = match &written {

@@ -31,7 +31,7 @@ fn make_keys(n: usize) -> Vec<ServerKeys> {
     for i in 0..n {
         let trust = *params(n, 16, 4).trust();
         let (machine, step) =
-            Dkg::new(Digest([2; 32]), 0, trust, id(i), signing(i), identities.clone());
+            Dkg::new(Digest([2; 32]), 0, trust, id(i), signing(i).into(), identities.clone());
         machines.push(machine);
         take(i, step, &mut pool);
     }
