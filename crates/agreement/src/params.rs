@@ -37,8 +37,7 @@ pub type Round = u64;
 /// What all servers of a ledger must have alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// The session in which everything is signed.
-    pub session: SessionId,
+    session: SessionId,
     trust: Trust,
     horizon: Round,
     interval: u64,
@@ -62,12 +61,13 @@ impl Params {
     /// The horizons that are taken.
     pub const HORIZONS: std::ops::RangeInclusive<u64> = 8..=1024;
 
-    /// A ledger with the usual horizon of 64 rounds and a checkpoint every 64 commits.
+    /// A ledger with the usual horizon of 64 rounds and a checkpoint every 64 commits. `coin` is the
+    /// digest of the coin's public keys, [`crate::coin::CoinKeys::digest`].
     ///
     /// # Errors
     /// [`Unfit::Delivery`].
-    pub fn new(session: SessionId, trust: Trust) -> Result<Self, Unfit> {
-        Self::with(session, trust, 64, 64)
+    pub fn new(session: SessionId, coin: &Digest, trust: Trust) -> Result<Self, Unfit> {
+        Self::with(session, coin, trust, 64, 64)
     }
 
     /// A ledger whose leaders order blocks of the last `horizon` rounds, with a checkpoint every
@@ -77,6 +77,7 @@ impl Params {
     /// [`Unfit`].
     pub fn with(
         session: SessionId,
+        coin: &Digest,
         trust: Trust,
         horizon: Round,
         interval: u64,
@@ -90,7 +91,21 @@ impl Params {
         if interval == 0 || interval > *Self::HORIZONS.end() {
             return Err(Unfit::Interval);
         }
+        // Servers with other coins choose other leaders, those with another horizon order other
+        // blocks: whatever must be alike is signed along, so that they are strangers to each other.
+        let mut transcript = Transcript::new("ostrakon/v1/agreement/ledger");
+        transcript.field(&session.0.0).field(&coin.0);
+        transcript.number(trust.parties() as u64).number(trust.believed() as u64);
+        transcript.number(horizon).number(interval);
+        let session = SessionId(transcript.finish());
         Ok(Self { session, trust, horizon, interval })
+    }
+
+    /// The session in which everything is signed. It follows from all that the servers must have
+    /// alike, the coin's key included.
+    #[must_use]
+    pub fn session(&self) -> SessionId {
+        self.session
     }
 
     /// Who is believed and awaited.

@@ -3,9 +3,9 @@
 use ostrakon_agreement::block::{Block, Certificate, Reference, SignedBlock, Vote};
 use ostrakon_agreement::dag::{Disk, Phase};
 use ostrakon_agreement::message::{Ask, Message, Petition, Status};
-use ostrakon_agreement::{Event, Fault, Keys};
+use ostrakon_agreement::{Event, Fault, Keys, Ledger, Params};
 use ostrakon_crypto::Digest;
-use ostrakon_party::PartyId;
+use ostrakon_party::{PartyId, SessionId};
 
 use crate::world::{App, Role, World, id, params};
 
@@ -484,6 +484,30 @@ fn coin_share_with_a_failing_proof_convicts() {
     let fault = world.faults.last().unwrap();
     assert_eq!(*fault, Fault::Share(Box::new(signed)));
     assert_eq!(fault.convicts(&world.params, &world.keys(id(1))), Some(id(3)));
+}
+
+/// Servers with other coins, or other horizons, would order differently, and convict each other of
+/// shares that do not verify: they are strangers to each other.
+#[test]
+fn servers_of_another_coin_are_strangers() {
+    let world = World::new(params(4, 16, 4), &[Role::Honest; 4], 1);
+    let trust = *world.params.trust();
+    let with = |coin: u8, horizon, interval| {
+        let (session, coin) = (SessionId(Digest([7; 32])), Digest([coin; 32]));
+        Params::with(session, &coin, trust, horizon, interval).unwrap()
+    };
+    let others = [with(9, 16, 4), with(8, 17, 4), with(8, 16, 5), with(8, 16, 4)];
+    let taken = others.map(|other| {
+        let (mut ledger, _) = Ledger::found(world.params, world.keys(id(0)));
+        let (mut stranger, _) = Ledger::found(other, world.keys(id(1)));
+        let step = stranger.propose(b"said".to_vec()).unwrap();
+        let send = step.sends.iter().find(|send| send.to == id(0)).unwrap();
+        let step = ledger.handle(Event::Receive(id(1), &send.bytes));
+        let convicts = |f: &Fault| f.convicts(&world.params, &world.keys(id(2))).is_some();
+        assert!(!step.faults.iter().any(convicts));
+        ledger.held() > 0
+    });
+    assert_eq!(taken, [false, false, false, true]);
 }
 
 /// What convicts nobody: faults that were made up.

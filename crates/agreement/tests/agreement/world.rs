@@ -132,7 +132,8 @@ pub fn params(n: usize, horizon: u64, interval: u64) -> Params {
         5 => Trust::new(5, 1, Delivery::Guaranteed).unwrap(),
         n => Trust::under_a_third(n).unwrap(),
     };
-    Params::with(SessionId(Digest([7; 32])), trust, horizon, interval).unwrap()
+    let (session, coin) = (SessionId(Digest([7; 32])), Digest([8; 32]));
+    Params::with(session, &coin, trust, horizon, interval).unwrap()
 }
 
 impl World {
@@ -401,7 +402,7 @@ impl World {
     /// The author that the coin will choose for `round`, which nobody can know beforehand.
     pub fn leader(&self, round: u64) -> PartyId {
         let mut transcript = Transcript::new("ostrakon/v1/agreement/coin label");
-        let label = transcript.field(&self.params.session.0.0).number(round).finish();
+        let label = transcript.field(&self.params.session().0.0).number(round).finish();
         let keys = self.keys(id(0));
         let shares: Vec<_> =
             (0..self.params.believed()).map(|i| (id(i), keys.share(&label).unwrap())).collect();
