@@ -82,11 +82,11 @@ mod tests {
             };
             part.swap(column, pivot);
             let inverse = part[column][column].inverse().unwrap();
-            for row in column + 1..part.len() {
-                let factor = part[row][column] * inverse;
-                for place in column..part.len() {
-                    let subtract = factor * part[column][place];
-                    part[row][place] -= subtract;
+            let (above, below) = part.split_at_mut(column + 1);
+            for row in below {
+                let factor = row[column] * inverse;
+                for (value, &subtract) in row.iter_mut().zip(&above[column]).skip(column) {
+                    *value -= factor * subtract;
                 }
             }
         }
