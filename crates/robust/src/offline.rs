@@ -20,7 +20,7 @@ use rand_core::Rng;
 
 use crate::committee::Committee;
 use crate::machine::{Machine, Outcome, Step};
-use crate::message::{Instance, Part, Signed};
+use crate::message::{Instance, Part};
 use crate::program::Program;
 use crate::tape::Tape;
 
@@ -344,9 +344,7 @@ impl<R: Recipe> Batch<R> {
                     events.outputs.push(Event::Propose(Record::Right));
                 }
                 Outcome::Spoilt(id) => {
-                    let of_step =
-                        |((step, _), m): (&(_, _), &Signed)| (*step == id).then(|| m.clone());
-                    let messages = machine.received().iter().filter_map(of_step).collect();
+                    let messages = machine.received().filter(|m| m.step == id).collect();
                     self.state = State::Complained(machine);
                     let complaint = Complaint { step: id, messages };
                     events.outputs.push(Event::Propose(Record::Complaint(complaint)));
@@ -388,8 +386,7 @@ impl<R: Recipe> Batch<R> {
         else {
             unreachable!("the other states have returned")
         };
-        let deals = machine.received().iter().filter(|((id, _), _)| id.part == Part::Deal);
-        let deals = deals.map(|(_, message)| message.clone()).collect();
+        let deals = machine.received().filter(|m| m.step.part == Part::Deal).collect();
         let reveal = Reveal { seed: self.seed.clone(), deals };
         step.outputs.push(Event::Burned);
         step.outputs.push(Event::Propose(Record::Reveal(reveal)));
