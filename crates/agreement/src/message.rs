@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::block::{Certificate, SignedBlock, SignedHeader, Slot, Vote};
 use crate::dag::SignedCheckpoint;
 use crate::keys::Keys;
-use crate::params::{MAX_MISSING, Params, Round};
+use crate::params::{MAX_MISSING, MAX_WELCOME_VOTES, Params, Round};
 
 /// A message. The channel that carries it says who sent it; nothing else of it has been checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub enum Message {
     Checkpoint(Box<SignedCheckpoint>),
     /// A server that starts asks what others have heard of it.
     Hello([u8; 32]),
-    /// The newest block and the newest vote that the sender has of the receiver.
+    /// The newest block and the newest votes that the sender has of the receiver.
     Welcome(Welcome),
     /// A server that lost its data asks how far the others are.
     Ask(Ask),
@@ -80,8 +80,8 @@ pub struct Welcome {
     pub nonce: [u8; 32],
     /// The asker's newest block.
     pub block: Option<SignedHeader>,
-    /// The asker's newest vote.
-    pub vote: Option<Vote>,
+    /// The asker's newest votes that the sender knows of, at most [`MAX_WELCOME_VOTES`].
+    pub votes: Vec<Vote>,
 }
 
 /// A server that lost its data asks for a beginning.

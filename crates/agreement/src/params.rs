@@ -28,6 +28,8 @@ pub const MAX_MISSING: usize = 16;
 /// Ticks after which an own block without a certificate gives way to one of a later round, the first
 /// time; after each block that was given up the time is doubled.
 pub const PATIENCE: u32 = 4;
+/// Votes of a server that starts which another one tells it of, at most.
+pub const MAX_WELCOME_VOTES: usize = 256;
 /// Checkpoint signatures of one server that are remembered.
 pub const MAX_SIGNATURES: usize = 4;
 

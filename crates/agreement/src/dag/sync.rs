@@ -8,7 +8,7 @@ use crate::block::{Certificate, Slot, Vote};
 use crate::fault::Fault;
 use crate::keys::Keys;
 use crate::message::{Message, Status, Welcome};
-use crate::params::{MAX_ITEMS, MAX_MISSING, WINDOW};
+use crate::params::{MAX_ITEMS, MAX_MISSING, MAX_WELCOME_VOTES, WINDOW};
 
 use super::ledger::{Ledger, Output, Phase, Step};
 
@@ -140,9 +140,24 @@ impl<K: Keys> Ledger<K> {
         let welcome = Welcome {
             nonce,
             block: block.map(|block| block.signed().header()),
-            vote: self.sync.votes[from],
+            votes: self.votes_of(from),
         };
         self.send(from, &Message::Welcome(welcome), step);
+    }
+
+    /// The newest votes of a server that this one knows of, from certificates and for its own block.
+    fn votes_of(&self, voter: PartyId) -> Vec<Vote> {
+        let held = self.graph.above(self.graph.floor()).map(|held| &held.certificate);
+        let in_certificate = |certificate: &Certificate| {
+            let at = certificate.votes.binary_search_by_key(&voter, |vote| vote.0).ok()?;
+            Some(Vote { voter, block: certificate.block, signature: certificate.votes[at].1 })
+        };
+        let certified = held.chain(self.waiting.values()).filter_map(in_certificate);
+        let mut votes: Vec<_> = certified.chain(self.sync.votes[voter]).collect();
+        votes.sort_unstable_by_key(|vote| std::cmp::Reverse(vote.block));
+        votes.dedup_by_key(|vote| vote.block);
+        votes.truncate(MAX_WELCOME_VOTES);
+        votes
     }
 
     /// Hears what another server has heard of this one. What it has signed and does not have on its
@@ -151,19 +166,26 @@ impl<K: Keys> Ledger<K> {
         if self.phase != Phase::Starting || welcome.nonce != self.sync.nonce {
             return;
         }
-        let block = welcome.block.filter(|block| {
-            block.header.author == self.me && block.verifies(&self.params, &self.keys)
-        });
-        let vote = welcome
-            .vote
-            .filter(|vote| vote.voter == self.me && vote.verifies(&self.params, &self.keys));
-        let block = block.map(|block| ((block.header.round, self.me), block.header.digest));
-        let vote = vote.map(|vote| (vote.block.slot(), vote.block.digest));
-        let forgotten = |(slot, digest): (Slot, _)| {
+        if welcome.votes.len() > MAX_WELCOME_VOTES {
+            step.faults.push(Fault::Malformed(from));
+            return;
+        }
+        let forgotten = |slot: Slot, digest| {
             let current = slot.0 > self.graph.floor() && slot.0 >= self.incarnation.from;
             current && self.voted.get(&slot) != Some(&digest)
         };
-        if block.into_iter().chain(vote).any(forgotten) {
+        let own_block = welcome.block.is_some_and(|block| {
+            let header = block.header;
+            header.author == self.me
+                && forgotten((header.round, self.me), header.digest)
+                && block.verifies(&self.params, &self.keys)
+        });
+        let own_vote = welcome.votes.iter().any(|vote| {
+            vote.voter == self.me
+                && forgotten(vote.block.slot(), vote.block.digest)
+                && vote.verifies(&self.params, &self.keys)
+        });
+        if own_block || own_vote {
             self.lose(step);
             return;
         }

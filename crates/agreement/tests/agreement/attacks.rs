@@ -40,6 +40,19 @@ fn reference(signed: &SignedBlock) -> Reference {
     Reference { round: header.round, author: header.author, digest: header.digest }
 }
 
+/// A block of round 1 by the corrupt server 3, with the votes of the other three.
+fn certified(world: &mut World, record: &[u8]) -> (SignedBlock, Certificate) {
+    let block = first_block(world, 3, record);
+    world.pool.clear();
+    for i in 0..3 {
+        world.receive(id(3), id(i), &Message::Block(block.clone()).encode());
+    }
+    let votes = votes(world).into_iter().filter(|vote| vote.block == reference(&block));
+    let mut votes: Vec<_> = votes.map(|vote| (vote.voter, vote.signature)).collect();
+    votes.sort_by_key(|vote| vote.0);
+    (block.clone(), Certificate { block: reference(&block), votes })
+}
+
 /// The votes under way, which are taken out.
 fn votes(world: &mut World) -> Vec<Vote> {
     let pool = std::mem::take(&mut world.pool);
@@ -184,6 +197,31 @@ fn old_copy_restored() {
         lose_data(n, true, true);
         lose_data(n, false, false);
     }
+}
+
+/// A copy holds its server's newest vote, and lacks one that it gave afterwards for an older block:
+/// others that hold that block's certificate notice it.
+#[test]
+fn old_copy_without_an_older_vote() {
+    let mut world = World::new(params(4, 16, 4), &roles(4, Role::Dead), 3);
+    run_for(&mut world, 2, "before");
+    let top = world.machines[1].ledger.as_ref().unwrap().top();
+    assert!((4..16).contains(&top), "round 1 is neither the newest nor too old: {top}");
+    let disk = world.machines[0].disk.clone();
+    let (late, certificate) = certified(&mut world, b"late");
+    let item = Message::Item(Box::new(late), certificate).encode();
+    world.receive(id(3), id(1), &item);
+    world.receive(id(3), id(2), &item);
+    world.pool.clear();
+    world.machines[0].disk = disk;
+    world.restart(0);
+    world.pool.retain(|(from, ..)| *from == id(0));
+    world.deliver_in_order(2);
+    world.pool.retain(|(.., bytes)| {
+        matches!(Message::decode(bytes, &world.params), Ok(Message::Welcome(_)))
+    });
+    world.deliver_all(usize::MAX);
+    assert_eq!(world.machines[0].ledger.as_ref().unwrap().phase(), Phase::Lost);
 }
 
 /// A petition of an earlier life begins an incarnation: a server that has lost its data once more
@@ -359,16 +397,7 @@ fn fork_without_horizon() {
     let mut ordered = [0; 2];
     for delay in 0..14 {
         let mut world = World::new(params(4, 8, 1), &roles(4, Role::Dead), 5);
-        let early = first_block(&world, 3, b"early");
-        let mut signatures = Vec::new();
-        for i in 0..3 {
-            world.receive(id(3), id(i), &Message::Block(early.clone()).encode());
-        }
-        for vote in votes(&mut world) {
-            signatures.push((vote.voter, vote.signature));
-        }
-        signatures.sort_by_key(|vote| vote.0);
-        let certificate = Certificate { block: reference(&early), votes: signatures };
+        let (early, certificate) = certified(&mut world, b"early");
         let target = delay + 1;
         let mut said = 0;
         while world.machines[0].ledger.as_ref().unwrap().top() < target {
