@@ -420,6 +420,19 @@ fn fork_without_horizon() {
     assert!(ordered[0] > 0 && ordered[1] > 0, "both sides of the horizon were tried: {ordered:?}");
 }
 
+/// A block that no leader to come can order has no vote, whether it was dropped yet or not: with a
+/// certificate it could only stop who is slower.
+#[test]
+fn block_below_the_line_has_no_vote() {
+    for (rounds, votes_of_three) in [(1, 3), (12, 0)] {
+        let mut world = World::new(params(4, 8, 1024), &roles(4, Role::Dead), 3);
+        while world.machines[0].ledger.as_ref().unwrap().agreed().last < rounds {
+            run_for(&mut world, 1, "on");
+        }
+        assert_eq!(certified(&mut world, b"early").1.votes.len(), votes_of_three);
+    }
+}
+
 /// One record at one server, nothing else to say, and no ticks: it is ordered, then the ledger
 /// rests; and so for every server in turn, with t servers dead.
 #[test]
