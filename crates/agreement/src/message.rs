@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::block::{Certificate, SignedBlock, SignedHeader, Slot, Vote};
 use crate::dag::SignedCheckpoint;
 use crate::keys::Keys;
-use crate::params::{MAX_MISSING, MAX_WELCOME_VOTES, Params, Round};
+use crate::params::{MAX_MISSING, Params, Round};
 
 /// A message. The channel that carries it says who sent it; nothing else of it has been checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Message {
     /// An author's new block.
-    Block(SignedBlock),
+    Block(Box<SignedBlock>),
     /// A vote, to the block's author.
     Vote(Vote),
     /// The certificate of a block, from its author.
@@ -80,7 +80,8 @@ pub struct Welcome {
     pub nonce: [u8; 32],
     /// The asker's newest block.
     pub block: Option<SignedHeader>,
-    /// The asker's newest votes that the sender knows of, at most [`MAX_WELCOME_VOTES`].
+    /// The asker's newest votes that the sender knows of, at most
+    /// [`crate::params::MAX_WELCOME_VOTES`].
     pub votes: Vec<Vote>,
 }
 

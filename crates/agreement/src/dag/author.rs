@@ -221,7 +221,7 @@ impl<K: Keys> Ledger<K> {
         };
         self.author.checkpoint = self.checkpoints.signed();
         self.author.live.insert(round, payload);
-        let message = Message::Block(block.signed().clone());
+        let message = Message::Block(Box::new(block.signed().clone()));
         self.launch(block);
         self.write_vote((round, self.me), step);
         self.send_all(&message, step);
@@ -340,7 +340,7 @@ impl<K: Keys> Ledger<K> {
             .collect();
         let slot = flight.reference.slot();
         let Some(block) = self.pending.get(&slot) else { return };
-        let message = Message::Block(block.signed().clone());
+        let message = Message::Block(Box::new(block.signed().clone()));
         for party in silent {
             self.send(party, &message, step);
         }

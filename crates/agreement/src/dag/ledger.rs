@@ -289,7 +289,7 @@ impl<K: Keys> Ledger<K> {
             return;
         };
         match message {
-            Message::Block(signed) => self.receive_block(from, signed, step),
+            Message::Block(signed) => self.receive_block(from, *signed, step),
             Message::Vote(vote) => self.receive_vote(from, vote, step),
             Message::Certificate(certificate) => {
                 self.receive_certificate(from, certificate, step);

@@ -1,13 +1,13 @@
 //! Named attacks, each against the step that meets it.
 
 use ostrakon_agreement::block::{Block, Certificate, Reference, SignedBlock, Vote};
-use ostrakon_agreement::dag::{Disk, Phase};
+use ostrakon_agreement::dag::{Key, Phase};
 use ostrakon_agreement::message::{Ask, Message, Petition, Status};
 use ostrakon_agreement::{Event, Fault, Keys, Ledger, Params};
 use ostrakon_crypto::Digest;
 use ostrakon_party::{PartyId, SessionId};
 
-use crate::world::{App, Role, World, id, params};
+use crate::world::{Role, World, id, params};
 
 /// A vote of a corrupt server for whatever it was shown.
 pub fn any_vote(world: &World, voter: PartyId, signed: &SignedBlock) -> Vote {
@@ -40,17 +40,30 @@ fn reference(signed: &SignedBlock) -> Reference {
     Reference { round: header.round, author: header.author, digest: header.digest }
 }
 
-/// A block of round 1 by the corrupt server 3, with the votes of the other three.
-fn certified(world: &mut World, record: &[u8]) -> (SignedBlock, Certificate) {
-    let block = first_block(world, 3, record);
-    world.pool.clear();
-    for i in 0..3 {
-        world.receive(id(3), id(i), &Message::Block(block.clone()).encode());
+/// The votes of the honest servers for a corrupt one's block.
+fn certify(world: &mut World, block: &SignedBlock) -> Certificate {
+    let author = block.block.author;
+    for i in world.honest() {
+        world.receive(author, id(i), &Message::Block(block.clone().into()).encode());
     }
-    let votes = votes(world).into_iter().filter(|vote| vote.block == reference(&block));
-    let mut votes: Vec<_> = votes.map(|vote| (vote.voter, vote.signature)).collect();
+    let mut votes = Vec::new();
+    let params = world.params;
+    world.pool.retain(|(.., bytes)| match Message::decode(bytes, &params) {
+        Ok(Message::Vote(vote)) if vote.block == reference(block) => {
+            votes.push((vote.voter, vote.signature));
+            false
+        }
+        _ => true,
+    });
     votes.sort_by_key(|vote| vote.0);
-    (block.clone(), Certificate { block: reference(&block), votes })
+    Certificate { block: reference(block), votes }
+}
+
+/// A block of round 1 by a corrupt server, with the votes of the honest ones.
+pub fn certified(world: &mut World, author: usize, record: &[u8]) -> (SignedBlock, Certificate) {
+    let block = first_block(world, author, record);
+    let certificate = certify(world, &block);
+    (block, certificate)
 }
 
 /// The votes under way, which are taken out.
@@ -64,7 +77,7 @@ fn votes(world: &mut World) -> Vec<Vote> {
         .collect()
 }
 
-fn roles(n: usize, corrupt: Role) -> Vec<Role> {
+pub fn roles(n: usize, corrupt: Role) -> Vec<Role> {
     let t = params(n, 16, 4).believed() - 1;
     let mut roles = vec![Role::Honest; n];
     roles[n - t..].fill(corrupt);
@@ -85,7 +98,7 @@ fn split_certificate() {
             for i in &honest {
                 for turn in 0..2 {
                     let shown = &blocks[usize::from(*i < half) ^ turn];
-                    let bytes = Message::Block(shown.clone()).encode();
+                    let bytes = Message::Block(shown.clone().into()).encode();
                     world.receive(id(author), id(*i), &bytes);
                 }
             }
@@ -114,7 +127,7 @@ fn forgotten_vote() {
     let (first, second) = (first_block(&world, 3, b"one"), first_block(&world, 3, b"two"));
     for stop in 0.. {
         let mut world = World::new(params(n, 16, 4), &roles(n, Role::Dead), 1);
-        let bytes = Message::Block(first.clone()).encode();
+        let bytes = Message::Block(first.clone().into()).encode();
         let step = world.machines[0].ledger.as_mut().unwrap().handle(Event::Receive(id(3), &bytes));
         let writes = step.writes.len();
         if stop > writes + step.sends.len() {
@@ -131,7 +144,7 @@ fn forgotten_vote() {
         world.pool.retain(|(from, ..)| *from == id(0));
         world.deliver_all(usize::MAX);
         assert_eq!(world.machines[0].ledger.as_ref().unwrap().phase(), Phase::Running);
-        world.receive(id(3), id(0), &Message::Block(second.clone()).encode());
+        world.receive(id(3), id(0), &Message::Block(second.clone().into()).encode());
         let voted = votes(&mut world).iter().any(|vote| vote.block == reference(&second));
         assert!(!(left && voted), "stopped after {stop}: two votes in one place");
         // Nothing was lost needlessly: whoever had not written a vote votes now.
@@ -141,8 +154,8 @@ fn forgotten_vote() {
     }
 }
 
-/// Runs a world for `rounds` ticks, each with a record of one server.
-fn run_for(world: &mut World, ticks: usize, name: &str) {
+/// Runs a world for so many ticks, each with a record of one server.
+pub fn run_for(world: &mut World, ticks: usize, name: &str) {
     for i in 0..ticks {
         let honest: Vec<_> =
             world.honest().into_iter().filter(|i| world.machines[*i].ledger.is_some()).collect();
@@ -152,149 +165,6 @@ fn run_for(world: &mut World, ticks: usize, name: &str) {
         world.tick_all();
         world.deliver_all(usize::MAX);
     }
-}
-
-/// Puts the disk of server 0 back to an earlier copy, or empties it. It must fall silent before it
-/// signs anything, be readmitted, and sign nothing twice.
-fn lose_data(n: usize, copy: bool, command: bool) {
-    let mut world = World::new(params(n, 16, 4), &vec![Role::Honest; n], 3);
-    run_for(&mut world, 3, "before");
-    let (disk, app) = if copy {
-        (world.machines[0].disk.clone(), world.machines[0].app.clone())
-    } else {
-        (Disk::default(), App::default())
-    };
-    run_for(&mut world, 3, "after");
-    world.machines[0].disk = disk;
-    world.machines[0].app = App { lost: true, ..app };
-    world.machines[0].ledger = None;
-    world.pool.clear();
-    let top = world.machines[1].ledger.as_ref().unwrap().top();
-    world.restart(0);
-    if command {
-        world.event(0, Event::Readmit([9; 32]));
-    }
-    world.deliver_all(usize::MAX);
-    let phase = world.machines[0].ledger.as_ref().unwrap().phase();
-    assert!(command || phase == Phase::Lost, "n = {n}: an old copy was not noticed");
-    run_for(&mut world, 2, "meanwhile");
-    world.settle();
-    run_for(&mut world, 3, "again");
-    world.settle();
-    world.check();
-    assert_eq!(world.machines[0].readmitted, 1, "n = {n}");
-    let agreed = world.machines[1].ledger.as_ref().unwrap().agreed();
-    assert_eq!(agreed.incarnations[0].number, 1);
-    assert!(agreed.incarnations[0].from >= top + 2, "n = {n}: R0 is past every vote");
-    let again = (id(0), b"again 0".to_vec());
-    assert!(world.machines[2].app.records().contains(&again), "n = {n}: it takes part again");
-}
-
-#[test]
-fn old_copy_restored() {
-    for n in [4, 5, 7] {
-        lose_data(n, true, false);
-        lose_data(n, true, true);
-        lose_data(n, false, false);
-    }
-}
-
-/// A copy holds its server's newest vote, and lacks one that it gave afterwards for an older block:
-/// others that hold that block's certificate notice it.
-#[test]
-fn old_copy_without_an_older_vote() {
-    let mut world = World::new(params(4, 16, 4), &roles(4, Role::Dead), 3);
-    run_for(&mut world, 2, "before");
-    let top = world.machines[1].ledger.as_ref().unwrap().top();
-    assert!((4..16).contains(&top), "round 1 is neither the newest nor too old: {top}");
-    let disk = world.machines[0].disk.clone();
-    let (late, certificate) = certified(&mut world, b"late");
-    let item = Message::Item(Box::new(late), certificate).encode();
-    world.receive(id(3), id(1), &item);
-    world.receive(id(3), id(2), &item);
-    world.pool.clear();
-    world.machines[0].disk = disk;
-    world.restart(0);
-    world.pool.retain(|(from, ..)| *from == id(0));
-    world.deliver_in_order(2);
-    world.pool.retain(|(.., bytes)| {
-        matches!(Message::decode(bytes, &world.params), Ok(Message::Welcome(_)))
-    });
-    world.deliver_all(usize::MAX);
-    assert_eq!(world.machines[0].ledger.as_ref().unwrap().phase(), Phase::Lost);
-}
-
-/// A petition of an earlier life begins an incarnation: a server that has lost its data once more
-/// since does not go on from that one's R0.
-#[test]
-fn old_petition_begins_nothing() {
-    let mut world = World::new(params(4, 16, 4), &[Role::Honest; 4], 3);
-    run_for(&mut world, 3, "before");
-    world.event(0, Event::Readmit([1; 32]));
-    // The petition goes out, and the server loses its data before it sees what comes of it.
-    for _ in 0..3 {
-        let mut open: Vec<_> = (0..world.pool.len()).collect();
-        open.retain(|at| {
-            let message = Message::decode(&world.pool[*at].2, &world.params);
-            matches!(message, Ok(Message::Ask(_) | Message::Answer(_) | Message::Petition(_)))
-        });
-        for at in open.into_iter().rev() {
-            world.deliver(at);
-        }
-    }
-    world.machines[0].disk = Disk::default();
-    world.machines[0].app = App { lost: true, ..App::default() };
-    world.restart(0);
-    world.event(0, Event::Readmit([2; 32]));
-    for _ in 0..6 {
-        world.deliver_all(usize::MAX);
-        world.tick_all();
-    }
-    world.settle();
-    let agreed = world.machines[1].ledger.as_ref().unwrap().agreed();
-    assert_eq!(agreed.incarnations[0].nonce[0], 2, "it goes on from its own question only");
-    world.check();
-}
-
-/// A server that is being readmitted restarts twice before its petition has reached more than one
-/// other. Each life's petition shows other answers, and all votes for one of them are ordered; the
-/// last life's must be heard by those who voted for an earlier one's.
-#[test]
-fn restarts_between_petitions() {
-    let mut world = World::new(params(4, 16, 4), &[Role::Honest; 4], 3);
-    run_for(&mut world, 3, "before");
-    world.event(0, Event::Readmit([1; 32]));
-    for voter in 1..4 {
-        while !world.pool.is_empty() {
-            let (from, to, bytes) = world.pool.remove(0);
-            match Message::decode(&bytes, &world.params).unwrap() {
-                Message::Petition(_) if to != id(voter) => {}
-                Message::Ask(_) | Message::Answer(_) | Message::Petition(_) => {
-                    world.receive(from, to, &bytes);
-                }
-                _ => {}
-            }
-        }
-        for i in 0..4 {
-            world.propose(1 + i % 3, format!("life {voter} {i}").into_bytes());
-            for _ in 0..3 {
-                while let Some((from, to, bytes)) = world.pool.pop() {
-                    if from != id(0) && to != id(0) {
-                        world.receive(from, to, &bytes);
-                    }
-                }
-                (1..4).for_each(|i| world.event(i, Event::Tick));
-            }
-        }
-        world.pool.clear();
-        world.restart(0);
-    }
-    let votes = &world.machines[1].ledger.as_ref().unwrap().agreed().readmissions;
-    let rounds: std::collections::BTreeSet<_> = votes.values().map(|vote| vote.from).collect();
-    assert_eq!(rounds.len(), 3, "each life's petition has another R0: {votes:?}");
-    world.settle();
-    world.check();
-    assert_eq!(world.machines[0].readmitted, 1);
 }
 
 /// An author that is heard late, again and again, gets in what it says: others name its newest
@@ -390,34 +260,60 @@ fn parent_below_checkpoint() {
     }
 }
 
-/// The certificate of an early block comes out late, and to one server first, at every distance
-/// around the horizon and around checkpoints: all order it alike or not at all.
+/// A block of round 1 has its certificate, and nobody is shown it until it is too old for anybody to
+/// name but its author, whose block of round `named` is shown still later: when all but one have
+/// dropped round 1. The last one, whose application is slow, still holds it. Whether the early block
+/// was ordered.
+fn early_block_named_late(named: u64) -> bool {
+    let (n, corrupt) = (7, 6);
+    let mut roles = vec![Role::Honest; n];
+    roles[corrupt] = Role::Dead;
+    let mut world = World::new(params(n, 16, 1), &roles, 5);
+    world.slow_app = Some(5);
+    let mut said = 0;
+    let mut until = |world: &mut World, over: &dyn Fn(&World) -> bool| {
+        while !over(world) {
+            said += 1;
+            world.propose(said % 6, format!("{said}").into_bytes());
+            world.deliver_in_order(20);
+            if world.pool.is_empty() {
+                world.tick_all();
+            }
+        }
+    };
+    let (early, early_certificate) = certified(&mut world, corrupt, b"early");
+    until(&mut world, &|world| world.lowest_round(6) > named);
+    let show = |world: &mut World, block: &SignedBlock, certificate: &Certificate| {
+        let item = Message::Item(Box::new(block.clone()), certificate.clone()).encode();
+        (0..6).for_each(|i| world.receive(id(corrupt), id(i), &item));
+    };
+    show(&mut world, &early, &early_certificate);
+    let mut late = block(corrupt, named, world.parents(named - 1), b"late");
+    late.older = vec![reference(&early)];
+    let late = late.sign(&world.params, &world.keys(id(corrupt)));
+    let late_certificate = certify(&mut world, &late);
+    if named == 16 {
+        let holds = |world: &World, i: usize| {
+            world.machines[i].disk.0.contains_key(&Key::Voted(1, id(corrupt)))
+        };
+        until(&mut world, &|world| (0..5).all(|i| !holds(world, i)));
+        assert!(holds(&world, 5));
+    }
+    show(&mut world, &late, &late_certificate);
+    run_for(&mut world, 4, "after");
+    world.settle();
+    world.check();
+    let records = world.machines[2].app.records();
+    assert!(records.contains(&(id(corrupt), b"late".to_vec())), "what names it is ordered");
+    records.contains(&(id(corrupt), b"early".to_vec()))
+}
+
+/// All order an early block that comes out late alike, by the leader's round alone and not by what
+/// they have dropped themselves.
 #[test]
 fn fork_without_horizon() {
-    let mut ordered = [0; 2];
-    for delay in 0..14 {
-        let mut world = World::new(params(4, 8, 1), &roles(4, Role::Dead), 5);
-        let (early, certificate) = certified(&mut world, b"early");
-        let target = delay + 1;
-        let mut said = 0;
-        while world.machines[0].ledger.as_ref().unwrap().top() < target {
-            said += 1;
-            world.propose(1, format!("{said}").into_bytes());
-            for _ in 0..12 {
-                if !world.pool.is_empty() {
-                    world.deliver(0);
-                }
-            }
-            world.tick_all();
-        }
-        world.receive(id(3), id(0), &Message::Item(Box::new(early), certificate).encode());
-        run_for(&mut world, 6, "after");
-        world.settle();
-        world.check();
-        let records = world.machines[2].app.records();
-        ordered[usize::from(records.contains(&(id(3), b"early".to_vec())))] += 1;
-    }
-    assert!(ordered[0] > 0 && ordered[1] > 0, "both sides of the horizon were tried: {ordered:?}");
+    assert!(early_block_named_late(4), "above the horizon");
+    assert!(!early_block_named_late(16), "below it");
 }
 
 /// A block that no leader to come can order has no vote, whether it was dropped yet or not: with a
@@ -429,7 +325,7 @@ fn block_below_the_line_has_no_vote() {
         while world.machines[0].ledger.as_ref().unwrap().agreed().last < rounds {
             run_for(&mut world, 1, "on");
         }
-        assert_eq!(certified(&mut world, b"early").1.votes.len(), votes_of_three);
+        assert_eq!(certified(&mut world, 3, b"early").1.votes.len(), votes_of_three);
     }
 }
 
@@ -521,7 +417,7 @@ fn coin_share_with_a_failing_proof_convicts() {
     block.coin = Some(share);
     let signed = block.sign(&world.params, &world.keys(id(3)));
     world.pool.clear();
-    world.receive(id(3), id(0), &Message::Block(signed.clone()).encode());
+    world.receive(id(3), id(0), &Message::Block(signed.clone().into()).encode());
     assert!(votes(&mut world).is_empty());
     let fault = world.faults.last().unwrap();
     assert_eq!(*fault, Fault::Share(Box::new(signed)));
@@ -606,7 +502,7 @@ fn absurd_messages_are_dropped() {
     let certificate = Certificate { block: vote.block, votes: vec![(id(3), vote.signature)] };
     let status = |last, held, missing| Status { commits: u64::MAX, last, held, missing };
     let messages = [
-        Message::Block(far.clone()),
+        Message::Block(far.clone().into()),
         Message::Vote(vote),
         Message::Certificate(certificate.clone()),
         Message::Item(Box::new(far), certificate),

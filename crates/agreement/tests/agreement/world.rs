@@ -104,6 +104,8 @@ pub struct World {
     pub sent: BTreeMap<&'static str, usize>,
     /// Whether a step may be cut short by a crash, once in so many times; 0 for never.
     pub crash_once_in: usize,
+    /// Whose application never tells its state, so that it signs no checkpoint.
+    pub slow_app: Option<usize>,
     /// Records of what every application had after each commit.
     commits: BTreeMap<usize, Vec<(PartyId, Vec<u8>)>>,
     /// Whom an honest step was cut short for: restarted by the run.
@@ -148,6 +150,7 @@ impl World {
             proposed: Vec::new(),
             faults: Vec::new(),
             sent: BTreeMap::new(),
+            slow_app: None,
             crash_once_in: 0,
             commits: BTreeMap::new(),
             restarts: 0,
@@ -282,6 +285,7 @@ impl World {
                 }
                 machine.app.digests.push(digest("test state", &bytes));
             }
+            Output::CheckpointDue(_) if self.slow_app == Some(of.index()) => {}
             Output::CheckpointDue(commits) => {
                 let digest = machine.app.digests[usize::try_from(commits).unwrap() - 1];
                 let Some(ledger) = &mut machine.ledger else { return };
