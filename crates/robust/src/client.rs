@@ -27,6 +27,9 @@ pub struct Place {
     pub epoch: u64,
     /// The slot.
     pub slot: u32,
+    /// The batch whose masks are used, [`crate::offline::Checked::batch`]: under another one's masks
+    /// the row would be noise.
+    pub batch: Digest,
 }
 
 /// A submission: the same bytes to all servers.
@@ -59,6 +62,7 @@ impl Place {
     pub fn digest(&self, client: &VerifyingKey, masked: &Masked) -> Digest {
         let mut transcript = Transcript::new("ostrakon/v1/robust/submission");
         transcript.field(&self.room.0).number(self.epoch).number(self.slot.into());
+        transcript.field(&self.batch.0);
         transcript.field(&client.0).field(&bytes_of(&masked.0));
         transcript.finish()
     }

@@ -375,11 +375,12 @@ fn reused_matrix() {
     assert_eq!(spend(1).ok().unwrap().name(), first.name());
 }
 
-/// A submission counts for one place and one key; masks are taken by value, for one row.
+/// A submission counts for one place, with the masks of one batch, and for one key. (That masks come
+/// once, for one row, is tested where clients read them.)
 #[test]
 fn two_inputs_one_mask() {
     let key = SigningKey::from_seed(&[1; 32]);
-    let place = Place { room: Digest([1; 32]), epoch: 4, slot: 2 };
+    let place = Place { room: Digest([1; 32]), epoch: 4, slot: 2, batch: Digest([3; 32]) };
     let submission = place.submit(&key, Masked(vec![Fp::ONE, Fp::ZERO]));
     let client = key.verifying_key();
     assert!(place.vouches(&client, &submission));
@@ -392,6 +393,7 @@ fn two_inputs_one_mask() {
         Place { epoch: 5, ..place },
         Place { slot: 3, ..place },
         Place { room: Digest([2; 32]), ..place },
+        Place { batch: Digest([4; 32]), ..place },
     ];
     assert!(others.iter().all(|other| !other.vouches(&client, &submission)));
     assert!(!place.vouches(&SigningKey::from_seed(&[2; 32]).verifying_key(), &submission));
