@@ -128,6 +128,19 @@ fn lies_to_some() {
     }
 }
 
+/// Liars that fall silent halfway, t of them: the others go on without what they owe.
+#[test]
+fn liars_fall_silent() {
+    for (n, t) in sizes() {
+        let (_, faults, _) = shuffle_against(n, t, |own, message| match message.step.phase {
+            0 => vec![Sent::now(&message)],
+            1 => vec![Sent::now(&own.bump(&message, 0))],
+            _ => vec![],
+        });
+        assert!(!faults.is_empty());
+    }
+}
+
 /// A late row: its client's message was seen by a corrupt server, but not sealed. Its mask is on
 /// the board as noise.
 #[test]
@@ -416,7 +429,8 @@ fn one_b_for_all() {
     assert_eq!(distinct.len(), 6);
 }
 
-/// Of the products only the coefficients that are power sums are opened: k of each column.
+/// Of the products only the coefficients that are power sums are opened: k of each column. Which ones
+/// they are follows, as nothing else is opened and the messages come out of them (`honest.rs`).
 #[test]
 fn open_k_plus_1() {
     let mut world = World::new(4, 1, 53);
