@@ -17,6 +17,8 @@ use super::ledger::{Ledger, Output, Phase, Step};
 pub(super) struct Sync {
     /// Who has been answered since the last tick: nobody makes this server send without end.
     answered: PartySet,
+    /// Who has been told what this server has heard of it since then.
+    greeted: PartySet,
     /// The newest vote of each server.
     votes: ByParty<Option<Vote>>,
     /// The nonce of this start.
@@ -29,6 +31,7 @@ impl Sync {
     pub fn new(parties: usize) -> Self {
         Self {
             answered: PartySet::default(),
+            greeted: PartySet::default(),
             votes: ByParty::new(parties, |_| None),
             nonce: [0; 32],
             welcomed: PartySet::default(),
@@ -48,6 +51,7 @@ impl<K: Keys> Ledger<K> {
     /// Says again what may have been lost.
     pub(super) fn tick(&mut self, step: &mut Step) {
         self.sync.answered = PartySet::default();
+        self.sync.greeted = PartySet::default();
         match self.phase {
             Phase::Starting => self.send_all(&Message::Hello(self.sync.nonce), step),
             Phase::Running => self.pace_author(step),
@@ -131,8 +135,11 @@ impl<K: Keys> Ledger<K> {
         }
     }
 
-    /// Tells a server that starts what this one has heard of it.
-    pub(super) fn welcome(&self, from: PartyId, nonce: [u8; 32], step: &mut Step) {
+    /// Tells a server that starts what this one has heard of it, once a tick.
+    pub(super) fn welcome(&mut self, from: PartyId, nonce: [u8; 32], step: &mut Step) {
+        if !self.sync.greeted.insert(from) {
+            return;
+        }
         let pending = self.pending.values().rev().find(|block| block.block().author == from);
         let newest = self.graph.newest(from).and_then(|newest| self.graph.get(newest.slot()));
         let blocks = pending.into_iter().chain(newest.map(|held| &*held.block));

@@ -79,6 +79,19 @@ fn old_copy_without_an_older_vote() {
     assert_eq!(world.machines[0].ledger.as_ref().unwrap().phase(), Phase::Lost);
 }
 
+/// A welcome is long, and what asks for it is short: a server has one a tick.
+#[test]
+fn questions_at_a_start_are_answered_once_a_tick() {
+    let mut world = World::new(params(4, 16, 4), &[Role::Honest; 4], 3);
+    for _ in 0..2 {
+        for _ in 0..5 {
+            world.receive(id(3), id(0), &Message::Hello([1; 32]).encode());
+        }
+        world.event(0, Event::Tick);
+    }
+    assert_eq!(world.sent["start"], 2);
+}
+
 /// A petition of an earlier life begins an incarnation: a server that has lost its data once more
 /// since does not go on from that one's R0.
 #[test]
