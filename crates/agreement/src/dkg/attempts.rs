@@ -55,9 +55,10 @@ impl Attempts {
             let (machine, begun) = attempts.founding.machine(attempt);
             let nothing = Vec::new();
             let (machine, resumed) = machine.resume(written.get(&attempt).unwrap_or(&nothing));
+            step.write = begun.write;
             step.sends = [begun.sends, resumed.sends].concat();
             if !matches!(step.outcome, Some(Outcome::Finished(_))) {
-                step.outcome = resumed.outcome;
+                step.outcome = resumed.outcome.or(begun.outcome);
             }
             attempts.machines.truncate(attempt as usize);
             attempts.machines.push(machine);
@@ -113,9 +114,13 @@ mod tests {
     }
 
     fn founding(i: usize) -> Founding {
+        founding_of(N, i)
+    }
+
+    fn founding_of(n: usize, i: usize) -> Founding {
         let signing = |i: usize| SigningKey::from_seed(&digest("attempts", &[i as u8]).0);
-        let identities = ByParty::new(N, |party| signing(party.index()).verifying_key());
-        let trust = Trust::under_a_third(N).unwrap();
+        let identities = ByParty::new(n, |party| signing(party.index()).verifying_key());
+        let trust = Trust::under_a_third(n).unwrap();
         let session = Digest([3; 32]);
         Founding { session, trust, me: id(i), signing: Arc::new(signing(i)), identities }
     }
@@ -215,6 +220,15 @@ mod tests {
         assert!(world.finished[0].is_empty(), "two keys were in use");
         world.give(1, 0, &finished);
         assert_eq!(world.finished[0], world.finished[1]);
+    }
+
+    #[test]
+    fn server_alone_finishes_also_after_a_restart() {
+        let (_, step) = Attempts::new(founding_of(1, 0));
+        assert!(matches!(step.outcome, Some(Outcome::Finished(_))));
+        let written = step.write.into_iter().collect();
+        let (_, step) = Attempts::resume(founding_of(1, 0), &written);
+        assert!(matches!(step.outcome, Some(Outcome::Finished(_))));
     }
 
     #[test]
