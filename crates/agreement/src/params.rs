@@ -25,8 +25,8 @@ pub const WINDOW: u64 = 8;
 pub const MAX_ITEMS: usize = 64;
 /// References that one status asks for by name at most.
 pub const MAX_MISSING: usize = 16;
-/// Ticks after which an own block without a certificate gives way to one of a later round, the first
-/// time; after each block that was given up the time is doubled.
+/// Ticks after which an own block without a certificate gives way to one of a later round, the
+/// first time; after each block that was given up the time is doubled.
 pub const PATIENCE: u32 = 4;
 /// Votes of a server that starts which another one tells it of, at most.
 pub const MAX_WELCOME_VOTES: usize = 256;
@@ -63,8 +63,8 @@ impl Params {
     /// The horizons that are taken.
     pub const HORIZONS: std::ops::RangeInclusive<u64> = 8..=1024;
 
-    /// A ledger with the usual horizon of 64 rounds and a checkpoint every 64 commits. `coin` is the
-    /// digest of the coin's public keys, [`crate::coin::CoinKeys::digest`].
+    /// A ledger with the usual horizon of 64 rounds and a checkpoint every 64 commits. `coin` is
+    /// the digest of the coin's public keys, [`crate::coin::CoinKeys::digest`].
     ///
     /// # Errors
     /// [`Unfit::Delivery`].

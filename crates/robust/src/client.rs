@@ -27,8 +27,8 @@ pub struct Place {
     pub epoch: u64,
     /// The slot.
     pub slot: u32,
-    /// The batch whose masks are used, [`crate::offline::Checked::batch`]: under another one's masks
-    /// the row would be noise.
+    /// The batch whose masks are used, [`crate::offline::Checked::batch`]: under another one's
+    /// masks the row would be noise.
     pub batch: Digest,
 }
 
@@ -208,8 +208,8 @@ mod tests {
         (committee, shares, tape)
     }
 
-    /// A corrupt server takes its first, wrong shares back with a message of another length, so that
-    /// there are as many shares as when decoding failed.
+    /// A corrupt server takes its first, wrong shares back with a message of another length, so
+    /// that there are as many shares as when decoding failed.
     #[test]
     fn shares_that_are_taken_back_stop_no_client() {
         let (committee, shares, mut tape) = dealt();

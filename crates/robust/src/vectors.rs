@@ -82,11 +82,11 @@ mod tests {
             };
             part.swap(column, pivot);
             let inverse = part[column][column].inverse().unwrap();
-            let (above, below) = part.split_at_mut(column + 1);
-            for row in below {
-                let factor = row[column] * inverse;
-                for (value, &subtract) in row.iter_mut().zip(&above[column]).skip(column) {
-                    *value -= factor * subtract;
+            for row in column + 1..part.len() {
+                let factor = part[row][column] * inverse;
+                let (above, below) = part.split_at_mut(row);
+                for (entry, pivot) in below[0].iter_mut().zip(&above[column]).skip(column) {
+                    *entry -= factor * *pivot;
                 }
             }
         }

@@ -39,8 +39,8 @@ pub(super) struct Author {
     /// The highest round of an own block.
     pub round: Round,
     in_flight: Option<InFlight>,
-    /// Blocks given up since the last certificate: each doubles the time for the next one, or who is
-    /// slower than it were never heard.
+    /// Blocks given up since the last certificate: each doubles the time for the next one, or who
+    /// is slower than it were never heard.
     given_up: u32,
     /// Records that are not ordered yet, by number.
     records: BTreeMap<u64, Vec<u8>>,

@@ -152,7 +152,8 @@ impl<K: Keys> Ledger<K> {
         self.send(from, &Message::Welcome(welcome), step);
     }
 
-    /// The newest votes of a server that this one knows of, from certificates and for its own block.
+    /// The newest votes of a server that this one knows of, from certificates and for its own
+    /// block.
     fn votes_of(&self, voter: PartyId) -> Vec<Vote> {
         let held = self.graph.above(self.graph.floor()).map(|held| &held.certificate);
         let in_certificate = |certificate: &Certificate| {

@@ -152,8 +152,8 @@ impl<K: Keys> Ledger<K> {
         }
     }
 
-    /// Whether this server may vote for a block, if it has voted for nothing in its place. It does not
-    /// for one that no leader to come orders: its certificate could only stop who is slower.
+    /// Whether this server may vote for a block, if it has voted for nothing in its place. It does
+    /// not for one that no leader to come orders: its certificate could only stop who is slower.
     fn may_vote(&self, block: &Block) -> bool {
         let incarnation = self.agreed.incarnations[block.author.index()];
         block.round > self.graph.floor().max(self.agreed.line(&self.params))

@@ -46,8 +46,8 @@ impl Attempts {
         (Self { founding, machines: vec![machine] }, step)
     }
 
-    /// Goes on with what was written, by attempt: the last [`DkgStep::write`] of each, or the record
-    /// of a finished key in its place, which is to be durable before the key is used.
+    /// Goes on with what was written, by attempt: the last [`DkgStep::write`] of each, or the
+    /// record of a finished key in its place, which is to be durable before the key is used.
     pub fn resume(founding: Founding, written: &BTreeMap<u32, Vec<u8>>) -> (Self, DkgStep) {
         let (mut attempts, mut step) = Self::new(founding);
         let last = written.keys().next_back().copied().unwrap_or(0);
@@ -82,8 +82,8 @@ impl Attempts {
         Some(step)
     }
 
-    /// Handles a message of any attempt that this server has begun. A failure is told of the attempt
-    /// under way only.
+    /// Handles a message of any attempt that this server has begun. A failure is told of the
+    /// attempt under way only.
     pub fn handle(&mut self, from: PartyId, bytes: &[u8]) -> DkgStep {
         let Ok(message) = DkgMessage::decode(bytes) else { return DkgStep::default() };
         let at = message.attempt() as usize;

@@ -55,9 +55,9 @@ pub enum Outcome {
 #[derive(Debug, Default)]
 #[must_use]
 pub struct DkgStep {
-    /// What must be durable before anything is sent: the messages under which this server seals, and
-    /// later those that it signs or complains of, for [`Dkg::resume`]; and of which attempt. A later
-    /// one of the same attempt replaces it.
+    /// What must be durable before anything is sent: the messages under which this server seals,
+    /// and later those that it signs or complains of, for [`Dkg::resume`]; and of which attempt. A
+    /// later one of the same attempt replaces it.
     pub write: Option<(u32, Vec<u8>)>,
     /// Messages for all other servers.
     pub sends: Vec<Vec<u8>>,
@@ -97,8 +97,8 @@ pub struct Dkg {
 
 impl Dkg {
     /// Begins attempt number `attempt` in a session. Everything drawn follows from the identity
-    /// key, session, servers and attempt, so a restart says the same, and a copy of the identity restores
-    /// the share.
+    /// key, session, servers and attempt, so a restart says the same, and a copy of the identity
+    /// restores the share.
     pub fn new(
         session: Digest,
         attempt: u32,
@@ -402,9 +402,9 @@ impl Dkg {
     }
 
     /// What a complaint comes to once the dealing is here: its dealer's fault, or the complainer's.
-    /// One with a key that is not the complainer's, or of an opening that its dealer did not sign, is
-    /// as if nothing had been said. Only of one and the same opening, sealed under one and the same
-    /// key, can it be said who of the two is wrong.
+    /// One with a key that is not the complainer's, or of an opening that its dealer did not sign,
+    /// is as if nothing had been said. Only of one and the same opening, sealed under one and the
+    /// same key, can it be said who of the two is wrong.
     fn weigh(&self, from: PartyId, complaint: &Complaint) -> Option<Failure> {
         let key = Option::<Scalar>::from(Scalar::from_canonical_bytes(complaint.key));
         let key = Zeroizing::new(key?);

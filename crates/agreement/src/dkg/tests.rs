@@ -330,8 +330,8 @@ fn complaint_of_an_invented_opening_is_not_heard() {
     assert_eq!(world.failed[..3], [None; 3]);
 }
 
-/// A receiver commits to one key before a dealer and to another before everybody else, and complains
-/// with that one of the share that was sealed under the first.
+/// A receiver commits to one key before a dealer and to another before everybody else, and
+/// complains with that one of the share that was sealed under the first.
 #[test]
 fn receiver_with_two_keys_is_named() {
     let mut world = World::new(4, 0);
@@ -398,8 +398,8 @@ fn opening_is_the_same_after_a_restart() {
     assert!(failed, "the other is at fault");
 }
 
-/// Whoever complained has given away its exchange key of the attempt. After a restart it is shown an
-/// opening without fault, and must not sign: all its shares could be read then.
+/// Whoever complained has given away its exchange key of the attempt. After a restart it is shown
+/// an opening without fault, and must not sign: all its shares could be read then.
 #[test]
 fn complaint_is_remembered_over_a_restart() {
     let mut world = World::new(4, 0);

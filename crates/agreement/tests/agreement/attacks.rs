@@ -200,8 +200,8 @@ fn starved_author() {
     }
 }
 
-/// Between one server and the others a message takes several ticks, for ever, while they go on among
-/// themselves: the votes for its blocks come after the time that an author waits at first.
+/// Between one server and the others a message takes several ticks, for ever, while they go on
+/// among themselves: the votes for its blocks come after the time that an author waits at first.
 #[test]
 fn author_with_slow_votes() {
     for delay in [3, 10] {
@@ -260,10 +260,10 @@ fn parent_below_checkpoint() {
     }
 }
 
-/// A block of round 1 has its certificate, and nobody is shown it until it is too old for anybody to
-/// name but its author, whose block of round `named` is shown still later: when all but one have
-/// dropped round 1. The last one, whose application is slow, still holds it. Whether the early block
-/// was ordered.
+/// A block of round 1 has its certificate, and nobody is shown it until it is too old for anybody
+/// to name but its author, whose block of round `named` is shown still later: when all but one have
+/// dropped round 1. The last one, whose application is slow, still holds it. Whether the early
+/// block was ordered.
 fn early_block_named_late(named: u64) -> bool {
     let (n, corrupt) = (7, 6);
     let mut roles = vec![Role::Honest; n];

@@ -11,7 +11,8 @@ use crate::machine::{Machine, Outcome};
 use crate::message::{Header, Instance, Part, Signed, StepId};
 use crate::tape::Tape;
 
-/// Digests of what every member sends if all follow the protocol with their seeds, by step, sender, receiver.
+/// Digests of what every member sends if all follow the protocol with their seeds, by step, sender,
+/// receiver.
 struct Truth {
     bodies: BTreeMap<(StepId, PartyId, PartyId), Digest>,
     /// Whether every member comes to an end with its material. An unlucky batch (of probability

@@ -65,9 +65,9 @@ impl Drop for ShuffleStock {
 }
 
 impl Shuffle {
-    /// A shuffle in which `dealers` of a committee deal, by position; `None` unless they are at least
-    /// t + 1 members, ascending and each once (a member that deals twice may be all dealers, and
-    /// know the order), and the radices are powers of two with `rows` as their product.
+    /// A shuffle in which `dealers` of a committee deal, by position; `None` unless they are at
+    /// least t + 1 members, ascending and each once (a member that deals twice may be all dealers,
+    /// and know the order), and the radices are powers of two with `rows` as their product.
     #[must_use]
     pub fn new(
         committee: &Committee,

@@ -388,8 +388,8 @@ fn reused_matrix() {
     assert_eq!(spend(1).ok().unwrap().name(), first.name());
 }
 
-/// A submission counts for one place, with the masks of one batch, and for one key. (That masks come
-/// once, for one row, is tested where clients read them.)
+/// A submission counts for one place, with the masks of one batch, and for one key. (That masks
+/// come once, for one row, is tested where clients read them.)
 #[test]
 fn two_inputs_one_mask() {
     let key = SigningKey::from_seed(&[1; 32]);
@@ -429,8 +429,9 @@ fn one_b_for_all() {
     assert_eq!(distinct.len(), 6);
 }
 
-/// Of the products only the coefficients that are power sums are opened: k of each column. Which ones
-/// they are follows, as nothing else is opened and the messages come out of them (`honest.rs`).
+/// Of the products only the coefficients that are power sums are opened: k of each column. Which
+/// ones they are follows, as nothing else is opened and the messages come out of them
+/// (`honest.rs`).
 #[test]
 fn open_k_plus_1() {
     let mut world = World::new(4, 1, 53);
