@@ -1,5 +1,5 @@
 //! Interpolation and decoding of single words, over any field; whole vectors are decoded by
-//! [`crate::collector`] with a few of these.
+//! `collector` with a few of these.
 
 use ostrakon_field::{Field, batch_inverse};
 
