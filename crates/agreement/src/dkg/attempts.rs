@@ -12,7 +12,7 @@ use super::message::DkgMessage;
 /// Among whom a key is made, and this server's part in it.
 #[derive(Clone)]
 pub struct Founding {
-    /// The session.
+    /// The session; another one if a server has lost what it wrote before it had the key.
     pub session: Digest,
     /// How many servers there are, and how many may be corrupt.
     pub trust: Trust,
