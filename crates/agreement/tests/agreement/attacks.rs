@@ -3,7 +3,7 @@
 use ostrakon_agreement::block::{Block, Certificate, Reference, SignedBlock, Vote};
 use ostrakon_agreement::dag::{Key, Phase};
 use ostrakon_agreement::message::{Ask, Message, Petition, Status};
-use ostrakon_agreement::{Event, Fault, Keys, Ledger, Params};
+use ostrakon_agreement::{Event, Fault, Keys, Ledger, Output, Params};
 use ostrakon_crypto::Digest;
 use ostrakon_party::{PartyId, SessionId};
 
@@ -258,6 +258,39 @@ fn parent_below_checkpoint() {
         let own = world.machines[0].app.records();
         assert_eq!(own, world.machines[1].app.records());
     }
+}
+
+/// A server stops when it has written an adopted checkpoint, before its application hears of it: it
+/// hears of it after the restart.
+#[test]
+fn adopted_checkpoint_is_told_again() {
+    let mut world = World::new(params(4, 8, 2), &[Role::Honest; 4], 3);
+    run_for(&mut world, 2, "together");
+    world.cut.extend((1..4).map(|other| (id(0), id(other))));
+    for i in 0..40 {
+        world.propose(1 + i % 3, format!("without it {i}").into_bytes());
+        world.deliver_all(usize::MAX);
+        world.pool.clear();
+        world.tick_all();
+    }
+    world.cut.clear();
+    world.pool.clear();
+    world.event(0, Event::Tick);
+    world.deliver_in_order(3);
+    let checkpoint = world.pool.iter().find(|(_, to, bytes)| {
+        let message = Message::decode(bytes, &world.params);
+        *to == id(0) && matches!(message, Ok(Message::Checkpoint(_)))
+    });
+    let (from, _, bytes) = checkpoint.unwrap().clone();
+    let ledger = world.machines[0].ledger.as_mut().unwrap();
+    let step = ledger.handle(Event::Receive(from, &bytes));
+    assert!(step.outputs.iter().any(|output| matches!(output, Output::Adopted { .. })));
+    step.writes.into_iter().for_each(|write| world.machines[0].disk.apply(write));
+    world.machines[0].ledger = None;
+    world.restart(0);
+    assert_eq!(world.machines[0].app.adopted, 1);
+    world.settle();
+    world.check();
 }
 
 /// A block of round 1 has its certificate, and nobody is shown it until it is too old for anybody

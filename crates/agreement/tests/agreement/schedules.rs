@@ -171,6 +171,13 @@ fn a_server_that_loses_its_disk_splits_nothing_and_comes_back() {
 }
 
 #[test]
+fn drawn_schedules_that_found_something() {
+    // An adopted checkpoint is written, and the server stops before its application hears of it.
+    let powers = Powers { corrupt: Some(Role::Twins), crashes: true, cuts: true, loss: true };
+    run(4, 9345, 1500, powers);
+}
+
+#[test]
 fn a_disk_is_lost_while_others_say_two_things() {
     let powers = Powers { corrupt: Some(Role::Twins), crashes: true, cuts: true, loss: true };
     sweep(9000, powers);
