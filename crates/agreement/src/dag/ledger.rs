@@ -52,8 +52,8 @@ pub enum Output {
     CheckpointDue(u64),
     /// The ledger went on from a checkpoint: commits up to this number are not told. The
     /// application's state has this digest and comes from another server; own records that were
-    /// under way may come in twice. After a restart it is told of the checkpoint on the disk, whether
-    /// the application has its state or not.
+    /// under way may come in twice. After a restart it is told of the checkpoint on the disk,
+    /// whether the application has its state or not.
     Adopted {
         /// Commits up to here are in the state.
         commits: u64,
