@@ -149,6 +149,17 @@ impl CoinKeys {
         self.group.compress().0
     }
 
+    /// Everything public of the key: servers with another digest toss other coins.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let mut transcript = Transcript::new("ostrakon/v1/agreement/coin keys");
+        transcript.number(self.needed as u64).field(&self.group());
+        for (_, share) in self.shares.iter() {
+            transcript.field(&share.compress().0);
+        }
+        transcript.finish()
+    }
+
     /// Whether `share` is what `party` must give for `label`.
     #[must_use]
     pub fn verifies(&self, party: PartyId, label: &Digest, share: &CoinShare) -> bool {

@@ -9,10 +9,12 @@
 //! what is said again and again between two honest servers arrives at last.
 //!
 //! **Guarantee.** *Safety*: honest servers commit the same blocks in the same order; of two of them
-//! one has committed a beginning of the other's. It rests on signatures alone, neither on the coin
-//! nor on time. *Liveness*: while at most t servers are corrupt, dead or without their data, every
-//! record that an honest server proposes is ordered with probability 1; the coin, hidden until the
-//! votes on a leader are fixed, makes it fast on average.
+//! one has committed a beginning of the other's. It rests on signatures, and on one key of the coin
+//! that all have; neither on the coin's secrecy nor on time. *Liveness*: while at most t servers
+//! are corrupt, dead or without their data, every record that an honest server proposes is ordered
+//! with probability 1, unless its server is kept too far behind, or its votes are delayed for
+//! longer each time; the coin, hidden until the votes on a leader are fixed, makes it fast on
+//! average.
 //!
 //! **Absent.** No change of the set of servers. No transport of the application's own state or of
 //! bulk data: a checkpoint carries a digest, a record may. No network, clock or disk: the state

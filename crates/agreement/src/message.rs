@@ -13,7 +13,7 @@ use crate::params::{MAX_MISSING, Params, Round};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Message {
     /// An author's new block.
-    Block(SignedBlock),
+    Block(Box<SignedBlock>),
     /// A vote, to the block's author.
     Vote(Vote),
     /// The certificate of a block, from its author.
@@ -26,7 +26,7 @@ pub enum Message {
     Checkpoint(Box<SignedCheckpoint>),
     /// A server that starts asks what others have heard of it.
     Hello([u8; 32]),
-    /// The newest block and the newest vote that the sender has of the receiver.
+    /// The newest block and the newest votes that the sender has of the receiver.
     Welcome(Welcome),
     /// A server that lost its data asks how far the others are.
     Ask(Ask),
@@ -80,8 +80,9 @@ pub struct Welcome {
     pub nonce: [u8; 32],
     /// The asker's newest block.
     pub block: Option<SignedHeader>,
-    /// The asker's newest vote.
-    pub vote: Option<Vote>,
+    /// The asker's newest votes that the sender knows of, at most
+    /// [`crate::params::MAX_WELCOME_VOTES`].
+    pub votes: Vec<Vote>,
 }
 
 /// A server that lost its data asks for a beginning.
@@ -145,19 +146,21 @@ pub struct Petition {
 }
 
 impl Petition {
-    /// R₀ if q servers other than `party` answered its question: two rounds past the highest
-    /// certificate shown.
-    pub(crate) fn from(&self, params: &Params, keys: &impl Keys, party: PartyId) -> Option<Round> {
-        let holds = self.answers.len() >= params.quorum()
+    /// R₀: two rounds past the highest certificate shown. Nothing has been checked.
+    pub(crate) fn from(&self) -> Round {
+        let rounds = self.answers.iter().filter_map(|(_, answer)| answer.highest.as_ref());
+        rounds.map(|highest| highest.block.round).max().unwrap_or(0).saturating_add(2)
+    }
+
+    /// Whether q servers other than `party` answered its question.
+    pub(crate) fn verifies(&self, params: &Params, keys: &impl Keys, party: PartyId) -> bool {
+        self.answers.len() >= params.quorum()
             && self.answers.len() <= params.parties()
             && self.answers.is_sorted_by(|a, b| a.0 < b.0)
             && self.answers.iter().all(|(from, answer)| {
                 let asked = *from != party && answer.ask == self.ask;
                 asked && answer.verifies(params, keys, *from, party)
-            });
-        let rounds = self.answers.iter().filter_map(|(_, answer)| answer.highest.as_ref());
-        let highest = rounds.map(|highest| highest.block.round).max().unwrap_or(0);
-        holds.then(|| highest.saturating_add(2))
+            })
     }
 }
 

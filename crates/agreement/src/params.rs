@@ -25,8 +25,11 @@ pub const WINDOW: u64 = 8;
 pub const MAX_ITEMS: usize = 64;
 /// References that one status asks for by name at most.
 pub const MAX_MISSING: usize = 16;
-/// Ticks after which an own block without a certificate gives way to one of a later round.
+/// Ticks after which an own block without a certificate gives way to one of a later round, the
+/// first time; after each block that was given up the time is doubled.
 pub const PATIENCE: u32 = 4;
+/// Votes of a server that starts which another one tells it of, at most.
+pub const MAX_WELCOME_VOTES: usize = 256;
 /// Checkpoint signatures of one server that are remembered.
 pub const MAX_SIGNATURES: usize = 4;
 
@@ -36,8 +39,7 @@ pub type Round = u64;
 /// What all servers of a ledger must have alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// The session in which everything is signed.
-    pub session: SessionId,
+    session: SessionId,
     trust: Trust,
     horizon: Round,
     interval: u64,
@@ -61,12 +63,13 @@ impl Params {
     /// The horizons that are taken.
     pub const HORIZONS: std::ops::RangeInclusive<u64> = 8..=1024;
 
-    /// A ledger with the usual horizon of 64 rounds and a checkpoint every 64 commits.
+    /// A ledger with the usual horizon of 64 rounds and a checkpoint every 64 commits. `coin` is
+    /// the digest of the coin's public keys, [`crate::coin::CoinKeys::digest`].
     ///
     /// # Errors
     /// [`Unfit::Delivery`].
-    pub fn new(session: SessionId, trust: Trust) -> Result<Self, Unfit> {
-        Self::with(session, trust, 64, 64)
+    pub fn new(session: SessionId, coin: &Digest, trust: Trust) -> Result<Self, Unfit> {
+        Self::with(session, coin, trust, 64, 64)
     }
 
     /// A ledger whose leaders order blocks of the last `horizon` rounds, with a checkpoint every
@@ -76,6 +79,7 @@ impl Params {
     /// [`Unfit`].
     pub fn with(
         session: SessionId,
+        coin: &Digest,
         trust: Trust,
         horizon: Round,
         interval: u64,
@@ -89,7 +93,21 @@ impl Params {
         if interval == 0 || interval > *Self::HORIZONS.end() {
             return Err(Unfit::Interval);
         }
+        // Servers with other coins choose other leaders, those with another horizon order other
+        // blocks: whatever must be alike is signed along, so that they are strangers to each other.
+        let mut transcript = Transcript::new("ostrakon/v1/agreement/ledger");
+        transcript.field(&session.0.0).field(&coin.0);
+        transcript.number(trust.parties() as u64).number(trust.believed() as u64);
+        transcript.number(horizon).number(interval);
+        let session = SessionId(transcript.finish());
         Ok(Self { session, trust, horizon, interval })
+    }
+
+    /// The session in which everything is signed. It follows from all that the servers must have
+    /// alike, the coin's key included.
+    #[must_use]
+    pub fn session(&self) -> SessionId {
+        self.session
     }
 
     /// Who is believed and awaited.

@@ -27,6 +27,9 @@ pub struct Place {
     pub epoch: u64,
     /// The slot.
     pub slot: u32,
+    /// The batch whose masks are used, [`crate::offline::Checked::batch`]: under another one's
+    /// masks the row would be noise.
+    pub batch: Digest,
 }
 
 /// A submission: the same bytes to all servers.
@@ -59,6 +62,7 @@ impl Place {
     pub fn digest(&self, client: &VerifyingKey, masked: &Masked) -> Digest {
         let mut transcript = Transcript::new("ostrakon/v1/robust/submission");
         transcript.field(&self.room.0).number(self.epoch).number(self.slot.into());
+        transcript.field(&self.batch.0);
         transcript.field(&client.0).field(&bytes_of(&masked.0));
         transcript.finish()
     }
@@ -80,7 +84,8 @@ impl Place {
 pub struct MaskReader {
     committee: Committee,
     count: usize,
-    collector: Collector,
+    /// Until the masks are given out.
+    collector: Option<Collector>,
 }
 
 /// A slot's masks. Good for one row.
@@ -96,22 +101,25 @@ impl MaskReader {
     /// Expects `count` masks.
     #[must_use]
     pub fn new(committee: Committee, count: usize) -> MaskReader {
-        let collector = Collector::new(&committee);
+        let collector = Some(Collector::new(&committee));
         MaskReader { committee, count, collector }
     }
 
     /// Takes a server's shares; the masks as soon as 2t + 1 servers' shares of all of them lie on
-    /// one polynomial each. Shares of another number count as none.
+    /// one polynomial each, and never again: two rows under one mask show their difference. Shares
+    /// of another number count as none.
     pub fn receive(&mut self, from: PartyId, shares: &[Fp], rng: &mut impl Rng) -> Option<Masks> {
         let position = self.committee.position(from)?;
+        let collector = self.collector.as_mut()?;
         if shares.len() == self.count {
-            self.collector.insert(position, shares.to_vec());
+            collector.insert(position, shares.to_vec());
         } else {
-            self.collector.exclude(position);
+            collector.exclude(position);
         }
-        let found = self.collector.agreement(&self.committee, rng)?;
-        let degree = self.committee.corrupt();
-        Some(Masks(self.collector.secrets(&self.committee, &found.agree, degree)))
+        let found = collector.agreement(&self.committee, rng)?;
+        let masks = collector.secrets(&self.committee, &found.agree, self.committee.corrupt());
+        self.collector = None;
+        Some(Masks(masks))
     }
 }
 
@@ -190,6 +198,45 @@ pub fn from_elements(elements: &[Fp], length: usize) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Three masks of 1, 2 and 3 among four servers: each server's shares.
+    fn dealt() -> (Committee, Vec<Vec<Fp>>, Tape) {
+        let committee = Committee::new(&[0, 1, 2, 3].map(PartyId), 1).unwrap();
+        let mut tape = Tape::new(&Secret::new([1; 32]));
+        let masks = [1, 2, 3].map(Fp::new);
+        let shares = crate::vectors::share(&masks, 1, &committee, &mut tape);
+        (committee, shares, tape)
+    }
+
+    /// A corrupt server takes its first, wrong shares back with a message of another length, so
+    /// that there are as many shares as when decoding failed.
+    #[test]
+    fn shares_that_are_taken_back_stop_no_client() {
+        let (committee, shares, mut tape) = dealt();
+        let mut reader = MaskReader::new(committee, 3);
+        let mut wrong = shares[3].clone();
+        wrong[1] += Fp::ONE;
+        assert!(reader.receive(PartyId(3), &wrong, &mut tape).is_none());
+        assert!(reader.receive(PartyId(0), &shares[0], &mut tape).is_none());
+        assert!(reader.receive(PartyId(1), &shares[1], &mut tape).is_none());
+        assert!(reader.receive(PartyId(3), &wrong[..2], &mut tape).is_none());
+        let masks = reader.receive(PartyId(2), &shares[2], &mut tape).unwrap();
+        assert_eq!(masks.0, [1, 2, 3].map(Fp::new));
+    }
+
+    /// Two rows under one mask would show their difference.
+    #[test]
+    fn masks_come_once() {
+        let (committee, shares, mut tape) = dealt();
+        let mut reader = MaskReader::new(committee, 3);
+        let mut come = 0;
+        for _ in 0..2 {
+            for (i, shares) in shares.iter().enumerate() {
+                come += usize::from(reader.receive(PartyId(i as u8), shares, &mut tape).is_some());
+            }
+        }
+        assert_eq!(come, 1);
+    }
 
     #[test]
     fn rows_survive_and_noise_is_noticed() {

@@ -58,9 +58,12 @@ impl Collector {
         }
     }
 
-    /// Takes note that a member's vector is none.
+    /// Takes note that a member's vector is none. What has come stays: the number of vectors only
+    /// grows until they agree, so that each new one is a new attempt.
     pub(crate) fn exclude(&mut self, position: usize) {
-        self.slots[position] = Slot::Excluded;
+        if matches!(self.slots[position], Slot::Awaited) {
+            self.slots[position] = Slot::Excluded;
+        }
     }
 
     pub(crate) fn vector(&self, position: usize) -> Option<&[Fp]> {
@@ -106,7 +109,7 @@ impl Collector {
             places.into_iter().map(|place| here[place]).collect()
         };
         let liars: Vec<usize> = here.into_iter().filter(|i| !agree.contains(i)).collect();
-        liars.iter().for_each(|&liar| self.exclude(liar));
+        liars.iter().for_each(|&liar| self.slots[liar] = Slot::Excluded);
         Some(Agreement { agree, liars })
     }
 

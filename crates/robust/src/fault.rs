@@ -4,7 +4,7 @@ use ostrakon_field::Fp;
 use ostrakon_party::PartyId;
 
 use crate::interpolation::lagrange;
-use crate::message::{Instance, Signed};
+use crate::message::{Header, Instance, Signed};
 
 /// Something wrong that came from a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum FaultKind {
     /// with an element that is none.
     Malformed(Box<Signed>),
     /// Two signed messages where there is one.
-    Equivocation(Box<[Signed; 2]>),
+    Equivocation(Box<[Header; 2]>),
     /// A signed vector that is not on the polynomials of 2t + 1 signed ones.
     Wrong {
         /// The vector.
@@ -40,10 +40,12 @@ impl Fault {
     /// opened sharings were of degree t, that is with checked material.
     #[must_use]
     pub fn convicts(&self, instance: &Instance) -> bool {
-        let by_culprit = |m: &Signed| m.from == self.from && instance.vouches(m);
+        let by_culprit = |m: &Header| m.from == self.from && instance.vouches(m);
         match &self.kind {
             FaultKind::Unsigned => false,
-            FaultKind::Malformed(message) => by_culprit(message) && !well_formed(message, instance),
+            FaultKind::Malformed(message) => {
+                by_culprit(&message.header()) && !well_formed(message, instance)
+            }
             FaultKind::Equivocation(messages) => {
                 let [a, b] = &**messages;
                 by_culprit(a)
@@ -53,7 +55,7 @@ impl Fault {
                     && a.body != b.body
             }
             FaultKind::Wrong { vector, agreeing } => {
-                by_culprit(vector) && off_polynomial(vector, agreeing, instance)
+                by_culprit(&vector.header()) && off_polynomial(vector, agreeing, instance)
             }
         }
     }
@@ -73,7 +75,8 @@ fn well_formed(message: &Signed, instance: &Instance) -> bool {
 fn off_polynomial(vector: &Signed, agreeing: &[Signed], instance: &Instance) -> bool {
     let committee = &instance.committee;
     let phase = instance.phases.get(usize::from(vector.step.phase));
-    let alike = |m: &Signed| m.step == vector.step && m.to == vector.to && instance.vouches(m);
+    let alike =
+        |m: &Signed| m.step == vector.step && m.to == vector.to && instance.vouches(&m.header());
     // The receiver's own vector may be among them, signed by itself: of 2t + 1 distinct senders at
     // least t + 1 are honest, whoever the receiver is.
     if !phase.is_some_and(|phase| phase.is_robust())

@@ -15,7 +15,7 @@ use ostrakon_party::PartyId;
 use rand_core::Rng;
 
 use crate::fault::Fault;
-use crate::message::{Instance, Part, StepId, bytes_of};
+use crate::message::{Header, Instance, Part, StepId, bytes_of};
 use crate::opening::{Opening, Verdict};
 use crate::phase::Phase;
 use crate::program::{Given, Program, Turn};
@@ -23,8 +23,6 @@ use crate::tape::Tape;
 
 use self::inbox::Inbox;
 use self::random::Random;
-
-pub use self::inbox::Received;
 
 /// What a state machine has to say after an input.
 #[must_use]
@@ -109,9 +107,7 @@ impl<P: Program> Machine<P> {
         rng: &mut impl Rng,
     ) -> Step<Outcome<P::Output>> {
         let mut step = Step::default();
-        if let Err(fault) = self.inbox.take(from, bytes) {
-            step.faults.push(fault);
-        }
+        step.faults.extend(self.inbox.take(from, bytes));
         if !matches!(self.state, State::Over | State::Between(_)) {
             self.advance(&mut step, rng);
         }
@@ -119,8 +115,7 @@ impl<P: Program> Machine<P> {
     }
 
     /// What has been received so far, for evidence.
-    #[must_use]
-    pub fn received(&self) -> &Received {
+    pub fn received(&self) -> impl Iterator<Item = Header> {
         self.inbox.received()
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ostrakon_crypto::hash::digest;
 use ostrakon_crypto::{Digest, Signature, SigningKey, Transcript, VerifyingKey};
 use ostrakon_field::Fp;
 use ostrakon_party::PartyId;
@@ -73,7 +74,57 @@ pub struct Signed {
     pub signature: Signature,
 }
 
+/// A message without its body: what is shown of it where its digest decides. It has its author's
+/// signature as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The message's step.
+    pub step: StepId,
+    /// The sender.
+    pub from: PartyId,
+    /// The receiver.
+    pub to: PartyId,
+    /// The body's digest.
+    pub body: Digest,
+    /// The sender's signature, over all of it and the run.
+    pub signature: Signature,
+}
+
+impl Header {
+    /// Bytes of a header.
+    pub const BYTES: usize = 3 + 2 + 32 + 64;
+
+    /// The header's bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let ends = [self.from.0, self.to.0];
+        [&self.step.write()[..], &ends, &self.body.0, &self.signature.0].concat()
+    }
+
+    /// Reads a header; `None` if there is no such step.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8; Header::BYTES]) -> Option<Header> {
+        let (head, signature) = bytes.split_last_chunk::<64>()?;
+        let (head, body) = head.split_last_chunk::<32>()?;
+        let [a, b, c, from, to] = *head.as_array()?;
+        Some(Header {
+            step: StepId::read([a, b, c])?,
+            from: PartyId(from),
+            to: PartyId(to),
+            body: Digest(*body),
+            signature: Signature(*signature),
+        })
+    }
+}
+
 impl Signed {
+    /// The message without its body.
+    #[must_use]
+    pub fn header(&self) -> Header {
+        let Signed { step, from, to, signature, .. } = *self;
+        Header { step, from, to, body: digest("ostrakon/v1/robust/body", &self.body), signature }
+    }
+
     /// The bytes that are sent.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -136,10 +187,10 @@ pub struct Instance {
 }
 
 impl Instance {
-    fn digest(&self, step: StepId, from: PartyId, to: PartyId, body: &[u8]) -> Digest {
+    fn statement(&self, header: &Header) -> Digest {
         let mut transcript = Transcript::new("ostrakon/v1/robust/message");
-        transcript.field(&self.name.0).field(&step.write()).field(&[from.0, to.0]);
-        transcript.bulk_field(body);
+        transcript.field(&self.name.0).field(&header.step.write());
+        transcript.field(&[header.from.0, header.to.0]).field(&header.body.0);
         transcript.finish()
     }
 
@@ -152,19 +203,19 @@ impl Instance {
         [from, to]: [PartyId; 2],
         body: Vec<u8>,
     ) -> Signed {
-        let signature = key.sign(&self.digest(step, from, to, &body));
-        Signed { step, from, to, body, signature }
+        let mut message = Signed { step, from, to, body, signature: Signature([0; 64]) };
+        message.signature = key.sign(&self.statement(&message.header()));
+        message
     }
 
     /// Whether a message is of this run, from a member to a member, and truly the sender's.
     #[must_use]
-    pub fn vouches(&self, message: &Signed) -> bool {
-        let Signed { step, from, to, body, signature } = message;
-        let Some(position) = self.committee.position(*from) else {
+    pub fn vouches(&self, message: &Header) -> bool {
+        let Some(position) = self.committee.position(message.from) else {
             return false;
         };
-        self.committee.position(*to).is_some()
-            && self.keys[position].verifies(&self.digest(*step, *from, *to, body), signature)
+        self.committee.position(message.to).is_some()
+            && self.keys[position].verifies(&self.statement(message), &message.signature)
     }
 
     /// How many elements a message of a step has from one position to another; `None` if an honest

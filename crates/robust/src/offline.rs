@@ -20,7 +20,7 @@ use rand_core::Rng;
 
 use crate::committee::Committee;
 use crate::machine::{Machine, Outcome, Step};
-use crate::message::{Instance, Part, Signed};
+use crate::message::{Instance, Part};
 use crate::program::Program;
 use crate::tape::Tape;
 
@@ -45,7 +45,7 @@ pub trait Recipe: Clone {
 pub struct Subject {
     /// The deployment.
     pub session: Digest,
-    /// The batch's number, which is never used twice.
+    /// The batch's number, which is never used twice, by a restarted server neither.
     pub number: u64,
     /// The members, 3t + 1 of them.
     pub committee: Arc<Committee>,
@@ -210,7 +210,9 @@ pub struct Batch<R: Recipe> {
 type Output<R> = <<R as Recipe>::Program as Program>::Output;
 
 impl<R: Recipe> Batch<R> {
-    /// Begins with a uniform seed, and proposes the commitment to it.
+    /// Begins with a uniform seed, and proposes the commitment to it. The number is written down
+    /// before the proposal leaves: a server that restarts takes no further part in a batch that it
+    /// had begun, because what it received is gone, and what it said depended on that.
     ///
     /// # Panics
     /// If the committee is not of 3t + 1 members, or the position or the keys are not its.
@@ -295,7 +297,13 @@ impl<R: Recipe> Batch<R> {
         digest: Digest,
         rng: &mut impl Rng,
     ) -> Step<Event<Output<R>>> {
-        self.commitments.entry(position).or_insert(digest);
+        let first = *self.commitments.entry(position).or_insert(digest);
+        let me = self.subject.committee.members()[self.me];
+        if position == self.me && first != self.subject.commitment(me, &self.seed) {
+            // This server has committed to another seed, in an earlier life. What it would deal now
+            // would convict it; silence names nobody.
+            self.state = State::Over;
+        }
         if !matches!(self.state, State::Committing)
             || self.commitments.len() < self.subject.committee.size()
         {
@@ -336,9 +344,7 @@ impl<R: Recipe> Batch<R> {
                     events.outputs.push(Event::Propose(Record::Right));
                 }
                 Outcome::Spoilt(id) => {
-                    let of_step =
-                        |((step, _), m): (&(_, _), &Signed)| (*step == id).then(|| m.clone());
-                    let messages = machine.received().iter().filter_map(of_step).collect();
+                    let messages = machine.received().filter(|m| m.step == id).collect();
                     self.state = State::Complained(machine);
                     let complaint = Complaint { step: id, messages };
                     events.outputs.push(Event::Propose(Record::Complaint(complaint)));
@@ -380,8 +386,7 @@ impl<R: Recipe> Batch<R> {
         else {
             unreachable!("the other states have returned")
         };
-        let deals = machine.received().iter().filter(|((id, _), _)| id.part == Part::Deal);
-        let deals = deals.map(|(_, message)| message.clone()).collect();
+        let deals = machine.received().filter(|m| m.step.part == Part::Deal).collect();
         let reveal = Reveal { seed: self.seed.clone(), deals };
         step.outputs.push(Event::Burned);
         step.outputs.push(Event::Propose(Record::Reveal(reveal)));

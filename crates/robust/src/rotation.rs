@@ -4,32 +4,49 @@
 //! preparation stops with the first server. With more, some set consists of servers that answer;
 //! nobody can tell which without a clock, so all sets are under way at once.
 
+use std::ops::Range;
+
 use ostrakon_party::PartyId;
 
 /// Batches of a set that may be under way or in stock: a set with a silent member costs no more.
 pub const MOST: usize = 2;
 
-/// Servers for which all sets can be under way: 36 sets at nine.
-pub const LARGEST: usize = 9;
+/// Sets of which batches can be under way at a time: those of nine servers of which two may be
+/// corrupt.
+pub const SETS: usize = 36;
 
 /// The sets of 3t + 1 among n servers, ascending; `None` if n < 3t + 1, or if there would be too
 /// many sets to try all.
 #[must_use]
 pub fn sets(servers: usize, corrupt: usize) -> Option<Vec<Vec<PartyId>>> {
     let size = 3 * corrupt + 1;
-    if corrupt == 0 || servers < size || (servers > size && servers > LARGEST) || servers > 255 {
+    if corrupt == 0 || servers < size || servers > 255 {
         return None;
     }
-    if servers == size {
-        return Some(vec![(0..servers as u8).map(PartyId).collect()]);
+    let mut sets = Vec::new();
+    choose(0..servers, size, &mut Vec::new(), &mut sets);
+    (sets.len() <= SETS).then_some(sets)
+}
+
+/// Adds all sets that consist of `chosen` and `size` more of `rest`, until there are too many.
+fn choose(
+    rest: Range<usize>,
+    size: usize,
+    chosen: &mut Vec<PartyId>,
+    sets: &mut Vec<Vec<PartyId>>,
+) {
+    if size == 0 {
+        sets.push(chosen.clone());
+        return;
     }
-    let of = |mask: u32| {
-        (0..servers as u8).filter(move |i| mask >> i & 1 == 1).map(PartyId).collect::<Vec<_>>()
-    };
-    let mut sets: Vec<_> =
-        (0u32..1 << servers).filter(|mask| mask.count_ones() as usize == size).map(of).collect();
-    sets.sort_unstable();
-    Some(sets)
+    for next in rest.start..=rest.end - size {
+        if sets.len() > SETS {
+            return;
+        }
+        chosen.push(PartyId(u8::try_from(next).expect("parties are numbered by bytes")));
+        choose(next + 1..rest.end, size - 1, chosen, sets);
+        chosen.pop();
+    }
 }
 
 /// The sets of which a batch is to be started, given how many batches each has (under way or in
@@ -51,6 +68,10 @@ mod tests {
         assert_eq!(count(7, 2), Some(1));
         assert_eq!(count(9, 2), Some(36));
         assert_eq!(count(10, 3), Some(1));
+        assert_eq!(count(7, 1), Some(35));
+        assert_eq!(count(8, 1), None, "70 sets");
+        assert_eq!(count(11, 3), Some(11));
+        assert_eq!(count(255, 1), None);
         assert_eq!(count(10, 2), None);
         assert_eq!(count(13, 3), None);
         assert_eq!(count(3, 1), None);

@@ -39,6 +39,9 @@ pub(super) struct Author {
     /// The highest round of an own block.
     pub round: Round,
     in_flight: Option<InFlight>,
+    /// Blocks given up since the last certificate: each doubles the time for the next one, or who
+    /// is slower than it were never heard.
+    given_up: u32,
     /// Records that are not ordered yet, by number.
     records: BTreeMap<u64, Vec<u8>>,
     /// Of these, the ones that are in no live block.
@@ -218,7 +221,7 @@ impl<K: Keys> Ledger<K> {
         };
         self.author.checkpoint = self.checkpoints.signed();
         self.author.live.insert(round, payload);
-        let message = Message::Block(block.signed().clone());
+        let message = Message::Block(Box::new(block.signed().clone()));
         self.launch(block);
         self.write_vote((round, self.me), step);
         self.send_all(&message, step);
@@ -309,6 +312,7 @@ impl<K: Keys> Ledger<K> {
         else {
             return;
         };
+        self.author.given_up = 0;
         let votes = flight.votes.into_iter().take(quorum).collect();
         let certificate = Certificate { block: flight.reference, votes };
         let slot @ (round, author) = flight.reference.slot();
@@ -324,7 +328,9 @@ impl<K: Keys> Ledger<K> {
         let later = self.next_round().is_some();
         let Some(flight) = &mut self.author.in_flight else { return };
         flight.ticks += 1;
-        if flight.ticks >= PATIENCE && later {
+        let patience = PATIENCE.saturating_mul(1 << self.author.given_up.min(24));
+        if flight.ticks >= patience && later {
+            self.author.given_up += 1;
             self.author.abandon();
             return;
         }
@@ -334,7 +340,7 @@ impl<K: Keys> Ledger<K> {
             .collect();
         let slot = flight.reference.slot();
         let Some(block) = self.pending.get(&slot) else { return };
-        let message = Message::Block(block.signed().clone());
+        let message = Message::Block(Box::new(block.signed().clone()));
         for party in silent {
             self.send(party, &message, step);
         }

@@ -52,7 +52,8 @@ pub enum Output {
     CheckpointDue(u64),
     /// The ledger went on from a checkpoint: commits up to this number are not told. The
     /// application's state has this digest and comes from another server; own records that were
-    /// under way may come in twice.
+    /// under way may come in twice. After a restart it is told of the checkpoint on the disk,
+    /// whether the application has its state or not.
     Adopted {
         /// Commits up to here are in the state.
         commits: u64,
@@ -182,6 +183,11 @@ impl<K: Keys> Ledger<K> {
         let mut step = Step::default();
         ledger.sync.nonce = nonce;
         ledger.load(disk);
+        // It may have been written, and the application not told.
+        if let Some(stable) = &ledger.checkpoints.stable {
+            let (commits, state) = (stable.agreed.commits, stable.state);
+            step.outputs.push(Output::Adopted { commits, state });
+        }
         ledger.advance(&mut step);
         if ledger.lost.asked.is_some() || !disk.0.contains_key(&Key::Founded) {
             ledger.lose(&mut step);
@@ -289,7 +295,7 @@ impl<K: Keys> Ledger<K> {
             return;
         };
         match message {
-            Message::Block(signed) => self.receive_block(from, signed, step),
+            Message::Block(signed) => self.receive_block(from, *signed, step),
             Message::Vote(vote) => self.receive_vote(from, vote, step),
             Message::Certificate(certificate) => {
                 self.receive_certificate(from, certificate, step);
@@ -303,7 +309,7 @@ impl<K: Keys> Ledger<K> {
             Message::Welcome(welcome) => self.receive_welcome(from, &welcome, step),
             Message::Ask(ask) => self.answer(from, ask, step),
             Message::Answer(answer) => self.receive_answer(from, answer, step),
-            Message::Petition(petition) => self.receive_petition(from, &petition, step),
+            Message::Petition(petition) => self.receive_petition(from, &petition),
         }
     }
 

@@ -106,7 +106,7 @@ fn fork(params: &Params) -> Option<([u8; 4], u8, u8)> {
 
 fn params(corrupt: usize) -> Params {
     let trust = Trust::new(4, corrupt, Delivery::Guaranteed).unwrap();
-    Params::with(SessionId(Digest([1; 32])), trust, 8, 1).unwrap()
+    Params::with(SessionId(Digest([1; 32])), &Digest([2; 32]), trust, 8, 1).unwrap()
 }
 
 #[test]

@@ -92,23 +92,23 @@ impl<K: Keys> Ledger<K> {
         }
     }
 
-    /// Votes to readmit a server that shows the answers of q others.
-    pub(super) fn receive_petition(&mut self, from: PartyId, petition: &Petition, _: &mut Step) {
+    /// Votes to readmit a server that shows the answers of q others. A server that restarts on the
+    /// way has other answers, so another R₀, under the same nonce: what it shows now counts. It was
+    /// silent since before it drew the nonce, so each of them is past all its votes.
+    pub(super) fn receive_petition(&mut self, from: PartyId, petition: &Petition) {
         let now = self.agreed.incarnations[from.index()].number;
-        let ask = petition.ask;
-        let voted = self.agreed.readmissions.get(&(from, self.me));
-        let said = voted
-            .is_some_and(|vote| (vote.nonce, vote.incarnation) == (ask.nonce, ask.incarnation));
-        if self.phase != Phase::Running || said || Some(ask.incarnation) != now.checked_add(1) {
+        let vote = ReadmissionVote {
+            party: from,
+            incarnation: petition.ask.incarnation,
+            from: petition.from(),
+            nonce: petition.ask.nonce,
+        };
+        let said = self.agreed.readmissions.get(&(from, self.me)) == Some(&vote);
+        if self.phase != Phase::Running || said || Some(vote.incarnation) != now.checked_add(1) {
             return;
         }
-        if let Some(round) = petition.from(&self.params, &self.keys, from) {
-            self.author.owe_readmission(ReadmissionVote {
-                party: from,
-                incarnation: ask.incarnation,
-                from: round,
-                nonce: ask.nonce,
-            });
+        if petition.verifies(&self.params, &self.keys, from) {
+            self.author.owe_readmission(vote);
         }
     }
 

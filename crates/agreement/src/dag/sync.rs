@@ -8,7 +8,7 @@ use crate::block::{Certificate, Slot, Vote};
 use crate::fault::Fault;
 use crate::keys::Keys;
 use crate::message::{Message, Status, Welcome};
-use crate::params::{MAX_ITEMS, MAX_MISSING, WINDOW};
+use crate::params::{MAX_ITEMS, MAX_MISSING, MAX_WELCOME_VOTES, WINDOW};
 
 use super::ledger::{Ledger, Output, Phase, Step};
 
@@ -17,6 +17,8 @@ use super::ledger::{Ledger, Output, Phase, Step};
 pub(super) struct Sync {
     /// Who has been answered since the last tick: nobody makes this server send without end.
     answered: PartySet,
+    /// Who has been told what this server has heard of it since then.
+    greeted: PartySet,
     /// The newest vote of each server.
     votes: ByParty<Option<Vote>>,
     /// The nonce of this start.
@@ -29,6 +31,7 @@ impl Sync {
     pub fn new(parties: usize) -> Self {
         Self {
             answered: PartySet::default(),
+            greeted: PartySet::default(),
             votes: ByParty::new(parties, |_| None),
             nonce: [0; 32],
             welcomed: PartySet::default(),
@@ -48,6 +51,7 @@ impl<K: Keys> Ledger<K> {
     /// Says again what may have been lost.
     pub(super) fn tick(&mut self, step: &mut Step) {
         self.sync.answered = PartySet::default();
+        self.sync.greeted = PartySet::default();
         match self.phase {
             Phase::Starting => self.send_all(&Message::Hello(self.sync.nonce), step),
             Phase::Running => self.pace_author(step),
@@ -131,8 +135,11 @@ impl<K: Keys> Ledger<K> {
         }
     }
 
-    /// Tells a server that starts what this one has heard of it.
-    pub(super) fn welcome(&self, from: PartyId, nonce: [u8; 32], step: &mut Step) {
+    /// Tells a server that starts what this one has heard of it, once a tick.
+    pub(super) fn welcome(&mut self, from: PartyId, nonce: [u8; 32], step: &mut Step) {
+        if !self.sync.greeted.insert(from) {
+            return;
+        }
         let pending = self.pending.values().rev().find(|block| block.block().author == from);
         let newest = self.graph.newest(from).and_then(|newest| self.graph.get(newest.slot()));
         let blocks = pending.into_iter().chain(newest.map(|held| &*held.block));
@@ -140,9 +147,25 @@ impl<K: Keys> Ledger<K> {
         let welcome = Welcome {
             nonce,
             block: block.map(|block| block.signed().header()),
-            vote: self.sync.votes[from],
+            votes: self.votes_of(from),
         };
         self.send(from, &Message::Welcome(welcome), step);
+    }
+
+    /// The newest votes of a server that this one knows of, from certificates and for its own
+    /// block.
+    fn votes_of(&self, voter: PartyId) -> Vec<Vote> {
+        let held = self.graph.above(self.graph.floor()).map(|held| &held.certificate);
+        let in_certificate = |certificate: &Certificate| {
+            let at = certificate.votes.binary_search_by_key(&voter, |vote| vote.0).ok()?;
+            Some(Vote { voter, block: certificate.block, signature: certificate.votes[at].1 })
+        };
+        let certified = held.chain(self.waiting.values()).filter_map(in_certificate);
+        let mut votes: Vec<_> = certified.chain(self.sync.votes[voter]).collect();
+        votes.sort_unstable_by_key(|vote| std::cmp::Reverse(vote.block));
+        votes.dedup_by_key(|vote| vote.block);
+        votes.truncate(MAX_WELCOME_VOTES);
+        votes
     }
 
     /// Hears what another server has heard of this one. What it has signed and does not have on its
@@ -151,19 +174,26 @@ impl<K: Keys> Ledger<K> {
         if self.phase != Phase::Starting || welcome.nonce != self.sync.nonce {
             return;
         }
-        let block = welcome.block.filter(|block| {
-            block.header.author == self.me && block.verifies(&self.params, &self.keys)
-        });
-        let vote = welcome
-            .vote
-            .filter(|vote| vote.voter == self.me && vote.verifies(&self.params, &self.keys));
-        let block = block.map(|block| ((block.header.round, self.me), block.header.digest));
-        let vote = vote.map(|vote| (vote.block.slot(), vote.block.digest));
-        let forgotten = |(slot, digest): (Slot, _)| {
+        if welcome.votes.len() > MAX_WELCOME_VOTES {
+            step.faults.push(Fault::Malformed(from));
+            return;
+        }
+        let forgotten = |slot: Slot, digest| {
             let current = slot.0 > self.graph.floor() && slot.0 >= self.incarnation.from;
             current && self.voted.get(&slot) != Some(&digest)
         };
-        if block.into_iter().chain(vote).any(forgotten) {
+        let own_block = welcome.block.is_some_and(|block| {
+            let header = block.header;
+            header.author == self.me
+                && forgotten((header.round, self.me), header.digest)
+                && block.verifies(&self.params, &self.keys)
+        });
+        let own_vote = welcome.votes.iter().any(|vote| {
+            vote.voter == self.me
+                && forgotten(vote.block.slot(), vote.block.digest)
+                && vote.verifies(&self.params, &self.keys)
+        });
+        if own_block || own_vote {
             self.lose(step);
             return;
         }

@@ -152,10 +152,11 @@ impl<K: Keys> Ledger<K> {
         }
     }
 
-    /// Whether this server may vote for a block, if it has voted for nothing in its place.
+    /// Whether this server may vote for a block, if it has voted for nothing in its place. It does
+    /// not for one that no leader to come orders: its certificate could only stop who is slower.
     fn may_vote(&self, block: &Block) -> bool {
         let incarnation = self.agreed.incarnations[block.author.index()];
-        block.round > self.graph.floor()
+        block.round > self.graph.floor().max(self.agreed.line(&self.params))
             && block.round >= self.incarnation.from
             && block.incarnation == incarnation.number
             && block.round >= incarnation.from

@@ -3,25 +3,41 @@
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar;
 use curve25519_dalek::traits::{IsIdentity, VartimeMultiscalarMul};
-use ostrakon_crypto::{Digest, Secret, Transcript};
-use ostrakon_party::PartyId;
+use ostrakon_crypto::{Digest, Secret, Transcript, VerifyingKey};
+use ostrakon_party::{ByParty, PartyId, Trust};
 use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::coin::{point, wide};
 
-/// What a dealing is bound to: the session and the attempt.
+/// What a dealing is bound to: the session, who takes part and how many may be corrupt, and the
+/// attempt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context {
-    pub session: Digest,
+    pub founding: Digest,
     pub attempt: u32,
 }
 
 impl Context {
+    pub fn new(
+        session: Digest,
+        attempt: u32,
+        trust: &Trust,
+        identities: &ByParty<VerifyingKey>,
+    ) -> Self {
+        let mut transcript = Transcript::new("ostrakon/v1/agreement/dkg founding");
+        transcript.field(&session.0).number(trust.parties() as u64);
+        transcript.number(trust.believed() as u64);
+        for (_, key) in identities.iter() {
+            transcript.field(&key.0);
+        }
+        Self { founding: transcript.finish(), attempt }
+    }
+
     pub fn transcript(&self, context: &'static str) -> Transcript {
         let mut transcript = Transcript::new(context);
-        transcript.field(&self.session.0).number(u64::from(self.attempt));
+        transcript.field(&self.founding.0).number(u64::from(self.attempt));
         transcript
     }
 }

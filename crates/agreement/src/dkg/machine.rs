@@ -1,5 +1,7 @@
 //! One server's part in one attempt.
 
+use std::sync::Arc;
+
 use curve25519_dalek::ristretto::RistrettoPoint;
 use curve25519_dalek::scalar::Scalar;
 use ostrakon_crypto::{Digest, Secret, Signature, SigningKey, Stream, VerifyingKey};
@@ -11,13 +13,13 @@ use crate::coin::{CoinKeys, CoinSecret};
 use super::dealing::{
     Context, Dealing, Polynomial, SealedShare, committed_share, decode, random_scalar,
 };
-use super::message::{Body, Complaint, DkgMessage, Done, Heard, Opening, statement};
+use super::message::{Body, Complaint, DkgMessage, Done, Heard, Opening, Word, statement};
 
 /// Why an attempt failed. The next one has the next number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The server's opening does not fit its commitment, or its proof fails: its signed messages
-    /// show it to everybody.
+    /// The server's opening does not fit its commitment, its proof fails, or it names commitments
+    /// that nobody signed: its signed messages show it to everybody.
     BadOpening(PartyId),
     /// The server sealed a share that does not fit: the receiver's exchange key shows it.
     BadShare(PartyId),
@@ -44,8 +46,8 @@ pub struct Finished {
 pub enum Outcome {
     /// All signed: the key is made.
     Finished(Box<Finished>),
-    /// Somebody is at fault. A key that others finish all the same counts: keep this machine and
-    /// hand it what comes in.
+    /// Somebody is at fault. A key that others finish all the same counts, if no later attempt has
+    /// been signed: [`super::Attempts`] sees to that.
     Failed(Failure),
 }
 
@@ -53,9 +55,10 @@ pub enum Outcome {
 #[derive(Debug, Default)]
 #[must_use]
 pub struct DkgStep {
-    /// What must be durable before anything is sent: the transcript that this server signs, for
-    /// [`Dkg::resume`].
-    pub write: Option<Vec<u8>>,
+    /// What must be durable before anything is sent: the messages under which this server seals,
+    /// and later those that it signs or complains of, for [`Dkg::resume`]; and of which attempt. A
+    /// later one of the same attempt replaces it.
+    pub write: Option<(u32, Vec<u8>)>,
     /// Messages for all other servers.
     pub sends: Vec<Vec<u8>>,
     /// What it has come to, once.
@@ -76,7 +79,7 @@ pub struct Dkg {
     context: Context,
     trust: Trust,
     me: PartyId,
-    signing: SigningKey,
+    signing: Arc<SigningKey>,
     identities: ByParty<VerifyingKey>,
     exchange: Zeroizing<Scalar>,
     opening: Dealing,
@@ -94,18 +97,18 @@ pub struct Dkg {
 
 impl Dkg {
     /// Begins attempt number `attempt` in a session. Everything drawn follows from the identity
-    /// key, session and attempt, so a restart says the same, and a copy of the identity restores
-    /// the share.
+    /// key, session, servers and attempt, so a restart says the same, and a copy of the identity
+    /// restores the share.
     pub fn new(
         session: Digest,
         attempt: u32,
         trust: Trust,
         me: PartyId,
-        signing: SigningKey,
+        signing: Arc<SigningKey>,
         identities: ByParty<VerifyingKey>,
     ) -> (Self, DkgStep) {
-        let context = Context { session, attempt };
-        let fields: [&[u8]; 2] = [&session.0, &attempt.to_le_bytes()];
+        let context = Context::new(session, attempt, &trust, &identities);
+        let fields: [&[u8]; 2] = [&context.founding.0, &attempt.to_le_bytes()];
         let stream = |context| Stream::of(signing.derive(context, &fields), context);
         let mut drawn = stream("ostrakon/v1/agreement/dkg polynomial");
         let polynomial = Polynomial::random(trust.believed(), &mut drawn);
@@ -140,7 +143,7 @@ impl Dkg {
         (dkg, step)
     }
 
-    /// Takes up an attempt whose transcript this server may have signed, from what it wrote.
+    /// Takes up an attempt from what this server wrote.
     pub fn resume(mut self, written: &[u8]) -> (Self, DkgStep) {
         let mut step = DkgStep::default();
         let messages: Vec<(PartyId, Vec<u8>)> = wire::decode(written).unwrap_or_default();
@@ -158,6 +161,16 @@ impl Dkg {
             Some(Outcome::Finished(finished)) => Some(*finished),
             _ => None,
         }
+    }
+
+    /// Whether this server has signed the attempt's transcript.
+    pub(super) fn has_signed(&self) -> bool {
+        self.agreed[self.me].is_some()
+    }
+
+    /// Whether all have.
+    pub(super) fn has_finished(&self) -> bool {
+        self.phase == Phase::Finished
     }
 
     /// Everything that this server has said, to say it again.
@@ -271,39 +284,66 @@ impl Dkg {
             let to = (party, &key);
             shares.push(SealedShare::seal(&share, self.me, to, &self.context, &mut rng));
         }
-        let opening = Opening { dealing: self.opening.clone(), shares };
+        let commits = self.commits.iter().filter_map(|(_, commit)| Some(word(commit.as_ref()?)));
+        let opening = Opening { dealing: self.opening.clone(), shares, commits: commits.collect() };
+        // After a restart it is sealed under the same keys, so it is the same.
+        step.write = Some((self.context.attempt, self.transcript_messages()));
         self.say(Body::Open(opening), step);
     }
 
+    fn signed(&self, party: PartyId, kind: u64, (digest, signature): &Word) -> bool {
+        let statement = statement(&self.context, party, kind, digest);
+        self.identities[party].verifies(&statement, signature)
+    }
+
     /// A dealer's opening with its committed points, if it is what everybody can check.
-    fn checked(&self, dealer: PartyId) -> Option<(&Opening, Vec<RistrettoPoint>)> {
-        let Body::Open(opening) = &self.openings[dealer].as_ref()?.body else { return None };
-        let (_, committed) = self.exchange_of(dealer)?;
-        let fits = opening.shares.len() == self.trust.parties()
-            && opening.dealing.digest(dealer, &self.context) == committed;
-        let points = opening.dealing.check(dealer, &self.context, self.trust.believed())?;
-        fits.then_some((opening, points))
+    fn checked(&self, dealer: PartyId) -> Result<(&Opening, Vec<RistrettoPoint>), Failure> {
+        let bad = Failure::BadOpening(dealer);
+        let message = self.openings[dealer].as_ref().ok_or(bad)?;
+        let Body::Open(opening) = &message.body else { return Err(bad) };
+        let parties = self.trust.parties();
+        if opening.shares.len() != parties || opening.commits.len() != parties {
+            return Err(bad);
+        }
+        for ((party, commit), named) in self.commits.iter().zip(&opening.commits) {
+            let own = word(commit.as_ref().ok_or(bad)?);
+            if own != *named && !self.signed(party, 1, named) {
+                return Err(bad);
+            }
+            if own.0 != named.0 {
+                return Err(Failure::TwoWords(party));
+            }
+        }
+        let (_, committed) = self.exchange_of(dealer).ok_or(bad)?;
+        if opening.dealing.digest(dealer, &self.context) != committed {
+            return Err(bad);
+        }
+        let points = opening.dealing.check(dealer, &self.context, self.trust.believed());
+        Ok((opening, points.ok_or(bad)?))
     }
 
     /// This server's share of a dealing; `None` if it does not fit.
     fn share_of(&self, dealer: PartyId, to: (PartyId, &Scalar)) -> Option<Zeroizing<Scalar>> {
-        let (opening, points) = self.checked(dealer)?;
+        let (opening, points) = self.checked(dealer).ok()?;
         opening.shares[to.0.index()].open(dealer, to, &self.context, &points)
     }
 
     fn judge(&mut self, step: &mut DkgStep) {
         let dealers = PartySet::all(self.trust.parties());
-        if let Some(dealer) = dealers.iter().find(|dealer| self.checked(*dealer).is_none()) {
-            return self.fail(Failure::BadOpening(dealer), step);
+        if let Some(failure) = dealers.iter().find_map(|dealer| self.checked(dealer).err()) {
+            return self.fail(failure, step);
         }
+        // Both words are written down, a complaint like a signature: it gives away a key that a
+        // restart derives again, so whoever complained must never sign.
+        step.write = Some((self.context.attempt, self.transcript_messages()));
         let own = (self.me, &*self.exchange);
         if let Some(dealer) = dealers.iter().find(|dealer| self.share_of(*dealer, own).is_none()) {
-            let complaint = Complaint { dealer, key: self.exchange.to_bytes() };
+            let [_, opening] = self.heard_of(dealer);
+            let complaint = Complaint { dealer, opening, key: self.exchange.to_bytes() };
             self.say(Body::Complain(complaint), step);
             return self.fail(Failure::BadShare(dealer), step);
         }
         self.phase = Phase::Agreeing;
-        step.write = Some(self.transcript_messages());
         let signature = self.signing.sign(&self.transcript());
         self.agreed[self.me] = Some(signature);
         let heard = dealers.iter().map(|party| self.heard_of(party)).collect();
@@ -312,8 +352,7 @@ impl Dkg {
 
     fn heard_of(&self, party: PartyId) -> Heard {
         let of = |table: &ByParty<Option<DkgMessage>>| {
-            let message = table[party].as_ref().expect("the transcript is whole");
-            (message.body.digest(), message.signature)
+            word(table[party].as_ref().expect("the transcript is whole"))
         };
         [of(&self.commits), of(&self.openings)]
     }
@@ -352,12 +391,7 @@ impl Dkg {
         let parties = PartySet::all(self.trust.parties());
         let differs = |party: PartyId, heard: &Heard| {
             let own = self.heard_of(party);
-            (0..2).any(|i| {
-                let (digest, signature) = &heard[i];
-                let statement = statement(&self.context, party, i as u64 + 1, digest);
-                let signed = || self.identities[party].verifies(&statement, signature);
-                own[i].0 != *digest && signed()
-            })
+            (0..2).any(|i| own[i].0 != heard[i].0 && self.signed(party, i as u64 + 1, &heard[i]))
         };
         let of = |party: &PartyId| {
             self.heard
@@ -368,16 +402,25 @@ impl Dkg {
     }
 
     /// What a complaint comes to once the dealing is here: its dealer's fault, or the complainer's.
-    /// A key that is not the complainer's is as if nothing had been said.
+    /// One with a key that is not the complainer's, or of an opening that its dealer did not sign,
+    /// is as if nothing had been said. Only of one and the same opening, sealed under one and the
+    /// same key, can it be said who of the two is wrong.
     fn weigh(&self, from: PartyId, complaint: &Complaint) -> Option<Failure> {
         let key = Option::<Scalar>::from(Scalar::from_canonical_bytes(complaint.key));
         let key = Zeroizing::new(key?);
-        self.openings.get(complaint.dealer)?.as_ref()?;
+        let dealer = complaint.dealer;
+        let (digest, _) = word(self.openings.get(dealer)?.as_ref()?);
+        if digest != complaint.opening.0 {
+            return self.signed(dealer, 2, &complaint.opening).then_some(Failure::TwoWords(dealer));
+        }
+        if let Err(failure) = self.checked(dealer) {
+            return Some(failure);
+        }
         let (own, _) = self.exchange_of(from)?;
-        let fits = self.share_of(complaint.dealer, (from, &key)).is_some();
+        let fits = self.share_of(dealer, (from, &key)).is_some();
         (RistrettoPoint::mul_base(&key) == own).then_some(match fits {
             true => Failure::FalseComplaint(from),
-            false => Failure::BadShare(complaint.dealer),
+            false => Failure::BadShare(dealer),
         })
     }
 
@@ -413,7 +456,7 @@ impl Dkg {
         let mut shares = ByParty::new(parties.len(), |_| RistrettoPoint::default());
         for dealer in parties.iter() {
             let own = self.share_of(dealer, (self.me, &self.exchange));
-            let (Some(own), Some((_, points))) = (own, self.checked(dealer)) else { return };
+            let (Some(own), Ok((_, points))) = (own, self.checked(dealer)) else { return };
             *value += *own;
             group = Some(group.map_or(points[0], |sum: RistrettoPoint| sum + points[0]));
             for party in parties.iter() {
@@ -434,6 +477,11 @@ impl Dkg {
             record: wire::encode(&messages),
         })));
     }
+}
+
+/// A message by its digest and signature.
+fn word(message: &DkgMessage) -> Word {
+    (message.body.digest(), message.signature)
 }
 
 #[cfg(test)]

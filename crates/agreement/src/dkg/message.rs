@@ -16,6 +16,10 @@ pub struct Opening {
     pub dealing: Dealing,
     /// A share for each server, by number.
     pub shares: Vec<SealedShare>,
+    /// Under what they are sealed: the digests of all servers' commitments, with their signatures,
+    /// by number. Without them a receiver could commit to two keys, have its share sealed under one
+    /// and complain with the other.
+    pub commits: Vec<Word>,
 }
 
 /// A receiver's word that a dealer sealed it a share that does not fit. It gives away the exchange
@@ -24,6 +28,8 @@ pub struct Opening {
 pub struct Complaint {
     /// Whose dealing.
     pub dealer: PartyId,
+    /// The opening complained of: a dealer that sent others a better one said two things.
+    pub opening: Word,
     /// The receiver's exchange key.
     pub key: [u8; 32],
 }
@@ -32,8 +38,11 @@ pub struct Complaint {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done(pub Vec<Signature>);
 
-/// What one server heard of another: the digests of its two messages and its signatures on them.
-pub(super) type Heard = [(Digest, Signature); 2];
+/// A message by its digest, with its author's signature.
+pub type Word = (Digest, Signature);
+
+/// What one server heard of another: its two messages.
+pub(super) type Heard = [Word; 2];
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Body {

@@ -1,6 +1,7 @@
 //! Attempts among servers that follow the steps, and with one that does not.
 
 use ostrakon_crypto::hash::digest;
+use ostrakon_party::Delivery;
 
 use super::*;
 
@@ -23,10 +24,15 @@ struct World {
     written: Vec<Option<Vec<u8>>>,
 }
 
+fn context(attempt: u32) -> Context {
+    let identities = ByParty::new(4, |party| signing(party.index()).verifying_key());
+    Context::new(SESSION, attempt, &Trust::under_a_third(4).unwrap(), &identities)
+}
+
 fn machine(n: usize, attempt: u32, i: usize) -> (Dkg, DkgStep) {
     let trust = Trust::under_a_third(n).unwrap();
     let identities = ByParty::new(n, |party| signing(party.index()).verifying_key());
-    Dkg::new(SESSION, attempt, trust, id(i), signing(i), identities)
+    Dkg::new(SESSION, attempt, trust, id(i), Arc::new(signing(i)), identities)
 }
 
 impl World {
@@ -51,8 +57,8 @@ impl World {
             let others = (0..n).filter(|to| *to != i);
             self.pool.extend(others.map(|to| (i, to, bytes.clone())));
         }
-        if step.write.is_some() {
-            self.written[i] = step.write;
+        if let Some((_, written)) = step.write {
+            self.written[i] = Some(written);
         }
         match step.outcome {
             Some(Outcome::Finished(finished)) => self.finished[i] = Some(*finished),
@@ -77,8 +83,22 @@ impl World {
     }
 }
 
+/// What a server sent as its opening.
+fn opening_of(world: &World, dealer: usize) -> Word {
+    let opening = DkgMessage::decode(&world.machines[dealer].said()[1]).unwrap();
+    (opening.body.digest(), opening.signature)
+}
+
+/// A dealer's opening, for complaints that are made up: a world in which all follow the steps has
+/// the same one.
+fn expected_opening(dealer: usize) -> Word {
+    let mut world = World::new(4, 0);
+    world.run(|_, _, message| Some(message));
+    opening_of(&world, dealer)
+}
+
 fn resign(body: Body, of: usize, attempt: u32) -> DkgMessage {
-    DkgMessage::sign(body, &Context { session: SESSION, attempt }, id(of), &signing(of))
+    DkgMessage::sign(body, &context(attempt), id(of), &signing(of))
 }
 
 #[test]
@@ -141,13 +161,34 @@ fn bad_dealer_is_named_by_all_and_the_next_attempt_is_fresh() {
     }
 }
 
+/// Two servers that are told of different thresholds, or of other servers, are in no attempt
+/// together.
+#[test]
+fn attempt_is_bound_to_who_takes_part() {
+    let identities = ByParty::new(7, |party| signing(party.index()).verifying_key());
+    let begin = |trust, of: &ByParty<VerifyingKey>, i: usize| {
+        Dkg::new(SESSION, 0, trust, id(i), Arc::new(signing(i)), of.clone())
+    };
+    let mut others = identities.clone();
+    others[id(6)] = signing(9).verifying_key();
+    let (two, one) = (Trust::under_a_third(7).unwrap(), Trust::new(7, 1, Delivery::Guaranteed));
+    let cases = [(two, &identities), (one.unwrap(), &identities), (two, &others)];
+    let heard = cases.map(|(trust, of)| {
+        let mut server = begin(two, &identities, 0).0;
+        let _ = server.handle(id(1), &begin(trust, of, 1).1.sends[0]);
+        !server.awaited().contains(id(1))
+    });
+    assert_eq!(heard, [true, false, false]);
+}
+
 #[test]
 fn complaint_without_cause_names_who_complains() {
     let mut world = World::new(4, 0);
     let key = world.machines[3].exchange.to_bytes();
+    let opening = expected_opening(0);
     world.run(|from, _, message| match message.body {
         Body::Agree(..) if from == 3 => {
-            Some(resign(Body::Complain(Complaint { dealer: id(0), key }), 3, 0))
+            Some(resign(Body::Complain(Complaint { dealer: id(0), opening, key }), 3, 0))
         }
         Body::Done(_) if from == 3 => None,
         _ => Some(message),
@@ -161,9 +202,10 @@ fn complaint_without_cause_names_who_complains() {
 #[test]
 fn complaint_with_another_s_key_is_not_heard() {
     let mut world = World::new(4, 0);
+    let opening = expected_opening(0);
     world.run(|from, _, message| match message.body {
         Body::Agree(..) if from == 3 => {
-            let complaint = Complaint { dealer: id(0), key: [1; 32] };
+            let complaint = Complaint { dealer: id(0), opening, key: [1; 32] };
             Some(resign(Body::Complain(complaint), 3, 0))
         }
         Body::Done(_) if from == 3 => None,
@@ -217,12 +259,18 @@ fn copied_dealing_has_no_proof() {
     // Server 3 opens server 0's commitments as its own, to have them cancel or double.
     let mut world = World::new(4, 0);
     let copied = world.machines[0].opening.clone();
-    let context = Context { session: SESSION, attempt: 0 };
+    let context = context(0);
     let committed = copied.digest(id(3), &context);
+    let mut own = None;
     world.run(|from, _, message| match message.body {
-        Body::Commit(key, _) if from == 3 => Some(resign(Body::Commit(key, committed), 3, 0)),
+        Body::Commit(key, _) if from == 3 => {
+            let commit = resign(Body::Commit(key, committed), 3, 0);
+            own = Some(word(&commit));
+            Some(commit)
+        }
         Body::Open(mut opening) if from == 3 => {
             opening.dealing = copied.clone();
+            opening.commits[3] = own.unwrap();
             Some(resign(Body::Open(opening), 3, 0))
         }
         _ => Some(message),
@@ -247,14 +295,152 @@ fn server_that_stops_after_signing_signs_the_same_again() {
     assert!(step.sends.contains(&before[2]));
 }
 
+/// A dealer seals one receiver a share that does not fit, and shows the others an opening without
+/// fault: the receiver's complaint is of what it was shown.
+#[test]
+fn bad_opening_shown_to_one_names_its_dealer() {
+    let mut world = World::new(4, 0);
+    world.run(|from, to, message| match message.body {
+        Body::Open(mut opening) if from == 1 && to == 2 => {
+            opening.shares[2].spoil();
+            Some(resign(Body::Open(opening), 1, 0))
+        }
+        _ => Some(message),
+    });
+    assert!(world.finished.iter().all(Option::is_none));
+    assert_eq!(world.failed[2], Some(Failure::BadShare(id(1))));
+    for i in [0, 3] {
+        assert_eq!(world.failed[i], Some(Failure::TwoWords(id(1))), "server {i}");
+    }
+}
+
+/// A complaint of an opening that the dealer never signed says nothing.
+#[test]
+fn complaint_of_an_invented_opening_is_not_heard() {
+    let mut world = World::new(4, 0);
+    let key = world.machines[3].exchange.to_bytes();
+    let opening = (Digest([1; 32]), Signature([1; 64]));
+    world.run(|from, _, message| match message.body {
+        Body::Agree(..) if from == 3 => {
+            Some(resign(Body::Complain(Complaint { dealer: id(0), opening, key }), 3, 0))
+        }
+        Body::Done(_) if from == 3 => None,
+        _ => Some(message),
+    });
+    assert_eq!(world.failed[..3], [None; 3]);
+}
+
+/// A receiver commits to one key before a dealer and to another before everybody else, and
+/// complains with that one of the share that was sealed under the first.
+#[test]
+fn receiver_with_two_keys_is_named() {
+    let mut world = World::new(4, 0);
+    let other = machine(4, 9, 3).0.exchange;
+    let public = RistrettoPoint::mul_base(&other).compress().0;
+    let mut opening = None;
+    world.run(|from, to, message| match message.body.clone() {
+        Body::Commit(_, digest) if from == 3 && to != 0 => {
+            Some(resign(Body::Commit(public, digest), 3, 0))
+        }
+        Body::Open(_) if from == 0 => {
+            opening = Some((message.body.digest(), message.signature));
+            Some(message)
+        }
+        Body::Agree(..) | Body::Complain(_) if from == 3 => {
+            let (opening, key) = (opening.unwrap(), other.to_bytes());
+            Some(resign(Body::Complain(Complaint { dealer: id(0), opening, key }), 3, 0))
+        }
+        _ => Some(message),
+    });
+    for i in 0..3 {
+        assert_eq!(world.failed[i], Some(Failure::TwoWords(id(3))), "server {i}");
+    }
+}
+
+/// Commitments that nobody signed are the fault of the dealer that names them.
+#[test]
+fn opening_under_invented_commitments_names_its_dealer() {
+    let mut world = World::new(4, 0);
+    world.run(|from, _, message| match message.body {
+        Body::Open(mut opening) if from == 1 => {
+            opening.commits[2].0.0[0] ^= 1;
+            Some(resign(Body::Open(opening), 1, 0))
+        }
+        _ => Some(message),
+    });
+    for i in [0, 2, 3] {
+        assert_eq!(world.failed[i], Some(Failure::BadOpening(id(1))), "server {i}");
+    }
+}
+
+/// A server opens, restarts, and is sent another commitment: it says the same opening as before.
+#[test]
+fn opening_is_the_same_after_a_restart() {
+    let (mut first, _) = machine(4, 0, 2);
+    let commits: Vec<_> = (0..4).map(|i| machine(4, 0, i).0.said()[0].clone()).collect();
+    let mut written = None;
+    for i in [0, 1, 3] {
+        written = first.handle(id(i), &commits[i]).write.map(|(_, bytes)| bytes).or(written);
+    }
+    let (fresh, _) = machine(4, 0, 2);
+    let mut again = match &written {
+        Some(written) => fresh.resume(written).0,
+        None => fresh,
+    };
+    let other = DkgMessage::decode(&machine(4, 9, 3).0.said()[0]).unwrap();
+    let step = again.handle(id(3), &wire::encode(&resign(other.body, 3, 0)));
+    for i in [0, 1] {
+        let _ = again.handle(id(i), &commits[i]);
+    }
+    assert_eq!(again.said()[1], first.said()[1], "two openings would convict it");
+    let failed =
+        matches!(step.outcome, Some(Outcome::Failed(Failure::TwoWords(party))) if party == id(3));
+    assert!(failed, "the other is at fault");
+}
+
+/// Whoever complained has given away its exchange key of the attempt. After a restart it is shown
+/// an opening without fault, and must not sign: all its shares could be read then.
+#[test]
+fn complaint_is_remembered_over_a_restart() {
+    let mut world = World::new(4, 0);
+    let mut good = None;
+    world.run(|from, to, message| match message.body.clone() {
+        Body::Open(mut opening) if from == 1 && to == 2 => {
+            good = Some(wire::encode(&message));
+            opening.shares[2].spoil();
+            Some(resign(Body::Open(opening), 1, 0))
+        }
+        Body::Complain(_) if from == 2 => None,
+        _ => Some(message),
+    });
+    assert_eq!(world.failed[2], Some(Failure::BadShare(id(1))));
+    let (fresh, _) = machine(4, 0, 2);
+    let (mut again, step) = match &world.written[2] {
+        Some(written) => fresh.resume(written),
+        None => (fresh, DkgStep::default()),
+    };
+    let mut said = step.sends;
+    for i in [0, 1, 3] {
+        let mut before = world.machines[i].said().to_vec();
+        if i == 1 {
+            before[1] = good.clone().unwrap();
+        }
+        said.extend(before.iter().flat_map(|bytes| again.handle(id(i), bytes).sends));
+    }
+    let bodies: Vec<_> = said.iter().map(|bytes| DkgMessage::decode(bytes).unwrap().body).collect();
+    assert!(bodies.iter().any(|body| matches!(body, Body::Complain(_))), "it says it again");
+    assert!(!bodies.iter().any(|body| matches!(body, Body::Agree(..))), "it signs nothing");
+}
+
 #[test]
 fn finished_key_counts_although_one_complained_to_some() {
     let mut world = World::new(4, 0);
     let key = world.machines[3].exchange.to_bytes();
+    let opening = expected_opening(0);
     // Server 3 signs, and complains to server 1 alone.
     world.run(|from, to, message| match message.body {
         Body::Agree(..) if from == 3 && to == 1 => {
-            Some(resign(Body::Complain(Complaint { dealer: id(0), key }), 3, 0))
+            Some(resign(Body::Complain(Complaint { dealer: id(0), opening, key }), 3, 0))
         }
         Body::Done(_) if from == 3 => None,
         _ => Some(message),

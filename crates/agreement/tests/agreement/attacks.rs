@@ -1,13 +1,13 @@
 //! Named attacks, each against the step that meets it.
 
 use ostrakon_agreement::block::{Block, Certificate, Reference, SignedBlock, Vote};
-use ostrakon_agreement::dag::{Disk, Phase};
+use ostrakon_agreement::dag::{Key, Phase};
 use ostrakon_agreement::message::{Ask, Message, Petition, Status};
-use ostrakon_agreement::{Event, Fault, Keys};
+use ostrakon_agreement::{Event, Fault, Keys, Ledger, Output, Params};
 use ostrakon_crypto::Digest;
-use ostrakon_party::PartyId;
+use ostrakon_party::{PartyId, SessionId};
 
-use crate::world::{App, Role, World, id, params};
+use crate::world::{Role, World, id, params};
 
 /// A vote of a corrupt server for whatever it was shown.
 pub fn any_vote(world: &World, voter: PartyId, signed: &SignedBlock) -> Vote {
@@ -40,6 +40,32 @@ fn reference(signed: &SignedBlock) -> Reference {
     Reference { round: header.round, author: header.author, digest: header.digest }
 }
 
+/// The votes of the honest servers for a corrupt one's block.
+fn certify(world: &mut World, block: &SignedBlock) -> Certificate {
+    let author = block.block.author;
+    for i in world.honest() {
+        world.receive(author, id(i), &Message::Block(block.clone().into()).encode());
+    }
+    let mut votes = Vec::new();
+    let params = world.params;
+    world.pool.retain(|(.., bytes)| match Message::decode(bytes, &params) {
+        Ok(Message::Vote(vote)) if vote.block == reference(block) => {
+            votes.push((vote.voter, vote.signature));
+            false
+        }
+        _ => true,
+    });
+    votes.sort_by_key(|vote| vote.0);
+    Certificate { block: reference(block), votes }
+}
+
+/// A block of round 1 by a corrupt server, with the votes of the honest ones.
+pub fn certified(world: &mut World, author: usize, record: &[u8]) -> (SignedBlock, Certificate) {
+    let block = first_block(world, author, record);
+    let certificate = certify(world, &block);
+    (block, certificate)
+}
+
 /// The votes under way, which are taken out.
 fn votes(world: &mut World) -> Vec<Vote> {
     let pool = std::mem::take(&mut world.pool);
@@ -51,7 +77,7 @@ fn votes(world: &mut World) -> Vec<Vote> {
         .collect()
 }
 
-fn roles(n: usize, corrupt: Role) -> Vec<Role> {
+pub fn roles(n: usize, corrupt: Role) -> Vec<Role> {
     let t = params(n, 16, 4).believed() - 1;
     let mut roles = vec![Role::Honest; n];
     roles[n - t..].fill(corrupt);
@@ -72,7 +98,7 @@ fn split_certificate() {
             for i in &honest {
                 for turn in 0..2 {
                     let shown = &blocks[usize::from(*i < half) ^ turn];
-                    let bytes = Message::Block(shown.clone()).encode();
+                    let bytes = Message::Block(shown.clone().into()).encode();
                     world.receive(id(author), id(*i), &bytes);
                 }
             }
@@ -101,7 +127,7 @@ fn forgotten_vote() {
     let (first, second) = (first_block(&world, 3, b"one"), first_block(&world, 3, b"two"));
     for stop in 0.. {
         let mut world = World::new(params(n, 16, 4), &roles(n, Role::Dead), 1);
-        let bytes = Message::Block(first.clone()).encode();
+        let bytes = Message::Block(first.clone().into()).encode();
         let step = world.machines[0].ledger.as_mut().unwrap().handle(Event::Receive(id(3), &bytes));
         let writes = step.writes.len();
         if stop > writes + step.sends.len() {
@@ -118,7 +144,7 @@ fn forgotten_vote() {
         world.pool.retain(|(from, ..)| *from == id(0));
         world.deliver_all(usize::MAX);
         assert_eq!(world.machines[0].ledger.as_ref().unwrap().phase(), Phase::Running);
-        world.receive(id(3), id(0), &Message::Block(second.clone()).encode());
+        world.receive(id(3), id(0), &Message::Block(second.clone().into()).encode());
         let voted = votes(&mut world).iter().any(|vote| vote.block == reference(&second));
         assert!(!(left && voted), "stopped after {stop}: two votes in one place");
         // Nothing was lost needlessly: whoever had not written a vote votes now.
@@ -128,8 +154,8 @@ fn forgotten_vote() {
     }
 }
 
-/// Runs a world for `rounds` ticks, each with a record of one server.
-fn run_for(world: &mut World, ticks: usize, name: &str) {
+/// Runs a world for so many ticks, each with a record of one server.
+pub fn run_for(world: &mut World, ticks: usize, name: &str) {
     for i in 0..ticks {
         let honest: Vec<_> =
             world.honest().into_iter().filter(|i| world.machines[*i].ledger.is_some()).collect();
@@ -139,83 +165,6 @@ fn run_for(world: &mut World, ticks: usize, name: &str) {
         world.tick_all();
         world.deliver_all(usize::MAX);
     }
-}
-
-/// Puts the disk of server 0 back to an earlier copy, or empties it. It must fall silent before it
-/// signs anything, be readmitted, and sign nothing twice.
-fn lose_data(n: usize, copy: bool, command: bool) {
-    let mut world = World::new(params(n, 16, 4), &vec![Role::Honest; n], 3);
-    run_for(&mut world, 3, "before");
-    let (disk, app) = if copy {
-        (world.machines[0].disk.clone(), world.machines[0].app.clone())
-    } else {
-        (Disk::default(), App::default())
-    };
-    run_for(&mut world, 3, "after");
-    world.machines[0].disk = disk;
-    world.machines[0].app = App { lost: true, ..app };
-    world.machines[0].ledger = None;
-    world.pool.clear();
-    let top = world.machines[1].ledger.as_ref().unwrap().top();
-    world.restart(0);
-    if command {
-        world.event(0, Event::Readmit([9; 32]));
-    }
-    world.deliver_all(usize::MAX);
-    let phase = world.machines[0].ledger.as_ref().unwrap().phase();
-    assert!(command || phase == Phase::Lost, "n = {n}: an old copy was not noticed");
-    run_for(&mut world, 2, "meanwhile");
-    world.settle();
-    run_for(&mut world, 3, "again");
-    world.settle();
-    world.check();
-    assert_eq!(world.machines[0].readmitted, 1, "n = {n}");
-    let agreed = world.machines[1].ledger.as_ref().unwrap().agreed();
-    assert_eq!(agreed.incarnations[0].number, 1);
-    assert!(agreed.incarnations[0].from >= top + 2, "n = {n}: R0 is past every vote");
-    let again = (id(0), b"again 0".to_vec());
-    assert!(world.machines[2].app.records().contains(&again), "n = {n}: it takes part again");
-}
-
-#[test]
-fn old_copy_restored() {
-    for n in [4, 5, 7] {
-        lose_data(n, true, false);
-        lose_data(n, true, true);
-        lose_data(n, false, false);
-    }
-}
-
-/// A petition of an earlier life begins an incarnation: a server that has lost its data once more
-/// since does not go on from that one's R0.
-#[test]
-fn old_petition_begins_nothing() {
-    let mut world = World::new(params(4, 16, 4), &[Role::Honest; 4], 3);
-    run_for(&mut world, 3, "before");
-    world.event(0, Event::Readmit([1; 32]));
-    // The petition goes out, and the server loses its data before it sees what comes of it.
-    for _ in 0..3 {
-        let mut open: Vec<_> = (0..world.pool.len()).collect();
-        open.retain(|at| {
-            let message = Message::decode(&world.pool[*at].2, &world.params);
-            matches!(message, Ok(Message::Ask(_) | Message::Answer(_) | Message::Petition(_)))
-        });
-        for at in open.into_iter().rev() {
-            world.deliver(at);
-        }
-    }
-    world.machines[0].disk = Disk::default();
-    world.machines[0].app = App { lost: true, ..App::default() };
-    world.restart(0);
-    world.event(0, Event::Readmit([2; 32]));
-    for _ in 0..6 {
-        world.deliver_all(usize::MAX);
-        world.tick_all();
-    }
-    world.settle();
-    let agreed = world.machines[1].ledger.as_ref().unwrap().agreed();
-    assert_eq!(agreed.incarnations[0].nonce[0], 2, "it goes on from its own question only");
-    world.check();
 }
 
 /// An author that is heard late, again and again, gets in what it says: others name its newest
@@ -251,6 +200,38 @@ fn starved_author() {
     }
 }
 
+/// Between one server and the others a message takes several ticks, for ever, while they go on
+/// among themselves: the votes for its blocks come after the time that an author waits at first.
+#[test]
+fn author_with_slow_votes() {
+    for delay in [3, 10] {
+        let mut world = World::new(params(4, 64, 64), &[Role::Honest; 4], 3);
+        let mut late = std::collections::VecDeque::new();
+        world.propose(0, b"slow".to_vec());
+        for tick in 0..30 * delay {
+            world.propose(1 + tick % 3, format!("others {tick}").into_bytes());
+            // A round or two of the others a tick.
+            for _ in 0..120 {
+                let Some(at) = (0..world.pool.len()).next() else { break };
+                let (from, to, bytes) = world.pool.remove(at);
+                if from == id(0) || to == id(0) {
+                    late.push_back((tick + delay, from, to, bytes));
+                } else {
+                    world.receive(from, to, &bytes);
+                }
+            }
+            while late.front().is_some_and(|(due, ..)| *due <= tick) {
+                let (_, from, to, bytes) = late.pop_front().unwrap();
+                world.receive(from, to, &bytes);
+            }
+            world.tick_all();
+        }
+        let said = (id(0), b"slow".to_vec());
+        assert!(world.machines[1].app.records().contains(&said), "{delay} ticks each way");
+        world.check();
+    }
+}
+
 /// A server comes back after the others have dropped blocks that what they send it names: it goes
 /// on from their checkpoint.
 #[test]
@@ -279,43 +260,106 @@ fn parent_below_checkpoint() {
     }
 }
 
-/// The certificate of an early block comes out late, and to one server first, at every distance
-/// around the horizon and around checkpoints: all order it alike or not at all.
+/// A server stops when it has written an adopted checkpoint, before its application hears of it: it
+/// hears of it after the restart.
+#[test]
+fn adopted_checkpoint_is_told_again() {
+    let mut world = World::new(params(4, 8, 2), &[Role::Honest; 4], 3);
+    run_for(&mut world, 2, "together");
+    world.cut.extend((1..4).map(|other| (id(0), id(other))));
+    for i in 0..40 {
+        world.propose(1 + i % 3, format!("without it {i}").into_bytes());
+        world.deliver_all(usize::MAX);
+        world.pool.clear();
+        world.tick_all();
+    }
+    world.cut.clear();
+    world.pool.clear();
+    world.event(0, Event::Tick);
+    world.deliver_in_order(3);
+    let checkpoint = world.pool.iter().find(|(_, to, bytes)| {
+        let message = Message::decode(bytes, &world.params);
+        *to == id(0) && matches!(message, Ok(Message::Checkpoint(_)))
+    });
+    let (from, _, bytes) = checkpoint.unwrap().clone();
+    let ledger = world.machines[0].ledger.as_mut().unwrap();
+    let step = ledger.handle(Event::Receive(from, &bytes));
+    assert!(step.outputs.iter().any(|output| matches!(output, Output::Adopted { .. })));
+    step.writes.into_iter().for_each(|write| world.machines[0].disk.apply(write));
+    world.machines[0].ledger = None;
+    world.restart(0);
+    assert_eq!(world.machines[0].app.adopted, 1);
+    world.settle();
+    world.check();
+}
+
+/// A block of round 1 has its certificate, and nobody is shown it until it is too old for anybody
+/// to name but its author, whose block of round `named` is shown still later: when all but one have
+/// dropped round 1. The last one, whose application is slow, still holds it. Whether the early
+/// block was ordered.
+fn early_block_named_late(named: u64) -> bool {
+    let (n, corrupt) = (7, 6);
+    let mut roles = vec![Role::Honest; n];
+    roles[corrupt] = Role::Dead;
+    let mut world = World::new(params(n, 16, 1), &roles, 5);
+    world.slow_app = Some(5);
+    let mut said = 0;
+    let mut until = |world: &mut World, over: &dyn Fn(&World) -> bool| {
+        while !over(world) {
+            said += 1;
+            world.propose(said % 6, format!("{said}").into_bytes());
+            world.deliver_in_order(20);
+            if world.pool.is_empty() {
+                world.tick_all();
+            }
+        }
+    };
+    let (early, early_certificate) = certified(&mut world, corrupt, b"early");
+    until(&mut world, &|world| world.lowest_round(6) > named);
+    let show = |world: &mut World, block: &SignedBlock, certificate: &Certificate| {
+        let item = Message::Item(Box::new(block.clone()), certificate.clone()).encode();
+        (0..6).for_each(|i| world.receive(id(corrupt), id(i), &item));
+    };
+    show(&mut world, &early, &early_certificate);
+    let mut late = block(corrupt, named, world.parents(named - 1), b"late");
+    late.older = vec![reference(&early)];
+    let late = late.sign(&world.params, &world.keys(id(corrupt)));
+    let late_certificate = certify(&mut world, &late);
+    if named == 16 {
+        let holds = |world: &World, i: usize| {
+            world.machines[i].disk.0.contains_key(&Key::Voted(1, id(corrupt)))
+        };
+        until(&mut world, &|world| (0..5).all(|i| !holds(world, i)));
+        assert!(holds(&world, 5));
+    }
+    show(&mut world, &late, &late_certificate);
+    run_for(&mut world, 4, "after");
+    world.settle();
+    world.check();
+    let records = world.machines[2].app.records();
+    assert!(records.contains(&(id(corrupt), b"late".to_vec())), "what names it is ordered");
+    records.contains(&(id(corrupt), b"early".to_vec()))
+}
+
+/// All order an early block that comes out late alike, by the leader's round alone and not by what
+/// they have dropped themselves.
 #[test]
 fn fork_without_horizon() {
-    let mut ordered = [0; 2];
-    for delay in 0..14 {
-        let mut world = World::new(params(4, 8, 1), &roles(4, Role::Dead), 5);
-        let early = first_block(&world, 3, b"early");
-        let mut signatures = Vec::new();
-        for i in 0..3 {
-            world.receive(id(3), id(i), &Message::Block(early.clone()).encode());
+    assert!(early_block_named_late(4), "above the horizon");
+    assert!(!early_block_named_late(16), "below it");
+}
+
+/// A block that no leader to come can order has no vote, whether it was dropped yet or not: with a
+/// certificate it could only stop who is slower.
+#[test]
+fn block_below_the_line_has_no_vote() {
+    for (rounds, votes_of_three) in [(1, 3), (12, 0)] {
+        let mut world = World::new(params(4, 8, 1024), &roles(4, Role::Dead), 3);
+        while world.machines[0].ledger.as_ref().unwrap().agreed().last < rounds {
+            run_for(&mut world, 1, "on");
         }
-        for vote in votes(&mut world) {
-            signatures.push((vote.voter, vote.signature));
-        }
-        signatures.sort_by_key(|vote| vote.0);
-        let certificate = Certificate { block: reference(&early), votes: signatures };
-        let target = delay + 1;
-        let mut said = 0;
-        while world.machines[0].ledger.as_ref().unwrap().top() < target {
-            said += 1;
-            world.propose(1, format!("{said}").into_bytes());
-            for _ in 0..12 {
-                if !world.pool.is_empty() {
-                    world.deliver(0);
-                }
-            }
-            world.tick_all();
-        }
-        world.receive(id(3), id(0), &Message::Item(Box::new(early), certificate).encode());
-        run_for(&mut world, 6, "after");
-        world.settle();
-        world.check();
-        let records = world.machines[2].app.records();
-        ordered[usize::from(records.contains(&(id(3), b"early".to_vec())))] += 1;
+        assert_eq!(certified(&mut world, 3, b"early").1.votes.len(), votes_of_three);
     }
-    assert!(ordered[0] > 0 && ordered[1] > 0, "both sides of the horizon were tried: {ordered:?}");
 }
 
 /// One record at one server, nothing else to say, and no ticks: it is ordered, then the ledger
@@ -406,11 +450,35 @@ fn coin_share_with_a_failing_proof_convicts() {
     block.coin = Some(share);
     let signed = block.sign(&world.params, &world.keys(id(3)));
     world.pool.clear();
-    world.receive(id(3), id(0), &Message::Block(signed.clone()).encode());
+    world.receive(id(3), id(0), &Message::Block(signed.clone().into()).encode());
     assert!(votes(&mut world).is_empty());
     let fault = world.faults.last().unwrap();
     assert_eq!(*fault, Fault::Share(Box::new(signed)));
     assert_eq!(fault.convicts(&world.params, &world.keys(id(1))), Some(id(3)));
+}
+
+/// Servers with other coins, or other horizons, would order differently, and convict each other of
+/// shares that do not verify: they are strangers to each other.
+#[test]
+fn servers_of_another_coin_are_strangers() {
+    let world = World::new(params(4, 16, 4), &[Role::Honest; 4], 1);
+    let trust = *world.params.trust();
+    let with = |coin: u8, horizon, interval| {
+        let (session, coin) = (SessionId(Digest([7; 32])), Digest([coin; 32]));
+        Params::with(session, &coin, trust, horizon, interval).unwrap()
+    };
+    let others = [with(9, 16, 4), with(8, 17, 4), with(8, 16, 5), with(8, 16, 4)];
+    let taken = others.map(|other| {
+        let (mut ledger, _) = Ledger::found(world.params, world.keys(id(0)));
+        let (mut stranger, _) = Ledger::found(other, world.keys(id(1)));
+        let step = stranger.propose(b"said".to_vec()).unwrap();
+        let send = step.sends.iter().find(|send| send.to == id(0)).unwrap();
+        let step = ledger.handle(Event::Receive(id(1), &send.bytes));
+        let convicts = |f: &Fault| f.convicts(&world.params, &world.keys(id(2))).is_some();
+        assert!(!step.faults.iter().any(convicts));
+        ledger.held() > 0
+    });
+    assert_eq!(taken, [false, false, false, true]);
 }
 
 /// What convicts nobody: faults that were made up.
@@ -467,7 +535,7 @@ fn absurd_messages_are_dropped() {
     let certificate = Certificate { block: vote.block, votes: vec![(id(3), vote.signature)] };
     let status = |last, held, missing| Status { commits: u64::MAX, last, held, missing };
     let messages = [
-        Message::Block(far.clone()),
+        Message::Block(far.clone().into()),
         Message::Vote(vote),
         Message::Certificate(certificate.clone()),
         Message::Item(Box::new(far), certificate),

@@ -3,6 +3,7 @@
 mod attacks;
 mod costs;
 mod keys;
+mod lost;
 mod real;
 mod schedules;
 mod world;

@@ -88,9 +88,12 @@ fn lose(
         let (disk, app) = copy.clone().unwrap_or_default();
         world.machines[who].disk = disk;
         world.machines[who].app = app;
+        // Whoever gives the command sees to it that it is carried out.
+        let crash = std::mem::take(&mut world.crash_once_in);
         world.restart(who);
         let nonce = world.draw.nonce();
         world.event(who, Event::Readmit(nonce));
+        world.crash_once_in = crash;
         world.machines[who].app.lost = true;
     }
     if early {

@@ -84,6 +84,7 @@ pub struct Machine {
     pub app: App,
     pub role: Role,
     pub readmitted: usize,
+    /// How often it has said so since it was last given a nonce.
     pub data_lost: usize,
     /// Where each twin is heard.
     hears: Vec<[bool; 2]>,
@@ -103,6 +104,8 @@ pub struct World {
     pub sent: BTreeMap<&'static str, usize>,
     /// Whether a step may be cut short by a crash, once in so many times; 0 for never.
     pub crash_once_in: usize,
+    /// Whose application never tells its state, so that it signs no checkpoint.
+    pub slow_app: Option<usize>,
     /// Records of what every application had after each commit.
     commits: BTreeMap<usize, Vec<(PartyId, Vec<u8>)>>,
     /// Whom an honest step was cut short for: restarted by the run.
@@ -131,7 +134,8 @@ pub fn params(n: usize, horizon: u64, interval: u64) -> Params {
         5 => Trust::new(5, 1, Delivery::Guaranteed).unwrap(),
         n => Trust::under_a_third(n).unwrap(),
     };
-    Params::with(SessionId(Digest([7; 32])), trust, horizon, interval).unwrap()
+    let (session, coin) = (SessionId(Digest([7; 32])), Digest([8; 32]));
+    Params::with(session, &coin, trust, horizon, interval).unwrap()
 }
 
 impl World {
@@ -146,6 +150,7 @@ impl World {
             proposed: Vec::new(),
             faults: Vec::new(),
             sent: BTreeMap::new(),
+            slow_app: None,
             crash_once_in: 0,
             commits: BTreeMap::new(),
             restarts: 0,
@@ -280,6 +285,7 @@ impl World {
                 }
                 machine.app.digests.push(digest("test state", &bytes));
             }
+            Output::CheckpointDue(_) if self.slow_app == Some(of.index()) => {}
             Output::CheckpointDue(commits) => {
                 let digest = machine.app.digests[usize::try_from(commits).unwrap() - 1];
                 let Some(ledger) = &mut machine.ledger else { return };
@@ -317,6 +323,9 @@ impl World {
     }
 
     pub fn event(&mut self, of: usize, event: Event<'_>) {
+        if matches!(event, Event::Readmit(_)) {
+            self.machines[of].data_lost = 0;
+        }
         if let Some(ledger) = &mut self.machines[of].ledger {
             let step = ledger.handle(event.clone());
             self.carry_out(id(of), 0, step);
@@ -397,7 +406,7 @@ impl World {
     /// The author that the coin will choose for `round`, which nobody can know beforehand.
     pub fn leader(&self, round: u64) -> PartyId {
         let mut transcript = Transcript::new("ostrakon/v1/agreement/coin label");
-        let label = transcript.field(&self.params.session.0.0).number(round).finish();
+        let label = transcript.field(&self.params.session().0.0).number(round).finish();
         let keys = self.keys(id(0));
         let shares: Vec<_> =
             (0..self.params.believed()).map(|i| (id(i), keys.share(&label).unwrap())).collect();
@@ -450,8 +459,8 @@ impl World {
             }
             self.tick_all();
             for i in self.honest() {
-                let waits = self.machines[i].ledger.as_ref().unwrap().phase() == Phase::Lost;
-                if waits && self.draw.once_in(8) {
+                // Whoever runs a server gives it one nonce when it says that its data are lost.
+                if self.machines[i].data_lost > 0 {
                     let nonce = self.draw.nonce();
                     self.event(i, Event::Readmit(nonce));
                 }

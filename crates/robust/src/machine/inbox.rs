@@ -4,19 +4,35 @@ use std::sync::Arc;
 
 use ostrakon_crypto::SigningKey;
 use ostrakon_field::Fp;
-use ostrakon_party::PartyId;
+use ostrakon_party::{PartyId, PartySet};
 
 use crate::fault::{Fault, FaultKind};
-use crate::message::{Instance, Signed, StepId, bytes_of};
+use crate::message::{Header, Instance, Signed, StepId, bytes_of};
 
-/// The messages that have come, one for each step and sender's position.
-pub type Received = BTreeMap<(StepId, usize), Signed>;
+/// What counts as a member's message of a step.
+enum Kept {
+    Right(Signed),
+    /// A malformed one. Its length is the sender's choice, so its body is not kept.
+    Malformed(Header),
+}
+
+impl Kept {
+    fn header(&self) -> Header {
+        match self {
+            Kept::Right(message) => message.header(),
+            Kept::Malformed(header) => *header,
+        }
+    }
+}
 
 /// What has come, and how much of it the current phase has seen.
 pub(super) struct Inbox {
     instance: Arc<Instance>,
     me: usize,
-    received: Received,
+    /// One for each step and sender's position.
+    received: BTreeMap<(StepId, usize), Kept>,
+    /// Of whom each kind of fault has been told: nobody fills a list of evidence.
+    told: [PartySet; 3],
     /// What its phase has taken.
     seen: BTreeSet<(StepId, usize)>,
     own: BTreeMap<StepId, Vec<Fp>>,
@@ -30,55 +46,68 @@ impl Inbox {
             instance,
             me,
             received: BTreeMap::new(),
+            told: Default::default(),
             seen: BTreeSet::new(),
             own: BTreeMap::new(),
             forgotten: 0,
         }
     }
 
-    pub(super) fn received(&self) -> &Received {
-        &self.received
+    pub(super) fn received(&self) -> impl Iterator<Item = Header> {
+        self.received.values().map(Kept::header)
     }
 
-    /// Takes a message. One that is malformed is kept as its sender's only one of the step.
-    pub(super) fn take(&mut self, from: PartyId, bytes: &[u8]) -> Result<(), Fault> {
-        let fault = |kind| Err(Fault { from, kind });
-        let me = self.instance.committee.members()[self.me];
-        let message = match Signed::from_bytes(bytes) {
-            Some(message)
-                if message.from == from
-                    && message.to == me
-                    && from != me
-                    && self.instance.vouches(&message) =>
-            {
-                message
-            }
-            _ => return fault(FaultKind::Unsigned),
+    /// Takes a message. One that is malformed counts as its sender's only one of the step. What is
+    /// wrong with it is told once of each sender and kind.
+    pub(super) fn take(&mut self, from: PartyId, bytes: &[u8]) -> Option<Fault> {
+        let kind = self.keep(from, bytes).err()?;
+        let told = match kind {
+            FaultKind::Unsigned => 0,
+            FaultKind::Malformed(_) => 1,
+            FaultKind::Equivocation(_) | FaultKind::Wrong { .. } => 2,
         };
+        self.told[told].insert(from).then_some(Fault { from, kind })
+    }
+
+    fn keep(&mut self, from: PartyId, bytes: &[u8]) -> Result<(), FaultKind> {
+        let me = self.instance.committee.members()[self.me];
+        let message = Signed::from_bytes(bytes).filter(|message| {
+            let addressed = message.from == from && message.to == me && from != me;
+            addressed && self.instance.vouches(&message.header())
+        });
+        let message = message.ok_or(FaultKind::Unsigned)?;
         let position = self.instance.committee.position(from).expect("only members' count");
         let Some(expected) = self.instance.expected(message.step, position, self.me) else {
-            return fault(FaultKind::Malformed(Box::new(message)));
+            return Err(FaultKind::Malformed(Box::new(message)));
         };
         if usize::from(message.step.phase) < self.forgotten {
             return Ok(());
         }
-        let well_formed = message.elements(expected).is_some();
         match self.received.entry((message.step, position)) {
             // The network may repeat a message; only a different one is the sender's doing.
             Entry::Occupied(first) => {
-                if first.get().body == message.body {
+                let both = [first.get().header(), message.header()];
+                if both[0].body == both[1].body {
                     return Ok(());
                 }
-                let both = [first.get().clone(), message];
-                fault(FaultKind::Equivocation(Box::new(both)))
+                Err(FaultKind::Equivocation(Box::new(both)))
+            }
+            Entry::Vacant(place) if message.elements(expected).is_some() => {
+                place.insert(Kept::Right(message));
+                Ok(())
             }
             Entry::Vacant(place) => {
-                let kept = place.insert(message);
-                if well_formed {
-                    return Ok(());
-                }
-                fault(FaultKind::Malformed(Box::new(kept.clone())))
+                place.insert(Kept::Malformed(message.header()));
+                Err(FaultKind::Malformed(Box::new(message)))
             }
+        }
+    }
+
+    /// A member's message of a step that is not malformed.
+    fn right(&self, step: StepId, from: usize) -> Option<&Signed> {
+        match self.received.get(&(step, from))? {
+            Kept::Right(message) => Some(message),
+            Kept::Malformed(_) => None,
         }
     }
 
@@ -92,7 +121,7 @@ impl Inbox {
             return self.own.get(&step).cloned();
         }
         let expected = self.instance.expected(step, from, self.me)?;
-        self.received.get(&(step, from))?.elements(expected)
+        self.right(step, from)?.elements(expected)
     }
 
     /// What has come for a step since this was asked last; `None` stands for what is malformed.
@@ -137,13 +166,13 @@ impl Inbox {
     ) -> Option<Fault> {
         let committee = &self.instance.committee;
         let me = committee.members()[self.me];
-        let vector = Box::new(self.received.get(&(step, liar))?.clone());
+        let vector = Box::new(self.right(step, liar)?.clone());
         let signed = agree.iter().take(committee.agreeing()).map(|&position| {
             if position == self.me {
                 let own = bytes_of(self.own.get(&step)?);
                 Some(self.instance.sign(key, step, [me, me], own))
             } else {
-                self.received.get(&(step, position)).cloned()
+                self.right(step, position).cloned()
             }
         });
         let agreeing = signed.collect::<Option<Vec<_>>>()?;

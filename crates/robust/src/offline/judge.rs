@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use ostrakon_crypto::{Secret, SigningKey};
+use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_party::PartyId;
 
 use super::{Complaint, Recipe, Reveal};
 use crate::machine::{Machine, Outcome};
-use crate::message::{Instance, Part, Signed, StepId};
+use crate::message::{Header, Instance, Part, Signed, StepId};
 use crate::tape::Tape;
 
-/// What every member sends if all follow the protocol with their seeds, by step, sender, receiver.
+/// Digests of what every member sends if all follow the protocol with their seeds, by step, sender,
+/// receiver.
 struct Truth {
-    bodies: BTreeMap<(StepId, PartyId, PartyId), Vec<u8>>,
+    bodies: BTreeMap<(StepId, PartyId, PartyId), Digest>,
     /// Whether every member comes to an end with its material. An unlucky batch (of probability
     /// about 2^-64) does not, and is nobody's fault.
     ends_well: bool,
@@ -38,14 +39,14 @@ pub(super) fn culprit<R: Recipe>(
         let to = members[position];
         reveal.deals.iter().filter(move |m| m.to == to && m.step.part == Part::Deal)
     });
-    let mut false_deals: Vec<&Signed> =
+    let mut false_deals: Vec<&Header> =
         shown.filter(|m| instance.vouches(m) && truth.contradicts(m)).collect();
     false_deals.sort_by_key(|m| (m.step, m.from));
     if let Some(deal) = false_deals.first() {
         return Some(deal.from);
     }
     let relevant =
-        |m: &&Signed| m.to == complainer && m.step == complaint.step && m.from != complainer;
+        |m: &&Header| m.to == complainer && m.step == complaint.step && m.from != complainer;
     let sent = complaint
         .messages
         .iter()
@@ -58,7 +59,7 @@ pub(super) fn culprit<R: Recipe>(
 }
 
 impl Truth {
-    fn contradicts(&self, message: &Signed) -> bool {
+    fn contradicts(&self, message: &Header) -> bool {
         self.bodies.get(&(message.step, message.from, message.to)) != Some(&message.body)
     }
 }
@@ -93,7 +94,8 @@ fn recompute<R: Recipe>(
             done += step.outputs.iter().filter(|o| matches!(o, Outcome::Done(_))).count();
             for (to, bytes) in step.sends {
                 let message = Signed::from_bytes(&bytes).expect("machines send messages");
-                truth.bodies.insert((message.step, message.from, to), message.body);
+                let header = message.header();
+                truth.bodies.insert((header.step, header.from, to), header.body);
                 queue.push_back((from, to, bytes));
             }
         };

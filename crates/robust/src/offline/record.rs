@@ -2,15 +2,17 @@
 
 use ostrakon_crypto::{Digest, Secret};
 
-use crate::message::{Signed, StepId};
+use crate::message::{Header, StepId};
 
-/// What does not fit together, as the complainer received it.
+/// What does not fit together, as the complainer received it. Digests suffice, because everybody
+/// recomputes the bodies from the seeds; so a record is short, and nothing has to be fetched from
+/// anybody who might show it to some only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
     /// The step.
     pub step: StepId,
     /// All messages of the step that the complainer has.
-    pub messages: Vec<Signed>,
+    pub messages: Vec<Header>,
 }
 
 /// What a member shows of a burnt batch. The batch is never used, so nothing depends on it.
@@ -19,7 +21,7 @@ pub struct Reveal {
     /// The seed that the member is committed to.
     pub seed: Secret,
     /// The dealings that it received.
-    pub deals: Vec<Signed>,
+    pub deals: Vec<Header>,
 }
 
 /// A record in the ledger. The ledger says whose it is, and gives all members all records in one
@@ -40,13 +42,8 @@ impl Record {
     /// The record's bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let list = |bytes: &mut Vec<u8>, messages: &[Signed]| {
-            for message in messages {
-                let message = message.to_bytes();
-                let length = u32::try_from(message.len()).expect("messages are below 4 GiB");
-                bytes.extend(length.to_le_bytes());
-                bytes.extend(message);
-            }
+        let list = |bytes: &mut Vec<u8>, messages: &[Header]| {
+            bytes.extend(messages.iter().flat_map(Header::to_bytes));
         };
         match self {
             Record::Commit(digest) => [&[0][..], &digest.0].concat(),
@@ -88,13 +85,10 @@ impl Record {
     }
 }
 
-fn read_list(mut bytes: &[u8]) -> Option<Vec<Signed>> {
-    let mut messages = Vec::new();
-    while !bytes.is_empty() {
-        let (length, rest) = bytes.split_first_chunk::<4>()?;
-        let (message, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-        messages.push(Signed::from_bytes(message)?);
-        bytes = rest;
+fn read_list(bytes: &[u8]) -> Option<Vec<Header>> {
+    let (headers, rest) = bytes.as_chunks::<{ Header::BYTES }>();
+    if !rest.is_empty() {
+        return None;
     }
-    Some(messages)
+    headers.iter().map(Header::from_bytes).collect()
 }

@@ -27,8 +27,8 @@ pub struct Shuffle {
     pub width: usize,
     /// The Clos network's radices, powers of two.
     pub radices: Vec<usize>,
-    /// The dealers' positions, ascending: t + 1, of whom one is honest.
-    pub dealers: Vec<usize>,
+    /// The dealers' positions, ascending: at least t + 1, of whom one is honest.
+    dealers: Vec<usize>,
 }
 
 /// One stage of one dealer. Usable once: two tables under one matrix show their difference.
@@ -65,6 +65,30 @@ impl Drop for ShuffleStock {
 }
 
 impl Shuffle {
+    /// A shuffle in which `dealers` of a committee deal, by position; `None` unless they are at
+    /// least t + 1 members, ascending and each once (a member that deals twice may be all dealers,
+    /// and know the order), and the radices are powers of two with `rows` as their product.
+    #[must_use]
+    pub fn new(
+        committee: &Committee,
+        rows: usize,
+        width: usize,
+        radices: Vec<usize>,
+        dealers: Vec<usize>,
+    ) -> Option<Shuffle> {
+        let product = radices.iter().try_fold(1usize, |rows, radix| rows.checked_mul(*radix));
+        let fits = product == Some(rows) && radices.iter().all(|radix| radix.is_power_of_two());
+        let shape = Shuffle { rows, width, radices, dealers };
+        (fits && shape.is_dealt_in(committee)).then_some(shape)
+    }
+
+    /// Whether its dealers are members, and more than may be corrupt.
+    fn is_dealt_in(&self, committee: &Committee) -> bool {
+        self.dealers.len() > committee.corrupt()
+            && self.dealers.is_sorted_by(|a, b| a < b)
+            && self.dealers.last().is_some_and(|last| *last < committee.size())
+    }
+
     /// The stages' digits of one dealer.
     #[must_use]
     pub fn digits(&self) -> Vec<Digit> {
@@ -99,7 +123,7 @@ impl Recipe for Shuffle {
 
     fn program(&self, committee: &Arc<Committee>, me: usize) -> ShufflePreparation {
         assert_eq!(self.rows, self.radices.iter().product::<usize>(), "rows are all digits");
-        assert!(self.dealers.len() > committee.corrupt(), "one dealer is honest");
+        assert!(self.is_dealt_in(committee), "one dealer is honest");
         ShufflePreparation {
             committee: Arc::clone(committee),
             shape: self.clone(),
@@ -377,4 +401,28 @@ fn flat(elements: &[Fp2]) -> Vec<Fp> {
 
 fn pairs(elements: &[Fp]) -> Vec<Fp2> {
     elements.as_chunks::<2>().0.iter().map(|&[a, b]| Fp2(a, b)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ostrakon_party::PartyId;
+
+    /// A beacon that draws with replacement may name a corrupt member twice.
+    #[test]
+    fn dealers_are_t_plus_1_different_members() {
+        let committee = Committee::new(&[0, 1, 2, 3, 4, 5, 6].map(PartyId), 2).unwrap();
+        let of = |dealers: &[usize]| {
+            Shuffle::new(&committee, 16, 3, vec![4, 4], dealers.to_vec()).is_some()
+        };
+        assert!(of(&[0, 3, 6]) && of(&[1, 2, 3, 4]));
+        assert!(!of(&[1, 1, 1]), "one for all");
+        assert!(!of(&[1, 2, 2]), "two are t");
+        assert!(!of(&[0, 3]), "t");
+        assert!(!of(&[0, 3, 7]), "nobody's position");
+        assert!(!of(&[3, 0, 6]), "in no order");
+        let with = |rows, radices| Shuffle::new(&committee, rows, 3, radices, vec![0, 1, 2]);
+        assert!(with(8, vec![4, 4]).is_none() && with(9, vec![3, 3]).is_none());
+        assert!(with(0, vec![usize::MAX, 2]).is_none());
+    }
 }

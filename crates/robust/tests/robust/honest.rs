@@ -12,7 +12,7 @@ use ostrakon_robust::program::powermix::PowerMix;
 use ostrakon_robust::program::shuffle::DealersShuffle;
 use ostrakon_robust::program::sum::Sum;
 use ostrakon_robust::program::{Program, clos};
-use ostrakon_robust::{cost, rotation};
+use ostrakon_robust::{Committee, cost, rotation};
 
 use crate::products;
 use crate::world::{Adversary, World, assert_only_corrupt_blamed, nightly, secrets};
@@ -23,7 +23,7 @@ pub fn sizes() -> Vec<(usize, usize)> {
 
 pub fn shuffle_shape(world: &World, rows: usize, width: usize, radices: &[usize]) -> Shuffle {
     let dealers = (0..=world.committee.corrupt()).collect();
-    Shuffle { rows, width, radices: radices.to_vec(), dealers }
+    Shuffle::new(&world.committee, rows, width, radices.to_vec(), dealers).unwrap()
 }
 
 #[test]
@@ -293,12 +293,10 @@ fn bytes_and_rounds_are_the_formulas() {
 #[test]
 fn openings_at_four_thousand_rows() {
     for (t, openings) in [(1, 7), (2, 10), (3, 13)] {
-        let shape = Shuffle {
-            rows: 4096,
-            width: 23,
-            radices: clos::radices(4096),
-            dealers: (0..=t).collect(),
-        };
+        let members: Vec<_> = (0..=3 * t as u8).map(PartyId).collect();
+        let committee = Committee::new(&members, t).unwrap();
+        let dealers = (0..=t).collect();
+        let shape = Shuffle::new(&committee, 4096, 23, clos::radices(4096), dealers).unwrap();
         assert_eq!(DealersShuffle::phases_of(&shape, 4000).len(), openings);
     }
 }
