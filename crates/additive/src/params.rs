@@ -5,8 +5,9 @@
 pub const WORD: usize = 8;
 
 /// Bytes of a pad's seed, an AES-128 key derived afresh for each round and participant: a search
-/// over 2^20 participants and three pairs at once costs at least 2^106. All rounds of which somebody
-/// has kept the submissions are searched together: after 2^23 of them it is 2^83 for some one row.
+/// over 2^20 participants and three pairs at once costs at least 2^106. All rounds of which
+/// somebody has kept the submissions are searched together: after 2^23 of them it is 2^83 for some
+/// one row.
 pub const PAD_SEED: usize = 16;
 
 /// Bytes of the salt at the end of a table's message. The third server sees the message's digest
