@@ -159,17 +159,8 @@ impl Change {
                     .await?;
             }
             Change::PlanBatch { number, engine, rows, width } => {
-                sqlx::query(
-                    "INSERT INTO batches (number, engine, rows, width, planned) \
-                     VALUES ($1, $2, $3, $4, $5)",
-                )
-                .bind(to_sql(*number)?)
-                .bind(i64::from(*engine))
-                .bind(i64::from(*rows))
-                .bind(i64::from(*width))
-                .bind(to_sql(announcement)?)
-                .execute(connection)
-                .await?;
+                let of = [i64::from(*engine), i64::from(*rows), i64::from(*width)];
+                plan_batch(connection, *number, of, announcement).await?
             }
             Change::BatchReady { number, party } => {
                 batch_ready(connection, *number, *party, announcement).await?
@@ -234,6 +225,26 @@ async fn epoch_due(
         .bind(room.as_slice())
         .bind(to_sql(epoch)?)
         .bind(EpochState::Collecting as i64)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// Puts a planned batch on record: engine, rows, width.
+async fn plan_batch(
+    connection: &mut AnyConnection,
+    number: u64,
+    [engine, rows, width]: [i64; 3],
+    announcement: u64,
+) -> Result<(), Error> {
+    let insert =
+        "INSERT INTO batches (number, engine, rows, width, planned) VALUES ($1, $2, $3, $4, $5)";
+    sqlx::query(insert)
+        .bind(to_sql(number)?)
+        .bind(engine)
+        .bind(rows)
+        .bind(width)
+        .bind(to_sql(announcement)?)
         .execute(connection)
         .await?;
     Ok(())
