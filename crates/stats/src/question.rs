@@ -108,7 +108,7 @@ impl Question {
     }
 
     /// The circuit over `count` numbers, each lowest digit first. Its outputs are those of the
-    /// statistics in order, [`outputs`] each.
+    /// statistics in order, each of a length that the count and the width decide.
     pub fn circuit(&self, count: usize) -> Circuit {
         let width = usize::from(self.width);
         let mut builder = Builder::new(count * width);
