@@ -14,13 +14,14 @@ use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use crate::client::{BoardPages, Room, http_client};
-use crate::output;
 use crate::serve::interrupted;
+use crate::{output, secret};
 
 /// Options of `export`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The room's link.
+    /// The room's link; `-` takes it from standard input, `@FILE` from a file.
+    #[arg(value_parser = secret::link::<Link>)]
     link: Link,
     /// The file to write.
     #[arg(short, long)]

@@ -11,12 +11,14 @@ use ostrakon_node::interface::{LastEpoch, Outcome};
 use serde::Serialize;
 
 use crate::client::{Event, Member, Participant, Room, http_client, member};
-use crate::output;
+use crate::{output, secret};
 
 /// Options of `say`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The room's link, or an invitation's, which is then taken for this device.
+    /// The room's link, or an invitation's, which is then taken for this device; `-` takes it from
+    /// the first line of standard input, `@FILE` from a file.
+    #[arg(value_parser = secret::link::<Link>)]
     link: Link,
     /// What to say; `-` takes it from standard input.
     text: String,

@@ -1,9 +1,11 @@
 //! Files that only their owner may read.
 
+use std::fmt::Display;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
 
@@ -56,6 +58,33 @@ pub fn remove(path: &Path) -> Result<()> {
 /// The directory that a file is in. A bare name is in the one in which the program runs.
 fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// An argument that other users of this machine are not to see in its list of processes: `-` is
+/// the next line of standard input, `@FILE` the first line of a file, anything else itself.
+///
+/// # Errors
+/// If there is no such file, or no line.
+pub fn argument(text: &str) -> Result<String, String> {
+    let mut line = String::new();
+    if text == "-" {
+        std::io::stdin().read_line(&mut line).map_err(|error| error.to_string())?;
+    } else if let Some(path) = text.strip_prefix('@') {
+        let whole = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+        line.push_str(whole.lines().next().unwrap_or_default());
+    } else {
+        return Ok(text.to_owned());
+    }
+    let line = line.trim();
+    if line.is_empty() { Err("there is no line to take it from".into()) } else { Ok(line.into()) }
+}
+
+/// A link, given as an [`argument`].
+///
+/// # Errors
+/// Like [`argument`], or why it is no link.
+pub fn link<L: FromStr<Err: Display>>(text: &str) -> Result<L, String> {
+    argument(text)?.parse().map_err(|error: L::Err| error.to_string())
 }
 
 /// Reads a secret: the first line of a file. What follows in a file with tokens are those that
@@ -127,6 +156,21 @@ pub fn lock_patiently(path: &Path, waits: impl FnOnce()) -> Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_others_shall_not_see_is_taken_from_a_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("link");
+        fs::write(&path, "a link \nand more\n").unwrap();
+        let given = format!("@{}", path.display());
+        assert_eq!(argument(&given).unwrap(), "a link");
+        assert_eq!(argument("a link").unwrap(), "a link");
+        fs::write(&path, "\n").unwrap();
+        assert!(argument(&given).unwrap_err().contains("no line"));
+        assert!(argument("@nowhere").unwrap_err().contains("nowhere"));
+        assert_eq!(link::<u8>("7"), Ok(7));
+        assert!(link::<u8>("x").is_err());
+    }
 
     #[test]
     fn secrets_are_private_and_never_overwritten() {

@@ -7,7 +7,7 @@ use ostrakon_broadcast::Archive;
 use ostrakon_broadcast::client::Link;
 use serde::Serialize;
 
-use crate::{failure, output};
+use crate::{failure, output, secret};
 
 /// Options of `verify`.
 #[derive(clap::Args)]
@@ -16,7 +16,7 @@ pub struct Options {
     file: PathBuf,
     /// The room's link. Without it the check only shows that some servers signed the board, not
     /// which.
-    #[arg(long)]
+    #[arg(long, value_parser = secret::link::<Link>)]
     link: Option<Link>,
     /// Prints the result as JSON.
     #[arg(long)]

@@ -7,13 +7,14 @@ use ostrakon_broadcast::{Entry, SignedEntry};
 use serde::Serialize;
 
 use crate::client::{BoardPages, Room, http_client};
-use crate::output;
 use crate::output::MessageJson;
+use crate::{output, secret};
 
 /// Options of `watch`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The room's link.
+    /// The room's link; `-` takes it from standard input, `@FILE` from a file.
+    #[arg(value_parser = secret::link::<Link>)]
     link: Link,
     /// Prints every entry as one line of JSON.
     #[arg(long)]

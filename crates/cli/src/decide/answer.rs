@@ -7,17 +7,19 @@ use super::State;
 use super::plan;
 use crate::client::answering::{self, chain};
 use crate::client::{Account, Decision};
-use crate::output;
+use crate::{output, secret};
 
 /// Options of `decide answer`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The link that you were given.
+    /// The link that you were given; `-` takes it from standard input, `@FILE` from a file.
+    #[arg(value_parser = secret::link::<Link>)]
     link: Link,
     /// The answer, an option's words or its number from 1; once for each ballot, in their order.
     /// Without it, what this device has answered before and does not know to have arrived is sent
     /// again; or the invitation is accepted and nothing else.
-    #[arg(long, value_name = "OPTION")]
+    /// `-` takes it from a line of standard input, `@FILE` from a file.
+    #[arg(long, value_name = "OPTION", value_parser = secret::argument)]
     answer: Vec<String>,
     /// Waits until everybody has accepted, if need be.
     #[arg(long)]

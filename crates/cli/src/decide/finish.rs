@@ -9,7 +9,7 @@ use super::{State, report};
 use crate::client::answering::chain;
 use crate::client::decision::{Handed, SEQUENCER, verify};
 use crate::client::{Account, Decision};
-use crate::edge;
+use crate::{edge, secret};
 
 /// How often somebody else may be faster.
 const ATTEMPTS: u32 = 100;
@@ -17,7 +17,8 @@ const ATTEMPTS: u32 = 100;
 /// Options of `decide finish`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The decision's link.
+    /// The decision's link; `-` takes it from standard input, `@FILE` from a file.
+    #[arg(value_parser = secret::link::<Link>)]
     link: Link,
     /// Takes somebody off the list who has not accepted, so that the others can answer.
     #[arg(long, value_name = "NAME")]

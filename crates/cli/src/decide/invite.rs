@@ -10,12 +10,13 @@ use super::State;
 use super::create::{PersonJson, links};
 use crate::client::answering::chain;
 use crate::client::{CallError, Decision};
-use crate::{failure, output};
+use crate::{failure, output, secret};
 
 /// Options of `decide invite`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The decision's link.
+    /// The decision's link; `-` takes it from standard input, `@FILE` from a file.
+    #[arg(value_parser = secret::link::<Link>)]
     link: Link,
     /// Only this person.
     #[arg(long, value_name = "NAME")]

@@ -6,11 +6,13 @@ use ostrakon_decide::Link;
 use super::{State, report};
 use crate::client::answering::chain;
 use crate::client::decision::refused;
+use crate::secret;
 
 /// Options of `decide status`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The decision's link.
+    /// The decision's link; `-` takes it from standard input, `@FILE` from a file.
+    #[arg(value_parser = secret::link::<Link>)]
     link: Link,
     #[command(flatten)]
     state: State,

@@ -9,18 +9,18 @@ use super::{State, report};
 use crate::client::answering::chain;
 use crate::client::decision::refused;
 use crate::client::{Account, Decision};
-use crate::edge;
-use crate::{export, failure};
+use crate::{edge, export, failure, secret};
 
 /// Options of `decide verify`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// An exported file, checked offline, or a decision's link, checked at the servers.
+    /// An exported file, checked offline, or a decision's link, checked at the servers; `-` takes a
+    /// link from standard input, `@FILE` from a file.
     #[arg(value_name = "FILE|LINK")]
     what: String,
     /// With a file: the decision's link. Without it the check only shows that some servers kept the
     /// decision, not which.
-    #[arg(long)]
+    #[arg(long, value_parser = secret::link::<Link>)]
     link: Option<Link>,
     /// With a link: writes everything to this file, which can be checked offline.
     #[arg(long, value_name = "FILE")]
@@ -41,7 +41,7 @@ pub struct Options {
 /// # Errors
 /// With exit code 3 if anything does not hold.
 pub async fn run(options: Options) -> Result<()> {
-    if let Ok(link) = options.what.parse::<Link>() {
+    if let Ok(link) = secret::link::<Link>(&options.what) {
         ensure!(options.link.is_none(), "--link goes with a file");
         return online(link, &options).await;
     }

@@ -50,7 +50,8 @@ pub enum Command {
 /// Which room, and as whom.
 #[derive(clap::Args)]
 pub struct Target {
-    /// The room's link.
+    /// The room's link; `-` takes it from standard input, `@FILE` from a file.
+    #[arg(value_parser = secret::link::<Link>)]
     link: Link,
     /// The file with the host's key, as `ostrakon room create --host-key` made it. What was sent
     /// and not answered is kept beside it, in a file whose name ends in ".pending".
