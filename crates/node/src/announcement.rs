@@ -275,7 +275,7 @@ mod tests {
         }
         assert_eq!(
             transcript.finish().to_hex(),
-            "86d2bcc6449e2fafaf07ba18ef87f0183a081c57a55c20949e6c27b6e98177aa"
+            "02241aebfa4a5176468b9b71ce2cdfc956c8b3491a74cb22a45610dc6ed750e1"
         );
     }
 

@@ -79,7 +79,9 @@ async fn announce(core: &Arc<Core>, body: Body) -> bool {
         Err(error) => {
             // The state has changed since the decision, or the disk does not work: the next beat
             // decides afresh.
-            tracing::warn!(%error, "a decision could not be announced");
+            if core.store.trouble().is_none() {
+                tracing::warn!(%error, "a decision could not be announced");
+            }
             false
         }
     }

@@ -453,7 +453,13 @@ impl Front {
             Some(Seen { shown: Alive { missing, .. }, .. }) if !missing.is_empty() => {
                 (missing.clone(), format!("{} cannot be reached", missing.join(", ")))
             }
-            Some(_) => (Vec::new(), String::new()),
+            Some(_) => {
+                let why = self.store.trouble();
+                (
+                    Vec::new(),
+                    why.map_or(String::new(), |why| format!("nothing can be written: {why}")),
+                )
+            }
         };
         Readiness { ready: detail.is_empty(), missing, detail, certificate_expires }
     }

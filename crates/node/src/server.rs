@@ -247,6 +247,7 @@ impl Server {
         recovery::load(&core).await?;
         core.spawn(operator::sample(Arc::clone(&core)));
         core.spawn(erasure::run(Arc::clone(&core)));
+        core.spawn(self.store.clone().keep_trying());
         if self.config.process.role == Role::Engine {
             core.spawn(sharing::run(Arc::clone(&core)));
         }
@@ -388,8 +389,11 @@ impl Server {
         let missing = self.missing();
         let speaks = self.core.get().is_some_and(|core| *core.standing.borrow() == Standing::Fresh);
         // That it was started is of no use to anybody once it cannot write any more.
-        let detail = match (self.store.end_of_writing(), speaks) {
-            (Some(end), _) => end.to_string(),
+        let end = self.store.end_of_writing().map(|end| end.to_string());
+        let unwritable =
+            || self.store.trouble().map(|why| format!("nothing can be written: {why}"));
+        let detail = match (end.or_else(unwritable), speaks) {
+            (Some(why), _) => why,
             (None, false) => self.waits_for(),
             (None, true) if missing.is_empty() => String::new(),
             (None, true) => format!("{} cannot be reached{}", missing.join(", "), self.troubles()),

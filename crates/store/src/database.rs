@@ -113,6 +113,11 @@ async fn open_sqlite(directory: &Path) -> Result<Pools, Error> {
     let path = directory.join("ostrakon.db");
     create_private_file(&path)?;
     let path = path.canonicalize().map_err(crate::files::failure(&path))?;
+    // A pool would try again and again, and then not say why.
+    let mut first = sqlite_options(&path, "rw")?.connect().await?;
+    execute(&mut first, "PRAGMA schema_version".to_owned()).await?;
+    sqlx::query("SELECT count(*) FROM sqlite_master").fetch_one(&mut first).await?;
+    first.close().await?;
     let writer = one_writer()
         .after_connect(|connection, _| {
             Box::pin(async move {

@@ -115,8 +115,10 @@ const BUSY: u32 = 5;
 const LOCKED: u32 = 6;
 const READ_ONLY: u32 = 8;
 const INPUT_OUTPUT: u32 = 10;
+const CORRUPT: u32 = 11;
 const FULL: u32 = 13;
 const CANNOT_OPEN: u32 = 14;
+const NOT_A_DATABASE: u32 = 26;
 
 fn code(error: &sqlx::Error) -> Option<Code> {
     let error = error.as_database_error()?;
@@ -135,6 +137,10 @@ fn remedy(error: &sqlx::Error) -> &'static str {
         }
         Some(Code::Sqlite(READ_ONLY | CANNOT_OPEN)) => {
             "; check that this user may write the data directory and the files in it"
+        }
+        Some(Code::Sqlite(CORRUPT | NOT_A_DATABASE)) => {
+            "; the database's file, ostrakon.db in the data directory, is damaged: keep a copy of it, and go on from the other \
+             servers' states, as the guide says for a server that has lost its data"
         }
         Some(Code::Postgres(code)) => match &*code {
             "53100" => "; PostgreSQL's disk is full: make room on it",

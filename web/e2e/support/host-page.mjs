@@ -78,6 +78,14 @@ export class HostPage extends Visitor {
     await page.getByLabel('Time to answer').selectOption({ index: 0 });
   }
 
+  /**
+   * Waits until the host sees that the epoch which collects waits for somebody. What is asked
+   * before may be asked for that one, in which everybody has handed in already.
+   */
+  async seesItWait() {
+    await this.page.getByText('waits for what people hand in').waitFor();
+  }
+
   /** @param {string} question @param {string[]} options */
   async asks(question, options) {
     const { page } = this;

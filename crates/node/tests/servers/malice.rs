@@ -69,11 +69,11 @@ async fn what_breaks_the_rules_changes_nothing_and_the_log_goes_on() {
     say(0, b"no announcement at all");
     // A batch planned by who is not the scheduler; slots in a room that does not exist, with a
     // length that is a lie.
-    say(1, &announcement(1, 2, &[0, 9, 48]));
+    say(1, &announcement(1, 2, &[0, 0, 9, 48]));
     say(2, &announcement(2, 6, &[&[7; 16][..], &[0, 255, 255, 255, 127]].concat()));
     // An honest one.
     say(3, &announcement(3, 3, &[5]));
-    say(4, &announcement(4, 2, &[1, 9, 48]));
+    say(4, &announcement(4, 2, &[1, 0, 9, 48]));
     for server in 0..2 {
         let wait = async {
             while scene.honest[server].faults().await.unwrap().len() < 4 {
@@ -100,7 +100,7 @@ async fn who_claims_to_have_heard_what_was_never_said_is_on_record_and_waited_fo
     for to in [P0, P1] {
         // After one announcement of P1, which has made none; and an honest one after it.
         scene.say(to, Recipient::All, tag(P2, 0, 1), &[0, 1, 0, 3, 5]);
-        scene.say(to, Recipient::All, tag(P2, 1, 1), &announcement(1, 2, &[1, 9, 48]));
+        scene.say(to, Recipient::All, tag(P2, 1, 1), &announcement(1, 2, &[1, 0, 9, 48]));
     }
     for server in 0..2 {
         let faults = scene.faults(server).await;

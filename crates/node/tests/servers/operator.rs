@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ostrakon_node::interface::Outcome;
+use ostrakon_node::interface::{NewRoom, Outcome};
 use ostrakon_node::operator::{PeerReach, VERSION, WarningKind};
+use sqlx::{AnyConnection, Connection};
 
 use crate::common::{Deployment, LONG};
 
@@ -118,4 +119,31 @@ async fn an_operator_sees_peers_epochs_and_stock_and_the_metrics_parse() {
         assert!(coarse, "{series} {value} is too fine");
         assert!(!series.contains(&room.to_hex()), "rooms are not told apart: {series}");
     }
+}
+
+/// As with a full disk: every write fails, for a while.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_server_that_cannot_write_is_not_ready_until_it_can() {
+    let deployment = Deployment::start().await;
+    let path = deployment.data(1).join("ostrakon.db");
+    let mut database =
+        AnyConnection::connect(&format!("sqlite://{}", path.display())).await.unwrap();
+    for table in ["announcements", "audit"] {
+        let trigger = format!(
+            "CREATE TRIGGER full_{table} BEFORE INSERT ON {table} BEGIN SELECT RAISE(FAIL, 'full'); END"
+        );
+        sqlx::query(sqlx::AssertSqlSafe(trigger)).execute(&mut database).await.unwrap();
+    }
+    assert!(deployment.servers[1].readiness().ready, "nothing was to be written yet");
+    deployment.servers[1].create_room(NewRoom::named("a room")).await.unwrap_err();
+    let readiness = deployment.servers[1].readiness();
+    assert!(!readiness.ready && readiness.detail.contains("nothing can be written"));
+    for table in ["announcements", "audit"] {
+        let drop = format!("DROP TRIGGER full_{table}");
+        sqlx::query(sqlx::AssertSqlSafe(drop)).execute(&mut database).await.unwrap();
+    }
+    deployment.until(1, |service| service.readiness().ready).await;
+    let written = deployment.servers[1].audit(None, 10).await.unwrap();
+    assert!(written.iter().any(|record| record.action == "writes again"), "{written:?}");
+    deployment.servers[1].create_room(NewRoom::named("a room")).await.expect("as before");
 }

@@ -67,3 +67,23 @@ async fn whoever_looks_for_a_row_does_not_read_long_ones() {
         assert_eq!(without_numbers, 0, "{table}");
     }
 }
+
+#[tokio::test]
+async fn a_damaged_file_is_named_as_that() {
+    let place = Place::sqlite();
+    place.open().await.close().await;
+    let path = place.path().join("ostrakon.db");
+    let whole = std::fs::read(&path).unwrap();
+    let garbage = vec![0x5a; whole.len()];
+    // The header, and the first page's tables.
+    let mut torn = whole.clone();
+    torn[100..4096].fill(0x5a);
+    for damaged in [garbage, torn] {
+        std::fs::write(&path, damaged).unwrap();
+        let error = place.try_open().await.err().expect("it is refused").to_string();
+        assert!(error.contains("damaged") && error.contains("ostrakon.db"), "{error}");
+        assert!(!error.contains("PostgreSQL"), "{error}");
+    }
+    std::fs::write(&path, whole).unwrap();
+    place.open().await.close().await;
+}
