@@ -175,7 +175,6 @@ test('a poll is asked, answered in one epoch, counted, shown and taken home', as
   await beamer.open(projectorOf(link));
   // The epoch waits until both have answered.
   const go = await people[1].staysOut();
-  await host.seesItWait();
   await host.asks('Which body decided on war?', ['The assembly', 'The council', 'The archons']);
   await beamer.page.getByText('Answer on your device').waitFor();
   await beamer.page.getByText(/Answers are sealed in \d+ seconds?/).waitFor();
