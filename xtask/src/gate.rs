@@ -43,36 +43,36 @@ pub struct Options {
 
 /// The steps of both lanes. Budgets are seconds on two cores, with the other lane beside.
 const STEPS: [Step; 22] = [
-    step(Lane::Rust, "fmt", Budget::of(5), |_| {
+    step(Lane::Rust, "fmt", Budget::of(10), |_| {
         shell::run(&mut shell::cargo(&["fmt", "--all", "--check"]))
     }),
-    step(Lane::Rust, "layers", Budget::of(5), |_| layers::check()),
-    step(Lane::Rust, "tidy", Budget::of(5), |_| tidy::check()),
-    step(Lane::Rust, "build", Budget::cold(60, 660), |_| build()),
-    step(Lane::Rust, "test", Budget::cold(240, 300), test),
-    step(Lane::Rust, "doctest", Budget::cold(30, 60), |_| {
+    step(Lane::Rust, "layers", Budget::of(10), |_| layers::check()),
+    step(Lane::Rust, "tidy", Budget::of(10), |_| tidy::check()),
+    step(Lane::Rust, "build", Budget::cold(90, 900), |_| build()),
+    step(Lane::Rust, "test", Budget::cold(480, 600), test),
+    step(Lane::Rust, "doctest", Budget::cold(30, 90), |_| {
         shell::run(&mut shell::cargo(&["test", "--workspace", "--doc", "--quiet"]))
     }),
-    step(Lane::Rust, "clippy", Budget::cold(45, 240), |_| {
+    step(Lane::Rust, "clippy", Budget::cold(45, 300), |_| {
         let arguments = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
         shell::run(&mut shell::cargo(&arguments))
     }),
-    step(Lane::Rust, "doc", Budget::cold(40, 90), |_| {
+    step(Lane::Rust, "doc", Budget::cold(45, 150), |_| {
         let mut doc = shell::cargo(&["doc", "--workspace", "--no-deps"]);
         shell::run(doc.env("RUSTDOCFLAGS", "--deny warnings"))
     }),
-    step(Lane::Rust, "deny", Budget::cold(5, 240), |_| deny(&["bans", "licenses", "sources"])),
-    step(Lane::Rust, "planted", Budget::cold(120, 240), |_| mutants::run_drawn()),
-    step(Lane::Web, "web-install", Budget::cold(5, 60), |_| web::install()),
-    step(Lane::Web, "web-format", Budget::of(20), |_| {
+    step(Lane::Rust, "deny", Budget::cold(10, 300), |_| deny(&["bans", "licenses", "sources"])),
+    step(Lane::Rust, "planted", Budget::cold(120, 300), |_| mutants::run_drawn()),
+    step(Lane::Web, "web-install", Budget::cold(10, 90), |_| web::install()),
+    step(Lane::Web, "web-format", Budget::of(40), |_| {
         shell::run(&mut web::npm(&["run", "format:check"]))
     }),
-    step(Lane::Web, "wasm", Budget::cold(30, 240), |_| web::build_wasm()),
-    step(Lane::Web, "web-schema", Budget::of(10), |_| web::build_schema()).after(&["build"]),
-    step(Lane::Web, "web-check", Budget::of(40), |_| shell::run(&mut web::npm(&["run", "check"]))),
-    step(Lane::Web, "web-test", Budget::of(40), |_| shell::run(&mut web::npm(&["run", "test"]))),
-    step(Lane::Web, "web-build", Budget::of(15), |_| web::build()),
-    step(Lane::Web, "e2e", Budget::of(240), browser_test).after(&["build"]),
+    step(Lane::Web, "wasm", Budget::cold(60, 300), |_| web::build_wasm()),
+    step(Lane::Web, "web-schema", Budget::of(40), |_| web::build_schema()).after(&["build"]),
+    step(Lane::Web, "web-check", Budget::of(150), |_| shell::run(&mut web::npm(&["run", "check"]))),
+    step(Lane::Web, "web-test", Budget::of(90), |_| shell::run(&mut web::npm(&["run", "test"]))),
+    step(Lane::Web, "web-build", Budget::of(30), |_| web::build()),
+    step(Lane::Web, "e2e", Budget::of(360), browser_test).after(&["build"]),
     nightly("web-same", Budget::of(240), |_| web::build_again()).after(&["e2e"]),
     nightly("advisories", Budget::of(30), |_| advisories()),
     nightly("fuzz", Budget::of(3000), |_| fuzz::run()),
