@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 
@@ -171,6 +172,9 @@ fn installed_postgres() -> Option<PathBuf> {
 }
 
 fn apt_install(package: &str) -> Result<()> {
+    // Two lanes may want something at the same time, and only one apt-get runs at a time.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     shell::progress(&format!("installing {package} from Debian's packages"));
     shell::run(shell::program("apt-get").args(["update", "--quiet"]))?;
     shell::run(
