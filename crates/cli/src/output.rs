@@ -26,6 +26,23 @@ pub fn line(text: &str) -> Result<()> {
     Ok(stdout.flush()?)
 }
 
+/// Characters of the longest bar.
+const BAR: u64 = 40;
+
+/// Prints counts by name as bars, the longest for the largest count.
+///
+/// # Errors
+/// If standard output cannot be written.
+pub fn bars(rows: &[(String, u64)]) -> Result<()> {
+    let most = rows.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1);
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, count) in rows {
+        let bar = "█".repeat(usize::try_from((count * BAR).div_ceil(most))?);
+        line(&format!("{name:>width$}  {bar} {count}"))?;
+    }
+    Ok(())
+}
+
 /// Prints a message of a room, as it is; to a terminal without the characters that command
 /// terminals.
 ///

@@ -6,6 +6,7 @@ use anyhow::Result;
 use ostrakon_bench::control::Program;
 use ostrakon_bench::measurement::table;
 use ostrakon_bench::{committee, decide, epoch, graph, party, shuffle, stats};
+use serde::Serialize;
 
 use crate::output;
 
@@ -148,22 +149,14 @@ pub fn run(command: &Command) -> Result<()> {
         Command::Decide(options) => {
             let measured = decide::run(&decide::SHAPES, options.runs, report)?;
             bar.finish_and_clear();
-            return if options.json {
-                output::json(&measured)
-            } else {
-                output::line(decide::table(&measured).trim_end())
-            };
+            return show(options.json, &measured, decide::table);
         }
         Command::Stats(options) => {
             let StatsOptions { reports, width, servers, runs, json } = *options;
             let wanted = stats::Options { reports, width, servers, runs };
             let measured = stats::run(wanted, &program("member")?, report)?;
             bar.finish_and_clear();
-            return if json {
-                output::json(&measured)
-            } else {
-                output::line(stats::table(&measured).trim_end())
-            };
+            return show(json, &measured, stats::table);
         }
         Command::Party => return party::run(),
         Command::Graph(options) => {
@@ -171,17 +164,18 @@ pub fn run(command: &Command) -> Result<()> {
             let wanted = graph::Options { vertices, edges, hops, runs };
             let measured = graph::run(wanted, &program("graph-server")?, report)?;
             bar.finish_and_clear();
-            return if json {
-                output::json(&measured)
-            } else {
-                output::line(graph::table(&measured).trim_end())
-            };
+            return show(json, &measured, graph::table);
         }
         Command::Member => return committee::run(),
         Command::GraphServer => return graph::serve(),
     };
     bar.finish_and_clear();
-    if json { output::json(&measured) } else { output::line(table(&measured).trim_end()) }
+    show(json, &measured, table)
+}
+
+/// Prints measurements as JSON, or as a table for people.
+fn show<T: Serialize>(json: bool, measured: &[T], table: impl Fn(&[T]) -> String) -> Result<()> {
+    if json { output::json(&measured) } else { output::line(table(measured).trim_end()) }
 }
 
 /// This program as a process of a benchmark or demonstration: `party`, `member` or

@@ -13,9 +13,6 @@ use serde::Serialize;
 
 use crate::{bench, output};
 
-/// Characters of the longest bar.
-const BAR: usize = 40;
-
 /// Options of `demo graph`.
 #[derive(clap::Args)]
 pub struct Options {
@@ -171,17 +168,11 @@ fn print(
 
 /// How many vertices are how far.
 fn distances(hops: u32, values: &[Option<u64>]) -> Result<()> {
-    let count = |far: Option<u64>| values.iter().filter(|value| **value == far).count();
-    let rows: Vec<(String, usize)> = (0..=u64::from(hops))
+    let count = |far| values.iter().filter(|value| **value == far).count() as u64;
+    let rows: Vec<(String, u64)> = (0..=u64::from(hops))
         .map(|far| (format!("{far} hops"), count(Some(far))))
         .filter(|(_, count)| *count > 0)
         .chain([(format!("not within {hops}"), count(None))])
         .collect();
-    let most = rows.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);
-    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    for (name, count) in rows {
-        let bar = "█".repeat((count * BAR).div_ceil(most));
-        output::line(&format!("{name:>width$}  {bar} {count}"))?;
-    }
-    Ok(())
+    output::bars(&rows)
 }

@@ -13,8 +13,6 @@ use crate::{bench, edge, output};
 
 /// Fewest reports of which something is told.
 const MINIMUM: u32 = 10;
-/// Characters of the longest bar.
-const BAR: u64 = 40;
 
 /// Options of `demo stats`.
 #[derive(clap::Args)]
@@ -174,16 +172,10 @@ fn print(options: &Options, outcome: &Outcome, count: usize, seconds: f64) -> Re
 }
 
 fn histogram(bins: &[Bin]) -> Result<()> {
-    let most = bins.iter().map(|bin| bin.count).max().unwrap_or(0).max(1);
     let name = |bin: &Bin| match bin.to {
         Some(to) if to == bin.from + 1 => format!("{}", bin.from),
         Some(to) => format!("{} to {}", bin.from, to - 1),
         None => format!("from {}", bin.from),
     };
-    let width = bins.iter().map(|bin| name(bin).len()).max().unwrap_or(0);
-    for bin in bins {
-        let bar = "█".repeat(usize::try_from((bin.count * BAR).div_ceil(most))?);
-        output::line(&format!("{:>width$}  {bar} {}", name(bin), bin.count))?;
-    }
-    Ok(())
+    output::bars(&bins.iter().map(|bin| (name(bin), bin.count)).collect::<Vec<_>>())
 }
