@@ -61,8 +61,9 @@ mod server {
     /// only, by the rules of any engine.
     #[must_use]
     pub fn verify_evidence(servers: &Servers, fault: &Fault) -> bool {
-        let engines: [fn(&Servers, &Fault) -> bool; 2] =
-            [ruffle::server::verify_evidence, clarion::server::verify_evidence];
-        engines.into_iter().any(|verifies| verifies(servers, fault))
+        EngineKind::ALL.into_iter().any(|kind| match kind {
+            EngineKind::Ruffle => ruffle::server::verify_evidence(servers, fault),
+            EngineKind::Clarion => clarion::server::verify_evidence(servers, fault),
+        })
     }
 }
