@@ -28,8 +28,14 @@ const LAYERS: &[&[&str]] = &[
         "ostrakon-onepass",
         "ostrakon-agreement",
     ],
-    &["ostrakon-broadcast", "ostrakon-decide", "ostrakon-graph", "ostrakon-stats"],
-    &["ostrakon-node"],
+    &[
+        "ostrakon-broadcast",
+        "ostrakon-decide",
+        "ostrakon-graph",
+        "ostrakon-stats",
+        "ostrakon-computation",
+    ],
+    &["ostrakon-node", "ostrakon-committee"],
     &["ostrakon-api"],
     &["ostrakon-testkit"],
     &["ostrakon-bench", "ostrakon-wasm"],
@@ -68,6 +74,7 @@ const PURE: &[&str] = &[
     "ostrakon-decide",
     "ostrakon-graph",
     "ostrakon-stats",
+    "ostrakon-computation",
     "ostrakon-wasm",
 ];
 const IMPURE: [&str; 3] = ["ostrakon-net", "ostrakon-store", "tokio"];

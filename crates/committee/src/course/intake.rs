@@ -1,0 +1,115 @@
+//! Inputs and the order to close (C4, C5).
+
+use std::sync::Arc;
+
+use ostrakon_computation::{Entry, Input, Order, Said, Statement};
+
+use super::{Course, Trouble};
+use crate::service::{Inner, Refused};
+
+impl Course {
+    /// C4.
+    pub async fn submit(self: Arc<Self>, input: Input) -> Result<Statement, Refused> {
+        let inner = self.inner()?;
+        let entry = input.entry;
+        let draft = &self.draft.draft;
+        if input.body.len() > self.job.body_bytes(draft) {
+            return Err(Refused::Unsound("this is longer than what is asked for".into()));
+        }
+        if !draft.admits(&entry.contributor) {
+            return Err(Refused::Forbidden(
+                "this question is for invited people only; use the link that was sent to you"
+                    .into(),
+            ));
+        }
+        if !entry.verifies(&self.id, draft) {
+            return Err(Refused::Unsound("the input is not signed by its key".into()));
+        }
+        let said = Said::Receipt { contributor: entry.contributor, body: entry.body };
+        let receipt = || Statement::sign(self.id, said.clone(), &inner.config.signing);
+        if self.holds(&entry) {
+            return Ok(receipt());
+        }
+        let checking = {
+            let (course, inner, input) = (Arc::clone(&self), Arc::clone(&inner), input.clone());
+            inner
+                .clone()
+                .runtime
+                .spawn_blocking(move || course.job.check(course.about(&inner), &input))
+        };
+        let checked = checking.await.map_err(|_| Refused::Unavailable("try again".into()))?;
+        checked.map_err(Refused::Unsound)?;
+        let turn = self.intake.lock().await;
+        if self.holds(&entry) {
+            return Ok(receipt());
+        }
+        let known = {
+            let state = self.state();
+            if state.told[inner.number].holdings.is_some() {
+                return Err(Refused::Conflict("it is closed: no more inputs are taken".into()));
+            }
+            let of_key = |e: &&Entry| e.contributor == entry.contributor;
+            state.entries.iter().filter(of_key).count()
+        };
+        if known < 2 {
+            inner.config.store.keep(&self.id, &input, true).await?;
+            let mut state = self.state();
+            state.entries.insert(entry);
+            state.sound.insert(entry.body, true);
+        }
+        drop(turn);
+        if known > 0 {
+            return Err(Refused::Conflict(
+                "this key has handed in another input before; with two, neither counts".into(),
+            ));
+        }
+        Ok(receipt())
+    }
+
+    /// Whether a contributor has brought this input here, whatever its signature's bytes.
+    fn holds(&self, entry: &Entry) -> bool {
+        let same = |e: &Entry| e.contributor == entry.contributor && e.body == entry.body;
+        self.state().entries.iter().any(same)
+    }
+
+    /// C5: takes the creator's order.
+    pub async fn order(&self, order: &Order, even_if_few: bool) -> Result<(), Refused> {
+        let inner = self.inner()?;
+        if !order.verifies(&self.draft.draft) {
+            return Err(Refused::Forbidden("only who made the question may close it".into()));
+        }
+        let missing = {
+            let state = self.state();
+            if state.order.is_some() || state.told[inner.number].holdings.is_some() {
+                return Ok(());
+            }
+            let held = u32::try_from(state.entries.len()).unwrap_or(u32::MAX);
+            self.draft.draft.minimum.saturating_sub(held)
+        };
+        if missing > 0 && !even_if_few {
+            return Err(Refused::Conflict(format!(
+                "{missing} more must answer first: fewer than {} are never computed on",
+                self.draft.draft.minimum
+            )));
+        }
+        inner.config.store.order(order).await?;
+        self.state().order = Some(*order);
+        self.news.notify_one();
+        Ok(())
+    }
+
+    pub(super) async fn close_if_due(&self, inner: &Inner) -> Result<(), Trouble> {
+        let due = {
+            let state = self.state();
+            let date = self.draft.draft.closes;
+            let past = date.is_some_and(|closes| closes <= (inner.config.clock)());
+            state.told[inner.number].holdings.is_none() && (state.order.is_some() || past)
+        };
+        if !due {
+            return Ok(());
+        }
+        let _turn = self.intake.lock().await;
+        let entries: Vec<Entry> = self.state().entries.iter().copied().collect();
+        Ok(self.say(inner, Said::Holdings(entries)).await?)
+    }
+}

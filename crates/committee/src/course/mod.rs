@@ -1,0 +1,214 @@
+//! A computation on its way, at one member (C4 to C10).
+
+mod attempts;
+mod intake;
+mod sealing;
+mod showing;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, Weak};
+
+use futures::future::AbortHandle;
+use ostrakon_computation::{
+    ComputationId, Conclusion, Entry, Equivocation, Order, Said, Seal, SignedDraft, Statement, Told,
+};
+use ostrakon_crypto::Digest;
+use tokio::sync::{Mutex as Turn, Notify};
+
+use crate::job::{About, Job};
+use crate::service::{Inner, Refused};
+use crate::store::{Remembered, StoreError};
+
+/// A computation, from its draft to its end.
+pub(crate) struct Course {
+    pub id: ComputationId,
+    draft: SignedDraft,
+    job: Arc<dyn Job>,
+    inner: Weak<Inner>,
+    state: Mutex<State>,
+    /// Held by whoever takes an input or closes, from its check to its being on disk.
+    intake: Turn<()>,
+    news: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    /// What contributors brought here, by key; more than one is evidence.
+    entries: BTreeSet<Entry>,
+    order: Option<Order>,
+    told: Vec<Told>,
+    equivocations: Vec<Equivocation>,
+    /// Whether a body at hand is sound.
+    sound: BTreeMap<Digest, bool>,
+    seal: Option<Seal>,
+    conclusion: Option<Conclusion>,
+    /// The attempt under way: its vector of generations, and how it is given up.
+    attempt: Option<(Vec<u32>, AbortHandle)>,
+    /// This process's generation.
+    generation: Option<u32>,
+}
+
+impl State {
+    /// Whether there is a conclusion, and every member has signed the same.
+    fn is_signed_by_all(&self) -> bool {
+        let mut results = self.told.iter().map(Told::result);
+        let first = results.next().flatten();
+        self.conclusion.is_some() && first.is_some() && results.all(|result| result == first)
+    }
+}
+
+/// What a course does next.
+enum Next {
+    /// Waits for news, or a while.
+    Wait,
+    /// Nothing, ever.
+    Over,
+}
+
+/// Why a step was not made.
+enum Trouble {
+    /// Another attempt at it may succeed.
+    Store(StoreError),
+    /// The computation stops.
+    Stop(String),
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl Course {
+    pub fn new(inner: &Arc<Inner>, draft: SignedDraft) -> Arc<Self> {
+        let state = State {
+            told: vec![Told::default(); inner.config.committee.members.len()],
+            ..State::default()
+        };
+        Self::with(inner, draft, state)
+    }
+
+    pub fn remembered(inner: &Arc<Inner>, of: Remembered) -> Arc<Self> {
+        let Remembered { draft, order, seal, conclusion, entries, told, equivocations } = of;
+        let sound = entries.iter().map(|entry| (entry.body, true)).collect();
+        let entries = entries.into_iter().collect();
+        let known = State { entries, order, told, equivocations, sound, ..State::default() };
+        Self::with(inner, draft, State { seal, conclusion, ..known })
+    }
+
+    fn with(inner: &Arc<Inner>, draft: SignedDraft, state: State) -> Arc<Self> {
+        let job = inner.config.jobs.get(&draft.draft.job).expect("judged before it was kept");
+        Arc::new(Self {
+            id: draft.draft.id(),
+            job: Arc::clone(job),
+            draft,
+            inner: Arc::downgrade(inner),
+            state: Mutex::new(state),
+            intake: Turn::default(),
+            news: Notify::new(),
+        })
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().expect("no panic while held")
+    }
+
+    fn inner(&self) -> Result<Arc<Inner>, Refused> {
+        self.inner.upgrade().ok_or_else(|| Refused::Unavailable("this server stops".into()))
+    }
+
+    fn about<'a>(&'a self, inner: &'a Inner) -> About<'a> {
+        let committee = &inner.config.committee;
+        About { computation: &self.id, draft: &self.draft.draft, committee }
+    }
+
+    /// Sees the computation through. Ends when it is over, or the member stops.
+    pub async fn run(self: Arc<Self>) {
+        loop {
+            let Some(inner) = self.inner.upgrade() else { return };
+            match Arc::clone(&self).step(&inner).await {
+                Ok(Next::Over) => {
+                    self.retire(&inner);
+                    return;
+                }
+                Ok(Next::Wait) => {}
+                Err(Trouble::Store(error)) => {
+                    tracing::error!(%error, computation = ?self.id, "a step cannot be written");
+                }
+                Err(Trouble::Stop(why)) => {
+                    tracing::warn!(why, computation = ?self.id, "a computation stops");
+                    if let Err(error) = self.say(&inner, Said::stopped(&why)).await {
+                        tracing::error!(%error, "a stop cannot be written");
+                    }
+                    self.give_up();
+                }
+            }
+            let pause = inner.config.pause;
+            drop(inner);
+            tokio::select! {
+                () = self.news.notified() => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    async fn step(self: Arc<Self>, inner: &Arc<Inner>) -> Result<Next, Trouble> {
+        if self.is_over() {
+            return Ok(Next::Over);
+        }
+        if self.state().told[inner.number].stopped.is_some() {
+            // The others are to hear why, from where everybody reads it; nothing else happens.
+            return Ok(Next::Over);
+        }
+        self.close_if_due(inner).await?;
+        if self.state().told[inner.number].holdings.is_none() {
+            return Ok(Next::Wait);
+        }
+        self.listen(inner).await?;
+        let sealed = {
+            let state = self.state();
+            state.seal.is_some() && state.told[inner.number].sealed.is_some()
+        };
+        if !sealed && !self.seal(inner).await? {
+            return Ok(Next::Wait);
+        }
+        let Some(seal) = self.agreed_seal(inner)? else { return Ok(Next::Wait) };
+        let missing = {
+            let state = self.state();
+            state.seal.as_ref().map_or(0, |seal| seal.missing(&self.draft.draft))
+        };
+        if missing > 0 && self.state().conclusion.is_none() {
+            self.conclude(inner, seal, Conclusion::TooFew { missing }).await?;
+        }
+        if missing == 0 {
+            self.attempt(inner, seal).await?;
+        }
+        self.compare_outcomes(seal)?;
+        Ok(Next::Wait)
+    }
+
+    /// Signs a statement, writes it down, and shows it.
+    async fn say(&self, inner: &Inner, said: Said) -> Result<(), StoreError> {
+        let statement = Statement::sign(self.id, said, &inner.config.signing);
+        inner.config.store.state(inner.number, &statement).await?;
+        // An own statement never contradicts one before: each is made once, as the steps say.
+        let taken = self.state().told[inner.number].take(statement);
+        debug_assert!(taken.is_ok(), "an honest member contradicts itself");
+        Ok(())
+    }
+
+    fn compare_outcomes(&self, seal: Digest) -> Result<(), Trouble> {
+        let state = self.state();
+        let mut results: Vec<_> = state.told.iter().filter_map(Told::result).collect();
+        results.dedup();
+        match &results[..] {
+            [] => Ok(()),
+            [(of, _)] if *of == seal => Ok(()),
+            _ => Err(Trouble::Stop("the servers have different results".into())),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.state().is_signed_by_all()
+    }
+}

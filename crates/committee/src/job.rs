@@ -1,0 +1,108 @@
+//! What can be computed: a job judges drafts and inputs, and computes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ostrakon_computation::{Committee, ComputationId, Draft, Input};
+use ostrakon_crypto::Secret;
+use ostrakon_party::{Instance, Party};
+use serde_json::Value;
+
+use crate::marks::Marks;
+
+/// What a job is asked about.
+#[derive(Clone, Copy)]
+pub struct About<'a> {
+    /// Which computation.
+    pub computation: &'a ComputationId,
+    /// Its draft.
+    pub draft: &'a Draft,
+    /// Who computes it.
+    pub committee: &'a Committee,
+}
+
+/// An attempt at a computation (C8), which one thread of its own makes.
+pub struct Run<'a> {
+    /// What is computed.
+    pub about: About<'a>,
+    /// This member, in the attempt's session.
+    pub party: Party,
+    /// Names the attempt among all of this committee.
+    pub number: u64,
+    /// The sealed inputs, in the seal's order; each has passed [`Job::check`].
+    pub inputs: Vec<Input>,
+    /// The computation's journal.
+    pub marks: Marks,
+    /// 32 fresh random bytes.
+    pub randomness: Secret,
+}
+
+/// Why an attempt brought nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Another attempt, by another session, may succeed.
+    Again(String),
+    /// None can; the computation stops with this reason, for people.
+    Final(String),
+}
+
+/// Something that a committee computes.
+pub trait Job: Send + Sync {
+    /// The name in drafts.
+    fn name(&self) -> &'static str;
+
+    /// Whether this can be computed.
+    ///
+    /// # Errors
+    /// Why not, for people.
+    fn judge(&self, draft: &Draft, committee: &Committee) -> Result<(), String>;
+
+    /// Bytes of the longest body of an input.
+    fn body_bytes(&self, draft: &Draft) -> usize;
+
+    /// Whether an input is sound, as everybody can tell: all members find the same.
+    ///
+    /// # Errors
+    /// Why not, for people.
+    fn check(&self, about: About<'_>, input: &Input) -> Result<(), String>;
+
+    /// Computes; blocks until it has come out, which may be never if another member is silent. It
+    /// is given up by dropping what [`futures::executor::block_on`] waits for, so it must not block
+    /// otherwise.
+    fn compute<'a>(
+        &'a self,
+        run: Run<'a>,
+    ) -> futures::future::LocalBoxFuture<'a, Result<Vec<u8>, Ended>>;
+
+    /// What is sent and kept under an attempt on so many inputs, to be forgotten when it is over.
+    fn instances(&self, about: About<'_>, inputs: usize, number: u64) -> Vec<Instance>;
+
+    /// A draft's parameters, for people and programs.
+    fn describe(&self, draft: &Draft) -> Value;
+
+    /// A result, for people and programs.
+    fn render(&self, draft: &Draft, result: &[u8]) -> Value;
+}
+
+/// The jobs that a member knows, by name.
+#[derive(Clone, Default)]
+pub struct Jobs(BTreeMap<&'static str, Arc<dyn Job>>);
+
+impl Jobs {
+    /// Adds a job.
+    #[must_use]
+    pub fn with(mut self, job: impl Job + 'static) -> Self {
+        self.0.insert(job.name(), Arc::new(job));
+        self
+    }
+
+    /// The job of this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Job>> {
+        self.0.get(name)
+    }
+
+    /// All names.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.0.keys().copied().collect()
+    }
+}

@@ -1,0 +1,22 @@
+//! A member of a committee: takes inputs, agrees on the list that counts, has it computed on, and
+//! signs what came out (`docs/spec/committee.md`).
+//!
+//! [`Service`] is what HTTP handlers call. Each computation has a [`course`], a task that brings it
+//! from its draft to its end; what is computed is a [`Job`]. Other members are reached in two ways:
+//! their statements and inputs are read where everybody reads them ([`Peers`]), and engines talk
+//! over a [`ostrakon_party::Channel`].
+
+mod course;
+mod job;
+mod marks;
+mod peers;
+mod service;
+mod store;
+mod view;
+
+pub use job::{About, Ended, Job, Jobs, Run};
+pub use marks::Marks;
+pub use peers::{Peers, Unreached};
+pub use service::{Config, Refused, Service};
+pub use store::{Store, StoreError};
+pub use view::{MemberView, Phase, View};

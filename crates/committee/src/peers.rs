@@ -1,0 +1,33 @@
+//! The other members, as everybody sees them.
+
+use futures::future::BoxFuture;
+use ostrakon_computation::{ComputationId, Order, Statement};
+use ostrakon_crypto::Digest;
+
+/// A member did not answer, or not in a form that is known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unreached(pub String);
+
+/// Reads what other members show, by their number. What they answer is checked by whoever asked.
+pub trait Peers: Send + Sync {
+    /// A member's own statements on a computation.
+    fn statements<'a>(
+        &'a self,
+        member: usize,
+        computation: &'a ComputationId,
+    ) -> BoxFuture<'a, Result<Vec<Statement>, Unreached>>;
+
+    /// An input, as [`ostrakon_computation::Input::encode`] writes it, if the member has it; never
+    /// more than `limit` bytes.
+    fn input<'a>(
+        &'a self,
+        member: usize,
+        computation: &'a ComputationId,
+        body: &'a Digest,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<u8>, Unreached>>;
+
+    /// Passes the creator's order on, which is valid however few inputs the member holds.
+    fn order(&self, member: usize, order: Order) -> BoxFuture<'_, Result<(), Unreached>>;
+}

@@ -1,0 +1,277 @@
+//! A member: what people and other members ask of it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ostrakon_computation::{
+    Archive, BadDraft, Committee, ComputationId, Conclusion, Input, Order, SignedDraft, Statement,
+};
+use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
+use ostrakon_party::Party;
+use serde_json::Value;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::course::Course;
+use crate::job::Jobs;
+use crate::peers::Peers;
+use crate::store::{Store, StoreError};
+use crate::view::View;
+
+/// Computations that a member keeps at a time, whatever their state.
+const COMPUTATIONS: usize = 10_000;
+
+/// What a member is made from.
+pub struct Config {
+    /// Whose member it is.
+    pub committee: Committee,
+    /// Its identity.
+    pub signing: SigningKey,
+    /// This member among the others, in the committee's session.
+    pub party: Party,
+    /// What it can compute.
+    pub jobs: Jobs,
+    /// Who may ask; none for everybody.
+    pub creators: Option<Vec<VerifyingKey>>,
+    /// Its memory.
+    pub store: Store,
+    /// The others, as everybody sees them.
+    pub peers: Arc<dyn Peers>,
+    /// Seconds since 1970.
+    pub clock: fn() -> u64,
+    /// Fills bytes from a cryptographic generator.
+    pub entropy: fn(&mut [u8]),
+    /// How often the others are looked at while something is under way.
+    pub pause: Duration,
+    /// How many computations are computed at a time.
+    pub at_a_time: usize,
+}
+
+/// Why a request was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// There is no such thing.
+    #[error("{0}")]
+    NotFound(&'static str),
+    /// It contradicts what is known, or comes too late or too early.
+    #[error("{0}")]
+    Conflict(String),
+    /// It is not sound.
+    #[error("{0}")]
+    Unsound(String),
+    /// Who asks may not.
+    #[error("{0}")]
+    Forbidden(String),
+    /// The member has no room, or cannot write.
+    #[error("{0}")]
+    Unavailable(String),
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(%error, "nothing can be written");
+        Self::Unavailable("this server cannot write at the moment; try again later".into())
+    }
+}
+
+impl From<BadDraft> for Refused {
+    fn from(error: BadDraft) -> Self {
+        Self::Unsound(error.to_string())
+    }
+}
+
+/// A member of a committee. Clones are the same member.
+#[derive(Clone)]
+pub struct Service(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub config: Config,
+    pub number: usize,
+    pub digest: Digest,
+    pub runtime: Handle,
+    pub computing: Semaphore,
+    courses: Mutex<BTreeMap<ComputationId, Arc<Course>>>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+impl Service {
+    /// Starts the member with what it remembers, on the current tokio runtime.
+    ///
+    /// # Errors
+    /// If its memory cannot be read, or it is no member.
+    pub async fn start(config: Config) -> Result<Self, StoreError> {
+        let number = config.party.id.index();
+        let remembered = config.store.computations(config.committee.members.len()).await?;
+        let inner = Arc::new(Inner {
+            number,
+            digest: config.committee.digest(),
+            runtime: Handle::current(),
+            computing: Semaphore::new(config.at_a_time),
+            config,
+            courses: Mutex::default(),
+            tasks: Mutex::default(),
+        });
+        for computation in remembered {
+            inner.follow(Course::remembered(&inner, computation));
+        }
+        Ok(Self(inner))
+    }
+
+    /// Stops what is under way; what was written is on disk.
+    pub async fn stop(&self) {
+        let mut tasks = std::mem::take(&mut *self.0.tasks.lock().expect("no panic while held"));
+        for course in self.courses() {
+            course.give_up();
+        }
+        tasks.shutdown().await;
+        self.0.config.store.close().await;
+    }
+
+    /// Whose member this is.
+    pub fn committee(&self) -> &Committee {
+        &self.0.config.committee
+    }
+
+    /// This member's number.
+    pub fn number(&self) -> usize {
+        self.0.number
+    }
+
+    /// The jobs that it knows.
+    pub fn jobs(&self) -> &Jobs {
+        &self.0.config.jobs
+    }
+
+    /// Takes a draft (C2). The same one again changes nothing.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub async fn create(&self, draft: SignedDraft) -> Result<ComputationId, Refused> {
+        let inner = &self.0;
+        draft.verify(&inner.digest)?;
+        let id = draft.draft.id();
+        if inner.course(&id).is_some() {
+            return Ok(id);
+        }
+        let creator = &draft.draft.creator;
+        if inner.config.creators.as_ref().is_some_and(|admitted| !admitted.contains(creator)) {
+            return Err(Refused::Forbidden(
+                "this server takes questions of known creators only; ask its operator to add your key"
+                    .into(),
+            ));
+        }
+        let job = inner.config.jobs.get(&draft.draft.job).ok_or_else(|| {
+            let known = inner.config.jobs.names().join(", ");
+            Refused::Unsound(format!("this server computes {known}, not {}", draft.draft.job))
+        })?;
+        job.judge(&draft.draft, &inner.config.committee).map_err(Refused::Unsound)?;
+        if draft.draft.closes.is_some_and(|closes| closes <= (inner.config.clock)()) {
+            return Err(Refused::Unsound("the date of closing is past".into()));
+        }
+        if inner.courses.lock().expect("no panic while held").len() >= COMPUTATIONS {
+            return Err(Refused::Unavailable(
+                "this server keeps as many computations as it can; its operator has to make room"
+                    .into(),
+            ));
+        }
+        inner.config.store.add(&draft).await?;
+        inner.follow(Course::new(inner, draft));
+        Ok(id)
+    }
+
+    /// Takes an input and gives the receipt (C4).
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub async fn submit(&self, id: &ComputationId, input: Input) -> Result<Statement, Refused> {
+        self.course(id)?.submit(input).await
+    }
+
+    /// Takes the creator's order to close (C5). Unless it is meant `even_if_few`, it is refused
+    /// while this member holds fewer inputs than the minimum.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub async fn close(&self, order: &Order, even_if_few: bool) -> Result<(), Refused> {
+        self.course(&order.computation)?.order(order, even_if_few).await
+    }
+
+    /// What there is to see of a computation.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn view(&self, id: &ComputationId) -> Result<View, Refused> {
+        Ok(self.course(id)?.view())
+    }
+
+    /// All computations.
+    pub fn views(&self) -> Vec<View> {
+        self.courses().iter().map(|course| course.view()).collect()
+    }
+
+    /// This member's own statements.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn statements(&self, id: &ComputationId) -> Result<Vec<Statement>, Refused> {
+        Ok(self.course(id)?.statements())
+    }
+
+    /// An input by the digest of its body, as its contributor handed it in.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub async fn input(&self, id: &ComputationId, body: &Digest) -> Result<Vec<u8>, Refused> {
+        self.course(id)?;
+        let input = self.0.config.store.input(id, body).await?;
+        Ok(input.ok_or(Refused::NotFound("this server holds no such input"))?.encode())
+    }
+
+    /// The result with all signatures.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn archive(&self, id: &ComputationId) -> Result<Archive, Refused> {
+        let archive = self.course(id)?.archive();
+        archive.ok_or_else(|| Refused::Conflict("there is no result yet".into()))
+    }
+
+    /// An archive's result in its job's words; null if nothing was computed.
+    pub fn render(&self, archive: &Archive) -> Value {
+        let draft = &archive.draft.draft;
+        match (&archive.conclusion, self.0.config.jobs.get(&draft.job)) {
+            (Conclusion::Reached(result), Some(job)) => job.render(draft, &result.0),
+            _ => Value::Null,
+        }
+    }
+
+    fn course(&self, id: &ComputationId) -> Result<Arc<Course>, Refused> {
+        self.0.course(id).ok_or(Refused::NotFound("this server knows no such computation"))
+    }
+
+    fn courses(&self) -> Vec<Arc<Course>> {
+        self.0.courses.lock().expect("no panic while held").values().cloned().collect()
+    }
+}
+
+impl Inner {
+    pub fn course(&self, id: &ComputationId) -> Option<Arc<Course>> {
+        self.courses.lock().expect("no panic while held").get(id).cloned()
+    }
+
+    /// Adds a computation and sees it through.
+    fn follow(&self, course: Arc<Course>) {
+        let mut courses = self.courses.lock().expect("no panic while held");
+        if courses.insert(course.id, Arc::clone(&course)).is_none() {
+            self.tasks.lock().expect("no panic while held").spawn(course.run());
+        }
+    }
+
+    pub fn random(&self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        (self.config.entropy)(&mut bytes);
+        bytes
+    }
+}

@@ -1,0 +1,63 @@
+//! What is shown of a computation.
+
+use ostrakon_computation::{ComputationId, Equivocation, SignedDraft};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// How far a computation is, as one member sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "is")]
+pub enum Phase {
+    /// Inputs are taken.
+    Collecting,
+    /// No more are taken; the members agree on the list.
+    Sealing,
+    /// The members compute.
+    Computing,
+    /// The result is there, signed by all.
+    Done,
+    /// Inputs were missing, and nothing was computed; signed by all.
+    TooFew {
+        /// How many more the minimum needs.
+        missing: u32,
+    },
+    /// It has stopped without a result.
+    Stopped {
+        /// The reason, for people.
+        why: String,
+    },
+}
+
+/// What a member has shown so far.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberView {
+    /// Its name.
+    pub name: String,
+    /// Whether it has closed.
+    pub closed: bool,
+    /// Whether it has signed a list.
+    pub sealed: bool,
+    /// How often it has begun to compute.
+    pub generation: u32,
+    /// Whether it has signed a result.
+    pub signed: bool,
+}
+
+/// A computation, as one member sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct View {
+    /// Its name.
+    pub id: ComputationId,
+    /// What is asked.
+    pub draft: SignedDraft,
+    /// The parameters, in the job's words.
+    pub asked: Value,
+    /// How far it is.
+    pub phase: Phase,
+    /// How many inputs this member holds; of the seal once there is one.
+    pub inputs: u64,
+    /// The members, in order.
+    pub members: Vec<MemberView>,
+    /// Members that contradict themselves, with their signatures.
+    pub equivocations: Vec<Equivocation>,
+}

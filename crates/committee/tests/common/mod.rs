@@ -1,0 +1,401 @@
+//! A committee in one process: real links, databases in memory of the file system, and members that
+//! read each other's statements directly.
+
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, LocalBoxFuture};
+use ostrakon_committee::{About, Config, Ended, Job, Jobs, Peers, Run, Service, Store, Unreached};
+use ostrakon_computation::{
+    Archive, Card, Committee, ComputationId, Contributors, Draft, Input, Order, Parameters,
+    SignedDraft, Statement,
+};
+use ostrakon_crypto::{Digest, SigningKey};
+use ostrakon_net::{Identity, Mesh, Quota, Timing};
+use ostrakon_party::{
+    Instance, InstanceKind, Length, Party, PartyId, Roster, SessionId, Step, Tag,
+};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+/// How long anything may take before a test fails.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+pub fn key(seed: u8) -> SigningKey {
+    SigningKey::from_seed(&[seed; 32])
+}
+
+fn member_key(member: usize) -> [u8; 32] {
+    [200 + u8::try_from(member).unwrap(); 32]
+}
+
+#[expect(clippy::disallowed_methods, reason = "dates of closing are compared with the clock")]
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+}
+
+fn entropy(out: &mut [u8]) {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed).to_le_bytes();
+    out.iter_mut().zip(count.iter().cycle()).for_each(|(o, c)| *o = *c);
+}
+
+/// A job without secrets: members tell each other the sum of all bodies, in one round.
+#[derive(Clone)]
+pub struct Plain {
+    begun: Arc<AtomicUsize>,
+    gate: Arc<watch::Sender<bool>>,
+}
+
+impl Default for Plain {
+    fn default() -> Self {
+        Self { begun: Arc::default(), gate: Arc::new(watch::Sender::new(true)) }
+    }
+}
+
+impl Plain {
+    pub fn begun(&self) -> usize {
+        self.begun.load(Ordering::SeqCst)
+    }
+
+    /// Attempts wait before they say anything.
+    pub fn hold(&self) {
+        self.gate.send_replace(false);
+    }
+
+    pub fn release(&self) {
+        self.gate.send_replace(true);
+    }
+
+    pub async fn waits_for(&self, attempts: usize) {
+        let begun = async {
+            while self.begun() < attempts {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, begun).await.expect("an attempt begins");
+    }
+}
+
+fn instance(number: u64) -> Instance {
+    Instance { kind: InstanceKind::Batch, scope: [7; 16], number }
+}
+
+impl Job for Plain {
+    fn name(&self) -> &'static str {
+        "plain"
+    }
+
+    fn judge(&self, draft: &Draft, _: &Committee) -> Result<(), String> {
+        if draft.parameters.0.is_empty() { Ok(()) } else { Err("no parameters".into()) }
+    }
+
+    fn body_bytes(&self, _: &Draft) -> usize {
+        8
+    }
+
+    fn check(&self, _: About<'_>, input: &Input) -> Result<(), String> {
+        if input.body.contains(&255) { Err("255 is no input".into()) } else { Ok(()) }
+    }
+
+    fn compute<'a>(&'a self, run: Run<'a>) -> LocalBoxFuture<'a, Result<Vec<u8>, Ended>> {
+        async move {
+            self.begun.fetch_add(1, Ordering::SeqCst);
+            self.gate.subscribe().wait_for(|open| *open).await.expect("the gate is there");
+            let sum: u64 =
+                run.inputs.iter().flat_map(|input| &input.body).map(|b| u64::from(*b)).sum();
+            let tag = Tag { instance: instance(run.number), step: Step(1), sequence: 0 };
+            run.party.send_all(tag, sum.to_le_bytes().to_vec());
+            for peer in run.party.peers() {
+                let told = run.party.receive(peer, tag, Length::Exactly(8)).await;
+                let told = told.map_err(|_| Ended::Final("a wrong length".into()))?;
+                if told.body[..] != sum.to_le_bytes() {
+                    return Err(Ended::Final("another sum".into()));
+                }
+            }
+            Ok(sum.to_le_bytes().to_vec())
+        }
+        .boxed_local()
+    }
+
+    fn instances(&self, _: About<'_>, _: usize, number: u64) -> Vec<Instance> {
+        vec![instance(number)]
+    }
+
+    fn describe(&self, _: &Draft) -> Value {
+        Value::Null
+    }
+
+    fn render(&self, _: &Draft, result: &[u8]) -> Value {
+        result.to_vec().into()
+    }
+}
+
+/// What a member shows to the others: as the service says, or as a test decides.
+type Lie = Arc<dyn Fn(usize, usize, Vec<Statement>) -> Vec<Statement> + Send + Sync>;
+
+/// The members as everybody reaches them.
+#[derive(Clone)]
+pub struct Directory {
+    services: Arc<Mutex<Vec<Option<Service>>>>,
+    lie: Arc<OnceLock<Lie>>,
+}
+
+/// One member's view of the directory.
+struct Seen {
+    by: usize,
+    directory: Directory,
+}
+
+impl Seen {
+    fn service(&self, member: usize) -> Result<Service, Unreached> {
+        let services = self.directory.services.lock().unwrap();
+        services.get(member).cloned().flatten().ok_or_else(|| Unreached("it is stopped".into()))
+    }
+}
+
+fn unreached(error: impl std::fmt::Display) -> Unreached {
+    Unreached(error.to_string())
+}
+
+impl Peers for Seen {
+    fn statements<'a>(
+        &'a self,
+        member: usize,
+        computation: &'a ComputationId,
+    ) -> BoxFuture<'a, Result<Vec<Statement>, Unreached>> {
+        let told = self.service(member);
+        async move {
+            let told = told?.statements(computation).map_err(unreached)?;
+            Ok(match self.directory.lie.get() {
+                Some(lie) => lie(member, self.by, told),
+                None => told,
+            })
+        }
+        .boxed()
+    }
+
+    fn input<'a>(
+        &'a self,
+        member: usize,
+        computation: &'a ComputationId,
+        body: &'a Digest,
+        _: usize,
+    ) -> BoxFuture<'a, Result<Vec<u8>, Unreached>> {
+        let service = self.service(member);
+        async move { service?.input(computation, body).await.map_err(unreached) }.boxed()
+    }
+
+    fn order(&self, member: usize, order: Order) -> BoxFuture<'_, Result<(), Unreached>> {
+        let service = self.service(member);
+        async move { service?.close(&order, true).await.map_err(unreached) }.boxed()
+    }
+}
+
+/// A committee in one process.
+pub struct World {
+    pub committee: Committee,
+    pub members: Vec<Service>,
+    directory: Directory,
+    meshes: Vec<Arc<Mesh>>,
+    jobs: Jobs,
+    home: TempDir,
+    nonce: AtomicUsize,
+}
+
+impl World {
+    pub async fn start(count: usize, job: impl Job + 'static) -> Self {
+        Self::start_lying(count, job, None).await
+    }
+
+    /// Starts a committee in which `lie` says what a member shows to another one.
+    pub async fn start_lying(count: usize, job: impl Job + 'static, lie: Option<Lie>) -> Self {
+        let mut listeners = Vec::new();
+        for _ in 0..count {
+            listeners.push(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap());
+        }
+        let cards = listeners.iter().enumerate().map(|(member, listener)| {
+            let mesh = listener.local_addr().unwrap().to_string();
+            let seed = member_key(member);
+            let (name, url) = (format!("m{member}"), format!("http://m{member}"));
+            Card::sign(&name, &url, &mesh, seed.to_vec(), &SigningKey::from_seed(&seed))
+        });
+        let committee = Committee::found("test", cards.collect()).unwrap();
+        let mut world = Self {
+            members: Vec::new(),
+            directory: Directory {
+                services: Arc::new(Mutex::new(vec![None; count])),
+                lie: Arc::default(),
+            },
+            meshes: Vec::new(),
+            jobs: Jobs::default().with(job),
+            home: tempfile::tempdir().unwrap(),
+            nonce: AtomicUsize::new(0),
+            committee,
+        };
+        if let Some(lie) = lie {
+            assert!(world.directory.lie.set(lie).is_ok());
+        }
+        for (member, listener) in listeners.into_iter().enumerate() {
+            let mesh = world.mesh(member, listener);
+            world.meshes.push(mesh);
+            let service = world.serve(member).await;
+            world.members.push(service);
+        }
+        world
+    }
+
+    fn roster(&self) -> Arc<Roster> {
+        let session = SessionId(self.committee.digest());
+        Arc::new(Roster { session, keys: self.committee.keys() })
+    }
+
+    fn mesh(&self, member: usize, listener: TcpListener) -> Arc<Mesh> {
+        let roster = self.roster();
+        let cards = roster.parties().zip(&self.committee.members);
+        Mesh::start(ostrakon_net::Config {
+            id: PartyId(u8::try_from(member).unwrap()),
+            addresses: cards.map(|(id, card)| (id, card.mesh.clone())).collect(),
+            identity: Identity::from_seed(&member_key(member)),
+            listener,
+            timing: Timing::default(),
+            quota: Quota::default(),
+            roster,
+        })
+        .unwrap()
+    }
+
+    async fn serve(&self, member: usize) -> Service {
+        let signing = || SigningKey::from_seed(&member_key(member));
+        let id = PartyId(u8::try_from(member).unwrap());
+        let channel = self.meshes[member].channel();
+        let service = Service::start(Config {
+            committee: self.committee.clone(),
+            signing: signing(),
+            party: Party::new(id, self.roster(), Arc::new(signing()), channel),
+            jobs: self.jobs.clone(),
+            creators: None,
+            store: Store::open(&self.home.path().join(format!("{member}.db"))).await.unwrap(),
+            peers: Arc::new(Seen { by: member, directory: self.directory.clone() }),
+            clock: now,
+            entropy,
+            pause: Duration::from_millis(20),
+            at_a_time: 4,
+        })
+        .await
+        .unwrap();
+        self.directory.services.lock().unwrap()[member] = Some(service.clone());
+        service
+    }
+
+    /// Stops a member and starts it again with what it has on disk; its links are made anew.
+    pub async fn restart(&mut self, member: usize) {
+        self.directory.services.lock().unwrap()[member] = None;
+        self.members[member].stop().await;
+        let address = self.meshes[member].address();
+        self.meshes[member].shutdown().await;
+        let listener = loop {
+            match TcpListener::bind(address).await {
+                Ok(listener) => break listener,
+                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+            }
+        };
+        self.meshes[member] = self.mesh(member, listener);
+        self.members[member] = self.serve(member).await;
+    }
+
+    pub async fn stop(&self) {
+        for member in &self.members {
+            member.stop().await;
+        }
+    }
+
+    /// A draft of this committee's, for keys 1 to 5, closed by key 50.
+    pub fn draft(&self, change: impl Fn(&mut Draft)) -> SignedDraft {
+        let mut nonce = [0; 16];
+        nonce[..8].copy_from_slice(&self.nonce.fetch_add(1, Ordering::SeqCst).to_le_bytes());
+        let contributors: Contributors = (1..=5).map(|seed| key(seed).verifying_key()).collect();
+        let mut draft = Draft {
+            committee: self.committee.digest(),
+            job: "plain".into(),
+            parameters: Parameters(vec![]),
+            title: "How many?".into(),
+            minimum: 2,
+            contributors,
+            closes: None,
+            creator: key(50).verifying_key(),
+            nonce,
+        };
+        change(&mut draft);
+        draft.sign(&key(50))
+    }
+
+    pub async fn create(&self, draft: &SignedDraft) {
+        for member in &self.members {
+            member.create(draft.clone()).await.unwrap();
+        }
+    }
+
+    /// Hands an input in at all members, and checks the receipts.
+    pub async fn submit(&self, input: &Input) {
+        for (member, card) in self.members.iter().zip(&self.committee.members) {
+            let id = member
+                .views()
+                .into_iter()
+                .map(|view| view.id)
+                .find(|id| input.entry.verifies(id, &member.view(id).unwrap().draft.draft));
+            let receipt = member.submit(&id.unwrap(), input.clone()).await.unwrap();
+            assert!(receipt.verifies(&card.key));
+        }
+    }
+
+    pub async fn close(&self, draft: &SignedDraft) {
+        let order = Order::sign(draft.draft.id(), &key(50));
+        for member in &self.members {
+            member.close(&order, false).await.unwrap();
+        }
+    }
+
+    /// The archive, once every member has it.
+    pub async fn result(&self, id: &ComputationId) -> Archive {
+        let there = async {
+            loop {
+                let archives: Vec<_> = self.members.iter().map(|m| m.archive(id)).collect();
+                if archives.iter().all(Result::is_ok) {
+                    return archives.into_iter().next().unwrap().unwrap();
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let phases = || self.members.iter().map(|m| m.view(id).unwrap().phase).collect::<Vec<_>>();
+        match tokio::time::timeout(PATIENCE, there).await {
+            Ok(archive) => archive,
+            Err(_) => panic!("no result: {:?}", phases()),
+        }
+    }
+
+    /// The reasons with which all members but `liar` have stopped.
+    pub async fn stopped(&self, id: &ComputationId, liar: usize) -> Vec<String> {
+        let why = |member: &Service| match member.view(id).unwrap().phase {
+            ostrakon_committee::Phase::Stopped { why } => Some(why),
+            _ => None,
+        };
+        let honest = || self.members.iter().enumerate().filter(|(m, _)| *m != liar);
+        let there = async {
+            loop {
+                if let Some(all) = honest().map(|(_, member)| why(member)).collect() {
+                    return all;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, there).await.expect("the honest members stop")
+    }
+}

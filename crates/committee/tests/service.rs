@@ -1,0 +1,170 @@
+//! Whole committees in one process, over real links, with a job that anybody can check.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Plain, World, key};
+use ostrakon_committee::{Phase, Refused};
+use ostrakon_computation::{Conclusion, Contributors, Input, Order, Parameters};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn inputs_are_sealed_computed_on_and_signed_by_all() {
+    let world = World::start(3, Plain::default()).await;
+    let draft = world.draft(|_| ());
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    for seed in 1..=3 {
+        world.submit(&Input::sign(&id, vec![seed], &key(seed))).await;
+    }
+    world.close(&draft).await;
+    let archive = world.result(&id).await;
+    assert_eq!(archive.conclusion, Conclusion::Reached(Parameters(6u64.to_le_bytes().to_vec())));
+    assert_eq!(archive.verify_as(&id, &world.committee.digest()), Ok(()));
+    for member in &world.members {
+        assert_eq!(member.archive(&id).unwrap(), archive, "all members publish the same");
+        assert_eq!(member.view(&id).unwrap().phase, Phase::Done);
+    }
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_any_member_holds_counts_and_who_signs_twice_is_out() {
+    let world = World::start(3, Plain::default()).await;
+    let draft = world.draft(|_| ());
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    // One member each: the others have to fetch what they lack.
+    for seed in 1..=3 {
+        let input = Input::sign(&id, vec![seed], &key(seed));
+        world.members[usize::from(seed) - 1].submit(&id, input).await.unwrap();
+    }
+    let (one, other) = (Input::sign(&id, vec![4], &key(4)), Input::sign(&id, vec![40], &key(4)));
+    world.members[0].submit(&id, one.clone()).await.unwrap();
+    world.members[0].submit(&id, one).await.expect("the same again gets the same receipt");
+    let again = world.members[0].submit(&id, other).await;
+    assert!(matches!(again, Err(Refused::Conflict(_))), "{again:?}");
+    // The order reaches one member alone, which passes it on.
+    world.members[0].close(&Order::sign(id, &key(50)), false).await.unwrap();
+    let archive = world.result(&id).await;
+    assert_eq!(archive.conclusion, Conclusion::Reached(Parameters(6u64.to_le_bytes().to_vec())));
+    assert_eq!((archive.seal.inputs.len(), archive.seal.conflicts.len()), (3, 1));
+    assert_eq!(archive.verify(), Ok(()));
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn too_few_are_told_how_many_are_missing_and_nothing_is_computed() {
+    let plain = Plain::default();
+    let world = World::start(2, plain.clone()).await;
+    let draft = world.draft(|draft| draft.minimum = 3);
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    world.submit(&Input::sign(&id, vec![1], &key(1))).await;
+    let refused = world.members[0].close(&Order::sign(id, &key(50)), false).await.unwrap_err();
+    assert!(refused.to_string().starts_with("2 more must answer first"), "{refused}");
+    assert_eq!(world.members[0].view(&id).unwrap().phase, Phase::Collecting);
+    // Its date closes it all the same.
+    let dated = world.draft(|draft| {
+        draft.minimum = 3;
+        draft.closes = Some(common::now() + 1);
+    });
+    let id = dated.draft.id();
+    world.create(&dated).await;
+    world.submit(&Input::sign(&id, vec![1], &key(1))).await;
+    let archive = world.result(&id).await;
+    assert_eq!(archive.conclusion, Conclusion::TooFew { missing: 2 });
+    assert_eq!(archive.verify(), Ok(()));
+    assert_eq!(plain.begun(), 0);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_creator_closes_and_only_those_who_are_asked_hand_in() {
+    let world = World::start(2, Plain::default()).await;
+    let draft = world.draft(|_| ());
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    for seed in 1..=2 {
+        world.submit(&Input::sign(&id, vec![seed], &key(seed))).await;
+    }
+    let member = &world.members[0];
+    let forged = member.close(&Order::sign(id, &key(1)), false).await;
+    assert!(matches!(forged, Err(Refused::Forbidden(_))), "{forged:?}");
+    let stranger = member.submit(&id, Input::sign(&id, vec![1], &key(99))).await;
+    assert!(matches!(stranger, Err(Refused::Forbidden(_))), "{stranger:?}");
+    let mut changed = Input::sign(&id, vec![3], &key(3));
+    changed.body[0] = 4;
+    let changed = member.submit(&id, Input::decode(&changed.encode()).unwrap()).await;
+    assert!(matches!(changed, Err(Refused::Unsound(_))), "{changed:?}");
+    let long = member.submit(&id, Input::sign(&id, vec![1; 100], &key(3))).await;
+    assert!(matches!(long, Err(Refused::Unsound(_))), "{long:?}");
+    let unsound = member.submit(&id, Input::sign(&id, vec![255], &key(3))).await;
+    assert!(matches!(unsound, Err(Refused::Unsound(_))), "{unsound:?}");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(member.view(&id).unwrap().phase, Phase::Collecting, "nobody has closed it");
+    world.close(&draft).await;
+    world.result(&id).await;
+    let late = member.submit(&id, Input::sign(&id, vec![3], &key(3))).await;
+    assert!(matches!(late, Err(Refused::Conflict(_))), "{late:?}");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn drafts_that_cannot_be_computed_are_refused_with_the_reason() {
+    let world = World::start(2, Plain::default()).await;
+    let refused = async |change: fn(&mut ostrakon_computation::Draft)| {
+        let draft = world.draft(change);
+        world.members[0].create(draft).await.unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(|draft| draft.job = "dreams".into()).await,
+        "this server computes plain, not dreams"
+    );
+    assert_eq!(refused(|draft| draft.parameters = Parameters(vec![9])).await, "no parameters");
+    assert_eq!(refused(|draft| draft.closes = Some(1)).await, "the date of closing is past");
+    assert!(refused(|draft| draft.minimum = 0).await.contains("minimum"));
+    let unknown = world.draft(|_| ()).draft.id();
+    assert!(matches!(world.members[0].view(&unknown), Err(Refused::NotFound(_))));
+    world.stop().await;
+}
+
+/// Stopped and started again at every stage, a member knows what it has said and finishes.
+#[tokio::test(flavor = "multi_thread")]
+async fn members_that_start_again_at_any_stage_come_to_the_same_result() {
+    for stage in ["collecting", "sealing", "computing", "done"] {
+        let plain = Plain::default();
+        let mut world = World::start(3, plain.clone()).await;
+        let draft = world.draft(|draft| draft.contributors = Contributors::Anyone);
+        let id = draft.draft.id();
+        world.create(&draft).await;
+        for seed in 1..=3 {
+            world.submit(&Input::sign(&id, vec![seed], &key(seed))).await;
+        }
+        match stage {
+            "collecting" => world.restart(1).await,
+            "sealing" => {
+                world.members[1].close(&Order::sign(id, &key(50)), false).await.unwrap();
+                world.restart(1).await;
+            }
+            "computing" => {
+                plain.hold();
+                world.close(&draft).await;
+                plain.waits_for(1).await;
+                world.restart(1).await;
+                plain.release();
+            }
+            _ => {
+                world.close(&draft).await;
+                world.result(&id).await;
+                world.restart(1).await;
+            }
+        }
+        world.close(&draft).await;
+        let archive = world.result(&id).await;
+        let six = Conclusion::Reached(Parameters(6u64.to_le_bytes().to_vec()));
+        assert_eq!(archive.conclusion, six, "{stage}");
+        assert_eq!(archive.verify(), Ok(()), "{stage}");
+        world.stop().await;
+    }
+}

@@ -1,0 +1,121 @@
+//! What a contributor hands in: the same bytes to every member (C4).
+
+use ostrakon_crypto::{Digest, Signature, SigningKey, Transcript, VerifyingKey};
+use serde::{Deserialize, Serialize};
+
+use crate::draft::{ComputationId, Draft};
+
+/// The digest of an input's body, about which everything else speaks.
+pub fn body_digest(body: &[u8]) -> Digest {
+    let mut transcript = Transcript::new("ostrakon/v1/committee/body");
+    transcript.bulk_field(body);
+    transcript.finish()
+}
+
+/// That a key has signed a body: what members list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Entry {
+    /// Whose input.
+    pub contributor: VerifyingKey,
+    /// The digest of its body.
+    pub body: Digest,
+    /// The contributor's signature on computation and digest.
+    pub signature: EntrySignature,
+}
+
+/// A signature that can be sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EntrySignature(pub Signature);
+
+impl PartialOrd for EntrySignature {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for EntrySignature {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.0.cmp(&other.0.0)
+    }
+}
+
+impl Entry {
+    fn digest(computation: &ComputationId, body: &Digest) -> Digest {
+        let mut transcript = Transcript::new("ostrakon/v1/committee/input");
+        transcript.field(&computation.0.0).field(&body.0);
+        transcript.finish()
+    }
+
+    /// Whether its contributor has signed it, and is one of this draft.
+    #[must_use]
+    pub fn verifies(&self, computation: &ComputationId, draft: &Draft) -> bool {
+        let digest = Self::digest(computation, &self.body);
+        draft.admits(&self.contributor) && self.contributor.verifies(&digest, &self.signature.0)
+    }
+}
+
+/// An input with its contributor's signature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// Key, digest, signature.
+    pub entry: Entry,
+    /// What the job reads.
+    pub body: Vec<u8>,
+}
+
+/// Bytes of an input before its body.
+const HEAD: usize = 32 + 64;
+
+impl Input {
+    /// Signs a body for a computation.
+    pub fn sign(computation: &ComputationId, body: Vec<u8>, contributor: &SigningKey) -> Self {
+        let digest = body_digest(&body);
+        let signature = contributor.sign(&Entry::digest(computation, &digest));
+        let signature = EntrySignature(signature);
+        let contributor = contributor.verifying_key();
+        Self { entry: Entry { contributor, body: digest, signature }, body }
+    }
+
+    /// What goes to the members: key, signature, body.
+    pub fn encode(&self) -> Vec<u8> {
+        let Entry { contributor, signature, .. } = &self.entry;
+        [&contributor.0[..], &signature.0.0, &self.body].concat()
+    }
+
+    /// Reads what [`Input::encode`] wrote; `None` if it is too short. It is not checked yet.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let (head, body) = bytes.split_at_checked(HEAD)?;
+        let contributor = VerifyingKey(head[..32].try_into().ok()?);
+        let signature = EntrySignature(Signature(head[32..].try_into().ok()?));
+        let entry = Entry { contributor, body: body_digest(body), signature };
+        Some(Self { entry, body: body.to_vec() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::committee::tests::key;
+    use crate::draft::tests::draft;
+
+    #[test]
+    fn an_input_is_of_one_key_for_one_computation() {
+        let (draft, body) = (draft(), b"a report".to_vec());
+        let id = draft.id();
+        let input = Input::sign(&id, body.clone(), &key(1));
+        assert!(input.entry.verifies(&id, &draft));
+        assert_eq!(Input::decode(&input.encode()), Some(input.clone()));
+        assert!(!Input::sign(&id, body, &key(77)).entry.verifies(&id, &draft), "not admitted");
+        let bytes = input.encode();
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1;
+            let changed = Input::decode(&changed).unwrap();
+            assert!(!changed.entry.verifies(&id, &draft), "byte {at}");
+        }
+        let other = Draft { nonce: [9; 16], ..draft.clone() };
+        assert!(!input.entry.verifies(&other.id(), &other), "replayed elsewhere");
+        assert_eq!(Input::decode(&bytes[..HEAD - 1]), None);
+    }
+}

@@ -1,0 +1,171 @@
+//! The one list that is computed on: a function of what all members hold (C7).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ostrakon_crypto::{Digest, Transcript, VerifyingKey};
+use ostrakon_party::wire;
+use serde::{Deserialize, Serialize};
+
+use crate::draft::{ComputationId, Draft};
+use crate::input::Entry;
+use crate::statement::at_most_two;
+
+/// A key that has signed two inputs: neither counts, and this shows why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conflict {
+    /// One of them.
+    pub one: Entry,
+    /// Another one.
+    pub other: Entry,
+}
+
+/// The list that counts. Both parts are in ascending order of keys.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seal {
+    /// Inputs that are in.
+    pub inputs: Vec<Entry>,
+    /// Keys that are out since they have signed two inputs.
+    pub conflicts: Vec<Conflict>,
+    /// Inputs that are out since the job finds them unsound, as everybody can.
+    pub unsound: Vec<Entry>,
+}
+
+/// Why there is no seal yet, or never will be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Incomplete {
+    /// A member's holdings are not a list that an honest one would sign.
+    #[error("member {0} lists inputs that nobody has signed")]
+    Unfounded(usize),
+    /// Bodies of these digests are lacking, each listed by the member of this number.
+    #[error("{} inputs are still on their way", .0.len())]
+    Lacking(Vec<(usize, Digest)>),
+}
+
+impl Seal {
+    /// The seal of what all members hold, by member. `sound` says what the job finds of a body
+    /// that is at hand, and nothing of one that is not.
+    ///
+    /// # Errors
+    /// [`Incomplete`].
+    pub fn of(
+        computation: &ComputationId,
+        draft: &Draft,
+        holdings: &[&[Entry]],
+        sound: impl Fn(&Entry) -> Option<bool>,
+    ) -> Result<Self, Incomplete> {
+        let mut by_key: BTreeMap<VerifyingKey, BTreeMap<Digest, (usize, Entry)>> = BTreeMap::new();
+        let mut verified: BTreeSet<&Entry> = BTreeSet::new();
+        for (member, entries) in holdings.iter().enumerate() {
+            let founded =
+                |entry: &&Entry| verified.contains(entry) || entry.verifies(computation, draft);
+            if !at_most_two(entries) || !entries.iter().all(|entry| founded(&entry)) {
+                return Err(Incomplete::Unfounded(member));
+            }
+            verified.extend(entries.iter());
+            for entry in *entries {
+                let of_key = by_key.entry(entry.contributor).or_default();
+                let first = of_key.entry(entry.body).or_insert((member, *entry));
+                // One body may bear several valid signatures; all members take the least.
+                first.1 = first.1.min(*entry);
+            }
+        }
+        let (mut inputs, mut conflicts, mut unsound) = (Vec::new(), Vec::new(), Vec::new());
+        let mut lacking = Vec::new();
+        for bodies in by_key.values() {
+            let mut bodies = bodies.values();
+            let Some((member, one)) = bodies.next() else { continue };
+            if let Some((_, other)) = bodies.next() {
+                conflicts.push(Conflict { one: *one, other: *other });
+                continue;
+            }
+            match sound(one) {
+                Some(true) => inputs.push(*one),
+                Some(false) => unsound.push(*one),
+                None => lacking.push((*member, one.body)),
+            }
+        }
+        if lacking.is_empty() {
+            Ok(Self { inputs, conflicts, unsound })
+        } else {
+            Err(Incomplete::Lacking(lacking))
+        }
+    }
+
+    /// What every member signs.
+    pub fn digest(&self, computation: &ComputationId) -> Digest {
+        let mut transcript = Transcript::new("ostrakon/v1/committee/seal");
+        transcript.field(&computation.0.0).bulk_field(&wire::encode(self));
+        transcript.finish()
+    }
+
+    /// Whether every entry in it is signed by a contributor of the draft, once.
+    #[must_use]
+    pub fn is_founded(&self, computation: &ComputationId, draft: &Draft) -> bool {
+        let conflicts = self.conflicts.iter().flat_map(|c| [&c.one, &c.other]);
+        let mut all = self.inputs.iter().chain(&self.unsound).chain(conflicts);
+        let ascend = self.inputs.windows(2).all(|pair| pair[0].contributor < pair[1].contributor);
+        ascend && all.all(|entry| entry.verifies(computation, draft))
+    }
+
+    /// How many more inputs the draft's minimum needs.
+    pub fn missing(&self, draft: &Draft) -> u32 {
+        draft.minimum.saturating_sub(u32::try_from(self.inputs.len()).unwrap_or(u32::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::committee::tests::key;
+    use crate::draft::tests::draft;
+    use crate::input::{EntrySignature, Input};
+
+    fn entry(seed: u8, body: &[u8]) -> Entry {
+        Input::sign(&draft().id(), body.to_vec(), &key(seed)).entry
+    }
+
+    fn seal(holdings: &[Vec<Entry>]) -> Result<Seal, Incomplete> {
+        let holdings: Vec<&[Entry]> = holdings.iter().map(Vec::as_slice).collect();
+        Seal::of(&draft().id(), &draft(), &holdings, |_| Some(true))
+    }
+
+    #[test]
+    fn what_any_member_holds_counts_whatever_the_order_of_members() {
+        let entries: Vec<Entry> = (1..5).map(|seed| entry(seed, b"x")).collect();
+        let lists = [vec![entries[0]], vec![entries[1], entries[2]], vec![entries[3], entries[0]]];
+        let sealed = seal(&lists).unwrap();
+        let mut expected = entries;
+        expected.sort();
+        assert_eq!(sealed.inputs, expected);
+        let reversed: Vec<Vec<Entry>> = lists.into_iter().rev().collect();
+        assert_eq!(seal(&reversed), Ok(sealed.clone()));
+        assert!(sealed.is_founded(&draft().id(), &draft()));
+        assert_eq!(sealed.missing(&Draft { minimum: 5, ..draft() }), 1);
+    }
+
+    #[test]
+    fn who_signs_two_inputs_is_out_with_both_shown() {
+        let (one, other, good) = (entry(1, b"x"), entry(1, b"y"), entry(2, b"x"));
+        let sealed = seal(&[vec![one, good], vec![other]]).unwrap();
+        assert_eq!(sealed.inputs, [good]);
+        assert_eq!(sealed.conflicts.len(), 1);
+        assert_eq!(seal(&[vec![one, other, good]]).unwrap(), sealed, "both at one member");
+    }
+
+    #[test]
+    fn unfounded_lists_name_their_member_and_lacking_bodies_who_lists_them() {
+        let good = entry(2, b"x");
+        let stranger = entry(66, b"x");
+        assert_eq!(seal(&[vec![good], vec![stranger]]), Err(Incomplete::Unfounded(1)));
+        let mut forged = entry(1, b"x");
+        forged.signature = EntrySignature(good.signature.0);
+        assert_eq!(seal(&[vec![], vec![good], vec![forged]]), Err(Incomplete::Unfounded(2)));
+        let three = [b"x", b"y", b"z"].map(|body| entry(1, body)).to_vec();
+        assert_eq!(seal(&[three]), Err(Incomplete::Unfounded(0)), "more than evidence");
+        let lists: [&[Entry]; 2] = [&[], &[good]];
+        let lacking = Seal::of(&draft().id(), &draft(), &lists, |_| None);
+        assert_eq!(lacking, Err(Incomplete::Lacking(vec![(1, good.body)])));
+        let unsound = Seal::of(&draft().id(), &draft(), &lists, |_| Some(false)).unwrap();
+        assert_eq!((unsound.inputs.len(), unsound.unsound), (0, vec![good]));
+    }
+}
