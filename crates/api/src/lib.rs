@@ -10,6 +10,7 @@
 //! talks to all three. Nothing that a participant does is written to a log.
 
 mod client;
+mod committee;
 mod counts;
 mod decisions;
 mod extract;
@@ -26,6 +27,7 @@ mod socket;
 mod tls;
 mod web;
 
+pub use committee::{Missing, committee_router};
 pub use listen::serve;
 pub use log::LogControl;
 pub use openapi::openapi;

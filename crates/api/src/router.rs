@@ -67,7 +67,7 @@ pub fn router(service: Service, options: &Options) -> Router {
 }
 
 /// Ends what takes too long.
-async fn in_time(request: Request, next: Next) -> Response {
+pub(crate) async fn in_time(request: Request, next: Next) -> Response {
     let late = |_| {
         Problem::new(
             StatusCode::REQUEST_TIMEOUT,
@@ -111,7 +111,7 @@ fn api() -> Router<Service> {
 }
 
 /// Any page may ask: without cookies there is nothing that a foreign page could borrow.
-fn cors() -> CorsLayer {
+pub(crate) fn cors() -> CorsLayer {
     CorsLayer::new()
         .allow_origin(Any)
         .allow_methods([Method::GET, Method::POST, Method::DELETE])

@@ -16,7 +16,8 @@ pub fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
-fn fill(out: &mut [u8]) {
+/// Fills bytes, fit for keys.
+pub fn fill(out: &mut [u8]) {
     #[expect(
         clippy::disallowed_methods,
         reason = "keys of participants and servers are drawn here"

@@ -8,6 +8,7 @@ mod acme;
 mod bench;
 mod check;
 mod client;
+mod committee;
 mod completions;
 mod decide;
 mod demo;
@@ -27,6 +28,7 @@ mod say;
 mod secret;
 mod serve;
 mod site;
+mod stats;
 mod token;
 mod up;
 mod upkeep;
@@ -80,6 +82,12 @@ enum Command {
     /// Lets a group decide without anybody learning who answered what.
     #[command(subcommand)]
     Decide(decide::Command),
+    /// Runs servers that compute on what people hand in, and learn nothing but the result.
+    #[command(subcommand)]
+    Committee(committee::Command),
+    /// Asks many people for a number each, of which nobody learns one: median, mean, histogram …
+    #[command(subcommand)]
+    Stats(stats::Command),
     /// Judges what misbehaving servers left behind.
     #[command(subcommand)]
     Fault(fault::Command),
@@ -101,7 +109,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let serves = matches!(cli.command, Command::Serve(_));
+    let serves = log_form(&cli.command).is_some();
     match run(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -117,8 +125,17 @@ fn main() -> ExitCode {
     }
 }
 
+/// The form of the log, if the command runs a server.
+fn log_form(command: &Command) -> Option<log::Format> {
+    match command {
+        Command::Serve(options) => Some(options.log_format),
+        Command::Committee(committee::Command::Serve(options)) => Some(options.log_format),
+        _ => None,
+    }
+}
+
 fn run(command: Command) -> anyhow::Result<()> {
-    let form = if let Command::Serve(options) = &command { Some(options.log_format) } else { None };
+    let form = log_form(&command);
     let log = log::start(form);
     if form.is_some() {
         // Whoever reads a server's log reads lines of one form.
@@ -142,6 +159,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Token(command) => token::run(&command),
         Command::Renewal(command) => runtime.block_on(renewal::run(command)),
         Command::Up(options) => runtime.block_on(up::run(options)),
+        Command::Committee(command) => runtime.block_on(committee::run(command)),
+        Command::Stats(command) => runtime.block_on(stats::run(command)),
         Command::Decide(command) => runtime.block_on(decide::run(command)),
         Command::Room(command) => runtime.block_on(room::run(command)),
         Command::Host(command) => runtime.block_on(host::run(command)),

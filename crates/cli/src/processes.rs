@@ -1,6 +1,6 @@
 //! Server processes on this machine: started, waited for, started again, stopped.
 //!
-//! Each is `ostrakon serve` of this very program. It ends when its standard input does, which
+//! Each is this very program. It ends when its standard input does, which
 //! happens when it is told to stop, and also when this process is gone for whatever reason; so no
 //! server is ever left behind. Servers are process groups of their own, so that Ctrl-C reaches this
 //! process alone and they end in an orderly way.
@@ -26,7 +26,7 @@ const READY_TIME: Duration = Duration::from_secs(120);
 /// The pause before a server that died is started again.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
-/// The three servers of a site, running.
+/// Servers on this machine, running.
 pub struct Processes {
     servers: Vec<Running>,
     web: Option<PathBuf>,
@@ -53,11 +53,16 @@ impl Processes {
     /// # Errors
     /// If a process cannot be started.
     pub fn start(site: &Site, web: Option<&Path>) -> Result<Self> {
-        let servers = site
-            .servers()
-            .into_iter()
-            .map(|server| Running::start(server, web))
-            .collect::<Result<_>>()?;
+        Self::of(site.servers(), web)
+    }
+
+    /// Starts these servers.
+    ///
+    /// # Errors
+    /// If a process cannot be started.
+    pub fn of(servers: Vec<Server>, web: Option<&Path>) -> Result<Self> {
+        let start = |server| Running::start(server, web);
+        let servers = servers.into_iter().map(start).collect::<Result<_>>()?;
         Ok(Self { servers, web: web.map(Path::to_owned) })
     }
 
@@ -162,7 +167,7 @@ fn spawn(server: &Server, web: Option<&Path>) -> Result<Child> {
     let program = std::env::current_exe().context("this program's own file cannot be found")?;
     let log = log_file(&server.log)?;
     let mut command = Command::new(program);
-    command.arg("serve").arg("--config").arg(&server.config).arg("--until-stdin-ends");
+    command.args(&server.command).arg("--until-stdin-ends");
     if let Some(web) = web {
         command.arg("--web").arg(web);
     }

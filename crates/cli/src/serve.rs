@@ -105,7 +105,7 @@ pub async fn run(options: Options, log: LogControl) -> Result<()> {
 
 /// Resolves when somebody asks the process to stop, also if that was after this call and before it
 /// is waited for.
-fn told_to_stop(until_stdin_ends: bool) -> impl Future<Output = ()> {
+pub fn told_to_stop(until_stdin_ends: bool) -> impl Future<Output = ()> {
     let interrupted = interrupted();
     async move {
         tokio::select! {

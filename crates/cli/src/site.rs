@@ -3,6 +3,7 @@
 //! `DIR/alpha`, `DIR/beta` and `DIR/gamma` hold one server each: `server.toml`, the keys, the data
 //! and the log. They share nothing, as they would not on three machines.
 
+use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
@@ -60,13 +61,18 @@ fn free_ports(count: usize) -> Result<Vec<u16>> {
     held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
 }
 
+/// The command that runs the server whose configuration is in this directory.
+fn serve(home: &Path) -> Vec<OsString> {
+    vec!["serve".into(), "--config".into(), home.join(CONFIG).into()]
+}
+
 /// One of the servers.
 #[derive(Clone, Debug)]
 pub struct Server {
     /// Its name.
     pub name: String,
-    /// Its configuration file.
-    pub config: PathBuf,
+    /// The command that runs it, with its arguments.
+    pub command: Vec<OsString>,
     /// Its log.
     pub log: PathBuf,
     /// Origin of its public interface.
@@ -147,14 +153,15 @@ impl Site {
         let server = |(name, config): (&&str, &Config)| {
             let home = self.directory.join(name);
             let url = config.servers[config.id().index()].url.clone();
-            Server {
-                name: (*name).to_owned(),
-                config: home.join(CONFIG),
-                log: home.join("log"),
-                url,
-            }
+            let command = serve(&home);
+            Server { name: (*name).to_owned(), command, log: home.join("log"), url }
         };
         NAMES.iter().zip(&self.configs).map(server).collect()
+    }
+
+    /// The servers' configuration files.
+    pub fn config_files(&self) -> Vec<PathBuf> {
+        NAMES.iter().map(|name| self.directory.join(name).join(CONFIG)).collect()
     }
 
     /// Makes configurations of so many intake processes for each server, which is an engine on
@@ -177,7 +184,7 @@ impl Site {
                 let url = format!("http://{}", config.http);
                 let name = format!("{name}, intake {number}");
                 of_one.push((
-                    Server { name, config: home.join(CONFIG), log: home.join("log"), url },
+                    Server { name, command: serve(&home), log: home.join("log"), url },
                     port,
                 ));
             }

@@ -11,6 +11,7 @@ mod job;
 mod marks;
 mod peers;
 mod service;
+mod statistics;
 mod store;
 mod view;
 
@@ -18,5 +19,6 @@ pub use job::{About, Ended, Job, Jobs, Run};
 pub use marks::Marks;
 pub use peers::{Peers, Unreached};
 pub use service::{Config, Refused, Service};
+pub use statistics::Statistics;
 pub use store::{Store, StoreError};
 pub use view::{MemberView, Phase, View};

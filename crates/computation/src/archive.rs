@@ -185,13 +185,15 @@ mod tests {
         Archive::new(committee(3), draft, seal, conclusion, (sealed, outcomes))
     }
 
+    type Change = fn(&mut Archive);
+
     #[test]
     fn an_archive_that_was_changed_anywhere_proves_nothing() {
         let good = archive();
         let (id, by) = (good.computation(), good.committee.digest());
         assert_eq!(good.verify_as(&id, &by), Ok(()));
         assert_eq!(good.verify_as(&id, &Digest([0; 32])), Err(Unverified::Other));
-        let changes: [(&str, fn(&mut Archive)); 9] = [
+        let changes: [(&str, Change); 9] = [
             ("the result", |a| a.conclusion = Conclusion::Reached(Parameters(b"43".to_vec()))),
             ("too few", |a| a.conclusion = Conclusion::TooFew { missing: 1 }),
             ("an input left out", |a| a.seal.inputs.truncate(2)),

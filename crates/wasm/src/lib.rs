@@ -6,6 +6,7 @@
 //! clock and no network here; the only randomness is a fresh device key's. What `inner` does is
 //! tested natively, without a browser.
 
+mod asking;
 mod changes;
 mod deciding;
 mod hosting;

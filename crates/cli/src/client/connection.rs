@@ -202,6 +202,19 @@ impl Connection {
         .await
     }
 
+    /// Bytes at `path`, at most `limit` of them.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn get_bytes(&self, path: &str, limit: usize) -> Result<Vec<u8>, CallError> {
+        let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
+        let request = self.request(Method::GET, path).timeout(ANSWER_TIME);
+        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
+        let status = response.status();
+        let bytes = self.read_at_most(response, limit).await?;
+        self.unless_refused(status, bytes)
+    }
+
     /// A request as the administrator, without body unless `body` is given.
     ///
     /// # Errors
@@ -281,6 +294,10 @@ impl Connection {
         let response = request.send().await.map_err(|error| self.unreachable(&error))?;
         let status = response.status();
         let bytes = self.read(response).await?;
+        self.unless_refused(status, bytes)
+    }
+
+    fn unless_refused(&self, status: StatusCode, bytes: Vec<u8>) -> Result<Vec<u8>, CallError> {
         if status.is_success() {
             return Ok(bytes);
         }

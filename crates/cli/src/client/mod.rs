@@ -10,6 +10,7 @@
 pub mod account;
 pub mod answering;
 pub mod board;
+pub mod computation;
 pub mod connection;
 pub mod decision;
 pub mod member;
@@ -18,6 +19,7 @@ pub mod room;
 
 pub use account::Account;
 pub use board::BoardPages;
+pub use computation::Asked;
 pub use connection::{CallError, Connection, Pauses, http_client};
 pub use decision::{Decision, Deployment};
 pub use member::Member;

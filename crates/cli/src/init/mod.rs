@@ -104,10 +104,8 @@ pub fn run(mut options: Options) -> Result<()> {
     if let Some(directory) = &options.local {
         let site =
             Site::create(directory, Ports::from_base(options.base_port)?).context("--local")?;
-        return site
-            .servers()
-            .iter()
-            .try_for_each(|server| output::line(&server.config.display().to_string()));
+        let files = site.config_files();
+        return files.iter().try_for_each(|file| output::line(&file.display().to_string()));
     }
     if options.name.is_none() && options.card.is_empty() {
         if !std::io::stdin().is_terminal() {

@@ -10,16 +10,19 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, LocalBoxFuture};
-use ostrakon_committee::{About, Config, Ended, Job, Jobs, Peers, Run, Service, Store, Unreached};
+use ostrakon_committee::{
+    About, Config, Ended, Job, Jobs, Peers, Run, Service, Statistics, Store, Unreached,
+};
 use ostrakon_computation::{
     Archive, Card, Committee, ComputationId, Contributors, Draft, Input, Order, Parameters,
     SignedDraft, Statement,
 };
-use ostrakon_crypto::{Digest, SigningKey};
+use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_net::{Identity, Mesh, Quota, Timing};
 use ostrakon_party::{
     Instance, InstanceKind, Length, Party, PartyId, Roster, SessionId, Step, Tag,
 };
+use ostrakon_stats::ExchangeKey;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -34,6 +37,10 @@ pub fn key(seed: u8) -> SigningKey {
 
 fn member_key(member: usize) -> [u8; 32] {
     [200 + u8::try_from(member).unwrap(); 32]
+}
+
+fn exchange(member: usize) -> ExchangeKey {
+    ExchangeKey::from_seed(&Secret::new([100 + u8::try_from(member).unwrap(); 32]))
 }
 
 #[expect(clippy::disallowed_methods, reason = "dates of closing are compared with the clock")]
@@ -205,18 +212,38 @@ pub struct World {
     pub members: Vec<Service>,
     directory: Directory,
     meshes: Vec<Arc<Mesh>>,
-    jobs: Jobs,
+    jobs: Box<dyn Fn(usize) -> Jobs + Send + Sync>,
     home: TempDir,
     nonce: AtomicUsize,
 }
 
 impl World {
-    pub async fn start(count: usize, job: impl Job + 'static) -> Self {
+    pub async fn start(count: usize, job: Plain) -> Self {
         Self::start_lying(count, job, None).await
     }
 
     /// Starts a committee in which `lie` says what a member shows to another one.
-    pub async fn start_lying(count: usize, job: impl Job + 'static, lie: Option<Lie>) -> Self {
+    pub async fn start_lying(count: usize, job: Plain, lie: Option<Lie>) -> Self {
+        let jobs = move |_| Jobs::default().with(job.clone());
+        Self::start_with(count, jobs, |_| Vec::new(), lie).await
+    }
+
+    /// Starts a committee that computes statistics.
+    pub async fn start_statistics(count: usize) -> Self {
+        let jobs = |member| Jobs::default().with(Statistics::new(exchange(member)));
+        let share_key = |member| {
+            let signing = SigningKey::from_seed(&member_key(member));
+            exchange(member).member(&signing).to_bytes().to_vec()
+        };
+        Self::start_with(count, jobs, share_key, None).await
+    }
+
+    async fn start_with(
+        count: usize,
+        jobs: impl Fn(usize) -> Jobs + Send + Sync + 'static,
+        share_key: impl Fn(usize) -> Vec<u8>,
+        lie: Option<Lie>,
+    ) -> Self {
         let mut listeners = Vec::new();
         for _ in 0..count {
             listeners.push(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap());
@@ -225,7 +252,11 @@ impl World {
             let mesh = listener.local_addr().unwrap().to_string();
             let seed = member_key(member);
             let (name, url) = (format!("m{member}"), format!("http://m{member}"));
-            Card::sign(&name, &url, &mesh, seed.to_vec(), &SigningKey::from_seed(&seed))
+            let mut share_key = share_key(member);
+            if share_key.is_empty() {
+                share_key = seed.to_vec();
+            }
+            Card::sign(&name, &url, &mesh, share_key, &SigningKey::from_seed(&seed))
         });
         let committee = Committee::found("test", cards.collect()).unwrap();
         let mut world = Self {
@@ -235,7 +266,7 @@ impl World {
                 lie: Arc::default(),
             },
             meshes: Vec::new(),
-            jobs: Jobs::default().with(job),
+            jobs: Box::new(jobs),
             home: tempfile::tempdir().unwrap(),
             nonce: AtomicUsize::new(0),
             committee,
@@ -280,7 +311,7 @@ impl World {
             committee: self.committee.clone(),
             signing: signing(),
             party: Party::new(id, self.roster(), Arc::new(signing()), channel),
-            jobs: self.jobs.clone(),
+            jobs: (self.jobs)(member),
             creators: None,
             store: Store::open(&self.home.path().join(format!("{member}.db"))).await.unwrap(),
             peers: Arc::new(Seen { by: member, directory: self.directory.clone() }),

@@ -1,0 +1,150 @@
+//! The interface of a committee's member ([`ostrakon_committee::Service`]).
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Path, Query, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router, middleware};
+use ostrakon_committee::{Refused, Service, View};
+use ostrakon_computation::{Committee, ComputationId, Input, Order, SignedDraft, Statement};
+use ostrakon_crypto::Digest;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::problem::Problem;
+use crate::router::{cors, in_time};
+use crate::web;
+
+/// The longest draft: ten thousand keys in hexadecimal digits.
+const DRAFT_BYTES: usize = 1 << 20;
+/// The longest input: two maps of a million rows.
+const INPUT_BYTES: usize = 32 << 20;
+
+/// The whole HTTP interface of a committee's member.
+///
+/// `missing` names the members that it is not connected with.
+pub fn committee_router(service: Service, files: Option<PathBuf>, missing: Missing) -> Router {
+    let origins: Vec<String> =
+        service.committee().members.iter().map(|member| member.url.clone()).collect();
+    let one = "/api/v1/computations/{id}";
+    Router::new()
+        .route("/healthz", get(async || "ok\n"))
+        .route("/readyz", get(async move || readiness(missing())))
+        .route("/api/v1/committee", get(committee))
+        .route("/api/v1/computations", post(create))
+        .layer(DefaultBodyLimit::max(DRAFT_BYTES))
+        .route(one, get(view))
+        .route(&format!("{one}/order"), post(order))
+        .route(&format!("{one}/statements"), get(statements))
+        .route(&format!("{one}/inputs"), post(submit).layer(DefaultBodyLimit::max(INPUT_BYTES)))
+        .route(&format!("{one}/inputs/{{body}}"), get(input))
+        .route(&format!("{one}/archive"), get(archive))
+        .route("/api/{*rest}", axum::routing::any(web::no_such_path))
+        .merge(web::files(files.as_deref()))
+        .method_not_allowed_fallback(async || Problem::wrong_method().into_response())
+        .with_state(service)
+        .layer(middleware::from_fn(in_time))
+        .layer(middleware::from_fn_with_state(web::Finish::new(&origins), web::finish))
+        .layer(cors())
+}
+
+/// Names the members that a member is not connected with.
+pub type Missing = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
+
+fn readiness(missing: Vec<String>) -> Response {
+    let ready = missing.is_empty();
+    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let detail =
+        if ready { String::new() } else { format!("no connection with {}", missing.join(", ")) };
+    (status, Json(json!({ "ready": ready, "missing": missing, "detail": detail }))).into_response()
+}
+
+type Answer<T> = Result<T, Problem>;
+
+async fn committee(State(service): State<Service>) -> Json<Committee> {
+    Json(service.committee().clone())
+}
+
+async fn create(
+    State(service): State<Service>,
+    Json(draft): Json<SignedDraft>,
+) -> Answer<(StatusCode, Json<Value>)> {
+    let id = service.create(draft).await?;
+    Ok((StatusCode::CREATED, Json(json!({ "id": id }))))
+}
+
+async fn view(State(service): State<Service>, Path(id): Path<ComputationId>) -> Answer<Json<View>> {
+    Ok(Json(service.view(&id)?))
+}
+
+async fn statements(
+    State(service): State<Service>,
+    Path(id): Path<ComputationId>,
+) -> Answer<Json<Vec<Statement>>> {
+    Ok(Json(service.statements(&id)?))
+}
+
+async fn submit(
+    State(service): State<Service>,
+    Path(id): Path<ComputationId>,
+    body: Bytes,
+) -> Answer<Json<Statement>> {
+    let malformed = || Problem::new(StatusCode::BAD_REQUEST, "this is too short to be an input");
+    let input = Input::decode(&body).ok_or_else(malformed)?;
+    Ok(Json(service.submit(&id, input).await?))
+}
+
+async fn input(
+    State(service): State<Service>,
+    Path((id, body)): Path<(ComputationId, Digest)>,
+) -> Answer<Response> {
+    let bytes = service.input(&id, &body).await?;
+    let kind = HeaderValue::from_static("application/octet-stream");
+    Ok(([(header::CONTENT_TYPE, kind)], bytes).into_response())
+}
+
+#[derive(Deserialize)]
+struct OrderQuery {
+    /// Closes also if this member holds fewer inputs than the minimum.
+    #[serde(default)]
+    even_if_few: bool,
+}
+
+async fn order(
+    State(service): State<Service>,
+    Path(id): Path<ComputationId>,
+    Query(asked): Query<OrderQuery>,
+    Json(order): Json<Order>,
+) -> Answer<StatusCode> {
+    if order.computation != id {
+        return Err(Problem::new(StatusCode::BAD_REQUEST, "the order is for something else"));
+    }
+    service.close(&order, asked.even_if_few).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn archive(
+    State(service): State<Service>,
+    Path(id): Path<ComputationId>,
+) -> Answer<Json<Value>> {
+    let archive = service.archive(&id)?;
+    let result = service.render(&archive);
+    Ok(Json(json!({ "archive": archive, "result": result })))
+}
+
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Self {
+        let status = match refused {
+            Refused::NotFound(_) => StatusCode::NOT_FOUND,
+            Refused::Conflict(_) => StatusCode::CONFLICT,
+            Refused::Unsound(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Refused::Forbidden(_) => StatusCode::FORBIDDEN,
+            Refused::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Self::new(status, refused.to_string())
+    }
+}

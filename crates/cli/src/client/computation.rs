@@ -1,0 +1,246 @@
+//! A committee as a client sees it: all members are asked, and what one says is not believed alone.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use futures::future::join_all;
+use ostrakon_committee::{Phase, View};
+use ostrakon_computation::{
+    Archive, Committee, ComputationId, Draft, Input, Link, Order, Said, SignedDraft, Statement,
+};
+use ostrakon_crypto::Digest;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::connection::{CallError, Connection, Pauses};
+use crate::failure;
+
+/// How long members that do not answer are asked again.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks at a computation that is under way.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// A committee, connected.
+pub struct Asked {
+    /// Who it is.
+    pub committee: Committee,
+    /// Its digest.
+    pub digest: Digest,
+    members: Vec<Connection>,
+}
+
+#[derive(Deserialize)]
+struct Published {
+    archive: Archive,
+    result: Value,
+}
+
+impl Asked {
+    /// Finds a committee at the address of one of its members. Without a digest that one is
+    /// believed, as whoever founds a link has to believe somebody.
+    ///
+    /// # Errors
+    /// If it does not answer, or is another one.
+    pub async fn open(
+        http: &reqwest::Client,
+        origin: &str,
+        digest: Option<&Digest>,
+    ) -> Result<Self> {
+        let first = Connection::new(http.clone(), origin);
+        let committee: Committee = first.get("committee", &[(); 0]).await.map_err(failure::call)?;
+        committee.validate().with_context(|| origin.to_owned())?;
+        let own = committee.digest();
+        if digest.is_some_and(|digest| *digest != own) {
+            return Err(failure::unproven(format!(
+                "{origin} serves another committee than the one that the link names"
+            )));
+        }
+        let connect =
+            |member: &ostrakon_computation::Card| Connection::new(http.clone(), &member.url);
+        let members = committee.members.iter().map(connect).collect();
+        Ok(Self { committee, digest: own, members })
+    }
+
+    /// The committee of a link.
+    ///
+    /// # Errors
+    /// As [`Asked::open`].
+    pub async fn of(http: &reqwest::Client, link: &Link) -> Result<Self> {
+        Self::open(http, &link.origin, Some(&link.committee)).await
+    }
+
+    /// Asks every member the same until all have answered, for a while. A refusal ends it at once.
+    async fn all<T>(
+        &self,
+        ask: impl AsyncFn(usize, &Connection) -> Result<T, CallError>,
+    ) -> Result<Vec<T>> {
+        let deadline = Instant::now() + PATIENCE;
+        let one = async |(number, connection): (usize, &Connection)| {
+            let mut pauses = Pauses::new(Duration::from_millis(200), Duration::from_secs(3));
+            loop {
+                match ask(number, connection).await {
+                    Err(error) if error.passes() && Instant::now() < deadline => {
+                        pauses.pause().await
+                    }
+                    answer => return answer,
+                }
+            }
+        };
+        let answers = join_all(self.members.iter().enumerate().map(one)).await;
+        answers.into_iter().map(|answer| answer.map_err(failure::call)).collect()
+    }
+
+    /// Hands the draft to all members (C2).
+    ///
+    /// # Errors
+    /// If one refuses it, or does not answer.
+    pub async fn create(&self, draft: &SignedDraft) -> Result<Link> {
+        self.all(async |_, member| member.post::<Value>("computations", draft).await).await?;
+        Ok(Link {
+            origin: self.members[0].origin().to_owned(),
+            computation: draft.draft.id(),
+            committee: self.digest,
+            invitation: None,
+        })
+    }
+
+    /// Reads what is asked, and believes the draft for its digest alone.
+    ///
+    /// # Errors
+    /// If no member shows it.
+    pub async fn draft(&self, computation: &ComputationId) -> Result<Draft> {
+        let mut last = anyhow!("the committee has no members");
+        for view in self.views(computation).await {
+            match view {
+                Ok(view) if view.draft.draft.id() == *computation => {
+                    view.draft.verify(&self.digest)?;
+                    return Ok(view.draft.draft);
+                }
+                Ok(_) => {
+                    last = failure::unproven("a member shows another question than the link's")
+                }
+                Err(error) => last = failure::call(error),
+            }
+        }
+        Err(last)
+    }
+
+    /// What each member shows.
+    pub async fn views(&self, computation: &ComputationId) -> Vec<Result<View, CallError>> {
+        let path = format!("computations/{}", computation.0.to_hex());
+        join_all(self.members.iter().map(|member| member.get(&path, &[(); 0]))).await
+    }
+
+    /// Hands in an input at all members, and checks their receipts (C4).
+    ///
+    /// # Errors
+    /// If one refuses it, or does not answer, or gives no proper receipt.
+    pub async fn hand_in(
+        &self,
+        computation: &ComputationId,
+        input: &Input,
+    ) -> Result<Vec<Statement>> {
+        let path = format!("computations/{}/inputs", computation.0.to_hex());
+        let bytes = input.encode();
+        let said = Said::Receipt { contributor: input.entry.contributor, body: input.entry.body };
+        let receipts: Vec<Statement> =
+            self.all(async |_, member| member.post_bytes(&path, None, bytes.clone()).await).await?;
+        for (receipt, member) in receipts.iter().zip(&self.committee.members) {
+            let proper = receipt.computation == *computation && receipt.said == said;
+            if !proper || !receipt.verifies(&member.key) {
+                return Err(failure::unproven(format!("{} gave no proper receipt", member.name)));
+            }
+        }
+        Ok(receipts)
+    }
+
+    /// Gives the creator's order to close to all members; one that takes it passes it on. Unless it
+    /// is meant `even_if_few`, they refuse it while they hold fewer inputs than the minimum.
+    ///
+    /// # Errors
+    /// If none takes it.
+    pub async fn close(&self, order: &Order, even_if_few: bool) -> Result<()> {
+        let id = order.computation.0.to_hex();
+        let path = format!("computations/{id}/order?even_if_few={even_if_few}");
+        let answers =
+            join_all(self.members.iter().map(|member| member.post_silently(&path, order))).await;
+        let mut refusal = None;
+        for answer in answers {
+            match answer {
+                Ok(()) => return Ok(()),
+                Err(error) => refusal = Some(error),
+            }
+        }
+        Err(refusal.map_or_else(|| anyhow!("the committee has no members"), failure::call))
+    }
+
+    /// The result with everything that proves it, checked. Waits as long as the computation is
+    /// under way; `tell` hears how far it is.
+    ///
+    /// # Errors
+    /// If it has stopped, is not closed, or what is shown proves nothing.
+    pub async fn result(
+        &self,
+        computation: &ComputationId,
+        wait: bool,
+        mut tell: impl FnMut(&View),
+    ) -> Result<(Archive, Value)> {
+        let quiet = Instant::now() + PATIENCE;
+        loop {
+            let views: Vec<View> =
+                self.views(computation).await.into_iter().filter_map(Result::ok).collect();
+            ensure!(
+                !views.is_empty() || Instant::now() < quiet,
+                failure::unreachable("no member answers")
+            );
+            for view in &views {
+                match &view.phase {
+                    Phase::Done | Phase::TooFew { .. } => return self.published(computation).await,
+                    Phase::Stopped { why } => bail!("there will be no result: {why}"),
+                    Phase::Collecting | Phase::Sealing | Phase::Computing => {}
+                }
+            }
+            if let Some(view) = views.first() {
+                tell(view);
+                if !wait {
+                    bail!("there is no result yet: {}", words(view));
+                }
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    async fn published(&self, computation: &ComputationId) -> Result<(Archive, Value)> {
+        let path = format!("computations/{}/archive", computation.0.to_hex());
+        let mut last = anyhow!("no member shows the result");
+        for member in &self.members {
+            match member.get_page::<Published>(&path, &[(); 0]).await {
+                Ok(Published { archive, result }) => {
+                    match archive.verify_as(computation, &self.digest) {
+                        Ok(()) => return Ok((archive, result)),
+                        Err(error) => last = failure::unproven(error.to_string()),
+                    }
+                }
+                Err(error) => last = failure::call(error),
+            }
+        }
+        Err(last)
+    }
+}
+
+/// How far a computation is, in words.
+pub fn words(view: &View) -> String {
+    let minimum = u64::from(view.draft.draft.minimum);
+    match &view.phase {
+        Phase::Collecting if view.inputs < minimum => {
+            format!("{} have answered; {} more are needed", view.inputs, minimum - view.inputs)
+        }
+        Phase::Collecting => format!("{} have answered, and it is still open", view.inputs),
+        Phase::Sealing => "closed; the servers agree on who is counted".to_owned(),
+        Phase::Computing => format!("the servers compute on {} answers", view.inputs),
+        Phase::Done => "the result is there".to_owned(),
+        Phase::TooFew { missing } => format!("{missing} answers were missing"),
+        Phase::Stopped { why } => format!("stopped: {why}"),
+    }
+}

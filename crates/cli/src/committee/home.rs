@@ -1,0 +1,155 @@
+//! A member's directory: keys, configuration, the committee, data.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use ostrakon_computation::{Card, Committee};
+use ostrakon_crypto::{Secret, SigningKey, VerifyingKey};
+use ostrakon_stats::ExchangeKey;
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use crate::{edge, secret};
+
+/// The configuration.
+const CONFIG: &str = "member.toml";
+/// The seed of the member's identity.
+const IDENTITY: &str = "identity.key";
+/// The seed of the member's key for shares.
+const SHARES: &str = "shares.key";
+/// The committee, as `found` printed it.
+pub const COMMITTEE: &str = "committee.json";
+/// The database.
+const DATA: &str = "member.db";
+/// Held while a process serves.
+const LOCK: &str = "lock";
+
+/// What an operator may change.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Where the public interface listens.
+    pub http: SocketAddr,
+    /// Where it listens for the other members.
+    pub mesh: SocketAddr,
+    /// Whose questions are taken; everybody's if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub creators: Option<Vec<VerifyingKey>>,
+}
+
+/// A member's directory, read.
+pub struct Home {
+    /// Where.
+    pub directory: PathBuf,
+    /// The configuration.
+    pub settings: Settings,
+    /// The seed of its identity.
+    pub identity: Zeroizing<[u8; 32]>,
+    /// The seed of its key for shares.
+    shares: Zeroizing<[u8; 32]>,
+}
+
+impl Home {
+    /// Makes a member's keys and configuration, and returns its card.
+    ///
+    /// # Errors
+    /// If there are some already, or they cannot be written.
+    pub fn create(
+        directory: &Path,
+        (http, mesh): (SocketAddr, SocketAddr),
+        name: &str,
+        url: &str,
+        address: &str,
+    ) -> Result<Card> {
+        secret::directory(directory)?;
+        let settings = Settings { http, mesh, creators: None };
+        let hex = |seed: &[u8; 32]| Zeroizing::new(data_encoding::HEXLOWER.encode(seed) + "\n");
+        let (identity, shares) = (Zeroizing::new(edge::random()), Zeroizing::new(edge::random()));
+        let home = Self { directory: directory.to_owned(), settings, identity, shares };
+        let signing = home.signing();
+        let share_key = home.exchange().member(&signing).to_bytes().to_vec();
+        let card = Card::sign(name, url, address, share_key, &signing);
+        secret::write_new(&directory.join(IDENTITY), &hex(&home.identity))?;
+        secret::write_new(&directory.join(SHARES), &hex(&home.shares))?;
+        secret::write_new(&directory.join(CONFIG), &toml::to_string_pretty(&home.settings)?)?;
+        Ok(card)
+    }
+
+    /// Reads what [`Home::create`] made.
+    ///
+    /// # Errors
+    /// If something is missing or wrong.
+    pub fn open(directory: &Path) -> Result<Self> {
+        let path = directory.join(CONFIG);
+        let text = std::fs::read_to_string(&path).with_context(|| {
+            format!("{} cannot be read; `ostrakon committee init` makes it", path.display())
+        })?;
+        let settings = toml::from_str(&text).with_context(|| path.display().to_string())?;
+        let seed = |name| -> Result<Zeroizing<[u8; 32]>> {
+            let text = Zeroizing::new(secret::read(&directory.join(name))?);
+            let bytes = data_encoding::HEXLOWER.decode(text.as_bytes()).ok();
+            let seed: Option<[u8; 32]> = bytes.and_then(|bytes| bytes.try_into().ok());
+            Ok(Zeroizing::new(seed.with_context(|| format!("{name} holds no key"))?))
+        };
+        let (identity, shares) = (seed(IDENTITY)?, seed(SHARES)?);
+        Ok(Self { directory: directory.to_owned(), settings, identity, shares })
+    }
+
+    /// The identity.
+    pub fn signing(&self) -> SigningKey {
+        SigningKey::from_seed(&self.identity)
+    }
+
+    /// The key for shares.
+    pub fn exchange(&self) -> ExchangeKey {
+        ExchangeKey::from_seed(&Secret::new(*self.shares))
+    }
+
+    /// The database's file.
+    pub fn data(&self) -> PathBuf {
+        self.directory.join(DATA)
+    }
+
+    /// The committee, and this member's number in it.
+    ///
+    /// # Errors
+    /// If there is none, or this member is not in it.
+    pub fn committee(&self) -> Result<(Committee, usize)> {
+        let path = self.directory.join(COMMITTEE);
+        let text = std::fs::read_to_string(&path).with_context(|| {
+            format!(
+                "{} cannot be read: it must be what `ostrakon committee found` printed",
+                path.display()
+            )
+        })?;
+        let committee: Committee =
+            serde_json::from_str(&text).with_context(|| path.display().to_string())?;
+        committee.validate().with_context(|| path.display().to_string())?;
+        let signing = self.signing();
+        let number = committee.number(&signing.verifying_key()).with_context(|| {
+            format!(
+                "{}: this member's card is not in it; hand in the card that `init` printed",
+                path.display()
+            )
+        })?;
+        let own = self.exchange().member(&signing).to_bytes();
+        ensure!(
+            committee.members[number].share_key.0 == own,
+            "{}: this member's card has another key for shares than {SHARES}",
+            path.display()
+        );
+        Ok((committee, number))
+    }
+
+    /// Keeps other processes from using the directory until the lock is dropped.
+    ///
+    /// # Errors
+    /// If one does.
+    pub fn lock(&self) -> Result<std::fs::File> {
+        match secret::lock(&self.directory.join(LOCK))? {
+            Some(lock) => Ok(lock),
+            None => bail!("another process serves {}", self.directory.display()),
+        }
+    }
+}

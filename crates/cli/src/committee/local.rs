@@ -1,0 +1,119 @@
+//! `ostrakon committee up`: all members of a committee on this machine.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use ostrakon_computation::Committee;
+
+use super::home::{COMMITTEE, Home};
+use crate::client::http_client;
+use crate::processes::Processes;
+use crate::serve::interrupted;
+use crate::site::Server;
+use crate::{output, secret};
+
+/// From a member's public port to the port for the other members.
+const MESH_OFFSET: u16 = 100;
+
+/// Options of `committee up`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Where the members keep their keys and data; made on the first start.
+    #[arg(long, default_value = "ostrakon-committee")]
+    data_dir: PathBuf,
+    /// On the first start: how many members. Any one honest keeps all inputs secret.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=9))]
+    members: u8,
+    /// On the first start: the first member's public port; the others have the next ones.
+    #[arg(long, default_value_t = 7200)]
+    base_port: u16,
+    /// The directory of the web client's files.
+    #[arg(long)]
+    web: Option<PathBuf>,
+}
+
+/// Runs the members until Ctrl-C.
+///
+/// # Errors
+/// If they cannot be set up, or do not come to work.
+pub async fn run(options: Options) -> Result<()> {
+    let Options { data_dir, members, base_port, web } = options;
+    if !data_dir.exists() {
+        create(&data_dir, members, base_port)?;
+    }
+    let (committee, servers) = open(&data_dir).context("--data-dir")?;
+    let mut processes = Processes::of(servers, web.as_deref())?;
+    let http = http_client()?;
+    let work = async {
+        let spinner = output::spinner("the members find each other");
+        processes.ready(&http, |reason| spinner.set_message(reason)).await?;
+        spinner.finish_and_clear();
+        output::line(&format!(
+            "{} members serve as the committee \"{}\": {}",
+            committee.members.len(),
+            committee.name,
+            committee.members[0].url
+        ))?;
+        eprintln!("Ask something: ostrakon stats create --server {} …", committee.members[0].url);
+        eprintln!("Ctrl-C stops the members; the next start continues with the same data.");
+        processes.keep(|text| eprintln!("{text}")).await
+    };
+    let result = tokio::select! {
+        result = work => result,
+        () = interrupted() => {
+            eprintln!("stopping");
+            Ok(())
+        }
+    };
+    processes.stop().await;
+    result
+}
+
+/// Founds a committee on this machine.
+///
+/// # Errors
+/// If its files cannot be written.
+pub fn create(directory: &Path, members: u8, base_port: u16) -> Result<()> {
+    let last = u16::MAX - MESH_OFFSET - u16::from(members);
+    ensure!((1..last).contains(&base_port), "--base-port must be from 1 to {last}");
+    let mut cards = Vec::new();
+    for number in 0..members {
+        let at = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let http = at(base_port + u16::from(number));
+        let mesh = at(base_port + MESH_OFFSET + u16::from(number));
+        let (name, url) = (name(number), format!("http://{http}"));
+        let home = directory.join(&name);
+        cards.push(Home::create(&home, (http, mesh), &name, &url, &mesh.to_string())?);
+    }
+    let committee = Committee::found("On this machine", cards)?;
+    let text = serde_json::to_string_pretty(&committee)?;
+    for number in 0..members {
+        secret::write_new(&directory.join(name(number)).join(COMMITTEE), &text)?;
+    }
+    Ok(())
+}
+
+fn name(number: u8) -> String {
+    format!("member-{}", number + 1)
+}
+
+/// The committee that [`create`] made, and its members as processes to be started.
+///
+/// # Errors
+/// If a file is missing or wrong.
+pub fn open(directory: &Path) -> Result<(Committee, Vec<Server>)> {
+    let (committee, _) = Home::open(&directory.join(name(0)))?.committee()?;
+    let server = |(number, member): (u8, &ostrakon_computation::Card)| {
+        let home = directory.join(name(number));
+        let log = home.join("log");
+        Server {
+            name: member.name.clone(),
+            command: vec!["committee".into(), "serve".into(), "--home".into(), home.into()],
+            log,
+            url: member.url.clone(),
+        }
+    };
+    let servers = (0..).zip(&committee.members).map(server).collect();
+    Ok((committee, servers))
+}

@@ -1,0 +1,108 @@
+//! `ostrakon committee`: servers that compute on what people hand in, and learn nothing but the
+//! result.
+
+mod home;
+pub mod local;
+mod serve;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use ostrakon_computation::{Card, Committee};
+
+use crate::output;
+pub use home::Home;
+
+/// What can be done with committees.
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// Makes the keys of one member, and prints its card for the others.
+    Init(InitOptions),
+    /// Makes one committee of several members' cards, and prints it.
+    Found(FoundOptions),
+    /// Runs one member.
+    Serve(serve::Options),
+    /// Runs a whole committee on this machine, set up on the first start.
+    Up(local::Options),
+}
+
+/// Options of `committee init`.
+#[derive(clap::Args)]
+pub struct InitOptions {
+    /// Where the member keeps its keys, configuration and data.
+    #[arg(long, value_name = "DIR")]
+    home: PathBuf,
+    /// The member's name: who runs it.
+    #[arg(long)]
+    name: String,
+    /// Where everybody finds it: https://HOST[:PORT].
+    #[arg(long)]
+    url: String,
+    /// Where the other members find it: HOST:PORT.
+    #[arg(long, value_name = "HOST:PORT")]
+    address: String,
+    /// Where the public interface listens.
+    #[arg(long, default_value = "0.0.0.0:7200")]
+    http: SocketAddr,
+    /// Where it listens for the other members.
+    #[arg(long, default_value = "0.0.0.0:7300")]
+    mesh: SocketAddr,
+}
+
+/// Options of `committee found`.
+#[derive(clap::Args)]
+pub struct FoundOptions {
+    /// The committee's name.
+    #[arg(long)]
+    name: String,
+    /// The members' cards, in their order.
+    #[arg(required = true, value_name = "CARD")]
+    cards: Vec<PathBuf>,
+}
+
+/// Runs one of the commands.
+///
+/// # Errors
+/// As the commands say.
+pub async fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Init(options) => init(&options),
+        Command::Found(options) => found(&options),
+        Command::Serve(options) => serve::run(options).await,
+        Command::Up(options) => local::run(options).await,
+    }
+}
+
+fn init(options: &InitOptions) -> Result<()> {
+    let InitOptions { home, name, url, address, http, mesh } = options;
+    let card = Home::create(home, (*http, *mesh), name, url, address)?;
+    output::line(&serde_json::to_string(&card)?)?;
+    eprintln!(
+        "Give this card to whoever founds the committee, keep what comes back as {}, compare its digest with \
+         the other operators, and start the member: ostrakon committee serve --home {}",
+        home.join(home::COMMITTEE).display(),
+        home.display()
+    );
+    Ok(())
+}
+
+fn found(options: &FoundOptions) -> Result<()> {
+    let cards = options.cards.iter().map(|path| read_card(path)).collect::<Result<Vec<_>>>()?;
+    let committee = Committee::found(&options.name, cards)?;
+    ostrakon_stats::asked::members(&committee)?;
+    output::line(&serde_json::to_string_pretty(&committee)?)?;
+    eprintln!(
+        "The committee's digest, for all operators to compare: {}",
+        committee.digest().to_hex()
+    );
+    Ok(())
+}
+
+fn read_card(path: &Path) -> Result<Card> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("{} cannot be read", path.display()))?;
+    serde_json::from_str(&text).with_context(|| {
+        format!("{} is no card: it must be what `ostrakon committee init` printed", path.display())
+    })
+}

@@ -1,0 +1,157 @@
+//! `ostrakon committee serve`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use ostrakon_api::Listener;
+use ostrakon_committee::{Config, Jobs, Peers, Service, Store, Unreached};
+use ostrakon_computation::{Committee, ComputationId, Order, Statement};
+use ostrakon_crypto::Digest;
+use ostrakon_net::{Identity, Mesh, Quota, Reach, Timing};
+use ostrakon_node::config::Limits;
+use ostrakon_party::{Party, PartyId, Roster, SessionId};
+use tokio::net::TcpListener;
+
+use super::Home;
+use crate::client::{Connection, http_client};
+use crate::serve::told_to_stop;
+use crate::{edge, log};
+
+/// How often the others are looked at while something is under way.
+const PAUSE: Duration = Duration::from_millis(200);
+/// Computations that are computed at a time.
+const AT_A_TIME: usize = 32;
+
+/// Options of `committee serve`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The directory that `committee init` made, with the committee's file in it.
+    #[arg(long, value_name = "DIR")]
+    home: PathBuf,
+    /// The directory of the web client's files.
+    #[arg(long)]
+    web: Option<PathBuf>,
+    /// The form of the log, which goes to standard error.
+    #[arg(long, value_enum, default_value = "json")]
+    pub log_format: log::Format,
+    /// Stops when standard input ends: for a parent process that takes the server with it when it
+    /// goes.
+    #[arg(long, hide = true)]
+    until_stdin_ends: bool,
+}
+
+/// Runs a member until it is told to stop.
+///
+/// # Errors
+/// If its directory is not in order, or a port cannot be used.
+pub async fn run(options: Options) -> Result<()> {
+    let stop = told_to_stop(options.until_stdin_ends);
+    let home = Home::open(&options.home).context("--home")?;
+    let _lock = home.lock()?;
+    let (committee, number) = home.committee()?;
+    let store = Store::open(&home.data()).await?;
+    let http = TcpListener::bind(home.settings.http)
+        .await
+        .with_context(|| format!("cannot listen at `http` = {}", home.settings.http))?;
+    let mesh = mesh(&home, &committee, number).await?;
+    let party =
+        Party::new(party_of(number)?, roster(&committee), Arc::new(home.signing()), mesh.channel());
+    let service = Service::start(Config {
+        signing: home.signing(),
+        party,
+        jobs: Jobs::default().with(ostrakon_committee::Statistics::new(home.exchange())),
+        creators: home.settings.creators.clone(),
+        store,
+        peers: Arc::new(Others::new(&committee)?),
+        clock: edge::unix_time,
+        entropy: edge::fill,
+        pause: PAUSE,
+        at_a_time: AT_A_TIME,
+        committee: committee.clone(),
+    })
+    .await?;
+    tracing::info!(committee = committee.name, number, "serving");
+    let names: Vec<String> = committee.members.iter().map(|member| member.name.clone()).collect();
+    let missing = move || {
+        let states = mesh.peer_states();
+        let far = states.iter().filter(|(_, state)| state.reach == Reach::No);
+        far.map(|(id, _)| names[id.index()].clone()).collect()
+    };
+    let router = ostrakon_api::committee_router(service.clone(), options.web, Arc::new(missing));
+    ostrakon_api::serve(Listener::new(http, None), router, &Limits::default(), stop).await;
+    service.stop().await;
+    Ok(())
+}
+
+fn party_of(number: usize) -> Result<PartyId> {
+    Ok(PartyId(u8::try_from(number)?))
+}
+
+fn roster(committee: &Committee) -> Arc<Roster> {
+    Arc::new(Roster { session: SessionId(committee.digest()), keys: committee.keys() })
+}
+
+async fn mesh(home: &Home, committee: &Committee, number: usize) -> Result<Arc<Mesh>> {
+    let listener = TcpListener::bind(home.settings.mesh)
+        .await
+        .with_context(|| format!("cannot listen at `mesh` = {}", home.settings.mesh))?;
+    let roster = roster(committee);
+    let addresses = roster.parties().zip(&committee.members);
+    let addresses = addresses.map(|(id, member)| (id, member.mesh.clone())).collect();
+    Ok(Mesh::start(ostrakon_net::Config {
+        id: party_of(number)?,
+        identity: Identity::from_seed(&home.identity),
+        listener,
+        addresses,
+        timing: Timing::default(),
+        quota: Quota::default(),
+        roster,
+    })?)
+}
+
+/// The other members over HTTP.
+struct Others(Vec<Connection>);
+
+impl Others {
+    fn new(committee: &Committee) -> Result<Self> {
+        let http = http_client()?;
+        let connect =
+            |member: &ostrakon_computation::Card| Connection::new(http.clone(), &member.url);
+        Ok(Self(committee.members.iter().map(connect).collect()))
+    }
+}
+
+fn unreached(error: impl std::fmt::Display) -> Unreached {
+    Unreached(error.to_string())
+}
+
+impl Peers for Others {
+    fn statements<'a>(
+        &'a self,
+        member: usize,
+        computation: &'a ComputationId,
+    ) -> BoxFuture<'a, Result<Vec<Statement>, Unreached>> {
+        let path = format!("computations/{}/statements", computation.0.to_hex());
+        async move { self.0[member].get(&path, &[(); 0]).await.map_err(unreached) }.boxed()
+    }
+
+    fn input<'a>(
+        &'a self,
+        member: usize,
+        computation: &'a ComputationId,
+        body: &'a Digest,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<u8>, Unreached>> {
+        let path = format!("computations/{}/inputs/{}", computation.0.to_hex(), body.to_hex());
+        async move { self.0[member].get_bytes(&path, limit).await.map_err(unreached) }.boxed()
+    }
+
+    fn order(&self, member: usize, order: Order) -> BoxFuture<'_, Result<(), Unreached>> {
+        let path = format!("computations/{}/order?even_if_few=true", order.computation.0.to_hex());
+        async move { self.0[member].post_silently(&path, &order).await.map_err(unreached) }.boxed()
+    }
+}

@@ -1,0 +1,142 @@
+//! `ostrakon stats create`.
+
+use anyhow::{Context, Result, ensure};
+use ostrakon_computation::{CONTRIBUTORS, Contributors, Draft, Link};
+use ostrakon_crypto::Digest;
+use ostrakon_party::Invitation;
+use ostrakon_stats::Question;
+use ostrakon_stats::asked::{JOB, parameters};
+use serde::Serialize;
+
+use super::survey::Survey;
+use super::terms;
+use crate::client::{Asked, http_client};
+use crate::{edge, output};
+
+/// Fewest reports of which something is told, unless another number is given.
+const MINIMUM: u32 = 10;
+
+/// Options of `stats create`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Any one of the committee's members: scheme, host and port.
+    #[arg(long, value_name = "ORIGIN")]
+    server: String,
+    /// The committee's digest, if you know it from elsewhere; otherwise what the member says is
+    /// believed.
+    #[arg(long, value_name = "DIGEST", value_parser = digest)]
+    committee: Option<Digest>,
+    /// What is asked: "What do you earn a month, in euros?"
+    #[arg(long, value_name = "TEXT")]
+    question: String,
+    /// What is computed, once for each: median, sum, mean, variance, quantile:THOUSANDTHS,
+    /// histogram:BINS, or histogram:BOUND,BOUND,…
+    #[arg(long, value_name = "STATISTIC", default_value = "median")]
+    statistic: Vec<String>,
+    /// The largest number that can be reported; the next power of two less one is the limit.
+    #[arg(long, default_value_t = 65_535)]
+    largest: u64,
+    /// With fewer reports nothing is computed.
+    #[arg(long, default_value_t = MINIMUM)]
+    minimum: u32,
+    /// Makes so many links, each for one report; without, whoever has the link may report, and
+    /// nobody can tell one person with two reports from two.
+    #[arg(long, value_name = "COUNT")]
+    invitations: Option<usize>,
+    /// Closes by itself after so many seconds; otherwise `stats close` does.
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<u64>,
+    /// Adds noise for differential privacy: the budget ε of the whole question, for example 0.5.
+    #[arg(long, value_name = "EPSILON")]
+    epsilon: Option<f64>,
+    /// Prints one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn digest(text: &str) -> Result<Digest, String> {
+    Digest::from_hex(text).ok_or_else(|| "a digest has 64 lower-case hexadecimal digits".to_owned())
+}
+
+#[derive(Serialize)]
+struct Created {
+    id: String,
+    link: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    invitations: Vec<String>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// If the question cannot be asked, or a member refuses it or does not answer.
+pub async fn run(options: Options) -> Result<()> {
+    let question = question(&options)?;
+    let asked = Asked::open(&http_client()?, &options.server, options.committee.as_ref()).await?;
+    ostrakon_stats::asked::members(&asked.committee)?;
+    let count = options.invitations.unwrap_or(0);
+    ensure!(count <= CONTRIBUTORS, "--invitations: at most {CONTRIBUTORS}");
+    let invitations: Vec<Invitation> = (0..count).map(|_| Invitation(edge::random())).collect();
+    let contributors = match options.invitations {
+        None => Contributors::Anyone,
+        Some(_) => invitations.iter().map(|invitation| invitation.key().verifying_key()).collect(),
+    };
+    let creator = Invitation(edge::random());
+    let draft = Draft {
+        committee: asked.digest,
+        job: JOB.to_owned(),
+        parameters: parameters(&question),
+        title: options.question.clone(),
+        minimum: options.minimum,
+        contributors,
+        closes: options.seconds.map(|seconds| edge::unix_time() + seconds),
+        creator: creator.key().verifying_key(),
+        nonce: edge::random(),
+    };
+    draft.validate()?;
+    let draft = draft.sign(&creator.key());
+    let (origin, computation) = (options.server.trim_end_matches('/').to_owned(), draft.draft.id());
+    let link = Link { origin, computation, committee: asked.digest, invitation: None };
+    // The key that closes is on disk before anybody can report.
+    let kept = Survey::new(&link, &creator).keep(&link)?;
+    asked.create(&draft).await?;
+    let links = invitations
+        .into_iter()
+        .map(|invitation| Link { invitation: Some(invitation), ..link.clone() }.to_string());
+    let created = Created {
+        id: computation.0.to_hex(),
+        link: link.to_string(),
+        invitations: links.collect(),
+    };
+    if options.json {
+        return output::json(&created);
+    }
+    output::line(&created.link)?;
+    created.invitations.iter().try_for_each(|link| output::line(link))?;
+    if count > 0 {
+        eprintln!("The first link shows the question; each of the others lets one person report.");
+    }
+    eprintln!(
+        "{} keeps the key that closes: ostrakon stats close '{}'",
+        kept.display(),
+        created.link
+    );
+    Ok(())
+}
+
+fn question(options: &Options) -> Result<Question> {
+    let statistics = options.statistic.iter().map(|text| terms::statistic(text, options.largest));
+    let epsilon = options.epsilon.map(|epsilon| {
+        ensure!((0.001..=1000.0).contains(&epsilon), "--epsilon must be from 0.001 to 1000");
+        Ok(format!("{:.0}", epsilon * 1000.0).parse()?)
+    });
+    let question = Question {
+        text: options.question.clone(),
+        form: terms::form(options.largest)?,
+        minimum: options.minimum,
+        statistics: statistics.collect::<Result<_>>().context("--statistic")?,
+        epsilon: epsilon.transpose()?,
+    };
+    question.validate().context("--statistic")?;
+    Ok(question)
+}

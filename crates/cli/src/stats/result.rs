@@ -1,0 +1,179 @@
+//! `ostrakon stats result` and `ostrakon stats verify`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use ostrakon_computation::{Archive, Conclusion, Link};
+use ostrakon_stats::asked::{self, StatisticsResult};
+use ostrakon_stats::{Answer, Bin};
+use serde::Serialize;
+
+use crate::client::computation::words;
+use crate::client::{Asked, http_client};
+use crate::{failure, output, secret};
+
+/// Options of `stats result`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The link, or `-` or `@FILE`.
+    #[arg(value_parser = secret::link::<Link>)]
+    link: Link,
+    /// Does not wait if there is no result yet.
+    #[arg(long)]
+    now: bool,
+    /// Keeps the result with everything that proves it, for `stats verify`.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Prints one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Options of `stats verify`.
+#[derive(clap::Args)]
+pub struct VerifyOptions {
+    /// What `stats result --out` wrote.
+    archive: PathBuf,
+    /// The link, or `-` or `@FILE`: whose result it must be. Without it, the committee and the
+    /// question that the file names are believed.
+    #[arg(long, value_parser = secret::link::<Link>)]
+    link: Option<Link>,
+    /// Prints one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    question: &'a str,
+    reports: usize,
+    contradicting: usize,
+    unsound: usize,
+    missing: u32,
+    #[serde(flatten)]
+    result: Option<StatisticsResult>,
+}
+
+/// Runs `stats result`.
+///
+/// # Errors
+/// If there is no result, or it proves nothing.
+pub async fn run(options: Options) -> Result<()> {
+    let asked = Asked::of(&http_client()?, &options.link).await?;
+    let spinner = output::spinner("asking the servers");
+    let computation = options.link.computation;
+    let result =
+        asked.result(&computation, !options.now, |view| spinner.set_message(words(view))).await;
+    spinner.finish_and_clear();
+    let (archive, _) = result?;
+    if let Some(path) = &options.out {
+        std::fs::write(path, serde_json::to_string(&archive)?)
+            .with_context(|| format!("{} cannot be written", path.display()))?;
+    }
+    show(&archive, options.json)
+}
+
+/// Runs `stats verify`.
+///
+/// # Errors
+/// If the archive proves nothing.
+pub fn verify(options: &VerifyOptions) -> Result<()> {
+    let path = options.archive.display();
+    let text = std::fs::read_to_string(&options.archive)
+        .with_context(|| format!("{path} cannot be read"))?;
+    let archive: Archive = serde_json::from_str(&text)
+        .map_err(|error| failure::unproven(format!("{path} is no archive of a result: {error}")))?;
+    let verified = match &options.link {
+        Some(link) => archive.verify_as(&link.computation, &link.committee),
+        None => archive.verify(),
+    };
+    verified.map_err(|error| failure::unproven(error.to_string()))?;
+    show(&archive, options.json)?;
+    if !options.json {
+        let names: Vec<&str> =
+            archive.committee.members.iter().map(|member| member.name.as_str()).collect();
+        output::line(&format!("signed by all members: {}", names.join(", ")))?;
+    }
+    Ok(())
+}
+
+fn show(archive: &Archive, json: bool) -> Result<()> {
+    let draft = &archive.draft.draft;
+    let (question, result) = (asked::question(draft)?, asked::result(archive)?);
+    let missing = match archive.conclusion {
+        Conclusion::TooFew { missing } => missing,
+        Conclusion::Reached(_) => 0,
+    };
+    let reports = result.as_ref().map_or(archive.seal.inputs.len(), |result| result.accepted);
+    if json {
+        return output::json(&Shown {
+            question: &draft.title,
+            reports,
+            contradicting: archive.seal.conflicts.len(),
+            unsound: archive.seal.unsound.len(),
+            missing,
+            result,
+        });
+    }
+    output::line(&draft.title)?;
+    let Some(result) = result else {
+        return output::line(&format!(
+            "{reports} reports; {missing} more would have been needed, so nothing was computed"
+        ));
+    };
+    if question.epsilon.is_some() {
+        output::line("The numbers have noise, so that no single report shows in them.")?;
+    }
+    result.answers.iter().try_for_each(|answer| self::answer(answer, reports))?;
+    let out = archive.seal.conflicts.len() + archive.seal.unsound.len() + result.excluded.len();
+    let besides = if out > 0 { format!(", and {out} that did not count") } else { String::new() };
+    output::line(&format!("of {reports} reports{besides}"))
+}
+
+/// Prints one answer.
+///
+/// # Errors
+/// If standard output cannot be written.
+pub fn answer(answer: &Answer, reports: usize) -> Result<()> {
+    let count = i64::try_from(reports.max(1))?;
+    match answer {
+        Answer::Quantile { thousandths: 500, value } => output::line(&format!("median: {value}")),
+        Answer::Quantile { thousandths, value } => {
+            output::line(&format!("quantile {thousandths} ‰: {value}"))
+        }
+        Answer::Sum(sum) => {
+            output::line(&format!("sum: {sum}, mean: {:.2}", *sum as f64 / count as f64))
+        }
+        Answer::Variance { sum, squares } => {
+            let (n, sum, squares) = (count as f64, *sum as f64, *squares as f64);
+            let variance = (squares - sum * sum / n) / n;
+            output::line(&format!(
+                "mean: {:.2}, variance: {variance:.2}, standard deviation: {:.2}",
+                sum / n,
+                variance.max(0.0).sqrt()
+            ))
+        }
+        Answer::Histogram(bins) => {
+            let name = |bin: &Bin| match bin.to {
+                Some(to) => format!("{} to {}", bin.from, to - 1),
+                None => format!("{} and more", bin.from),
+            };
+            let count = |bin: &Bin| u64::try_from(bin.count).unwrap_or(0);
+            let rows: Vec<(String, u64)> = bins.iter().map(|bin| (name(bin), count(bin))).collect();
+            output::bars(&rows)
+        }
+        Answer::Top(places) => places
+            .iter()
+            .try_for_each(|place| output::line(&format!("{}: {}", place.candidate, place.count))),
+        Answer::Distinct { estimate } => output::line(&format!("about {estimate} different ones")),
+        Answer::ByGroup(groups) => {
+            groups.iter().enumerate().try_for_each(|(number, group)| match &group.answer {
+                Some(own) => {
+                    output::line(&format!("group {number}, {} reports:", group.size))?;
+                    self::answer(own, usize::try_from(group.size)?)
+                }
+                None => output::line(&format!("group {number}: too few reports")),
+            })
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Computations by a committee for the page: questions, reports, and the verification of results.
+//!
+//! Documents are the JSON of the HTTP API; a creator, and an invited reporter, are a [`DeviceKey`].
+
+mod inner;
+
+use wasm_bindgen::prelude::{JsError, wasm_bindgen};
+
+use crate::{DeviceKey, shown};
+
+/// A committee that is asked for statistics, checked.
+#[wasm_bindgen]
+pub struct AskedCommittee(inner::AskedCommittee);
+
+#[wasm_bindgen]
+impl AskedCommittee {
+    /// From the answer of `GET /api/v1/committee`; `digest` is the link's, or undefined if the
+    /// member is believed.
+    ///
+    /// # Errors
+    /// If it is malformed, or another committee.
+    #[wasm_bindgen(constructor)]
+    pub fn new(committee: &str, digest: Option<String>) -> Result<AskedCommittee, JsError> {
+        inner::AskedCommittee::new(committee, digest.as_deref()).map(Self).map_err(shown)
+    }
+
+    /// The committee's digest: 64 hexadecimal digits.
+    pub fn digest(&self) -> String {
+        self.0.digest()
+    }
+
+    /// A question, drafted and signed: JSON of `{id, draft}`, of which the draft is for
+    /// `POST /api/v1/computations`. `terms` is JSON of `{text, largest, minimum, statistics,
+    /// closes, invited}`: seconds since 1970 or null, and a list of keys or null for everybody.
+    ///
+    /// # Errors
+    /// If the question cannot be asked, or the browser has no randomness.
+    pub fn ask(&self, terms: &str, creator: &DeviceKey) -> Result<String, JsError> {
+        self.0.ask(terms, &creator.key).map_err(shown)
+    }
+
+    /// What a draft asks: JSON of `{text, largest, minimum, statistics, epsilon, closes, anyone,
+    /// creator}`. `view` is the answer of `GET /api/v1/computations/ID`.
+    ///
+    /// # Errors
+    /// If the draft is not the link's.
+    pub fn read(&mut self, view: &str, computation: &str) -> Result<String, JsError> {
+        self.0.read(view, computation).map_err(shown)
+    }
+
+    /// Whether the key may report.
+    pub fn admits(&self, reporter: &DeviceKey) -> bool {
+        self.0.admits(&reporter.key)
+    }
+
+    /// A report, for `POST …/inputs` at every member: the same bytes.
+    ///
+    /// # Errors
+    /// If the number is not one that is asked for, or the browser has no randomness.
+    pub fn report(&self, number: u64, reporter: &DeviceKey) -> Result<Vec<u8>, JsError> {
+        self.0.report(number, &reporter.key).map_err(shown)
+    }
+
+    /// Whether a member's answer to `POST …/inputs` is its receipt for this report.
+    #[wasm_bindgen(js_name = isReceipt)]
+    pub fn is_receipt(&self, report: &[u8], member: usize, answer: &str) -> bool {
+        self.0.is_receipt(report, member, answer)
+    }
+
+    /// The creator's order to close, for `POST …/order`.
+    pub fn order(&self, creator: &DeviceKey) -> String {
+        self.0.order(&creator.key)
+    }
+
+    /// Checks an archive (JSON), and returns what came out: JSON of `{reports, out, missing,
+    /// answers}`, of which the answers are null if too few had reported.
+    ///
+    /// # Errors
+    /// If it does not prove the result of this question.
+    pub fn verify(&self, archive: &str) -> Result<String, JsError> {
+        self.0.verify(archive).map_err(shown)
+    }
+}

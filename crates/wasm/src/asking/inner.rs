@@ -1,0 +1,251 @@
+//! What [`super::AskedCommittee`] does, without a browser.
+
+use ostrakon_computation::{
+    Archive, Committee, ComputationId, Contributors, Draft, Input, Order, Said, SignedDraft,
+    Statement,
+};
+use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
+use ostrakon_stats::asked::{self, Asked, JOB, parameters};
+use ostrakon_stats::{Answer, Form, Question, Statistic, Value};
+use serde::{Deserialize, Serialize};
+
+type Shown<T> = Result<T, String>;
+
+fn sentence(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the browser is an edge: here randomness enters")]
+fn random<const N: usize>() -> Shown<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|_| "this browser offers no secure random numbers")?;
+    Ok(bytes)
+}
+
+pub struct AskedCommittee {
+    committee: Committee,
+    digest: Digest,
+    /// The draft that was read, and what it asks.
+    question: Option<(Draft, Asked)>,
+}
+
+/// What a creator asks.
+#[derive(Deserialize)]
+struct Terms {
+    text: String,
+    largest: u64,
+    minimum: u32,
+    statistics: Vec<Statistic>,
+    closes: Option<u64>,
+    invited: Option<Vec<VerifyingKey>>,
+}
+
+#[derive(Serialize)]
+struct Drafted {
+    id: ComputationId,
+    draft: SignedDraft,
+}
+
+/// What a reporter is asked.
+#[derive(Serialize)]
+struct Read<'a> {
+    text: &'a str,
+    largest: u64,
+    minimum: u32,
+    statistics: &'a [Statistic],
+    epsilon: Option<u32>,
+    closes: Option<u64>,
+    anyone: bool,
+    creator: VerifyingKey,
+}
+
+#[derive(Deserialize)]
+struct View {
+    draft: SignedDraft,
+}
+
+/// The archive as it is published.
+#[derive(Deserialize)]
+struct Published {
+    archive: Archive,
+}
+
+#[derive(Serialize)]
+struct Proven {
+    reports: usize,
+    out: usize,
+    missing: u32,
+    answers: Option<Vec<Answer>>,
+}
+
+impl AskedCommittee {
+    pub fn new(committee: &str, digest: Option<&str>) -> Shown<Self> {
+        let committee: Committee = serde_json::from_str(committee).map_err(sentence)?;
+        committee.validate().map_err(sentence)?;
+        asked::members(&committee).map_err(sentence)?;
+        let own = committee.digest();
+        if digest.is_some_and(|digest| digest != own.to_hex()) {
+            return Err("this server is of another committee than the link's".into());
+        }
+        Ok(Self { committee, digest: own, question: None })
+    }
+
+    pub fn digest(&self) -> String {
+        self.digest.to_hex()
+    }
+
+    pub fn ask(&self, terms: &str, creator: &SigningKey) -> Shown<String> {
+        let terms: Terms = serde_json::from_str(terms).map_err(sentence)?;
+        let Terms { text, largest, minimum, statistics, closes, invited } = terms;
+        let width = u8::try_from(64 - largest.leading_zeros()).map_err(sentence)?.max(2);
+        let form = Form::Number { width };
+        let question = Question { text, form, minimum, statistics, epsilon: None };
+        question.validate().map_err(sentence)?;
+        let draft = Draft {
+            committee: self.digest,
+            job: JOB.to_owned(),
+            parameters: parameters(&question),
+            title: question.text.clone(),
+            minimum,
+            contributors: invited.map_or(Contributors::Anyone, |keys| keys.into_iter().collect()),
+            closes,
+            creator: creator.verifying_key(),
+            nonce: random()?,
+        };
+        draft.validate().map_err(sentence)?;
+        asked::question(&draft).map_err(sentence)?;
+        let draft = draft.sign(creator);
+        serde_json::to_string(&Drafted { id: draft.draft.id(), draft }).map_err(sentence)
+    }
+
+    pub fn read(&mut self, view: &str, computation: &str) -> Shown<String> {
+        let View { draft } = serde_json::from_str(view).map_err(sentence)?;
+        draft.verify(&self.digest).map_err(sentence)?;
+        let draft = draft.draft;
+        if draft.id().0.to_hex() != computation {
+            return Err("this server shows another question than the link's".into());
+        }
+        let asked = Asked::of(&draft, &self.committee).map_err(sentence)?;
+        let Form::Number { width } = asked.question.form else {
+            return Err("this question does not ask for one number; use the program".into());
+        };
+        let read = Read {
+            text: &draft.title,
+            largest: (1 << width) - 1,
+            minimum: draft.minimum,
+            statistics: &asked.question.statistics,
+            epsilon: asked.question.epsilon,
+            closes: draft.closes,
+            anyone: draft.contributors == Contributors::Anyone,
+            creator: draft.creator,
+        };
+        let read = serde_json::to_string(&read).map_err(sentence)?;
+        self.question = Some((draft, asked));
+        Ok(read)
+    }
+
+    pub fn admits(&self, reporter: &SigningKey) -> bool {
+        let admits = |(draft, _): &(Draft, Asked)| draft.admits(&reporter.verifying_key());
+        self.question.as_ref().is_some_and(admits)
+    }
+
+    fn asked(&self) -> Shown<&Asked> {
+        let (_, asked) = self.question.as_ref().ok_or("the question has not been read")?;
+        Ok(asked)
+    }
+
+    pub fn report(&self, number: u64, reporter: &SigningKey) -> Shown<Vec<u8>> {
+        let randomness = Secret::new(random()?);
+        let input = self.asked()?.report(&Value::Number(number), reporter, &randomness);
+        Ok(input.map_err(sentence)?.encode())
+    }
+
+    pub fn is_receipt(&self, report: &[u8], member: usize, answer: &str) -> bool {
+        let is = || {
+            let input = Input::decode(report)?;
+            let statement: Statement = serde_json::from_str(answer).ok()?;
+            let (contributor, body) = (input.entry.contributor, input.entry.body);
+            let same = statement.said == Said::Receipt { contributor, body }
+                && statement.computation == self.asked().ok()?.computation;
+            Some(same && statement.verifies(&self.committee.members.get(member)?.key))
+        };
+        is().unwrap_or(false)
+    }
+
+    pub fn order(&self, creator: &SigningKey) -> String {
+        let computation = self.asked().map(|asked| asked.computation);
+        let order = computation.map(|computation| Order::sign(computation, creator));
+        order.ok().and_then(|order| serde_json::to_string(&order).ok()).unwrap_or_default()
+    }
+
+    pub fn verify(&self, archive: &str) -> Shown<String> {
+        let Published { archive } = serde_json::from_str(archive).map_err(sentence)?;
+        let computation = self.asked()?.computation;
+        archive.verify_as(&computation, &self.digest).map_err(sentence)?;
+        let result = asked::result(&archive).map_err(sentence)?;
+        let excluded = result.as_ref().map_or(0, |result| result.excluded.len());
+        let proven = Proven {
+            reports: result.as_ref().map_or(archive.seal.inputs.len(), |result| result.accepted),
+            out: archive.seal.conflicts.len() + archive.seal.unsound.len() + excluded,
+            missing: archive.seal.missing(&archive.draft.draft),
+            answers: result.map(|result| result.answers),
+        };
+        serde_json::to_string(&proven).map_err(sentence)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ostrakon_computation::Card;
+    use ostrakon_stats::ExchangeKey;
+
+    fn key(seed: u8) -> SigningKey {
+        SigningKey::from_seed(&[seed; 32])
+    }
+
+    fn committee() -> String {
+        let card = |m: u8| {
+            let exchange = ExchangeKey::from_seed(&Secret::new([m; 32]));
+            let share_key = exchange.member(&key(m)).to_bytes().to_vec();
+            let (url, mesh) = (format!("http://m{m}"), format!("m{m}:1"));
+            Card::sign(&format!("m{m}"), &url, &mesh, share_key, &key(m))
+        };
+        let committee = Committee::found("test", (1..4).map(card).collect()).unwrap();
+        serde_json::to_string(&committee).unwrap()
+    }
+
+    #[test]
+    fn a_question_is_asked_read_and_reported_to_and_nothing_else_passes() {
+        let mut one = AskedCommittee::new(&committee(), None).unwrap();
+        assert!(AskedCommittee::new(&committee(), Some(&"0".repeat(64))).is_err());
+        let terms = r#"{"text":"How many?","largest":200,"minimum":2,
+            "statistics":[{"quantile":500},"sum",{"histogram":[10,20]}],"closes":null,"invited":null}"#;
+        let drafted = one.ask(terms, &key(9)).unwrap();
+        let drafted: serde_json::Value = serde_json::from_str(&drafted).unwrap();
+        let id = drafted["id"].as_str().unwrap();
+        let view = drafted.to_string();
+        assert!(one.read(&view, &"1".repeat(64)).is_err(), "another link");
+        let read: serde_json::Value = serde_json::from_str(&one.read(&view, id).unwrap()).unwrap();
+        assert_eq!(read["largest"], 255);
+        assert_eq!(read["anyone"], true);
+        assert!(one.admits(&key(5)));
+        assert!(one.report(256, &key(5)).is_err());
+        let report = one.report(255, &key(5)).unwrap();
+        let input = Input::decode(&report).unwrap();
+        let (contributor, body) = (input.entry.contributor, input.entry.body);
+        let computation = one.asked().unwrap().computation;
+        let sign = |said, by| {
+            serde_json::to_string(&Statement::sign(computation, said, &key(by))).unwrap()
+        };
+        let said = Said::Receipt { contributor, body };
+        assert!(one.is_receipt(&report, 0, &sign(said.clone(), 1)));
+        assert!(!one.is_receipt(&report, 1, &sign(said, 1)), "another member's");
+        let other = Said::Receipt { contributor, body: Digest([0; 32]) };
+        assert!(!one.is_receipt(&report, 0, &sign(other, 1)), "of another report");
+        assert!(!one.is_receipt(&report, 7, "{}"));
+        let order: Order = serde_json::from_str(&one.order(&key(9))).unwrap();
+        assert_eq!(order.computation, computation);
+        assert!(one.verify("{}").is_err());
+    }
+}
