@@ -7,6 +7,8 @@
 //! |---|---|---|
 //! | [`preparation`] | 16⅛·N + (B − 1)·ℓ/8: corrections 6 and 2, strings 8⅛ | 19 |
 //! | [`random`] | 2 for each bit | 5 |
+//! | [`adjust`] | ⅛ for each bit | 3 |
+//! | [`elements`] | 8 for each element | 5 |
 //! | [`circuit`] | ¼ for each AND gate | the AND depth |
 //! | [`reveal`] | ⅛ for each bit | 10 |
 //! | [`import`] | 4⅛ for each bit | 14 |
@@ -89,6 +91,21 @@ pub fn random(parties: usize, bits: usize) -> Cost {
 /// [`crate::Segment::authenticate`].
 pub fn authenticate(parties: usize, bits: usize) -> Cost {
     random(parties, bits) + exchange(parties, bits.div_ceil(8))
+}
+
+/// [`crate::Segment::adjust`] and [`crate::Segment::compare`], without the masks ([`random`]).
+pub fn adjust(parties: usize, bits: usize) -> Cost {
+    exchange(parties, bits.div_ceil(8)) + coin(parties)
+}
+
+/// [`crate::Segment::state`].
+pub fn state(parties: usize, bytes: usize) -> Cost {
+    exchange(parties, bytes)
+}
+
+/// [`crate::Segment::open_elements`].
+pub fn elements(parties: usize, elements: usize) -> Cost {
+    exchange(parties, 8 * elements) + mac_check(parties)
 }
 
 /// [`crate::Segment::evaluate`].

@@ -11,14 +11,26 @@ use ostrakon_party::{Party, PartyId, Roster};
 use crate::params::BadSpec;
 use crate::segment::SegmentSpec;
 
-/// Where a party writes down which numbers it has used.
+/// Where a party writes down what it has used, and what it said, before it says it.
 pub trait Journal {
-    /// Writes durably, and for ever, that `name` is used; false if it was before. A mark that
-    /// might not survive a crash is an error.
+    /// Writes durably and for ever, all or none: each name with its bytes, unless something stands
+    /// under the name already, which stays. Returns, for each entry in order, what stood there
+    /// before; `None` if it is new. An entry that might not survive a crash is an error.
     ///
     /// # Errors
     /// Why nothing could be written.
-    fn mark(&mut self, name: Digest) -> Result<bool, String>;
+    fn keep(&mut self, entries: &[(Digest, Vec<u8>)]) -> Result<Vec<Option<Vec<u8>>>, String>;
+
+    /// Writes that `name` is used; false if it was before.
+    ///
+    /// # Errors
+    /// As [`Journal::keep`].
+    fn mark(&mut self, name: Digest) -> Result<bool, String> {
+        match &self.keep(&[(name, Vec::new())])?[..] {
+            [before] => Ok(before.is_none()),
+            _ => Err("the journal has not answered for one entry".to_owned()),
+        }
+    }
 }
 
 /// Why a segment may not be prepared. Nothing was sent.
@@ -56,7 +68,7 @@ impl Ticket {
     /// # Errors
     /// [`NoTicket`].
     pub fn take(
-        journal: &mut impl Journal,
+        journal: &mut (impl Journal + ?Sized),
         party: &Party,
         spec: SegmentSpec,
     ) -> Result<Self, NoTicket> {

@@ -11,15 +11,16 @@
 //!   is learnt. One corrupt party can stop every run, also after it has seen the outputs.
 //! * **Assumptions**: gap-DH on ristretto255, BLAKE3 as random oracle, AES-128 as PRF and, under a
 //!   public key, as ideal permutation.
-//! * **Absent**: evidence against cheaters that a third person can check; reports of participants;
-//!   hand-over of triples between committees; guaranteed output.
+//! * **Absent**: evidence against cheaters that a third person can check; hand-over of triples
+//!   between committees; guaranteed output.
 //!
 //! The protocol with its numbered steps, and the argument for what differs from published ones:
 //! `docs/spec/stormy.md`. [`prepare`] makes a [`Segment`] (steps 1 to 10)
 //! for a [`Ticket`], whose number is written down as used; its methods compute
-//! (steps 11 to 15); [`circuit`] and [`programs`] say what.
+//! (steps 11 to 20); [`circuit`] and [`programs`] say what.
 
 mod abort;
+mod adjust;
 mod bits;
 pub mod circuit;
 pub mod cost;
@@ -37,6 +38,7 @@ mod tests;
 mod triples;
 
 pub use abort::{Abort, Refused};
+pub use adjust::{Adjusted, Elements, Masks, OpenedElements, Settled};
 pub use bits::Bits;
 pub use journal::{Journal, NoTicket, Ticket};
 pub use ot::base::BaseKeys;

@@ -36,6 +36,14 @@ impl Coefficients {
         Self { stream, position: 0 }
     }
 
+    /// The next coefficients.
+    pub(crate) fn words(&mut self, count: usize) -> Vec<u64> {
+        let mut bytes = vec![0; 8 * count];
+        self.stream.fill_at(self.position, &mut bytes);
+        self.position += bytes.len() as u64;
+        words_of(&bytes)
+    }
+
     /// Combines bits and MACs with coefficients of their own.
     pub(crate) fn combine(&mut self, bits: &Bits, macs: &[u64]) -> Sums {
         let mut sums = Sums::default();

@@ -5,7 +5,7 @@ use crate::bits::Bits;
 use crate::circuit::{Circuit, Gate, Layer};
 use crate::mac::Opened;
 use crate::ot::extension::{Lane, Lot, extend};
-use crate::ot::{Width, words_of_lot};
+use crate::ot::{Columns, Width, words_of_lot};
 use crate::run::Kind;
 use crate::segment::{Segment, random_bits};
 use crate::shares::Shares;
@@ -28,14 +28,22 @@ impl Segment {
     }
 
     async fn fresh(&mut self, len: usize) -> Result<Shares, Abort> {
+        Ok(self.fresh_with_columns(len).await?.0)
+    }
+
+    /// The same, with the correlations that the MACs are made of.
+    pub(crate) async fn fresh_with_columns(
+        &mut self,
+        len: usize,
+    ) -> Result<(Shares, Columns), Abort> {
         self.run.note(Kind::Corrections, &(len as u64).to_le_bytes());
         let bits = random_bits(&mut self.run, len);
         let position = self.setup.reserve(words_of_lot(len));
         let lane = Lane { setup: &self.setup, trees: Width::Narrow.trees(), position };
         let lot = Lot::new(&mut self.run, &bits, vec![lane]);
-        let columns = extend(&mut self.run, vec![lot]).await?;
-        let macs = columns[0].macs(&bits, self.delta(), 0);
-        Ok(Shares::new(self.key_id(), bits, macs))
+        let columns = extend(&mut self.run, vec![lot]).await?.swap_remove(0);
+        let macs = columns.macs(&bits, self.delta(), 0);
+        Ok((Shares::new(self.key_id(), bits, macs), columns))
     }
 
     /// Step 11: bits of which every party has an additive share come under the key. Any sharing
@@ -56,7 +64,7 @@ impl Segment {
         .await
     }
 
-    fn add_public(&self, shares: &mut Shares, public: &Bits) {
+    pub(crate) fn add_public(&self, shares: &mut Shares, public: &Bits) {
         shares.xor_public(public, self.delta(), self.run.me() == 0);
     }
 
@@ -183,7 +191,11 @@ impl Segment {
     }
 
     /// Masks with MACs under both keys: under the source's, and under the own.
-    async fn masks(&mut self, source: &mut Segment, len: usize) -> Result<(Shares, Shares), Abort> {
+    async fn dual_masks(
+        &mut self,
+        source: &mut Segment,
+        len: usize,
+    ) -> Result<(Shares, Shares), Abort> {
         let bits = random_bits(&mut self.run, len);
         let trees = Width::Narrow.trees();
         let words = words_of_lot(len);
@@ -209,7 +221,7 @@ impl Segment {
         // bit.
         let source_delta = source.delta();
         source.opened.check(&mut self.run, source_delta).await?;
-        let (theirs, mut own) = self.masks(source, shares.len()).await?;
+        let (theirs, mut own) = self.dual_masks(source, shares.len()).await?;
         let mut sum = shares.clone();
         sum.xor(&theirs);
         let public = open(&mut self.run, Kind::Opening, sum.bits()).await?;

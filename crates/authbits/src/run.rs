@@ -35,6 +35,12 @@ pub enum Kind {
     Differences = 0x0608,
     /// Steps 11, 12 and 15: shares of bits that are opened.
     Opening = 0x0609,
+    /// Step 17: what the layer above states.
+    Statement = 0x060a,
+    /// Step 18: shares of field elements that are opened.
+    Elements = 0x060b,
+    /// Step 19: what a party's masks are held against.
+    Account = 0x060c,
     /// C1.
     Commitment = 0x0610,
     /// C2.

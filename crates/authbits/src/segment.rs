@@ -82,7 +82,7 @@ pub struct Segment {
     key: MacKey,
     pub(crate) triples: Triples,
     used: usize,
-    burnt: bool,
+    pub(crate) burnt: bool,
 }
 
 /// Why no segment was prepared.

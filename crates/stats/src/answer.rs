@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::question::{Question, Statistic, digits, outputs};
+use crate::circuits::{outputs, sketch_outputs};
+use crate::question::{Form, Question, Statistic, digits};
 
 /// A bin of a histogram.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,8 +12,26 @@ pub struct Bin {
     pub from: u64,
     /// The first number beyond it; none for the last bin.
     pub to: Option<u64>,
-    /// How many reports are in it.
-    pub count: u64,
+    /// How many reports are in it. With noise it can be negative.
+    pub count: i64,
+}
+
+/// A place of a ranking.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The number that was reported.
+    pub candidate: u64,
+    /// By how many.
+    pub count: i64,
+}
+
+/// A group's answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// How many reports are in it; zero if these are fewer than the question's minimum.
+    pub size: u64,
+    /// The answer; none if they are fewer.
+    pub answer: Option<Box<Answer>>,
 }
 
 /// The answer to one statistic.
@@ -27,48 +46,127 @@ pub enum Answer {
         value: u64,
     },
     /// The sum of all.
-    Sum(u64),
+    Sum(i64),
+    /// The sum of all and of all squares.
+    Variance {
+        /// Σx.
+        sum: i64,
+        /// Σx².
+        squares: i64,
+    },
     /// The counts between the bounds.
     Histogram(Vec<Bin>),
+    /// The most frequent numbers, the most frequent first.
+    Top(Vec<Place>),
+    /// How many different things there are.
+    Distinct {
+        /// About so many.
+        estimate: u64,
+    },
+    /// One answer for each group.
+    ByGroup(Vec<Group>),
 }
 
 impl Question {
     /// Reads what the circuit over `count` reports has opened. `None` if it has another number of
-    /// outputs, or its counts contradict each other.
+    /// outputs.
     pub fn read(&self, count: usize, opened: &[bool]) -> Option<Vec<Answer>> {
-        let width = usize::from(self.width);
         let mut rest = opened;
+        let groups = match self.form {
+            Form::Grouped { groups, .. } => Some(groups),
+            _ => None,
+        };
+        let mut sizes = Vec::new();
+        for _ in 0..groups.unwrap_or(0) {
+            sizes.push(unsigned(take(&mut rest, digits(count))?));
+        }
         let mut answers = Vec::new();
         for statistic in &self.statistics {
-            let (own, others) = rest.split_at_checked(outputs(statistic, count, width))?;
-            rest = others;
-            answers.push(match statistic {
-                Statistic::Quantile(thousandths) => {
-                    Answer::Quantile { thousandths: *thousandths, value: number(own) }
-                }
-                Statistic::Sum => Answer::Sum(number(own)),
-                Statistic::Histogram(bounds) => {
-                    let below = own.chunks(digits(count)).map(number);
-                    Answer::Histogram(bins(bounds, below, count as u64)?)
+            answers.push(match groups {
+                None => self.one(statistic, count, &mut rest)?,
+                Some(_) => {
+                    let mut all = Vec::with_capacity(sizes.len());
+                    for &size in &sizes {
+                        let answer = self.one(statistic, count, &mut rest)?;
+                        all.push(Group { size, answer: (size > 0).then(|| Box::new(answer)) });
+                    }
+                    Answer::ByGroup(all)
                 }
             });
         }
         rest.is_empty().then_some(answers)
     }
+
+    fn one(&self, statistic: &Statistic, count: usize, rest: &mut &[bool]) -> Option<Answer> {
+        let noisy = self.epsilon.is_some();
+        let lengths = outputs(self, statistic, count);
+        let mut numbers = Vec::with_capacity(lengths.len());
+        for length in lengths {
+            numbers.push(take(rest, length)?);
+        }
+        let read = |i: usize| number(numbers.get(i)?, noisy);
+        Some(match statistic {
+            Statistic::Quantile(thousandths) => {
+                Answer::Quantile { thousandths: *thousandths, value: unsigned(numbers.first()?) }
+            }
+            Statistic::Sum => Answer::Sum(read(0)?),
+            Statistic::Variance => Answer::Variance { sum: read(0)?, squares: read(1)? },
+            Statistic::Histogram(bounds) => {
+                let counts = (0..numbers.len()).map(read).collect::<Option<Vec<_>>>()?;
+                Answer::Histogram(bins(bounds, &counts))
+            }
+            Statistic::Top { .. } => {
+                let place = |pair: &[&[bool]]| {
+                    Some(Place { candidate: unsigned(pair[0]), count: number(pair[1], noisy)? })
+                };
+                let places = numbers.chunks_exact(2).map(place).collect::<Option<Vec<_>>>()?;
+                // Whom nobody has named has no place.
+                let named = |place: &Place| noisy || place.count > 0;
+                Answer::Top(places.into_iter().filter(named).collect())
+            }
+            Statistic::Distinct => {
+                let Form::Items { counters } = self.form else { return None };
+                let (sum, occupied) = (unsigned(numbers.first()?), unsigned(numbers.get(1)?));
+                Answer::Distinct { estimate: estimate(counters, sum, occupied) }
+            }
+        })
+    }
 }
 
-fn number(digits: &[bool]) -> u64 {
+fn take<'a>(rest: &mut &'a [bool], length: usize) -> Option<&'a [bool]> {
+    let (own, others) = rest.split_at_checked(length)?;
+    *rest = others;
+    Some(own)
+}
+
+fn unsigned(digits: &[bool]) -> u64 {
     digits.iter().rev().fold(0, |number, digit| number << 1 | u64::from(*digit))
 }
 
-/// From how many are below each bound to how many are between them.
-fn bins(bounds: &[u64], below: impl Iterator<Item = u64>, count: u64) -> Option<Vec<Bin>> {
-    let mut bins = Vec::with_capacity(bounds.len() + 1);
-    let (mut from, mut before) = (0, 0);
-    for (bound, below) in bounds.iter().zip(below) {
-        bins.push(Bin { from, to: Some(*bound), count: below.checked_sub(before)? });
-        (from, before) = (*bound, below);
-    }
-    bins.push(Bin { from, to: None, count: count.checked_sub(before)? });
-    Some(bins)
+/// A number of at most 63 bits, with noise in two's complement.
+fn number(digits: &[bool], signed: bool) -> Option<i64> {
+    let magnitude = i64::try_from(unsigned(digits)).ok()?;
+    let negative = signed && digits.last().is_some_and(|sign| *sign);
+    Some(if negative { magnitude - (1i64 << digits.len()) } else { magnitude })
+}
+
+fn bins(bounds: &[u64], counts: &[i64]) -> Vec<Bin> {
+    let starts = std::iter::once(0).chain(bounds.iter().copied());
+    let ends = bounds.iter().copied().map(Some).chain([None]);
+    let bin = |((from, to), count): ((u64, Option<u64>), &i64)| Bin { from, to, count: *count };
+    starts.zip(ends).zip(counts).map(bin).collect()
+}
+
+/// `HyperLogLog`'s estimate of 2^w·Σ_i 2^-i·(counters that reach entry i) and the number of counters
+/// that are not empty; counting of empty ones where few are full.
+fn estimate(counters: u16, sum: u64, occupied: u64) -> u64 {
+    let k = f64::from(counters);
+    debug_assert!(sketch_outputs(counters).0 < 53, "exact in a double");
+    let entries = i32::try_from(crate::question::sketch(counters).entries).unwrap_or(i32::MAX);
+    let inverse = k - sum as f64 / 2f64.powi(entries);
+    let estimate = 0.7213 / (1.0 + 1.079 / k) * k * k / inverse;
+    let empty = k - occupied as f64;
+    let estimate = if estimate <= 2.5 * k && empty > 0.0 { k * (k / empty).ln() } else { estimate };
+    // Neither negative nor beyond any sum of reports.
+    estimate.round() as u64
 }

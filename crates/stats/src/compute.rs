@@ -1,15 +1,22 @@
-//! What the servers do (`docs/spec/statistics.md`, steps 3 to 6).
+//! What the servers do (`docs/spec/statistics.md`, section 5).
 
+use ostrakon_authbits::circuit::Circuit;
 use ostrakon_authbits::cost::{self, Cost};
 use ostrakon_authbits::{
-    Bits, Journal, NoTicket, Refused, SegmentSpec, Ticket, Unprepared, prepare,
+    Abort, BaseKeys, Journal, NoTicket, Refused, Segment, SegmentSpec, Shares, Ticket, Unprepared,
+    prepare_with,
 };
-use ostrakon_crypto::{Digest, Secret, Transcript};
-use ostrakon_party::{Instance, Party, SessionId};
+use ostrakon_crypto::{Digest, Secret, Signature, Transcript};
+use ostrakon_party::{Instance, Party, PartyId, SessionId};
 
 use crate::answer::Answer;
-use crate::question::Question;
-use crate::report::Report;
+use crate::circuits::{fits, random_bits};
+use crate::committee::ExchangeKey;
+use crate::intake::{Intake, Taken};
+use crate::opening::Evidence;
+use crate::question::Form;
+use crate::report::{Report, Scope};
+use crate::seal;
 
 /// Bits of statistical security.
 const SECURITY: u32 = 40;
@@ -17,23 +24,38 @@ const SECURITY: u32 = 40;
 const BUCKETS: std::ops::RangeInclusive<usize> = 3..=8;
 
 /// What the servers have agreed to compute on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Sealed<'a> {
-    /// The question.
-    pub question: &'a Question,
+    /// What the reports are about.
+    pub scope: Scope<'a>,
     /// Names this use of the servers' session; never used twice in it.
-    pub number: u64,
-    /// The digest of the list of reports that count, in the order of the shares.
-    pub list: Digest,
-    /// This server's shares.
+    pub run: u64,
+    /// The reports of the seal, in its order.
     pub reports: &'a [Report],
 }
 
-/// What came out, alike at all servers.
+/// A report that does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excluded {
+    /// Its place in the seal.
+    pub report: usize,
+    /// Why, for anybody to check.
+    pub evidence: Evidence,
+}
+
+/// What came out, alike at all servers.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Answered {
     /// The answers, in the order of the question's statistics.
     pub answers: Vec<Answer>,
+    /// How many reports they are of.
+    pub accepted: usize,
+    /// The reports that do not count.
+    pub excluded: Vec<Excluded>,
+    /// Names the run, the seal, and which of its reports count ([`verdict`]).
+    pub list: Digest,
+    /// The members' signatures on it, by member.
+    pub signatures: Vec<Signature>,
     /// The run. Whoever knows that all servers have answered retires it ([`Party::retire`]): until
     /// then another one may ask for its messages again.
     pub run: Instance,
@@ -43,6 +65,21 @@ pub struct Answered {
     pub triples: usize,
     /// What every server sends in the run, by formula.
     pub cost: Cost,
+}
+
+/// What a member has done that shows who it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lie {
+    /// Shown a point of a report that is not its own key's. Its message convicts it.
+    Opening,
+    /// Put in something else than its share of a report.
+    Difference,
+    /// Shown other masks than it had made.
+    Masks,
+    /// Opened, or stated, something else in the check than it holds.
+    Check,
+    /// Signed another list of accepted reports.
+    List,
 }
 
 /// Why there is no answer. Nothing about a report was revealed, but for a failure in
@@ -58,30 +95,75 @@ pub enum Failed {
     /// The question cannot be asked.
     #[error(transparent)]
     Question(#[from] crate::BadQuestion),
-    /// More gates than one segment has triples.
+    /// The servers of the session are not the committee, or the exchange key is not this member's.
+    #[error("the committee of the reports is another one than the servers of this session")]
+    Roster,
+    /// The reports are of another scope, or not the seal's.
+    #[error("the reports are not those of a seal of this question")]
+    Reports,
+    /// More gates than one segment has triples, or numbers that are too long.
     #[error("the question is too large for so many reports: it takes {0} AND gates")]
     TooLarge(usize),
     /// The segment's number has been used, or cannot be written down.
     #[error(transparent)]
     Ticket(#[from] NoTicket),
+    /// Something cannot be written down that must be before it is said.
+    #[error("the journal cannot be written: {0}")]
+    Journal(String),
+    /// Reports that an earlier run has used. They can never be computed on again: their reporters
+    /// make new ones, for the scope's next number.
+    #[error(
+        "{} reports were used by a run that broke off, and cannot be used again: ask for new ones",
+        .reports.len()
+    )]
+    Spent {
+        /// Their places in the seal.
+        reports: Vec<usize>,
+    },
     /// The preparation stopped.
     #[error(transparent)]
     Preparation(#[from] Unprepared),
     /// The computation stopped.
     #[error(transparent)]
     Computation(#[from] Refused),
-    /// The opened counts contradict each other: a share was changed, or this is a defect.
-    #[error("the opened counts contradict each other")]
+    /// A member has lied, in this server's own sight.
+    #[error("{member} has lied ({lie:?}): the run is void, and its reports are spent")]
+    Member {
+        /// Who.
+        member: PartyId,
+        /// What.
+        lie: Lie,
+    },
+    /// One of two members has lied.
+    #[error("{0} or {1} has lied: the run is void, and its reports are spent")]
+    Dispute(PartyId, PartyId),
+    /// What was opened is not the question's, which is a defect.
+    #[error("what was opened cannot be read")]
     Contradiction,
+}
+
+impl From<Abort> for Failed {
+    fn from(abort: Abort) -> Self {
+        Failed::Computation(Refused::Aborted(abort))
+    }
 }
 
 /// The cheapest segment for so many AND gates; `None` if there is none.
 pub fn segment_for(parties: usize, ands: usize, number: u64) -> Option<SegmentSpec> {
+    segment_of(parties, ands, number, SECURITY)
+}
+
+pub(crate) fn segment_of(
+    parties: usize,
+    ands: usize,
+    number: u64,
+    security: u32,
+) -> Option<SegmentSpec> {
     let smallest = |bucket: usize| {
         // A few more triples make a small segment as sure as a large one.
         let mut triples = ands.max(1);
         loop {
-            let spec = SegmentSpec { number, triples, bucket, security: SECURITY };
+            let spec = SegmentSpec { number, triples, bucket, security };
             match spec.validate(parties) {
                 Ok(()) => return Some(spec),
                 Err(_) if triples < ands.max(1 << 19) => triples += triples.div_ceil(8),
@@ -92,61 +174,160 @@ pub fn segment_for(parties: usize, ands: usize, number: u64) -> Option<SegmentSp
     BUCKETS.filter_map(smallest).min_by_key(SegmentSpec::leaky)
 }
 
-/// Steps 3 to 6. `randomness` is fresh and serves this computation alone; `journal` outlives the
+/// What all members sign before anything of an accepted report is shown: the run, the seal, and
+/// the places in it of the reports that do not count.
+pub fn verdict(session: &SessionId, seal: &Digest, excluded: &[usize]) -> Digest {
+    let mut transcript = Transcript::new("ostrakon/v1/stats/verdict");
+    transcript.field(&session.0.0).field(&seal.0).number(excluded.len() as u64);
+    excluded.iter().for_each(|place| {
+        transcript.number(*place as u64);
+    });
+    transcript.finish()
+}
+
+/// A run as one member sees it, before anything is sent.
+pub(crate) struct Plan<'a> {
+    pub(crate) party: Party,
+    pub(crate) exchange: &'a ExchangeKey,
+    pub(crate) scope: Scope<'a>,
+    pub(crate) reports: &'a [Report],
+    pub(crate) seal: Digest,
+}
+
+impl<'a> Plan<'a> {
+    pub(crate) fn new(
+        party: &Party,
+        exchange: &'a ExchangeKey,
+        sealed: &Sealed<'a>,
+    ) -> Result<Self, Failed> {
+        let Sealed { scope, run, reports } = *sealed;
+        scope.question.validate()?;
+        let members = scope.committee.members();
+        let same = members.iter().map(|member| member.key).eq(party.roster.keys.iter().copied());
+        if !same || scope.committee.points().get(party.id.index()) != Some(exchange.public()) {
+            return Err(Failed::Roster);
+        }
+        let digest = scope.digest();
+        let ascend = reports.windows(2).all(|pair| pair[0].reporter() < pair[1].reporter());
+        if !ascend || reports.iter().any(|report| report.scope() != digest) {
+            return Err(Failed::Reports);
+        }
+        let seal = seal::list(reports);
+        // Everything that is signed is about this run of this question on these reports: servers
+        // who have agreed on other ones do not hear each other.
+        let mut transcript = Transcript::new("ostrakon/v1/stats/session");
+        transcript.field(&party.roster.session.0.0).number(run).field(&seal.0).field(&digest.0);
+        let party = party.in_session(SessionId(transcript.finish()));
+        let plan = Self { party, exchange, scope, reports, seal };
+        plan.enough(reports.len())?;
+        Ok(plan)
+    }
+
+    /// Whether so many reports are enough.
+    pub(crate) fn enough(&self, count: usize) -> Result<(), Failed> {
+        let minimum = u64::from(self.scope.question.minimum.max(1));
+        match minimum.saturating_sub(count as u64) {
+            0 => Ok(()),
+            missing => Err(Failed::TooFew { missing }),
+        }
+    }
+
+    /// Names the run.
+    pub(crate) fn name(&self) -> Digest {
+        self.party.roster.session.0
+    }
+
+    pub(crate) fn parties(&self) -> usize {
+        self.party.roster.keys.len()
+    }
+}
+
+/// Steps 6 to 14. `randomness` is fresh and serves this computation alone; `journal` outlives the
 /// process.
 ///
 /// # Errors
 /// [`Failed`].
 pub async fn compute(
     party: &Party,
+    exchange: &ExchangeKey,
     sealed: Sealed<'_>,
-    journal: &mut impl Journal,
+    journal: &mut (impl Journal + ?Sized),
     randomness: Secret,
 ) -> Result<Answered, Failed> {
-    let Sealed { question, number, list, reports } = sealed;
-    question.validate()?;
-    let count = reports.len();
-    let missing = u64::from(question.minimum.max(1)).saturating_sub(count as u64);
-    if missing > 0 {
-        return Err(Failed::TooFew { missing });
-    }
-    let party = party_about(party, question, number, &list, count);
-    let circuit = question.circuit(count);
-    let parties = party.roster.keys.len();
-    let spec =
-        segment_for(parties, circuit.ands(), number).ok_or(Failed::TooLarge(circuit.ands()))?;
-    let ticket = Ticket::take(journal, &party, spec)?;
-    let mut segment = prepare(&party, ticket, randomness).await?;
-    let width = usize::from(question.width);
-    let dealt: Bits = reports
-        .iter()
-        .flat_map(|Report(share)| (0..width).map(move |digit| share >> digit & 1 == 1))
-        .collect();
-    let inputs = segment.authenticate(&dealt).await?;
-    let outputs = segment.evaluate(&circuit, &inputs).await?;
-    let opened = segment.reveal(&outputs).await?;
-    let opened: Vec<bool> = (0..opened.len()).map(|i| opened.get(i)).collect();
-    let answers = question.read(count, &opened).ok_or(Failed::Contradiction)?;
-    let cost = cost::base_transfers(parties)
-        + cost::preparation(parties, &spec)
-        + cost::authenticate(parties, dealt.len())
-        + cost::circuit(parties, &circuit)
-        + cost::reveal(parties, opened.len());
-    let (ands, triples) = (circuit.ands(), spec.triples);
-    Ok(Answered { answers, run: spec.instance(), ands, triples, cost })
+    compute_with(party, exchange, sealed, journal, randomness, (SECURITY, None)).await
 }
 
-/// The party in a session of its own, so that everything that is signed is about this question and
-/// this list: servers who have agreed on other ones do not hear each other.
-fn party_about(
+/// [`compute`] with so many bits of security, and base transfers that something else has made.
+pub(crate) async fn compute_with(
     party: &Party,
-    question: &Question,
-    number: u64,
-    list: &Digest,
-    count: usize,
-) -> Party {
-    let mut transcript = Transcript::new("ostrakon/v1/stats/session");
-    transcript.field(&party.roster.session.0.0).number(number).field(&list.0).number(count as u64);
-    question.describe(&mut transcript);
-    party.in_session(SessionId(transcript.finish()))
+    exchange: &ExchangeKey,
+    sealed: Sealed<'_>,
+    journal: &mut (impl Journal + ?Sized),
+    randomness: Secret,
+    (security, base): (u32, Option<BaseKeys>),
+) -> Result<Answered, Failed> {
+    let plan = Plan::new(party, exchange, &sealed)?;
+    let question = plan.scope.question;
+    let circuit = question.circuit(plan.reports.len());
+    let spec = segment_of(plan.parties(), circuit.ands(), sealed.run, security)
+        .filter(|_| fits(question, plan.reports.len()))
+        .ok_or(Failed::TooLarge(circuit.ands()))?;
+    // Step 6.
+    let ticket = Ticket::take(journal, &plan.party, spec)?;
+    let mut segment = prepare_with(&plan.party, ticket, randomness, base).await?;
+    let result = answer(&plan, &mut segment, journal, circuit).await;
+    // That there are too few is agreed; whatever else ends the run here, others may not know.
+    if !matches!(result, Ok(_) | Err(Failed::TooFew { .. })) {
+        segment.stop();
+    }
+    result
+}
+
+async fn answer(
+    plan: &Plan<'_>,
+    segment: &mut Segment,
+    journal: &mut (impl Journal + ?Sized),
+    circuit: Circuit,
+) -> Result<Answered, Failed> {
+    let (question, parties, spec) = (plan.scope.question, plan.parties(), segment.spec());
+    let intake = Intake {
+        plan,
+        segment: &mut *segment,
+        journal,
+        cost: Cost::default(),
+        #[cfg(test)]
+        cheat: crate::intake::Cheat::Nothing,
+    };
+    // Steps 7 to 13.
+    let taken = match question.form {
+        Form::Items { .. } => intake.sketches().await?,
+        Form::Number { .. } | Form::Grouped { .. } => intake.numbers().await?,
+    };
+    let Taken { mut inputs, accepted, excluded, list, signatures, mut cost } = taken;
+    // Step 14.
+    let random = random_bits(question);
+    if random > 0 {
+        inputs.append(&segment.random(random).await?);
+        cost = cost + cost::random(parties, random);
+    }
+    let circuit = if excluded.is_empty() { circuit } else { question.circuit(accepted) };
+    let opened = open(segment, &circuit, &inputs).await?;
+    let answers = question.read(accepted, &opened).ok_or(Failed::Contradiction)?;
+    let cost = cost
+        + cost::base_transfers(parties)
+        + cost::preparation(parties, &spec)
+        + cost::circuit(parties, &circuit)
+        + cost::reveal(parties, opened.len());
+    let (ands, triples, run) = (circuit.ands(), spec.triples, spec.instance());
+    Ok(Answered { answers, accepted, excluded, list, signatures, run, ands, triples, cost })
+}
+
+async fn open(
+    segment: &mut Segment,
+    circuit: &Circuit,
+    inputs: &Shares,
+) -> Result<Vec<bool>, Failed> {
+    let outputs = segment.evaluate(circuit, inputs).await?;
+    let opened = segment.reveal(&outputs).await?;
+    Ok((0..opened.len()).map(|i| opened.get(i)).collect())
 }

@@ -1,24 +1,43 @@
-//! Private statistics: what many people report, each one number, without anybody learning a single
-//! report.
+//! Private statistics: what many people report, without anybody learning a single report.
 //!
-//! * **Parties**: reporters, who share their number among the servers and may leave; a committee of
-//!   c servers ([`ostrakon_authbits`]).
+//! * **Parties**: reporters, who make one string of bytes each and may leave; a committee of c
+//!   servers ([`ostrakon_authbits`]).
 //! * **Adversary**: any c − 1 servers, malicious, with any number of reporters.
-//! * **Guarantee**: what comes out is right for the shares as the servers hold them, or nothing
-//!   does; nothing else about a report is learnt, if one server is honest. A report is a number of
-//!   the question's width whatever its sender does.
-//! * **Absent**: a server can change a report that it holds a share of, by a difference of its own
-//!   choosing (reports carry no MAC yet); complaints, exclusion, noise, a service.
+//! * **Guarantee**: an answer is right for the numbers that the reporters have put into their
+//!   reports, or there is none; nothing else is learnt, if one server is honest. A reporter that
+//!   deviates is left out on evidence that anybody can check; a server that deviates ends the run,
+//!   and is named to the honest ones where it has lied about a report.
+//! * **Assumptions**: those of [`ostrakon_authbits`]; gap-DH on ristretto255, Ed25519.
+//! * **Absent**: guaranteed output; evidence for a third person against a server that lied about
+//!   its share of a report; a second use of a report whose run broke off.
 //!
-//! `docs/spec/statistics.md` has the steps. A [`Question`] says what is asked, [`report`] makes the
-//! shares of a number, [`compute`] answers.
+//! `docs/spec/statistics.md` has the steps. A [`Question`] says what is asked, [`report`] makes and
+//! checks what a reporter sends, [`seal`] agrees on which reports there are, [`compute`] answers,
+//! [`Budget`] counts what noisy answers cost.
 
 mod answer;
+mod budget;
+mod circuits;
+mod committee;
 mod compute;
+mod group;
+mod intake;
+mod items;
+mod marks;
+mod opening;
 mod question;
-mod report;
+pub mod report;
+pub mod seal;
+#[cfg(test)]
+mod tests;
 
-pub use answer::{Answer, Bin};
-pub use compute::{Answered, Failed, Sealed, compute, segment_for};
-pub use question::{BadQuestion, Question, Statistic, WIDTH};
-pub use report::{Report, report};
+pub use answer::{Answer, Bin, Group, Place};
+pub use budget::{Budget, Overspent};
+pub use committee::{BadCommittee, Committee, ExchangeKey, MEMBERS, Member};
+pub use compute::{Answered, Excluded, Failed, Lie, Sealed, compute, segment_for, verdict};
+pub use opening::{Evidence, Opening};
+pub use question::{
+    BadQuestion, CANDIDATES, COUNTERS, Form, GROUPS, Question, Statistic, WIDTH, WIDTH_OF_SQUARES,
+};
+pub use report::{BadReport, BadValue, Report, Scope, Value};
+pub use seal::{Contradiction, Receipt, Seal};

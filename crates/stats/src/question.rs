@@ -1,15 +1,93 @@
 //! What is asked of the reports.
 
-use ostrakon_authbits::circuit::{Builder, Circuit, Wire};
-use ostrakon_authbits::programs::arithmetic::{popcount, sum};
-use ostrakon_authbits::programs::select::{less, select};
-use ostrakon_crypto::Transcript;
+use ostrakon_authbits::programs::noise;
+use ostrakon_authbits::programs::sketch::Sketch;
+use ostrakon_crypto::{Digest, Transcript};
 use serde::{Deserialize, Serialize};
 
 /// Bits that a number may have.
 pub const WIDTH: std::ops::RangeInclusive<u8> = 2..=48;
+/// Bits that a number may have whose square is summed.
+pub const WIDTH_OF_SQUARES: u8 = 24;
+/// Groups of a question.
+pub const GROUPS: std::ops::RangeInclusive<u16> = 2..=256;
+/// Counters of a sketch.
+pub const COUNTERS: std::ops::RangeInclusive<u16> = 16..=4096;
+/// Candidates of a ranking.
+pub const CANDIDATES: std::ops::RangeInclusive<u16> = 2..=1024;
 /// Most statistics of one question, and most bounds of a histogram.
 const MOST: usize = 64;
+/// Most places of a ranking.
+const PLACES: u8 = 32;
+
+/// What one report says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// A whole number.
+    Number {
+        /// Its bits, within [`WIDTH`].
+        width: u8,
+    },
+    /// A group and a whole number. Every statistic is computed for each group.
+    Grouped {
+        /// The number's bits, within [`WIDTH`].
+        width: u8,
+        /// How many groups there are.
+        groups: u16,
+    },
+    /// Things, of which different ones are counted over all reports ([`Statistic::Distinct`]).
+    Items {
+        /// Counters of the sketch, a power of two: the error is about 1.04/√counters.
+        counters: u16,
+    },
+}
+
+/// Bits in which numbers up to `most` are written.
+pub(crate) fn digits(most: usize) -> usize {
+    (usize::BITS - most.leading_zeros()) as usize
+}
+
+impl Form {
+    /// Bits of a report.
+    pub fn bits(&self) -> usize {
+        match *self {
+            Form::Number { width } => width.into(),
+            Form::Grouped { width, .. } => usize::from(width) + self.group_digits(),
+            Form::Items { counters } => sketch(counters).bits(),
+        }
+    }
+
+    /// Bits of the group's number.
+    pub(crate) fn group_digits(&self) -> usize {
+        match *self {
+            Form::Grouped { groups, .. } => digits(usize::from(groups.saturating_sub(1))),
+            _ => 0,
+        }
+    }
+
+    /// Bits of the number.
+    pub(crate) fn width(&self) -> usize {
+        match *self {
+            Form::Number { width } | Form::Grouped { width, .. } => width.into(),
+            Form::Items { .. } => 0,
+        }
+    }
+
+    /// What it asks for, in words.
+    pub(crate) fn asks_for(&self) -> &'static str {
+        match self {
+            Form::Number { .. } => "a whole number",
+            Form::Grouped { .. } => "a group and a whole number",
+            Form::Items { .. } => "a list of things",
+        }
+    }
+}
+
+/// The sketch of a number of counters: 33 entries of 16 bits each (stormy.md, section 9).
+pub(crate) fn sketch(counters: u16) -> Sketch {
+    Sketch { counters: counters.into(), entries: 33, string: 16 }
+}
 
 /// Something that is computed of all reports together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,8 +99,19 @@ pub enum Statistic {
     Quantile(u16),
     /// The sum. The mean is the sum by the number of reports, which is public.
     Sum,
-    /// How many are below each bound, for strictly ascending bounds: a histogram.
+    /// The sum and the sum of squares, of which the variance is made.
+    Variance,
+    /// How many are between bounds, which ascend strictly: a histogram.
     Histogram(Vec<u64>),
+    /// The numbers that most have reported, of those below `candidates`, with how many did.
+    Top {
+        /// Numbers from here on count nowhere.
+        candidates: u16,
+        /// How many of them are told.
+        places: u8,
+    },
+    /// How many different things all reports name together, about.
+    Distinct,
 }
 
 /// What is asked: the same words at all servers and reporters.
@@ -30,12 +119,15 @@ pub enum Statistic {
 pub struct Question {
     /// In words, for whoever reports.
     pub text: String,
-    /// Bits of a number, within [`WIDTH`].
-    pub width: u8,
-    /// With fewer reports nothing is computed.
+    /// What a report says.
+    pub form: Form,
+    /// With fewer reports nothing is computed; of a group with fewer nothing is told.
     pub minimum: u32,
     /// What is computed.
     pub statistics: Vec<Statistic>,
+    /// Thousandths of ε for the whole question: how little the answers may depend on any one
+    /// report. Without it they are exact.
+    pub epsilon: Option<u32>,
 }
 
 /// Why a question cannot be asked.
@@ -44,6 +136,16 @@ pub enum BadQuestion {
     /// See [`WIDTH`].
     #[error("a number has {} to {} bits", WIDTH.start(), WIDTH.end())]
     Width,
+    /// See [`GROUPS`].
+    #[error("a question has {} to {} groups, or none", GROUPS.start(), GROUPS.end())]
+    Groups,
+    /// See [`COUNTERS`].
+    #[error(
+        "a list of things is counted with a power of two of counters, from {} to {}",
+        COUNTERS.start(),
+        COUNTERS.end()
+    )]
+    Counters,
     /// None, or too many.
     #[error("a question has 1 to {MOST} statistics")]
     Statistics,
@@ -53,6 +155,26 @@ pub enum BadQuestion {
     /// No ascending numbers of the question's width.
     #[error("a histogram has 1 to {MOST} ascending bounds, each within the numbers' width")]
     Bounds,
+    /// Too wide for squares.
+    #[error("the variance is computed of numbers of at most {WIDTH_OF_SQUARES} bits")]
+    Variance,
+    /// See [`CANDIDATES`].
+    #[error(
+        "a ranking has {} to {} candidates, not more than the numbers' width has room for, and 1 \
+         to {PLACES} places, not more than candidates",
+        CANDIDATES.start(),
+        CANDIDATES.end()
+    )]
+    Top,
+    /// Different things are counted of lists, and nothing else is.
+    #[error("of lists of things the number of different ones is computed, and of numbers is not")]
+    Distinct,
+    /// No noise of this scale, or for this form.
+    #[error(
+        "noise is offered for numbers without groups, and ε must be large enough for the range: \
+         take fewer bits, fewer statistics or a larger ε"
+    )]
+    Noise,
 }
 
 impl Question {
@@ -61,109 +183,135 @@ impl Question {
     /// # Errors
     /// [`BadQuestion`].
     pub fn validate(&self) -> Result<(), BadQuestion> {
-        if !WIDTH.contains(&self.width) {
-            return Err(BadQuestion::Width);
+        match self.form {
+            Form::Number { width } | Form::Grouped { width, .. } if !WIDTH.contains(&width) => {
+                return Err(BadQuestion::Width);
+            }
+            Form::Grouped { groups, .. } if !GROUPS.contains(&groups) => {
+                return Err(BadQuestion::Groups);
+            }
+            Form::Items { counters }
+                if !COUNTERS.contains(&counters) || !counters.is_power_of_two() =>
+            {
+                return Err(BadQuestion::Counters);
+            }
+            _ => {}
         }
         if !(1..=MOST).contains(&self.statistics.len()) {
             return Err(BadQuestion::Statistics);
         }
-        self.statistics.iter().try_for_each(|statistic| match statistic {
-            Statistic::Quantile(thousandths) if *thousandths > 1000 => Err(BadQuestion::Quantile),
+        self.statistics.iter().try_for_each(|statistic| self.validate_statistic(statistic))?;
+        self.validate_noise()
+    }
+
+    fn validate_statistic(&self, statistic: &Statistic) -> Result<(), BadQuestion> {
+        let width = self.form.width();
+        let of_lists = matches!(self.form, Form::Items { .. });
+        let check = |holds: bool, bad: BadQuestion| if holds { Ok(()) } else { Err(bad) };
+        match statistic {
+            Statistic::Distinct => check(of_lists, BadQuestion::Distinct),
+            _ if of_lists => Err(BadQuestion::Distinct),
+            Statistic::Quantile(thousandths) => check(*thousandths <= 1000, BadQuestion::Quantile),
             Statistic::Histogram(bounds) => {
                 let ascend = bounds.windows(2).all(|pair| pair[0] < pair[1]);
-                let fit = bounds.iter().all(|bound| bound >> self.width == 0);
-                if ascend && fit && (1..=MOST).contains(&bounds.len()) {
-                    Ok(())
-                } else {
-                    Err(BadQuestion::Bounds)
-                }
+                let fit = bounds.iter().all(|bound| bound >> width == 0);
+                let few = (1..=MOST).contains(&bounds.len());
+                check(ascend && fit && few, BadQuestion::Bounds)
             }
-            _ => Ok(()),
-        })
+            Statistic::Variance => {
+                check(width <= usize::from(WIDTH_OF_SQUARES), BadQuestion::Variance)
+            }
+            Statistic::Top { candidates, places } => {
+                let fit = u64::from(*candidates) <= 1 << width;
+                let some = (1..=PLACES).contains(places) && u16::from(*places) <= *candidates;
+                check(CANDIDATES.contains(candidates) && fit && some, BadQuestion::Top)
+            }
+            Statistic::Sum => Ok(()),
+        }
     }
 
-    /// Hashes it: what every signature about it covers.
-    pub(crate) fn describe(&self, transcript: &mut Transcript) {
+    fn validate_noise(&self) -> Result<(), BadQuestion> {
+        let Some(epsilon) = self.epsilon else { return Ok(()) };
+        let offered = matches!(self.form, Form::Number { .. }) && epsilon > 0;
+        let possible = || {
+            self.statistics.iter().all(|statistic| {
+                self.scales(statistic).iter().all(|scale| *scale <= noise::MAX_SCALE)
+            })
+        };
+        if offered && possible() { Ok(()) } else { Err(BadQuestion::Noise) }
+    }
+
+    /// The scales of the noise on each thing that a statistic opens; none without noise.
+    ///
+    /// The question's ε is shared alike by all that is opened. One report, exchanged for another,
+    /// changes a sum by up to 2^w − 1, a sum of squares by up to the square of that, all counts of
+    /// a histogram or a ranking together by 2, and each of the w counts of a quantile by 1.
+    pub(crate) fn scales(&self, statistic: &Statistic) -> Vec<u64> {
+        let Some(epsilon) = self.epsilon else { return Vec::new() };
+        let shares: u64 = self.statistics.iter().map(|statistic| parts(statistic)).sum();
+        let width = self.form.width();
+        let most = (1u128 << width) - 1;
+        let scale = |sensitivity: u128| {
+            let scale = (sensitivity * 1000 * u128::from(shares)).div_ceil(u128::from(epsilon));
+            u64::try_from(scale).unwrap_or(u64::MAX)
+        };
+        match statistic {
+            Statistic::Quantile(_) => vec![scale(width as u128)],
+            Statistic::Sum => vec![scale(most)],
+            Statistic::Variance => vec![scale(most), scale(most * most)],
+            Statistic::Histogram(_) | Statistic::Top { .. } => vec![scale(2)],
+            Statistic::Distinct => Vec::new(),
+        }
+    }
+
+    /// Names the question.
+    pub fn digest(&self) -> Digest {
+        let mut transcript = Transcript::new("ostrakon/v1/stats/question");
+        transcript.field(self.text.as_bytes());
+        let (kind, first, second) = match self.form {
+            Form::Number { width } => (1, width.into(), 0),
+            Form::Grouped { width, groups } => (2, width.into(), groups),
+            Form::Items { counters } => (3, counters, 0),
+        };
+        transcript.number(kind).number(u64::from(first)).number(u64::from(second));
         transcript
-            .field(self.text.as_bytes())
-            .number(u64::from(self.width))
             .number(u64::from(self.minimum))
+            .number(self.epsilon.map_or(0, u64::from))
             .number(self.statistics.len() as u64);
         for statistic in &self.statistics {
-            match statistic {
-                Statistic::Quantile(thousandths) => {
-                    transcript.number(1).number(u64::from(*thousandths));
-                }
-                Statistic::Sum => {
-                    transcript.number(2);
-                }
-                Statistic::Histogram(bounds) => {
-                    transcript.number(3).number(bounds.len() as u64);
-                    bounds.iter().for_each(|bound| {
-                        transcript.number(*bound);
-                    });
-                }
-            }
+            describe(statistic, &mut transcript);
         }
-    }
-
-    /// The circuit over `count` numbers, each lowest digit first. Its outputs are those of the
-    /// statistics in order, each of a length that the count and the width decide.
-    pub fn circuit(&self, count: usize) -> Circuit {
-        let width = usize::from(self.width);
-        let mut builder = Builder::new(count * width);
-        let number = |i: usize| (0..width).map(|d| builder.input(i * width + d)).collect();
-        let numbers: Vec<Vec<Wire>> = (0..count).map(number).collect();
-        let mut opened = Vec::new();
-        for statistic in &self.statistics {
-            let before = opened.len();
-            match statistic {
-                Statistic::Quantile(thousandths) => {
-                    let rank = rank(*thousandths, count);
-                    let rank = constant(&mut builder, rank, digits(count));
-                    opened.extend(select(&mut builder, &numbers, rank));
-                }
-                Statistic::Sum => opened.extend(sum(&mut builder, &numbers)),
-                Statistic::Histogram(bounds) => {
-                    for bound in bounds {
-                        let bound = constant(&mut builder, *bound, width);
-                        let below: Vec<Wire> = numbers
-                            .iter()
-                            .map(|number| less(&mut builder, number, &bound))
-                            .collect();
-                        let mut counted = popcount(&mut builder, &below);
-                        counted.resize_with(digits(count), || builder.constant(false));
-                        opened.extend(counted);
-                    }
-                }
-            }
-            let zero = builder.constant(false);
-            opened.resize(before + outputs(statistic, count, width), zero);
-        }
-        opened.into_iter().for_each(|wire| builder.open(wire));
-        builder.finish()
+        transcript.finish()
     }
 }
 
-/// Bits in which numbers up to `count` are written.
-pub(crate) fn digits(count: usize) -> usize {
-    (usize::BITS - count.leading_zeros()) as usize
+/// Things that a statistic opens, each with noise of its own.
+fn parts(statistic: &Statistic) -> u64 {
+    if *statistic == Statistic::Variance { 2 } else { 1 }
 }
 
-/// The rank that a quantile has among `count`.
-pub(crate) fn rank(thousandths: u16, count: usize) -> u64 {
-    u64::from(thousandths) * (count as u64 - 1) / 1000
-}
-
-/// Bits that are opened for a statistic.
-pub(crate) fn outputs(statistic: &Statistic, count: usize, width: usize) -> usize {
+fn describe(statistic: &Statistic, transcript: &mut Transcript) {
     match statistic {
-        Statistic::Quantile(_) => width,
-        Statistic::Sum => width + digits(count),
-        Statistic::Histogram(bounds) => bounds.len() * digits(count),
+        Statistic::Quantile(thousandths) => {
+            transcript.number(1).number(u64::from(*thousandths));
+        }
+        Statistic::Sum => {
+            transcript.number(2);
+        }
+        Statistic::Histogram(bounds) => {
+            transcript.number(3).number(bounds.len() as u64);
+            bounds.iter().for_each(|bound| {
+                transcript.number(*bound);
+            });
+        }
+        Statistic::Variance => {
+            transcript.number(4);
+        }
+        Statistic::Top { candidates, places } => {
+            transcript.number(5).number(u64::from(*candidates)).number(u64::from(*places));
+        }
+        Statistic::Distinct => {
+            transcript.number(6);
+        }
     }
-}
-
-fn constant(builder: &mut Builder, number: u64, width: usize) -> Vec<Wire> {
-    (0..width).map(|digit| builder.constant(number >> digit & 1 == 1)).collect()
 }

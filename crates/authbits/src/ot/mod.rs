@@ -173,6 +173,18 @@ impl Columns {
         std::array::from_fn(|i| u128::from(high[i]) << 64 | u128::from(low[i]))
     }
 
+    /// Σ coefficient·row over the first 64 columns with one peer, one coefficient for each bit of
+    /// the lot; zero for nobody's columns.
+    pub(crate) fn row_sum(&self, columns: &[u8], coefficients: &[u64]) -> u64 {
+        if columns.is_empty() {
+            return 0;
+        }
+        coefficients.chunks(64).enumerate().fold(0, |sum, (word, coefficients)| {
+            let block = Zeroizing::new(self.block(columns, 0, word));
+            sum ^ ostrakon_kernels::inner_product(coefficients, &block[..coefficients.len()])
+        })
+    }
+
     /// Step 6: the own shares of the MACs under the key whose own part is `delta` and whose columns
     /// begin at `first`.
     pub(crate) fn macs(&self, bits: &Bits, delta: u64, first: usize) -> Vec<u64> {

@@ -7,7 +7,7 @@
 //! counts and the rank stay secret. For n values of w ≥ 2 bits, with L the length of n in bits and
 //! s(n) the number of ones in n: (2w − 3)·n + w·(n − s(n)) + w·L + (w − 1)·(2L − 1) AND gates.
 
-use super::arithmetic::popcount;
+use super::arithmetic::{compress, popcount};
 use crate::circuit::{Builder, Circuit, Wire};
 
 /// a < b for numbers of one length, lowest digit first. One AND per digit.
@@ -46,9 +46,19 @@ pub fn subtract_if(builder: &mut Builder, a: &[Wire], b: &[Wire], chosen: Wire) 
 
 /// The digits, lowest first, of the value of rank `rank` (from 0, ascending; lowest digit first)
 /// among `values` (each lowest digit first).
-pub fn select(builder: &mut Builder, values: &[Vec<Wire>], mut rank: Vec<Wire>) -> Vec<Wire> {
+pub fn select(builder: &mut Builder, values: &[Vec<Wire>], rank: Vec<Wire>) -> Vec<Wire> {
+    select_among(builder, values, None, rank)
+}
+
+/// [`select`] among those values of which a secret bit says that they count. The rank is below
+/// their number.
+pub fn select_among(
+    builder: &mut Builder,
+    values: &[Vec<Wire>],
+    mut matching: Option<Vec<Wire>>,
+    mut rank: Vec<Wire>,
+) -> Vec<Wire> {
     let width = values.first().map_or(0, Vec::len);
-    let mut matching: Option<Vec<Wire>> = None;
     let mut result = Vec::with_capacity(width);
     for digit in (0..width).rev() {
         let mut zeros = Vec::with_capacity(values.len());
@@ -72,6 +82,54 @@ pub fn select(builder: &mut Builder, values: &[Vec<Wire>], mut rank: Vec<Wire>) 
             };
             matching = Some(zeros.iter().enumerate().map(keep).collect());
         }
+    }
+    result.reverse();
+    result
+}
+
+/// [`select`] with noise on the count of every level, one number in two's complement for each: the
+/// comparison is with the noisy count, and the true one is subtracted from the rank. The rank has a
+/// sign, since after a noisy choice it may fall below zero.
+pub fn noisy_select(
+    builder: &mut Builder,
+    values: &[Vec<Wire>],
+    mut rank: Vec<Wire>,
+    noise: &[Vec<Wire>],
+) -> Vec<Wire> {
+    let width = values.first().map_or(0, Vec::len);
+    let length = rank.len().max(noise.iter().map(Vec::len).max().unwrap_or(0)) + 2;
+    let zero = builder.constant(false);
+    rank.resize(length, zero);
+    let mut matching = vec![builder.constant(true); values.len()];
+    let mut result = Vec::with_capacity(width);
+    for (digit, noise) in (0..width).rev().zip(noise) {
+        let mut zeros = Vec::with_capacity(values.len());
+        for (value, matching) in values.iter().zip(&matching) {
+            let zero = builder.not(value[digit]);
+            zeros.push(builder.and(*matching, zero));
+        }
+        let mut count = popcount(builder, &zeros);
+        count.resize(length, zero);
+        let mut noise = noise.clone();
+        let sign = noise.last().copied().unwrap_or(zero);
+        noise.resize(length, sign);
+        let columns = count.iter().zip(noise).map(|(a, b)| vec![*a, b]).collect();
+        let mut noisy = compress(builder, columns);
+        noisy.truncate(length);
+        // Numbers with their sign turned round have the order of numbers without.
+        let mut compared = [rank.clone(), noisy];
+        for number in &mut compared {
+            number[length - 1] = builder.not(number[length - 1]);
+        }
+        let below = less(builder, &compared[0], &compared[1]);
+        let one = builder.not(below);
+        result.push(one);
+        rank = subtract_if(builder, &rank, &count, one);
+        let keep = |(matching, &zero): (&Wire, &Wire)| {
+            let others = builder.and(one, *matching);
+            builder.xor(zero, others)
+        };
+        matching = matching.iter().zip(&zeros).map(keep).collect();
     }
     result.reverse();
     result

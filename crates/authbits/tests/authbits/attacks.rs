@@ -256,7 +256,7 @@ fn a_preparation_that_broke_off_is_not_begun_again() {
 struct Full;
 
 impl Journal for Full {
-    fn mark(&mut self, _: Digest) -> Result<bool, String> {
+    fn keep(&mut self, _: &[(Digest, Vec<u8>)]) -> Result<Vec<Option<Vec<u8>>>, String> {
         Err("no space".into())
     }
 }

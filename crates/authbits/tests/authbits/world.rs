@@ -26,14 +26,17 @@ pub fn small(triples: usize) -> SegmentSpec {
 
 /// What a party has written down. A clone of it is the same disk.
 #[derive(Clone, Default)]
-pub struct Disk(pub Arc<Mutex<Vec<Digest>>>);
+pub struct Disk(pub Arc<Mutex<Vec<(Digest, Vec<u8>)>>>);
 
 impl Journal for Disk {
-    fn mark(&mut self, name: Digest) -> Result<bool, String> {
+    fn keep(&mut self, entries: &[(Digest, Vec<u8>)]) -> Result<Vec<Option<Vec<u8>>>, String> {
         let mut used = self.0.lock().map_err(|error| error.to_string())?;
-        let fresh = !used.contains(&name);
-        used.push(name);
-        Ok(fresh)
+        let mut keep = |(name, bytes): &(Digest, Vec<u8>)| {
+            let before = used.iter().find(|(used, _)| used == name).map(|(_, bytes)| bytes.clone());
+            used.push((*name, bytes.clone()));
+            before
+        };
+        Ok(entries.iter().map(&mut keep).collect())
     }
 }
 

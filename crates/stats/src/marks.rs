@@ -1,0 +1,74 @@
+//! What a member writes down before it says it (`docs/spec/statistics.md`, section 6).
+
+use ostrakon_authbits::{Bits, Journal};
+use ostrakon_crypto::{Digest, Transcript};
+
+use crate::compute::Failed;
+use crate::report::shares::to_bytes;
+use crate::report::{Field, Report};
+
+fn name(report: &Report, purpose: u64) -> Digest {
+    let mut transcript = Transcript::new("ostrakon/v1/stats/mark");
+    transcript.field(&report.name().0).number(purpose);
+    transcript.finish()
+}
+
+const ADJUSTED: u64 = 1;
+const SHOWN: u64 = 2;
+
+/// Writes down that these reports are adjusted in this run, each with the bytes of its difference.
+/// A report's coefficients are opened after that, so it is never adjusted again, whatever became of
+/// the run.
+///
+/// # Errors
+/// [`Failed::Spent`] names reports that an earlier run has adjusted; nothing may be sent then.
+pub(crate) fn adjust(
+    journal: &mut (impl Journal + ?Sized),
+    run: &Digest,
+    reports: &[Report],
+    differences: impl Iterator<Item = Bits>,
+) -> Result<(), Failed> {
+    let entry = |(report, difference): (&Report, Bits)| {
+        (name(report, ADJUSTED), [&run.0[..], &to_bytes(&difference)].concat())
+    };
+    let entries: Vec<_> = reports.iter().zip(differences).map(entry).collect();
+    let before = keep(journal, &entries)?;
+    let spent: Vec<usize> = (0..reports.len()).filter(|i| before[*i].is_some()).collect();
+    if spent.is_empty() { Ok(()) } else { Err(Failed::Spent { reports: spent }) }
+}
+
+/// Writes down which field of these reports is shown, of s and e, or e for good. At most one of
+/// them ever is.
+///
+/// # Errors
+/// [`Failed::Spent`] names reports of which the other one has been shown.
+pub(crate) fn show<'a>(
+    journal: &mut (impl Journal + ?Sized),
+    field: Field,
+    reports: impl Iterator<Item = (usize, &'a Report)>,
+) -> Result<(), Failed> {
+    let (places, entries): (Vec<usize>, Vec<_>) =
+        reports.map(|(i, report)| (i, (name(report, SHOWN), vec![field as u8]))).unzip();
+    let before = keep(journal, &entries)?;
+    let other =
+        |before: &Option<Vec<u8>>| before.as_ref().is_some_and(|shown| *shown != [field as u8]);
+    let spent: Vec<usize> = places
+        .into_iter()
+        .zip(&before)
+        .filter(|(_, before)| other(before))
+        .map(|(i, _)| i)
+        .collect();
+    if spent.is_empty() { Ok(()) } else { Err(Failed::Spent { reports: spent }) }
+}
+
+fn keep(
+    journal: &mut (impl Journal + ?Sized),
+    entries: &[(Digest, Vec<u8>)],
+) -> Result<Vec<Option<Vec<u8>>>, Failed> {
+    let before = journal.keep(entries).map_err(Failed::Journal)?;
+    if before.len() == entries.len() {
+        Ok(before)
+    } else {
+        Err(Failed::Journal("it has not answered for every entry".to_owned()))
+    }
+}

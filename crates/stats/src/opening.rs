@@ -1,0 +1,182 @@
+//! Opening parts of reports: points, each with the proof that it is the member's
+//! (`docs/spec/statistics.md`, section 5).
+
+use curve25519_dalek::ristretto::RistrettoPoint;
+use curve25519_dalek::scalar::Scalar;
+use ostrakon_crypto::{Digest, Secret, Transcript};
+use ostrakon_onepass::dleq::{Claim, DleqProof, Oracle};
+use ostrakon_onepass::{Group, Ristretto};
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use crate::committee::ExchangeKey;
+use crate::group;
+use crate::report::shares::{Share, check};
+use crate::report::{self, Field, Report, Scope};
+
+const POINT: usize = 32;
+const PROOF: usize = 64;
+
+/// Bytes in which `points` are shown.
+pub(crate) fn bytes(points: usize) -> usize {
+    POINT * points + PROOF
+}
+
+/// The hashing of a proof that was made for one purpose.
+struct Purpose<'a>(&'a Digest);
+
+impl Purpose<'_> {
+    fn transcript(&self, context: &'static str, claim: &Claim<'_, Ristretto>) -> Transcript {
+        let encoded = |element: &RistrettoPoint| element.compress().to_bytes();
+        let pairs: Vec<u8> =
+            claim.pairs.iter().flat_map(|(c, d)| [encoded(c), encoded(d)]).flatten().collect();
+        let mut transcript = Transcript::new(context);
+        transcript.field(&self.0.0).field(&encoded(&claim.base)).field(&encoded(&claim.public));
+        transcript.bulk_field(&pairs);
+        transcript
+    }
+}
+
+impl Oracle<Ristretto> for Purpose<'_> {
+    fn weights(&self, claim: &Claim<'_, Ristretto>) -> Vec<Scalar> {
+        let seed = self.transcript("ostrakon/v1/stats/weights of an opening", claim).finish();
+        let mut bytes = vec![0; 16 * claim.pairs.len()];
+        Secret::new(seed.0).fill("ostrakon/v1/stats/weights", &[], &mut bytes);
+        let weights = bytes.as_chunks::<16>().0.iter();
+        weights.map(|weight| Scalar::from(u128::from_le_bytes(*weight))).collect()
+    }
+
+    fn challenge(&self, claim: &Claim<'_, Ristretto>, composites: [&RistrettoPoint; 4]) -> Scalar {
+        let mut transcript = self.transcript("ostrakon/v1/stats/proof of an opening", claim);
+        composites.iter().for_each(|point| {
+            transcript.field(point.compress().as_bytes());
+        });
+        group::scalar(&transcript.finish())
+    }
+}
+
+/// Shows the member's points for these ephemerals, with one proof for all.
+pub(crate) fn show(
+    key: &ExchangeKey,
+    purpose: &Digest,
+    ephemerals: &[RistrettoPoint],
+) -> (Vec<RistrettoPoint>, Vec<u8>) {
+    let points: Vec<_> = ephemerals.iter().map(|point| key.secret() * point).collect();
+    let pairs: Vec<_> = ephemerals.iter().copied().zip(points.iter().copied()).collect();
+    let claim =
+        Claim::<Ristretto> { base: Ristretto::generator(), public: *key.public(), pairs: &pairs };
+    // The nonce belongs to the claim: the same opening is shown in the same bytes.
+    let statement = Purpose(purpose).transcript("ostrakon/v1/stats/nonce of an opening", &claim);
+    let secret = Secret::new(key.secret().to_bytes());
+    let context = "ostrakon/v1/stats/nonce";
+    let nonce = Zeroizing::new(group::secret_scalar(&secret, context, &[&statement.finish().0]));
+    let proof = DleqProof::prove(&claim, key.secret(), &Purpose(purpose), &nonce);
+    let mut bytes: Vec<u8> = points.iter().flat_map(|point| point.compress().to_bytes()).collect();
+    bytes.extend_from_slice(&proof.to_bytes());
+    (points, bytes)
+}
+
+/// Reads what [`show`] writes; `None` unless the points are those of the owner of `public`.
+pub(crate) fn verify(
+    public: &RistrettoPoint,
+    purpose: &Digest,
+    ephemerals: &[RistrettoPoint],
+    shown: &[u8],
+) -> Option<Vec<RistrettoPoint>> {
+    if shown.len() != bytes(ephemerals.len()) {
+        return None;
+    }
+    let (points, proof) = shown.split_at(shown.len() - PROOF);
+    let points: Vec<_> =
+        points.chunks_exact(POINT).map(group::decode).collect::<Option<Vec<_>>>()?;
+    let proof = DleqProof::<Ristretto>::from_bytes(proof).ok()?;
+    let pairs: Vec<_> = ephemerals.iter().copied().zip(points.iter().copied()).collect();
+    let claim = Claim { base: Ristretto::generator(), public: *public, pairs: &pairs };
+    proof.verify(&claim, &Purpose(purpose)).then_some(points)
+}
+
+/// What a batch of openings of one field by one member is for.
+pub(crate) fn of_batch(run: &Digest, field: Field, member: usize) -> Digest {
+    let mut transcript = Transcript::new("ostrakon/v1/stats/opening of a field");
+    transcript.field(&run.0).number(field as u64).number(member as u64);
+    transcript.finish()
+}
+
+/// What the opening of one report's χ and s by one member is for. It depends on the report alone:
+/// anybody can check it later.
+pub(crate) fn of_complaint(report: &Report, member: usize) -> Digest {
+    let mut transcript = Transcript::new("ostrakon/v1/stats/opening on a complaint");
+    transcript.field(&report.digest().0).number(member as u64);
+    transcript.finish()
+}
+
+/// One member's points of a report's fields χ and s, and the proof.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opening {
+    /// Z of χ, Z of s, and the proof that both are the member's: 128 bytes.
+    pub points: Vec<u8>,
+}
+
+impl Opening {
+    /// The bytes that [`show`] has written for χ and s.
+    pub(crate) const BYTES: usize = 2 * POINT + PROOF;
+}
+
+/// The proof, for anybody, that a reporter has stated a wrong check value: its report, and what
+/// every member has shown of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The report.
+    pub report: Vec<u8>,
+    /// By member.
+    pub openings: Vec<Opening>,
+}
+
+impl Evidence {
+    /// Whether it convicts its reporter.
+    #[must_use]
+    pub fn holds(&self, scope: &Scope<'_>) -> bool {
+        let Ok(report) = report::check(&self.report, scope) else { return false };
+        let verdict = examine(&report, scope, &self.openings);
+        matches!(verdict, Ok((y, _)) if y != report.stated())
+    }
+}
+
+/// The ephemerals that a complaint is about.
+pub(crate) fn complained(report: &Report) -> [RistrettoPoint; 2] {
+    [Field::Chi, Field::S].map(|field| *report.ephemeral(field))
+}
+
+/// Recomputes y from what the members show: with each member's share of s.
+///
+/// # Errors
+/// The member whose opening does not hold.
+pub(crate) fn examine(
+    report: &Report,
+    scope: &Scope<'_>,
+    openings: &[Opening],
+) -> Result<(u64, Vec<Share>), usize> {
+    let bits = scope.question.form.bits();
+    let members = scope.committee.points();
+    let mut sums: Option<[Share; 2]> = None;
+    let mut shares = Vec::with_capacity(members.len());
+    for (i, public) in members.iter().enumerate() {
+        let ephemerals = complained(report);
+        let shown = openings.get(i).map_or(&[][..], |opening| &opening.points);
+        let points = verify(public, &of_complaint(report, i), &ephemerals, shown).ok_or(i)?;
+        let share = |field: Field, place: usize| {
+            let key = report.label(field).key(i, &ephemerals[place], &points[place]);
+            Share::of(field, &key, bits)
+        };
+        let own = [share(Field::Chi, 0), share(Field::S, 1)];
+        shares.push(own[1].clone());
+        match &mut sums {
+            None => sums = Some(own),
+            Some(sums) => sums.iter_mut().zip(&own).for_each(|(sum, own)| sum.add(own)),
+        }
+    }
+    match sums {
+        Some([Share::Chi(chi), Share::S(first, s)]) => Ok((check(first, &s, &chi), shares)),
+        _ => Err(0),
+    }
+}

@@ -1,0 +1,158 @@
+//! The sabotage sweep over the intake: every message of a corrupt member, from the masks on, is
+//! changed in every way.
+//!
+//! Whatever is done: an honest member has the right answer, or stops, or waits; whom it names is
+//! the corrupt one; and no honest member ever shows both s and e of a report. (What is sent before
+//! the masks, and in the computation, is swept in `authbits`.) `OSTRAKON_NIGHTLY` runs every
+//! mutation of every message; otherwise each message has some.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ostrakon_authbits::{Abort, Kind, Refused};
+use ostrakon_party::{PartyId, Step};
+use ostrakon_testkit::{Mutation, Network, Saboteur, Target};
+
+use super::{Disk, Outcome, Scene, sum_in, sum_of_four_bits};
+use crate::report::Field;
+use crate::{Failed, Report, marks};
+
+fn nightly() -> bool {
+    std::env::var_os("OSTRAKON_NIGHTLY").is_some()
+}
+
+struct Course {
+    scene: Scene,
+    reports: Vec<Report>,
+    /// The sum of the reports that are right.
+    sum: i64,
+}
+
+impl Course {
+    fn new(seed: u64, parties: usize) -> Self {
+        let scene = Scene::new(seed, parties, sum_of_four_bits());
+        let mut reports = scene.reports(&[3, 9, 14]);
+        let wrong = scene.with_wrong_check(2, 14);
+        let place = reports.iter().position(|r| r.reporter() == wrong.reporter()).unwrap();
+        reports[place] = wrong;
+        Self { scene, reports, sum: 12 }
+    }
+
+    fn check(&self, outcome: &Outcome, corrupt: PartyId, harmless: bool, case: &str) -> bool {
+        let failed = match outcome {
+            None => {
+                assert!(!harmless, "{case}: waiting after a delay or a repetition");
+                return false;
+            }
+            Some(Ok(answered)) => {
+                assert_eq!(sum_in(outcome), Some(self.sum), "{case}: a wrong answer");
+                assert_eq!(answered.excluded.len(), 1, "{case}");
+                return false;
+            }
+            Some(Err(failed)) => failed,
+        };
+        assert!(!harmless, "{case}: stopped after a delay or a repetition: {failed}");
+        match failed {
+            Failed::Member { member, .. } => assert_eq!(*member, corrupt, "{case}: {failed}"),
+            Failed::Dispute(a, b) => assert!([*a, *b].contains(&corrupt), "{case}: {failed}"),
+            Failed::Computation(Refused::Aborted(abort)) => match abort {
+                Abort::Length(party)
+                | Abort::Malformed(party)
+                | Abort::Trees(party)
+                | Abort::Correlation(party)
+                | Abort::Commitment(party) => assert_eq!(*party, corrupt, "{case}: {abort}"),
+                Abort::View(_) | Abort::MacCheck => {}
+                Abort::Stopped(_) => return false,
+            },
+            other => panic!("{case}: {other}"),
+        }
+        true
+    }
+
+    /// At most one of s and e is marked.
+    fn check_marks(&self, disk: &Disk, case: &str) {
+        for place in self.reports.iter().enumerate() {
+            let allowed = [Field::E, Field::S].map(|field| {
+                // A copy: what was written is looked at, not changed.
+                let copy = Disk(Arc::new(std::sync::Mutex::new(disk.0.lock().unwrap().clone())));
+                marks::show(&mut copy.clone(), field, std::iter::once(place)).is_ok()
+            });
+            assert!(allowed[0] || allowed[1], "{case}");
+        }
+    }
+
+    fn sabotage(
+        &self,
+        corrupt: PartyId,
+        n: usize,
+        mutation: Mutation,
+        other: &Arc<Vec<Bytes>>,
+    ) -> usize {
+        let network = Network::default();
+        let key = self.scene.world.key(corrupt);
+        let (seed, target) = (self.scene.world.seed, Target::Nth(n));
+        network.corrupt(Saboteur::new(corrupt, key, seed, target, mutation, other.clone()));
+        let case = format!("seed {seed}, corrupt {corrupt}, message {n}, {mutation:?}");
+        let disks = self.scene.disks();
+        let outcomes = self.scene.run(&network, 1, &self.reports, &disks);
+        let harmless = matches!(mutation, Mutation::Duplicate | Mutation::Delay);
+        let honest = (0..outcomes.len()).filter(|i| *i != corrupt.index());
+        honest
+            .filter(|i| {
+                self.check_marks(&disks[*i], &case);
+                self.check(&outcomes[*i], corrupt, harmless, &case)
+            })
+            .count()
+    }
+}
+
+/// The bodies that a member has posted, and which of them belong to the intake.
+fn script(network: &Network, party: PartyId) -> (Arc<Vec<Bytes>>, Vec<usize>) {
+    let sent = network.sent();
+    let own: Vec<_> = sent.iter().filter(|(_, m)| m.signed.header.from == party).collect();
+    let steps: Vec<Step> = own.iter().map(|(_, m)| m.signed.header.tag.step).collect();
+    let sequence = |n: &usize| own[*n].1.signed.header.tag.sequence;
+    let of = |kind: Kind| (0..own.len()).filter(|n| steps[*n] == kind.step()).collect::<Vec<_>>();
+    // From the masks' corrections to the last statement, Z_e.
+    let first = of(Kind::Corrections).iter().map(sequence).collect::<BTreeSet<_>>();
+    let first = *first.last().unwrap();
+    let last = of(Kind::Statement).iter().map(sequence).max().unwrap();
+    let places = (0..own.len()).filter(|n| (first..=last).contains(&sequence(n))).collect();
+    (Arc::new(own.iter().map(|(_, m)| m.body.clone()).collect()), places)
+}
+
+fn sweep(seed: u64, parties: usize, corrupt: &[u8], every: usize) {
+    let course = Course::new(seed, parties);
+    let (network, other) = (Network::default(), Network::default());
+    let outcomes = course.scene.run(&network, 1, &course.reports, &course.scene.disks());
+    assert!(outcomes.iter().all(|outcome| sum_in(outcome) == Some(course.sum)), "{outcomes:?}");
+    let elsewhere = Course::new(seed + 1000, parties);
+    elsewhere.scene.run(&other, 1, &elsewhere.reports, &elsewhere.scene.disks());
+    let mut found = 0;
+    for &corrupt in corrupt {
+        let corrupt = PartyId(corrupt);
+        let (_, places) = script(&network, corrupt);
+        let replay = script(&other, corrupt).0;
+        assert!(places.len() >= 15 * (parties - 1), "{} messages", places.len());
+        for n in places {
+            for (i, mutation) in Mutation::ALL.into_iter().enumerate() {
+                if (i + n) % every == 0 {
+                    found += course.sabotage(corrupt, n, mutation, &replay);
+                }
+            }
+        }
+    }
+    assert!(found > 10, "the sweep reached the checks only {found} times");
+}
+
+#[test]
+fn every_message_of_one_of_two() {
+    sweep(41, 2, &[0, 1], if nightly() { 1 } else { 4 });
+}
+
+#[test]
+fn every_message_of_one_of_three() {
+    let corrupt: &[u8] = if nightly() { &[0, 1, 2] } else { &[1] };
+    sweep(42, 3, corrupt, if nightly() { 1 } else { 9 });
+}
