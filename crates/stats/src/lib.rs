@@ -16,6 +16,7 @@
 //! [`Budget`] counts what noisy answers cost.
 
 mod answer;
+pub mod asked;
 mod budget;
 mod circuits;
 mod committee;

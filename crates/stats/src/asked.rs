@@ -1,0 +1,144 @@
+//! Statistics as a committee's computation: how the documents of `docs/spec/committee.md` hold a
+//! question, the members' keys for shares, a report and a result.
+
+use ostrakon_computation as computation;
+use ostrakon_computation::{Archive, ComputationId, Conclusion, Draft, Input, Parameters};
+use ostrakon_crypto::{Secret, SigningKey, VerifyingKey};
+use ostrakon_party::wire;
+use serde::{Deserialize, Serialize};
+
+use crate::report::{self, BadValue, Report, Scope, Value};
+use crate::{Answer, BadCommittee, BadQuestion, BadReport, Committee, Member, Question};
+
+/// The job's name in drafts.
+pub const JOB: &str = "stats";
+
+/// What came out, as members sign it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatisticsResult {
+    /// The answers, in the order of the question's statistics.
+    pub answers: Vec<Answer>,
+    /// How many reports they are of.
+    pub accepted: usize,
+    /// Whose reports were left out, on evidence that everybody could check.
+    pub excluded: Vec<VerifyingKey>,
+}
+
+/// Why a computation is no statistics, or not for this program.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NotStatistics {
+    /// Another job.
+    #[error("this does not ask for statistics but for \"{0}\"")]
+    Job(String),
+    /// Parameters or a result that this program does not read.
+    #[error("this is of another version of the program")]
+    Version,
+    /// The question contradicts the draft around it.
+    #[error("the question and the draft around it differ")]
+    Differ,
+    /// The question.
+    #[error(transparent)]
+    Question(#[from] BadQuestion),
+    /// A card.
+    #[error("the card of {0} has no proper key for shares")]
+    Card(String),
+    /// The committee.
+    #[error(transparent)]
+    Committee(#[from] BadCommittee),
+}
+
+/// A question that a committee is asked, with what reports and members need of it.
+pub struct Asked {
+    /// Names the computation, and so the reports.
+    pub computation: ComputationId,
+    /// The question.
+    pub question: Question,
+    /// The members' keys.
+    pub committee: Committee,
+}
+
+impl Asked {
+    /// What a draft asks of a committee.
+    ///
+    /// # Errors
+    /// [`NotStatistics`].
+    pub fn of(draft: &Draft, committee: &computation::Committee) -> Result<Self, NotStatistics> {
+        let question = question(draft)?;
+        let committee = members(committee)?;
+        Ok(Self { computation: draft.id(), question, committee })
+    }
+
+    /// What the reports are bound to.
+    pub fn scope(&self) -> Scope<'_> {
+        let Self { computation, question, committee } = self;
+        Scope { subject: computation.0, committee, question, number: 0 }
+    }
+
+    /// Makes a report, signed as an input.
+    ///
+    /// # Errors
+    /// [`BadValue`] if the question does not ask for this.
+    pub fn report(
+        &self,
+        value: &Value,
+        reporter: &SigningKey,
+        randomness: &Secret,
+    ) -> Result<Input, BadValue> {
+        let body = report::make(&self.scope(), value, reporter, randomness)?;
+        Ok(Input::sign(&self.computation, body, reporter))
+    }
+
+    /// Reads an input as a report of its contributor.
+    ///
+    /// # Errors
+    /// [`BadReport`].
+    pub fn read(&self, input: &Input) -> Result<Report, BadReport> {
+        report::check(&input.body, &self.scope())
+    }
+}
+
+/// A question as a draft's parameters.
+pub fn parameters(question: &Question) -> Parameters {
+    Parameters(wire::encode(question))
+}
+
+/// The question of a draft.
+///
+/// # Errors
+/// [`NotStatistics`].
+pub fn question(draft: &Draft) -> Result<Question, NotStatistics> {
+    if draft.job != JOB {
+        return Err(NotStatistics::Job(draft.job.clone()));
+    }
+    let question: Question =
+        wire::decode(&draft.parameters.0).map_err(|_| NotStatistics::Version)?;
+    question.validate()?;
+    let same = question.minimum == draft.minimum && question.text == draft.title;
+    if same { Ok(question) } else { Err(NotStatistics::Differ) }
+}
+
+/// The members' keys for shares.
+///
+/// # Errors
+/// [`NotStatistics`].
+pub fn members(committee: &computation::Committee) -> Result<Committee, NotStatistics> {
+    let member = |card: &computation::Card| {
+        let member = Member::from_bytes(&card.share_key.0).filter(|member| member.key == card.key);
+        member.ok_or_else(|| NotStatistics::Card(card.name.clone()))
+    };
+    let members = committee.members.iter().map(member).collect::<Result<_, _>>()?;
+    Ok(Committee::new(members)?)
+}
+
+/// The result in an archive; none if too few had reported.
+///
+/// # Errors
+/// [`NotStatistics`].
+pub fn result(archive: &Archive) -> Result<Option<StatisticsResult>, NotStatistics> {
+    match &archive.conclusion {
+        Conclusion::TooFew { .. } => Ok(None),
+        Conclusion::Reached(result) => {
+            wire::decode(&result.0).map(Some).map_err(|_| NotStatistics::Version)
+        }
+    }
+}
