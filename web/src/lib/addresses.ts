@@ -31,5 +31,13 @@ export const decisionLink = (
   invitation?: string | null,
 ) => `${origin}/#/decision/${decision}/${servers}${invitation ? `/${invitation}` : ''}`;
 
+/** Where people answer a question of numbers; with the secret of an invitation, one person. */
+export const askLink = (
+  origin: string,
+  computation: string,
+  committee: string,
+  invitation?: string,
+) => `${origin}/#/ask/${computation}/${committee}${invitation ? `/${invitation}` : ''}`;
+
 /** An address as it is read aloud: without the scheme. */
 export const spokenOrigin = (origin: string) => origin.replace(/^https?:\/\//, '');

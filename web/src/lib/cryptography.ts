@@ -22,6 +22,7 @@ export async function loadCryptography(): Promise<void> {
 }
 
 export {
+  AskedCommittee,
   Board,
   DecisionMemory,
   DecisionVisit,

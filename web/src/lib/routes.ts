@@ -18,6 +18,7 @@ export interface Route {
 
 const DECISION = '(?<decision>[0-9a-f]{32})/(?<servers>[0-9a-f]{64})';
 const ROOM = '(?<room>[0-9a-f]{32})/(?<servers>[0-9a-f]{64})';
+const COMPUTATION = '(?<computation>[0-9a-f]{64})/(?<committee>[0-9a-f]{64})';
 /** 32 bytes as base64url. */
 const SEED = '(?<seed>[A-Za-z0-9_-]{43})';
 
@@ -48,6 +49,11 @@ export const ROUTES: readonly [...Route[], Route] = [
   {
     pattern: new RegExp(`^#/decision/${DECISION}(/${SEED})?$`),
     load: () => import('../areas/decision/Page.svelte'),
+  },
+  { pattern: /^#\/ask$/, load: () => import('../areas/ask/Page.svelte') },
+  {
+    pattern: new RegExp(`^#/ask/${COMPUTATION}(/${SEED})?$`),
+    load: () => import('../areas/asked/Page.svelte'),
   },
   { pattern: /^#\/operator$/, load: () => import('../areas/operator/Page.svelte') },
   { pattern: /^(?<broken>.*)$/s, load: () => import('../areas/start/Page.svelte') },

@@ -1,0 +1,125 @@
+import type { Ask } from '../en/ask';
+import { moment, several, spoken } from './words';
+
+const number = (n: number) => n.toLocaleString('de');
+
+export const de: Ask = {
+  title: 'Frag nach Zahlen, die niemand sieht',
+  lead: 'Alle schicken eine Zahl: was sie verdienen, wie lange es gedauert hat. Mehrere Server berechnen zusammen den Median oder den Mittelwert. Niemand erfährt eine einzelne Zahl, auch kein Server, solange einer von ihnen ehrlich ist.',
+  loading: 'Der Server wird gefragt, wer rechnet …',
+  question: 'Was fragst du?',
+  questionHint:
+    'Zum Beispiel: „Was verdienst du im Monat, in Euro?“ Alle, die den Link haben, sehen es.',
+  largest: 'Größte Zahl, die jemand antworten könnte',
+  largestHint: (largest) =>
+    `Zahlen von 0 bis ${number(largest)} können geschickt werden. Kleiner ist schneller und fängt Tippfehler ab.`,
+  whatTitle: 'Was soll herauskommen?',
+  what: {
+    median: 'Der Median: die Hälfte liegt darunter, die Hälfte darüber',
+    quartiles: 'Die Quartile: ein Viertel und drei Viertel',
+    mean: 'Summe und Mittelwert',
+    histogram: 'Ein Bild: wie viele in jedem von zehn Bereichen liegen',
+  },
+  minimum: 'Mindestzahl der Antworten',
+  minimumHint:
+    'Mit weniger wird nichts berechnet, und nichts kommt heraus. Bei sehr wenigen Antworten verrät ein Ergebnis viel über jede.',
+  whoTitle: 'Wer darf antworten?',
+  who: {
+    anyone: [
+      'Wer den Link hat',
+      'Am einfachsten. Aber niemand kann eine Person, die zweimal antwortet, von zweien unterscheiden.',
+    ],
+    invited: [
+      'Wer einen eigenen Link hat',
+      'Du machst für jede Person einen Link: je eine Antwort.',
+    ],
+  },
+  people: 'Wie viele Links?',
+  hours: 'Schließt von selbst nach so vielen Stunden',
+  hoursHint: 'Leer lassen, um selbst zu schließen.',
+  ask: 'Fragen',
+  asking: 'Die Server nehmen die Frage entgegen …',
+  wrong: {
+    question: 'Schreib in einer Zeile, was du fragst.',
+    statistics: 'Wähle mindestens etwas aus, das herauskommen soll.',
+  },
+  done: {
+    title: 'Deine Frage ist gestellt',
+    link: 'Link zur Frage',
+    linkHint: 'Wer ihn hat, sieht die Frage und später das Ergebnis.',
+    code: 'Code des Links zur Frage',
+    links: 'Ein Link für jede Person',
+    linksHint: 'Mit jedem kann eine Person einmal antworten. Gib jeden nur einer Person.',
+    save: 'Links als Datei sichern',
+    open: 'Zur Frage',
+    kept: 'Dieser Browser bewahrt den Schlüssel auf, der die Frage schließt: Komm zum Schließen auf dieselbe Seite zurück.',
+  },
+
+  otherCommittee:
+    'Dieser Server gehört zu anderen Servern als denen, die der Link nennt. Es wurde ihm nichts geschickt.',
+  unknown: 'Keiner der Server kennt diese Frage. Prüfe, ob der Link vollständig ist.',
+  noReceipt: (server) => `${server} hat nicht bestätigt, deine Antwort zu haben.`,
+  unproven:
+    'Was die Server als Ergebnis zeigen, ist nicht durch die Unterschriften von allen belegt.',
+
+  asked: {
+    by: (servers) =>
+      `${spoken(servers)} rechnen zusammen. Deine Zahl bleibt verborgen, solange einer von ihnen ehrlich ist.`,
+    comesOut: (what) => `Was herauskommt: ${spoken(what)}. Sonst nichts.`,
+    statistic: {
+      median: 'der Median',
+      quantile: (thousandths) => `der Wert, unter dem ${number(thousandths / 10)} % liegen`,
+      sum: 'Summe und Mittelwert',
+      histogram: (bins) => `wie viele in jedem von ${bins} Bereichen liegen`,
+      variance: 'die Varianz',
+      other: 'ein berechneter Wert',
+    },
+    noise: 'Es wird Rauschen beigemischt, damit sich keine einzelne Antwort im Ergebnis zeigt.',
+    until: (at) => `Es schließt von selbst: ${moment(at * 1000)}.`,
+    yours: 'Deine Zahl',
+    range: (largest) => `Eine ganze Zahl von 0 bis ${number(largest)}.`,
+    send: 'Abschicken',
+    sending: 'Wird allen Servern gegeben …',
+    again: 'Deine Antwort ist auf diesem Gerät, aber noch nicht bei allen Servern.',
+    resend: 'Noch einmal abgeben',
+    thanks: 'Deine Antwort ist angekommen. Alle Server haben unterschrieben, dass sie sie haben.',
+    once: 'Sie lässt sich nicht ändern. Dieses Gerät bewahrt die Zahl nicht auf.',
+    uninvited: 'Diese Frage ist für Leute, die einen eigenen Link bekommen haben.',
+    wrong: (largest) => `Schreib eine ganze Zahl von 0 bis ${number(largest)}.`,
+    count: (n, minimum) =>
+      n < minimum
+        ? `${several(n, 'Antwort', 'Antworten')}; es fehlen noch ${number(minimum - n)}, bevor etwas berechnet wird`
+        : several(n, 'Antwort', 'Antworten'),
+    close: 'Schließen und Ergebnis berechnen',
+    closeHint: 'Danach kann niemand mehr antworten.',
+    closing: 'Wird geschlossen …',
+    sealing: 'Es ist geschlossen. Die Server einigen sich, welche Antworten zählen …',
+    computing: (n) =>
+      `Die Server rechnen mit ${several(n, 'Antwort', 'Antworten')}. Jeder sieht nur Teile, die zufällig aussehen.`,
+    stopped: (why) => `Es wird kein Ergebnis geben: ${why}`,
+    tooFew: (missing) =>
+      `Es wurde mit zu wenigen Antworten geschlossen: ${number(missing)} fehlten. Nichts wurde berechnet, und niemand weiß etwas über die Antworten.`,
+    away: 'Im Moment antwortet kein Server. Diese Seite versucht es weiter.',
+  },
+  result: {
+    title: 'Ergebnis',
+    median: 'Median',
+    quantile: (thousandths) => `${number(thousandths / 10)} % liegen darunter`,
+    sum: 'Summe',
+    mean: 'Mittelwert',
+    of: (n, out) =>
+      `von ${several(n, 'Antwort', 'Antworten')}${out > 0 ? `; ${number(out)} zählten nicht` : ''}`,
+    histogram: 'Wie viele was geantwortet haben',
+    range: 'Bereich',
+    answers: 'Antworten',
+    bin: (from, to) =>
+      to === null ? `${number(from)} und mehr` : `${number(from)} bis ${number(to - 1)}`,
+    proved: (servers) => `Unterschrieben von ${spoken(servers)}; diese Seite hat es geprüft.`,
+    save: 'Ergebnis mit Belegen sichern',
+  },
+  sees: {
+    title: 'Wer sieht was?',
+    text: 'Auf deinem Gerät wird deine Zahl in Teile zerlegt, einen für jeden Server. Jeder Teil allein sieht zufällig aus, und auch alle bis auf einen zusammen. Die Server sehen, wer wann geantwortet hat, nicht was.',
+  },
+  number,
+};

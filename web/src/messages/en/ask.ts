@@ -1,0 +1,123 @@
+// Asking many people for a number each, and what comes of it.
+
+import { moment, several, spoken } from './words';
+
+const number = (n: number) => n.toLocaleString('en');
+
+export const en = {
+  title: 'Ask for numbers nobody sees',
+  lead: 'Everybody sends one number: what they earn, how long it took. Several servers compute the median or the mean together. Nobody learns a single number, the servers included, as long as one of them is honest.',
+  loading: 'Asking the server who computes…',
+  question: 'What do you ask?',
+  questionHint: 'For example: “What do you earn a month, in euros?” Everybody with the link sees it.',
+  largest: 'Largest number that somebody could answer',
+  largestHint: (largest: number) =>
+    `Numbers from 0 to ${number(largest)} can be sent. Smaller is faster, and cuts off slips of the hand.`,
+  whatTitle: 'What should come out?',
+  what: {
+    median: 'The median: half answer less, half answer more',
+    quartiles: 'The quartiles: a quarter and three quarters',
+    mean: 'The sum and the mean',
+    histogram: 'A picture: how many are in each of ten ranges',
+  },
+  minimum: 'Fewest answers',
+  minimumHint:
+    'With fewer, nothing is computed and nothing comes out. With very few answers, a result tells much about each.',
+  whoTitle: 'Who may answer?',
+  who: {
+    anyone: [
+      'Whoever has the link',
+      'Easiest. But nobody can tell one person who answers twice from two people.',
+    ],
+    invited: ['Whoever has a link of their own', 'You make one link for each person: one answer each.'],
+  },
+  people: 'How many links?',
+  hours: 'Closes by itself after so many hours',
+  hoursHint: 'Leave it empty to close it yourself.',
+  ask: 'Ask',
+  asking: 'The servers take the question…',
+  wrong: {
+    question: 'Write what you ask, in one line.',
+    statistics: 'Choose at least one thing that should come out.',
+  },
+  done: {
+    title: 'Your question is asked',
+    link: 'Link to the question',
+    linkHint: 'Whoever has it sees the question and, later, the result.',
+    code: 'Code of the link to the question',
+    links: 'One link for each person',
+    linksHint: 'Each lets one person answer once. Give each to one person only.',
+    save: 'Save the links as a file',
+    open: 'Go to the question',
+    kept: 'This browser keeps the key that closes the question: come back to the same page to close it.',
+  },
+
+  otherCommittee:
+    'This server belongs to other servers than those that the link names. Nothing was sent to it.',
+  unknown: 'None of the servers knows this question. Check that the link is whole.',
+  noReceipt: (server: string) => `${server} did not confirm that it holds your answer.`,
+  unproven: 'What the servers show as the result is not proved by the signatures of all of them.',
+
+  asked: {
+    by: (servers: string[]) =>
+      `${spoken(servers)} compute together. Your number stays hidden as long as one of them is honest.`,
+    comesOut: (what: string[]) => `What comes out: ${spoken(what)}. Nothing else.`,
+    statistic: {
+      median: 'the median',
+      quantile: (thousandths: number) => `the value below which ${thousandths / 10} % lie`,
+      sum: 'the sum and the mean',
+      histogram: (bins: number) => `how many are in each of ${bins} ranges`,
+      variance: 'the variance',
+      other: 'a computed value',
+    },
+    noise: 'Noise is added, so that no single answer shows in the result.',
+    until: (at: number) => `It closes by itself: ${moment(at * 1000)}.`,
+    yours: 'Your number',
+    range: (largest: number) => `A whole number from 0 to ${number(largest)}.`,
+    send: 'Send',
+    sending: 'Handing it to all servers…',
+    again: 'Your answer is kept on this device, but not all servers have it yet.',
+    resend: 'Hand it in again',
+    thanks: 'Your answer is in. All servers have signed that they hold it.',
+    once: 'It cannot be changed. This device does not keep the number.',
+    uninvited: 'This question is for people who got a link of their own.',
+    wrong: (largest: number) => `Write a whole number from 0 to ${number(largest)}.`,
+    count: (n: number, minimum: number) =>
+      n < minimum
+        ? `${several(n, 'answer', 'answers')}; ${number(minimum - n)} more are needed before anything is computed`
+        : several(n, 'answer', 'answers'),
+    close: 'Close, and compute the result',
+    closeHint: 'Nobody can answer after that.',
+    closing: 'Closing…',
+    sealing: 'It is closed. The servers agree on which answers count…',
+    computing: (n: number) =>
+      `The servers compute on ${several(n, 'answer', 'answers')}. Each sees only parts that look random.`,
+    stopped: (why: string) => `There will be no result: ${why}`,
+    tooFew: (missing: number) =>
+      `It closed with too few answers: ${number(missing)} more were needed. Nothing was computed, and nothing about the answers is known to anybody.`,
+    away: 'No server answers at the moment. This page goes on trying.',
+  },
+  result: {
+    title: 'Result',
+    median: 'Median',
+    quantile: (thousandths: number) => `${thousandths / 10} % lie below`,
+    sum: 'Sum',
+    mean: 'Mean',
+    of: (n: number, out: number) =>
+      `of ${several(n, 'answer', 'answers')}${out > 0 ? `; ${number(out)} did not count` : ''}`,
+    histogram: 'How many answered what',
+    range: 'Range',
+    answers: 'Answers',
+    bin: (from: number, to: number | null) =>
+      to === null ? `${number(from)} and more` : `${number(from)} to ${number(to - 1)}`,
+    proved: (servers: string[]) => `Signed by ${spoken(servers)}; this page has checked it.`,
+    save: 'Save the result with its proofs',
+  },
+  sees: {
+    title: 'Who sees what?',
+    text: 'On your device your number is made into parts, one for each server. Each part alone looks random, and so do all but one together. Servers see who has answered and when, not what.',
+  },
+  number,
+};
+
+export type Ask = typeof en;
