@@ -120,7 +120,8 @@ impl Committee {
         scope(&self.keys, question)
     }
 
-    /// Has the members answer a question on these reports, each of another reporter. Returns the outcome and the seconds that it took.
+    /// Has the members answer a question on these reports, each of another reporter. Returns the
+    /// outcome and the seconds that it took.
     ///
     /// # Errors
     /// If a member ends or fails, or they have different answers.

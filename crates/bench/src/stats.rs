@@ -41,8 +41,8 @@ pub struct Measurement {
     pub ands: usize,
     /// Triples that were prepared for them.
     pub triples: usize,
-    /// From the reports to the answer at the slowest server, checks and preparation included: median over the
-    /// runs.
+    /// From the reports to the answer at the slowest server, checks and preparation included:
+    /// median over the runs.
     pub seconds: f64,
     /// Triples in a second of the whole computation.
     pub triples_per_second: f64,
