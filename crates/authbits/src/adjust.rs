@@ -5,6 +5,9 @@
 //! held against the correlations that its peers have had since the masks were made: a party that
 //! has said a wrong difference is known to every honest one.
 
+#[cfg(test)]
+mod tests;
+
 use bytes::Bytes;
 use futures::future::FutureExt;
 use ostrakon_kernels::{clmul_mul, inner_product};

@@ -79,7 +79,7 @@ pub struct Segment {
     pub(crate) setup: Setup,
     pub(crate) opened: Opened,
     spec: SegmentSpec,
-    key: MacKey,
+    pub(crate) key: MacKey,
     pub(crate) triples: Triples,
     used: usize,
     pub(crate) burnt: bool,

@@ -1,14 +1,17 @@
 //! A committee that computes statistics: processes on this machine, connected by TLS as in
 //! production, and what they are told.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use ostrakon_crypto::{Digest, Secret, Transcript, VerifyingKey};
+use ostrakon_crypto::{Digest, Secret, SigningKey, Transcript, VerifyingKey};
 use ostrakon_party::{Instance, Party, Roster, SessionId};
-use ostrakon_stats::{Answer, Answered, Question, Report, Sealed, compute};
+use ostrakon_stats::{
+    Answer, Answered, Committee as Members, ExchangeKey, Member, Question, Report, Scope, Seal,
+    Sealed, compute, report,
+};
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
@@ -19,18 +22,38 @@ use crate::party::{Place, answer, meet, secret};
 #[derive(Serialize, Deserialize)]
 enum Command {
     /// Connects with the others.
-    Join { keys: Vec<VerifyingKey>, ports: Vec<u16> },
-    /// Computes the answers to a question.
-    Compute { question: Question, number: u64, list: Digest, reports: Vec<Report> },
+    Join { members: Vec<Member>, ports: Vec<u16> },
+    /// Computes the answers to a question on these reports, as their reporters made them.
+    Compute { question: Question, number: u64, reports: Vec<Bytes> },
     /// Forgets the last computation's messages: all members have its answers.
     Retire,
+}
+
+/// Bytes that travel as text.
+#[derive(Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+#[derive(Clone)]
+struct Bytes(Vec<u8>);
+
+impl From<Bytes> for String {
+    fn from(bytes: Bytes) -> String {
+        data_encoding::BASE64.encode(&bytes.0)
+    }
+}
+
+impl TryFrom<String> for Bytes {
+    type Error = data_encoding::DecodeError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        data_encoding::BASE64.decode(text.as_bytes()).map(Self)
+    }
 }
 
 /// What a member says of itself, first.
 #[derive(Serialize, Deserialize)]
 struct Bound {
     port: u16,
-    key: VerifyingKey,
+    member: Member,
 }
 
 /// What a member has computed, or why it has not.
@@ -56,7 +79,14 @@ pub struct Outcome {
 /// The members' processes. They end when this is dropped.
 pub struct Committee {
     members: Vec<Running>,
+    keys: Members,
     number: u64,
+}
+
+/// What the reports of a run are about.
+fn scope<'a>(committee: &'a Members, question: &'a Question) -> Scope<'a> {
+    let subject = ostrakon_crypto::hash::digest("ostrakon/v1/bench/survey", &[]);
+    Scope { subject, committee, question, number: 0 }
 }
 
 impl Committee {
@@ -66,14 +96,15 @@ impl Committee {
     /// If one cannot be started, or ends.
     pub fn start(program: &Program, members: usize) -> Result<Self> {
         let mut members = (0..members).map(|_| spawn(program)).collect::<Result<Vec<_>>>()?;
-        let (mut keys, mut ports) = (Vec::new(), Vec::new());
+        let (mut entries, mut ports) = (Vec::new(), Vec::new());
         for member in &mut members {
-            let Bound { port, key } = member.answer()?;
-            keys.push(key);
+            let Bound { port, member } = member.answer()?;
+            entries.push(member);
             ports.push(port);
         }
-        let mut committee = Self { members, number: 0 };
-        committee.tell_all(&Command::Join { keys, ports })?;
+        let keys = Members::new(entries.clone())?;
+        let mut committee = Self { members, keys, number: 0 };
+        committee.tell_all(&Command::Join { members: entries, ports })?;
         for member in &mut committee.members {
             member.answer::<()>()?;
         }
@@ -84,26 +115,23 @@ impl Committee {
         self.members.iter_mut().try_for_each(|member| member.tell(command))
     }
 
-    /// Has the members answer a question on these reports: of each, the members' shares in order.
-    /// Returns the outcome and the seconds that it took.
+    /// What a report to these members about a question is made for.
+    pub fn scope<'a>(&'a self, question: &'a Question) -> Scope<'a> {
+        scope(&self.keys, question)
+    }
+
+    /// Has the members answer a question on these reports, each of another reporter. Returns the
+    /// outcome and the seconds that it took.
     ///
     /// # Errors
     /// If a member ends or fails, or they have different answers.
     #[expect(clippy::disallowed_methods, reason = "measuring is what this program is for")]
-    pub fn compute(
-        &mut self,
-        question: &Question,
-        reports: &[Vec<Report>],
-    ) -> Result<(Outcome, f64)> {
+    pub fn compute(&mut self, question: &Question, reports: &[Vec<u8>]) -> Result<(Outcome, f64)> {
         self.number += 1;
         let begun = Instant::now();
-        for (i, member) in self.members.iter_mut().enumerate() {
-            let own = reports.iter().map(|shares| shares.get(i).cloned());
-            let reports = own.collect::<Option<Vec<_>>>().context("a share for each member")?;
-            let (question, number) = (question.clone(), self.number);
-            let list = list_of(reports.len());
-            member.tell(&Command::Compute { question, number, list, reports })?;
-        }
+        let (question, number) = (question.clone(), self.number);
+        let reports = reports.iter().cloned().map(Bytes).collect();
+        self.tell_all(&Command::Compute { question, number, reports })?;
         let mut outcomes = Vec::new();
         for member in &mut self.members {
             match member.answer::<Computed>()? {
@@ -125,20 +153,18 @@ impl Committee {
     }
 }
 
-/// The list of reports: one program is all reporters here, and they are numbered.
-fn list_of(count: usize) -> Digest {
-    let mut transcript = Transcript::new("ostrakon/v1/stats/numbered reports");
-    transcript.number(count as u64);
-    transcript.finish()
-}
-
 /// What a member has used: its processes live as long as the committee.
 #[derive(Default)]
-struct Used(BTreeSet<[u8; 32]>);
+struct Used(BTreeMap<Digest, Vec<u8>>);
 
 impl ostrakon_authbits::Journal for Used {
-    fn mark(&mut self, name: Digest) -> Result<bool, String> {
-        Ok(self.0.insert(name.0))
+    fn keep(&mut self, entries: &[(Digest, Vec<u8>)]) -> Result<Vec<Option<Vec<u8>>>, String> {
+        let keep = |(name, bytes): &(Digest, Vec<u8>)| {
+            let before = self.0.get(name).cloned();
+            self.0.entry(*name).or_insert_with(|| bytes.clone());
+            before
+        };
+        Ok(entries.iter().map(keep).collect())
     }
 }
 
@@ -149,12 +175,15 @@ impl ostrakon_authbits::Journal for Used {
 pub fn run() -> Result<()> {
     let runtime = Runtime::new().context("the network's threads cannot be started")?;
     let Place { seed, listener, port, key } = Place::taken(&runtime)?;
-    answer(&Bound { port, key })?;
+    let exchange = ExchangeKey::from_seed(&Secret::new(secret()?));
+    answer(&Bound { port, member: exchange.member(&SigningKey::from_seed(&seed)) })?;
     let mut lines = std::io::stdin().lock().lines();
     let mut next = || -> Result<Option<Command>> {
         lines.next().map(|line| Ok(serde_json::from_str(&line?)?)).transpose()
     };
-    let Some(Command::Join { keys, ports }) = next()? else { return Ok(()) };
+    let Some(Command::Join { members, ports }) = next()? else { return Ok(()) };
+    let members = Members::new(members)?;
+    let keys: Vec<VerifyingKey> = members.members().iter().map(|member| member.key).collect();
     let roster = Roster { session: session(&keys), keys };
     let party = runtime.block_on(meet(seed, &key, listener, roster, &ports))?;
     answer(&())?;
@@ -163,9 +192,14 @@ pub fn run() -> Result<()> {
         match command {
             Command::Join { .. } => bail!("the member has joined already"),
             Command::Retire => forget(&party, last.take()),
-            Command::Compute { question, number, list, reports } => {
-                let sealed = Sealed { question: &question, number, list, reports: &reports };
-                let computing = compute(&party, sealed, &mut used, Secret::new(secret()?));
+            Command::Compute { question, number, reports } => {
+                let scope = scope(&members, &question);
+                // Only what has been checked is computed on.
+                let checked = reports.iter().map(|report| report::check(&report.0, &scope));
+                let seal = Seal::of(checked.collect::<Result<Vec<Report>, _>>()?);
+                let sealed = Sealed { scope, run: number, reports: &seal.reports };
+                let random = Secret::new(secret()?);
+                let computing = compute(&party, &exchange, sealed, &mut used, random);
                 let computed = runtime.block_on(computing).map_err(|why| why.to_string());
                 answer(&computed.map(|answered| {
                     last = Some(answered.run);
@@ -178,7 +212,7 @@ pub fn run() -> Result<()> {
 }
 
 fn outcome(party: &Party, answered: Answered) -> Outcome {
-    let Answered { answers, run, ands, triples, cost } = answered;
+    let Answered { answers, run, ands, triples, cost, .. } = answered;
     let (bytes, rounds) = (party.meter.bytes_sent(run), party.meter.rounds(run));
     Outcome { answers, ands, triples, bytes, formula_bytes: cost.bytes, rounds }
 }

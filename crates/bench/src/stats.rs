@@ -1,11 +1,11 @@
-//! The benchmark of private statistics: from the reports' shares to the opened answer.
+//! The benchmark of private statistics: from the reports, as they are sent, to the opened answer.
 
 use std::fmt::Write;
 
 use anyhow::{Result, ensure};
-use ostrakon_crypto::Secret;
+use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_kernels::Prg;
-use ostrakon_stats::{Question, Report, Statistic, report};
+use ostrakon_stats::{Form, Question, Scope, Statistic, Value, report};
 use serde::Serialize;
 
 use crate::committee::Committee;
@@ -41,8 +41,8 @@ pub struct Measurement {
     pub ands: usize,
     /// Triples that were prepared for them.
     pub triples: usize,
-    /// From the shares to the answer at the slowest server, preparation included: median over the
-    /// runs.
+    /// From the reports to the answer at the slowest server, checks and preparation included:
+    /// median over the runs.
     pub seconds: f64,
     /// Triples in a second of the whole computation.
     pub triples_per_second: f64,
@@ -73,15 +73,16 @@ pub fn run(
     ];
     let mut measured = Vec::new();
     for (name, statistic) in statistics {
+        let (form, statistics) = (Form::Number { width }, vec![statistic]);
         let question =
-            Question { text: String::new(), width, minimum: 1, statistics: vec![statistic] };
+            Question { text: String::new(), form, minimum: 1, statistics, epsilon: None };
         question.validate()?;
         let mut seconds = Vec::new();
         let mut last = None;
         for number in 0..runs {
             tell(&format!("{name}, run {} of {runs}", number + 1));
-            let (numbers, shares) = drawn(&question, reports, servers)?;
-            let (outcome, took) = committee.compute(&question, &shares)?;
+            let (numbers, made) = drawn(&committee.scope(&question), width, reports)?;
+            let (outcome, took) = committee.compute(&question, &made)?;
             ensure!(is_right(&question, &numbers, &outcome.answers), "the {name} is wrong");
             seconds.push(took);
             last = Some(outcome);
@@ -104,25 +105,27 @@ pub fn run(
     Ok(measured)
 }
 
-/// Random numbers, and their shares.
-fn drawn(question: &Question, count: u32, servers: u8) -> Result<(Vec<u64>, Vec<Vec<Report>>)> {
+/// Random numbers, and their reports.
+fn drawn(scope: &Scope<'_>, width: u8, count: u32) -> Result<(Vec<u64>, Vec<Vec<u8>>)> {
     let seed = Secret::new(secret()?);
     let prg = Prg::new(seed.expose());
     let mut numbers = Vec::new();
-    let mut shares = Vec::new();
+    let mut reports = Vec::new();
     for i in 0..u64::from(count) {
         let mut bytes = [0; 8];
         prg.fill_at(8 * i, &mut bytes);
-        let number = u64::from_le_bytes(bytes) >> (64 - question.width);
-        let randomness = seed.derive("ostrakon/v1/bench/report", &[&i.to_le_bytes()]);
+        let number = u64::from_le_bytes(bytes) >> (64 - width);
+        let of = |context| seed.derive(context, &[&i.to_le_bytes()]);
+        let key = SigningKey::from_seed(of("ostrakon/v1/bench/reporter").expose());
+        let randomness = of("ostrakon/v1/bench/report");
+        reports.push(report::make(scope, &Value::Number(number), &key, &randomness)?);
         numbers.push(number);
-        shares.extend(report(question, number, servers.into(), &randomness));
     }
-    Ok((numbers, shares))
+    Ok((numbers, reports))
 }
 
 fn is_right(question: &Question, numbers: &[u64], answers: &[ostrakon_stats::Answer]) -> bool {
-    let width = usize::from(question.width);
+    let width = question.form.bits();
     let digits = |n: &u64| {
         let n = *n;
         (0..width).map(move |digit| n >> digit & 1 == 1)

@@ -157,8 +157,8 @@ fn bins(bounds: &[u64], counts: &[i64]) -> Vec<Bin> {
     starts.zip(ends).zip(counts).map(bin).collect()
 }
 
-/// `HyperLogLog`'s estimate of 2^w·Σ_i 2^-i·(counters that reach entry i) and the number of counters
-/// that are not empty; counting of empty ones where few are full.
+/// `HyperLogLog`'s estimate of 2^w·Σ_i 2^-i·(counters that reach entry i) and the number of
+/// counters that are not empty; counting of empty ones where few are full.
 fn estimate(counters: u16, sum: u64, occupied: u64) -> u64 {
     let k = f64::from(counters);
     debug_assert!(sketch_outputs(counters).0 < 53, "exact in a double");

@@ -180,7 +180,7 @@ impl Committee {
             }
             points.push(member.checked().ok_or(BadCommittee::Unproven(i))?);
         }
-        let mut transcript = Transcript::new("ostrakon/v1/stats/committee");
+        let mut transcript = Transcript::new("ostrakon/v1/stats/exchange keys");
         members.iter().for_each(|member| {
             transcript.field(&member.key.0).field(&member.point);
         });

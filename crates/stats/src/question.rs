@@ -248,7 +248,7 @@ impl Question {
     /// a histogram or a ranking together by 2, and each of the w counts of a quantile by 1.
     pub(crate) fn scales(&self, statistic: &Statistic) -> Vec<u64> {
         let Some(epsilon) = self.epsilon else { return Vec::new() };
-        let shares: u64 = self.statistics.iter().map(|statistic| parts(statistic)).sum();
+        let shares: u64 = self.statistics.iter().map(parts).sum();
         let width = self.form.width();
         let most = (1u128 << width) - 1;
         let scale = |sensitivity: u128| {

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_bench::committee::{Committee, Outcome};
-use ostrakon_crypto::Secret;
-use ostrakon_stats::{Answer, Bin, Question, Statistic, WIDTH, report};
+use ostrakon_crypto::{Secret, SigningKey};
+use ostrakon_stats::{
+    Answer, Bin, Form, Question, Statistic, Value, WIDTH, WIDTH_OF_SQUARES, report,
+};
 use serde::Serialize;
 
 use crate::{bench, edge, output};
@@ -20,8 +22,8 @@ pub struct Options {
     /// The reports: one whole number on each line; empty lines are left out.
     #[arg(long, value_name = "FILE")]
     reports: PathBuf,
-    /// What is computed, once for each: median, sum, mean, quantile:THOUSANDTHS, histogram:BINS, or
-    /// histogram:BOUND,BOUND,…
+    /// What is computed, once for each: median, sum, mean, deviation, quantile:THOUSANDTHS,
+    /// histogram:BINS, histogram:BOUND,BOUND,…, or top:PLACES for the most frequent numbers
     #[arg(long, value_name = "STATISTIC", default_value = "median")]
     statistic: Vec<String>,
     /// The servers, of which any one honest keeps all reports secret.
@@ -63,13 +65,15 @@ pub fn run(options: &Options) -> Result<()> {
     let spinner = output::spinner("the servers meet");
     let mut committee = Committee::start(&bench::program("member")?, options.servers.into())?;
     spinner.set_message(format!("{} servers compute", options.servers));
-    let mut shares = Vec::with_capacity(numbers.len());
+    let scope = committee.scope(&question);
+    let mut reports = Vec::with_capacity(numbers.len());
     for number in &numbers {
-        let randomness = Secret::new(edge::random());
-        let of_number = report(&question, *number, options.servers.into(), &randomness);
-        shares.push(of_number.context("a number is too large")?);
+        // Every line is a person.
+        let (reporter, randomness) =
+            (SigningKey::from_seed(&edge::random()), Secret::new(edge::random()));
+        reports.push(report::make(&scope, &Value::Number(*number), &reporter, &randomness)?);
     }
-    let (outcome, seconds) = committee.compute(&question, &shares)?;
+    let (outcome, seconds) = committee.compute(&question, &reports)?;
     spinner.finish_and_clear();
     if options.json {
         return output::json(&Summary {
@@ -112,8 +116,9 @@ fn question(options: &Options, numbers: &[u64]) -> Result<Question> {
     let width = u8::try_from(64 - largest.leading_zeros())?.max(*WIDTH.start());
     let statistics: Result<Vec<Statistic>> =
         options.statistic.iter().map(|text| statistic(text, largest)).collect();
-    let text = "What is your number?".to_owned();
-    let question = Question { text, width, minimum: options.minimum, statistics: statistics? };
+    let (text, form) = ("What is your number?".to_owned(), Form::Number { width });
+    let (minimum, statistics) = (options.minimum, statistics?);
+    let question = Question { text, form, minimum, statistics, epsilon: None };
     question.validate().context("--statistic")?;
     Ok(question)
 }
@@ -123,6 +128,20 @@ fn statistic(text: &str, largest: u64) -> Result<Statistic> {
     Ok(match (name, argument) {
         ("median", "") => Statistic::Quantile(500),
         ("sum" | "mean", "") => Statistic::Sum,
+        ("deviation", "") => {
+            ensure!(
+                largest >> WIDTH_OF_SQUARES == 0,
+                "{text}: needs numbers below {}",
+                1u64 << WIDTH_OF_SQUARES
+            );
+            Statistic::Variance
+        }
+        ("top", places) => {
+            let candidates = u16::try_from((largest + 1).max(2));
+            let candidates = candidates.context("top: needs numbers below 1024")?;
+            let places = places.parse().with_context(|| format!("{text}: places, as in top:3"))?;
+            Statistic::Top { candidates, places }
+        }
         ("quantile", thousandths) => Statistic::Quantile(
             thousandths
                 .parse()
@@ -146,7 +165,8 @@ fn statistic(text: &str, largest: u64) -> Result<Statistic> {
             Statistic::Histogram(bounds)
         }
         _ => bail!(
-            "{text:?} is no statistic: median, sum, mean, quantile:900, histogram:10 or histogram:10,20,50"
+            "{text:?} is no statistic: median, sum, mean, deviation, quantile:900, histogram:10, \
+             histogram:10,20,50 or top:3"
         ),
     })
 }
@@ -159,7 +179,20 @@ fn print(options: &Options, outcome: &Outcome, count: usize, seconds: f64) -> Re
                 output::line(&format!("mean: {:.2}", *sum as f64 / count as f64))?;
             }
             Answer::Sum(sum) => output::line(&format!("sum: {sum}"))?,
+            Answer::Variance { sum, squares } => {
+                let mean = *sum as f64 / count as f64;
+                let variance = *squares as f64 / count as f64 - mean * mean;
+                output::line(&format!("deviation: {:.2}", variance.max(0.0).sqrt()))?;
+            }
             Answer::Histogram(bins) => histogram(bins)?,
+            Answer::Top(places) => {
+                for place in places {
+                    output::line(&format!("{}: {} times", place.candidate, place.count))?;
+                }
+            }
+            Answer::Distinct { .. } | Answer::ByGroup(_) => {
+                bail!("the servers have answered something else than was asked")
+            }
         }
     }
     output::line(&format!(
@@ -177,5 +210,6 @@ fn histogram(bins: &[Bin]) -> Result<()> {
         Some(to) => format!("{} to {}", bin.from, to - 1),
         None => format!("from {}", bin.from),
     };
-    output::bars(&bins.iter().map(|bin| (name(bin), bin.count)).collect::<Vec<_>>())
+    let count = |bin: &Bin| u64::try_from(bin.count).unwrap_or(0);
+    output::bars(&bins.iter().map(|bin| (name(bin), count(bin))).collect::<Vec<_>>())
 }

@@ -1,5 +1,6 @@
 //! Circuits in the clear, against definitions.
 
+use ostrakon_authbits::programs::sketch::Sketch;
 use ostrakon_crypto::Secret;
 use ostrakon_stats::{
     Answer, BadQuestion, Bin, Form, Group, Place, Question, Statistic, segment_for,
@@ -200,5 +201,22 @@ fn a_small_question_gets_a_segment_as_sure_as_a_large_one() {
     for ands in [0, 1, 50, 1_000, 100_000] {
         let spec = segment_for(3, ands, 1).expect("there is one");
         assert!(spec.triples >= ands && spec.validate(3).is_ok() && spec.security == 40);
+    }
+}
+
+/// Attack (item 18): a member adds to its share of a sketch. It raises an entry that is empty
+/// whatever it adds; it lowers one that is not only if it guesses the string: exactly once in 2^s.
+#[test]
+fn a_sketch_is_raised_at_will_and_lowered_by_a_guess_only() {
+    let sketch = Sketch { counters: 1, entries: 1, string: 4 };
+    let circuit = sketch.circuit();
+    let occupied = |string: u32| -> bool {
+        let bits: Vec<bool> = (0..4).map(|i| string >> i & 1 == 1).collect();
+        *circuit.evaluate(&bits).last().expect("the number of counters in use")
+    };
+    for added in 1..16 {
+        let lowered = (0..16).filter(|string| !occupied(string ^ added)).count();
+        assert_eq!(lowered, 1, "{added} added to all 16 strings");
+        assert!(occupied(added), "an empty entry is raised");
     }
 }
