@@ -149,7 +149,12 @@ export class Asked {
     }
     const { name, members } = committeeShape(JSON.parse(raw));
     const names = members.map((member) => member.name);
-    return new Asked(name, names, members.map(({ url }) => new Member(url)), checked);
+    return new Asked(
+      name,
+      names,
+      members.map(({ url }) => new Member(url)),
+      checked,
+    );
   }
 
   digest(): string {

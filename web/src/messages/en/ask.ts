@@ -9,7 +9,8 @@ export const en = {
   lead: 'Everybody sends one number: what they earn, how long it took. Several servers compute the median or the mean together. Nobody learns a single number, the servers included, as long as one of them is honest.',
   loading: 'Asking the server who computes…',
   question: 'What do you ask?',
-  questionHint: 'For example: “What do you earn a month, in euros?” Everybody with the link sees it.',
+  questionHint:
+    'For example: “What do you earn a month, in euros?” Everybody with the link sees it.',
   largest: 'Largest number that somebody could answer',
   largestHint: (largest: number) =>
     `Numbers from 0 to ${number(largest)} can be sent. Smaller is faster, and cuts off slips of the hand.`,
@@ -29,7 +30,10 @@ export const en = {
       'Whoever has the link',
       'Easiest. But nobody can tell one person who answers twice from two people.',
     ],
-    invited: ['Whoever has a link of their own', 'You make one link for each person: one answer each.'],
+    invited: [
+      'Whoever has a link of their own',
+      'You make one link for each person: one answer each.',
+    ],
   },
   people: 'How many links?',
   hours: 'Closes by itself after so many hours',
