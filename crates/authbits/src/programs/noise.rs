@@ -14,8 +14,8 @@ use crate::circuit::{Builder, Circuit, Wire};
 pub const DIGIT_BITS: usize = 64;
 
 /// Largest scale. δ of a draw, from rounding 2·[`digits`] probabilities to 64 binary digits and
-/// from the tails, is below 2^-60.8 for scales up to 1000 and below 2^-57 for this one; the errors of
-/// [`constants`] themselves stay below 2^-70.
+/// from the tails, is below 2^-60.8 for scales up to 1000 and below 2^-57 for this one; the errors
+/// of [`constants`] themselves stay below 2^-70.
 pub const MAX_SCALE: u64 = 1 << 40;
 
 /// Binary digits after the point in the computation of constants.

@@ -26,7 +26,9 @@ pub fn small(triples: usize) -> SegmentSpec {
 
 /// What a party has written down. A clone of it is the same disk.
 #[derive(Clone, Default)]
-pub struct Disk(pub Arc<Mutex<Vec<(Digest, Vec<u8>)>>>);
+pub struct Disk(pub Arc<Mutex<Vec<Entry>>>);
+
+pub type Entry = (Digest, Vec<u8>);
 
 impl Journal for Disk {
     fn keep(&mut self, entries: &[(Digest, Vec<u8>)]) -> Result<Vec<Option<Vec<u8>>>, String> {
