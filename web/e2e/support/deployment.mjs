@@ -43,7 +43,7 @@ const NAMES = ['alpha', 'beta', 'gamma'];
 const OFFSETS = [0, 1, 2, 100, 101, 102];
 
 /** A base port of which all are free now. */
-async function freePorts() {
+export async function freePorts() {
   for (let tries = 0; tries < 50; tries++) {
     const base = 20_000 + Math.floor(Math.random() * 12_000);
     const free = await Promise.all(OFFSETS.map((offset) => isFree(base + offset)));

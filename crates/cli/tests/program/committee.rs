@@ -1,0 +1,205 @@
+//! A committee of processes, asked as people ask it, while members are killed.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::{free_base_port, ostrakon, signal, values};
+
+/// `ostrakon committee up`, until it is dropped.
+struct Members {
+    child: Child,
+    origin: String,
+}
+
+impl Members {
+    fn start(directory: &Path, base_port: u16) -> Self {
+        let (directory, port) = (directory.to_str().unwrap(), base_port.to_string());
+        let arguments = ["committee", "up", "--data-dir", directory, "--base-port", &port];
+        let mut child =
+            ostrakon(&arguments).stdout(Stdio::piped()).spawn().expect("the program starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let origin = line.split_whitespace().last().expect("it names a member").to_owned();
+        Self { child, origin }
+    }
+
+    /// The members' processes.
+    fn processes(&self) -> Vec<u32> {
+        let parent = self.child.id().to_string();
+        let output =
+            std::process::Command::new("ps").args(["-o", "pid=", "--ppid", &parent]).output();
+        let text = String::from_utf8(output.unwrap().stdout).unwrap();
+        text.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+    }
+}
+
+impl Drop for Members {
+    fn drop(&mut self) {
+        // Members end with their parent. It is gone already if the test went well.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Somebody with a home of their own.
+struct Person<'a>(&'a Path);
+
+impl Person<'_> {
+    fn run(&self, arguments: &[&str]) -> std::process::Output {
+        ostrakon(arguments).env("XDG_STATE_HOME", self.0).output().expect("the program starts")
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        values(&self.run(arguments)).remove(0)
+    }
+
+    fn complaint(&self, arguments: &[&str], code: i32) -> String {
+        let output = self.run(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{errors}");
+        errors
+    }
+}
+
+#[test]
+fn a_committee_answers_although_its_members_are_killed_and_nobody_reports_twice() {
+    let directory = tempfile::tempdir().unwrap();
+    let members = Members::start(&directory.path().join("site"), free_base_port());
+    let home = directory.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    let person = Person(&home);
+    let created = person.json(&[
+        "stats",
+        "create",
+        "--server",
+        &members.origin,
+        "--question",
+        "How long, in minutes?",
+        "--statistic",
+        "median",
+        "--statistic",
+        "sum",
+        "--largest",
+        "100",
+        "--minimum",
+        "3",
+        "--invitations",
+        "4",
+        "--json",
+    ]);
+    let link = created["link"].as_str().unwrap();
+    let invitations: Vec<&str> = created["invitations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|link| link.as_str().unwrap())
+        .collect();
+    wrong_input_is_named_and_loses_nothing(&person, link, &invitations);
+
+    for (invitation, number) in invitations.iter().zip(["10", "90", "30"]) {
+        // A member is killed between the reports; `up` starts it again.
+        signal("KILL", members.processes()[1]);
+        let reported = person.json(&["stats", "report", invitation, number, "--json"]);
+        assert_eq!(reported["servers"], 3);
+    }
+    let again = person.complaint(&["stats", "report", invitations[0], "11"], 1);
+    assert!(again.contains("you have reported already"), "{again}");
+    // The same invitation on another device makes another report of the same key.
+    let other = directory.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let twice = Person(&other).complaint(&["stats", "report", invitations[3], "101000"], 1);
+    assert!(twice.contains("number"), "{twice}");
+
+    person.run(&["stats", "close", link]);
+    let archive = directory.path().join("result.json");
+    let archive = archive.to_str().unwrap();
+    let result = person.json(&["stats", "result", link, "--out", archive, "--json"]);
+    assert_eq!(result["reports"], 3);
+    assert_eq!(result["answers"][0]["quantile"]["value"], 30);
+    assert_eq!(result["answers"][1]["sum"], 130);
+    let verified = person.json(&["stats", "verify", archive, "--link", link, "--json"]);
+    assert_eq!(verified, result);
+    let late = person.complaint(&["stats", "report", invitations[3], "50"], 1);
+    assert!(late.contains("closed"), "{late}");
+    let text = std::fs::read_to_string(archive).unwrap();
+    std::fs::write(archive, text.replacen("\"minimum\":3", "\"minimum\":2", 1)).unwrap();
+    person.complaint(&["stats", "verify", archive], 3);
+}
+
+fn wrong_input_is_named_and_loses_nothing(person: &Person<'_>, link: &str, invitations: &[&str]) {
+    for (number, why) in
+        [("twelve", "no whole number"), ("-1", "unexpected argument"), ("128", "127")]
+    {
+        let code = if number == "-1" { 2 } else { 1 };
+        let complaint = person.complaint(&["stats", "report", invitations[0], number], code);
+        assert!(complaint.contains(why), "{number}: {complaint}");
+    }
+    let uninvited = person.complaint(&["stats", "report", link, "1"], 1);
+    assert!(uninvited.contains("invited people only"), "{uninvited}");
+    let early = person.complaint(&["stats", "close", link], 1);
+    assert!(early.contains("3 more must answer first"), "{early}");
+    let (start, committee) = link.rsplit_once('/').unwrap();
+    let foreign = format!("{start}/{}", "5".repeat(committee.len()));
+    let foreign = person.complaint(&["stats", "report", &foreign, "1"], 3);
+    assert!(foreign.contains("another committee"), "{foreign}");
+    let now = person.complaint(&["stats", "result", link, "--now"], 1);
+    assert!(now.contains("0 have answered; 3 more are needed"), "{now}");
+}
+
+#[test]
+fn a_committee_of_several_operators_is_founded_from_their_cards() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let base = free_base_port();
+    let mut cards = Vec::new();
+    for member in 0..2u16 {
+        let (http, mesh) = (base + member, base + 2 + member);
+        let (url, address) = (format!("http://127.0.0.1:{http}"), format!("127.0.0.1:{mesh}"));
+        let card = ostrakon(&["committee", "init", "--home", &path(&format!("home-{member}"))])
+            .args(["--name", &format!("operator {member}"), "--url", &url, "--address", &address])
+            .args(["--http", &format!("127.0.0.1:{http}"), "--mesh", &address])
+            .output()
+            .unwrap();
+        assert!(card.status.success(), "{card:?}");
+        std::fs::write(path(&format!("card-{member}")), card.stdout).unwrap();
+        cards.push(path(&format!("card-{member}")));
+    }
+    let found = |cards: &[String]| {
+        ostrakon(&["committee", "found", "--name", "Two"]).args(cards).output().unwrap()
+    };
+    let founded = found(&cards);
+    assert!(founded.status.success(), "{founded:?}");
+    let twice = found(&[cards[0].clone(), cards[0].clone()]);
+    assert!(String::from_utf8_lossy(&twice.stderr).contains("two cards have the same name"));
+    let changed = String::from_utf8(std::fs::read(&cards[1]).unwrap()).unwrap();
+    std::fs::write(path("changed"), changed.replace("operator 1", "operator 9")).unwrap();
+    let changed = found(&[cards[0].clone(), path("changed")]);
+    assert!(String::from_utf8_lossy(&changed.stderr).contains("changed after it was signed"));
+
+    let mut members = Vec::new();
+    for member in 0..2 {
+        let home = path(&format!("home-{member}"));
+        let missing = ostrakon(&["committee", "serve", "--home", &home]).output().unwrap();
+        assert!(String::from_utf8_lossy(&missing.stderr).contains("committee.json"));
+        std::fs::write(format!("{home}/committee.json"), &founded.stdout).unwrap();
+        let serve = ["committee", "serve", "--home", &home, "--until-stdin-ends"];
+        let child = ostrakon(&serve).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        members.push(child);
+    }
+    let home = directory.path().join("person");
+    std::fs::create_dir(&home).unwrap();
+    let origin = format!("http://127.0.0.1:{base}");
+    let ask = ["stats", "create", "--server", &origin, "--question", "Why?", "--json"];
+    // The members need a moment to start.
+    let asked = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        Person(&home).run(&ask).status.success()
+    });
+    assert!(asked, "the founded committee takes no question");
+    members.iter_mut().for_each(|child| drop(child.stdin.take()));
+    members.iter_mut().for_each(|child| drop(child.wait()));
+}

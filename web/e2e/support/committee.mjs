@@ -1,0 +1,32 @@
+// A committee of real members on this machine.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+import { freePorts, program } from './deployment.mjs';
+
+const files = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../dist');
+
+/** Starts a committee of three; `origin` is its first member's. */
+export async function startCommittee() {
+  const data = await mkdtemp(path.join(tmpdir(), 'ostrakon-committee-'));
+  const base = await freePorts();
+  const home = path.join(data, 'site');
+  const options = ['--data-dir', home, '--base-port', `${base}`, '--web', files];
+  const child = spawn(program(), ['committee', 'up', ...options], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = await once(createInterface({ input: child.stdout }), 'line');
+  const origin = /** @type {string} */ (line).split(' ').at(-1) ?? '';
+  const stop = async () => {
+    child.kill('SIGINT');
+    if (child.exitCode === null) await once(child, 'exit');
+    await rm(data, { recursive: true, force: true });
+  };
+  return { origin, stop };
+}
