@@ -4,15 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Path, Query, State};
+use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use ostrakon_committee::{Refused, Service, View};
 use ostrakon_computation::{Committee, ComputationId, Input, Order, SignedDraft, Statement};
-use ostrakon_crypto::Digest;
-use serde::Deserialize;
+use ostrakon_crypto::{Digest, VerifyingKey};
 use serde_json::{Value, json};
 
 use crate::problem::Problem;
@@ -21,8 +20,8 @@ use crate::web;
 
 /// The longest draft: ten thousand keys in hexadecimal digits.
 const DRAFT_BYTES: usize = 1 << 20;
-/// The longest input: two maps of a million rows.
-const INPUT_BYTES: usize = 32 << 20;
+/// The longest input of any job.
+const INPUT_BYTES: usize = 1 << 20;
 
 /// The whole HTTP interface of a committee's member.
 ///
@@ -41,7 +40,7 @@ pub fn committee_router(service: Service, files: Option<PathBuf>, missing: Missi
         .route(&format!("{one}/order"), post(order))
         .route(&format!("{one}/statements"), get(statements))
         .route(&format!("{one}/inputs"), post(submit).layer(DefaultBodyLimit::max(INPUT_BYTES)))
-        .route(&format!("{one}/inputs/{{body}}"), get(input))
+        .route(&format!("{one}/inputs/{{contributor}}/{{body}}"), get(input))
         .route(&format!("{one}/archive"), get(archive))
         .route("/api/{*rest}", axum::routing::any(web::no_such_path))
         .merge(web::files(files.as_deref()))
@@ -93,6 +92,11 @@ async fn submit(
     Path(id): Path<ComputationId>,
     body: Bytes,
 ) -> Answer<Json<Statement>> {
+    // Before anything is copied or hashed.
+    if body.len() > service.input_bytes(&id)? {
+        let long = "this is longer than what is asked for";
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, long));
+    }
     let malformed = || Problem::new(StatusCode::BAD_REQUEST, "this is too short to be an input");
     let input = Input::decode(&body).ok_or_else(malformed)?;
     Ok(Json(service.submit(&id, input).await?))
@@ -100,30 +104,22 @@ async fn submit(
 
 async fn input(
     State(service): State<Service>,
-    Path((id, body)): Path<(ComputationId, Digest)>,
+    Path((id, contributor, body)): Path<(ComputationId, VerifyingKey, Digest)>,
 ) -> Answer<Response> {
-    let bytes = service.input(&id, &body).await?;
+    let bytes = service.input(&id, &contributor, &body).await?;
     let kind = HeaderValue::from_static("application/octet-stream");
     Ok(([(header::CONTENT_TYPE, kind)], bytes).into_response())
-}
-
-#[derive(Deserialize)]
-struct OrderQuery {
-    /// Closes also if this member holds fewer inputs than the minimum.
-    #[serde(default)]
-    even_if_few: bool,
 }
 
 async fn order(
     State(service): State<Service>,
     Path(id): Path<ComputationId>,
-    Query(asked): Query<OrderQuery>,
     Json(order): Json<Order>,
 ) -> Answer<StatusCode> {
     if order.computation != id {
         return Err(Problem::new(StatusCode::BAD_REQUEST, "the order is for something else"));
     }
-    service.close(&order, asked.even_if_few).await?;
+    service.close(&order).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

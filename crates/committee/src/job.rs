@@ -60,6 +60,9 @@ pub trait Job: Send + Sync {
     /// Bytes of the longest body of an input.
     fn body_bytes(&self, draft: &Draft) -> usize;
 
+    /// How many inputs one member takes at most: more could not be computed on.
+    fn most_inputs(&self, draft: &Draft) -> usize;
+
     /// Whether an input is sound, as everybody can tell: all members find the same.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use futures::future::BoxFuture;
 use ostrakon_computation::{ComputationId, Order, Statement};
-use ostrakon_crypto::Digest;
+use ostrakon_crypto::{Digest, VerifyingKey};
 
 /// A member did not answer, or not in a form that is known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,16 +18,16 @@ pub trait Peers: Send + Sync {
         computation: &'a ComputationId,
     ) -> BoxFuture<'a, Result<Vec<Statement>, Unreached>>;
 
-    /// An input, as [`ostrakon_computation::Input::encode`] writes it, if the member has it; never
-    /// more than `limit` bytes.
+    /// A contributor's input by the digest of its body, as [`ostrakon_computation::Input::encode`]
+    /// writes it, if the member has it; never more than `limit` bytes.
     fn input<'a>(
         &'a self,
         member: usize,
         computation: &'a ComputationId,
-        body: &'a Digest,
+        input: (VerifyingKey, Digest),
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<u8>, Unreached>>;
 
-    /// Passes the creator's order on, which is valid however few inputs the member holds.
+    /// Passes the creator's order on.
     fn order(&self, member: usize, order: Order) -> BoxFuture<'_, Result<(), Unreached>>;
 }

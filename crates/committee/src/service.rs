@@ -1,6 +1,7 @@
 //! A member: what people and other members ask of it.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -189,13 +190,12 @@ impl Service {
         self.course(id)?.submit(input).await
     }
 
-    /// Takes the creator's order to close (C5). Unless it is meant `even_if_few`, it is refused
-    /// while this member holds fewer inputs than the minimum.
+    /// Takes the creator's order to close (C5).
     ///
     /// # Errors
     /// [`Refused`].
-    pub async fn close(&self, order: &Order, even_if_few: bool) -> Result<(), Refused> {
-        self.course(&order.computation)?.order(order, even_if_few).await
+    pub async fn close(&self, order: &Order) -> Result<(), Refused> {
+        self.course(&order.computation)?.order(order).await
     }
 
     /// What there is to see of a computation.
@@ -219,13 +219,26 @@ impl Service {
         Ok(self.course(id)?.statements())
     }
 
-    /// An input by the digest of its body, as its contributor handed it in.
+    /// Bytes of the longest input of a computation, as [`Input::encode`] writes it.
     ///
     /// # Errors
     /// [`Refused`].
-    pub async fn input(&self, id: &ComputationId, body: &Digest) -> Result<Vec<u8>, Refused> {
+    pub fn input_bytes(&self, id: &ComputationId) -> Result<usize, Refused> {
+        Ok(self.course(id)?.input_bytes())
+    }
+
+    /// A contributor's input by the digest of its body, as it was handed in.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub async fn input(
+        &self,
+        id: &ComputationId,
+        contributor: &VerifyingKey,
+        body: &Digest,
+    ) -> Result<Vec<u8>, Refused> {
         self.course(id)?;
-        let input = self.0.config.store.input(id, body).await?;
+        let input = self.0.config.store.input(id, contributor, body).await?;
         Ok(input.ok_or(Refused::NotFound("this server holds no such input"))?.encode())
     }
 
@@ -264,7 +277,9 @@ impl Inner {
     /// Adds a computation and sees it through.
     fn follow(&self, course: Arc<Course>) {
         let mut courses = self.courses.lock().expect("no panic while held");
-        if courses.insert(course.id, Arc::clone(&course)).is_none() {
+        // The same draft may be handed in twice at the same time; there is one course of it.
+        if let Entry::Vacant(place) = courses.entry(course.id) {
+            place.insert(Arc::clone(&course));
             self.tasks.lock().expect("no panic while held").spawn(course.run());
         }
     }

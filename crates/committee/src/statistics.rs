@@ -2,17 +2,22 @@
 
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
-use ostrakon_authbits::{Journal, SegmentSpec};
-use ostrakon_computation::{Committee, Draft, Input};
+use ostrakon_authbits::{Abort, Journal, SegmentSpec, Unprepared};
+use ostrakon_computation::{CONTRIBUTORS, Committee, Contributors, Draft, Input};
 use ostrakon_crypto::Digest;
 use ostrakon_party::{Instance, wire};
 use ostrakon_stats::asked::{self, Asked, StatisticsResult, question};
 use ostrakon_stats::report::{Report, length};
-use ostrakon_stats::{ExchangeKey, Failed, Sealed, compute, segment_for};
+use ostrakon_stats::{ExchangeKey, Failed, Question, Sealed, compute, segment_for};
 use serde_json::{Value, json};
 
 use crate::job::{About, Ended, Job, Run};
 use crate::marks::Marks;
+
+/// Reports of the smaller circuit by which the size of large ones is told.
+const FEW: usize = 16;
+/// AND gates of the largest circuit: what two gigabytes of memory bear.
+const MOST_GATES: usize = 2_000_000;
 
 /// The job of private statistics, at a member with this key for shares.
 pub struct Statistics {
@@ -32,11 +37,23 @@ impl Job for Statistics {
     }
 
     fn judge(&self, draft: &Draft, committee: &Committee) -> Result<(), String> {
-        Asked::of(draft, committee).map(drop).map_err(sentence)
+        let asked = Asked::of(draft, committee).map_err(sentence)?;
+        let asked_of = match &draft.contributors {
+            Contributors::Anyone => draft.minimum as usize,
+            Contributors::Keys(keys) => keys.len(),
+        };
+        if asked_of > most(&asked.question) {
+            return Err("this is too much to compute of so many: ask for less, or of fewer".into());
+        }
+        Ok(())
     }
 
     fn body_bytes(&self, draft: &Draft) -> usize {
         question(draft).map_or(0, |question| length(&question))
+    }
+
+    fn most_inputs(&self, draft: &Draft) -> usize {
+        question(draft).map_or(0, |question| most(&question))
     }
 
     fn check(&self, about: About<'_>, input: &Input) -> Result<(), String> {
@@ -82,6 +99,14 @@ impl Job for Statistics {
     }
 }
 
+/// How many reports a question can be computed on: the circuit grows by as many gates with each, as
+/// two small circuits tell.
+fn most(question: &Question) -> usize {
+    let (few, some) = (question.circuit(FEW).ands(), question.circuit(2 * FEW).ands());
+    let each = some.saturating_sub(few).div_ceil(FEW).max(1);
+    (MOST_GATES.saturating_sub(few) / each).min(CONTRIBUTORS)
+}
+
 fn read(asked: &Asked, input: &Input) -> Result<Report, String> {
     let report = asked.read(input).map_err(sentence)?;
     if report.reporter() != input.entry.contributor {
@@ -108,9 +133,11 @@ fn ended(committee: &Committee, failed: &Failed) -> Ended {
              ask again"
                 .into(),
         ),
-        Failed::Preparation(_) | Failed::Ticket(_) | Failed::Journal(_) => {
-            Ended::Again(failed.to_string())
-        }
+        // A peer that has stopped says why itself. Whatever else fails in the preparation is somebody's
+        // deviation, which is not tried again.
+        Failed::Preparation(Unprepared::Aborted(Abort::Stopped(_)))
+        | Failed::Ticket(_)
+        | Failed::Journal(_) => Ended::Again(failed.to_string()),
         _ => Ended::Final(failed.to_string()),
     }
 }

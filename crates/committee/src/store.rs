@@ -1,17 +1,21 @@
 //! What a member remembers: one SQLite file, every write on disk when it returns.
 
 use std::path::Path;
+use std::time::Duration;
 
 use ostrakon_computation::{
     ComputationId, Conclusion, Entry, Equivocation, Input, Order, Said, Seal, SignedDraft,
     Statement, Told,
 };
-use ostrakon_crypto::Digest;
+use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_party::wire;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Row, SqlitePool};
+
+/// How long a write may wait for others.
+const BUSY: Duration = Duration::from_secs(60);
 
 /// Why something could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -55,9 +59,15 @@ impl Store {
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
-            .foreign_keys(true);
-        // One connection: writes come one after the other anyway.
-        let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await?;
+            .foreign_keys(true)
+            .busy_timeout(BUSY);
+        // Writes come one after the other anyway; but journals are not to wait behind a flood of
+        // inputs.
+        let pool = SqlitePoolOptions::new()
+            .max_connections(4)
+            .acquire_timeout(BUSY)
+            .connect_with(options)
+            .await?;
         sqlx::migrate!().run(&pool).await?;
         Ok(Self(pool))
     }
@@ -152,12 +162,18 @@ impl Store {
         Ok(())
     }
 
-    pub(crate) async fn input(&self, id: &ComputationId, body: &Digest) -> Done<Option<Input>> {
+    pub(crate) async fn input(
+        &self,
+        id: &ComputationId,
+        contributor: &VerifyingKey,
+        body: &Digest,
+    ) -> Done<Option<Input>> {
         let row = sqlx::query(
             "SELECT contributor, signature, body FROM inputs \
-             WHERE computation = ? AND body_digest = ?",
+             WHERE computation = ? AND contributor = ? AND body_digest = ?",
         )
         .bind(&id.0.0[..])
+        .bind(&contributor.0[..])
         .bind(&body.0[..])
         .fetch_optional(&self.0)
         .await?;
@@ -238,7 +254,7 @@ impl Store {
         id: &ComputationId,
         entries: &[(Vec<u8>, Vec<u8>)],
     ) -> Done<Vec<Option<Vec<u8>>>> {
-        let mut transaction = self.0.begin().await?;
+        let mut transaction = self.0.begin_with("BEGIN IMMEDIATE").await?;
         let mut before = Vec::with_capacity(entries.len());
         for (name, value) in entries {
             let row = sqlx::query("SELECT value FROM marks WHERE computation = ? AND name = ?")

@@ -41,6 +41,8 @@ pub struct MemberView {
     pub generation: u32,
     /// Whether it has signed a result.
     pub signed: bool,
+    /// Why it has stopped, in its own words.
+    pub stopped: Option<String>,
 }
 
 /// A computation, as one member sees it.

@@ -117,8 +117,8 @@ async fn two_statements_where_one_is_allowed_are_kept_as_evidence() {
     }
     // The others are slow, so that member 0 looks at the liar more often than once.
     let order = ostrakon_computation::Order::sign(id, &key(50));
-    world.members[LIAR].close(&order, false).await.unwrap();
-    world.members[0].close(&order, false).await.unwrap();
+    world.members[LIAR].close(&order).await.unwrap();
+    world.members[0].close(&order).await.unwrap();
     let why = world.stopped(&id, LIAR).await;
     assert!(why.iter().any(|why| why.contains("contradict each other")), "{why:?}");
     let evidence = world.members[0].view(&id).unwrap().equivocations;

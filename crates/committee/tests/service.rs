@@ -41,11 +41,15 @@ async fn what_any_member_holds_counts_and_who_signs_twice_is_out() {
     }
     let (one, other) = (Input::sign(&id, vec![4], &key(4)), Input::sign(&id, vec![40], &key(4)));
     world.members[0].submit(&id, one.clone()).await.unwrap();
-    world.members[0].submit(&id, one).await.expect("the same again gets the same receipt");
-    let again = world.members[0].submit(&id, other).await;
-    assert!(matches!(again, Err(Refused::Conflict(_))), "{again:?}");
+    let again = world.members[0].submit(&id, one.clone()).await;
+    again.expect("the same again gets the same receipt");
+    for attempt in [&other, &other, &one] {
+        // Not even sent again: two receipts of one key would each promise that theirs counts.
+        let again = world.members[0].submit(&id, attempt.clone()).await;
+        assert!(matches!(again, Err(Refused::Conflict(_))), "{again:?}");
+    }
     // The order reaches one member alone, which passes it on.
-    world.members[0].close(&Order::sign(id, &key(50)), false).await.unwrap();
+    world.members[0].close(&Order::sign(id, &key(50))).await.unwrap();
     let archive = world.result(&id).await;
     assert_eq!(archive.conclusion, Conclusion::Reached(Parameters(6u64.to_le_bytes().to_vec())));
     assert_eq!((archive.seal.inputs.len(), archive.seal.conflicts.len()), (3, 1));
@@ -61,10 +65,10 @@ async fn too_few_are_told_how_many_are_missing_and_nothing_is_computed() {
     let id = draft.draft.id();
     world.create(&draft).await;
     world.submit(&Input::sign(&id, vec![1], &key(1))).await;
-    let refused = world.members[0].close(&Order::sign(id, &key(50)), false).await.unwrap_err();
-    assert!(refused.to_string().starts_with("2 more must answer first"), "{refused}");
-    assert_eq!(world.members[0].view(&id).unwrap().phase, Phase::Collecting);
-    // Its date closes it all the same.
+    world.close(&draft).await;
+    let archive = world.result(&id).await;
+    assert_eq!(archive.conclusion, Conclusion::TooFew { missing: 2 });
+    // A date closes like an order.
     let dated = world.draft(|draft| {
         draft.minimum = 3;
         draft.closes = Some(common::now() + 1);
@@ -89,7 +93,7 @@ async fn only_the_creator_closes_and_only_those_who_are_asked_hand_in() {
         world.submit(&Input::sign(&id, vec![seed], &key(seed))).await;
     }
     let member = &world.members[0];
-    let forged = member.close(&Order::sign(id, &key(1)), false).await;
+    let forged = member.close(&Order::sign(id, &key(1))).await;
     assert!(matches!(forged, Err(Refused::Forbidden(_))), "{forged:?}");
     let stranger = member.submit(&id, Input::sign(&id, vec![1], &key(99))).await;
     assert!(matches!(stranger, Err(Refused::Forbidden(_))), "{stranger:?}");
@@ -144,7 +148,7 @@ async fn members_that_start_again_at_any_stage_come_to_the_same_result() {
         match stage {
             "collecting" => world.restart(1).await,
             "sealing" => {
-                world.members[1].close(&Order::sign(id, &key(50)), false).await.unwrap();
+                world.members[1].close(&Order::sign(id, &key(50))).await.unwrap();
                 world.restart(1).await;
             }
             "computing" => {
@@ -167,4 +171,60 @@ async fn members_that_start_again_at_any_stage_come_to_the_same_result() {
         assert_eq!(archive.verify(), Ok(()), "{stage}");
         world.stop().await;
     }
+}
+
+/// The draft is handed in several times at once; there is one course of it, to which all receipts
+/// belong.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_that_comes_twice_at_the_same_time_is_one_computation() {
+    let world = World::start(2, Plain::default()).await;
+    for _ in 0..20 {
+        let draft = world.draft(|_| ());
+        let id = draft.draft.id();
+        let creates = (0..8).map(|_| world.members[0].create(draft.clone()));
+        futures::future::join_all(creates).await.into_iter().for_each(|made| assert!(made.is_ok()));
+        world.members[1].create(draft.clone()).await.unwrap();
+        for seed in 1..=2 {
+            world.submit(&Input::sign(&id, vec![seed], &key(seed))).await;
+        }
+        world.close(&draft).await;
+        assert_eq!(world.result(&id).await.seal.inputs.len(), 2);
+    }
+    world.stop().await;
+}
+
+/// A crash between the writing of a result and the saying of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_was_written_and_not_said_is_said_after_the_restart() {
+    for few in [false, true] {
+        let plain = Plain::default();
+        let mut world = World::start(2, plain.clone()).await;
+        let draft = world.draft(|draft| draft.minimum = if few { 3 } else { 2 });
+        let id = draft.draft.id();
+        world.create(&draft).await;
+        for seed in 1..=2 {
+            world.submit(&Input::sign(&id, vec![seed], &key(seed))).await;
+        }
+        world.close(&draft).await;
+        let archive = world.result(&id).await;
+        let begun = plain.begun();
+        world.restart_after(1, "DELETE FROM statements WHERE kind = 'outcome'").await;
+        assert_eq!(world.result(&id).await, archive);
+        assert_eq!(plain.begun(), begun, "nothing is computed again");
+        world.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_more_inputs_are_taken_than_can_be_computed_on() {
+    let world = World::start(2, Plain::default()).await;
+    let draft = world.draft(|draft| draft.contributors = Contributors::Anyone);
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    for seed in 1..=6 {
+        world.submit(&Input::sign(&id, vec![seed], &key(seed))).await;
+    }
+    let full = world.members[0].submit(&id, Input::sign(&id, vec![7], &key(7))).await;
+    assert!(matches!(full, Err(Refused::Unavailable(_))), "{full:?}");
+    world.stop().await;
 }

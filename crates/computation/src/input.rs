@@ -47,6 +47,11 @@ impl Entry {
         transcript.finish()
     }
 
+    /// What it is of, whatever the signature's bytes: contributor and body.
+    pub fn input(&self) -> (VerifyingKey, Digest) {
+        (self.contributor, self.body)
+    }
+
     /// Whether its contributor has signed it, and is one of this draft.
     #[must_use]
     pub fn verifies(&self, computation: &ComputationId, draft: &Draft) -> bool {
@@ -64,10 +69,10 @@ pub struct Input {
     pub body: Vec<u8>,
 }
 
-/// Bytes of an input before its body.
-const HEAD: usize = 32 + 64;
-
 impl Input {
+    /// Bytes of an input before its body: key and signature.
+    pub const HEAD: usize = 32 + 64;
+
     /// Signs a body for a computation.
     pub fn sign(computation: &ComputationId, body: Vec<u8>, contributor: &SigningKey) -> Self {
         let digest = body_digest(&body);
@@ -85,7 +90,7 @@ impl Input {
 
     /// Reads what [`Input::encode`] wrote; `None` if it is too short. It is not checked yet.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let (head, body) = bytes.split_at_checked(HEAD)?;
+        let (head, body) = bytes.split_at_checked(Self::HEAD)?;
         let contributor = VerifyingKey(head[..32].try_into().ok()?);
         let signature = EntrySignature(Signature(head[32..].try_into().ok()?));
         let entry = Entry { contributor, body: body_digest(body), signature };
@@ -116,6 +121,6 @@ mod tests {
         }
         let other = Draft { nonce: [9; 16], ..draft.clone() };
         assert!(!input.entry.verifies(&other.id(), &other), "replayed elsewhere");
-        assert_eq!(Input::decode(&bytes[..HEAD - 1]), None);
+        assert_eq!(Input::decode(&bytes[..Input::HEAD - 1]), None);
     }
 }

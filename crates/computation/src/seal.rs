@@ -36,9 +36,9 @@ pub enum Incomplete {
     /// A member's holdings are not a list that an honest one would sign.
     #[error("member {0} lists inputs that nobody has signed")]
     Unfounded(usize),
-    /// Bodies of these digests are lacking, each listed by the member of this number.
+    /// The bodies of these are lacking, each listed by the member of this number.
     #[error("{} inputs are still on their way", .0.len())]
-    Lacking(Vec<(usize, Digest)>),
+    Lacking(Vec<(usize, Entry)>),
 }
 
 impl Seal {
@@ -81,7 +81,7 @@ impl Seal {
             match sound(one) {
                 Some(true) => inputs.push(*one),
                 Some(false) => unsound.push(*one),
-                None => lacking.push((*member, one.body)),
+                None => lacking.push((*member, *one)),
             }
         }
         if lacking.is_empty() {
@@ -160,11 +160,12 @@ mod tests {
         let mut forged = entry(1, b"x");
         forged.signature = EntrySignature(good.signature.0);
         assert_eq!(seal(&[vec![], vec![good], vec![forged]]), Err(Incomplete::Unfounded(2)));
-        let three = [b"x", b"y", b"z"].map(|body| entry(1, body)).to_vec();
+        let mut three = [b"x", b"y", b"z"].map(|body| entry(1, body)).to_vec();
+        three.sort();
         assert_eq!(seal(&[three]), Err(Incomplete::Unfounded(0)), "more than evidence");
         let lists: [&[Entry]; 2] = [&[], &[good]];
         let lacking = Seal::of(&draft().id(), &draft(), &lists, |_| None);
-        assert_eq!(lacking, Err(Incomplete::Lacking(vec![(1, good.body)])));
+        assert_eq!(lacking, Err(Incomplete::Lacking(vec![(1, good)])));
         let unsound = Seal::of(&draft().id(), &draft(), &lists, |_| Some(false)).unwrap();
         assert_eq!((unsound.inputs.len(), unsound.unsound), (0, vec![good]));
     }

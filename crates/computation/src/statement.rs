@@ -1,8 +1,6 @@
 //! What members say on a computation, signed, and what all of it amounts to
 //! (`docs/spec/committee.md`, section 2).
 
-use std::collections::BTreeSet;
-
 use ostrakon_crypto::{Digest, Signature, SigningKey, Transcript, VerifyingKey};
 use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
@@ -127,7 +125,7 @@ impl Equivocation {
 /// Where one statement of a member stands: it makes no two different ones at one place.
 #[derive(PartialEq, Eq)]
 enum Place {
-    Receipt(VerifyingKey),
+    Receipt(VerifyingKey, Digest),
     Holdings,
     Sealed,
     Ready(u32),
@@ -138,7 +136,7 @@ enum Place {
 impl Said {
     fn place(&self) -> Place {
         match self {
-            Said::Receipt { contributor, .. } => Place::Receipt(*contributor),
+            Said::Receipt { contributor, body } => Place::Receipt(*contributor, *body),
             Said::Holdings(_) => Place::Holdings,
             Said::Sealed(_) => Place::Sealed,
             Said::Ready { generation, .. } => Place::Ready(*generation),
@@ -240,11 +238,11 @@ impl Told {
     }
 }
 
-/// Whether a list names no key more often than twice: two inputs are evidence, more are none.
+/// Whether a list in ascending order names no key more often than twice: two inputs are evidence,
+/// more are none.
 pub(crate) fn at_most_two(entries: &[Entry]) -> bool {
-    let keys: BTreeSet<_> = entries.iter().map(|entry| entry.contributor).collect();
-    let of = |key: &VerifyingKey| entries.iter().filter(|e| e.contributor == *key).count();
-    keys.len() == entries.len() || keys.iter().all(|key| of(key) <= 2)
+    let same = |three: &[Entry]| three[0].contributor == three[2].contributor;
+    !entries.windows(3).any(same)
 }
 
 #[cfg(test)]

@@ -31,7 +31,9 @@ const viewShape = record({
     why: optional(text),
     missing: optional(count),
   }),
-  members: list(record({ name: text, closed: flag, sealed: flag, signed: flag })),
+  members: list(
+    record({ name: text, closed: flag, sealed: flag, signed: flag, stopped: optional(text) }),
+  ),
 });
 
 const questionShape = record({
@@ -67,7 +69,10 @@ export type Bin = Of<typeof binShape>;
 export type Answer =
   | { kind: 'quantile'; thousandths: number; value: number }
   | { kind: 'sum'; sum: number }
-  | { kind: 'histogram'; bins: Bin[] };
+  | { kind: 'spread'; mean: number; deviation: number }
+  | { kind: 'histogram'; bins: Bin[] }
+  /** What only the program can ask for, and shows. */
+  | { kind: 'other' };
 
 /** What came out, proved. */
 export interface Result {
@@ -199,7 +204,7 @@ export class Asked {
     const answers = await Promise.allSettled(
       this.members.map(async (member) => viewShape(JSON.parse(await member.view(id)))),
     );
-    const order = ['stopped', 'done', 'too-few', 'computing', 'sealing', 'collecting'];
+    const order = ['done', 'too-few', 'stopped', 'computing', 'sealing', 'collecting'];
     return answers
       .flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
       .sort((a, b) => order.indexOf(a.phase.is) - order.indexOf(b.phase.is));
@@ -222,8 +227,13 @@ export class Asked {
     });
   }
 
-  /** Gives the creator's order to close; one member that takes it passes it on. */
-  async close(id: string, creator: DeviceKey): Promise<void> {
+  /**
+   * Gives the creator's order to close; one member that takes it passes it on. It is not given
+   * while no member shows as many answers as the `minimum`.
+   */
+  async close(id: string, creator: DeviceKey, minimum: number): Promise<void> {
+    const most = Math.max(0, ...(await this.views(id)).map(({ inputs }) => inputs));
+    if (most < minimum) throw new Told(t.early(minimum - most));
     const order = this.checked.order(creator);
     const answers = await Promise.allSettled(this.members.map((m) => m.order(id, order)));
     if (answers.some((answer) => answer.status === 'fulfilled')) return;
@@ -237,7 +247,10 @@ export class Asked {
       try {
         const archive = await member.archive(id);
         const proven = provenShape(JSON.parse(this.checked.verify(archive)));
-        return { ...proven, answers: proven.answers?.map(answerOf) ?? null, archive };
+        const answers = proven.answers?.map((answer) => answerOf(answer, proven.reports)) ?? null;
+        // The program verifies what all members have signed, without what one says of it besides.
+        const signed: unknown = record({ archive: opaque })(JSON.parse(archive)).archive;
+        return { ...proven, answers, archive: JSON.stringify(signed) };
       } catch (error) {
         reason = error;
       }
@@ -250,17 +263,21 @@ export class Asked {
   }
 }
 
-/** Reads an answer of a kind that the page can ask for. */
-export function answerOf(answer: unknown): Answer {
-  const { quantile, sum, histogram } = record({
+/** Reads an answer of so many reports. */
+export function answerOf(answer: unknown, reports: number): Answer {
+  const { quantile, sum, variance, histogram } = record({
     quantile: optional(record({ thousandths: count, value: count })),
     sum: optional(integer),
+    variance: optional(record({ sum: integer, squares: integer })),
     histogram: optional(list(binShape)),
   })(answer);
   if (quantile) return { kind: 'quantile', ...quantile };
   if (sum !== null) return { kind: 'sum', sum };
   if (histogram) return { kind: 'histogram', bins: histogram };
-  throw new Malformed('an answer that this page does not know');
+  if (!variance) return { kind: 'other' };
+  const mean = variance.sum / Math.max(1, reports);
+  const spread = variance.squares / Math.max(1, reports) - mean * mean;
+  return { kind: 'spread', mean, deviation: Math.sqrt(Math.max(0, spread)) };
 }
 
 /** Bounds of a histogram of so many bins of equal width, for numbers up to `largest`. */

@@ -18,6 +18,8 @@ use crate::failure;
 
 /// How long members that do not answer are asked again.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long it is still looked for a result after a member has said that there will be none.
+const STOPPED: Duration = Duration::from_secs(3);
 /// Between two looks at a computation that is under way.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -156,13 +158,20 @@ impl Asked {
     }
 
     /// Gives the creator's order to close to all members; one that takes it passes it on. Unless it
-    /// is meant `even_if_few`, they refuse it while they hold fewer inputs than the minimum.
+    /// is meant `even_if_few`, it is not given while no member shows as many inputs as the minimum.
     ///
     /// # Errors
-    /// If none takes it.
+    /// If too few have reported, or no member takes it.
     pub async fn close(&self, order: &Order, even_if_few: bool) -> Result<()> {
-        let id = order.computation.0.to_hex();
-        let path = format!("computations/{id}/order?even_if_few={even_if_few}");
+        let views = self.views(&order.computation).await;
+        let most = views.iter().flatten().map(|view| view.inputs).max().unwrap_or(0);
+        let minimum = u64::from(self.draft(&order.computation).await?.minimum);
+        ensure!(
+            most >= minimum || even_if_few,
+            "{} more must report first: with fewer than {minimum} nothing is computed (--even-if-few)",
+            minimum - most
+        );
+        let path = format!("computations/{}/order", order.computation.0.to_hex());
         let answers =
             join_all(self.members.iter().map(|member| member.post_silently(&path, order))).await;
         let mut refusal = None;
@@ -187,6 +196,7 @@ impl Asked {
         mut tell: impl FnMut(&View),
     ) -> Result<(Archive, Value)> {
         let quiet = Instant::now() + PATIENCE;
+        let mut stopped_since = None;
         loop {
             let views: Vec<View> =
                 self.views(computation).await.into_iter().filter_map(Result::ok).collect();
@@ -194,12 +204,16 @@ impl Asked {
                 !views.is_empty() || Instant::now() < quiet,
                 failure::unreachable("no member answers")
             );
-            for view in &views {
-                match &view.phase {
-                    Phase::Done | Phase::TooFew { .. } => return self.published(computation).await,
-                    Phase::Stopped { why } => bail!("there will be no result: {why}"),
-                    Phase::Collecting | Phase::Sealing | Phase::Computing => {}
-                }
+            // What a member shows of the end is its own word; what counts is signed by all.
+            let ended = |view: &View| matches!(view.phase, Phase::Done | Phase::TooFew { .. });
+            if views.iter().any(ended)
+                && let Ok(published) = self.published(computation).await
+            {
+                return Ok(published);
+            }
+            if let Some(why) = views.iter().find_map(reason) {
+                let since = *stopped_since.get_or_insert_with(Instant::now);
+                ensure!(since.elapsed() < STOPPED, "there will be no result: {why}");
             }
             if let Some(view) = views.first() {
                 tell(view);
@@ -227,6 +241,16 @@ impl Asked {
         }
         Err(last)
     }
+}
+
+/// Why a computation has stopped, and who says so: who was the first to say it does not repeat
+/// another one.
+fn reason(view: &View) -> Option<String> {
+    let said = |name: &str, why: &str| format!("{name} says: {why}");
+    let mut all = view.members.iter().filter_map(|m| Some((&m.name, m.stopped.as_deref()?)));
+    let repeats = |why: &str| why.ends_with(" has stopped");
+    let first = all.clone().find(|(_, why)| !repeats(why)).or_else(|| all.next());
+    first.map(|(name, why)| said(name, why))
 }
 
 /// How far a computation is, in words.

@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use ostrakon_api::Listener;
 use ostrakon_committee::{Config, Jobs, Peers, Service, Store, Unreached};
 use ostrakon_computation::{Committee, ComputationId, Order, Statement};
-use ostrakon_crypto::Digest;
+use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_net::{Identity, Mesh, Quota, Reach, Timing};
 use ostrakon_node::config::Limits;
 use ostrakon_party::{Party, PartyId, Roster, SessionId};
@@ -143,15 +143,17 @@ impl Peers for Others {
         &'a self,
         member: usize,
         computation: &'a ComputationId,
-        body: &'a Digest,
+        (contributor, body): (VerifyingKey, Digest),
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<u8>, Unreached>> {
-        let path = format!("computations/{}/inputs/{}", computation.0.to_hex(), body.to_hex());
+        let id = computation.0.to_hex();
+        let input = format!("{}/{}", contributor.to_hex(), body.to_hex());
+        let path = format!("computations/{id}/inputs/{input}");
         async move { self.0[member].get_bytes(&path, limit).await.map_err(unreached) }.boxed()
     }
 
     fn order(&self, member: usize, order: Order) -> BoxFuture<'_, Result<(), Unreached>> {
-        let path = format!("computations/{}/order?even_if_few=true", order.computation.0.to_hex());
+        let path = format!("computations/{}/order", order.computation.0.to_hex());
         async move { self.0[member].post_silently(&path, &order).await.map_err(unreached) }.boxed()
     }
 }

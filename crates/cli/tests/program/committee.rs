@@ -141,7 +141,7 @@ fn wrong_input_is_named_and_loses_nothing(person: &Person<'_>, link: &str, invit
     let uninvited = person.complaint(&["stats", "report", link, "1"], 1);
     assert!(uninvited.contains("invited people only"), "{uninvited}");
     let early = person.complaint(&["stats", "close", link], 1);
-    assert!(early.contains("3 more must answer first"), "{early}");
+    assert!(early.contains("3 more must report first"), "{early}");
     let (start, committee) = link.rsplit_once('/').unwrap();
     let foreign = format!("{start}/{}", "5".repeat(committee.len()));
     let foreign = person.complaint(&["stats", "report", &foreign, "1"], 3);

@@ -13,6 +13,9 @@ use crate::marks::Marks;
 use crate::service::Inner;
 use crate::store::StoreError;
 
+/// How many of the shortest pauses pass between an attempt that failed and the next one.
+const BEFORE_ANOTHER: u32 = 10;
+
 impl Course {
     /// C8: says for the how manieth time this member is ready, and begins when all are.
     pub(super) async fn attempt(
@@ -79,11 +82,15 @@ impl Course {
         number: u64,
         until: Abortable<Pending<()>>,
     ) -> Option<Result<Vec<u8>, Ended>> {
-        let _turn = inner.computing.acquire().await.ok()?;
+        let mut until = until;
+        let _turn = match select(Box::pin(inner.computing.acquire()), &mut until).await {
+            Either::Left((turn, _)) => turn.ok()?,
+            Either::Right(_) => return None,
+        };
         let mut inputs = Vec::new();
         let sealed = self.state().seal.as_ref().map(|seal| seal.inputs.clone())?;
         for entry in sealed {
-            match inner.config.store.input(&self.id, &entry.body).await {
+            match inner.config.store.input(&self.id, &entry.contributor, &entry.body).await {
                 Ok(Some(input)) => inputs.push(Input { entry, ..input }),
                 Ok(None) => return Some(Err(Ended::Final("an input has gone".into()))),
                 Err(error) => return Some(Err(Ended::Again(error.to_string()))),
@@ -137,6 +144,8 @@ impl Course {
             }
             Some(Err(Ended::Again(why))) => {
                 tracing::warn!(why, computation = ?self.id, "an attempt failed");
+                // There are few attempts: what hindered this one may take a while to pass.
+                tokio::time::sleep(inner.config.pause * BEFORE_ANOTHER).await;
                 let mut state = self.state();
                 if state.attempt.as_ref().is_some_and(|(under_way, _)| under_way == vector) {
                     state.attempt = None;
@@ -182,6 +191,9 @@ impl Course {
     /// Forgets the messages of an attempt that all have brought to its end.
     pub(super) fn retire(&self, inner: &Inner) {
         let attempt = self.state().attempt.take();
+        if let Some((_, handle)) = &attempt {
+            handle.abort();
+        }
         let seal = self.state().told[inner.number].seal();
         let (Some((vector, _)), Some(seal)) = (attempt, seal) else { return };
         let (_, number) = self.session_of(&seal, &vector);

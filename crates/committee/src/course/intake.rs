@@ -7,6 +7,8 @@ use ostrakon_computation::{Entry, Input, Order, Said, Statement};
 use super::{Course, Trouble};
 use crate::service::{Inner, Refused};
 
+const TWICE: &str = "this key has handed in another input before; with two, neither counts";
+
 impl Course {
     /// C4.
     pub async fn submit(self: Arc<Self>, input: Input) -> Result<Statement, Refused> {
@@ -27,7 +29,7 @@ impl Course {
         }
         let said = Said::Receipt { contributor: entry.contributor, body: entry.body };
         let receipt = || Statement::sign(self.id, said.clone(), &inner.config.signing);
-        if self.holds(&entry) {
+        if self.holds(&entry)? {
             return Ok(receipt());
         }
         let checking = {
@@ -40,13 +42,18 @@ impl Course {
         let checked = checking.await.map_err(|_| Refused::Unavailable("try again".into()))?;
         checked.map_err(Refused::Unsound)?;
         let turn = self.intake.lock().await;
-        if self.holds(&entry) {
+        if self.holds(&entry)? {
             return Ok(receipt());
         }
         let known = {
             let state = self.state();
             if state.told[inner.number].holdings.is_some() {
                 return Err(Refused::Conflict("it is closed: no more inputs are taken".into()));
+            }
+            if state.entries.len() >= self.job.most_inputs(draft) {
+                return Err(Refused::Unavailable(
+                    "as many have answered as can be computed on".into(),
+                ));
             }
             let of_key = |e: &&Entry| e.contributor == entry.contributor;
             state.entries.iter().filter(of_key).count()
@@ -55,42 +62,44 @@ impl Course {
             inner.config.store.keep(&self.id, &input, true).await?;
             let mut state = self.state();
             state.entries.insert(entry);
-            state.sound.insert(entry.body, true);
+            state.sound.insert(entry.input(), true);
         }
         drop(turn);
         if known > 0 {
-            return Err(Refused::Conflict(
-                "this key has handed in another input before; with two, neither counts".into(),
-            ));
+            return Err(Refused::Conflict(TWICE.into()));
         }
         Ok(receipt())
     }
 
-    /// Whether a contributor has brought this input here, whatever its signature's bytes.
-    fn holds(&self, entry: &Entry) -> bool {
-        let same = |e: &Entry| e.contributor == entry.contributor && e.body == entry.body;
-        self.state().entries.iter().any(same)
+    /// Bytes of the longest input.
+    pub fn input_bytes(&self) -> usize {
+        Input::HEAD + self.job.body_bytes(&self.draft.draft)
+    }
+
+    /// Whether a contributor has brought this input here, whatever its signature's bytes. Who has
+    /// brought another one besides gets no receipt for either.
+    fn holds(&self, entry: &Entry) -> Result<bool, Refused> {
+        let state = self.state();
+        let mut of_key = state.entries.iter().filter(|e| e.contributor == entry.contributor);
+        let held = of_key.clone().any(|e| e.body == entry.body);
+        if held && of_key.any(|e| e.body != entry.body) {
+            return Err(Refused::Conflict(TWICE.into()));
+        }
+        Ok(held)
     }
 
     /// C5: takes the creator's order.
-    pub async fn order(&self, order: &Order, even_if_few: bool) -> Result<(), Refused> {
+    pub async fn order(&self, order: &Order) -> Result<(), Refused> {
         let inner = self.inner()?;
         if !order.verifies(&self.draft.draft) {
             return Err(Refused::Forbidden("only who made the question may close it".into()));
         }
-        let missing = {
+        let known = {
             let state = self.state();
-            if state.order.is_some() || state.told[inner.number].holdings.is_some() {
-                return Ok(());
-            }
-            let held = u32::try_from(state.entries.len()).unwrap_or(u32::MAX);
-            self.draft.draft.minimum.saturating_sub(held)
+            state.order.is_some() || state.told[inner.number].holdings.is_some()
         };
-        if missing > 0 && !even_if_few {
-            return Err(Refused::Conflict(format!(
-                "{missing} more must answer first: fewer than {} are never computed on",
-                self.draft.draft.minimum
-            )));
+        if known {
+            return Ok(());
         }
         inner.config.store.order(order).await?;
         self.state().order = Some(*order);

@@ -7,17 +7,21 @@ mod showing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use futures::future::AbortHandle;
 use ostrakon_computation::{
     ComputationId, Conclusion, Entry, Equivocation, Order, Said, Seal, SignedDraft, Statement, Told,
 };
-use ostrakon_crypto::Digest;
+use ostrakon_crypto::{Digest, VerifyingKey};
 use tokio::sync::{Mutex as Turn, Notify};
 
 use crate::job::{About, Job};
 use crate::service::{Inner, Refused};
 use crate::store::{Remembered, StoreError};
+
+/// How much longer than the shortest the longest pause between two looks at the others is.
+const SLOWER: u32 = 50;
 
 /// A computation, from its draft to its end.
 pub(crate) struct Course {
@@ -28,6 +32,8 @@ pub(crate) struct Course {
     state: Mutex<State>,
     /// Held by whoever takes an input or closes, from its check to its being on disk.
     intake: Turn<()>,
+    /// Held by whoever says something, from its being new to its being on disk and shown.
+    saying: Turn<()>,
     news: Notify,
 }
 
@@ -39,7 +45,7 @@ struct State {
     told: Vec<Told>,
     equivocations: Vec<Equivocation>,
     /// Whether a body at hand is sound.
-    sound: BTreeMap<Digest, bool>,
+    sound: BTreeMap<(VerifyingKey, Digest), bool>,
     seal: Option<Seal>,
     conclusion: Option<Conclusion>,
     /// The attempt under way: its vector of generations, and how it is given up.
@@ -90,7 +96,7 @@ impl Course {
 
     pub fn remembered(inner: &Arc<Inner>, of: Remembered) -> Arc<Self> {
         let Remembered { draft, order, seal, conclusion, entries, told, equivocations } = of;
-        let sound = entries.iter().map(|entry| (entry.body, true)).collect();
+        let sound = entries.iter().map(|entry| (entry.input(), true)).collect();
         let entries = entries.into_iter().collect();
         let known = State { entries, order, told, equivocations, sound, ..State::default() };
         Self::with(inner, draft, State { seal, conclusion, ..known })
@@ -105,6 +111,7 @@ impl Course {
             inner: Arc::downgrade(inner),
             state: Mutex::new(state),
             intake: Turn::default(),
+            saying: Turn::default(),
             news: Notify::new(),
         })
     }
@@ -124,8 +131,10 @@ impl Course {
 
     /// Sees the computation through. Ends when it is over, or the member stops.
     pub async fn run(self: Arc<Self>) {
+        let mut pause = Duration::ZERO;
         loop {
             let Some(inner) = self.inner.upgrade() else { return };
+            let before = self.state().told.clone();
             match Arc::clone(&self).step(&inner).await {
                 Ok(Next::Over) => {
                     self.retire(&inner);
@@ -143,7 +152,10 @@ impl Course {
                     self.give_up();
                 }
             }
-            let pause = inner.config.pause;
+            // Where nothing moves, the others are asked ever more seldom.
+            let moved = self.state().told != before;
+            let (shortest, longest) = (inner.config.pause, inner.config.pause * SLOWER);
+            pause = if moved { shortest } else { (pause + pause / 4).clamp(shortest, longest) };
             drop(inner);
             tokio::select! {
                 () = self.news.notified() => {}
@@ -160,6 +172,7 @@ impl Course {
             // The others are to hear why, from where everybody reads it; nothing else happens.
             return Ok(Next::Over);
         }
+        self.say_what_came_out(inner).await?;
         self.close_if_due(inner).await?;
         if self.state().told[inner.number].holdings.is_none() {
             return Ok(Next::Wait);
@@ -187,14 +200,34 @@ impl Course {
         Ok(Next::Wait)
     }
 
-    /// Signs a statement, writes it down, and shows it.
+    /// Signs a statement, writes it down, and shows it; unless something has been said in its place
+    /// before, which stands for ever.
     async fn say(&self, inner: &Inner, said: Said) -> Result<(), StoreError> {
+        let _turn = self.saying.lock().await;
         let statement = Statement::sign(self.id, said, &inner.config.signing);
+        let news = self.state().told[inner.number].clone().take(statement.clone());
+        if !matches!(news, Ok(true)) {
+            return Ok(());
+        }
         inner.config.store.state(inner.number, &statement).await?;
-        // An own statement never contradicts one before: each is made once, as the steps say.
-        let taken = self.state().told[inner.number].take(statement);
-        debug_assert!(taken.is_ok(), "an honest member contradicts itself");
+        // It has just been found to be news, and nobody else says anything meanwhile.
+        let _ = self.state().told[inner.number].take(statement);
         Ok(())
+    }
+
+    /// Says what had come out before a crash kept it from being said.
+    async fn say_what_came_out(&self, inner: &Inner) -> Result<(), StoreError> {
+        let unsaid = {
+            let state = self.state();
+            let own = &state.told[inner.number];
+            let silent = own.outcome.is_none() && own.stopped.is_none();
+            let conclusion = state.conclusion.as_ref().filter(|_| silent);
+            conclusion.zip(own.seal()).map(|(of, seal)| (seal, of.digest(&self.id)))
+        };
+        match unsaid {
+            Some((seal, result)) => self.say(inner, Said::Outcome { seal, result }).await,
+            None => Ok(()),
+        }
     }
 
     fn compare_outcomes(&self, seal: Digest) -> Result<(), Trouble> {

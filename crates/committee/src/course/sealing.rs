@@ -44,19 +44,13 @@ impl Course {
         }
         let stopped = {
             let state = self.state();
-            let why = |(m, told): (usize, &Told)| Some((m, told.why()?.to_owned()));
-            let other = |(m, _): &(usize, &Told)| *m != inner.number;
-            state.told.iter().enumerate().filter(other).find_map(why)
+            let stopped = |told: &Told| told.stopped.is_some();
+            let other = |m: &usize| *m != inner.number && stopped(&state.told[*m]);
+            (0..state.told.len()).find(other)
         };
-        match stopped {
-            Some((member, why)) => Err(Trouble::Stop(self.stopped_by(inner, member, &why))),
-            None => Ok(()),
-        }
-    }
-
-    fn stopped_by(&self, inner: &Inner, member: usize, why: &str) -> String {
-        let name = &inner.config.committee.members[member].name;
-        if why.contains(": ") { why.to_owned() } else { format!("{name}: {why}") }
+        // What it says is its own word, and is signed by nobody else.
+        let name = |member: usize| &inner.config.committee.members[member].name;
+        stopped.map_or(Ok(()), |member| Err(Trouble::Stop(format!("{} has stopped", name(member)))))
     }
 
     async fn take(
@@ -82,14 +76,22 @@ impl Course {
     }
 
     /// C6 and C7: has all inputs at hand, and signs the seal. False if something is still lacking.
-    pub(super) async fn seal(&self, inner: &Arc<Inner>) -> Result<bool, Trouble> {
-        let sealed = {
+    pub(super) async fn seal(self: &Arc<Self>, inner: &Arc<Inner>) -> Result<bool, Trouble> {
+        let (told, sound) = {
             let state = self.state();
-            let holdings: Option<Vec<&[Entry]>> = state.told.iter().map(Told::held).collect();
-            let Some(holdings) = holdings else { return Ok(false) };
-            let sound = |entry: &Entry| state.sound.get(&entry.body).copied();
-            Seal::of(&self.id, &self.draft.draft, &holdings, sound)
+            (state.told.clone(), state.sound.clone())
         };
+        if told.iter().any(|told| told.holdings.is_none()) {
+            return Ok(false);
+        }
+        // Thousands of signatures are checked apart from what answers people.
+        let course = Arc::clone(self);
+        let sealing = inner.runtime.spawn_blocking(move || {
+            let holdings: Vec<&[Entry]> = told.iter().filter_map(Told::held).collect();
+            let sound = |entry: &Entry| sound.get(&entry.input()).copied();
+            Seal::of(&course.id, &course.draft.draft, &holdings, sound)
+        });
+        let Ok(sealed) = sealing.await else { return Ok(false) };
         match sealed {
             Ok(seal) => {
                 let digest = seal.digest(&self.id);
@@ -118,21 +120,21 @@ impl Course {
     }
 
     /// Asks those who list inputs that are not here for them.
-    async fn fetch(
-        &self,
-        inner: &Arc<Inner>,
-        lacking: Vec<(usize, Digest)>,
-    ) -> Result<(), Trouble> {
-        let limit = 200 + self.job.body_bytes(&self.draft.draft);
+    async fn fetch(&self, inner: &Arc<Inner>, lacking: Vec<(usize, Entry)>) -> Result<(), Trouble> {
+        let limit = self.input_bytes();
         let mut got = 0;
         for part in lacking.chunks(FETCHED) {
-            let asked = part.iter().map(async |(member, body)| {
+            let asked = part.iter().map(async |(member, entry)| {
+                let (contributor, body) = entry.input();
                 // What was fetched before a restart is on disk.
-                if let Ok(Some(input)) = inner.config.store.input(&self.id, body).await {
+                let store = &inner.config.store;
+                if let Ok(Some(input)) = store.input(&self.id, &contributor, &body).await {
                     return Some(input);
                 }
-                let bytes = inner.config.peers.input(*member, &self.id, body, limit).await.ok()?;
-                Input::decode(&bytes).filter(|input| input.entry.body == *body)
+                let peers = &inner.config.peers;
+                let bytes =
+                    peers.input(*member, &self.id, (contributor, body), limit).await.ok()?;
+                Input::decode(&bytes).filter(|input| input.entry.input() == (contributor, body))
             });
             for input in join_all(asked).await.into_iter().flatten() {
                 if !input.entry.verifies(&self.id, &self.draft.draft) {
@@ -141,7 +143,7 @@ impl Course {
                 let sound = self.job.check(self.about(inner), &input).is_ok()
                     && input.body.len() <= self.job.body_bytes(&self.draft.draft);
                 inner.config.store.keep(&self.id, &input, false).await?;
-                self.state().sound.insert(input.entry.body, sound);
+                self.state().sound.insert(input.entry.input(), sound);
                 got += 1;
             }
         }

@@ -38,6 +38,7 @@ impl Course {
             sealed: told.sealed.is_some(),
             generation: told.generation().map_or(0, |(_, generation)| generation),
             signed: told.outcome.is_some(),
+            stopped: told.why().map(str::to_owned),
         });
         let inputs = state.seal.as_ref().map_or(state.entries.len(), |seal| seal.inputs.len());
         View {

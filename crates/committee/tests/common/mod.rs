@@ -17,13 +17,14 @@ use ostrakon_computation::{
     Archive, Card, Committee, ComputationId, Contributors, Draft, Input, Order, Parameters,
     SignedDraft, Statement,
 };
-use ostrakon_crypto::{Digest, Secret, SigningKey};
+use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
 use ostrakon_net::{Identity, Mesh, Quota, Timing};
 use ostrakon_party::{
     Instance, InstanceKind, Length, Party, PartyId, Roster, SessionId, Step, Tag,
 };
 use ostrakon_stats::ExchangeKey;
 use serde_json::Value;
+use sqlx::Connection;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -106,6 +107,10 @@ impl Job for Plain {
 
     fn body_bytes(&self, _: &Draft) -> usize {
         8
+    }
+
+    fn most_inputs(&self, _: &Draft) -> usize {
+        6
     }
 
     fn check(&self, _: About<'_>, input: &Input) -> Result<(), String> {
@@ -193,16 +198,17 @@ impl Peers for Seen {
         &'a self,
         member: usize,
         computation: &'a ComputationId,
-        body: &'a Digest,
+        (contributor, body): (VerifyingKey, Digest),
         _: usize,
     ) -> BoxFuture<'a, Result<Vec<u8>, Unreached>> {
         let service = self.service(member);
-        async move { service?.input(computation, body).await.map_err(unreached) }.boxed()
+        async move { service?.input(computation, &contributor, &body).await.map_err(unreached) }
+            .boxed()
     }
 
     fn order(&self, member: usize, order: Order) -> BoxFuture<'_, Result<(), Unreached>> {
         let service = self.service(member);
-        async move { service?.close(&order, true).await.map_err(unreached) }.boxed()
+        async move { service?.close(&order).await.map_err(unreached) }.boxed()
     }
 }
 
@@ -328,8 +334,19 @@ impl World {
 
     /// Stops a member and starts it again with what it has on disk; its links are made anew.
     pub async fn restart(&mut self, member: usize) {
+        self.restart_after(member, "SELECT 1").await;
+    }
+
+    /// The same, after a statement was carried out on its database: as if it had been killed before
+    /// something was written.
+    pub async fn restart_after(&mut self, member: usize, statement: &'static str) {
         self.directory.services.lock().unwrap()[member] = None;
         self.members[member].stop().await;
+        let path = self.home.path().join(format!("{member}.db"));
+        let url = format!("sqlite://{}", path.display());
+        let mut database = sqlx::SqliteConnection::connect(&url).await.unwrap();
+        sqlx::query(statement).execute(&mut database).await.unwrap();
+        database.close().await.unwrap();
         let address = self.meshes[member].address();
         self.meshes[member].shutdown().await;
         let listener = loop {
@@ -390,7 +407,7 @@ impl World {
     pub async fn close(&self, draft: &SignedDraft) {
         let order = Order::sign(draft.draft.id(), &key(50));
         for member in &self.members {
-            member.close(&order, false).await.unwrap();
+            member.close(&order).await.unwrap();
         }
     }
 

@@ -59,6 +59,8 @@ export const de: Ask = {
     'Dieser Server gehört zu anderen Servern als denen, die der Link nennt. Es wurde ihm nichts geschickt.',
   unknown: 'Keiner der Server kennt diese Frage. Prüfe, ob der Link vollständig ist.',
   noReceipt: (server) => `${server} hat nicht bestätigt, deine Antwort zu haben.`,
+  early: (missing) =>
+    `${several(missing, 'Antwort fehlt', 'Antworten fehlen')}: Mit weniger als der Mindestzahl wird nichts berechnet.`,
   unproven:
     'Was die Server als Ergebnis zeigen, ist nicht durch die Unterschriften von allen belegt.',
 
@@ -96,7 +98,7 @@ export const de: Ask = {
     sealing: 'Es ist geschlossen. Die Server einigen sich, welche Antworten zählen …',
     computing: (n) =>
       `Die Server rechnen mit ${several(n, 'Antwort', 'Antworten')}. Jeder sieht nur Teile, die zufällig aussehen.`,
-    stopped: (why) => `Es wird kein Ergebnis geben: ${why}`,
+    stopped: (name, why) => `Es wird kein Ergebnis geben. ${name} sagt: ${why}`,
     tooFew: (missing) =>
       `Es wurde mit zu wenigen Antworten geschlossen: ${number(missing)} fehlten. Nichts wurde berechnet, und niemand weiß etwas über die Antworten.`,
     away: 'Im Moment antwortet kein Server. Diese Seite versucht es weiter.',
@@ -107,6 +109,8 @@ export const de: Ask = {
     quantile: (thousandths) => `${number(thousandths / 10)} % liegen darunter`,
     sum: 'Summe',
     mean: 'Mittelwert',
+    deviation: 'Standardabweichung',
+    other: 'Eines der Ergebnisse zeigt nur das Programm: ostrakon stats result.',
     of: (n, out) =>
       `von ${several(n, 'Antwort', 'Antworten')}${out > 0 ? `; ${number(out)} zählten nicht` : ''}`,
     histogram: 'Wie viele was geantwortet haben',
@@ -119,7 +123,7 @@ export const de: Ask = {
   },
   sees: {
     title: 'Wer sieht was?',
-    text: 'Auf deinem Gerät wird deine Zahl in Teile zerlegt, einen für jeden Server. Jeder Teil allein sieht zufällig aus, und auch alle bis auf einen zusammen. Die Server sehen, wer wann geantwortet hat, nicht was.',
+    text: 'Auf deinem Gerät wird deine Zahl in Teile zerlegt, einen für jeden Server. Jeder Teil allein sieht zufällig aus, und auch alle bis auf einen zusammen. Die Server sehen, wer wann geantwortet hat, nicht was; wer den Link hat, sieht die Schlüssel derer, die geantwortet haben, und wer die Links gemacht hat, weiß, wem sie gehören.',
   },
   number,
 };

@@ -60,6 +60,8 @@ export const en = {
     'This server belongs to other servers than those that the link names. Nothing was sent to it.',
   unknown: 'None of the servers knows this question. Check that the link is whole.',
   noReceipt: (server: string) => `${server} did not confirm that it holds your answer.`,
+  early: (missing: number) =>
+    `${several(missing, 'answer is', 'answers are')} missing: with fewer than the minimum nothing is computed.`,
   unproven: 'What the servers show as the result is not proved by the signatures of all of them.',
 
   asked: {
@@ -96,7 +98,7 @@ export const en = {
     sealing: 'It is closed. The servers agree on which answers count…',
     computing: (n: number) =>
       `The servers compute on ${several(n, 'answer', 'answers')}. Each sees only parts that look random.`,
-    stopped: (why: string) => `There will be no result: ${why}`,
+    stopped: (name: string, why: string) => `There will be no result. ${name} says: ${why}`,
     tooFew: (missing: number) =>
       `It closed with too few answers: ${number(missing)} more were needed. Nothing was computed, and nothing about the answers is known to anybody.`,
     away: 'No server answers at the moment. This page goes on trying.',
@@ -107,6 +109,8 @@ export const en = {
     quantile: (thousandths: number) => `${thousandths / 10} % lie below`,
     sum: 'Sum',
     mean: 'Mean',
+    deviation: 'Standard deviation',
+    other: 'One of the results is shown by the program only: ostrakon stats result.',
     of: (n: number, out: number) =>
       `of ${several(n, 'answer', 'answers')}${out > 0 ? `; ${number(out)} did not count` : ''}`,
     histogram: 'How many answered what',
@@ -119,7 +123,7 @@ export const en = {
   },
   sees: {
     title: 'Who sees what?',
-    text: 'On your device your number is made into parts, one for each server. Each part alone looks random, and so do all but one together. Servers see who has answered and when, not what.',
+    text: 'On your device your number is made into parts, one for each server. Each part alone looks random, and so do all but one together. Servers see who has answered and when, not what; everybody with the link sees the keys of those who have answered, and who made the links knows whose they are.',
   },
   number,
 };
