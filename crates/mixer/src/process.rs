@@ -175,8 +175,13 @@ pub fn run() -> Result<()> {
     let join: Join = serde_json::from_str(&line?)?;
     let room = Arc::new(join.room()?);
     // The process ends with its input, so that it never outlives whoever started it.
-    std::thread::spawn(move || {
-        while let Some(Ok(_)) = lines.next() {}
+    drop(lines);
+    std::thread::spawn(|| {
+        for line in std::io::stdin().lines() {
+            if line.is_err() {
+                break;
+            }
+        }
         std::process::exit(0);
     });
     runtime.block_on(async {

@@ -1,6 +1,6 @@
 //! Servers and participants under a scheduler that draws what happens next from a seed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ostrakon_agreement::Params;
@@ -88,7 +88,6 @@ pub struct World {
     pub opened: BTreeSet<u64>,
     pool: Vec<Flight>,
     late: Vec<Flight>,
-    interval: u64,
 }
 
 pub fn id(i: usize) -> PartyId {
@@ -136,7 +135,6 @@ impl World {
             opened: BTreeSet::new(),
             pool: Vec::new(),
             late: Vec::new(),
-            interval,
             room,
         };
         for i in 0..n {
@@ -146,10 +144,6 @@ impl World {
             world.carry_out(i, effects);
         }
         world
-    }
-
-    pub fn interval(&self) -> u64 {
-        self.interval
     }
 
     fn parts(&mut self, i: usize) -> Parts<TestKeys> {
@@ -354,11 +348,6 @@ impl World {
         });
     }
 
-    /// Runs until so many epochs are on the board of every honest server.
-    pub fn epochs(&mut self, entries: u64) {
-        self.run(1500, |world| world.have(entries));
-    }
-
     /// Whether every honest server has so many entries.
     pub fn have(&self, entries: u64) -> bool {
         self.honest().iter().all(|i| {
@@ -433,13 +422,4 @@ pub fn submission(bytes: &[u8], room: &Room) -> Option<(u64, u32)> {
         ToServer::Submit { epoch, slot, .. } => Some((epoch, slot)),
         _ => None,
     }
-}
-
-/// How often each thing occurs.
-pub fn counts<T: Ord>(things: impl IntoIterator<Item = T>) -> BTreeMap<T, usize> {
-    let mut counts = BTreeMap::new();
-    for thing in things {
-        *counts.entry(thing).or_default() += 1;
-    }
-    counts
 }
