@@ -5,11 +5,13 @@
 //! Messages may be lost (a link that breaks, a peer that does not read): everything that matters is
 //! asked for again by the state machine, so nothing is queued for a peer that is not there.
 
+pub mod demo;
 pub mod front;
 mod journal;
 mod links;
 pub mod process;
 mod runner;
+pub mod site;
 
 pub use front::Front;
 pub use journal::Journal;
