@@ -102,7 +102,8 @@ impl Participant {
         self.key.verifying_key()
     }
 
-    /// Whether its message is on the board.
+    /// Whether its message is on the board. From then on it takes part as a cover, for as long as
+    /// its messages are carried.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.done
@@ -122,9 +123,6 @@ impl Participant {
 
     /// What all servers are told at a tick.
     pub fn tick(&mut self) -> Vec<Vec<u8>> {
-        if self.done {
-            return Vec::new();
-        }
         let client = self.key();
         let Some(attempt) = &mut self.attempt else {
             return vec![ToServer::Hello(client).encode()];
@@ -149,9 +147,6 @@ impl Participant {
     /// Takes a server's message. What is to be said at once comes with the news.
     pub fn receive(&mut self, from: PartyId, bytes: &[u8]) -> (Vec<Vec<u8>>, Option<News>) {
         let nothing = (Vec::new(), None);
-        if self.done {
-            return nothing;
-        }
         match ToClient::decode(bytes, &self.room) {
             Ok(ToClient::Now(now)) => {
                 self.now.extend(now.map(|now| (from, now)));
@@ -264,10 +259,12 @@ impl Participant {
         self.attempt = None;
         self.now.clear();
         self.seen = Some(Arc::clone(signed));
-        if sealed && matches!(signed.entry.outcome, Outcome::Messages(_)) {
-            self.done = true;
-            return Some(News::Published(epoch));
+        if !sealed || signed.entry.outcome == Outcome::TooFew {
+            return Some(News::Again(epoch));
         }
-        Some(News::Again(epoch))
+        // It goes on as a cover: whose message is left must not be alone.
+        self.said = Said::Cover;
+        let first = !std::mem::replace(&mut self.done, true);
+        first.then_some(News::Published(epoch))
     }
 }

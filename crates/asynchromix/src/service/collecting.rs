@@ -15,6 +15,9 @@ use crate::word::{Declaration, MAX_ASSIGNED, MAX_DECLARED, Word};
 
 use super::{Effects, Service};
 
+/// So many times longer than usual an epoch waits for the minimum of rows.
+const COMPANY: u32 = 8;
+
 /// What this server has of participants.
 pub(super) struct Desk {
     /// Who asked this server for a place in the epoch that collects.
@@ -188,8 +191,12 @@ impl<K: Keys> Service<K> {
         self.declare_rows();
         if let Some((number, epoch)) = self.state.collecting() {
             let (of, ticks) = self.desk.age;
-            let old = of == Some(number) && ticks >= self.room.shape().ticks;
-            let due = old && epoch.has_rows() || epoch.is_full(&self.room);
+            let age = if of == Some(number) { ticks } else { 0 };
+            let usual = self.room.shape().ticks;
+            // Too few would be told so, at the price of a batch: they wait for company first.
+            let due = age >= usual && epoch.has_minimum(&self.room)
+                || age >= usual.saturating_mul(COMPANY) && epoch.has_rows()
+                || epoch.is_full(&self.room);
             if due && !epoch.has_voted(self.me) {
                 self.say_once("close", number, Word::Close(number));
             }

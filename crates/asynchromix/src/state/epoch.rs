@@ -118,6 +118,14 @@ impl Epoch {
         self.places.iter().any(|place| !place.declared.is_empty())
     }
 
+    /// Whether what is declared so far is the minimum.
+    #[must_use]
+    pub fn has_minimum(&self, room: &Room) -> bool {
+        let believed = room.trust().believed();
+        let rows: Vec<_> = self.places.iter().map(|place| place.agreed(believed)).collect();
+        self.is_enough(room, &rows)
+    }
+
     /// Whether all k places have handed in. "All that are taken" would let who takes the minimum of
     /// places close early.
     #[must_use]

@@ -313,6 +313,15 @@ impl World {
         }
     }
 
+    /// All participants leave.
+    pub fn forget_clients(&mut self) {
+        self.participants.clear();
+        self.news.clear();
+        let gone = |end: &End| matches!(end, End::Client(_));
+        self.pool.retain(|(from, to, _)| !gone(from) && !gone(to));
+        self.late.retain(|(from, to, _)| !gone(from) && !gone(to));
+    }
+
     /// Runs until `done`, at most so many ticks.
     pub fn run(&mut self, ticks: usize, mut done: impl FnMut(&World) -> bool) {
         let mut ticked = 0;
@@ -322,7 +331,10 @@ impl World {
                 if done(self) {
                     return;
                 }
-                assert!(ticked < ticks, "seed {}: not done after {ticks} ticks", self.seed);
+                if ticked >= ticks {
+                    let seed = self.seed;
+                    panic!("seed {seed}: not done after {ticks} ticks\n{}", self.describe());
+                }
                 ticked += 1;
                 let late = std::mem::take(&mut self.late);
                 self.pool.extend(late);
@@ -334,6 +346,46 @@ impl World {
                 self.deliver(flight);
             }
         }
+    }
+
+    /// Where everybody stands.
+    fn describe(&self) -> String {
+        let mut text = String::new();
+        for (i, service) in self.services.iter().enumerate() {
+            let Some(service) = service else { continue };
+            let state = service.state();
+            text += &format!(
+                "server {i}: runs {}, commits {}, ready {}, entries {}, held {:?}\n",
+                service.runs(),
+                service.commits(),
+                state.stock.ready(),
+                state.entries,
+                service.held(),
+            );
+            for (number, epoch) in &state.epochs {
+                let sealed = epoch.seal.as_ref().map(|seal| {
+                    (seal.rows.iter().flatten().count(), seal.enough)
+                });
+                text += &format!(
+                    "  epoch {number}: batch {}, places {}, collects {}, sealed {sealed:?}, {:?}\n",
+                    epoch.batch,
+                    epoch.places.len(),
+                    epoch.collects(),
+                    (0..self.services.len()).map(|i| epoch.is_final(id(i))).collect::<Vec<_>>(),
+                );
+            }
+            for (number, batch) in &state.stock.batches {
+                text += &format!(
+                    "  batch {number}: committed {:?}, ready {}\n",
+                    batch.committed.keys(),
+                    batch.ready
+                );
+            }
+        }
+        for (i, participant) in self.participants.iter().enumerate() {
+            text += &format!("participant {i}: {} {:?}\n", participant.is_done(), self.news[i]);
+        }
+        text
     }
 
     /// Runs until every honest server has so many batches ready.
