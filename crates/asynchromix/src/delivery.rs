@@ -25,6 +25,8 @@ struct Traffic {
     /// Of which steps messages have come, by sender. They are noted unseen: a sender that lies
     /// about them misses its own messages only.
     came: BTreeMap<PartyId, BTreeSet<StepBytes>>,
+    /// Elements of what was sent, each message counted once.
+    elements: usize,
     /// Who has been answered since the last tick.
     answered: BTreeSet<PartyId>,
     quiet: u32,
@@ -61,9 +63,16 @@ impl Delivery {
         self.runs.contains_key(&run)
     }
 
-    /// Keeps a message of a step, as it goes over the wire.
-    pub fn sent(&mut self, run: RunId, to: PartyId, step: StepBytes, bytes: &Arc<[u8]>) {
+    /// Keeps a message of a step with so many elements, as it goes over the wire.
+    pub fn sent(
+        &mut self,
+        run: RunId,
+        to: PartyId,
+        (step, elements): (StepBytes, usize),
+        bytes: &Arc<[u8]>,
+    ) {
         if let Some(traffic) = self.runs.get_mut(&run) {
+            traffic.elements += elements;
             traffic.sent.entry(to).or_default().insert(step, Arc::clone(bytes));
         }
     }
@@ -76,6 +85,11 @@ impl Delivery {
                 (traffic.quiet, traffic.pause) = (0, QUIET);
             }
         }
+    }
+
+    /// Elements that this server has sent in a run.
+    pub fn elements(&self, run: RunId) -> usize {
+        self.runs.get(&run).map_or(0, |traffic| traffic.elements)
     }
 
     /// This server needs nothing more of a run. Others may.

@@ -128,9 +128,11 @@ impl Participant {
             return vec![ToServer::Hello(client).encode()];
         };
         attempt.ticks += 1;
-        let turns = usize::try_from(attempt.ticks / PATIENCE).unwrap_or(0);
-        let home = (self.home + turns) % self.room.servers();
-        let home = PartyId(u8::try_from(home).expect("servers are numbered by bytes"));
+        // A home that gave no place is not asked first again: it may be dead, or full.
+        if attempt.ticks.is_multiple_of(PATIENCE) && attempt.submitted.is_none() {
+            self.home = (self.home + 1) % self.room.servers();
+        }
+        let home = PartyId(u8::try_from(self.home).expect("servers are numbered by bytes"));
         let exchange = attempt.exchange.public();
         let request = Request::sign(&self.room, attempt.epoch, &self.key, exchange, home);
         let mut messages = vec![ToServer::Request(request).encode()];

@@ -235,7 +235,7 @@ impl Show {
                         self.shown.killed = Some((kill, when, "the shuffle had begun"));
                     }
                 }
-                Note::Mixed(epoch) => first(&mut times.entry(epoch).or_default().mixed),
+                Note::Mixed(epoch, _) => first(&mut times.entry(epoch).or_default().mixed),
                 Note::Published(epoch) => times.entry(epoch).or_default().published = at,
                 Note::Fault(party, what) => self.shown.faults.push((heard.server, party, what)),
                 _ => {}

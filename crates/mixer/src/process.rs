@@ -81,6 +81,10 @@ pub enum Note {
     Started,
     /// Its data are lost.
     DataLost,
+    /// A batch is begun.
+    Begun(u64),
+    /// Its part of a batch is prepared; elements that it sent.
+    Prepared(u64, usize),
     /// A batch is ready.
     Ready(u64),
     /// A batch was given up.
@@ -93,8 +97,8 @@ pub enum Note {
     Sealed(u64, usize),
     /// Its shuffle begins here.
     Mixing(u64),
-    /// Its output is here.
-    Mixed(u64),
+    /// Its output is here; elements that were sent for it.
+    Mixed(u64, usize),
     /// Its entry is on the board.
     Published(u64),
     /// Another server did something wrong.
@@ -114,13 +118,15 @@ impl From<Report> for Note {
         match told {
             Told::Started => Note::Started,
             Told::DataLost => Note::DataLost,
+            Told::Begun(number) => Note::Begun(number),
+            Told::Prepared(number, sent) => Note::Prepared(number, sent),
             Told::Ready(number) => Note::Ready(number),
             Told::Burnt(number) | Told::Dropped(number) => Note::Dropped(number),
             Told::Opened(epoch) => Note::Opened(epoch),
             Told::Closed(epoch) => Note::Closed(epoch),
             Told::Sealed(epoch, rows, _) => Note::Sealed(epoch, rows),
             Told::Mixing(epoch) => Note::Mixing(epoch),
-            Told::Mixed(epoch) => Note::Mixed(epoch),
+            Told::Mixed(epoch, sent) => Note::Mixed(epoch, sent),
             Told::Published(epoch) => Note::Published(epoch),
             Told::Fault(party, what) => Note::Fault(party.0, what.to_owned()),
         }

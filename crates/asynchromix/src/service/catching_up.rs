@@ -123,10 +123,10 @@ impl<K: Keys> Service<K> {
         self.state = state;
         self.applied = commits;
         self.catching.missing = None;
-        if !self.catching.states.contains_key(&commits) {
+        self.catching.states.entry(commits).or_insert_with(|| {
             effects.writes.push(Write::Put(Key::State(commits), bytes.to_vec()));
-            self.catching.states.insert(commits, bytes.into());
-        }
+            bytes.into()
+        });
         self.reconcile_epochs(effects);
         self.reconcile_batches(effects);
         for output in self.catching.waiting.drain(..).rev() {

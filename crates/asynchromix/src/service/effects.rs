@@ -16,6 +16,10 @@ pub enum Told {
     /// Its data are older than what others have heard of it. It is silent until
     /// [`super::Event::Readmit`].
     DataLost,
+    /// A batch is begun.
+    Begun(u64),
+    /// This server has prepared its part of a batch; elements that it sent for it.
+    Prepared(u64, usize),
     /// A batch is ready.
     Ready(u64),
     /// A batch was thrown away after a complaint.
@@ -30,8 +34,8 @@ pub enum Told {
     Sealed(u64, usize, bool),
     /// This server begins an epoch's shuffle: all rows are here.
     Mixing(u64),
-    /// This server has an epoch's output.
-    Mixed(u64),
+    /// This server has an epoch's output; elements that it sent for it.
+    Mixed(u64, usize),
     /// An entry is on the board.
     Published(u64),
     /// Another server did something wrong.

@@ -186,11 +186,12 @@ impl<K: Keys> Service<K> {
             // Openings of checked material are robust, so nothing else comes.
             if let Ended::Done(values) = outcome {
                 self.mixing.runs.remove(&number);
+                let sent = self.delivery.elements(RunId::Epoch(number));
                 self.delivery.done(RunId::Epoch(number));
                 let messages = self.messages(number, &values);
                 self.mixing.outcomes.insert(number, Outcome::Messages(messages));
                 self.stirred = true;
-                effects.told.push(Told::Mixed(number));
+                effects.told.push(Told::Mixed(number, sent));
             }
         }
     }
@@ -237,10 +238,9 @@ impl<K: Keys> Service<K> {
         effects: &mut Effects,
     ) {
         let draft = self.mixing.drafts.get(&number);
-        match draft.filter(|draft| self.digest_of(draft) == digest).cloned() {
-            Some(entry) => self.keep_entry(SignedEntry { entry, signatures }, effects),
-            // Asked for at the next tick.
-            None => {}
+        // Otherwise it is asked for at the next tick.
+        if let Some(entry) = draft.filter(|draft| self.digest_of(draft) == digest).cloned() {
+            self.keep_entry(SignedEntry { entry, signatures }, effects);
         }
     }
 

@@ -14,6 +14,7 @@ use ostrakon_agreement::{Fault, Keys, Ledger, Params};
 use ostrakon_crypto::{Digest, Secret, SigningKey, Stream};
 use ostrakon_party::{PartyId, PartySet, wire};
 use ostrakon_robust::Committee;
+use ostrakon_robust::message::{ELEMENT, HEADER};
 use ostrakon_robust::offline::{Checked, ShuffleStock};
 
 use crate::delivery::{Delivery, step_of};
@@ -234,8 +235,9 @@ impl<K: Keys> Service<K> {
     fn send_run(&mut self, run: RunId, sends: Vec<(PartyId, Vec<u8>)>, effects: &mut Effects) {
         for (to, bytes) in sends {
             let Some(step) = step_of(&bytes) else { continue };
+            let elements = (bytes.len() - HEADER.min(bytes.len())) / ELEMENT;
             let bytes: Arc<[u8]> = Message::Run(run, bytes).encode().into();
-            self.delivery.sent(run, to, step, &bytes);
+            self.delivery.sent(run, to, (step, elements), &bytes);
             effects.sends.push((to, bytes));
         }
     }
@@ -381,7 +383,7 @@ impl<K: Keys> Service<K> {
         for change in changes {
             self.stirred = true;
             match change {
-                Change::Begun(_) => {}
+                Change::Begun(number) => effects.told.push(Told::Begun(number)),
                 Change::Ready(number) => {
                     self.ready(number);
                     effects.told.push(Told::Ready(number));

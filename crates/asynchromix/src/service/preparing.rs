@@ -15,7 +15,7 @@ use crate::message::RunId;
 use crate::state::State;
 use crate::word::Word;
 
-use super::{Effects, Service};
+use super::{Effects, Service, Told};
 
 /// What this server has of batches that are not ready.
 pub(super) struct Preparing {
@@ -144,6 +144,8 @@ impl<K: Keys> Service<K> {
                     if matches!(record, Record::Right) {
                         self.write_stock(number, effects);
                         self.delivery.done(run);
+                        let sent = self.delivery.elements(run);
+                        effects.told.push(Told::Prepared(number, sent));
                     }
                     self.backlog.push_back(Word::Batch(number, record.to_bytes()));
                     self.stirred = true;

@@ -231,6 +231,6 @@ fn a_lost_disk_is_told_and_survived() {
     assert!(world.told[1].contains(&Told::DataLost));
     let nonce = *world.draw.secret().expose();
     world.event(1, Event::Readmit(nonce));
-    world.run(600, |world| world.told[1].iter().any(|told| *told == Told::Started));
+    world.run(600, |world| world.told[1].contains(&Told::Started));
     say_all(&mut world);
 }

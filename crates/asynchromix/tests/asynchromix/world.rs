@@ -363,9 +363,10 @@ impl World {
                 service.held(),
             );
             for (number, epoch) in &state.epochs {
-                let sealed = epoch.seal.as_ref().map(|seal| {
-                    (seal.rows.iter().flatten().count(), seal.enough)
-                });
+                let sealed = epoch
+                    .seal
+                    .as_ref()
+                    .map(|seal| (seal.rows.iter().flatten().count(), seal.enough));
                 text += &format!(
                     "  epoch {number}: batch {}, places {}, collects {}, sealed {sealed:?}, {:?}\n",
                     epoch.batch,
