@@ -18,6 +18,9 @@ use crate::row::{self, Said};
 /// Ticks after which a participant without a place turns to the next home.
 const PATIENCE: u32 = 8;
 
+/// Ticks between two questions of a participant who has handed in.
+const WAITING: u32 = 4;
+
 /// What a participant learns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
@@ -133,6 +136,10 @@ impl Participant {
             self.home = (self.home + 1) % self.room.servers();
         }
         let home = PartyId(u8::try_from(self.home).expect("servers are numbered by bytes"));
+        // Who has handed in only waits.
+        if attempt.submitted.is_some() && !attempt.ticks.is_multiple_of(WAITING) {
+            return Vec::new();
+        }
         let exchange = attempt.exchange.public();
         let request = Request::sign(&self.room, attempt.epoch, &self.key, exchange, home);
         let mut messages = vec![ToServer::Request(request).encode()];
@@ -247,6 +254,7 @@ impl Participant {
         attempt.submitted = Some((slot, place.submit(&self.key, masked)));
         // The masks of every other place that was told are of no use any more.
         attempt.masks.clear();
+        attempt.ticks = WAITING - 1;
         self.tick()
     }
 

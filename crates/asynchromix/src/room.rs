@@ -28,8 +28,8 @@ pub struct Shape {
     pub payload: usize,
     /// With fewer sealed rows, those of the t homes with the most left out, nothing is opened.
     pub minimum: usize,
-    /// After so many of its own ticks a server votes to close an epoch in which something has been
-    /// handed in.
+    /// After so many of its own ticks since something has been handed in a server votes to close an
+    /// epoch.
     pub ticks: u32,
 }
 

@@ -23,6 +23,10 @@ pub struct Start {
     pub directory: PathBuf,
     /// The port; one that is free unless given.
     pub port: Option<u16>,
+    /// What is in the directory is a restored copy: the server takes part only as one that
+    /// remembers nothing.
+    #[serde(default)]
+    pub readmit: bool,
 }
 
 /// What it answers.
@@ -169,7 +173,7 @@ pub fn run() -> Result<()> {
     let runtime = Runtime::new().context("the network's threads cannot be started")?;
     let mut lines = std::io::stdin().lines();
     let Some(line) = lines.next() else { return Ok(()) };
-    let Start { directory, port } = serde_json::from_str(&line?)?;
+    let Start { directory, port, readmit } = serde_json::from_str(&line?)?;
     let seed = identity(&directory)?;
     let address = format!("127.0.0.1:{}", port.unwrap_or(0));
     let listener = runtime
@@ -192,10 +196,13 @@ pub fn run() -> Result<()> {
     });
     runtime.block_on(async {
         let addresses = join.addresses();
-        let (runner, reports) =
+        let (mut runner, reports) =
             Runner::start(&room, &seed, &directory, listener, &addresses, join.front)?;
         for report in reports {
             say(&Note::from(report))?;
+        }
+        if readmit {
+            runner.readmit()?;
         }
         runner.run(|report| drop(say(&Note::from(report)))).await
     })

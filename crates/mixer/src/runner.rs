@@ -100,6 +100,16 @@ impl Runner {
         Ok((runner, reports))
     }
 
+    /// The disk is a restored copy, or known to be old: nothing of it is used.
+    ///
+    /// # Errors
+    /// If the journal cannot be written.
+    pub fn readmit(&mut self) -> Result<()> {
+        let nonce = *secret()?.expose();
+        let effects = self.server.handle(Event::Readmit(nonce));
+        self.carry_out(effects).map(drop)
+    }
+
     /// Handles what comes until nothing more can.
     ///
     /// # Errors

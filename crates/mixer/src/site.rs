@@ -58,7 +58,7 @@ impl Site {
         let begun = now();
         let mut processes = Vec::new();
         for i in 0..plan.servers {
-            let start = Start { directory: directory.join(format!("server-{i}")), port: None };
+            let start = start_of(directory, i, None);
             processes.push(Some(Process::start(program, &start)?));
         }
         let front = secret()?;
@@ -155,7 +155,7 @@ impl Site {
     /// If it cannot be started.
     pub fn restart(&mut self, i: usize) -> Result<()> {
         let port = Some(self.join.servers[i].port);
-        let start = Start { directory: self.directory.join(format!("server-{i}")), port };
+        let start = start_of(&self.directory, i, port);
         self.processes[i] = Some(Process::start(&self.program, &start)?);
         self.tell(i)
     }
@@ -165,6 +165,10 @@ impl Site {
     pub fn ids(&self) -> Vec<u32> {
         self.processes.iter().flatten().map(Process::id).collect()
     }
+}
+
+fn start_of(directory: &Path, i: usize, port: Option<u16>) -> Start {
+    Start { directory: directory.join(format!("server-{i}")), port, readmit: false }
 }
 
 /// The time, for measuring.

@@ -29,7 +29,7 @@ pub(super) struct Desk {
     /// Rows that are declared in this life.
     declared: BTreeSet<(u64, u32)>,
     undeclared: BTreeSet<(u64, u32)>,
-    /// The epoch that collects, and for how many ticks it has.
+    /// The epoch that collects, and for how many ticks it has had rows.
     age: (Option<u64>, u32),
 }
 
@@ -53,10 +53,11 @@ impl Desk {
         }
     }
 
-    /// Counts how long the epoch has collected.
-    pub fn tick(&mut self, collecting: Option<u64>) {
+    /// Counts for how long the epoch that collects has had rows: who comes first does not find it
+    /// over.
+    pub fn tick(&mut self, collecting: Option<u64>, has_rows: bool) {
         if self.age.0 == collecting {
-            self.age.1 = self.age.1.saturating_add(1);
+            self.age.1 = self.age.1.saturating_add(has_rows.into());
         } else {
             self.age = (collecting, 0);
             self.asked.clear();
@@ -76,7 +77,7 @@ impl Desk {
 impl<K: Keys> Service<K> {
     /// Answers a participant.
     pub(super) fn serve(&mut self, message: ToServer, effects: &mut Effects) {
-        if self.catching.lacks_state() {
+        if !self.runs() {
             return;
         }
         match message {
@@ -131,8 +132,10 @@ impl<K: Keys> Service<K> {
     /// hence written down, and one slot of one batch is assigned to one key for ever.
     fn give_masks(&mut self, request: &Request, slot: u32, effects: &mut Effects) {
         let Some(epoch) = self.state.epochs.get(&request.epoch) else { return };
+        // Who has handed in needs no masks.
+        let late = epoch.is_sealed() || self.desk.rows.contains_key(&(request.epoch, slot));
         let batch = epoch.batch;
-        let Some(checked) = self.stock.get(&batch).filter(|_| !epoch.is_sealed()) else { return };
+        let Some(checked) = self.stock.get(&batch).filter(|_| !late) else { return };
         let Ok(at) = usize::try_from(slot) else { return };
         let mut shares = bytes_of(&checked.stock().masks(at));
         let mut about = about_masks(&self.room.digest(), self.me, (request.epoch, slot, batch));

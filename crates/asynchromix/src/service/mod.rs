@@ -266,7 +266,9 @@ impl<K: Keys> Service<K> {
         for run in self.delivery.tick() {
             self.ask_again(run, effects);
         }
-        self.desk.tick(self.state.collecting().map(|(number, _)| number));
+        let collecting = self.state.collecting();
+        let has_rows = collecting.is_some_and(|(_, epoch)| epoch.has_rows());
+        self.desk.tick(collecting.map(|(number, _)| number), has_rows);
         self.ask_others(effects);
         self.stirred = true;
     }

@@ -204,6 +204,7 @@ impl<K: Keys> Service<K> {
         self.preparing.running.remove(&number);
         self.preparing.dormant.remove(&number);
         self.delivery.forget(RunId::Batch(number));
+        self.said.remove(&("out", number));
         effects.writes.push(Write::Delete(Key::Stock(number)));
         if let Some(checked) = self.stock.remove(&number) {
             self.drop_mark(checked.batch(), effects);

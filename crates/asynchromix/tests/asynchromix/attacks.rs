@@ -234,6 +234,36 @@ fn collecting(n: usize, shape: Shape) -> (Arc<ostrakon_asynchromix::Room>, State
     (room, state)
 }
 
+/// A complaint, or a member that is out, before a batch is ready makes room for another batch, with
+/// another number; afterwards both are void. Who is convicted by t + 1 is in no new batch.
+#[test]
+fn complaint_after_ready() {
+    use ostrakon_robust::message::{Part, StepId};
+    use ostrakon_robust::offline::{Complaint, Record};
+    let (room, mut state) = collecting(5, SHAPE);
+    let step = StepId { phase: 0, part: Part::Deal };
+    let complaint = Record::Complaint(Complaint { step, messages: Vec::new() }).to_bytes();
+    let word = |number: u64| Word::Batch(number, complaint.clone());
+    assert!(state.apply(&room, id(1), &word(0)).is_empty(), "batch 0 is in use");
+    assert!(state.apply(&room, id(1), &Word::Out(0)).is_empty());
+    let number = 5;
+    assert!(state.apply(&room, id(1), &word(number)).is_empty(), "nobody has committed");
+    for member in room.committee_of(number).members() {
+        let commit = Record::Commit(Digest([member.0; 32])).to_bytes();
+        drop(state.apply(&room, *member, &Word::Batch(number, commit)));
+    }
+    assert!(state.apply(&room, id(4), &word(number)).is_empty(), "not a member");
+    assert_eq!(
+        state.apply(&room, id(1), &word(number)),
+        [Change::Burnt(number), Change::Begun(15)]
+    );
+    assert_eq!(state.apply(&room, id(1), &Word::Out(10)), [Change::Dropped(10), Change::Begun(20)]);
+    drop(state.apply(&room, id(0), &Word::Convict(id(1))));
+    assert_eq!(state.apply(&room, id(2), &Word::Out(15)), [Change::Dropped(15), Change::Begun(25)]);
+    drop(state.apply(&room, id(2), &Word::Convict(id(1))));
+    assert_eq!(state.apply(&room, id(2), &Word::Out(25)), [Change::Dropped(25)]);
+}
+
 /// One key has one slot, one home so many, and the first ordered word counts.
 #[test]
 fn one_slot_for_a_key_and_a_quota_for_a_home() {

@@ -195,7 +195,7 @@ fn too_few() {
 /// A server that was away while others dropped what it lacks goes on from their state.
 #[test]
 fn a_server_that_was_away_catches_up() {
-    let mut world = World::with(4, 6, Shape { ticks: 6, ..SHAPE }, 4);
+    let mut world = World::with(4, 6, SHAPE, 4);
     world.stock(2);
     let old = world.disks[2].clone();
     world.roles[2] = Role::Dead;
@@ -223,7 +223,7 @@ fn a_server_that_was_away_catches_up() {
 /// stock is prepared with it anew.
 #[test]
 fn a_lost_disk_is_told_and_survived() {
-    let mut world = World::with(5, 7, Shape { ticks: 6, ..SHAPE }, 4);
+    let mut world = World::with(5, 7, SHAPE, 4);
     world.stock(2);
     world.kill(1);
     world.disks[1] = Disk::default();
