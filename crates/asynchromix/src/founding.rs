@@ -173,7 +173,7 @@ impl Founder {
     /// Says everything that this server has said.
     fn tell(&self, to: PartyId, effects: &mut Effects) {
         for said in self.attempts.current().said() {
-            effects.send(to, &Message::Dkg(said.clone()));
+            effects.send(to, &Message::Dkg(said.clone().into()));
         }
         if let Some(key) = self.key {
             let (nonce, heard) = (self.nonce, self.heard.get(&to).copied());
@@ -197,7 +197,7 @@ impl Founder {
         }
         for bytes in step.sends {
             for party in self.others() {
-                effects.send(party, &Message::Dkg(bytes.clone()));
+                effects.send(party, &Message::Dkg(bytes.clone().into()));
             }
         }
         match step.outcome {

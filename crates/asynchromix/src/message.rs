@@ -1,5 +1,6 @@
 //! What servers send each other, and participants and servers (spec, wire table).
 
+use bytes::Bytes;
 use ostrakon_crypto::sealed::{Sealed, seal};
 use ostrakon_crypto::{Digest, Signature, SigningKey, Transcript, VerifyingKey};
 use ostrakon_party::{PartyId, wire};
@@ -29,7 +30,7 @@ pub type StepBytes = [u8; 3];
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Message {
     /// Of the making of the coin's key.
-    Dkg(Vec<u8>),
+    Dkg(Bytes),
     /// The key that the sender has, the nonce of its disk, and the one that it heard from the
     /// receiver.
     Coin {
@@ -41,20 +42,20 @@ pub enum Message {
         heard: Option<[u8; 32]>,
     },
     /// Of the ledger.
-    Ledger(Vec<u8>),
+    Ledger(Bytes),
     /// Of a run.
-    Run(RunId, Vec<u8>),
+    Run(RunId, Bytes),
     /// The sender asks for what it lacks of a run; the steps of which it has the receiver's
     /// message.
     Again(RunId, Vec<StepBytes>),
     /// The sender asks for a sealed row.
     AskRow(u64, u32),
     /// A row, with its owner's signature.
-    Row(u64, u32, Vec<u8>),
+    Row(u64, u32, Bytes),
     /// The sender asks for the agreed state after so many commits.
     AskState(u64),
     /// The agreed state after so many commits.
-    State(u64, Vec<u8>),
+    State(u64, Bytes),
     /// The sender asks for a board's entry.
     AskEntry(u64),
     /// A board's entry.
@@ -234,6 +235,11 @@ pub(crate) fn open_masks(
 }
 
 impl Message {
+    /// Whether bytes begin like [`Message::Dkg`] or [`Message::Coin`]: the first two variants.
+    pub(crate) fn is_of_founding(bytes: &[u8]) -> bool {
+        matches!(bytes.first(), Some(0 | 1))
+    }
+
     /// The message's bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {

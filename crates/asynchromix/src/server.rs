@@ -47,12 +47,11 @@ impl Server {
     /// Handles one event.
     pub fn handle(&mut self, event: Event<'_>) -> Effects {
         let mut effects = match event {
-            Event::Server(from, bytes) => match Message::decode(bytes, self.longest) {
-                Ok(message @ (Message::Dkg(_) | Message::Coin { .. })) => {
-                    self.founder.receive(from, &message)
-                }
-                _ => Effects::default(),
-            },
+            // Only what founding may say is read twice.
+            Event::Server(from, bytes) if Message::is_of_founding(bytes) => {
+                Message::decode(bytes, self.longest)
+                    .map_or_else(|_| Effects::default(), |m| self.founder.receive(from, &m))
+            }
             Event::Tick => self.founder.tick(),
             _ => Effects::default(),
         };

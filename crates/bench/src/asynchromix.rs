@@ -148,17 +148,25 @@ async fn measure(
     let mut site = Site::start(program, directory, plan)?;
     let room = Arc::new(site.join().room()?);
     let mut heard = site.all_tell(PATIENCE, |note| *note == Note::Started)?;
-    // The first stock: two batches of every set.
-    let sets = room.committees().len() as u64;
-    let first = 2 * sets;
-    let ready = |heard: &[Heard]| {
-        heard.iter().filter(|h| matches!(h.note, Note::Ready(number) if number < first)).count()
-    };
-    while ready(&heard) < plan.servers * usize::try_from(first)? {
+    // Until nothing more is prepared, which would take its part of the machine.
+    let ready =
+        |heard: &[Heard]| heard.iter().filter(|heard| matches!(heard.note, Note::Ready(_))).count();
+    while ready(&heard) < plan.servers * batches(&room) {
         heard.push(site.hear(PATIENCE).context("no stock")?);
     }
     let epoch = say(&mut site, &room, options, heard).await?;
     Ok((Arc::into_inner(room).context("participants have left")?, epoch))
+}
+
+/// How many batches there are before anybody takes part: two of every set, and one more in place of
+/// the one that the first epoch took.
+fn batches(room: &Room) -> usize {
+    2 * room.committees().len() + 1
+}
+
+/// Whether a batch is one of those.
+fn is_first(room: &Room, number: u64) -> bool {
+    number < 3 * room.committees().len() as u64
 }
 
 /// Has the participants hand in, and waits for the board.
@@ -230,8 +238,7 @@ fn times(room: &Room, heard: &[Heard]) -> Result<Vec<(&'static str, f64)>> {
         let pick = if last { f64::max } else { f64::min };
         times.reduce(pick).context("a server told nothing of a phase")
     };
-    let batches = 2 * room.committees().len() as u64;
-    let ready = at(&|note| matches!(note, Note::Ready(number) if *number < batches), true)?;
+    let ready = at(&|note| matches!(note, Note::Ready(number) if is_first(room, *number)), true)?;
     let started = at(&|note| *note == Note::Started, true)?;
     let closed = at(&|note| *note == Note::Closed(0), false)?;
     let mixing = at(&|note| *note == Note::Mixing(0), false)?;
@@ -239,7 +246,7 @@ fn times(room: &Room, heard: &[Heard]) -> Result<Vec<(&'static str, f64)>> {
     let published = at(&|note| *note == Note::Published(0), true)?;
     Ok(vec![
         (FOUND, started),
-        (PREPARE, (ready - started) / batches as f64),
+        (PREPARE, (ready - started) / batches(room) as f64),
         (SEAL, mixing - closed),
         (MIX, mixed - mixing),
         (PUBLISH, published - mixed),

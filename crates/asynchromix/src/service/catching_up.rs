@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use ostrakon_agreement::Keys;
 use ostrakon_agreement::dag::Output;
 use ostrakon_crypto::Digest;
@@ -158,12 +159,12 @@ impl<K: Keys> Service<K> {
         match message {
             Message::AskRow(number, slot) if self.catching.serves(from, 1) => {
                 if let Some(row) = self.desk.rows.get(&(number, slot)) {
-                    effects.send(from, &Message::Row(number, slot, row.to_bytes()));
+                    effects.send(from, &Message::Row(number, slot, row.to_bytes().into()));
                 }
             }
             Message::AskState(commits) if self.catching.serves(from, OF_STATE) => {
                 if let Some(bytes) = self.catching.states.get(&commits) {
-                    effects.send(from, &Message::State(commits, bytes.to_vec()));
+                    effects.send(from, &Message::State(commits, Bytes::copy_from_slice(bytes)));
                 }
             }
             Message::AskEntry(number) if self.catching.serves(from, OF_ENTRY) => {

@@ -9,6 +9,7 @@ mod preparing;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use ostrakon_agreement::dag::{self, Commit, Output, Phase, SignedCheckpoint};
 use ostrakon_agreement::{Fault, Keys, Ledger, Params};
 use ostrakon_crypto::{Digest, Secret, SigningKey, Stream};
@@ -236,7 +237,7 @@ impl<K: Keys> Service<K> {
         for (to, bytes) in sends {
             let Some(step) = step_of(&bytes) else { continue };
             let elements = (bytes.len() - HEADER.min(bytes.len())) / ELEMENT;
-            let bytes: Arc<[u8]> = Message::Run(run, bytes).encode().into();
+            let bytes: Arc<[u8]> = Message::Run(run, bytes.into()).encode().into();
             self.delivery.sent(run, to, (step, elements), &bytes);
             effects.sends.push((to, bytes));
         }
@@ -284,7 +285,7 @@ impl<K: Keys> Service<K> {
             effects.writes.push(write.into());
         }
         for send in step.sends {
-            effects.send(send.to, &Message::Ledger(send.bytes.to_vec()));
+            effects.send(send.to, &Message::Ledger(Bytes::copy_from_slice(&send.bytes)));
         }
         for fault in step.faults {
             let what = match &fault {

@@ -104,11 +104,12 @@ fn bad_fetched_row() {
             return matches!(to, End::Server(0 | 1)).then(|| bytes.to_vec());
         }
         if from == End::Server(0)
-            && let Ok(Message::Row(epoch, slot, mut row)) = Message::decode(bytes, usize::MAX)
+            && let Ok(Message::Row(epoch, slot, row)) = Message::decode(bytes, usize::MAX)
         {
             *told.borrow_mut() += 1;
-            row[70] ^= 1;
-            return Some(Message::Row(epoch, slot, row).encode());
+            let mut other = row.to_vec();
+            other[70] ^= 1;
+            return Some(Message::Row(epoch, slot, other.into()).encode());
         }
         // The honest holder is slower.
         let honest = from == End::Server(1)
