@@ -23,6 +23,8 @@ const MINIMUM: usize = 3;
 /// Ticks of an epoch, and one more for so many lines.
 const TICKS: u32 = 20;
 const LINES_A_TICK: usize = 25;
+/// How long a server that was killed may take to come back to where the others are.
+const RETURN: Duration = Duration::from_secs(60);
 /// How long founding and the first stock may take.
 const FOUNDING: Duration = Duration::from_secs(300);
 
@@ -70,6 +72,9 @@ pub struct Shown {
     pub seconds: f64,
     /// When a server was killed, since the first participant, and what happened just then.
     pub killed: Option<(usize, f64, &'static str)>,
+    /// Seconds that the server which was killed took, started again from its disk, to have the
+    /// board.
+    pub returned: Option<f64>,
     /// By epoch.
     pub times: BTreeMap<u64, Times>,
     /// What servers said of each other.
@@ -150,7 +155,25 @@ pub async fn run(
     report("participants say the lines");
     let mut show = Show::new(&site, options, founded, stocked)?;
     show.say(&mut site, options).await?;
+    if let Some((server, ..)) = show.shown.killed {
+        report("the server that was killed is started again, and catches up");
+        show.shown.returned = Some(returned(&mut site, server, show.shown.board.len())?);
+    }
     Ok(show.shown)
+}
+
+/// Starts a server that was killed with its disk, and waits until it has the board.
+fn returned(site: &mut Site, server: usize, entries: usize) -> Result<f64> {
+    let begun = site.elapsed();
+    site.restart(server)?;
+    let until = begun + RETURN;
+    while let Some(heard) = site.hear(until.saturating_sub(site.elapsed())) {
+        let has = |epoch: u64| usize::try_from(epoch).is_ok_and(|epoch| epoch + 1 >= entries);
+        if heard.server == server && matches!(heard.note, Note::Published(epoch) if has(epoch)) {
+            return Ok((heard.at - begun).as_secs_f64());
+        }
+    }
+    bail!("server {server} was started again and has no board after {RETURN:?}")
 }
 
 /// The demonstration under way.
@@ -177,6 +200,7 @@ impl Show {
             stocked,
             seconds: 0.0,
             killed: None,
+            returned: None,
             times: BTreeMap::new(),
             faults: Vec::new(),
         };

@@ -1,7 +1,7 @@
 //! One server of AsynchroMix as a process: its journal, its links, its clock.
 //!
-//! The state machine is [`ostrakon_asynchromix::Server`]; this crate carries out its effects. What it
-//! writes is appended to one file and flushed before anything that depends on it is sent.
+//! The state machine is [`ostrakon_asynchromix::Server`]; this crate carries out its effects. What
+//! it writes is appended to one file and flushed before anything that depends on it is sent.
 //! Messages may be lost (a link that breaks, a peer that does not read): everything that matters is
 //! asked for again by the state machine, so nothing is queued for a peer that is not there.
 

@@ -1,7 +1,7 @@
 //! Links: frames over TLS 1.3 with pinned keys, between servers and with participants' front.
 //!
-//! Of two servers the lower-numbered one dials; the front dials everybody. What is queued for a peer
-//! that does not read is bounded and what exceeds it is dropped; what is read from a peer
+//! Of two servers the lower-numbered one dials; the front dials everybody. What is queued for a
+//! peer that does not read is bounded and what exceeds it is dropped; what is read from a peer
 //! and not acted upon yet is bounded, too, so that nobody takes another one's turn.
 
 use std::collections::BTreeMap;

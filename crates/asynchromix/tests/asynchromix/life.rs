@@ -149,7 +149,7 @@ fn five_servers_prepare_without_the_dead_one() {
     let mut world = World::with(5, 1, shape, 8);
     world.stock(2);
     world.roles[3] = Role::Dead;
-    let epochs = if nightly() { 200 } else { 8 };
+    let epochs = if nightly() { 200 } else { 12 };
     let mut sizes = Vec::new();
     for _ in 0..epochs {
         for line in ["x", "y", "z", "w"] {
@@ -170,7 +170,7 @@ fn five_servers_prepare_without_the_dead_one() {
     let (early, late) = sizes.split_at(sizes.len() / 2);
     let most = |part: &[[usize; 3]], of: usize| part.iter().map(|s| s[of]).max().unwrap();
     for of in 0..3 {
-        assert!(most(late, of) <= 2 * most(early, of), "it grows: {sizes:?}");
+        assert!(2 * most(late, of) <= 3 * most(early, of), "it grows: {sizes:?}");
     }
 }
 

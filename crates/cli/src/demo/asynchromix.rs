@@ -25,6 +25,8 @@ struct Summary<'a> {
     stocked: f64,
     seconds: f64,
     killed: Option<Killed>,
+    /// Seconds until the server that was killed, started again, had the board.
+    returned: Option<f64>,
     epochs: Vec<Epoch>,
     faults: usize,
     verified: bool,
@@ -87,6 +89,7 @@ fn json(shown: &Shown, servers: usize) -> Result<()> {
         stocked: shown.stocked,
         seconds: shown.seconds,
         killed,
+        returned: shown.returned,
         epochs: epochs.collect(),
         faults: shown.faults.len(),
         verified: true,
@@ -107,6 +110,9 @@ fn print(shown: &Shown, servers: usize) -> Result<()> {
     }
     if let Some((server, seconds, when)) = shown.killed {
         eprintln!("server {server} was killed after {seconds:.2} s, when {when}");
+        if let Some(seconds) = shown.returned {
+            eprintln!("started again from its disk it was where the others are after {seconds:.2} s");
+        }
     }
     for (server, party, what) in &shown.faults {
         eprintln!("server {server} says of server {party}: {what}");

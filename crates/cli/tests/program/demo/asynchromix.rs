@@ -18,6 +18,7 @@ fn board_is_complete_although_a_server_is_killed() {
     expected.sort_unstable();
     assert_eq!(messages, expected);
     assert_eq!(result["killed"]["server"], 2);
+    assert!(result["returned"].as_f64().unwrap() > 0.0, "it came back from its disk");
     let epochs = result["epochs"].as_array().unwrap();
     let first = &epochs[0];
     let killed = result["killed"]["seconds"].as_f64().unwrap();
