@@ -30,6 +30,8 @@ pub enum Key {
     Row(u64, u32),
     /// A board's entry.
     Entry(u64),
+    /// An entry that this server has signed, until it is on the board.
+    Draft(u64),
 }
 
 /// A change to what is durable. The writes of a step are made durable, in their order, before any

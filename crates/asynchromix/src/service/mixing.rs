@@ -63,11 +63,15 @@ impl Mixing {
             Key::Spent(batch) => Some((*batch, Digest(value[..].try_into().ok()?))),
             _ => None,
         };
+        let draft = |(key, value): (&Key, &Vec<u8>)| match key {
+            Key::Draft(number) => Some((*number, wire::decode(value).ok()?)),
+            _ => None,
+        };
         Self {
             runs: BTreeMap::new(),
             begun: BTreeMap::new(),
             outcomes: BTreeMap::new(),
-            drafts: BTreeMap::new(),
+            drafts: disk.0.iter().filter_map(draft).collect(),
             spent: disk.0.iter().filter_map(mark).collect(),
             turn: 0,
         }
@@ -105,7 +109,7 @@ impl<K: Keys> Service<K> {
                 self.mixing.outcomes.entry(number).or_insert(Outcome::TooFew);
             }
         }
-        self.sign_entry();
+        self.sign_entry(effects);
     }
 
     /// Sealed rows that this server lacks.
@@ -212,8 +216,9 @@ impl<K: Keys> Service<K> {
         .collect()
     }
 
-    /// Signs the entry that comes next on the board, if this server has what it says.
-    fn sign_entry(&mut self) {
+    /// Signs the entry that comes next on the board, if this server has what it says. The entry is
+    /// written down first: once t + 1 have signed, the shares from which it came are forgotten.
+    fn sign_entry(&mut self, effects: &mut Effects) {
         let number = self.state.entries;
         let Some(epoch) = self.state.epochs.get(&number).filter(|e| !e.has_signed(self.me)) else {
             return;
@@ -225,6 +230,7 @@ impl<K: Keys> Service<K> {
         let entry = Entry { epoch: number, previous: self.state.head, sealed, outcome };
         let digest = self.digest_of(&entry);
         let signature = self.signing.sign(&statement(&self.room.digest(), number, &digest));
+        effects.writes.push(Write::Put(Key::Draft(number), wire::encode(&entry)));
         self.mixing.drafts.insert(number, entry);
         self.say_once("board", number, Word::Board(number, digest, signature));
     }
@@ -255,7 +261,9 @@ impl<K: Keys> Service<K> {
     pub(super) fn drop_epoch(&mut self, number: u64, batch: Option<u64>, effects: &mut Effects) {
         self.mixing.runs.remove(&number);
         self.mixing.outcomes.remove(&number);
-        self.mixing.drafts.remove(&number);
+        if self.mixing.drafts.remove(&number).is_some() {
+            effects.writes.push(Write::Delete(Key::Draft(number)));
+        }
         self.delivery.forget(RunId::Epoch(number));
         batch.into_iter().for_each(|batch| self.drop_batch(batch, effects));
         // The shares are gone from the disk, so the mark may go.
@@ -281,9 +289,10 @@ impl<K: Keys> Service<K> {
 
     /// Forgets epochs that the state has not, after it was taken over whole.
     pub(super) fn reconcile_epochs(&mut self, effects: &mut Effects) {
-        let Mixing { runs, begun, outcomes, .. } = &self.mixing;
+        let Mixing { runs, begun, outcomes, drafts, .. } = &self.mixing;
         let rows = self.desk.rows.keys().map(|(number, _)| number);
-        let known = runs.keys().chain(begun.keys()).chain(outcomes.keys()).chain(rows);
+        let known = runs.keys().chain(begun.keys()).chain(outcomes.keys()).chain(drafts.keys());
+        let known = known.chain(rows);
         let over: BTreeSet<u64> =
             known.filter(|number| **number < self.state.entries).copied().collect();
         for number in over {

@@ -101,17 +101,20 @@ fn crashes_cost_nobody_its_line() {
     assert!(crashes > 4, "{crashes} crashes are no test");
 }
 
-/// All servers are killed while an epoch is mixed, and come back: the shuffle is run again, with
-/// the same stock on the same table.
+/// All servers are killed while an epoch is mixed, or when its entry is signed, and come back: the
+/// shuffle is run again, with the same stock on the same table, and what was signed is not
+/// forgotten.
 #[test]
 fn an_epoch_survives_the_restart_of_all_servers() {
-    for seed in seeds(3) {
+    let moments: [fn(&Told) -> bool; 2] =
+        [|told| *told == Told::Mixing(0), |told| matches!(told, Told::Mixed(0, _))];
+    for (seed, moment) in seeds(8).flat_map(|seed| moments.map(|moment| (seed, moment))) {
         let mut world = World::new(4, seed);
         world.stock(2);
         for line in LINES {
             world.join(Some(line));
         }
-        world.run(300, |world| world.told.iter().any(|told| told.contains(&Told::Mixing(0))));
+        world.run(300, |world| world.told.iter().flatten().any(moment));
         for i in 0..4 {
             world.kill(i);
         }

@@ -111,7 +111,9 @@ fn print(shown: &Shown, servers: usize) -> Result<()> {
     if let Some((server, seconds, when)) = shown.killed {
         eprintln!("server {server} was killed after {seconds:.2} s, when {when}");
         if let Some(seconds) = shown.returned {
-            eprintln!("started again from its disk it was where the others are after {seconds:.2} s");
+            eprintln!(
+                "started again from its disk it was where the others are after {seconds:.2} s"
+            );
         }
     }
     for (server, party, what) in &shown.faults {
