@@ -4,6 +4,7 @@
 //! Each phase is reported with the time that its unavoidable work takes on the same machine
 //! ([`limit`]), so that figures of different machines can be compared.
 
+pub mod asynchromix;
 pub mod committee;
 pub mod control;
 pub mod decide;

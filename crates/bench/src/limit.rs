@@ -268,7 +268,7 @@ impl Work {
 }
 
 /// Seals and opens a table in records, on all cores.
-fn aead(table: &mut [u8]) -> f64 {
+pub(crate) fn aead(table: &mut [u8]) -> f64 {
     let key = UnboundKey::new(&AES_128_GCM, &[7; 16])
         .map(LessSafeKey::new)
         .expect("the key has 16 bytes");
@@ -303,7 +303,7 @@ fn aead(table: &mut [u8]) -> f64 {
 
 /// Sends a table over TCP, by as many connections at once as there are pairs of cores; the time for
 /// one.
-fn loopback(table: &[u8]) -> Result<f64> {
+pub(crate) fn loopback(table: &[u8]) -> Result<f64> {
     let pairs = (rayon::current_num_threads() / 2).max(1);
     let listener = TcpListener::bind("127.0.0.1:0").context("loopback cannot be used")?;
     let address = listener.local_addr()?;

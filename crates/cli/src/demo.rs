@@ -1,5 +1,6 @@
 //! `ostrakon demo`: real servers, real clients, and a file to say.
 
+mod asynchromix;
 mod decide;
 mod graph;
 mod stats;
@@ -53,8 +54,14 @@ pub struct Broadcast {
     #[arg(long)]
     messages: PathBuf,
     /// The engine that mixes.
-    #[arg(long, value_enum, default_value_t = EngineArg::Ruffle)]
-    engine: EngineArg,
+    #[arg(long, value_enum, default_value_t = DemoEngine::Ruffle)]
+    engine: DemoEngine,
+    /// With --engine asynchromix: how many servers, from 4 on; 4 bear one that is dead or lies.
+    #[arg(long, value_name = "N")]
+    servers: Option<usize>,
+    /// With --engine asynchromix: kills this server, from 0 on, in the middle of the first epoch.
+    #[arg(long, value_name = "SERVER")]
+    kill: Option<usize>,
     /// Seconds of an epoch; chosen by the number of lines unless given.
     #[arg(long)]
     seconds: Option<u32>,
@@ -67,6 +74,17 @@ pub struct Broadcast {
     /// Prints one JSON object with the messages and the figures.
     #[arg(long)]
     json: bool,
+}
+
+/// The engines that can be shown.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum DemoEngine {
+    /// Three servers, which prepare epochs in advance; the mix itself is short.
+    Ruffle,
+    /// Three servers, which prepare next to nothing.
+    Clarion,
+    /// Four or more servers without a clock: the board is complete although some are dead or lie.
+    Asynchromix,
 }
 
 /// What came of it.
@@ -104,6 +122,16 @@ pub async fn run(command: Command) -> Result<()> {
         }
     };
     let lines = read_lines(&options.messages).context("--messages")?;
+    let engine = match options.engine {
+        DemoEngine::Asynchromix => return asynchromix::run(&options, lines).await,
+        DemoEngine::Ruffle => EngineArg::Ruffle,
+        DemoEngine::Clarion => EngineArg::Clarion,
+    };
+    ensure!(
+        options.servers.is_none() && options.kill.is_none(),
+        "--servers and --kill are for --engine asynchromix; the other engines have three servers, \
+         which all must be there"
+    );
     let directory = tempfile::Builder::new().prefix("ostrakon-demo-").tempdir()?;
     let site = Site::create(directory.path(), Ports::free()?)?;
     let mut processes = Processes::start(&site, None)?;
@@ -111,7 +139,7 @@ pub async fn run(command: Command) -> Result<()> {
     let result = tokio::select! {
         result = tokio::time::timeout(
             limit,
-            broadcast(&site, &mut processes, &options, &lines),
+            broadcast(&site, &mut processes, (&options, engine), &lines),
         ) => {
             result.unwrap_or_else(|_| Err(anyhow::anyhow!("not done after {limit:?}; --timeout gives it more time")))
         }
@@ -143,27 +171,27 @@ fn read_lines(path: &Path) -> Result<Vec<Vec<u8>>> {
 }
 
 /// A room that everybody fits into, with some places to spare at each server.
-fn room_for(lines: &[Vec<u8>], options: &Broadcast) -> Result<NewRoom> {
+fn room_for(lines: &[Vec<u8>], options: &Broadcast, engine: EngineArg) -> Result<NewRoom> {
     let participants = lines.len().max(FEWEST);
     let capacity = u32::try_from((participants + participants / 4 + 12).next_multiple_of(3))?;
     let longest = lines.iter().map(Vec::len).max().unwrap_or(0) + 2;
     let payload = u32::try_from(longest.next_multiple_of(8))?.max(*PAYLOAD_BYTES.start());
     let seconds = options.seconds.unwrap_or(3 + u32::try_from(participants / 250)?);
-    let engine = options.engine.into();
+    let engine = engine.into();
     Ok(NewRoom { payload, capacity, seconds, engine, ..NewRoom::named("Demonstration") })
 }
 
 async fn broadcast(
     site: &Site,
     processes: &mut Processes,
-    options: &Broadcast,
+    (options, engine): (&Broadcast, EngineArg),
     lines: &[Vec<u8>],
 ) -> Result<()> {
     let http = http_client()?;
     let spinner = output::spinner("three servers set up");
     processes.ready(&http, |reason| spinner.set_message(reason)).await?;
     let administrator = site.administrator(http.clone())?;
-    let room = administrator.create(room_for(lines, options)?).await?;
+    let room = administrator.create(room_for(lines, options, engine)?).await?;
     let link = administrator
         .links(&room)
         .await?

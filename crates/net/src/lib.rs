@@ -53,4 +53,4 @@ pub use inbox::Quota;
 pub use mesh::{Config, Mesh, StartError, Timing};
 pub use peer::{PeerState, Reach};
 pub use probe::Acquaintance;
-pub use tls::Identity;
+pub use tls::{Identity, any_name, presented};

@@ -105,13 +105,15 @@ impl Identity {
 }
 
 /// The key that the peer of a finished handshake presented, if it is an Ed25519 key.
-pub(crate) fn presented(certificates: Option<&[CertificateDer<'_>]>) -> Option<VerifyingKey> {
+#[must_use]
+pub fn presented(certificates: Option<&[CertificateDer<'_>]>) -> Option<VerifyingKey> {
     let key = certificates?.first()?.as_ref().strip_prefix(&SPKI_PREFIX)?;
     key.try_into().ok().map(VerifyingKey)
 }
 
 /// The name that a TLS client must give; servers here do not look at it.
-pub(crate) fn any_name() -> ServerName<'static> {
+#[must_use]
+pub fn any_name() -> ServerName<'static> {
     ServerName::IpAddress(std::net::Ipv4Addr::LOCALHOST.into())
 }
 

@@ -1,6 +1,7 @@
 //! A participant's part (spec 5): it gets its slot's masks from the servers, share by share, and
 //! sends all of them the same masked row.
 
+use ostrakon_crypto::hash::digest;
 use ostrakon_crypto::{Digest, Secret, Signature, SigningKey, Transcript, VerifyingKey};
 use ostrakon_field::Fp;
 use ostrakon_party::PartyId;
@@ -48,6 +49,12 @@ impl Submission {
         [&self.signature.0[..], &bytes_of(&self.masked.0)].concat()
     }
 
+    /// The digest of the masked row, by which a sealed table and what a client signs name it.
+    #[must_use]
+    pub fn row(&self) -> Digest {
+        digest("ostrakon/v1/robust/row", &bytes_of(&self.masked.0))
+    }
+
     /// Reads a submission of exactly `elements` elements; programs take no other ones.
     #[must_use]
     pub fn from_bytes(bytes: &[u8], elements: usize) -> Option<Submission> {
@@ -58,25 +65,28 @@ impl Submission {
 }
 
 impl Place {
-    /// The digest that a client signs.
-    pub fn digest(&self, client: &VerifyingKey, masked: &Masked) -> Digest {
+    /// The digest that a client signs for a row of this digest, [`Submission::row`]: whoever has
+    /// the row's digest alone can tell whether it was signed for this place.
+    #[must_use]
+    pub fn digest(&self, client: &VerifyingKey, row: &Digest) -> Digest {
         let mut transcript = Transcript::new("ostrakon/v1/robust/submission");
         transcript.field(&self.room.0).number(self.epoch).number(self.slot.into());
         transcript.field(&self.batch.0);
-        transcript.field(&client.0).field(&bytes_of(&masked.0));
+        transcript.field(&client.0).field(&row.0);
         transcript.finish()
     }
 
     /// Signs a masked row.
     pub fn submit(&self, key: &SigningKey, masked: Masked) -> Submission {
-        let signature = key.sign(&self.digest(&key.verifying_key(), &masked));
-        Submission { masked, signature }
+        let mut submission = Submission { masked, signature: Signature([0; 64]) };
+        submission.signature = key.sign(&self.digest(&key.verifying_key(), &submission.row()));
+        submission
     }
 
     /// Whether a submission is this client's for this place.
     #[must_use]
     pub fn vouches(&self, client: &VerifyingKey, submission: &Submission) -> bool {
-        client.verifies(&self.digest(client, &submission.masked), &submission.signature)
+        client.verifies(&self.digest(client, &submission.row()), &submission.signature)
     }
 }
 

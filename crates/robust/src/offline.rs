@@ -106,6 +106,13 @@ pub struct Spent<T> {
 }
 
 impl<T> Checked<T> {
+    /// Material from this server's own disk, which was written there before the server said that it
+    /// was right ([`Batch::finished`]), of a batch that every member has said to be right in the
+    /// ledger. Nothing here can check either.
+    pub fn restore(batch: Digest, committee: Arc<Committee>, stock: T) -> Self {
+        Self { batch, committee, stock }
+    }
+
     /// The batch's name.
     pub fn batch(&self) -> Digest {
         self.batch
@@ -247,6 +254,16 @@ impl<R: Recipe> Batch<R> {
     #[must_use]
     pub fn instance(&self) -> Option<&Arc<Instance>> {
         self.instance.as_ref()
+    }
+
+    /// The batch's name and the own material, between the proposal to say that it is right and the
+    /// others' words: what is to be durable before that proposal leaves, so that a restart does not
+    /// cost it.
+    pub fn finished(&self) -> Option<(Digest, &Output<R>)> {
+        match &self.state {
+            State::Finished(machine, output) => Some((machine.instance().name, output)),
+            _ => None,
+        }
     }
 
     /// Takes a member's message.

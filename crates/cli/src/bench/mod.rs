@@ -5,7 +5,7 @@ mod intake;
 use anyhow::Result;
 use ostrakon_bench::control::Program;
 use ostrakon_bench::measurement::table;
-use ostrakon_bench::{committee, decide, epoch, graph, party, shuffle, stats};
+use ostrakon_bench::{asynchromix, committee, decide, epoch, graph, party, shuffle, stats};
 use serde::Serialize;
 
 use crate::output;
@@ -27,6 +27,8 @@ pub enum Command {
     Stats(StatsOptions),
     /// Measures distances in a random graph: three servers, by phases.
     Graph(GraphOptions),
+    /// Measures AsynchroMix: whole servers prepare stock and mix an epoch, by phases.
+    Asynchromix(AsynchromixOptions),
     /// One of the three processes; takes commands from its standard input.
     #[command(hide = true)]
     Party,
@@ -36,6 +38,32 @@ pub enum Command {
     /// A server that computes on graphs; takes commands from its standard input.
     #[command(hide = true)]
     GraphServer,
+    /// A server of AsynchroMix; takes commands from its standard input.
+    #[command(hide = true)]
+    Mixer,
+}
+
+/// Options of `bench asynchromix`.
+#[derive(clap::Args)]
+pub struct AsynchromixOptions {
+    /// Places of an epoch, a power of two.
+    #[arg(long, default_value_t = 256)]
+    rows: usize,
+    /// Bytes of a message.
+    #[arg(long, default_value_t = 31)]
+    payload: usize,
+    /// Servers: 4 and 5 bear one that is dead or lies, 7 to 9 two.
+    #[arg(long, default_value_t = 4)]
+    servers: usize,
+    /// Participants that hand something in; the other places cost the same.
+    #[arg(long, default_value_t = 16)]
+    participants: usize,
+    /// How often to measure; medians are reported.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Prints the measurements as a JSON list.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Options of `bench shuffle`.
@@ -166,11 +194,29 @@ pub fn run(command: &Command) -> Result<()> {
             bar.finish_and_clear();
             return show(json, &measured, graph::table);
         }
+        Command::Asynchromix(options) => {
+            let AsynchromixOptions { rows, payload, servers, participants, runs, json } = *options;
+            let wanted = asynchromix::Options { rows, payload, servers, participants, runs };
+            let runtime = tokio::runtime::Runtime::new()?;
+            let measured = runtime.block_on(asynchromix::run(wanted, &mixer()?, report))?;
+            bar.finish_and_clear();
+            return show(json, &measured, asynchromix::table);
+        }
+        Command::Mixer => return ostrakon_mixer::process::run(),
         Command::Member => return committee::run(),
         Command::GraphServer => return graph::serve(),
     };
     bar.finish_and_clear();
     show(json, &measured, table)
+}
+
+/// This program as a server of AsynchroMix.
+///
+/// # Errors
+/// If the system does not tell where the program is.
+pub fn mixer() -> Result<ostrakon_mixer::process::Program> {
+    let Program { path, arguments } = program("mixer")?;
+    Ok(ostrakon_mixer::process::Program { path, arguments })
 }
 
 /// Prints measurements as JSON, or as a table for people.

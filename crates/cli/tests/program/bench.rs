@@ -172,3 +172,19 @@ fn a_table_that_cannot_be_is_refused_with_the_limits() {
     assert!(!output.status.success());
     assert!(String::from_utf8_lossy(&output.stderr).contains("a multiple of 8"));
 }
+
+#[test]
+fn servers_without_a_clock_are_measured_by_phases() {
+    let shape = ["--rows", "16", "--payload", "16", "--participants", "6"];
+    let phases = measure(&[&["asynchromix"], &shape[..]].concat());
+    let names: Vec<&str> = phases.iter().map(|phase| phase["phase"].as_str().unwrap()).collect();
+    assert_eq!(names, ["founding", "stock for an epoch", "sealing", "shuffle", "board"]);
+    for phase in &phases {
+        assert!(phase["seconds"].as_f64().unwrap() > 0.0, "{phase}");
+    }
+    // Two dealers of one stage each, and the pads of six rows: openings of 12, 80 and 80 values,
+    // half as many elements to three others, in two hops, by four servers.
+    let elements = (6 + 40 + 40) * 3 * 2 * 4;
+    assert_eq!(phases[3]["bytes_sent"], 8 * elements);
+    assert_eq!(phases[3]["rounds"], 6);
+}

@@ -1,5 +1,6 @@
 //! The demonstrations: real processes, a file of lines, the board, and its archive.
 
+mod asynchromix;
 mod graph;
 mod stats;
 

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use ostrakon_crypto::Transcript;
 use ostrakon_field::{Fp, Fp2};
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::Recipe;
 use super::proof::{Cut, Query};
 use super::recipes::{Doubles, blocks, open_wide};
 use crate::committee::Committee;
+use crate::message::{ELEMENT, bytes_of, elements};
 use crate::opening::Mode;
 use crate::phase::Phase;
 use crate::program::clos::{Digit, route, stages, uniform};
@@ -64,6 +65,49 @@ impl Drop for ShuffleStock {
     }
 }
 
+impl ShuffleStock {
+    /// The material, for a disk that only this server reads.
+    #[must_use]
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let mut bytes = bytes_of(&self.pads);
+        for stage in &self.stages {
+            for part in [&stage.mask, &stage.matrix, &stage.moved] {
+                bytes.extend(bytes_of(part));
+            }
+        }
+        Zeroizing::new(bytes)
+    }
+
+    /// Reads the material of a shuffle; `None` if it is not of this shape.
+    #[must_use]
+    pub fn from_bytes(shape: &Shuffle, bytes: &[u8]) -> Option<ShuffleStock> {
+        let mut rest = bytes;
+        let mut take = |count: usize| {
+            let (part, after) = rest.split_at_checked(ELEMENT * count)?;
+            rest = after;
+            elements(part, count)
+        };
+        let pads = take(2 * shape.rows)?;
+        let mut stages = Vec::new();
+        for _ in &shape.dealers {
+            for digit in shape.digits() {
+                let mask = take(shape.elements())?;
+                let matrix = take(shape.rows * digit.radix)?;
+                stages.push(Stage { digit, mask, matrix, moved: take(shape.elements())? });
+            }
+        }
+        rest.is_empty().then(|| ShuffleStock { shape: shape.clone(), pads, stages })
+    }
+
+    /// The member's shares of a slot's masks, r and σ, which the slot's owner is given.
+    #[must_use]
+    pub fn masks(&self, slot: usize) -> Vec<Fp> {
+        let width = self.shape.width;
+        let row = &self.stages[0].mask[slot * width..][..width];
+        [row, &self.pads[2 * slot..][..2]].concat()
+    }
+}
+
 impl Shuffle {
     /// A shuffle in which `dealers` of a committee deal, by position; `None` unless they are at
     /// least t + 1 members, ascending and each once (a member that deals twice may be all dealers,
@@ -87,6 +131,12 @@ impl Shuffle {
         self.dealers.len() > committee.corrupt()
             && self.dealers.is_sorted_by(|a, b| a < b)
             && self.dealers.last().is_some_and(|last| *last < committee.size())
+    }
+
+    /// The dealers' positions, ascending.
+    #[must_use]
+    pub fn dealers(&self) -> &[usize] {
+        &self.dealers
     }
 
     /// The stages' digits of one dealer.

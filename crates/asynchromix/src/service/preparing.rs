@@ -1,0 +1,268 @@
+//! Stock: batches are begun, prepared and kept (spec V3).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use ostrakon_agreement::Keys;
+use ostrakon_crypto::{Digest, Secret};
+use ostrakon_party::PartyId;
+use ostrakon_robust::machine::Step;
+use ostrakon_robust::offline::{Batch, Checked, Event, Record, Shuffle, ShuffleStock, Subject};
+use rand_core::Rng;
+
+use crate::disk::{Disk, Key, Write};
+use crate::message::RunId;
+use crate::state::State;
+use crate::word::Word;
+
+use super::{Effects, Service, Told};
+
+/// What this server has of batches that are not ready.
+pub(super) struct Preparing {
+    running: BTreeMap<u64, Batch<Shuffle>>,
+    /// Batches that were burnt, until they are judged; one of each set.
+    burnt: BTreeMap<u64, Batch<Shuffle>>,
+    /// Batches that this disk has begun: none is begun a second time.
+    begun: BTreeSet<u64>,
+    /// Shares that were written down before this start, with the batches' names.
+    dormant: BTreeMap<u64, Vec<u8>>,
+}
+
+impl Preparing {
+    pub fn load(disk: &Disk) -> Self {
+        let mut preparing = Self {
+            running: BTreeMap::new(),
+            burnt: BTreeMap::new(),
+            begun: BTreeSet::new(),
+            dormant: BTreeMap::new(),
+        };
+        for (key, value) in &disk.0 {
+            match key {
+                Key::Begun(number) => drop(preparing.begun.insert(*number)),
+                Key::Stock(number) => drop(preparing.dormant.insert(*number, value.clone())),
+                _ => {}
+            }
+        }
+        preparing
+    }
+
+    pub fn len(&self) -> usize {
+        self.running.len() + self.burnt.len() + self.dormant.len()
+    }
+}
+
+impl<K: Keys> Service<K> {
+    /// Begins every batch of the state that this server has a part in, once; says that it is out of
+    /// those that an earlier life began and did not end.
+    pub(super) fn prepare(&mut self, effects: &mut Effects) {
+        let lacking = |(number, batch): (&u64, &crate::state::Batch)| {
+            let member = self.room.committee_of(*number).position(self.me).is_some();
+            let here = self.preparing.running.contains_key(number)
+                || self.preparing.dormant.contains_key(number);
+            (member && !here && !batch.ready).then_some(*number)
+        };
+        let lacking: Vec<_> = self.state.stock.batches.iter().filter_map(lacking).collect();
+        for number in lacking {
+            if self.preparing.begun.contains(&number) {
+                self.say_once("out", number, Word::Out(number));
+            } else {
+                self.begin_batch(number, effects);
+            }
+        }
+    }
+
+    fn begin_batch(&mut self, number: u64, effects: &mut Effects) {
+        let committee = Arc::clone(self.room.committee_of(number));
+        let Some(me) = committee.position(self.me) else { return };
+        // Step B1: the number is written down before the commitment leaves.
+        effects.writes.push(Write::Put(Key::Begun(number), Vec::new()));
+        self.preparing.begun.insert(number);
+        let mut seed = [0; 32];
+        self.rng.fill_bytes(&mut seed);
+        let subject = Subject {
+            session: self.room.digest(),
+            number,
+            keys: self.room.keys_of(&committee),
+            committee: Arc::clone(&committee),
+        };
+        let (signing, recipe) = (Arc::clone(&self.signing), self.room.shuffle_of(number));
+        let (mut batch, record) = Batch::new(subject, recipe, me, signing, Secret::new(seed));
+        self.backlog.push_back(Word::Batch(number, record.to_bytes()));
+        // Others may have committed already, in what this server did not see ordered.
+        let committed = self.state.stock.batches.get(&number).map(|batch| &batch.committed);
+        for (position, digest) in committed.into_iter().flatten() {
+            let member = committee.members()[*position];
+            drop(batch.ordered(member, Record::Commit(*digest), &mut self.rng));
+        }
+        self.preparing.running.insert(number, batch);
+    }
+
+    /// A record about a batch has been ordered.
+    pub(super) fn batch_record(
+        &mut self,
+        number: u64,
+        author: PartyId,
+        record: &[u8],
+        effects: &mut Effects,
+    ) {
+        let Preparing { running, burnt, .. } = &mut self.preparing;
+        let Some(batch) = running.get_mut(&number).or_else(|| burnt.get_mut(&number)) else {
+            return;
+        };
+        if let Some(record) = Record::from_bytes(record) {
+            let step = batch.ordered(author, record, &mut self.rng);
+            self.batch_step(number, step, effects);
+        }
+    }
+
+    pub(super) fn batch_message(
+        &mut self,
+        number: u64,
+        from: PartyId,
+        bytes: &[u8],
+        effects: &mut Effects,
+    ) {
+        let Some(batch) = self.preparing.running.get_mut(&number) else { return };
+        let steps = batch.instance().map_or(0, |instance| 2 * instance.phases.len());
+        self.delivery.came(RunId::Batch(number), from, bytes, steps);
+        let step = batch.handle(from, bytes, &mut self.rng);
+        self.batch_step(number, step, effects);
+    }
+
+    fn batch_step(&mut self, number: u64, step: Step<Event<ShuffleStock>>, effects: &mut Effects) {
+        let run = RunId::Batch(number);
+        let running = self.preparing.running.get(&number);
+        let dealing = running.is_some_and(|batch| batch.instance().is_some());
+        if dealing && self.delivery.begin(run) {
+            self.ask_again(run, effects);
+        }
+        self.send_run(run, step.sends, effects);
+        self.run_faults(step.faults, effects);
+        for event in step.outputs {
+            match event {
+                Event::Propose(record) => {
+                    if matches!(record, Record::Right) {
+                        self.write_stock(number, effects);
+                        self.delivery.done(run);
+                        let sent = self.delivery.elements(run);
+                        effects.told.push(Told::Prepared(number, sent));
+                    }
+                    self.backlog.push_back(Word::Batch(number, record.to_bytes()));
+                    self.stirred = true;
+                }
+                Event::Ready(checked) => drop(self.stock.insert(number, checked)),
+                Event::Burned => {}
+                Event::Judged(culprit) => {
+                    self.preparing.burnt.remove(&number);
+                    if let Some(party) = culprit {
+                        self.say_once("convict", party.0.into(), Word::Convict(party));
+                        self.fault(party, "deviated in a batch that was burnt", effects);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes the own shares down before saying that they are right: a restart does not cost them.
+    fn write_stock(&mut self, number: u64, effects: &mut Effects) {
+        let batch = self.preparing.running.get(&number);
+        if let Some((name, stock)) = batch.and_then(Batch::finished) {
+            let bytes = [&name.0[..], &stock.to_bytes()].concat();
+            effects.writes.push(Write::Put(Key::Stock(number), bytes));
+        }
+    }
+
+    /// A batch is ready: its shares are in use from here on, those of an earlier life too.
+    pub(super) fn ready(&mut self, number: u64) {
+        self.preparing.running.remove(&number);
+        self.delivery.forget(RunId::Batch(number));
+        self.awaken(number);
+    }
+
+    /// Takes shares from the disk into use.
+    fn awaken(&mut self, number: u64) {
+        let Some(bytes) = self.preparing.dormant.remove(&number) else { return };
+        let committee = Arc::clone(self.room.committee_of(number));
+        let Some((name, rest)) = bytes.split_first_chunk::<32>() else { return };
+        if let Some(stock) = ShuffleStock::from_bytes(&self.room.shuffle_of(number), rest) {
+            self.stock.insert(number, Checked::restore(Digest(*name), committee, stock));
+        }
+    }
+
+    pub(super) fn burnt(&mut self, number: u64, effects: &mut Effects) {
+        if let Some(batch) = self.preparing.running.remove(&number) {
+            let sets = self.room.committees().len() as u64;
+            self.preparing.burnt.retain(|other, _| other % sets != number % sets);
+            self.preparing.burnt.insert(number, batch);
+        }
+        self.drop_batch(number, effects);
+    }
+
+    /// Forgets a batch, on the disk too. The shares go first: without the mark that it was begun
+    /// they would be begun again.
+    pub(super) fn drop_batch(&mut self, number: u64, effects: &mut Effects) {
+        self.preparing.running.remove(&number);
+        self.preparing.dormant.remove(&number);
+        self.delivery.forget(RunId::Batch(number));
+        self.said.remove(&("out", number));
+        effects.writes.push(Write::Delete(Key::Stock(number)));
+        if let Some(checked) = self.stock.remove(&number) {
+            self.drop_mark(checked.batch(), effects);
+        }
+        if self.preparing.begun.remove(&number) {
+            effects.writes.push(Write::Delete(Key::Begun(number)));
+        }
+    }
+
+    /// After the state was taken over whole: what it does not have is dropped, what it has ready is
+    /// taken into use.
+    pub(super) fn reconcile_batches(&mut self, effects: &mut Effects) {
+        let state = &self.state;
+        let used =
+            |state: &State, number: &u64| state.epochs.values().any(|epoch| epoch.batch == *number);
+        let gone =
+            |number: &&u64| !state.stock.batches.contains_key(number) && !used(state, number);
+        let Preparing { running, begun, dormant, .. } = &self.preparing;
+        let known: BTreeSet<u64> = running
+            .keys()
+            .chain(begun)
+            .chain(dormant.keys())
+            .chain(self.stock.keys())
+            .copied()
+            .collect();
+        let gone: Vec<u64> = known.iter().filter(gone).copied().collect();
+        let in_use: Vec<u64> = known
+            .iter()
+            .filter(|number| {
+                used(state, number) || state.stock.batches.get(number).is_some_and(|b| b.ready)
+            })
+            .copied()
+            .collect();
+        // What was ordered about a batch under way has been missed: this server cannot go on.
+        let missed: Vec<u64> = running.keys().copied().collect();
+        gone.into_iter().for_each(|number| self.drop_batch(number, effects));
+        in_use.into_iter().for_each(|number| self.awaken(number));
+        for number in missed {
+            self.preparing.running.remove(&number);
+            self.delivery.forget(RunId::Batch(number));
+        }
+        self.preparing.burnt.clear();
+    }
+
+    /// This server's data are lost: it uses nothing that it held.
+    pub(super) fn forget_material(&mut self, effects: &mut Effects) {
+        let Preparing { running, dormant, .. } = &self.preparing;
+        let held: BTreeSet<u64> =
+            running.keys().chain(dormant.keys()).chain(self.stock.keys()).copied().collect();
+        for number in held {
+            self.preparing.running.remove(&number);
+            self.preparing.dormant.remove(&number);
+            self.stock.remove(&number);
+            self.delivery.forget(RunId::Batch(number));
+            effects.writes.push(Write::Delete(Key::Stock(number)));
+        }
+        self.preparing.burnt.clear();
+        self.backlog.clear();
+        self.mixing.forget();
+    }
+}

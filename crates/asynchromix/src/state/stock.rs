@@ -1,0 +1,149 @@
+//! Batches under way and in stock (spec V3).
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use ostrakon_crypto::Digest;
+use ostrakon_party::PartyId;
+use ostrakon_robust::offline::Record;
+use ostrakon_robust::rotation::to_start;
+use serde::{Deserialize, Serialize};
+
+use crate::room::Room;
+
+use super::Change;
+
+/// A batch, as the order has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Batch {
+    /// Members' commitments to their seeds, by position.
+    pub committed: BTreeMap<usize, Digest>,
+    /// Members that have said that it is right.
+    right: BTreeSet<usize>,
+    /// Whether it is ready.
+    pub ready: bool,
+}
+
+/// All batches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stock {
+    /// By set: how many batches it has begun.
+    begun: Vec<u64>,
+    /// Under way and in stock, by number.
+    pub batches: BTreeMap<u64, Batch>,
+    /// Those that are ready, in the order in which they became so.
+    ready: VecDeque<u64>,
+    /// Who was convicted: its sets begin nothing more.
+    excluded: BTreeSet<PartyId>,
+}
+
+impl Stock {
+    pub(super) fn new(room: &Room) -> Self {
+        Self {
+            begun: vec![0; room.committees().len()],
+            batches: BTreeMap::new(),
+            ready: VecDeque::new(),
+            excluded: BTreeSet::new(),
+        }
+    }
+
+    /// Batches that are ready.
+    #[must_use]
+    pub fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// Begins a batch in every set that has fewer than two: a function of the state.
+    pub(super) fn begin(&mut self, room: &Room) -> Vec<u64> {
+        let sets = self.begun.len();
+        let mut begun = Vec::new();
+        loop {
+            let mut counts = vec![0; sets];
+            for number in self.batches.keys() {
+                counts[usize::try_from(*number % sets as u64).expect("there are few sets")] += 1;
+            }
+            let excluded = |set: &usize| {
+                let members = room.committees()[*set].members();
+                members.iter().any(|member| self.excluded.contains(member))
+            };
+            let start: Vec<_> = to_start(&counts).into_iter().filter(|s| !excluded(s)).collect();
+            if start.is_empty() {
+                return begun;
+            }
+            for set in start {
+                let number = self.begun[set] * sets as u64 + set as u64;
+                self.begun[set] += 1;
+                self.batches.insert(number, Batch::default());
+                begun.push(number);
+            }
+        }
+    }
+
+    /// Takes the batch that has been ready for the longest time.
+    pub(super) fn take(&mut self) -> Option<u64> {
+        let number = self.ready.pop_front()?;
+        self.batches.remove(&number);
+        Some(number)
+    }
+
+    /// What is said of a batch; the same rules as [`ostrakon_robust::offline::Batch`].
+    pub(super) fn record(
+        &mut self,
+        room: &Room,
+        number: u64,
+        author: PartyId,
+        record: &[u8],
+    ) -> Vec<Change> {
+        let committee = room.committee_of(number);
+        let (Some(position), Some(record)) =
+            (committee.position(author), Record::from_bytes(record))
+        else {
+            return Vec::new();
+        };
+        let Some(batch) = self.batches.get_mut(&number).filter(|batch| !batch.ready) else {
+            return Vec::new();
+        };
+        let all_committed = batch.committed.len() == committee.size();
+        match record {
+            Record::Commit(digest) => {
+                batch.committed.entry(position).or_insert(digest);
+            }
+            Record::Right if all_committed => {
+                batch.right.insert(position);
+                if batch.right.len() == committee.size() {
+                    batch.ready = true;
+                    self.ready.push_back(number);
+                    return vec![Change::Ready(number)];
+                }
+            }
+            Record::Complaint(_) if all_committed => {
+                self.batches.remove(&number);
+                return vec![Change::Burnt(number)];
+            }
+            Record::Right | Record::Complaint(_) | Record::Reveal(_) => {}
+        }
+        Vec::new()
+    }
+
+    /// A member is out of a batch: it can never be ready.
+    pub(super) fn out(&mut self, room: &Room, number: u64, author: PartyId) -> Vec<Change> {
+        let member = room.committee_of(number).position(author).is_some();
+        if member && self.batches.get(&number).is_some_and(|batch| !batch.ready) {
+            self.batches.remove(&number);
+            return vec![Change::Dropped(number)];
+        }
+        Vec::new()
+    }
+
+    /// Drops the batches of a server that has lost its shares of them.
+    pub(super) fn forsake(&mut self, room: &Room, party: PartyId) -> Vec<Change> {
+        let of = |number: &u64| room.committee_of(*number).position(party).is_some();
+        let lost: Vec<u64> = self.batches.keys().copied().filter(of).collect();
+        self.batches.retain(|number, _| !of(number));
+        self.ready.retain(|number| !of(number));
+        lost.into_iter().map(Change::Dropped).collect()
+    }
+
+    pub(super) fn exclude(&mut self, party: PartyId) {
+        self.excluded.insert(party);
+    }
+}

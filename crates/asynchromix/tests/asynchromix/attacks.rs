@@ -1,0 +1,397 @@
+//! Named attacks on the epoch.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use ostrakon_asynchromix::board::Outcome;
+use ostrakon_asynchromix::message::{Message, Request, ToServer};
+use ostrakon_asynchromix::participant::News;
+use ostrakon_asynchromix::service::{Event, Told};
+use ostrakon_asynchromix::state::{Change, State};
+use ostrakon_asynchromix::word::{Declaration, Word};
+use ostrakon_asynchromix::{Key, Shape};
+use ostrakon_crypto::{Digest, Signature, SigningKey};
+use ostrakon_robust::client::{Masked, Submission};
+
+use crate::world::{End, Role, SHAPE, World, id, room, submission};
+
+fn stocked(n: usize, seed: u64) -> World {
+    let mut world = World::new(n, seed);
+    world.stock(2);
+    world
+}
+
+fn lines(world: &mut World, count: usize) -> Vec<String> {
+    let lines: Vec<String> = (0..count).map(|i| format!("line {i}")).collect();
+    for line in &lines {
+        world.join(Some(line));
+    }
+    lines
+}
+
+/// A row that comes after the seal is not on the board, its owner is told, and the noise in its
+/// place is no row: with one mask alone, what was sent and what came out would give it.
+#[test]
+fn late_row_on_board() {
+    let mut world = stocked(4, 1);
+    lines(&mut world, 8);
+    let late = world.join(Some("late"));
+    let room = Arc::clone(&world.room);
+    world.meddle = Box::new(move |from, _, bytes| {
+        let held = from == End::Client(late) && submission(bytes, &room).is_some_and(|s| s.0 == 0);
+        (!held).then(|| bytes.to_vec())
+    });
+    world.run(600, |world| world.have(1));
+    let board = world.board();
+    let Outcome::Messages(messages) = &board[0].entry.outcome else { panic!("enough rows") };
+    assert_eq!(messages.len(), 8);
+    assert!(!messages.contains(&b"late".to_vec()));
+    world.run(200, |world| world.news[late].contains(&News::Again(0)));
+}
+
+/// A row that one corrupt server alone holds is not in, however many receipts that one writes; one
+/// that t + 1 declared is, and comes from the honest one of them when the others fall silent.
+#[test]
+fn liars_fall_silent_after_in() {
+    for seed in 0..4 {
+        let mut world = stocked(4, seed);
+        lines(&mut world, 8);
+        let few = world.join(Some("few"));
+        let room = Arc::clone(&world.room);
+        // Its row comes to servers 0 and 1 only.
+        world.meddle = Box::new(move |from, to, bytes| {
+            let row = from == End::Client(few) && submission(bytes, &room).is_some();
+            let held = row && !matches!(to, End::Server(0 | 1));
+            (!held).then(|| bytes.to_vec())
+        });
+        world.run(400, |world| world.participants[few].is_in());
+        world.roles[0] = Role::Dead;
+        world.all_said();
+        assert!(world.messages().contains(&"few".to_owned()), "seed {seed}");
+    }
+}
+
+#[test]
+fn receipts_of_one() {
+    let mut world = stocked(4, 2);
+    lines(&mut world, 8);
+    let few = world.join(Some("few"));
+    let room = Arc::clone(&world.room);
+    world.meddle = Box::new(move |from, to, bytes| {
+        let row = from == End::Client(few) && submission(bytes, &room).is_some_and(|s| s.0 == 0);
+        (!row || to == End::Server(0)).then(|| bytes.to_vec())
+    });
+    world.run(600, |world| world.have(1));
+    assert!(!world.news[few].contains(&News::In(0)));
+    let board = world.board();
+    let Outcome::Messages(messages) = &board[0].entry.outcome else { panic!("enough rows") };
+    assert!(!messages.contains(&b"few".to_vec()));
+}
+
+/// Whoever is asked for a row gives another one.
+#[test]
+fn bad_fetched_row() {
+    let mut world = stocked(4, 3);
+    lines(&mut world, 8);
+    let few = world.join(Some("few"));
+    let room = Arc::clone(&world.room);
+    let lies = Rc::new(RefCell::new(0));
+    let told = Rc::clone(&lies);
+    world.meddle = Box::new(move |from, to, bytes| {
+        if from == End::Client(few) && submission(bytes, &room).is_some() {
+            return matches!(to, End::Server(0 | 1)).then(|| bytes.to_vec());
+        }
+        if from == End::Server(0)
+            && let Ok(Message::Row(epoch, slot, row)) = Message::decode(bytes, usize::MAX)
+        {
+            *told.borrow_mut() += 1;
+            let mut other = row.to_vec();
+            other[70] ^= 1;
+            return Some(Message::Row(epoch, slot, other.into()).encode());
+        }
+        // The honest holder is slower.
+        let honest = from == End::Server(1)
+            && matches!(Message::decode(bytes, usize::MAX), Ok(Message::Row(..)));
+        (!honest || *told.borrow() > 0).then(|| bytes.to_vec())
+    });
+    world.roles[0] = Role::Withholds;
+    world.all_said();
+    assert!(*lies.borrow() > 0, "nobody was asked");
+    assert!(world.messages().contains(&"few".to_owned()));
+    let fault = Told::Fault(id(0), "a row that is not the sealed one");
+    assert!(world.told[2].contains(&fault) || world.told[3].contains(&fault));
+}
+
+/// A server gives wrong shares, under its own signature, of everything that it holds.
+#[test]
+fn wrong_stock() {
+    for (n, liars) in [(4, vec![1]), (7, vec![2, 5])] {
+        let mut world = stocked(n, 4);
+        for &liar in &liars {
+            let stock: Vec<Key> = world.disks[liar]
+                .0
+                .keys()
+                .filter(|key| matches!(key, Key::Stock(_)))
+                .copied()
+                .collect();
+            for key in stock {
+                let bytes = world.disks[liar].0.get_mut(&key).unwrap();
+                // The low bytes of every element.
+                for at in (32..bytes.len()).step_by(8) {
+                    bytes[at] ^= 1;
+                }
+            }
+            world.kill(liar);
+            world.roles[liar] = Role::Withholds;
+            world.restart(liar);
+        }
+        let said = lines(&mut world, 9);
+        world.all_said();
+        assert_eq!(world.messages(), said);
+        let blamed = |i: usize| {
+            world.told[i].iter().any(|told| {
+            matches!(told, Told::Fault(party, "wrong shares") if liars.contains(&party.index()))
+        })
+        };
+        assert!(world.honest().into_iter().any(blamed), "nobody noticed");
+        world.assert_nobody_honest_blamed();
+    }
+}
+
+/// A participant signs two rows for its slot and gives them to different servers.
+#[test]
+fn two_rows_of_one_slot() {
+    let mut world = stocked(4, 5);
+    let said = lines(&mut world, 8);
+    let two = world.join(Some("two"));
+    let secret = world.draw.secret();
+    let key = {
+        // The participant's key, made anew, so that it can sign another row.
+        let again = secret.derive("ostrakon/v1/asynchromix/participant key", &[]);
+        SigningKey::from_seed(again.expose())
+    };
+    let participant = ostrakon_asynchromix::Participant::new(
+        Arc::clone(&world.room),
+        Some(b"two".to_vec()),
+        two,
+        &secret,
+    );
+    world.participants[two] = participant.unwrap();
+    let room = Arc::clone(&world.room);
+    let batches = Rc::new(RefCell::new(BTreeSet::new()));
+    let seen = Rc::clone(&batches);
+    world.meddle = Box::new(move |from, to, bytes| {
+        if from == End::Client(two)
+            && matches!(to, End::Server(2 | 3))
+            && let Ok(ToServer::Submit { client, epoch: 0, slot, submission }) =
+                ToServer::decode(bytes, &room)
+        {
+            let row = Submission::from_bytes(&submission, room.width()).unwrap();
+            let mut values = row.masked.0.clone();
+            values[0] += ostrakon_field::Fp::ONE;
+            // The first epoch is of the batch that was ready first; both are tried.
+            for batch in 0..2 {
+                let place = ostrakon_asynchromix::state::place(&room, 0, slot, batch);
+                let right = place.vouches(&client, &row);
+                if right {
+                    seen.borrow_mut().insert(batch);
+                    let other = place.submit(&key, Masked(values.clone())).to_bytes();
+                    let submit = ToServer::Submit { client, epoch: 0, slot, submission: other };
+                    return Some(submit.encode());
+                }
+            }
+        }
+        Some(bytes.to_vec())
+    });
+    world.run(600, |world| world.have(1));
+    assert!(!batches.borrow().is_empty(), "nothing was tested");
+    let board = world.board();
+    let Outcome::Messages(messages) = &board[0].entry.outcome else { panic!("enough rows") };
+    assert_eq!(messages.len(), said.len(), "it is out, and nobody else");
+    world.run(200, |world| world.news[two].contains(&News::Again(0)));
+}
+
+fn client(i: u8) -> SigningKey {
+    SigningKey::from_seed(&[i; 32])
+}
+
+/// A state in which epoch 0 collects.
+fn collecting(n: usize, shape: Shape) -> (Arc<ostrakon_asynchromix::Room>, State) {
+    let room = room(n, shape);
+    let mut state = State::new(&room);
+    let record = |record: ostrakon_robust::offline::Record| Word::Batch(0, record.to_bytes());
+    use ostrakon_robust::offline::Record;
+    let members = room.committee_of(0).members().to_vec();
+    for member in &members {
+        drop(state.apply(&room, *member, &record(Record::Commit(Digest([member.0; 32])))));
+    }
+    let mut changes = Vec::new();
+    for member in &members {
+        changes.extend(state.apply(&room, *member, &record(Record::Right)));
+    }
+    assert!(changes.contains(&Change::Opened(0)));
+    (room, state)
+}
+
+/// A complaint, or a member that is out, before a batch is ready makes room for another batch, with
+/// another number; afterwards both are void. Who is convicted by t + 1 is in no new batch.
+#[test]
+fn complaint_after_ready() {
+    use ostrakon_robust::message::{Part, StepId};
+    use ostrakon_robust::offline::{Complaint, Record};
+    let (room, mut state) = collecting(5, SHAPE);
+    let step = StepId { phase: 0, part: Part::Deal };
+    let complaint = Record::Complaint(Complaint { step, messages: Vec::new() }).to_bytes();
+    let word = |number: u64| Word::Batch(number, complaint.clone());
+    assert!(state.apply(&room, id(1), &word(0)).is_empty(), "batch 0 is in use");
+    assert!(state.apply(&room, id(1), &Word::Out(0)).is_empty());
+    let number = 5;
+    assert!(state.apply(&room, id(1), &word(number)).is_empty(), "nobody has committed");
+    for member in room.committee_of(number).members() {
+        let commit = Record::Commit(Digest([member.0; 32])).to_bytes();
+        drop(state.apply(&room, *member, &Word::Batch(number, commit)));
+    }
+    assert!(state.apply(&room, id(4), &word(number)).is_empty(), "not a member");
+    assert_eq!(
+        state.apply(&room, id(1), &word(number)),
+        [Change::Burnt(number), Change::Begun(15)]
+    );
+    assert_eq!(state.apply(&room, id(1), &Word::Out(10)), [Change::Dropped(10), Change::Begun(20)]);
+    drop(state.apply(&room, id(0), &Word::Convict(id(1))));
+    assert_eq!(state.apply(&room, id(2), &Word::Out(15)), [Change::Dropped(15), Change::Begun(25)]);
+    drop(state.apply(&room, id(2), &Word::Convict(id(1))));
+    assert_eq!(state.apply(&room, id(2), &Word::Out(25)), [Change::Dropped(25)]);
+}
+
+/// One key has one slot, one home so many, and the first ordered word counts.
+#[test]
+fn one_slot_for_a_key_and_a_quota_for_a_home() {
+    let (room, mut state) = collecting(4, SHAPE);
+    let keys: Vec<_> = (0..40).map(|i| client(i).verifying_key()).collect();
+    drop(state.apply(&room, id(1), &Word::Assign(0, vec![keys[0], keys[0]])));
+    drop(state.apply(&room, id(2), &Word::Assign(0, vec![keys[0], keys[1]])));
+    let (_, epoch) = state.collecting().unwrap();
+    assert_eq!((epoch.slot_of(&keys[0]), epoch.slot_of(&keys[1])), (Some(0), Some(1)));
+    assert_eq!(epoch.place(0).unwrap().home, id(1));
+    drop(state.apply(&room, id(3), &Word::Assign(0, keys[2..].to_vec())));
+    let (_, epoch) = state.collecting().unwrap();
+    assert_eq!(epoch.of_home(id(3)), room.quota());
+    assert_eq!(epoch.places.len(), 2 + room.quota());
+}
+
+/// t servers' votes close nothing; a final list before the closing does not count; words about
+/// other epochs are nothing.
+#[test]
+fn t_servers_decide_nothing() {
+    let (room, mut state) = collecting(7, SHAPE);
+    let mut say = |party: usize, word: Word| state.apply(&room, id(party), &word);
+    for party in 0..7 {
+        assert!(say(party, Word::Final(0)).is_empty());
+        assert!(say(party, Word::Close(1)).is_empty());
+    }
+    for party in [0, 1, 1, 0] {
+        assert!(say(party, Word::Close(0)).is_empty());
+    }
+    assert_eq!(say(2, Word::Close(0)), [Change::Closed(0)]);
+    for party in 0..4 {
+        assert!(say(party, Word::Final(0)).is_empty());
+    }
+    assert!(say(0, Word::Final(0)).is_empty(), "said twice");
+    assert_eq!(say(4, Word::Final(0)), [Change::Sealed(0)]);
+}
+
+/// What counts as in: t + 1 declarations, up to the q-th final list, of the only row that the owner
+/// signed. A corrupt server's declaration without the owner's signature throws nobody out.
+#[test]
+fn forged_second_row() {
+    let (room, mut state) = collecting(4, SHAPE);
+    let owners: Vec<_> = (0..5).map(client).collect();
+    let keys: Vec<_> = owners.iter().map(SigningKey::verifying_key).collect();
+    drop(state.apply(&room, id(0), &Word::Assign(0, keys[..3].to_vec())));
+    drop(state.apply(&room, id(1), &Word::Assign(0, keys[3..].to_vec())));
+    let declare = |slot: usize, row: u8, signer: Option<usize>| {
+        let place = ostrakon_asynchromix::state::place(&room, 0, slot as u32, 0);
+        let row = Digest([row; 32]);
+        let signature = signer.map_or(Signature([0; 64]), |signer| {
+            owners[signer].sign(&place.digest(&keys[slot], &row))
+        });
+        Word::Declare(0, vec![Declaration { slot: slot as u32, row, signature }])
+    };
+    let mut say = |party: usize, word: Word| drop(state.apply(&room, id(party), &word));
+    // Slot 0: two honest declarations, and a forged one. Slot 1: a second row that is signed.
+    // Slot 2: one declaration only. Slot 3: the second declaration comes with the final lists.
+    // Slot 4: one server declares it twice.
+    for slot in [0, 1] {
+        say(1, declare(slot, 1, Some(slot)));
+        say(2, declare(slot, 1, Some(slot)));
+    }
+    say(3, declare(0, 2, None));
+    say(3, declare(1, 2, Some(1)));
+    say(1, declare(2, 1, Some(2)));
+    say(1, declare(3, 1, Some(3)));
+    say(1, declare(4, 1, Some(4)));
+    say(1, declare(4, 1, Some(4)));
+    say(0, Word::Close(0));
+    say(1, Word::Close(0));
+    say(0, Word::Final(0));
+    say(1, Word::Final(0));
+    say(2, declare(3, 1, Some(3)));
+    say(2, Word::Final(0));
+    say(2, declare(2, 1, Some(2)));
+    let seal = state.epochs[&0].seal.as_ref().unwrap();
+    let row = Some(Digest([1; 32]));
+    assert_eq!(seal.rows[..5], [row, None, None, row, None]);
+    assert!(!seal.enough);
+}
+
+/// The minimum does not count the t homes that have most: they may be one's.
+#[test]
+fn one_home_is_not_the_minimum() {
+    let shape = Shape { minimum: 2, ..SHAPE };
+    let enough = |homes: &[usize]| {
+        let (room, mut state) = collecting(4, shape);
+        for (slot, home) in homes.iter().enumerate() {
+            let owner = client(slot as u8);
+            let key = owner.verifying_key();
+            drop(state.apply(&room, id(*home), &Word::Assign(0, vec![key])));
+            let place = ostrakon_asynchromix::state::place(&room, 0, slot as u32, 0);
+            let row = Digest([7; 32]);
+            let signature = owner.sign(&place.digest(&key, &row));
+            let declaration = Declaration { slot: slot as u32, row, signature };
+            for party in 0..2 {
+                drop(state.apply(&room, id(party), &Word::Declare(0, vec![declaration])));
+            }
+        }
+        for word in [Word::Close(0), Word::Final(0)] {
+            (0..3).for_each(|party| drop(state.apply(&room, id(party), &word)));
+        }
+        state.epochs[&0].seal.as_ref().unwrap().enough
+    };
+    assert!(!enough(&[0, 0, 0, 0, 1]));
+    assert!(enough(&[0, 0, 0, 0, 1, 2]));
+    assert!(enough(&[0, 1, 2]));
+    assert!(!enough(&[0, 1]));
+}
+
+/// Requests that somebody else signed, or for another home, and rows of somebody else's slot are
+/// nothing.
+#[test]
+fn requests_of_others() {
+    let mut world = stocked(4, 8);
+    let (own, other) = (client(1), client(2));
+    let mut request = Request::sign(&world.room, 0, &own, [9; 32], id(0));
+    request.client = other.verifying_key();
+    world.event(0, Event::Client(&ToServer::Request(request).encode()));
+    let elsewhere = Request::sign(&world.room, 0, &own, [9; 32], id(1));
+    world.event(0, Event::Client(&ToServer::Request(elsewhere).encode()));
+    world.event(0, Event::Client(&[7; 3]));
+    let mut ticks = 0;
+    world.run(50, |_| {
+        ticks += 1;
+        ticks > 20
+    });
+    let service = world.services[0].as_ref().unwrap();
+    assert!(service.state().epochs[&0].places.is_empty());
+}

@@ -1,0 +1,119 @@
+//! Founding with curves, and what a server does that finds another one's disk gone.
+
+use std::sync::Arc;
+
+use ostrakon_asynchromix::service::{Effects, Event, Told};
+use ostrakon_asynchromix::{Disk, Server};
+use ostrakon_crypto::Secret;
+use ostrakon_crypto::hash::digest;
+use ostrakon_party::PartyId;
+
+use crate::world::{Draw, SHAPE, id, room};
+
+struct Founding {
+    servers: Vec<Option<Server>>,
+    disks: Vec<Disk>,
+    pool: Vec<(PartyId, PartyId, Arc<[u8]>)>,
+    told: Vec<Vec<Told>>,
+    draw: Draw,
+}
+
+impl Founding {
+    fn new(n: usize, seed: u64) -> Self {
+        let mut founding = Self {
+            servers: (0..n).map(|_| None).collect(),
+            disks: vec![Disk::default(); n],
+            pool: Vec::new(),
+            told: vec![Vec::new(); n],
+            draw: Draw(seed),
+        };
+        for i in 0..n {
+            founding.start(i);
+        }
+        founding
+    }
+
+    fn start(&mut self, i: usize) {
+        let identity = Secret::new(digest("test identity", &[i as u8]).0);
+        let room = room(self.disks.len(), SHAPE);
+        let (server, effects) =
+            Server::start(room, id(i), &identity, &self.disks[i], self.draw.secret());
+        self.servers[i] = Some(server);
+        self.carry_out(i, effects);
+    }
+
+    fn carry_out(&mut self, i: usize, effects: Effects) {
+        for write in effects.writes {
+            self.disks[i].apply(write);
+        }
+        let sends = effects.sends.into_iter();
+        self.pool.extend(sends.map(|(to, bytes)| (id(i), to, bytes)));
+        self.told[i].extend(effects.told);
+    }
+
+    fn handle(&mut self, i: usize, event: Event<'_>) {
+        if let Some(server) = &mut self.servers[i] {
+            let effects = server.handle(event);
+            self.carry_out(i, effects);
+        }
+    }
+
+    fn run(&mut self, ticks: usize, done: impl Fn(&Self) -> bool) {
+        for _ in 0..ticks {
+            while !self.pool.is_empty() {
+                let at = self.draw.below(self.pool.len());
+                let (from, to, bytes) = self.pool.swap_remove(at);
+                if !self.draw.once_in(10) {
+                    self.handle(to.index(), Event::Server(from, &bytes));
+                }
+            }
+            if done(self) {
+                return;
+            }
+            (0..self.servers.len()).for_each(|i| self.handle(i, Event::Tick));
+        }
+        panic!("not done");
+    }
+
+    fn is_founded(&self) -> bool {
+        let stocked = |server: &Option<Server>| {
+            let service = server.as_ref().and_then(Server::service);
+            service.is_some_and(|service| service.state().stock.ready() > 0)
+        };
+        self.servers.iter().all(stocked)
+    }
+}
+
+#[test]
+fn servers_found_a_room_and_restart() {
+    let mut founding = Founding::new(4, 1);
+    // One restarts in the middle of it.
+    founding.run(3, |founding| founding.disks[2].0.len() > 1);
+    founding.start(2);
+    founding.run(200, Founding::is_founded);
+    for i in 0..4 {
+        founding.servers[i] = None;
+        founding.start(i);
+        assert!(founding.servers[i].as_ref().unwrap().service().is_some(), "it goes on at once");
+    }
+    founding.run(200, Founding::is_founded);
+    assert!(founding.told.iter().all(|told| !told.contains(&Told::DataLost)));
+}
+
+/// A server whose disk is gone makes the same key again, and must not found the ledger a second
+/// time: it would vote twice.
+#[test]
+fn forgotten_founding() {
+    let mut founding = Founding::new(4, 2);
+    founding.run(200, Founding::is_founded);
+    founding.servers[3] = None;
+    founding.disks[3] = Disk::default();
+    founding.pool.clear();
+    founding.told[3].clear();
+    founding.start(3);
+    founding.run(300, |founding| founding.told[3].contains(&Told::Started));
+    let service = founding.servers[3].as_ref().unwrap().service().unwrap();
+    assert!(service.commits() > 0, "it follows the others' ledger");
+    let agreed = founding.servers[0].as_ref().unwrap().service().unwrap();
+    assert!(agreed.commits() > 0);
+}

@@ -1,0 +1,241 @@
+//! Whole lives: what is promised while servers die, lie, restart and lose their data.
+
+use ostrakon_asynchromix::board::Outcome;
+use ostrakon_asynchromix::participant::News;
+use ostrakon_asynchromix::service::{Event, Told};
+use ostrakon_asynchromix::{Disk, Shape};
+
+use crate::nightly;
+use crate::world::{Role, SHAPE, World};
+
+const LINES: [&str; 9] = ["a", "b", "b", "c", "d", "e", "f", "g", "h"];
+
+fn seeds(count: u64) -> std::ops::Range<u64> {
+    0..if nightly() { 40 * count } else { count }
+}
+
+/// Everybody's lines are on the board, each once.
+fn say_all(world: &mut World) {
+    for line in LINES {
+        world.join(Some(line));
+    }
+    world.join(None);
+    world.all_said();
+    assert_eq!(world.messages(), LINES, "seed {}", world.seed);
+    world.assert_nobody_honest_blamed();
+}
+
+#[test]
+fn every_line_is_on_the_board_once() {
+    for n in [4, 5, 7] {
+        for seed in seeds(2) {
+            let mut world = World::new(n, seed);
+            world.lose_once_in = 50;
+            say_all(&mut world);
+        }
+    }
+}
+
+/// t servers die in the middle of an epoch, at any point of it.
+#[test]
+fn t_dead_servers_stop_no_epoch_that_has_stock() {
+    for (n, dead) in [(4, vec![2]), (5, vec![0]), (7, vec![1, 6])] {
+        for seed in seeds(3) {
+            let mut world = World::new(n, seed);
+            world.stock(2);
+            for line in LINES {
+                world.join(Some(line));
+            }
+            // The deaths come at any moment: before, within or after the seal.
+            let moment = world.draw.below(30);
+            let mut ticks = 0;
+            world.run(100, |_| {
+                ticks += 1;
+                ticks > moment
+            });
+            for &i in &dead {
+                world.roles[i] = Role::Dead;
+            }
+            world.all_said();
+            assert_eq!(world.messages(), LINES, "n {n}, seed {seed}");
+            world.assert_nobody_honest_blamed();
+        }
+    }
+}
+
+#[test]
+fn corrupt_servers_cost_nobody_its_line() {
+    for role in [Role::Spoils, Role::Withholds, Role::Starved] {
+        for (n, corrupt) in [(4, vec![3]), (5, vec![1]), (7, vec![0, 4])] {
+            for seed in seeds(1) {
+                let mut world = World::new(n, seed);
+                // Preparation needs all of a set, so they are honest until there is stock.
+                world.stock(2);
+                for &i in &corrupt {
+                    world.roles[i] = role;
+                }
+                say_all(&mut world);
+            }
+        }
+    }
+}
+
+/// All servers crash again and again, at any write and any send, and come back from their disks.
+#[test]
+fn crashes_cost_nobody_its_line() {
+    let mut crashes = 0;
+    for n in [4, 5] {
+        for seed in seeds(4) {
+            let mut world = World::new(n, seed);
+            world.crash_once_in = 700;
+            world.lose_once_in = 100;
+            for line in LINES {
+                world.join(Some(line));
+            }
+            world.all_said();
+            assert_eq!(world.messages(), LINES, "n {n}, seed {seed}");
+            crashes += world.crashes;
+            world.assert_nobody_honest_blamed();
+        }
+    }
+    assert!(crashes > 4, "{crashes} crashes are no test");
+}
+
+/// All servers are killed while an epoch is mixed, or when its entry is signed, and come back: the
+/// shuffle is run again, with the same stock on the same table, and what was signed is not
+/// forgotten.
+#[test]
+fn an_epoch_survives_the_restart_of_all_servers() {
+    let moments: [fn(&Told) -> bool; 2] =
+        [|told| *told == Told::Mixing(0), |told| matches!(told, Told::Mixed(0, _))];
+    for (seed, moment) in seeds(8).flat_map(|seed| moments.map(|moment| (seed, moment))) {
+        let mut world = World::new(4, seed);
+        world.stock(2);
+        for line in LINES {
+            world.join(Some(line));
+        }
+        world.run(300, |world| world.told.iter().flatten().any(moment));
+        for i in 0..4 {
+            world.kill(i);
+        }
+        for i in 0..4 {
+            world.restart(i);
+        }
+        world.all_said();
+        assert_eq!(world.messages(), LINES, "seed {seed}");
+        world.assert_nobody_honest_blamed();
+    }
+}
+
+/// A server that restarts while a batch is prepared is out of it: the batch is dropped, and another
+/// one takes its place.
+#[test]
+fn a_restart_during_preparation_drops_the_batch() {
+    let mut world = World::new(4, 3);
+    world.run(100, |world| {
+        let begun = |service: &ostrakon_asynchromix::Service<_>| {
+            service.state().stock.batches.values().any(|batch| batch.committed.len() == 4)
+        };
+        world.services[1].as_ref().is_some_and(begun)
+    });
+    world.kill(1);
+    world.restart(1);
+    world.stock(2);
+    assert!(world.told[0].iter().any(|told| matches!(told, Told::Dropped(_))));
+    say_all(&mut world);
+}
+
+/// With five servers preparation goes on without the dead one, for ever, and nothing grows.
+#[test]
+fn five_servers_prepare_without_the_dead_one() {
+    let shape = Shape { rows: 8, payload: 4, minimum: 2, ticks: 4 };
+    let mut world = World::with(5, 1, shape, 8);
+    world.stock(2);
+    world.roles[3] = Role::Dead;
+    let epochs = if nightly() { 200 } else { 12 };
+    let mut sizes = Vec::new();
+    for _ in 0..epochs {
+        for line in ["x", "y", "z", "w"] {
+            world.join(Some(line));
+        }
+        world.all_said();
+        world.forget_clients();
+        let service = world.services[0].as_ref().unwrap();
+        let (messages, batches) = service.held();
+        let disk: usize = world.disks[0]
+            .0
+            .iter()
+            .filter(|(key, _)| !matches!(key, ostrakon_asynchromix::Key::Entry(_)))
+            .map(|(_, value)| value.len())
+            .sum();
+        sizes.push([messages, batches, disk]);
+    }
+    let (early, late) = sizes.split_at(sizes.len() / 2);
+    let most = |part: &[[usize; 3]], of: usize| part.iter().map(|s| s[of]).max().unwrap();
+    for of in 0..3 {
+        assert!(2 * most(late, of) <= 3 * most(early, of), "it grows: {sizes:?}");
+    }
+}
+
+/// With fewer rows than the minimum nothing is opened, and participants are told to try again.
+#[test]
+fn too_few() {
+    let mut world = World::new(4, 5);
+    // Three rows, but two of them from one home: without the home that has most, one is left.
+    for line in ["a", "b", "c"] {
+        world.join(Some(line));
+    }
+    world.run(600, |world| world.have(1));
+    assert_eq!(world.board()[0].entry.outcome, Outcome::TooFew);
+    assert!(world.opened.is_empty(), "something was opened of {:?}", world.opened);
+    world.run(100, |world| world.news.iter().all(|news| news.contains(&News::Again(0))));
+    // With more of them it goes on.
+    for line in ["d", "e", "f", "g"] {
+        world.join(Some(line));
+    }
+    world.all_said();
+    assert_eq!(world.messages(), ["a", "b", "c", "d", "e", "f", "g"]);
+}
+
+/// A server that was away while others dropped what it lacks goes on from their state.
+#[test]
+fn a_server_that_was_away_catches_up() {
+    let mut world = World::with(4, 6, SHAPE, 4);
+    world.stock(2);
+    let old = world.disks[2].clone();
+    world.roles[2] = Role::Dead;
+    world.services[2] = None;
+    // One epoch on what was in stock; the ledger goes on well past a checkpoint.
+    for line in LINES {
+        world.join(Some(line));
+    }
+    world.all_said();
+    world.disks[2] = old;
+    world.roles[2] = Role::Honest;
+    world.restart(2);
+    let entries = world.entries();
+    world.run(600, |world| world.have(entries));
+    assert_eq!(world.messages(), LINES);
+    // It takes part again: there is new stock, which needs all four.
+    world.join(Some("i"));
+    for line in LINES {
+        world.join(Some(line));
+    }
+    world.all_said();
+}
+
+/// A server that lost its disk is readmitted; batches that counted on its shares are dropped, and
+/// stock is prepared with it anew.
+#[test]
+fn a_lost_disk_is_told_and_survived() {
+    let mut world = World::with(5, 7, SHAPE, 4);
+    world.stock(2);
+    world.kill(1);
+    world.disks[1] = Disk::default();
+    world.restart(1);
+    assert!(world.told[1].contains(&Told::DataLost));
+    let nonce = *world.draw.secret().expose();
+    world.event(1, Event::Readmit(nonce));
+    world.run(600, |world| world.told[1].contains(&Told::Started));
+    say_all(&mut world);
+}

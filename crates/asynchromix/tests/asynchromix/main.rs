@@ -1,0 +1,13 @@
+//! The whole life of a room in simulation: founding, stock, epochs, crashes, corrupt servers and
+//! participants, under a scheduler that a seed decides.
+
+mod attacks;
+mod founding;
+mod keys;
+mod life;
+mod world;
+
+/// Whether the long versions of tests are wanted.
+pub fn nightly() -> bool {
+    std::env::var_os("OSTRAKON_NIGHTLY").is_some()
+}

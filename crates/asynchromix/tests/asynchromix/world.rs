@@ -1,0 +1,478 @@
+//! Servers and participants under a scheduler that draws what happens next from a seed.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use ostrakon_agreement::Params;
+use ostrakon_asynchromix::board::{Outcome, SignedEntry};
+use ostrakon_asynchromix::message::{Message, RunId, ToServer};
+use ostrakon_asynchromix::participant::News;
+use ostrakon_asynchromix::service::{Effects, Event, Parts, Service, Told};
+use ostrakon_asynchromix::{Disk, Participant, Room, Shape};
+use ostrakon_crypto::hash::digest;
+use ostrakon_crypto::{Digest, Secret, SigningKey};
+use ostrakon_party::{PartyId, SessionId};
+
+use crate::keys::TestKeys;
+
+/// SplitMix64: every choice of a run, from its seed.
+#[derive(Clone)]
+pub struct Draw(pub u64);
+
+impl Draw {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    pub fn once_in(&mut self, n: usize) -> bool {
+        n > 0 && self.below(n) == 0
+    }
+
+    pub fn secret(&mut self) -> Secret {
+        Secret::new(digest("test secret", &self.next().to_le_bytes()).0)
+    }
+}
+
+/// How a server behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Honest,
+    /// Says nothing any more.
+    Dead,
+    /// Spoils a third of its messages to servers on their way out.
+    Spoils,
+    /// Loses a third of them.
+    Withholds,
+    /// What it says and hears arrives when nothing else moves.
+    Starved,
+}
+
+/// Where a message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    Server(usize),
+    Client(usize),
+}
+
+type Flight = (End, End, Arc<[u8]>);
+
+/// What becomes of a message on its way: `None` for lost.
+pub type Meddle = Box<dyn FnMut(End, End, &[u8]) -> Option<Vec<u8>>>;
+
+pub struct World {
+    pub room: Arc<Room>,
+    pub params: Params,
+    pub services: Vec<Option<Service<TestKeys>>>,
+    pub disks: Vec<Disk>,
+    pub roles: Vec<Role>,
+    pub participants: Vec<Participant>,
+    pub news: Vec<Vec<News>>,
+    pub told: Vec<Vec<Told>>,
+    pub meddle: Meddle,
+    pub draw: Draw,
+    pub seed: u64,
+    /// Whether a step may be cut short by a crash, once in so many times; 0 for never.
+    pub crash_once_in: usize,
+    /// Once in so many times a message between servers is lost.
+    pub lose_once_in: usize,
+    pub crashes: usize,
+    /// Epochs of whose shuffles messages were sent.
+    pub opened: BTreeSet<u64>,
+    pool: Vec<Flight>,
+    late: Vec<Flight>,
+}
+
+pub fn id(i: usize) -> PartyId {
+    PartyId(u8::try_from(i).unwrap())
+}
+
+pub const SHAPE: Shape = Shape { rows: 16, payload: 12, minimum: 3, ticks: 12 };
+
+pub fn signing(i: usize) -> SigningKey {
+    SigningKey::from_seed(&digest("test identity", &[i as u8]).0)
+}
+
+pub fn room(n: usize, shape: Shape) -> Arc<Room> {
+    let corrupt = match n {
+        5 => 1,
+        n => (n - 1) / 3,
+    };
+    let keys = (0..n).map(|i| signing(i).verifying_key()).collect();
+    Arc::new(Room::new(Digest([4; 32]), corrupt, keys, shape).unwrap())
+}
+
+impl World {
+    pub fn new(n: usize, seed: u64) -> World {
+        World::with(n, seed, SHAPE, 64)
+    }
+
+    pub fn with(n: usize, seed: u64, shape: Shape, interval: u64) -> World {
+        let room = room(n, shape);
+        let session = SessionId(room.digest());
+        let params = Params::with(session, &Digest([8; 32]), *room.trust(), 64, interval).unwrap();
+        let mut world = World {
+            params,
+            services: (0..n).map(|_| None).collect(),
+            disks: vec![Disk::default(); n],
+            roles: vec![Role::Honest; n],
+            participants: Vec::new(),
+            news: Vec::new(),
+            told: vec![Vec::new(); n],
+            meddle: Box::new(|_, _, bytes| Some(bytes.to_vec())),
+            draw: Draw(seed),
+            seed,
+            crash_once_in: 0,
+            lose_once_in: 0,
+            crashes: 0,
+            opened: BTreeSet::new(),
+            pool: Vec::new(),
+            late: Vec::new(),
+            room,
+        };
+        for i in 0..n {
+            let parts = world.parts(i);
+            let (service, effects) = Service::found(parts);
+            world.services[i] = Some(service);
+            world.carry_out(i, effects);
+        }
+        world
+    }
+
+    fn parts(&mut self, i: usize) -> Parts<TestKeys> {
+        let keys = TestKeys {
+            party: id(i),
+            parties: self.room.servers(),
+            needed: self.room.trust().believed(),
+            seed: 5,
+        };
+        Parts {
+            room: Arc::clone(&self.room),
+            params: self.params,
+            keys,
+            signing: Arc::new(signing(i)),
+            randomness: self.draw.secret(),
+        }
+    }
+
+    pub fn honest(&self) -> Vec<usize> {
+        let honest = |i: &usize| matches!(self.roles[*i], Role::Honest | Role::Starved);
+        (0..self.roles.len()).filter(honest).collect()
+    }
+
+    pub fn kill(&mut self, i: usize) {
+        self.services[i] = None;
+    }
+
+    /// Starts a server from its disk.
+    pub fn restart(&mut self, i: usize) {
+        let parts = self.parts(i);
+        let (service, effects) = Service::restore(parts, &self.disks[i]);
+        self.services[i] = Some(service);
+        self.carry_out(i, effects);
+    }
+
+    /// Adds a participant that says something, or a cover.
+    pub fn join(&mut self, message: Option<&str>) -> usize {
+        let secret = self.draw.secret();
+        let home = self.participants.len();
+        let message = message.map(|text| text.as_bytes().to_vec());
+        let room = Arc::clone(&self.room);
+        self.participants.push(Participant::new(room, message, home, &secret).unwrap());
+        self.news.push(Vec::new());
+        self.participants.len() - 1
+    }
+
+    fn carry_out(&mut self, i: usize, effects: Effects) {
+        let total = effects.writes.len() + effects.sends.len() + effects.replies.len();
+        let honest = self.roles[i] == Role::Honest;
+        let crash = honest && total > 0 && self.draw.once_in(self.crash_once_in);
+        let until = if crash { self.draw.below(total + 1) } else { usize::MAX };
+        let writes = effects.writes.len();
+        for write in effects.writes.into_iter().take(until) {
+            self.disks[i].apply(write);
+        }
+        let left = until.saturating_sub(writes);
+        for (to, bytes) in effects.sends.into_iter().take(left) {
+            self.post(End::Server(i), End::Server(to.index()), bytes);
+        }
+        if crash {
+            self.services[i] = None;
+            self.crashes += 1;
+            return;
+        }
+        for (client, message) in effects.replies {
+            let at = self.participants.iter().position(|p| p.key() == client);
+            if let Some(at) = at {
+                self.post(End::Server(i), End::Client(at), message.encode().into());
+            }
+        }
+        self.told[i].extend(effects.told);
+    }
+
+    fn post(&mut self, from: End, to: End, bytes: Arc<[u8]>) {
+        let End::Server(sender) = from else {
+            return self.pool.push((from, to, bytes));
+        };
+        let role = self.roles[sender];
+        let starved = |end: End| matches!(end, End::Server(i) if self.roles[i] == Role::Starved);
+        if role == Role::Dead || self.draw.once_in(self.lose_once_in) {
+            return;
+        }
+        if let Ok(Message::Run(RunId::Epoch(epoch), _)) = Message::decode(&bytes, usize::MAX)
+            && matches!(to, End::Server(_))
+        {
+            self.opened.insert(epoch);
+        }
+        if starved(from) || starved(to) {
+            return self.late.push((from, to, bytes));
+        }
+        match role {
+            Role::Withholds if self.draw.once_in(3) => {}
+            Role::Spoils if self.draw.once_in(3) => {
+                let spoilt = self.spoil(&bytes);
+                self.pool.push((from, to, spoilt.into()));
+            }
+            _ => self.pool.push((from, to, bytes)),
+        }
+    }
+
+    /// One of the ways to spoil a message.
+    fn spoil(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut spoilt = bytes.to_vec();
+        match self.draw.below(4) {
+            0 => {
+                let bit = self.draw.below(spoilt.len() * 8);
+                spoilt[bit / 8] ^= 1 << (bit % 8);
+            }
+            1 => spoilt.truncate(self.draw.below(spoilt.len())),
+            2 => spoilt.push(self.draw.next() as u8),
+            _ => spoilt.fill_with(|| self.draw.next() as u8),
+        }
+        spoilt
+    }
+
+    pub fn event(&mut self, i: usize, event: Event<'_>) {
+        if self.roles[i] != Role::Dead
+            && let Some(service) = &mut self.services[i]
+        {
+            let effects = service.handle(event);
+            self.carry_out(i, effects);
+        }
+    }
+
+    /// A tick for everybody, in a drawn order; who crashed comes back now and then.
+    pub fn tick(&mut self) {
+        let n = self.services.len();
+        let first = self.draw.below(n);
+        for i in (0..n).map(|i| (first + i) % n) {
+            if self.services[i].is_none()
+                && self.crash_once_in > 0
+                && self.roles[i] == Role::Honest
+                && self.draw.once_in(3)
+            {
+                self.restart(i);
+            }
+            self.event(i, Event::Tick);
+        }
+        for i in 0..self.participants.len() {
+            let messages = self.participants[i].tick();
+            self.say(i, messages);
+        }
+    }
+
+    /// A participant tells all servers.
+    pub fn say(&mut self, i: usize, messages: Vec<Vec<u8>>) {
+        for message in messages {
+            for server in 0..self.services.len() {
+                self.post(End::Client(i), End::Server(server), message.clone().into());
+            }
+        }
+    }
+
+    fn deliver(&mut self, (from, to, bytes): Flight) {
+        let Some(bytes) = (self.meddle)(from, to, &bytes) else { return };
+        match (from, to) {
+            (End::Server(from), End::Server(to)) => {
+                self.event(to, Event::Server(id(from), &bytes));
+            }
+            (End::Client(_), End::Server(to)) => self.event(to, Event::Client(&bytes)),
+            (End::Server(from), End::Client(to)) => {
+                let (messages, news) = self.participants[to].receive(id(from), &bytes);
+                self.news[to].extend(news);
+                self.say(to, messages);
+            }
+            (End::Client(_), End::Client(_)) => {}
+        }
+    }
+
+    /// All participants leave.
+    pub fn forget_clients(&mut self) {
+        self.participants.clear();
+        self.news.clear();
+        let gone = |end: &End| matches!(end, End::Client(_));
+        self.pool.retain(|(from, to, _)| !gone(from) && !gone(to));
+        self.late.retain(|(from, to, _)| !gone(from) && !gone(to));
+    }
+
+    /// Runs until `done`, at most so many ticks.
+    pub fn run(&mut self, ticks: usize, mut done: impl FnMut(&World) -> bool) {
+        let mut ticked = 0;
+        loop {
+            // Time passes before everything has arrived, now and then.
+            if self.pool.is_empty() || self.draw.once_in(400) {
+                if done(self) {
+                    return;
+                }
+                if ticked >= ticks {
+                    let seed = self.seed;
+                    panic!("seed {seed}: not done after {ticks} ticks\n{}", self.describe());
+                }
+                ticked += 1;
+                let late = std::mem::take(&mut self.late);
+                self.pool.extend(late);
+                self.tick();
+            }
+            if !self.pool.is_empty() {
+                let at = self.draw.below(self.pool.len());
+                let flight = self.pool.swap_remove(at);
+                self.deliver(flight);
+            }
+        }
+    }
+
+    /// Where everybody stands.
+    fn describe(&self) -> String {
+        let mut text = String::new();
+        for (i, service) in self.services.iter().enumerate() {
+            let Some(service) = service else { continue };
+            let state = service.state();
+            text += &format!(
+                "server {i}: runs {}, commits {}, ready {}, entries {}, held {:?}\n",
+                service.runs(),
+                service.commits(),
+                state.stock.ready(),
+                state.entries,
+                service.held(),
+            );
+            for (number, epoch) in &state.epochs {
+                let sealed = epoch
+                    .seal
+                    .as_ref()
+                    .map(|seal| (seal.rows.iter().flatten().count(), seal.enough));
+                text += &format!(
+                    "  epoch {number}: batch {}, places {}, collects {}, sealed {sealed:?}, {:?}\n",
+                    epoch.batch,
+                    epoch.places.len(),
+                    epoch.collects(),
+                    (0..self.services.len()).map(|i| epoch.is_final(id(i))).collect::<Vec<_>>(),
+                );
+            }
+            for (number, batch) in &state.stock.batches {
+                text += &format!(
+                    "  batch {number}: committed {:?}, ready {}\n",
+                    batch.committed.keys(),
+                    batch.ready
+                );
+            }
+        }
+        for (i, participant) in self.participants.iter().enumerate() {
+            text += &format!("participant {i}: {} {:?}\n", participant.is_done(), self.news[i]);
+        }
+        text
+    }
+
+    /// Runs until every honest server has so many batches ready.
+    pub fn stock(&mut self, batches: usize) {
+        self.run(400, |world| {
+            let ready = |i: &usize| {
+                world.services[*i]
+                    .as_ref()
+                    .is_some_and(|s| s.state().stock.ready() + s.state().epochs.len() >= batches)
+            };
+            world.honest().iter().all(ready)
+        });
+    }
+
+    /// Whether every honest server has so many entries.
+    pub fn have(&self, entries: u64) -> bool {
+        self.honest().iter().all(|i| {
+            self.services[*i].as_ref().is_some_and(|service| {
+                service.state().entries >= entries && service.board().count() as u64 >= entries
+            })
+        })
+    }
+
+    /// Runs until every participant's message is on the board.
+    pub fn all_said(&mut self) {
+        self.run(2500, |world| {
+            world.participants.iter().all(Participant::is_done) && world.have(world.entries())
+        });
+    }
+
+    /// The entries that some honest server has.
+    pub fn entries(&self) -> u64 {
+        let of = |i: &usize| self.services[*i].as_ref().map(|s| s.state().entries);
+        self.honest().iter().filter_map(of).max().unwrap_or(0)
+    }
+
+    /// The board, which is the same at all honest servers.
+    pub fn board(&self) -> Vec<SignedEntry> {
+        let mut boards: Vec<Vec<SignedEntry>> = self
+            .honest()
+            .iter()
+            .filter_map(|i| self.services[*i].as_ref())
+            .map(|service| service.board().cloned().collect())
+            .collect();
+        let board = boards.pop().unwrap();
+        for other in &boards {
+            let same = |(a, b): (&SignedEntry, &SignedEntry)| a.entry == b.entry;
+            assert!(other.iter().zip(&board).all(same), "seed {}: boards differ", self.seed);
+        }
+        assert!(board.iter().all(|entry| entry.verifies(&self.room)));
+        board
+    }
+
+    /// All messages of the board, sorted.
+    pub fn messages(&self) -> Vec<String> {
+        let mut all: Vec<String> = self
+            .board()
+            .iter()
+            .flat_map(|signed| match &signed.entry.outcome {
+                Outcome::Messages(messages) => messages.clone(),
+                Outcome::TooFew => Vec::new(),
+            })
+            .map(|message| String::from_utf8(message).unwrap())
+            .collect();
+        all.sort();
+        all
+    }
+
+    /// Nobody honest says that somebody honest did something wrong.
+    pub fn assert_nobody_honest_blamed(&self) {
+        for i in self.honest() {
+            for told in &self.told[i] {
+                if let Told::Fault(party, what) = told {
+                    let role = self.roles[party.index()];
+                    let corrupt = !matches!(role, Role::Honest | Role::Starved);
+                    assert!(corrupt, "seed {}: {i} says of {party}: {what}", self.seed);
+                }
+            }
+        }
+    }
+}
+
+/// The slot and epoch of a participant's row on its way, if that is what the bytes are.
+pub fn submission(bytes: &[u8], room: &Room) -> Option<(u64, u32)> {
+    match ToServer::decode(bytes, room).ok()? {
+        ToServer::Submit { epoch, slot, .. } => Some((epoch, slot)),
+        _ => None,
+    }
+}

@@ -1,0 +1,237 @@
+//! Links: frames over TLS 1.3 with pinned keys, between servers and with participants' front.
+//!
+//! Of two servers the lower-numbered one dials; the front dials everybody. What is queued for a
+//! peer that does not read is bounded and what exceeds it is dropped; what is read from a peer
+//! and not acted upon yet is bounded, too, so that nobody takes another one's turn.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ostrakon_crypto::VerifyingKey;
+use ostrakon_net::{Identity, any_name, presented};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, BufWriter};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
+
+/// Within which a connection must be made and authenticated.
+const HANDSHAKE: Duration = Duration::from_secs(5);
+/// After which a link on which nothing arrives is given up; servers say something at every tick.
+const SILENCE: Duration = Duration::from_secs(20);
+/// The pause between two attempts to connect.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Accepted connections that are not authenticated yet at most.
+const HANDSHAKES: usize = 64;
+/// Bytes that wait to be sent to a peer at most.
+const QUEUED: usize = 64 << 20;
+/// Units of a peer's frames that wait to be acted upon at most, and bytes of a unit.
+const WAITING: usize = 4096;
+const UNIT: usize = 4096;
+/// How much of a frame is reserved before any of it is here.
+const AHEAD: usize = 1 << 16;
+
+/// Everybody that a link may lead to, by key, and where.
+#[derive(Clone, Debug, Default)]
+pub struct Peers {
+    /// Who dials this process, or may.
+    pub dialling: Vec<VerifyingKey>,
+    /// Whom this process dials.
+    pub dialled: Vec<(VerifyingKey, String)>,
+    /// Bytes of a frame at most.
+    pub longest: usize,
+}
+
+/// A frame that has come. It counts until it is dropped.
+pub struct Incoming {
+    /// Who sent it.
+    pub from: VerifyingKey,
+    /// The frame.
+    pub bytes: Vec<u8>,
+    _permit: OwnedSemaphorePermit,
+}
+
+struct Outgoing {
+    queue: mpsc::UnboundedSender<Arc<[u8]>>,
+    bytes: Arc<AtomicUsize>,
+}
+
+struct Peer {
+    /// The newest link's queue.
+    link: Mutex<Option<Outgoing>>,
+    waiting: Arc<Semaphore>,
+}
+
+struct Shared {
+    peers: BTreeMap<VerifyingKey, Peer>,
+    incoming: mpsc::UnboundedSender<Incoming>,
+    longest: usize,
+}
+
+/// All links of a process. They end when this is dropped.
+pub struct Links {
+    shared: Arc<Shared>,
+    _tasks: JoinSet<()>,
+}
+
+impl Links {
+    /// Begins to dial and to accept. Frames come by the receiver.
+    pub fn start(
+        identity: &Identity,
+        listener: Option<TcpListener>,
+        peers: Peers,
+    ) -> (Self, mpsc::UnboundedReceiver<Incoming>) {
+        let (incoming, frames) = mpsc::unbounded_channel();
+        let keys = peers.dialling.iter().chain(peers.dialled.iter().map(|(key, _)| key));
+        let peer = |key: &VerifyingKey| {
+            let waiting = Arc::new(Semaphore::new(WAITING));
+            (*key, Peer { link: Mutex::default(), waiting })
+        };
+        let shared =
+            Arc::new(Shared { peers: keys.map(peer).collect(), incoming, longest: peers.longest });
+        let mut tasks = JoinSet::new();
+        for (key, address) in peers.dialled {
+            let connector = TlsConnector::from(identity.dial_config(&key));
+            tasks.spawn(dial(Arc::clone(&shared), key, address, connector));
+        }
+        if let Some(listener) = listener {
+            let acceptor = TlsAcceptor::from(identity.accept_config(&peers.dialling));
+            tasks.spawn(accept(Arc::clone(&shared), listener, acceptor));
+        }
+        (Self { shared, _tasks: tasks }, frames)
+    }
+
+    /// Queues a frame, if there is a link and not too much waits for it.
+    pub fn send(&self, to: &VerifyingKey, bytes: Arc<[u8]>) {
+        let Some(peer) = self.shared.peers.get(to) else { return };
+        let link = peer.link.lock().expect("no panic while held");
+        let Some(link) = &*link else { return };
+        if link.bytes.load(Ordering::Relaxed) <= QUEUED {
+            link.bytes.fetch_add(bytes.len(), Ordering::Relaxed);
+            drop(link.queue.send(bytes));
+        }
+    }
+
+    /// With whom there are links.
+    #[must_use]
+    pub fn connected(&self) -> usize {
+        let linked = |peer: &&Peer| peer.link.lock().expect("no panic while held").is_some();
+        self.shared.peers.values().filter(linked).count()
+    }
+}
+
+async fn in_time<T>(handshake: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    timeout(HANDSHAKE, handshake).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+async fn dial(shared: Arc<Shared>, key: VerifyingKey, address: String, connector: TlsConnector) {
+    loop {
+        let connection = in_time(async {
+            let stream = TcpStream::connect(&address).await?;
+            stream.set_nodelay(true)?;
+            connector.connect(any_name(), stream).await
+        });
+        if let Ok(tls) = connection.await {
+            run(&shared, key, TlsStream::from(tls)).await;
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+async fn accept(shared: Arc<Shared>, listener: TcpListener, acceptor: TlsAcceptor) {
+    let handshakes = Arc::new(Semaphore::new(HANDSHAKES));
+    let mut links = JoinSet::new();
+    loop {
+        while links.try_join_next().is_some() {}
+        let Ok((stream, _)) = listener.accept().await else {
+            sleep(PAUSE).await;
+            continue;
+        };
+        let Ok(permit) = Arc::clone(&handshakes).try_acquire_owned() else { continue };
+        let (shared, acceptor) = (Arc::clone(&shared), acceptor.clone());
+        links.spawn(async move {
+            let connection = in_time(async {
+                stream.set_nodelay(true)?;
+                acceptor.accept(stream).await
+            });
+            let Ok(tls) = connection.await else { return };
+            drop(permit);
+            if let Some(key) = presented(tls.get_ref().1.peer_certificates()) {
+                run(&shared, key, TlsStream::from(tls)).await;
+            }
+        });
+    }
+}
+
+/// Reads and writes frames until the link breaks, or a newer one with the same peer takes over.
+async fn run(shared: &Shared, key: VerifyingKey, tls: TlsStream<TcpStream>) {
+    let Some(peer) = shared.peers.get(&key) else { return };
+    let (queue, frames) = mpsc::unbounded_channel();
+    let bytes = Arc::new(AtomicUsize::new(0));
+    let own = queue.clone();
+    // The one before ends: its queue is dropped here.
+    *peer.link.lock().expect("no panic while held") =
+        Some(Outgoing { queue, bytes: Arc::clone(&bytes) });
+    let (input, output) = tokio::io::split(tls);
+    tokio::select! {
+        _ = read(shared, key, peer, input) => {}
+        _ = write(frames, &bytes, output) => {}
+    }
+    let mut link = peer.link.lock().expect("no panic while held");
+    if link.as_ref().is_some_and(|link| link.queue.same_channel(&own)) {
+        *link = None;
+    }
+}
+
+async fn read(
+    shared: &Shared,
+    key: VerifyingKey,
+    peer: &Peer,
+    input: impl AsyncRead + Unpin,
+) -> io::Result<()> {
+    let mut input = BufReader::with_capacity(1 << 18, input);
+    loop {
+        let silent = |_| io::Error::from(io::ErrorKind::TimedOut);
+        let length = timeout(SILENCE, input.read_u32_le()).await.map_err(silent)??;
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        if length > shared.longest {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let units = u32::try_from((length / UNIT + 1).min(WAITING)).unwrap_or(u32::MAX);
+        let waiting = Arc::clone(&peer.waiting);
+        let Ok(permit) = waiting.acquire_many_owned(units).await else { return Ok(()) };
+        let mut bytes = Vec::with_capacity(length.min(AHEAD));
+        let mut frame = (&mut input).take(length as u64);
+        timeout(SILENCE, frame.read_to_end(&mut bytes)).await.map_err(silent)??;
+        if bytes.len() != length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        drop(shared.incoming.send(Incoming { from: key, bytes, _permit: permit }));
+    }
+}
+
+async fn write(
+    mut frames: mpsc::UnboundedReceiver<Arc<[u8]>>,
+    queued: &AtomicUsize,
+    output: impl AsyncWrite + Unpin,
+) -> io::Result<()> {
+    let mut output = BufWriter::with_capacity(1 << 18, output);
+    while let Some(mut frame) = frames.recv().await {
+        loop {
+            let length = u32::try_from(frame.len()).map_err(io::Error::other)?;
+            output.write_u32_le(length).await?;
+            output.write_all(&frame).await?;
+            queued.fetch_sub(frame.len(), Ordering::Relaxed);
+            match frames.try_recv() {
+                Ok(next) => frame = next,
+                Err(_) => break,
+            }
+        }
+        output.flush().await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! The state machine at work: what comes is handled, what it writes is made durable, then what it
+//! sends leaves.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use ostrakon_asynchromix::service::{Effects, Event, Told};
+use ostrakon_asynchromix::{Room, Server};
+use ostrakon_crypto::{Secret, VerifyingKey};
+use ostrakon_net::Identity;
+use ostrakon_party::PartyId;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::journal::Journal;
+use crate::links::{Incoming, Links, Peers};
+
+/// How often the state machine is told that time passes.
+pub const TICK: Duration = Duration::from_millis(50);
+/// Frames that are handled between two flushes of the journal at most.
+const TOGETHER: usize = 64;
+
+/// What a runner says to whoever started it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// The state machine's news.
+    Told(Told),
+    /// Something of the process itself, now and then.
+    Size {
+        /// Bytes of the journal.
+        journal: u64,
+        /// Bytes of messages that are kept for others.
+        messages: usize,
+        /// Batches of which shares are held.
+        batches: usize,
+        /// Commits of the ledger.
+        commits: u64,
+    },
+}
+
+/// A server process's inside.
+pub struct Runner {
+    server: Server,
+    journal: Journal,
+    links: Links,
+    keys: Vec<VerifyingKey>,
+    numbers: BTreeMap<VerifyingKey, PartyId>,
+    front: VerifyingKey,
+    frames: mpsc::UnboundedReceiver<Incoming>,
+    ticks: u64,
+}
+
+/// 32 random bytes.
+///
+/// # Errors
+/// If the system gives none.
+#[expect(clippy::disallowed_methods, reason = "a process is where randomness enters")]
+pub fn secret() -> Result<Secret> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| anyhow!("the system gives no random bytes: {error}"))?;
+    Ok(Secret::new(bytes))
+}
+
+impl Runner {
+    /// Opens the journal in `directory`, connects with the other servers at `addresses`, by number,
+    /// and goes on with what is there. Participants come by way of `front`.
+    ///
+    /// # Errors
+    /// If the journal cannot be opened.
+    pub fn start(
+        room: &Arc<Room>,
+        identity: &Secret,
+        directory: &Path,
+        listener: TcpListener,
+        addresses: &[String],
+        front: VerifyingKey,
+    ) -> Result<(Self, Vec<Report>)> {
+        let own = Identity::from_seed(identity.expose());
+        let keys = room.identities().as_slice().to_vec();
+        let me = keys.iter().position(|key| *key == own.verifying_key());
+        let me = me.context("this server's key is not among the room's")?;
+        let dialled = keys.iter().zip(addresses).skip(me + 1);
+        let mut dialling = keys[..me].to_vec();
+        dialling.push(front);
+        let longest = room.longest() + (2 << 20);
+        let dialled = dialled.map(|(key, address)| (*key, address.clone())).collect();
+        let (links, frames) =
+            Links::start(&own, Some(listener), Peers { dialling, dialled, longest });
+        let (journal, disk) = Journal::open(directory)?;
+        let numbers = keys.iter().copied().zip(room.parties()).collect();
+        let me = PartyId(u8::try_from(me)?);
+        let (server, effects) = Server::start(Arc::clone(room), me, identity, &disk, secret()?);
+        let mut runner = Self { server, journal, links, keys, numbers, front, frames, ticks: 0 };
+        let reports = runner.carry_out(effects)?;
+        Ok((runner, reports))
+    }
+
+    /// The disk is a restored copy, or known to be old: nothing of it is used.
+    ///
+    /// # Errors
+    /// If the journal cannot be written.
+    pub fn readmit(&mut self) -> Result<()> {
+        let nonce = *secret()?.expose();
+        let effects = self.server.handle(Event::Readmit(nonce));
+        self.carry_out(effects).map(drop)
+    }
+
+    /// Handles what comes until nothing more can.
+    ///
+    /// # Errors
+    /// If the journal cannot be written: the server must stop, as it may say nothing any more.
+    pub async fn run(mut self, mut report: impl FnMut(Report)) -> Result<()> {
+        let mut clock = interval(TICK);
+        clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let mut effects = Effects::default();
+            tokio::select! {
+                biased;
+                _ = clock.tick() => {
+                    effects.extend(self.server.handle(Event::Tick));
+                    self.ticks += 1;
+                    if self.ticks.is_multiple_of(20) {
+                        report(self.size());
+                    }
+                }
+                frame = self.frames.recv() => {
+                    let Some(frame) = frame else { return Ok(()) };
+                    self.take(&frame, &mut effects);
+                }
+            }
+            for _ in 0..TOGETHER {
+                let Ok(frame) = self.frames.try_recv() else { break };
+                self.take(&frame, &mut effects);
+            }
+            self.carry_out(effects)?.into_iter().for_each(&mut report);
+        }
+    }
+
+    fn take(&mut self, frame: &Incoming, effects: &mut Effects) {
+        let event = match self.numbers.get(&frame.from) {
+            Some(from) => Event::Server(*from, &frame.bytes),
+            None => Event::Client(&frame.bytes),
+        };
+        effects.extend(self.server.handle(event));
+    }
+
+    /// Write, then send.
+    fn carry_out(&mut self, effects: Effects) -> Result<Vec<Report>> {
+        self.journal.append(&effects.writes)?;
+        for (to, bytes) in effects.sends {
+            self.links.send(&self.keys[to.index()], bytes);
+        }
+        for (client, message) in effects.replies {
+            let bytes = [&client.0[..], &message.encode()].concat();
+            self.links.send(&self.front, bytes.into());
+        }
+        Ok(effects.told.into_iter().map(Report::Told).collect())
+    }
+
+    fn size(&self) -> Report {
+        let service = self.server.service();
+        let (messages, batches) = service.map_or((0, 0), |service| service.held());
+        Report::Size {
+            journal: self.journal.length(),
+            messages,
+            batches,
+            commits: service.map_or(0, |service| service.commits()),
+        }
+    }
+}
