@@ -29,6 +29,7 @@ const LAYERS: &[&[&str]] = &[
         "ostrakon-agreement",
     ],
     &["ostrakon-broadcast", "ostrakon-decide", "ostrakon-graph", "ostrakon-stats"],
+    &["ostrakon-messaging"],
     &["ostrakon-node"],
     &["ostrakon-api"],
     &["ostrakon-testkit"],
@@ -42,13 +43,14 @@ const TESTKIT: &str = "ostrakon-testkit";
 
 /// What the browser's crate may name directly.
 const WASM: &str = "ostrakon-wasm";
-const WASM_MAY_USE: [&str; 6] = [
+const WASM_MAY_USE: [&str; 7] = [
     "ostrakon-kernels",
     "ostrakon-field",
     "ostrakon-crypto",
     "ostrakon-party",
     "ostrakon-broadcast",
     "ostrakon-decide",
+    "ostrakon-messaging",
 ];
 
 /// Crates that compute and nothing else, and what they must not reach, directly or through others.
@@ -68,6 +70,7 @@ const PURE: &[&str] = &[
     "ostrakon-decide",
     "ostrakon-graph",
     "ostrakon-stats",
+    "ostrakon-messaging",
     "ostrakon-wasm",
 ];
 const IMPURE: [&str; 3] = ["ostrakon-net", "ostrakon-store", "tokio"];
@@ -144,7 +147,7 @@ fn broken_rule(of: &str, to: &str, kind: Kind) -> Option<&'static str> {
         return (kind != Kind::Dev).then_some("testkit is a dev-dependency only");
     }
     if kind != Kind::Dev && of == WASM && !WASM_MAY_USE.contains(&to) {
-        return Some("wasm uses kernels, field, crypto, party, broadcast and decide only");
+        return Some("wasm uses kernels, field, crypto, party, broadcast, decide and messaging only");
     }
     // A crate without a layer has been reported already.
     (layer(of)? <= layer(to)?).then_some("dependencies point to lower layers only")
@@ -251,7 +254,7 @@ mod tests {
         assert_eq!(
             complaints(&[("ostrakon-wasm", "ostrakon-replicated", Kind::Normal)]),
             ["ostrakon-wasm: dependency on ostrakon-replicated: \
-              wasm uses kernels, field, crypto, party, broadcast and decide only"]
+              wasm uses kernels, field, crypto, party, broadcast, decide and messaging only"]
         );
     }
 

@@ -21,5 +21,5 @@ pub use board::BoardPages;
 pub use connection::{CallError, Connection, Pauses, http_client};
 pub use decision::{Decision, Deployment};
 pub use member::Member;
-pub use participant::{Event, Participant};
+pub use participant::{Event, Participant, Rows};
 pub use room::Room;
