@@ -147,7 +147,9 @@ fn broken_rule(of: &str, to: &str, kind: Kind) -> Option<&'static str> {
         return (kind != Kind::Dev).then_some("testkit is a dev-dependency only");
     }
     if kind != Kind::Dev && of == WASM && !WASM_MAY_USE.contains(&to) {
-        return Some("wasm uses kernels, field, crypto, party, broadcast, decide and messaging only");
+        return Some(
+            "wasm uses kernels, field, crypto, party, broadcast, decide and messaging only",
+        );
     }
     // A crate without a layer has been reported already.
     (layer(of)? <= layer(to)?).then_some("dependencies point to lower layers only")

@@ -278,11 +278,14 @@ impl RoomDescriptor {
             ));
         }
         if self.host.is_some() {
-            return complain("a room for messages has no host: there is nothing to moderate".into());
+            return complain(
+                "a room for messages has no host: there is nothing to moderate".into(),
+            );
         }
         if self.mode == Mode::Robust {
             return complain(
-                "a room for messages is fair: in the robust mode a server may learn who wrote what".into(),
+                "a room for messages is fair: in the robust mode a server may learn who wrote what"
+                    .into(),
             );
         }
         Ok(())

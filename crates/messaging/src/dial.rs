@@ -237,17 +237,9 @@ fn sealing(
     shared.derive("ostrakon/v1/messaging/dial", &[&context.0])
 }
 
-fn proof(
-    place: Place<'_>,
-    shared: &Secret,
-    exchange: &[u8; 32],
-    once: &[u8; 32],
-) -> [u8; PROOF] {
-    let context = place
-        .transcript("ostrakon/v1/messaging/proof about")
-        .field(exchange)
-        .field(once)
-        .finish();
+fn proof(place: Place<'_>, shared: &Secret, exchange: &[u8; 32], once: &[u8; 32]) -> [u8; PROOF] {
+    let context =
+        place.transcript("ostrakon/v1/messaging/proof about").field(exchange).field(once).finish();
     let mut proof = [0; PROOF];
     shared.fill("ostrakon/v1/messaging/proof", &[&context.0], &mut proof);
     proof

@@ -48,9 +48,8 @@ impl Client {
 
     /// Accepts the calls of those whom the user called at the same time (step 4.9).
     fn welcome(&mut self, rng: &mut impl CryptoRng) {
-        let welcome = |contact: &&Contact| {
-            contact.incoming.as_ref().is_some_and(|incoming| incoming.welcome)
-        };
+        let welcome =
+            |contact: &&Contact| contact.incoming.as_ref().is_some_and(|incoming| incoming.welcome);
         let welcome: Vec<_> =
             self.contacts.iter().filter(welcome).map(|contact| contact.number).collect();
         for number in welcome {

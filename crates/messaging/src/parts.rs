@@ -137,7 +137,10 @@ mod tests {
         let text = "ä".repeat(1000);
         let parts = parts_of(&text, 254);
         assert_eq!(parts.len(), 10);
-        assert_eq!(parts.iter().flat_map(|part| part.text.clone()).collect::<Vec<_>>(), text.as_bytes());
+        assert_eq!(
+            parts.iter().flat_map(|part| part.text.clone()).collect::<Vec<_>>(),
+            text.as_bytes()
+        );
         assert!(parts.iter().all(|part| part.of == 10));
     }
 

@@ -107,7 +107,8 @@ impl Talk {
 
     /// Eight groups of five digits that both sides have if nobody is between them.
     pub fn code(&self) -> String {
-        let number = |bytes: &[u8]| bytes.iter().fold(0u32, |sum, byte| sum << 8 | u32::from(*byte));
+        let number =
+            |bytes: &[u8]| bytes.iter().fold(0u32, |sum, byte| sum << 8 | u32::from(*byte));
         // 2^20 is ten times 10^5: a digit group is nearly uniform over 0..100000.
         let bits = |group: usize| {
             let (at, odd) = (group / 2 * 5, group % 2 == 1);

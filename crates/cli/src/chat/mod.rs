@@ -165,8 +165,7 @@ async fn link(options: NewLink) -> Result<()> {
 }
 
 async fn add(options: Add) -> Result<()> {
-    let mut kept =
-        client_in(&options.keeping, options.link.room_link(), &options.name).await?;
+    let mut kept = client_in(&options.keeping, options.link.room_link(), &options.name).await?;
     let number = kept.client.add_contact(options.link.callee, &options.contact)?;
     kept.save()?;
     if options.keeping.json {

@@ -101,7 +101,11 @@ impl Report {
     /// If standard output cannot be written.
     pub fn link(self, link: &ContactLink) -> Result<()> {
         let link = link.to_string();
-        if self.json { output::json(&serde_json::json!({ "link": link })) } else { output::line(&link) }
+        if self.json {
+            output::json(&serde_json::json!({ "link": link }))
+        } else {
+            output::line(&link)
+        }
     }
 
     /// What two people compare.

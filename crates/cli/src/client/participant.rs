@@ -70,7 +70,7 @@ pub struct Published {
 
 /// Gives the row of an epoch: bytes that are written down as used up before they are given. `None`
 /// if nothing may be sent in that epoch.
-pub type Rows = Box<dyn FnMut(u64) -> Result<Option<Vec<u8>>> + Send>;
+pub type Rows = Box<dyn FnMut(u64) -> Result<Option<Vec<u8>>> + Send + Sync>;
 
 /// What was done for one epoch. The submission, once made, is the only one there will ever be for
 /// it.

@@ -285,10 +285,12 @@ fn public_link_watcher() {
         }
     }
     // And a mark is another one for the same key in every call.
-    let again: Vec<_> = (0..2).map(|_| {
-        let call = dial::Call { once: [9; 32], channels: 1, name: "a".into(), from: None };
-        dial::call(place, &link.callee, &call, None, &mut world.rng).unwrap()
-    }).collect();
+    let again: Vec<_> = (0..2)
+        .map(|_| {
+            let call = dial::Call { once: [9; 32], channels: 1, name: "a".into(), from: None };
+            dial::call(place, &link.callee, &call, None, &mut world.rng).unwrap()
+        })
+        .collect();
     assert_ne!(again[0][33..49], again[1][33..49]);
 }
 
