@@ -23,6 +23,8 @@ use self::session::{Manner, Session};
 use crate::client::{Room, http_client};
 use crate::{edge, secret};
 
+/// Entries of the board that are in memory. What comes to be missed is sent again.
+const ENTRIES: usize = 32;
 /// Lines of standard input that wait.
 const LINES: usize = 64;
 
@@ -262,7 +264,7 @@ async fn read_lines(orders: mpsc::Sender<Order>, read: impl Fn(&str) -> Option<O
 
 /// The room of a link, which must be for messages.
 async fn open(link: Link) -> Result<Arc<Room>> {
-    let room = Room::open(&http_client()?, link).await?;
+    let room = Room::open_at_end(&http_client()?, link, ENTRIES).await?;
     if room.descriptor.admission != Admission::Messages {
         bail!(
             "the room \"{}\" is not for messages, but for words to everybody: `ostrakon say` speaks there, and `ostrakon room \

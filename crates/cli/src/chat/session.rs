@@ -32,14 +32,12 @@ pub struct Session {
     kept: Arc<Mutex<Kept>>,
     manner: Manner,
     report: Report,
-    /// Entries of the board that were read.
-    read: usize,
 }
 
 impl Session {
     /// A client in its room.
     pub fn new(room: Arc<Room>, kept: Kept, manner: Manner, report: Report) -> Self {
-        Self { room, kept: Arc::new(Mutex::new(kept)), manner, report, read: 0 }
+        Self { room, kept: Arc::new(Mutex::new(kept)), manner, report }
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -85,13 +83,16 @@ impl Session {
     /// Reads what is new on the board, and learns which rounds brought nothing out.
     fn look(&mut self, over: Option<u64>) -> Result<()> {
         let (room, entries) = (self.room.clone(), self.room.entries());
-        let new: Vec<_> = entries.borrow().iter().skip(self.read).cloned().collect();
-        self.read += new.len();
+        // Those that were read are passed over by their rounds: the first ones get lost.
+        let new: Vec<_> = entries.borrow().clone();
         let mut events = Vec::new();
         let mut kept = self.kept.lock().expect("no panic while held");
         let began = kept.client.last_read();
         for signed in &new {
             let round = signed.entry.epoch.number;
+            if began.is_some_and(|began| round <= began) {
+                continue;
+            }
             let rows: Vec<&[u8]> = signed.entry.bodies().collect();
             events.extend(kept.client.on_round(round, &rows));
         }
