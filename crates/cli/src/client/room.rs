@@ -128,10 +128,10 @@ impl Room {
         let mut pauses = Pauses::new(Duration::from_millis(200), Duration::from_secs(2));
         for _ in 0..END_TRIES {
             if let Some((index, previous)) = room.end().await {
-                let room = Arc::get_mut(&mut room).expect("nobody else has it yet");
-                room.keep = Some(keep);
-                let board = BoardReader::new(room.servers.clone(), room.descriptor.clone());
-                room.known.board = Mutex::new(board.starting_at(index, previous));
+                let fresh = Arc::get_mut(&mut room).expect("nobody else has it yet");
+                fresh.keep = Some(keep);
+                let board = BoardReader::new(fresh.servers.clone(), fresh.descriptor.clone());
+                fresh.known.board = Mutex::new(board.starting_at(index, previous));
                 return Ok(room);
             }
             pauses.pause().await;
@@ -149,7 +149,8 @@ impl Room {
         let Some(index) = length.checked_sub(1) else { return Some((0, Digest([0; 32]))) };
         let path = format!("rooms/{}/board", self.link.room.to_hex());
         let ask = async |party: PartyId| {
-            let page = self.connection(party).get_page::<BoardPage>(&path, &[("from", index)]);
+            let from = [("from", index)];
+            let page = self.connection(party).get_page::<BoardPage>(&path, &from);
             let page = tokio::time::timeout(STATUS_TIME, page).await.ok()?.ok()?;
             Some(page.entries.first()?.entry.clone())
         };
