@@ -527,7 +527,8 @@ impl Client {
         Ok(contact.note(true, text.to_owned(), None))
     }
 
-    /// Step 6.6: ends a conversation: the contact is told in its rows. A call is taken back.
+    /// Step 6.6: ends a conversation: the contact is told in its rows. Once more, and it is
+    /// forgotten at once. A call is taken back.
     ///
     /// # Errors
     /// [`Refused::NoContact`], [`Refused::NothingToEnd`].
@@ -535,8 +536,8 @@ impl Client {
         let contact = self.contact_mut(number)?;
         let called = contact.calling.take().is_some();
         match &mut contact.talk {
-            Some(talk) if talk.heard => talk.end(),
-            // Nobody listens yet.
+            Some(talk) if talk.heard && talk.goes_on() => talk.end(),
+            // Nobody listens yet, or nobody seems to: the user does not want to wait.
             Some(_) => contact.hang_up(),
             None if called => {}
             None => return Err(Refused::NothingToEnd),

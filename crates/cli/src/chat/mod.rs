@@ -18,13 +18,15 @@ use tokio::sync::mpsc;
 
 use self::kept::{Directory, Kept};
 use self::order::Order;
-use self::report::Report;
+use self::report::{Form, Report};
 use self::session::{Manner, Session};
 use crate::client::{Room, http_client};
 use crate::{edge, secret};
 
 /// Entries of the board that are in memory. What comes to be missed is sent again.
 const ENTRIES: usize = 32;
+/// The name of a partner for practice.
+const PRACTICE: &str = "practice partner";
 /// Lines of standard input that wait.
 const LINES: usize = 64;
 
@@ -137,7 +139,7 @@ impl Keeping {
     }
 
     fn report(&self) -> Report {
-        Report { json: self.json }
+        Report { form: if self.json { Form::Json } else { Form::Words } }
     }
 }
 
@@ -156,7 +158,8 @@ pub async fn run(command: Command) -> Result<()> {
 }
 
 async fn link(options: NewLink) -> Result<()> {
-    let mut kept = client_in(&options.keeping, options.room, &options.name).await?;
+    let directory = options.keeping.directory()?;
+    let mut kept = client_in(&directory, options.room, &options.name).await?;
     if let Some(number) = options.revoke {
         kept.client.revoke(number)?;
         return kept.save();
@@ -167,7 +170,8 @@ async fn link(options: NewLink) -> Result<()> {
 }
 
 async fn add(options: Add) -> Result<()> {
-    let mut kept = client_in(&options.keeping, options.link.room_link(), &options.name).await?;
+    let directory = options.keeping.directory()?;
+    let mut kept = client_in(&directory, options.link.room_link(), &options.name).await?;
     let number = kept.client.add_contact(options.link.callee, &options.contact)?;
     kept.save()?;
     if options.keeping.json {
@@ -225,8 +229,8 @@ async fn stay(options: Stay) -> Result<()> {
     let directory = options.keeping.directory()?;
     let kept = match options.room {
         Some(room) => {
-            let name = if options.practice { "practice partner" } else { "somebody" };
-            client_in(&options.keeping, room, name).await?
+            let name = if options.practice { PRACTICE } else { "somebody" };
+            client_in(&directory, room, name).await?
         }
         None => match directory.rooms()?[..] {
             [room] => directory.client(&room)?,
@@ -275,9 +279,32 @@ async fn open(link: Link) -> Result<Arc<Room>> {
     Ok(room)
 }
 
+/// A partner for practice in the room of a link, kept in this directory, and the link to call it
+/// by. It accepts every call and answers everybody with their own words, as long as the future is
+/// polled.
+///
+/// # Errors
+/// If the room cannot be opened, or the directory cannot be used.
+pub async fn practice(
+    link: Link,
+    path: PathBuf,
+) -> Result<(ContactLink, impl Future<Output = Result<()>> + Send + 'static)> {
+    let directory = Directory::open(path, None)?;
+    let mut kept = client_in(&directory, link, PRACTICE).await?;
+    let own = match kept.client.links().pop() {
+        Some(own) => own,
+        None => kept.client.add_link(PRACTICE, &mut edge::entropy())?,
+    };
+    kept.save()?;
+    let own = ContactLink::in_room(&kept.room, own.callee);
+    let room = open(kept.room.clone()).await?;
+    let manner = Manner { accepts: true, echoes: true, leaves_after: None };
+    let session = Session::new(room, kept, manner, Report { form: Form::Nothing });
+    Ok((own, session.run(mpsc::channel(1).1)))
+}
+
 /// The client that is kept of a room, or a new one.
-async fn client_in(keeping: &Keeping, link: Link, name: &str) -> Result<Kept> {
-    let directory = keeping.directory()?;
+async fn client_in(directory: &Directory, link: Link, name: &str) -> Result<Kept> {
     if directory.has(&link.room) {
         return directory.client(&link.room);
     }

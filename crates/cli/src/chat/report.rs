@@ -9,10 +9,21 @@ use crate::client::Event as Presence;
 use crate::output;
 
 /// How it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// In words.
+    Words,
+    /// As JSON, one value a line.
+    Json,
+    /// Not at all.
+    Nothing,
+}
+
+/// Tells the user.
 #[derive(Clone, Copy, Debug)]
 pub struct Report {
-    /// As JSON, one value a line.
-    pub json: bool,
+    /// How.
+    pub form: Form,
 }
 
 /// A contact, as it is listed.
@@ -36,13 +47,19 @@ struct LinkJson<'a> {
 }
 
 impl Report {
+    fn is_json(self) -> bool {
+        self.form == Form::Json
+    }
+
     /// What happened in the room.
     ///
     /// # Errors
     /// If standard output cannot be written.
     pub fn event(self, event: &Event, client: &Client) -> Result<()> {
-        if self.json {
-            return output::json(event);
+        match self.form {
+            Form::Words => {}
+            Form::Json => return output::json(event),
+            Form::Nothing => return Ok(()),
         }
         let name = |number: u32| {
             let mut contacts = client.contacts().into_iter();
@@ -85,14 +102,18 @@ impl Report {
 
     /// How it stands with being present.
     pub fn presence(self, event: Presence) {
-        if let Presence::Home(party) = event {
+        if let Presence::Home(party) = event
+            && self.form != Form::Nothing
+        {
             eprintln!("  present at server {}", party.0);
         }
     }
 
     /// Something that could not be done.
     pub fn complaint(self, text: &str) {
-        eprintln!("  {text}");
+        if self.form != Form::Nothing {
+            eprintln!("  {text}");
+        }
     }
 
     /// A contact link of the user's own.
@@ -101,7 +122,7 @@ impl Report {
     /// If standard output cannot be written.
     pub fn link(self, link: &ContactLink) -> Result<()> {
         let link = link.to_string();
-        if self.json {
+        if self.is_json() {
             output::json(&serde_json::json!({ "link": link }))
         } else {
             output::line(&link)
@@ -113,7 +134,7 @@ impl Report {
     /// # Errors
     /// If standard output cannot be written.
     pub fn code(self, code: &str) -> Result<()> {
-        if self.json {
+        if self.is_json() {
             return output::json(&serde_json::json!({ "code": code }));
         }
         output::line(code)?;
@@ -129,7 +150,7 @@ impl Report {
         let id = client.room().to_hex();
         for contact in client.contacts() {
             let (name, state) = (&contact.name, contact.state);
-            if self.json {
+            if self.is_json() {
                 output::json(&ContactJson {
                     room: id.clone(),
                     contact: contact.number,
@@ -149,7 +170,7 @@ impl Report {
         }
         for own in client.links() {
             let link = ContactLink::in_room(room, own.callee.clone()).to_string();
-            if self.json {
+            if self.is_json() {
                 let (number, label) = (own.number, own.label.as_str());
                 output::json(&LinkJson { room: id.clone(), number, label, link })?;
             } else {

@@ -119,11 +119,7 @@ impl Room {
     ///
     /// # Errors
     /// Like [`Room::open`], or if no two servers show the same end for a while.
-    pub async fn open_at_end(
-        http: &reqwest::Client,
-        link: Link,
-        keep: usize,
-    ) -> Result<Arc<Self>> {
+    pub async fn open_at_end(http: &reqwest::Client, link: Link, keep: usize) -> Result<Arc<Self>> {
         let mut room = Self::open(http, link).await?;
         let mut pauses = Pauses::new(Duration::from_millis(200), Duration::from_secs(2));
         for _ in 0..END_TRIES {

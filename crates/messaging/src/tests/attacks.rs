@@ -278,7 +278,7 @@ fn public_link_watcher() {
     let place = Place { room: &ROOM, round, width: WIDTH };
     let mut secret = [0; 32];
     secret[..16].copy_from_slice(&link.callee.secret.0);
-    let watchers = [link.callee.key, secret, [7; 32]].map(|key| crate::hidden::Hidden(key));
+    let watchers = [link.callee.key, secret, [7; 32]].map(crate::hidden::Hidden);
     for row in &world.board {
         for own in &watchers {
             assert!(dial::read_call(place, &own.exchange(), &link.callee.secret, row).is_none());
