@@ -276,17 +276,12 @@ impl Talk {
         part.message
     }
 
-    /// Forgets what the partner has heard, unless it claims to have heard what was never said.
+    /// Forgets what the partner has heard; what was never sent it has not, whatever it claims.
     /// Returns the messages that are delivered by that.
     fn acknowledged(&mut self, heard: Heard) -> Vec<u64> {
-        if heard.next > self.next {
-            return Vec::new();
-        }
-        let has = |number: u32| {
-            number < heard.next
-                || number
-                    .checked_sub(heard.next + 1)
-                    .is_some_and(|bit| bit < 64 && heard.beyond >> bit & 1 == 1)
+        let has = |number: u32| match number.checked_sub(heard.next) {
+            None => true,
+            Some(ahead) => (1..=64).contains(&ahead) && heard.beyond >> (ahead - 1) & 1 == 1,
         };
         let mut delivered: Vec<u64> = Vec::new();
         self.outgoing.retain(|part| {

@@ -98,6 +98,27 @@ fn both_sides_have_one_root_and_everything_is_part_of_it() {
     let later = Answer { start: 13, ..answer };
     let other = meeting(None, &later).root_of_caller(&called, None).unwrap();
     assert_ne!(other.expose(), unknown.root_of_callee(&own, &answered).unwrap().expose());
+    let of_nobody = meeting(Some(&[0; 32]), &later);
+    assert!(of_nobody.root_of_callee(&own, &answered).is_none(), "of small order");
     let nobody = Answer { once: [0; 32], ..later };
     assert!(meeting(None, &nobody).root_of_caller(&called, None).is_none(), "of small order");
+}
+
+/// `public_link_watcher`: with the same half of the exchange, another callee has another mark, and
+/// another secret of the link has the same one. So who knows links alone knows no marks.
+#[test]
+fn a_mark_is_of_the_exchange_and_not_of_the_link_s_secret() {
+    let ((_, to), (_, another)) = (link(1), link(2));
+    let mark_of = |to: &Callee| {
+        let row = call(place(4), to, &a_call(None), None, &mut rng()).unwrap();
+        (row[EXCHANGE].to_vec(), row[MARKED].to_vec(), row[HEAD..].to_vec())
+    };
+    let other_key = Callee { key: another.key, secret: to.secret.clone() };
+    let other_secret = Callee { key: to.key, secret: another.secret.clone() };
+    let [mark, of_other_key, of_other_secret] =
+        [to, other_key, other_secret].map(|to| mark_of(&to));
+    assert!(mark.0 == of_other_key.0 && mark.0 == of_other_secret.0, "the same half");
+    assert_ne!(mark.1, of_other_key.1);
+    assert_eq!(mark.1, of_other_secret.1);
+    assert_ne!(mark.2, of_other_secret.2, "only who has the secret can make a call");
 }

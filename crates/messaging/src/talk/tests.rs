@@ -192,6 +192,18 @@ fn an_end_is_heard_after_the_last_words() {
     assert!(!pair.talks[1].is_over(4) && pair.talks[1].is_over(4 + FAREWELL + 1));
 }
 
+/// A partner that goes on after its end is not heard.
+#[test]
+fn nothing_follows_an_end() {
+    let mut pair = Pair::new();
+    pair.talks[0].end();
+    pair.say(0, "one thing more");
+    for cycle in 0..6 {
+        pair.turn(cycle, BOTH, NONE);
+    }
+    assert!(pair.news[1].contains(&News::Ended) && pair.texts(1).is_empty());
+}
+
 #[test]
 fn an_end_that_nobody_hears_is_given_up() {
     let mut pair = Pair::new();
@@ -221,5 +233,6 @@ fn a_partner_that_lies_harms_itself_only() {
         assert!(!news.iter().any(|news| matches!(news, News::Text(_) | News::Delivered(_))));
     }
     assert_eq!(pair.talks[0].on_its_way(), 1, "nothing was sent, so nothing is acknowledged");
-    assert!(pair.talks[0].early.len() <= WINDOW as usize);
+    let kept: Vec<_> = pair.talks[0].early.keys().copied().collect();
+    assert_eq!(kept, [5], "what is beyond the window is not kept");
 }

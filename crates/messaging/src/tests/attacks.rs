@@ -373,6 +373,16 @@ fn replayed_calls() {
     world.board = old;
     world.show(&[true; 3]);
     assert!(world.events[1].is_empty());
+    // Nor does a second board of a round that was read.
+    world.clients[0].call(contact, None, &mut world.rng).unwrap();
+    while Turn::of(world.round) != Turn::Dialing {
+        world.round();
+    }
+    let round = world.round;
+    let row = world.clients[0].next_row(round, &mut world.rng).unwrap();
+    assert!(world.clients[1].on_round(round, &[]).is_empty());
+    assert!(world.clients[1].on_round(round, &[&row]).is_empty());
+    assert_eq!(world.clients[2].on_round(round, &[&row]).len(), 0);
 }
 
 /// Many callers with one link fill what is kept of that link, and no more; others come through.
