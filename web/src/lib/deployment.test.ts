@@ -40,7 +40,10 @@ const shows = (state: 'open' | 'closed', name = 'Agora'): RoomInfo => ({
 const gone = () => new Problem(404, 'no such room');
 const away = () => new TypeError('network');
 
-/** Follows a link to the room “Agora”, or another one that is `linked`, of which three servers say something. */
+/**
+ * Follows a link to the room “Agora”, or another one that is `linked`, of which three servers say
+ * something.
+ */
 function follow(
   words: Word[],
   kept: Documents | null = null,
