@@ -36,6 +36,7 @@ const LAYERS: &[&[&str]] = &[
         "ostrakon-graph",
         "ostrakon-stats",
     ],
+    &["ostrakon-messaging"],
     &["ostrakon-committee", "ostrakon-mixer", "ostrakon-node"],
     &["ostrakon-api"],
     &["ostrakon-testkit"],
@@ -49,7 +50,7 @@ const TESTKIT: &str = "ostrakon-testkit";
 
 /// What the browser's crate may name directly.
 const WASM: &str = "ostrakon-wasm";
-const WASM_MAY_USE: [&str; 8] = [
+const WASM_MAY_USE: [&str; 9] = [
     "ostrakon-kernels",
     "ostrakon-field",
     "ostrakon-crypto",
@@ -57,6 +58,7 @@ const WASM_MAY_USE: [&str; 8] = [
     "ostrakon-broadcast",
     "ostrakon-computation",
     "ostrakon-decide",
+    "ostrakon-messaging",
     "ostrakon-stats",
 ];
 
@@ -79,6 +81,7 @@ const PURE: &[&str] = &[
     "ostrakon-graph",
     "ostrakon-stats",
     "ostrakon-computation",
+    "ostrakon-messaging",
     "ostrakon-wasm",
 ];
 const IMPURE: [&str; 3] = ["ostrakon-net", "ostrakon-store", "tokio"];
@@ -155,7 +158,9 @@ fn broken_rule(of: &str, to: &str, kind: Kind) -> Option<&'static str> {
         return (kind != Kind::Dev).then_some("testkit is a dev-dependency only");
     }
     if kind != Kind::Dev && of == WASM && !WASM_MAY_USE.contains(&to) {
-        return Some("wasm uses kernels, field, crypto, party, broadcast and decide only");
+        return Some(
+            "wasm uses kernels, field, crypto, party, broadcast, decide and messaging only",
+        );
     }
     // A crate without a layer has been reported already.
     (layer(of)? <= layer(to)?).then_some("dependencies point to lower layers only")
@@ -262,7 +267,7 @@ mod tests {
         assert_eq!(
             complaints(&[("ostrakon-wasm", "ostrakon-replicated", Kind::Normal)]),
             ["ostrakon-wasm: dependency on ostrakon-replicated: \
-              wasm uses kernels, field, crypto, party, broadcast and decide only"]
+              wasm uses kernels, field, crypto, party, broadcast, decide and messaging only"]
         );
     }
 

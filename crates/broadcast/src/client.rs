@@ -104,6 +104,13 @@ impl BoardReader {
         Self { servers, room, head: Digest([0; 32]), last: None, length: 0 }
     }
 
+    /// Starts in the middle of the board, before the entry with this index, which names the entry
+    /// before it as `previous`. What came before is not known then. The caller has both from two
+    /// servers: a single one could make it wait for entries that never come.
+    pub fn starting_at(self, index: usize, previous: Digest) -> Self {
+        Self { head: previous, length: index, last: None, ..self }
+    }
+
     /// The digest of the last entry read; zeros before the first. Whoever has the same one has read
     /// the same board.
     pub fn head(&self) -> Digest {
@@ -226,13 +233,15 @@ mod tests {
         assert!(others.iter().all(|digest| *digest != base));
     }
 
+    fn servers_of(keys: &[SigningKey]) -> Servers {
+        let keys = keys.iter().map(SigningKey::verifying_key).collect();
+        Servers { session: SessionId(Digest([9; 32])), keys }
+    }
+
     #[test]
     fn a_board_is_read_in_pieces_and_no_replay_or_gap_passes() {
         let keys: Vec<_> = (1..=3).map(|seed| SigningKey::from_seed(&[seed; 32])).collect();
-        let servers = Servers {
-            session: SessionId(Digest([9; 32])),
-            keys: keys.iter().map(SigningKey::verifying_key).collect(),
-        };
+        let servers = servers_of(&keys);
         let sign = |entry: Entry| {
             let signature = |i: u8| (PartyId(i), entry.sign(&servers, &keys[usize::from(i)]));
             SignedEntry { signatures: vec![signature(0), signature(2)], entry }
@@ -247,10 +256,15 @@ mod tests {
         let mut forged = second.clone();
         forged.entry.messages[0] = Published::Kept { salt: [7; 16], body: b"z".to_vec() };
         assert_eq!(reader.read(&[forged]), Err(Unproven::Signature(1, 0)));
-        let mut erased = second;
+        let (genuine, mut erased) = (second.clone(), second);
         erased.entry.messages[0] = erased.entry.messages[0].erased();
         reader.read(&[erased]).unwrap();
         assert_eq!((reader.length(), reader.last_epoch()), (2, Some(2)));
+        let middle = BoardReader::new(servers_of(&keys), room());
+        let mut middle = middle.starting_at(1, first.entry.digest(&servers_of(&keys)));
+        assert_eq!(middle.read(std::slice::from_ref(&first)), Err(Unproven::Chain(1)));
+        middle.read(std::slice::from_ref(&genuine)).unwrap();
+        assert_eq!((middle.length(), middle.head()), (2, reader.head()));
         assert_eq!(reader.read(&[stale]), Err(Unproven::Chain(2)), "an epoch is published once");
     }
 }

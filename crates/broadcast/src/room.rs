@@ -17,6 +17,8 @@ pub const PEOPLE: std::ops::RangeInclusive<u32> = 1..=1 << 20;
 pub const SECONDS: std::ops::RangeInclusive<u32> = 1..=7 * 24 * 3600;
 /// Longest room name in bytes of UTF-8.
 pub const NAME_BYTES: usize = 200;
+/// Smallest payload of a row in a room for messages: a call must fit.
+pub const MESSAGES_PAYLOAD: u32 = 256;
 /// Longest purpose in bytes of UTF-8.
 pub const PURPOSE_BYTES: usize = 1000;
 /// Days that bodies may be kept, if the room sets a limit.
@@ -100,7 +102,7 @@ pub enum Mode {
     Robust,
 }
 
-/// Who may take part in a room.
+/// Who may take part in a room, and in what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Admission {
@@ -108,6 +110,17 @@ pub enum Admission {
     Open,
     /// Keys that the host has admitted ([`crate::hosting::Deed::Admit`]).
     Members,
+    /// Whoever has the link, and there are no words for everybody: two and two exchange messages
+    /// that nobody else can read (`docs/spec/messaging.md`). Every row is full, and looks random.
+    Messages,
+}
+
+impl Admission {
+    /// Whether any key may take part.
+    #[must_use]
+    pub fn takes_all(self) -> bool {
+        self != Admission::Members
+    }
 }
 
 /// What a room is. It never changes; its digest names it.
@@ -239,6 +252,9 @@ impl RoomDescriptor {
         if self.admission == Admission::Members && self.host.is_none() {
             return complain("a room for members needs a host who admits them".into());
         }
+        if self.admission == Admission::Messages {
+            self.validate_messages()?;
+        }
         if !self.engine.offers(self.mode) {
             return complain("only Ruffle rooms have the robust mode".into());
         }
@@ -249,6 +265,30 @@ impl RoomDescriptor {
             ));
         }
         self.validate_table()
+    }
+
+    /// Checks what a room for messages asks for besides: nobody's rows may differ from others', so
+    /// there are no polls and no host who asks them.
+    fn validate_messages(&self) -> Result<(), InvalidRoom> {
+        let complain = |text: String| Err(InvalidRoom(text));
+        if self.payload < MESSAGES_PAYLOAD {
+            return complain(format!(
+                "a room for messages needs a message size of at least {MESSAGES_PAYLOAD} bytes, not {}",
+                self.payload
+            ));
+        }
+        if self.host.is_some() {
+            return complain(
+                "a room for messages has no host: there is nothing to moderate".into(),
+            );
+        }
+        if self.mode == Mode::Robust {
+            return complain(
+                "a room for messages is fair: in the robust mode a server may learn who wrote what"
+                    .into(),
+            );
+        }
+        Ok(())
     }
 
     /// Checks the limits of sizes and times.
@@ -314,6 +354,7 @@ impl RoomDescriptor {
             .number(match self.admission {
                 Admission::Open => 1,
                 Admission::Members => 2,
+                Admission::Messages => 3,
             })
             .number(self.retention_days.unwrap_or(0).into())
             .number(u64::from(self.engine.number()))
@@ -354,9 +395,14 @@ mod tests {
         }
     }
 
+    fn messages() -> RoomDescriptor {
+        RoomDescriptor { admission: Admission::Messages, payload: 256, ..room() }
+    }
+
     #[test]
     fn every_limit_is_named() {
         assert_eq!(room().validate(), Ok(()));
+        assert_eq!(messages().validate(), Ok(()));
         let bad = [
             (RoomDescriptor { name: " ".into(), ..room() }, "name"),
             (RoomDescriptor { payload: 33, ..room() }, "multiple of 8"),
@@ -369,6 +415,9 @@ mod tests {
             (RoomDescriptor { admission: Admission::Members, ..room() }, "host"),
             (RoomDescriptor { retention_days: Some(0), ..room() }, "days"),
             (RoomDescriptor { people: Some(0), ..room() }, "people"),
+            (RoomDescriptor { payload: 248, ..messages() }, "at least 256"),
+            (RoomDescriptor { host: Some(VerifyingKey([1; 32])), ..messages() }, "no host"),
+            (RoomDescriptor { mode: Mode::Robust, ..messages() }, "is fair"),
         ];
         for (room, word) in bad {
             let error = room.validate().unwrap_err();
@@ -391,6 +440,7 @@ mod tests {
             RoomDescriptor { purpose: "p".into(), ..room() }.id(),
             RoomDescriptor { host: Some(VerifyingKey([1; 32])), ..room() }.id(),
             RoomDescriptor { admission: Admission::Members, ..room() }.id(),
+            RoomDescriptor { admission: Admission::Messages, ..room() }.id(),
             RoomDescriptor { retention_days: Some(1), ..room() }.id(),
         ];
         let distinct: std::collections::BTreeSet<_> = names.iter().collect();

@@ -6,6 +6,7 @@
 
 mod acme;
 mod bench;
+mod chat;
 mod check;
 mod client;
 mod committee;
@@ -73,6 +74,9 @@ enum Command {
     Host(host::Command),
     /// Says something in a room, and waits until it is on the board.
     Say(say::Options),
+    /// Exchanges messages with one other person, without anybody learning who talks to whom.
+    #[command(subcommand)]
+    Chat(chat::Command),
     /// Prints a room's board as it grows, checking every entry.
     Watch(watch::Options),
     /// Checks an exported board, offline.
@@ -165,6 +169,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Room(command) => runtime.block_on(room::run(command)),
         Command::Host(command) => runtime.block_on(host::run(command)),
         Command::Say(options) => runtime.block_on(say::run(options)),
+        Command::Chat(command) => runtime.block_on(chat::run(command)),
         Command::Watch(options) => runtime.block_on(watch::run(options)),
         Command::Export(options) => runtime.block_on(export::run(options)),
         Command::Demo(command) => runtime.block_on(demo::run(command)),

@@ -109,6 +109,11 @@ pub struct Create {
     /// Only those take part whom the host admits or invites.
     #[arg(long, requires = "host_key")]
     members: bool,
+    /// A room for messages between two people, for `ostrakon chat`: nothing in it can be read by
+    /// anybody else. It needs --payload 256 or more, and keeps messages for a day unless
+    /// --retention-days says otherwise.
+    #[arg(long, conflicts_with_all = ["host_key", "members"])]
+    messages: bool,
     /// Days after which messages are erased; never unless given.
     #[arg(long)]
     retention_days: Option<u32>,
@@ -227,8 +232,12 @@ impl Create {
         Ok(NewRoom {
             purpose: self.purpose.clone(),
             host: host.map(|key| key.verifying_key()),
-            admission: if self.members { Admission::Members } else { Admission::Open },
-            retention_days: self.retention_days,
+            admission: match (self.members, self.messages) {
+                (_, true) => Admission::Messages,
+                (true, false) => Admission::Members,
+                (false, false) => Admission::Open,
+            },
+            retention_days: self.retention_days.or(self.messages.then_some(1)),
             payload: self.payload,
             capacity: self.capacity,
             seconds: self.seconds,

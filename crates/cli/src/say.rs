@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use indicatif::ProgressBar;
 use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::room::Admission;
@@ -49,6 +49,9 @@ pub async fn run(options: Options) -> Result<()> {
     ensure!(!message.is_empty(), "TEXT is empty: there is nothing to say");
     let room = Room::open(&http_client()?, options.link).await?;
     let participant = match room.descriptor.admission {
+        Admission::Messages => bail!(
+            "the room is for messages between two people, so nothing is said to everybody: `ostrakon chat` exchanges them"
+        ),
         Admission::Open => Participant::new(room.clone(), Some(message), None)?,
         Admission::Members => {
             let directory = options.state_dir.map_or_else(member::state_directory, Ok)?;

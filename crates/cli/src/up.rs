@@ -4,15 +4,16 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use ostrakon_broadcast::client::Link;
-use ostrakon_broadcast::room::PRACTICE;
+use ostrakon_broadcast::room::{Admission, PRACTICE};
 use ostrakon_node::config::Mail;
 use ostrakon_node::interface::{NewRoom, RoomInfo, RoomState};
+use tokio::task::JoinSet;
 
 use crate::client::http_client;
-use crate::output;
 use crate::processes::Processes;
 use crate::serve::interrupted;
 use crate::site::{Ports, Site};
+use crate::{chat, output};
 
 /// Options of `up`.
 #[derive(clap::Args)]
@@ -30,6 +31,9 @@ pub struct Options {
     /// first server hands e-mail to.
     #[arg(long, value_name = "URL")]
     smtp: Option<String>,
+    /// Opens a room for messages, too, with a partner for practice, and prints how to call it.
+    #[arg(long)]
+    messages: bool,
 }
 
 /// Runs the servers until Ctrl-C.
@@ -51,7 +55,7 @@ pub async fn run(options: Options) -> Result<()> {
     };
     let mut processes = Processes::start(&site, options.web.as_deref())?;
     let result = tokio::select! {
-        result = work(&site, &mut processes) => result,
+        result = work(&site, &mut processes, &options) => result,
         () = interrupted() => {
             eprintln!("stopping");
             Ok(())
@@ -75,27 +79,63 @@ fn first_site(options: &Options) -> Result<Site> {
     })
 }
 
-async fn work(site: &Site, processes: &mut Processes) -> Result<()> {
+async fn work(site: &Site, processes: &mut Processes, options: &Options) -> Result<()> {
     let http = http_client()?;
     let spinner = output::spinner("the servers set up");
     processes.ready(&http, |reason| spinner.set_message(reason)).await?;
     spinner.set_message("opening the room");
     let administrator = site.administrator(http)?;
     let rooms = administrator.rooms().await?;
-    let room = match rooms.into_iter().find(|room| room.state == RoomState::Open) {
-        Some(room) => room,
+    let open = |room: &&RoomInfo, messages: bool| {
+        let is_for_messages = room.descriptor.admission == Admission::Messages;
+        room.state == RoomState::Open && is_for_messages == messages
+    };
+    let room = match rooms.iter().find(|room| open(room, false)) {
+        Some(room) => room.clone(),
         None => {
             administrator.create(first_room()).await.context("the first room cannot be created")?
         }
     };
     spinner.finish_and_clear();
     announce(&room, &administrator.links(&room).await?)?;
+    let mut practice = JoinSet::new();
+    if options.messages {
+        let room = match rooms.iter().find(|room| open(room, true)) {
+            Some(room) => room.clone(),
+            None => administrator.create(messages_room()).await?,
+        };
+        let link = administrator.links(&room).await?.swap_remove(0);
+        let (contact, partner) =
+            chat::practice(link.clone(), options.data_dir.join("practice")).await?;
+        output::line(&format!(
+            "For messages between two people there is \"{}\":\n  {link}\nA partner for practice, who gives everybody their own words \
+             back, can be called there:\n  {contact}",
+            room.descriptor.name
+        ))?;
+        practice.spawn(async {
+            if let Err(error) = partner.await {
+                eprintln!("the partner for practice has left: {error:#}");
+            }
+        });
+    }
     processes.keep(|text| eprintln!("{text}")).await
 }
 
 /// One person alone is to see what it says.
 fn first_room() -> NewRoom {
     NewRoom { capacity: 64, seconds: 6, minimum: PRACTICE, ..NewRoom::named("Agora") }
+}
+
+/// One person alone is to find out how it goes.
+fn messages_room() -> NewRoom {
+    NewRoom {
+        admission: Admission::Messages,
+        retention_days: Some(1),
+        capacity: 64,
+        seconds: 3,
+        minimum: PRACTICE,
+        ..NewRoom::named("Letters")
+    }
 }
 
 fn announce(room: &RoomInfo, links: &[Link]) -> Result<()> {

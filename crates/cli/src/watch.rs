@@ -3,6 +3,7 @@
 use anyhow::Result;
 use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::hosting::is_ballot;
+use ostrakon_broadcast::room::Admission;
 use ostrakon_broadcast::{Entry, SignedEntry};
 use serde::Serialize;
 
@@ -41,6 +42,11 @@ struct EntryJson<'a> {
 /// authentic.
 pub async fn run(options: Options) -> Result<()> {
     let room = Room::open(&http_client()?, options.link).await?;
+    let sealed = room.descriptor.admission == Admission::Messages;
+    let print = |signed: &SignedEntry, json| print(signed, json, sealed);
+    if sealed {
+        eprintln!("the room is for messages between two people: only they can read them");
+    }
     if options.once {
         let mut pages = BoardPages::open(&room).await;
         while let Some(page) = pages.next().await? {
@@ -59,10 +65,10 @@ pub async fn run(options: Options) -> Result<()> {
     }
 }
 
-fn print(signed: &SignedEntry, json: bool) -> Result<()> {
+fn print(signed: &SignedEntry, json: bool, sealed: bool) -> Result<()> {
     let Entry { epoch, accepted, .. } = &signed.entry;
-    // Answers to polls are no texts; erased messages have nothing to print.
-    let mut texts = signed.entry.bodies().filter(|body| !is_ballot(body));
+    // Answers to polls are no texts, nor is what is sealed; erased messages have nothing to print.
+    let mut texts = signed.entry.bodies().filter(|body| !sealed && !is_ballot(body));
     if json {
         let signers = signed.signatures.iter().map(|(party, _)| party.0).collect();
         let messages = texts.map(MessageJson::of).collect();

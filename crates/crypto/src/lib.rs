@@ -7,6 +7,7 @@
 mod backend;
 pub mod generator;
 pub mod hash;
+pub mod locked;
 pub mod merkle;
 pub mod sealed;
 pub mod signature;

@@ -7,6 +7,7 @@
 use chacha20poly1305::aead::{Aead, KeyInit};
 use chacha20poly1305::{ChaCha20Poly1305, Key, Nonce};
 use serde::{Deserialize, Serialize};
+use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use crate::backend::Exchange;
@@ -24,6 +25,14 @@ impl ExchangeKey {
     /// The public half: 32 bytes.
     pub fn public(&self) -> [u8; 32] {
         self.0.public()
+    }
+
+    /// What this key and the owner of the public half `other` have in common. `None` if `other` is
+    /// of small order: then everybody knows it.
+    pub fn agree(&self, other: &[u8; 32]) -> Option<Secret> {
+        let shared = self.0.with(other);
+        let known = bool::from(shared[..].ct_eq(&[0; 32]));
+        (!known).then(|| Secret::new(*shared))
     }
 
     /// Opens what [`seal`] made for this key, under the same purpose and about the same things.
@@ -88,6 +97,17 @@ mod tests {
         let mut transcript = Transcript::new("about");
         transcript.field(name);
         transcript
+    }
+
+    #[test]
+    fn two_keys_agree_and_a_half_of_small_order_agrees_with_nobody() {
+        let [one, other] = [3, 4].map(|seed| ExchangeKey::new(&Secret::new([seed; 32])));
+        let shared = one.agree(&other.public()).unwrap();
+        assert_eq!(shared.expose(), other.agree(&one.public()).unwrap().expose());
+        let mut of_small_order = [0; 32];
+        assert!(one.agree(&of_small_order).is_none());
+        of_small_order[0] = 1;
+        assert!(one.agree(&of_small_order).is_none());
     }
 
     #[test]

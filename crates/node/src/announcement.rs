@@ -8,7 +8,7 @@
 
 use ostrakon_broadcast::engine::Form;
 use ostrakon_broadcast::hosting::{Deed, PollForm, SignedAction};
-use ostrakon_broadcast::room::{RoomDescriptor, RoomId};
+use ostrakon_broadcast::room::{Admission, RoomDescriptor, RoomId};
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_decide::DecisionId;
 use ostrakon_party::wire;
@@ -22,7 +22,7 @@ pub const LONGEST: u64 = 64 << 10;
 /// can say more; what was said before keeps its form. A server says nothing that one of the others
 /// does not understand yet ([`Body::language`]), so operators upgrade one after another. Where a
 /// form changes, `ostrakon_net`'s version grows instead.
-pub const LANGUAGE: u32 = 2;
+pub const LANGUAGE: u32 = 3;
 /// Slots that one announcement assigns at most. A slot takes at most 37 bytes.
 pub const MOST_SLOTS: usize = 1024;
 
@@ -131,6 +131,7 @@ impl Body {
     /// The first language in which it can be said.
     pub fn language(&self) -> u32 {
         match self {
+            Body::RoomCreated(room) if room.admission == Admission::Messages => 3,
             Body::RoomCreated(_)
             | Body::RoomClosed(_)
             | Body::BatchPlanned { .. }
@@ -291,6 +292,13 @@ mod tests {
         ] {
             assert_eq!(language_of(&deed), 2, "{deed:?}");
         }
+    }
+
+    #[test]
+    fn what_came_with_the_third_language_is_not_said_before() {
+        let messages =
+            RoomDescriptor { admission: Admission::Messages, ..RoomDescriptor::new("r") };
+        assert_eq!(Body::RoomCreated(messages).language(), 3);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use ostrakon_broadcast::client::{PRESENCE_SECONDS, presence_digest};
 use ostrakon_broadcast::engine::Rejected;
 use ostrakon_broadcast::envelope::{self, IssueName};
 use ostrakon_broadcast::hosting::HostLog;
-use ostrakon_broadcast::room::{Admission, RoomId, Servers};
+use ostrakon_broadcast::room::{RoomId, Servers};
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_party::SessionId;
 use ostrakon_store::{Intake, SubmissionRow, Taken, View};
@@ -261,7 +261,7 @@ impl Front {
         key: &VerifyingKey,
     ) -> Result<bool, ServiceError> {
         let descriptor = &view.info.descriptor;
-        if descriptor.admission == Admission::Open {
+        if descriptor.admission.takes_all() {
             return Ok(true);
         }
         let servers = self.servers()?;

@@ -145,7 +145,8 @@ pub struct NewRoom {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub host: Option<VerifyingKey>,
-    /// Who may take part; whoever has the link unless given.
+    /// Who may take part: `open`, whoever has the link, unless given; `members`; or `messages`,
+    /// whoever has the link, to exchange messages that two people alone can read.
     #[serde(default = "default_admission")]
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub admission: Admission,

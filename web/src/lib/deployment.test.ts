@@ -6,6 +6,7 @@ import { loadForTest, settled } from '../test/world';
 import { Problem, type RoomInfo, type Server } from './api';
 import { DeviceKey, roomId, serversDigest } from './cryptography';
 import { WrongServers, connect, type Documents } from './deployment';
+import { Told } from './told';
 
 beforeAll(loadForTest);
 
@@ -39,8 +40,15 @@ const shows = (state: 'open' | 'closed', name = 'Agora'): RoomInfo => ({
 const gone = () => new Problem(404, 'no such room');
 const away = () => new TypeError('network');
 
-/** Follows a link to the room “Agora”, of which three servers say something. */
-function follow(words: Word[], kept: Documents | null = null) {
+/**
+ * Follows a link to the room “Agora”, or another one that is `linked`, of which three servers say
+ * something.
+ */
+function follow(
+  words: Word[],
+  kept: Documents | null = null,
+  linked: object = descriptor('Agora'),
+) {
   const urls = ['a', 'b', 'c'].map((name) => `https://${name}.example`);
   const servers = urls.map((url, party) => ({
     party,
@@ -60,7 +68,7 @@ function follow(words: Word[], kept: Documents | null = null) {
       },
     } as unknown as Server;
   };
-  const pin = { room: roomId(JSON.stringify(descriptor('Agora'))), servers: serversDigest(raw(0)) };
+  const pin = { room: roomId(JSON.stringify(linked)), servers: serversDigest(raw(0)) };
   return connect(pin, ORIGIN, kept, at, hasty);
 }
 
@@ -86,6 +94,12 @@ test('what was kept of a room stands in for servers that are away, not for those
   await expect(
     follow([away(), away(), away()], { ...kept, descriptor: descriptor('Another') }),
   ).rejects.toThrow('network');
+});
+
+test('a room for messages is no wall, and the page says so', async () => {
+  const sealed = { ...descriptor('Letters'), admission: 'messages' };
+  const word: RoomInfo = { descriptor: sealed, state: 'open' };
+  await expect(follow([word, word, word], null, sealed)).rejects.toThrow(Told);
 });
 
 test('another room in its place is refused', async () => {

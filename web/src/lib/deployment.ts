@@ -1,10 +1,12 @@
 // From a link to the servers that it pins.
 
+import { t } from '../messages/reason';
 import { AGREEING, HttpServer, Problem, readServers, type RoomInfo, type Server } from './api';
 import { systemClock, type Clock } from './clock';
 import { messageLimit, roomId, serversDigest } from './cryptography';
 import type { Params } from './routes';
 import { count, oneOf, opaque, optional, record, text } from './shape';
+import { Told } from './told';
 
 /** Milliseconds for which a second server's word is waited for once there is one. */
 const SECOND = 3_000;
@@ -64,7 +66,7 @@ const settingsShape = record({
   name: text,
   purpose: text,
   host: opaque,
-  admission: oneOf('open', 'members'),
+  admission: oneOf('open', 'members', 'messages'),
   retention_days: optional(count),
   seconds: count,
   minimum: count,
@@ -90,7 +92,8 @@ export interface Documents {
  * not if two servers say that the room is no more.
  *
  * Throws {@link WrongServers} if a server that answers is not one of the link's, or if none shows
- * the link's room and one another.
+ * the link's room and one another; {@link Told} if the room is for messages between two people:
+ * what is on its board is sealed, and no wall.
  */
 export async function connect(
   pin: Pin,
@@ -104,6 +107,7 @@ export async function connect(
   const { host, admission, retention_days, mode, ...settings } = settingsShape(
     JSON.parse(descriptor),
   );
+  if (admission === 'messages') throw new Told(t.messages);
   return {
     pin,
     operators,

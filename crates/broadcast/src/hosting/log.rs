@@ -364,7 +364,7 @@ impl HostLog {
 
     /// Whether the key may take part in the room.
     pub fn admits(&self, key: &VerifyingKey) -> bool {
-        self.admission == Admission::Open || self.members.active().contains(key)
+        self.admission.takes_all() || self.members.active().contains(key)
     }
 
     /// The keys that may take part in a room of members: those that were admitted, and those that

@@ -23,5 +23,5 @@ pub use computation::Asked;
 pub use connection::{CallError, Connection, Pauses, http_client};
 pub use decision::{Decision, Deployment};
 pub use member::Member;
-pub use participant::{Event, Participant};
+pub use participant::{Event, Participant, Rows};
 pub use room::Room;

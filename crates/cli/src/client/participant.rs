@@ -68,6 +68,10 @@ pub struct Published {
     pub entry: usize,
 }
 
+/// Gives the row of an epoch: bytes that are written down as used up before they are given. `None`
+/// if nothing may be sent in that epoch.
+pub type Rows = Box<dyn FnMut(u64) -> Result<Option<Vec<u8>>> + Send + Sync>;
+
 /// What was done for one epoch. The submission, once made, is the only one there will ever be for
 /// it.
 struct Work {
@@ -75,6 +79,8 @@ struct Work {
     /// What was opened of the servers' issues, by party.
     issues: Vec<Option<Issued>>,
     submission: Option<Submission>,
+    /// What goes into the epoch, of a participant that has something else for each.
+    row: Option<Vec<u8>>,
     accepted: Vec<bool>,
     reported: bool,
     /// Whether the participant was present when the epoch began, and so could count on a slot.
@@ -89,8 +95,8 @@ impl Work {
     fn new(epoch: u64, parties: usize, expects_slot: bool) -> Self {
         let (issues, accepted) = (vec![None; parties], vec![false; parties]);
         let look = Instant::now() + CROWDED_EVERY;
-        let (submission, reported, looks) = Default::default();
-        Self { epoch, issues, submission, accepted, reported, expects_slot, look, looks }
+        let (submission, row, reported, looks) = Default::default();
+        Self { epoch, issues, submission, row, accepted, reported, expects_slot, look, looks }
     }
 
     /// Whether it is time to look whether there are fewer elsewhere.
@@ -108,6 +114,8 @@ pub struct Participant {
     /// Of a member: where it is written down what the key was used for.
     member: Option<Member>,
     outbox: Outbox,
+    /// Of a participant that has something else to say in every epoch, and never a cover.
+    rows: Option<Rows>,
     home: Option<PartyId>,
     /// Whether the home server knows that the participant is there.
     present: bool,
@@ -141,11 +149,13 @@ impl Participant {
         let key = SigningKey::from_seed(&edge::random());
         let work = Work::new(0, parties, false);
         let member = None;
+        let rows = None;
         Ok(Self {
             room,
             key,
             member,
             outbox,
+            rows,
             home,
             present: false,
             displaced: false,
@@ -168,6 +178,17 @@ impl Participant {
             participant.outbox.ended_without_board(spent);
         }
         participant.member = Some(member);
+        Ok(participant)
+    }
+
+    /// Like [`Participant::new`], for who hands in a row of its own in every epoch. It takes part
+    /// until it is stopped, and does not look at boards.
+    ///
+    /// # Errors
+    /// None that depend on what is said.
+    pub fn of_rows(room: Arc<Room>, rows: Rows) -> Result<Self> {
+        let mut participant = Self::new(room, None, None)?;
+        participant.rows = Some(rows);
         Ok(participant)
     }
 
@@ -239,6 +260,9 @@ impl Participant {
     fn learn(&mut self, report: &mut impl FnMut(Event)) -> Option<Published> {
         let entries = self.room.entries();
         let entries = entries.borrow();
+        if self.rows.is_some() {
+            self.seen = entries.len();
+        }
         for signed in entries.iter().skip(self.seen) {
             let entry = self.seen;
             self.seen += 1;
@@ -365,6 +389,9 @@ impl Participant {
                     return;
                 }
                 self.outbox.agree(minimum);
+                if !self.has_row(epoch, minimum) {
+                    return std::future::pending().await;
+                }
             }
             match self.submission() {
                 Ok(Some(submission)) => {
@@ -383,6 +410,31 @@ impl Participant {
             self.work.issues.fill(None);
             pauses.pause().await;
         }
+    }
+
+    /// Draws the row of an epoch, once, if this participant has one for each. Whether there is
+    /// something to hand in.
+    fn has_row(&mut self, epoch: u64, minimum: u32) -> bool {
+        let Some(rows) = self.rows.as_mut().filter(|_| self.work.row.is_none()) else {
+            return true;
+        };
+        let row = match rows(epoch) {
+            Ok(Some(row)) => row,
+            Ok(None) => return false,
+            // It must not leave.
+            Err(error) => {
+                tracing::error!(epoch, "{error:#}");
+                return false;
+            }
+        };
+        self.work.row = Some(row.clone());
+        self.outbox = Outbox::default();
+        self.outbox.agree(minimum);
+        if let Err(error) = self.outbox.put(row) {
+            tracing::error!(epoch, "{error}");
+            return false;
+        }
+        true
     }
 
     /// Waits for the issues of all servers, or of two if the third takes its time.

@@ -29,6 +29,8 @@ use crate::failure;
 const WAIT: Duration = Duration::from_secs(20);
 /// How long a server may take to say how many participants or entries it has.
 const STATUS_TIME: Duration = Duration::from_secs(2);
+/// How often the end of a board is asked for, while servers get to know new entries.
+const END_TRIES: u32 = 10;
 /// The least time between two questions for the status: a busy room changes all the time.
 const STATUS_PAUSE: Duration = Duration::from_millis(100);
 
@@ -45,6 +47,8 @@ pub struct Room {
     /// Makes submissions.
     pub engine: &'static (dyn ClientEngine + Send + Sync),
     known: Known,
+    /// How many entries are kept at least, if not all.
+    keep: Option<usize>,
     claims: Mutex<HashMap<(u64, Digest), usize>>,
 }
 
@@ -105,8 +109,53 @@ impl Room {
             connections,
             engine,
             known,
+            keep: None,
             claims: Mutex::default(),
         }))
+    }
+
+    /// Like [`Room::open`], for who follows the board from its end on, and needs the last `keep`
+    /// entries at most: [`Room::entries`] loses others.
+    ///
+    /// # Errors
+    /// Like [`Room::open`], or if no two servers show the same end for a while.
+    pub async fn open_at_end(http: &reqwest::Client, link: Link, keep: usize) -> Result<Arc<Self>> {
+        let mut room = Self::open(http, link).await?;
+        let mut pauses = Pauses::new(Duration::from_millis(200), Duration::from_secs(2));
+        for _ in 0..END_TRIES {
+            if let Some((index, previous)) = room.end().await {
+                let fresh = Arc::get_mut(&mut room).expect("nobody else has it yet");
+                fresh.keep = Some(keep);
+                let board = BoardReader::new(fresh.servers.clone(), fresh.descriptor.clone());
+                fresh.known.board = Mutex::new(board.starting_at(index, previous));
+                return Ok(room);
+            }
+            pauses.pause().await;
+        }
+        Err(failure::unreachable("no two servers show the same end of the room's board; try again"))
+    }
+
+    /// The index of the board's last entry and what it names as the one before, as two servers show
+    /// it.
+    async fn end(&self) -> Option<(usize, Digest)> {
+        let mut said: Vec<_> = self.board_lengths().await.into_iter().flatten().collect();
+        said.sort_unstable();
+        // One of the two that say most is honest, so there are so many.
+        let length = *said.get(said.len().checked_sub(2)?)?;
+        let Some(index) = length.checked_sub(1) else { return Some((0, Digest([0; 32]))) };
+        let path = format!("rooms/{}/board", self.link.room.to_hex());
+        let ask = async |party: PartyId| {
+            let from = [("from", index)];
+            let page = self.connection(party).get_page::<BoardPage>(&path, &from);
+            let page = tokio::time::timeout(STATUS_TIME, page).await.ok()?.ok()?;
+            Some(page.entries.first()?.entry.clone())
+        };
+        let shown = futures::future::join_all(self.parties().map(ask)).await;
+        let digests: Vec<_> = shown.iter().flatten().map(|e| e.digest(&self.servers)).collect();
+        let twice = |digest: &&Digest| digests.iter().filter(|other| other == digest).count() >= 2;
+        let agreed = digests.iter().find(twice)?;
+        let entry = shown.iter().flatten().find(|entry| entry.digest(&self.servers) == *agreed)?;
+        Some((usize::try_from(index).ok()?, entry.previous))
     }
 
     /// Starts to watch the room; it is watched until the returned set is dropped.
@@ -325,9 +374,12 @@ async fn read_board(room: &Room, party: PartyId, status: &Status) -> Result<()> 
         // Another server may have shown the same entries meanwhile.
         if board.length() == from {
             board.read(&page.entries)?;
-            room.known
-                .entries
-                .send_modify(|entries| entries.extend(page.entries.into_iter().map(Arc::new)));
+            room.known.entries.send_modify(|entries| {
+                entries.extend(page.entries.into_iter().map(Arc::new));
+                if let Some(keep) = room.keep.filter(|keep| entries.len() >= 2 * keep) {
+                    entries.drain(..entries.len() - keep);
+                }
+            });
         }
     }
     // Only now does the absence of an entry say something.

@@ -3,6 +3,7 @@
 //! One binary for all of it: each of these modules would otherwise link the whole server once more.
 
 mod bench;
+mod chat;
 mod committee;
 mod common;
 mod config_check;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use ostrakon_broadcast::hosting::{Claim, Deed, MessageId, Poll, SignedAction};
-use ostrakon_broadcast::room::Admission;
 use ostrakon_broadcast::{RoomDescriptor, RoomId};
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_party::PartyId;
@@ -95,7 +94,7 @@ impl Logs {
             deployment: Arc::clone(deployment),
             servers,
             room: room.id(),
-            open: room.admission == Admission::Open,
+            open: room.admission.takes_all(),
             rule: Rule { first: room.host, hosts, ..Rule::default() },
             actions: Vec::new(),
             head: Digest([0; 32]),

@@ -1,0 +1,263 @@
+//! Presence: a row in every round, every board read, and what the user says meanwhile.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use anyhow::{Context, Result, bail};
+use ostrakon_messaging::{Client, ContactLink, ContactState, ContactView, Event, Refused};
+use tokio::sync::mpsc;
+
+use super::kept::Kept;
+use super::order::Order;
+use super::report::Report;
+use crate::client::{self, Participant, Room};
+use crate::edge;
+
+/// Rounds before the last that is over, for which it is told that they brought nothing out.
+const STOPPED: u64 = 8;
+
+/// What the program does by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Manner {
+    /// Accepts every call.
+    pub accepts: bool,
+    /// Answers every message with its own words.
+    pub echoes: bool,
+    /// Ends when all that the user said to this contact is delivered, and there is no more to come.
+    pub leaves_after: Option<u32>,
+}
+
+/// A client that is present.
+pub struct Session {
+    room: Arc<Room>,
+    kept: Arc<Mutex<Kept>>,
+    manner: Manner,
+    report: Report,
+}
+
+impl Session {
+    /// A client in its room.
+    pub fn new(room: Arc<Room>, kept: Kept, manner: Manner, report: Report) -> Self {
+        Self { room, kept: Arc::new(Mutex::new(kept)), manner, report }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().expect("no panic while held")
+    }
+
+    /// Is present until the room is closed, the program is stopped, or everything is delivered, if
+    /// it is to leave then.
+    ///
+    /// # Errors
+    /// If the room is closed, or what happened cannot be written down.
+    pub async fn run(mut self, mut orders: mpsc::Receiver<Order>) -> Result<()> {
+        let _watching = self.room.watch();
+        let participant = Participant::of_rows(self.room.clone(), rows(self.kept.clone()))?;
+        let report = self.report;
+        let taking_part = participant.take_part(move |event| report.presence(event));
+        tokio::pin!(taking_part);
+        let (mut entries, mut ended) = (self.room.entries(), self.room.ended());
+        let mut more = true;
+        loop {
+            entries.mark_unchanged();
+            // Before the board is read, so that it holds what is over.
+            let over = *ended.borrow_and_update();
+            self.look(over)?;
+            if !more && self.manner.leaves_after.is_some_and(|contact| self.is_done(contact)) {
+                return Ok(());
+            }
+            tokio::select! {
+                gone = &mut taking_part => {
+                    gone?;
+                    bail!("the room is closed: it takes no more messages");
+                }
+                _ = entries.changed() => {}
+                _ = ended.changed() => {}
+                order = orders.recv(), if more => match order {
+                    Some(order) => self.obey(&order)?,
+                    None => more = false,
+                },
+            }
+        }
+    }
+
+    /// Reads what is new on the board, and learns which rounds brought nothing out.
+    fn look(&mut self, over: Option<u64>) -> Result<()> {
+        let (room, entries) = (self.room.clone(), self.room.entries());
+        // Those that were read are passed over by their rounds: the first ones get lost.
+        let new: Vec<_> = entries.borrow().clone();
+        let mut events = Vec::new();
+        let mut kept = self.kept.lock().expect("no panic while held");
+        let began = kept.client.last_read();
+        for signed in &new {
+            let round = signed.entry.epoch.number;
+            if began.is_some_and(|began| round <= began) {
+                continue;
+            }
+            let rows: Vec<&[u8]> = signed.entry.bodies().collect();
+            events.extend(kept.client.on_round(round, &rows));
+        }
+        debug_assert_eq!(room.link.room, kept.client.room());
+        if let Some(over) = over {
+            let first = kept.client.last_read().map_or(over, |read| read + 1);
+            for round in first.max(over.saturating_sub(STOPPED))..=over {
+                events.extend(kept.client.on_stopped(round));
+            }
+        }
+        if kept.client.last_read() != began {
+            kept.save()?;
+        }
+        drop(kept);
+        events.iter().try_for_each(|event| self.tell(event))
+    }
+
+    /// Tells the user what happened, and does what is to be done by itself.
+    fn tell(&self, event: &Event) -> Result<()> {
+        let mut kept = self.kept();
+        self.report.event(event, &kept.client)?;
+        match event {
+            Event::Called { contact, .. } if self.manner.accepts => {
+                if let Err(error) = kept.client.accept(*contact, &mut edge::entropy()) {
+                    self.report.complaint(&error.to_string());
+                }
+            }
+            Event::Received { contact, text, .. } if self.manner.echoes => {
+                if let Err(error) = kept.client.say(*contact, text) {
+                    self.report.complaint(&error.to_string());
+                }
+            }
+            _ => return Ok(()),
+        }
+        kept.save()
+    }
+
+    /// Whether everything that was said to a contact is delivered.
+    fn is_done(&self, number: u32) -> bool {
+        use ostrakon_messaging::MessageState::{Delivered, Unknown};
+        let settled = |state| matches!(state, Delivered | Unknown);
+        let contacts = self.kept().client.contacts();
+        let of_contact = contacts.iter().filter(|contact| contact.number == number);
+        of_contact.flat_map(|contact| &contact.messages).all(|message| settled(message.state))
+    }
+
+    /// Does what the user says. What cannot be done is told, and nothing else happens.
+    fn obey(&self, order: &Order) -> Result<()> {
+        let mut kept = self.kept();
+        if *order == Order::List {
+            return self.report.list(&kept.client, &kept.room);
+        }
+        match carry_out(&mut kept, order) {
+            Ok(Done::Link(link)) => self.report.link(&link)?,
+            Ok(Done::Code(code)) => self.report.code(&code)?,
+            Ok(Done::Nothing) => {}
+            Err(error) => {
+                self.report.complaint(&format!("{error:#}"));
+                return Ok(());
+            }
+        }
+        kept.save()
+    }
+}
+
+/// What an order results in.
+enum Done {
+    Nothing,
+    Link(ContactLink),
+    Code(String),
+}
+
+fn carry_out(kept: &mut Kept, order: &Order) -> Result<Done> {
+    let rng = &mut edge::entropy();
+    let client = &mut kept.client;
+    match order {
+        Order::Say(name, text) => {
+            let contact = contact(client, name)?;
+            client.say(contact.number, text)?;
+            engage(client, &contact)?;
+        }
+        Order::Call(name) => {
+            let contact = contact(client, name)?;
+            client.call(contact.number, own_link(client), rng)?;
+        }
+        Order::Accept(name) => {
+            let contact = contact(client, name)?;
+            client.accept(contact.number, rng)?;
+        }
+        Order::Decline(name) => {
+            let contact = contact(client, name)?;
+            client.decline(contact.number)?;
+        }
+        Order::End(name) => {
+            let contact = contact(client, name)?;
+            client.end(contact.number)?;
+        }
+        Order::Code(name) => {
+            let code = contact(client, name)?.code;
+            return Ok(Done::Code(code.context("there is no conversation yet, and so no code")?));
+        }
+        Order::Add(link, name) => {
+            let link: ContactLink = link.parse()?;
+            if link.room != client.room() {
+                bail!("the link leads to another room: `ostrakon chat add` keeps it for that one");
+            }
+            client.add_contact(link.callee, name)?;
+        }
+        Order::Link(label) => {
+            let link = client.add_link(label, rng)?;
+            return Ok(Done::Link(ContactLink::in_room(&kept.room, link.callee)));
+        }
+        Order::Revoke(number) => client.revoke(*number)?,
+        Order::List => {}
+    }
+    Ok(Done::Nothing)
+}
+
+/// Sees to it that there is, or will be, a conversation with a contact: accepts its call, or calls.
+///
+/// # Errors
+/// [`Refused`].
+pub fn engage(client: &mut Client, contact: &ContactView) -> Result<(), Refused> {
+    match contact.state {
+        ContactState::Called => client.accept(contact.number, &mut edge::entropy()),
+        ContactState::Idle if contact.callable => {
+            client.call(contact.number, own_link(client), &mut edge::entropy())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The link of the user's own by which those whom it calls know who calls: the first.
+fn own_link(client: &Client) -> Option<u32> {
+    client.links().first().map(|link| link.number)
+}
+
+/// The contact of a name or a number.
+///
+/// # Errors
+/// If there is none, or more than one.
+pub fn contact(client: &Client, name: &str) -> Result<ContactView> {
+    let contacts = client.contacts();
+    let mut named = contacts.iter().filter(|contact| contact.name == name);
+    match (named.next(), named.next()) {
+        (Some(contact), None) => return Ok(contact.clone()),
+        (Some(_), Some(_)) => bail!("there are several contacts named {name}: give the number"),
+        _ => {}
+    }
+    let number = name.parse().ok();
+    let numbered = contacts.into_iter().find(|contact| Some(contact.number) == number);
+    numbered.with_context(|| format!("there is no contact {name}: see `ostrakon chat list`"))
+}
+
+/// The row of each round, written down before it is given.
+fn rows(kept: Arc<Mutex<Kept>>) -> client::Rows {
+    Box::new(move |round| {
+        let mut kept = kept.lock().expect("no panic while held");
+        match kept.client.next_row(round, &mut edge::entropy()) {
+            Ok(row) => {
+                kept.save()?;
+                Ok(Some(row))
+            }
+            Err(Refused::Spent(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    })
+}

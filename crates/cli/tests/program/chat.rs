@@ -1,0 +1,189 @@
+//! `ostrakon chat`: people who exchange messages over three servers, as processes.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::{Up, board, complaint, free_base_port, json, ostrakon};
+
+/// How long anything may take, on a busy machine.
+const LONG: Duration = Duration::from_secs(240);
+
+/// Somebody with a directory of its own, present or not.
+struct Person {
+    state: PathBuf,
+    present: Option<Present>,
+}
+
+/// `ostrakon chat stay` in the background.
+struct Present {
+    child: Child,
+    orders: ChildStdin,
+    told: Receiver<Value>,
+    /// What was told while something else was awaited.
+    early: Vec<Value>,
+}
+
+impl Person {
+    fn new(directory: &Path, name: &str) -> Self {
+        Self { state: directory.join(name), present: None }
+    }
+
+    fn state(&self) -> &str {
+        self.state.to_str().expect("temporary paths are text")
+    }
+
+    /// Runs a command to its end.
+    fn chat(&self, arguments: &[&str]) -> Vec<Value> {
+        json(&[&["chat"], arguments, &["--json", "--state-dir", self.state()]].concat())
+    }
+
+    /// Comes.
+    fn come(&mut self, room: &str, more: &[&str]) {
+        let stay = ["chat", "stay", room, "--json", "--state-dir", self.state()];
+        let mut command = ostrakon(&[&stay, more].concat());
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+        let (tell, told) = channel();
+        let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                let _nobody_listens =
+                    tell.send(serde_json::from_str(&line).expect("every line is JSON"));
+            }
+        });
+        let orders = child.stdin.take().expect("piped");
+        self.present = Some(Present { child, orders, told, early: Vec::new() });
+    }
+
+    /// Goes, without any farewell.
+    fn go(&mut self) {
+        let mut present = self.present.take().expect("present");
+        present.child.kill().expect("a child");
+        present.child.wait().expect("a child");
+    }
+
+    fn order(&mut self, line: &str) {
+        let present = self.present.as_mut().expect("present");
+        writeln!(present.orders, "{line}").expect("it listens");
+    }
+
+    /// Waits until something is told.
+    fn told(&mut self, what: &str, is: impl Fn(&Value) -> bool) -> Value {
+        let present = self.present.as_mut().expect("present");
+        if let Some(at) = present.early.iter().position(&is) {
+            return present.early.remove(at);
+        }
+        loop {
+            match present.told.recv_timeout(LONG) {
+                Ok(value) if is(&value) => return value,
+                Ok(value) => present.early.push(value),
+                Err(RecvTimeoutError::Timeout) => panic!("{what}: only {:?}", present.early),
+                Err(RecvTimeoutError::Disconnected) => panic!("{what}: the program ended"),
+            }
+        }
+    }
+
+    fn hears(&mut self, text: &str) {
+        self.told(text, |event| event["event"] == "received" && event["text"] == text);
+    }
+}
+
+impl Drop for Person {
+    fn drop(&mut self) {
+        if self.present.is_some() {
+            self.go();
+        }
+    }
+}
+
+/// A room for messages, with rounds of a second.
+fn room(site: &Path) -> (String, String) {
+    let site = site.to_str().expect("temporary paths are text");
+    let create = ["room", "create", "Letters", "--messages", "--seconds", "1", "--minimum", "1"];
+    let more = ["--without-crowd", "--capacity", "12", "--data-dir", site, "--json"];
+    let room = json(&[&create[..], &more].concat()).remove(0);
+    assert_eq!(room["descriptor"]["admission"], "messages");
+    assert_eq!(room["descriptor"]["retention_days"], 1);
+    let link = |at: usize| room["links"][at].as_str().expect("a link").to_owned();
+    (link(0), link(1))
+}
+
+#[test]
+fn two_people_talk_beside_a_third_and_one_who_was_away_hears_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = directory.path().join("site");
+    let up = Up::start(&site, free_base_port(), &[]);
+    let (first, second) = room(&site);
+    let mut people = ["ann", "bob", "third"].map(|name| Person::new(directory.path(), name));
+    let [ann, bob, third] = &mut people;
+
+    let link = bob.chat(&["link", &second, "--name", "Bob", "--label", "for Ann"]).remove(0);
+    let link = link["link"].as_str().unwrap().to_owned();
+    ann.chat(&["add", &link, "Bob", "--name", "Ann"]);
+    ann.come(&first, &[]);
+    bob.come(&second, &[]);
+    third.come(&second, &[]);
+
+    ann.order("say Bob Hello, this is Ann.");
+    let called = bob.told("a call", |event| event["event"] == "called");
+    assert_eq!((&called["name"], &called["known"]), (&"Ann".into(), &false.into()));
+    bob.order("accept Ann");
+    bob.hears("Hello, this is Ann.");
+    bob.order("say Ann And this is Bob.");
+    ann.hears("And this is Bob.");
+    ann.told("an acknowledgement", |event| {
+        event["event"] == "moved" && event["state"] == "delivered"
+    });
+    ann.order("code Bob");
+    bob.order("code Ann");
+    let [one, other] =
+        [ann, bob].map(|person| person.told("a code", |told| told.get("code").is_some()));
+    assert_eq!(one, other);
+
+    let [ann, bob, third] = &mut people;
+    bob.go();
+    let long = "You were away. ".repeat(40);
+    ann.order(&format!("say Bob {}", long.trim()));
+    ann.order("say Bob Still there?");
+    // Turns of the channel in which Bob hears nothing.
+    std::thread::sleep(Duration::from_secs(7));
+    bob.come(&second, &[]);
+    bob.hears(long.trim());
+    bob.hears("Still there?");
+
+    assert!(third.present.as_mut().unwrap().told.try_recv().is_err(), "nobody talks to the third");
+    let entries = json(&["watch", &first, "--once", "--json"]);
+    assert!(entries.iter().any(|entry| entry["accepted"] == 3), "all three were there");
+    assert!(board(&first).is_empty(), "nothing on the board is words for everybody");
+    refusals(&up, &site, &first, &link);
+    [ann, bob, third].into_iter().for_each(Person::go);
+    let listed = people[1].chat(&["list"]);
+    let texts: Vec<_> =
+        listed[0]["messages"].as_array().unwrap().iter().map(|m| &m["text"]).collect();
+    assert_eq!(texts, ["Hello, this is Ann.", "And this is Bob.", long.trim(), "Still there?"]);
+    up.stop();
+}
+
+/// What cannot be done says why.
+fn refusals(up: &Up, site: &Path, room: &str, link: &str) {
+    let state = tempfile::tempdir().unwrap();
+    let state = ["--state-dir", state.path().to_str().unwrap()];
+    let refused = |arguments: &[&str], word: &str| {
+        let text = complaint(&[arguments, &state[..]].concat(), 1);
+        assert!(text.contains(word), "{text}");
+    };
+    refused(&["chat", "link", &up.links[0]], "not for messages");
+    refused(&["chat", "with", "Nobody"], "there is no contact Nobody");
+    refused(&["chat", "stay"], "name the room");
+    assert!(complaint(&["say", room, "words"], 1).contains("ostrakon chat"));
+    let mut narrow =
+        ["room", "create", "R", "--messages", "--payload", "64", "--data-dir"].to_vec();
+    narrow.push(site.to_str().unwrap());
+    assert!(complaint(&narrow, 1).contains("at least 256"));
+    assert!(complaint(&["chat", "add", &link[..link.len() - 1], "B"], 2).contains("contact link"));
+}

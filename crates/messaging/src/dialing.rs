@@ -1,0 +1,237 @@
+//! What a client does in dial rounds (specification, section 4).
+
+use ostrakon_crypto::sealed::ExchangeKey;
+use rand_core::CryptoRng;
+
+use crate::chain::Side;
+use crate::client::{Answering, Calling, Client, Contact, Incoming};
+use crate::dial::{self, Answer, Call, Meeting, fresh};
+use crate::event::Event;
+use crate::hidden::Hidden;
+use crate::params::{ANSWERS, CALLS, CALLS_OF_LINK, CHANNELS, LINK_SECRET, SLEEP};
+use crate::round::cycle_of;
+use crate::talk::Talk;
+
+/// Something that a row may be for.
+struct Trial {
+    key: ExchangeKey,
+    secret: Hidden<LINK_SECRET>,
+    of: Of,
+}
+
+#[derive(Clone, Copy)]
+enum Of {
+    /// A link of the user's own, which may be called.
+    Link(u32),
+    /// A contact that the user calls, which may answer.
+    Contact(u32),
+}
+
+impl Client {
+    /// The row of a dial round, if there is something to say: of all calls and answers the one that
+    /// was sent longest ago.
+    pub(crate) fn dial(&mut self, round: u64, rng: &mut impl CryptoRng) -> Option<Vec<u8>> {
+        self.welcome(rng);
+        let free = self.free_channels();
+        let last = |contact: &Contact| match (&contact.answering, &contact.calling) {
+            (Some(answering), _) => Some(answering.last),
+            (None, Some(calling)) => (free != 0).then_some(calling.last),
+            (None, None) => None,
+        };
+        let next = self.contacts.iter().filter_map(|contact| Some((last(contact)?, contact)));
+        let number = next.min_by_key(|(last, _)| *last)?.1.number;
+        if self.contact_mut(number).ok()?.answering.is_some() {
+            return self.answer(number, round, rng);
+        }
+        self.call_out(number, free, round, rng)
+    }
+
+    /// Accepts the calls of those whom the user called at the same time (step 4.9).
+    fn welcome(&mut self, rng: &mut impl CryptoRng) {
+        let welcome =
+            |contact: &&Contact| contact.incoming.as_ref().is_some_and(|incoming| incoming.welcome);
+        let welcome: Vec<_> =
+            self.contacts.iter().filter(welcome).map(|contact| contact.number).collect();
+        for number in welcome {
+            if self.accept(number, rng).is_ok() {
+                continue;
+            }
+            if let Ok(Contact { incoming: Some(incoming), .. }) = self.contact_mut(number) {
+                incoming.welcome = false;
+            }
+        }
+    }
+
+    /// Step 4.6: gives an answer, once more or for the first time.
+    fn answer(&mut self, number: u32, round: u64, rng: &mut impl CryptoRng) -> Option<Vec<u8>> {
+        let contact = self.contact_mut(number).ok()?;
+        let answering = contact.answering.as_mut()?;
+        answering.last = Some(cycle_of(round));
+        answering.times += 1;
+        let Answering { to, secret, answer, .. } = answering;
+        let (to, secret, answer) = (*to, secret.clone(), answer.clone());
+        dial::answer(self.place(round), &to, &secret, &answer, rng)
+    }
+
+    /// Step 4.1: calls, once more or for the first time.
+    fn call_out(
+        &mut self,
+        number: u32,
+        channels: u8,
+        round: u64,
+        rng: &mut impl CryptoRng,
+    ) -> Option<Vec<u8>> {
+        let name = self.name.clone();
+        let contact = self.contact_mut(number).ok()?;
+        let to = contact.callee.clone()?;
+        let calling = contact.calling.as_mut()?;
+        calling.last = Some(cycle_of(round));
+        if std::mem::take(&mut calling.renew) {
+            calling.once = fresh(rng);
+        }
+        let (once, from) = (calling.once.exchange().public(), calling.from);
+        let own = self.links.iter().find(|link| Some(link.number) == from);
+        let call = Call { once, channels, name, from: own.map(|own| own.callee.clone()) };
+        dial::call(self.place(round), &to, &call, own.map(|own| &own.secret), rng)
+    }
+
+    /// Step 4.5: tries every row with every link and every call of the user's own.
+    pub(crate) fn hear_calls(&mut self, round: u64, rows: &[&[u8]], events: &mut Vec<Event>) {
+        let trials = self.trials();
+        let mut dropped = 0;
+        for row in rows {
+            for Trial { key, secret, of } in &trials {
+                match *of {
+                    Of::Link(link) => {
+                        if let Some(call) = dial::read_call(self.place(round), key, secret, row) {
+                            dropped += usize::from(!self.called(link, call, events));
+                            break;
+                        }
+                    }
+                    Of::Contact(contact) => {
+                        let answer = dial::read_answer(self.place(round), key, secret, row);
+                        if let Some(answer) = answer {
+                            self.answered(contact, &answer, round, events);
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        if dropped > 0 {
+            events.push(Event::CallsDropped { count: dropped });
+        }
+        for contact in &mut self.contacts {
+            if contact.answering.as_ref().is_some_and(|answering| answering.times >= ANSWERS) {
+                contact.hang_up();
+                events.push(Event::Unanswered { contact: contact.number });
+            }
+        }
+    }
+
+    fn trials(&self) -> Vec<Trial> {
+        let links = self.links.iter().map(|link| Trial {
+            key: link.secret.exchange(),
+            secret: link.callee.secret.clone(),
+            of: Of::Link(link.number),
+        });
+        let calls = self.contacts.iter().filter_map(|contact| {
+            let (calling, callee) = (contact.calling.as_ref()?, contact.callee.as_ref()?);
+            Some(Trial {
+                key: calling.once.exchange(),
+                secret: callee.secret.clone(),
+                of: Of::Contact(contact.number),
+            })
+        });
+        links.chain(calls).collect()
+    }
+
+    /// Somebody called a link of the user's. Returns whether the call is kept, or known already.
+    fn called(&mut self, link: u32, call: Call, events: &mut Vec<Event>) -> bool {
+        if self.seen.contains(&call.once) {
+            return true;
+        }
+        let again = |contact: &mut Contact| {
+            let incoming = contact.incoming.as_mut()?;
+            (incoming.once == call.once).then(|| incoming.channels = call.channels)
+        };
+        if self.contacts.iter_mut().any(|contact| again(contact).is_some()) {
+            return true;
+        }
+        let known = call.from.as_ref().and_then(|from| self.known_by(&from.key));
+        let Some(number) = known.or_else(|| self.new_caller(link, &call)) else { return false };
+        let Call { once, channels, name, from } = call;
+        let name = harmless(&name);
+        let Ok(contact) = self.contact_mut(number) else { return false };
+        let mut welcome = false;
+        if let Some(Calling { once: own, from: Some(own_link), .. }) = &contact.calling
+            && known.is_some()
+            && *own_link == link
+        {
+            // Both call each other: of two calls the one with the lower key is answered.
+            if own.exchange().public() < once {
+                return true;
+            }
+            welcome = true;
+        }
+        contact.incoming = Some(Incoming { once, channels, link, from, welcome });
+        events.push(Event::Called { contact: number, name, known: known.is_some(), link });
+        true
+    }
+
+    /// A contact for a caller who is not known; `None` if too many wait already.
+    fn new_caller(&mut self, link: u32, call: &Call) -> Option<u32> {
+        let waiting = || self.contacts.iter().filter_map(|contact| contact.incoming.as_ref());
+        let of_link = waiting().filter(|incoming| incoming.link == link).count();
+        if waiting().count() >= CALLS || of_link >= CALLS_OF_LINK {
+            return None;
+        }
+        let number = self.new_contact(harmless(&call.name), call.from.clone()).ok()?;
+        self.contact_mut(number).ok()?.added = false;
+        Some(number)
+    }
+
+    /// Step 4.7: a contact has answered. An answer that names a channel which is taken meanwhile
+    /// makes the user call anew.
+    fn answered(&mut self, number: u32, answer: &Answer, round: u64, events: &mut Vec<Event>) {
+        let (free, room, cycle) = (self.free_channels(), self.room, cycle_of(round));
+        let own = |links: &[crate::client::OwnLink], from: Option<u32>| {
+            links.iter().find(|link| Some(link.number) == from).cloned()
+        };
+        let from = self.contact_mut(number).ok().and_then(|contact| contact.calling.as_ref()?.from);
+        let own = own(&self.links, from);
+        let Ok(contact) = self.contact_mut(number) else { return };
+        let (Some(callee), Some(calling)) = (&contact.callee, &mut contact.calling) else { return };
+        if answer.channel >= CHANNELS
+            || answer.start > cycle + 1
+            || cycle.saturating_sub(answer.start) > SLEEP
+        {
+            return;
+        }
+        if free >> answer.channel & 1 == 0 {
+            calling.renew = true;
+            return;
+        }
+        let call = calling.once.exchange().public();
+        let meeting = Meeting {
+            room: &room,
+            link: &callee.key,
+            secret: &callee.secret,
+            call: &call,
+            from: own.as_ref().map(|own| &own.callee.key),
+            answer,
+        };
+        let secret = own.as_ref().map(|own| &own.secret);
+        let Some(root) = meeting.root_of_caller(&calling.once, secret) else { return };
+        contact.calling = None;
+        contact.incoming = None;
+        contact.talk = Some(Talk::new(&root, answer.channel, answer.start, Side::Caller));
+        events.push(Event::Accepted { contact: number });
+    }
+}
+
+/// A name that somebody else chose: no control characters, and not nothing.
+fn harmless(name: &str) -> String {
+    let name = name.replace(char::is_control, "\u{fffd}");
+    if name.trim().is_empty() { "?".to_owned() } else { name }
+}

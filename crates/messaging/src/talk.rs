@@ -1,0 +1,342 @@
+//! One conversation: what is to be said, what was heard, and the row of each turn (specification,
+//! sections 5 and 6).
+
+use std::collections::{BTreeMap, VecDeque};
+
+use ostrakon_broadcast::RoomId;
+use ostrakon_crypto::Secret;
+use serde::{Deserialize, Serialize};
+
+use crate::chain::{Chain, RowKey, Side, about};
+use crate::params::{ADDRESS, AGAIN_AFTER, AWAITED, FAREWELL, FORSAKEN, WINDOW};
+use crate::parts::{Heard, Part, Said, row, split};
+use crate::round::cycle_of;
+
+/// A part that the partner has not acknowledged.
+#[derive(Serialize, Deserialize)]
+struct Outgoing {
+    number: u32,
+    /// Whose part it is; the end of the conversation belongs to none.
+    message: Option<u64>,
+    part: Part,
+    /// The cycle in which it was sent last; none, if that round brought nothing out.
+    sent: Option<u64>,
+    /// How often it was sent.
+    times: u32,
+}
+
+/// A round whose board is to be read.
+#[derive(Serialize, Deserialize)]
+struct Awaited {
+    cycle: u64,
+    /// Where the own row is, if one was written.
+    own: Option<[u8; ADDRESS]>,
+    key: RowKey,
+}
+
+/// Whether the conversation goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Ending {
+    GoesOn,
+    /// The user ended it in this cycle.
+    Own(u64),
+    /// The partner ended it; this was heard in this cycle.
+    Partners(u64),
+}
+
+/// What became known of a conversation.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum News {
+    /// The partner's first row was read: it has the keys.
+    Heard,
+    /// A text of the partner's, whole.
+    Text(String),
+    /// Every part of a message was acknowledged.
+    Delivered(u64),
+    /// A part of a message did not come out with its round, and is sent again.
+    Stopped(u64),
+    /// The partner has ended the conversation.
+    Ended,
+}
+
+/// What a turn's row carries.
+pub(crate) struct Written {
+    pub row: Vec<u8>,
+    /// The message that it has a part of, and whether that part was sent before.
+    pub message: Option<(u64, bool)>,
+}
+
+/// A conversation.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Talk {
+    pub channel: u8,
+    side: Side,
+    chain: Chain,
+    awaited: VecDeque<Awaited>,
+    outgoing: VecDeque<Outgoing>,
+    next: u32,
+    expected: u32,
+    early: BTreeMap<u32, Part>,
+    assembling: Vec<Part>,
+    /// Whether a row of the partner's was read.
+    pub heard: bool,
+    code: [u8; 20],
+    ending: Ending,
+}
+
+impl Talk {
+    /// A conversation with this root, which begins with this cycle.
+    pub fn new(root: &Secret, channel: u8, start: u64, side: Side) -> Self {
+        let mut code = [0; 20];
+        root.fill("ostrakon/v1/messaging/verification", &[], &mut code);
+        Self {
+            channel,
+            side,
+            chain: Chain::new(root, start),
+            awaited: VecDeque::new(),
+            outgoing: VecDeque::new(),
+            next: 0,
+            expected: 0,
+            early: BTreeMap::new(),
+            assembling: Vec::new(),
+            heard: false,
+            code,
+            ending: Ending::GoesOn,
+        }
+    }
+
+    /// Eight groups of five digits that both sides have if nobody is between them.
+    pub fn code(&self) -> String {
+        let number =
+            |bytes: &[u8]| bytes.iter().fold(0u32, |sum, byte| sum << 8 | u32::from(*byte));
+        // 2^20 is ten times 10^5: a digit group is nearly uniform over 0..100000.
+        let bits = |group: usize| {
+            let (at, odd) = (group / 2 * 5, group % 2 == 1);
+            let three = number(&self.code[at + if odd { 2 } else { 0 }..][..3]);
+            if odd { three & 0xf_ffff } else { three >> 4 }
+        };
+        let groups: Vec<_> = (0..8).map(|group| format!("{:05}", bits(group) % 100_000)).collect();
+        groups.join(" ")
+    }
+
+    /// Whether more may be said.
+    pub fn goes_on(&self) -> bool {
+        self.ending == Ending::GoesOn
+    }
+
+    /// Parts that are not acknowledged.
+    pub fn on_its_way(&self) -> usize {
+        self.outgoing.len()
+    }
+
+    /// Messages that have parts on their way.
+    pub fn undelivered(&self) -> impl Iterator<Item = u64> + '_ {
+        self.outgoing.iter().filter_map(|outgoing| outgoing.message)
+    }
+
+    /// Whether every part of a message was sent once.
+    pub fn is_out(&self, message: u64) -> bool {
+        let mut parts = self.outgoing.iter().filter(|part| part.message == Some(message));
+        parts.all(|part| part.times > 0)
+    }
+
+    /// Queues a message.
+    pub fn say(&mut self, message: u64, parts: Vec<Part>) {
+        parts.into_iter().for_each(|part| self.queue(Some(message), part));
+    }
+
+    /// Queues the end.
+    pub fn end(&mut self) {
+        if self.goes_on() {
+            self.ending = Ending::Own(self.chain.cycle());
+            self.queue(None, Part { end: true, index: 0, of: 1, text: Vec::new() });
+        }
+    }
+
+    fn queue(&mut self, message: Option<u64>, part: Part) {
+        let (sent, times) = (None, 0);
+        self.outgoing.push_back(Outgoing { number: self.next, message, part, sent, times });
+        self.next += 1;
+    }
+
+    /// Whether nothing is left to do in it, as of this cycle.
+    pub fn is_over(&self, cycle: u64) -> bool {
+        match self.ending {
+            Ending::GoesOn => false,
+            Ending::Own(since) => {
+                self.outgoing.is_empty() || cycle.saturating_sub(since) > FORSAKEN
+            }
+            Ending::Partners(since) => cycle.saturating_sub(since) > FAREWELL,
+        }
+    }
+
+    /// Step 6.3: the row of a turn. `None` if the conversation has not begun, or if a row was made
+    /// for the turn.
+    pub fn write(&mut self, room: &RoomId, round: u64, width: usize) -> Option<Written> {
+        let cycle = cycle_of(round);
+        let (own, key) = self.chain.take(cycle, self.side)?;
+        let address = own.address();
+        self.awaited.push_back(Awaited { cycle, own: Some(address), key });
+        if self.awaited.len() > AWAITED {
+            self.awaited.pop_front();
+        }
+        let (mut message, mut part) = (None, None);
+        if let Some(chosen) = self.choose(cycle) {
+            message = chosen.message.map(|message| (message, chosen.times > 0));
+            part = Some((chosen.number, chosen.part.clone()));
+            chosen.sent = Some(cycle);
+            chosen.times += 1;
+        }
+        let said = Said { heard: self.acknowledgement(), part };
+        let plain = zeroize::Zeroizing::new(said.encode(width));
+        let row = row(&address, &own.lock(&about(room, round), &plain));
+        Some(Written { row, message })
+    }
+
+    /// What was never sent or came to nothing, in order; else what was sent longest ago and not
+    /// acknowledged.
+    fn choose(&mut self, cycle: u64) -> Option<&mut Outgoing> {
+        let end = self.outgoing.front()?.number.saturating_add(WINDOW);
+        let within = |outgoing: &Outgoing| outgoing.number < end;
+        let fresh = self.outgoing.iter().position(|part| part.sent.is_none() && within(part));
+        let at = fresh.or_else(|| {
+            let sent = |part: &Outgoing| {
+                part.sent.filter(|sent| cycle.saturating_sub(*sent) >= AGAIN_AFTER)
+            };
+            let parts = self.outgoing.iter().enumerate();
+            parts.filter_map(|(at, part)| Some((sent(part)?, at))).min().map(|(_, at)| at)
+        })?;
+        self.outgoing.get_mut(at)
+    }
+
+    fn acknowledgement(&self) -> Heard {
+        let bits = self.early.keys().filter_map(|number| number.checked_sub(self.expected + 1));
+        let beyond = bits.filter(|bit| *bit < 64).fold(0, |beyond, bit| beyond | 1u64 << bit);
+        Heard { next: self.expected, beyond }
+    }
+
+    /// Step 6.4: reads the board of one of the conversation's turns.
+    pub fn read<'a>(
+        &mut self,
+        room: &RoomId,
+        round: u64,
+        rows: impl Iterator<Item = &'a [u8]>,
+        width: usize,
+    ) -> Vec<News> {
+        let cycle = cycle_of(round);
+        let Some(Awaited { own, key, .. }) = self.awaited_of(cycle) else { return Vec::new() };
+        let (address, mut own_is_there, mut partners) = (key.address(), false, None);
+        for (found, locked) in rows.filter_map(|row| split(row, width)) {
+            own_is_there |= own.as_ref() == Some(found);
+            if *found == address && partners.is_none() {
+                partners = Some(locked);
+            }
+        }
+        let mut news = Vec::new();
+        if !own_is_there {
+            news.extend(self.not_sent(cycle).map(News::Stopped));
+        }
+        let plain = partners.and_then(|locked| key.unlock(&about(room, round), locked));
+        let Some(said) = plain.and_then(|plain| Said::decode(&plain)) else { return news };
+        if !std::mem::replace(&mut self.heard, true) {
+            news.push(News::Heard);
+        }
+        news.extend(self.acknowledged(said.heard).into_iter().map(News::Delivered));
+        if let Some((number, part)) = said.part {
+            self.take(number, part, cycle, &mut news);
+        }
+        news
+    }
+
+    /// The round of a turn brought nothing out.
+    pub fn stop(&mut self, round: u64) -> Option<News> {
+        let cycle = cycle_of(round);
+        self.awaited.retain(|awaited| awaited.cycle != cycle);
+        self.not_sent(cycle).map(News::Stopped)
+    }
+
+    /// The keys by which a cycle's board is read. Rounds before it that were never heard of are
+    /// given up.
+    fn awaited_of(&mut self, cycle: u64) -> Option<Awaited> {
+        while self.awaited.front().is_some_and(|awaited| awaited.cycle < cycle) {
+            self.awaited.pop_front();
+        }
+        if self.awaited.front().is_some_and(|awaited| awaited.cycle == cycle) {
+            return self.awaited.pop_front();
+        }
+        let (_, key) = self.chain.take(cycle, self.side)?;
+        Some(Awaited { cycle, own: None, key })
+    }
+
+    /// What was sent in a cycle is to be sent again at the next turn; the message that it belongs
+    /// to.
+    fn not_sent(&mut self, cycle: u64) -> Option<u64> {
+        let part = self.outgoing.iter_mut().find(|part| part.sent == Some(cycle))?;
+        part.sent = None;
+        part.message
+    }
+
+    /// Forgets what the partner has heard; what was never sent it has not, whatever it claims.
+    /// Returns the messages that are delivered by that.
+    fn acknowledged(&mut self, heard: Heard) -> Vec<u64> {
+        let has = |number: u32| match number.checked_sub(heard.next) {
+            None => true,
+            Some(ahead) => (1..=64).contains(&ahead) && heard.beyond >> (ahead - 1) & 1 == 1,
+        };
+        let mut delivered: Vec<u64> = Vec::new();
+        self.outgoing.retain(|part| {
+            let gone = has(part.number) && part.times > 0;
+            if gone {
+                delivered.extend(part.message);
+            }
+            !gone
+        });
+        delivered.dedup();
+        delivered.retain(|message| self.undelivered().all(|other| other != *message));
+        delivered
+    }
+
+    /// Takes a part in, once and in order.
+    fn take(&mut self, number: u32, part: Part, cycle: u64, news: &mut Vec<News>) {
+        let ahead = number.checked_sub(self.expected);
+        if ahead.is_none_or(|ahead| ahead >= WINDOW) {
+            return;
+        }
+        self.early.entry(number).or_insert(part);
+        while let Some(part) = self.early.remove(&self.expected) {
+            self.expected += 1;
+            if matches!(self.ending, Ending::Partners(_)) {
+                continue;
+            }
+            if part.end {
+                self.ending = Ending::Partners(cycle);
+                news.push(News::Ended);
+                continue;
+            }
+            news.extend(self.assemble(part).map(News::Text));
+        }
+    }
+
+    /// Adds a part to the text that it belongs to. Parts that do not follow one another are a
+    /// hostile partner's, and lost.
+    fn assemble(&mut self, part: Part) -> Option<String> {
+        let follows = usize::from(part.index) == self.assembling.len()
+            && self.assembling.first().is_none_or(|first| first.of == part.of);
+        if !follows {
+            self.assembling.clear();
+            if part.index != 0 {
+                return None;
+            }
+        }
+        let of = usize::from(part.of);
+        self.assembling.push(part);
+        if self.assembling.len() < of {
+            return None;
+        }
+        let bytes: Vec<u8> = self.assembling.drain(..).flat_map(|part| part.text).collect();
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests;
