@@ -84,6 +84,8 @@ pub struct World {
     /// Once in so many times a message between servers is lost.
     pub lose_once_in: usize,
     pub crashes: usize,
+    /// Once in so many deliveries time passes, and whoever runs the world looks.
+    pub tick_once_in: usize,
     /// Epochs of whose shuffles messages were sent.
     pub opened: BTreeSet<u64>,
     pool: Vec<Flight>,
@@ -132,6 +134,7 @@ impl World {
             crash_once_in: 0,
             lose_once_in: 0,
             crashes: 0,
+            tick_once_in: 400,
             opened: BTreeSet::new(),
             pool: Vec::new(),
             late: Vec::new(),
@@ -327,7 +330,7 @@ impl World {
         let mut ticked = 0;
         loop {
             // Time passes before everything has arrived, now and then.
-            if self.pool.is_empty() || self.draw.once_in(400) {
+            if self.pool.is_empty() || self.draw.once_in(self.tick_once_in) {
                 if done(self) {
                     return;
                 }
