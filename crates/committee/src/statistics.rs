@@ -129,12 +129,12 @@ fn ended(committee: &Committee, failed: &Failed) -> Ended {
             "some reports were not what they have to be, and without them {missing} are missing"
         )),
         Failed::Spent { .. } => Ended::Final(
-            "a server was started again in the middle of the computation, and what was reported can be used once only: \
-             ask again"
+            "a server was started again in the middle of the computation, and what was reported \
+             can be used once only: ask again"
                 .into(),
         ),
-        // A peer that has stopped says why itself. Whatever else fails in the preparation is somebody's
-        // deviation, which is not tried again.
+        // A peer that has stopped says why itself. Whatever else fails in the preparation is
+        // somebody's deviation, which is not tried again.
         Failed::Preparation(Unprepared::Aborted(Abort::Stopped(_)))
         | Failed::Ticket(_)
         | Failed::Journal(_) => Ended::Again(failed.to_string()),

@@ -59,8 +59,7 @@ async fn two_lists_shown_to_two_members_end_it_before_anything_is_computed() {
             *statement = sign(&id, Said::Holdings(entries));
         }
     });
-    // Member 1 never gets that input, or signs another list than member 0: either way they stop or
-    // wait. Here nobody has the body, so it waits: the test would see a result, which is the defect.
+    // Nobody has the body, so the honest members wait. A result would be the defect.
     let waited = tokio::time::timeout(std::time::Duration::from_secs(3), why).await;
     assert!(waited.is_err(), "an honest member went on without an input that is listed");
 }

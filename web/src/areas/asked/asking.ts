@@ -1,12 +1,12 @@
 // A committee as the page sees it: all members are asked, and nothing is believed that is not
 // signed by all of them, or named by the link.
 
-import { t } from '../messages/ask';
-import type { Filled } from './address';
-import { HttpServer, Problem } from './api';
-import { secureRandom, type Clock } from './clock';
-import { AskedCommittee, DeviceKey } from './cryptography';
-import { isPassing, patiently } from './patience';
+import { t } from '../../messages/ask';
+import type { Filled } from '../../lib/address';
+import { HttpServer, Problem } from '../../lib/api';
+import { secureRandom, type Clock } from '../../lib/clock';
+import { AskedCommittee, DeviceKey } from '../../lib/cryptography';
+import { isPassing, patiently } from '../../lib/patience';
 import {
   Malformed,
   count,
@@ -19,8 +19,8 @@ import {
   text,
   type Of,
   type Shape,
-} from './shape';
-import { Told } from './told';
+} from '../../lib/shape';
+import { Told } from '../../lib/told';
 
 const committeeShape = record({ name: text, members: list(record({ name: text, url: text })) });
 
