@@ -3,6 +3,7 @@
 //! The fuzzer calls [`exercise`] with inputs that it evolves; a test of the workspace includes this
 //! file and calls it with pseudorandom ones.
 
+mod computations;
 mod decisions;
 mod evidence;
 mod hosts;
@@ -39,7 +40,7 @@ pub struct Decoder {
 }
 
 /// All decoders.
-pub const DECODERS: [Decoder; 35] = [
+pub const DECODERS: [Decoder; 39] = [
     Decoder { name: "message_header", valid: &[valid_header], read: read_header },
     Decoder { name: "frame", valid: &[valid_frame], read: read_frame },
     Decoder {
@@ -132,6 +133,26 @@ pub const DECODERS: [Decoder; 35] = [
         name: "decision_opening",
         valid: &[decisions::valid_opening],
         read: decisions::read_opening,
+    },
+    Decoder {
+        name: "computation_draft",
+        valid: &[computations::valid_draft],
+        read: computations::read_draft,
+    },
+    Decoder {
+        name: "computation_input",
+        valid: &[computations::valid_input],
+        read: computations::read_input,
+    },
+    Decoder {
+        name: "computation_statement",
+        valid: &[computations::valid_statement],
+        read: computations::read_statement,
+    },
+    Decoder {
+        name: "computation_archive",
+        valid: &[computations::valid_archive],
+        read: computations::read_archive,
     },
     Decoder { name: "onepass_step", valid: &[onepass::valid_step], read: onepass::read_step },
     Decoder { name: "onepass_key", valid: &[onepass::valid_key], read: onepass::read_key },

@@ -88,7 +88,7 @@ async fn a_list_that_nobody_has_signed_names_its_member() {
         }
     })
     .await;
-    assert!(why.iter().all(|why| why.contains("m2 lists inputs")), "{why:?}");
+    assert!(why.iter().any(|why| why.contains("m2 lists inputs")), "{why:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,120 @@
+//! What creators, contributors and members of a committee send.
+
+use std::sync::LazyLock;
+
+use ostrakon_computation::{
+    Archive, Card, Committee, Conclusion, Contributors, Draft, Input, Parameters, Said, Seal,
+    SignedDraft, Statement,
+};
+use ostrakon_crypto::Secret;
+use ostrakon_stats::asked::{Asked, JOB, parameters};
+use ostrakon_stats::{ExchangeKey, Form, Question, Statistic, Value};
+
+use super::key;
+
+static COMMITTEE: LazyLock<Committee> = LazyLock::new(|| {
+    let card = |m: u8| {
+        let exchange = ExchangeKey::from_seed(&Secret::new([m; 32]));
+        let share_key = exchange.member(&key(m)).to_bytes().to_vec();
+        let (url, mesh) = (format!("http://m{m}"), format!("m{m}:1"));
+        Card::sign(&format!("m{m}"), &url, &mesh, share_key, &key(m))
+    };
+    Committee::found("fuzzed", vec![card(1), card(2)]).expect("two members")
+});
+
+fn draft() -> SignedDraft {
+    let question = Question {
+        text: "How many?".into(),
+        form: Form::Number { width: 8 },
+        minimum: 1,
+        statistics: vec![Statistic::Quantile(500)],
+        epsilon: None,
+    };
+    let draft = Draft {
+        committee: COMMITTEE.digest(),
+        job: JOB.into(),
+        parameters: parameters(&question),
+        title: question.text,
+        minimum: 1,
+        contributors: Contributors::Anyone,
+        closes: None,
+        creator: key(9).verifying_key(),
+        nonce: [0; 16],
+    };
+    draft.sign(&key(9))
+}
+
+static ASKED: LazyLock<Asked> =
+    LazyLock::new(|| Asked::of(&draft().draft, &COMMITTEE).expect("a question"));
+
+static INPUT: LazyLock<Input> = LazyLock::new(|| {
+    let report = ASKED.report(&Value::Number(7), &key(5), &Secret::new([6; 32]));
+    report.expect("a number of the question's width")
+});
+
+pub fn valid_draft() -> Vec<u8> {
+    serde_json::to_vec(&draft()).expect("plain data")
+}
+
+/// What a committee takes as a draft is what its creator signed.
+pub fn read_draft(bytes: &[u8]) -> bool {
+    let Ok(signed) = serde_json::from_slice::<SignedDraft>(bytes) else { return false };
+    let accepted = signed.verify(&COMMITTEE.digest()).is_ok();
+    assert!(!accepted || signed == draft(), "the creator has signed one draft only");
+    accepted && Asked::of(&signed.draft, &COMMITTEE).is_ok()
+}
+
+pub fn valid_input() -> Vec<u8> {
+    INPUT.encode()
+}
+
+/// Nobody but its reporter makes a report, and it is read as what it is.
+pub fn read_input(bytes: &[u8]) -> bool {
+    let Some(input) = Input::decode(bytes) else { return false };
+    assert_eq!(input.encode(), bytes, "an input has one form");
+    let signed = input.entry.verifies(&ASKED.computation, &draft().draft);
+    let report = ASKED.read(&input);
+    if let Ok(report) = &report {
+        assert_eq!(report.bytes(), input.body, "a report has one form");
+    }
+    signed && report.is_ok_and(|report| report.reporter() == input.entry.contributor)
+}
+
+fn statement() -> Statement {
+    Statement::sign(ASKED.computation, Said::Holdings(vec![INPUT.entry]), &key(1))
+}
+
+pub fn valid_statement() -> Vec<u8> {
+    serde_json::to_vec(&statement()).expect("plain data")
+}
+
+/// A member has said what it has signed.
+pub fn read_statement(bytes: &[u8]) -> bool {
+    let Ok(read) = serde_json::from_slice::<Statement>(bytes) else { return false };
+    let accepted = read.verifies(&key(1).verifying_key());
+    assert!(!accepted || read == statement(), "the member has signed one statement only");
+    accepted
+}
+
+static ARCHIVE: LazyLock<Archive> = LazyLock::new(|| {
+    let seal = Seal { inputs: vec![INPUT.entry], conflicts: vec![], unsound: vec![] };
+    let conclusion = Conclusion::Reached(Parameters(vec![1]));
+    let id = ASKED.computation;
+    let (digest, result) = (seal.digest(&id), conclusion.digest(&id));
+    let sign =
+        |said: &Said| [1, 2].map(|m| Statement::sign(id, said.clone(), &key(m)).signature).to_vec();
+    let signatures = (sign(&Said::Sealed(digest)), sign(&Said::Outcome { seal: digest, result }));
+    Archive::new(COMMITTEE.clone(), draft(), seal, conclusion, signatures)
+});
+
+pub fn valid_archive() -> Vec<u8> {
+    serde_json::to_vec(&*ARCHIVE).expect("plain data")
+}
+
+/// What verifies as this computation's result is this result.
+pub fn read_archive(bytes: &[u8]) -> bool {
+    let Ok(read) = serde_json::from_slice::<Archive>(bytes) else { return false };
+    let accepted = read.verify_as(&ASKED.computation, &COMMITTEE.digest()).is_ok();
+    assert!(!accepted || read == *ARCHIVE, "the members have signed one result only");
+    accepted
+}
