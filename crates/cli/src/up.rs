@@ -10,6 +10,7 @@ use ostrakon_node::interface::{NewRoom, RoomInfo, RoomState};
 use tokio::task::JoinSet;
 
 use crate::client::http_client;
+use crate::committee::local;
 use crate::processes::Processes;
 use crate::serve::interrupted;
 use crate::site::{Ports, Site};
@@ -34,7 +35,14 @@ pub struct Options {
     /// Opens a room for messages, too, with a partner for practice, and prints how to call it.
     #[arg(long)]
     messages: bool,
+    /// Runs a committee of so many members, too, which computes statistics, and prints where it is
+    /// asked.
+    #[arg(long, value_name = "MEMBERS", value_parser = clap::value_parser!(u8).range(2..=9))]
+    committee: Option<u8>,
 }
+
+/// From the first server's public port to the first member's.
+const COMMITTEE_OFFSET: u16 = 200;
 
 /// Runs the servers until Ctrl-C.
 ///
@@ -84,7 +92,7 @@ async fn work(site: &Site, processes: &mut Processes, options: &Options) -> Resu
     let spinner = output::spinner("the servers set up");
     processes.ready(&http, |reason| spinner.set_message(reason)).await?;
     spinner.set_message("opening the room");
-    let administrator = site.administrator(http)?;
+    let administrator = site.administrator(http.clone())?;
     let rooms = administrator.rooms().await?;
     let open = |room: &&RoomInfo, messages: bool| {
         let is_for_messages = room.descriptor.admission == Admission::Messages;
@@ -117,6 +125,18 @@ async fn work(site: &Site, processes: &mut Processes, options: &Options) -> Resu
                 eprintln!("the partner for practice has left: {error:#}");
             }
         });
+    }
+    if let Some(members) = options.committee {
+        let directory = options.data_dir.join("committee");
+        let port = options.base_port.checked_add(COMMITTEE_OFFSET).context("--base-port")?;
+        let (committee, servers) = local::prepared(&directory, members, port)?;
+        processes.add(servers)?;
+        processes.ready(&http, |_| ()).await?;
+        output::line(&format!(
+            "A committee of {} computes statistics of what people answer; ask it something:\n  {}",
+            committee.members.len(),
+            local::page(&committee)
+        ))?;
     }
     processes.keep(|text| eprintln!("{text}")).await
 }

@@ -39,10 +39,7 @@ pub struct Options {
 /// If they cannot be set up, or do not come to work.
 pub async fn run(options: Options) -> Result<()> {
     let Options { data_dir, members, base_port, web } = options;
-    if !data_dir.exists() {
-        create(&data_dir, members, base_port)?;
-    }
-    let (committee, servers) = open(&data_dir).context("--data-dir")?;
+    let (committee, servers) = prepared(&data_dir, members, base_port).context("--data-dir")?;
     let mut processes = Processes::of(servers, web.as_deref())?;
     let http = http_client()?;
     let work = async {
@@ -56,6 +53,9 @@ pub async fn run(options: Options) -> Result<()> {
             committee.members[0].url
         ))?;
         eprintln!("Ask something: ostrakon stats create --server {} …", committee.members[0].url);
+        if web.is_some() {
+            eprintln!("Or in a browser: {}", page(&committee));
+        }
         eprintln!("Ctrl-C stops the members; the next start continues with the same data.");
         processes.keep(|text| eprintln!("{text}")).await
     };
@@ -70,11 +70,28 @@ pub async fn run(options: Options) -> Result<()> {
     result
 }
 
+/// Where people ask a committee.
+pub fn page(committee: &Committee) -> String {
+    format!("{}/#/ask", committee.members[0].url)
+}
+
+/// The committee of a directory, which is founded if there is none, and its members as processes
+/// to be started.
+///
+/// # Errors
+/// If files cannot be written, are missing or wrong.
+pub fn prepared(directory: &Path, members: u8, base_port: u16) -> Result<(Committee, Vec<Server>)> {
+    if !directory.exists() {
+        create(directory, members, base_port)?;
+    }
+    open(directory)
+}
+
 /// Founds a committee on this machine.
 ///
 /// # Errors
 /// If its files cannot be written.
-pub fn create(directory: &Path, members: u8, base_port: u16) -> Result<()> {
+fn create(directory: &Path, members: u8, base_port: u16) -> Result<()> {
     let last = u16::MAX - MESH_OFFSET - u16::from(members);
     ensure!((1..last).contains(&base_port), "--base-port must be from 1 to {last}");
     let mut cards = Vec::new();
@@ -102,7 +119,7 @@ fn name(number: u8) -> String {
 ///
 /// # Errors
 /// If a file is missing or wrong.
-pub fn open(directory: &Path) -> Result<(Committee, Vec<Server>)> {
+fn open(directory: &Path) -> Result<(Committee, Vec<Server>)> {
     let (committee, _) = Home::open(&directory.join(name(0)))?.committee()?;
     let server = |(number, member): (u8, &ostrakon_computation::Card)| {
         let home = directory.join(name(number));

@@ -36,7 +36,7 @@ pub struct InitOptions {
     /// The member's name: who runs it.
     #[arg(long)]
     name: String,
-    /// Where everybody finds it: https://HOST[:PORT].
+    /// Where everybody finds it: `https://HOST[:PORT]`.
     #[arg(long)]
     url: String,
     /// Where the other members find it: HOST:PORT.
