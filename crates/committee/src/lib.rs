@@ -1,7 +1,7 @@
 //! A member of a committee: takes inputs, agrees on the list that counts, has it computed on, and
 //! signs what came out (`docs/spec/committee.md`).
 //!
-//! [`Service`] is what HTTP handlers call. Each computation has a [`course`], a task that brings it
+//! [`Service`] is what HTTP handlers call. Each computation has a task that brings it
 //! from its draft to its end; what is computed is a [`Job`]. Other members are reached in two ways:
 //! their statements and inputs are read where everybody reads them ([`Peers`]), and engines talk
 //! over a [`ostrakon_party::Channel`].
