@@ -49,6 +49,12 @@ pub(crate) fn digits(most: usize) -> usize {
 }
 
 impl Form {
+    /// A number from 0 to `largest`, which is rounded up to a power of two less one.
+    pub fn number_up_to(largest: u64) -> Self {
+        let bits = u8::try_from(u64::BITS - largest.leading_zeros()).expect("at most 64");
+        Form::Number { width: bits.max(*WIDTH.start()) }
+    }
+
     /// Bits of a report.
     pub fn bits(&self) -> usize {
         match *self {

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_bench::committee::{Committee, Outcome};
 use ostrakon_crypto::{Secret, SigningKey};
-use ostrakon_stats::{
-    Answer, Bin, Form, Question, Statistic, Value, WIDTH, WIDTH_OF_SQUARES, report,
-};
+use ostrakon_stats::{Answer, Form, Question, Statistic, Value, WIDTH, report};
 use serde::Serialize;
 
+use crate::stats::terms;
 use crate::{bench, edge, output};
 
 /// Fewest reports of which something is told.
@@ -113,62 +112,13 @@ fn read(path: &Path) -> Result<Vec<u64>> {
 
 fn question(options: &Options, numbers: &[u64]) -> Result<Question> {
     let largest = numbers.iter().max().copied().unwrap_or(0);
-    let width = u8::try_from(64 - largest.leading_zeros())?.max(*WIDTH.start());
     let statistics: Result<Vec<Statistic>> =
-        options.statistic.iter().map(|text| statistic(text, largest)).collect();
-    let (text, form) = ("What is your number?".to_owned(), Form::Number { width });
+        options.statistic.iter().map(|text| terms::statistic(text, largest)).collect();
+    let (text, form) = ("What is your number?".to_owned(), Form::number_up_to(largest));
     let (minimum, statistics) = (options.minimum, statistics?);
     let question = Question { text, form, minimum, statistics, epsilon: None };
     question.validate().context("--statistic")?;
     Ok(question)
-}
-
-fn statistic(text: &str, largest: u64) -> Result<Statistic> {
-    let (name, argument) = text.split_once(':').unwrap_or((text, ""));
-    Ok(match (name, argument) {
-        ("median", "") => Statistic::Quantile(500),
-        ("sum" | "mean", "") => Statistic::Sum,
-        ("deviation", "") => {
-            ensure!(
-                largest >> WIDTH_OF_SQUARES == 0,
-                "{text}: needs numbers below {}",
-                1u64 << WIDTH_OF_SQUARES
-            );
-            Statistic::Variance
-        }
-        ("top", places) => {
-            let candidates = u16::try_from((largest + 1).max(2));
-            let candidates = candidates.context("top: needs numbers below 1024")?;
-            let places = places.parse().with_context(|| format!("{text}: places, as in top:3"))?;
-            Statistic::Top { candidates, places }
-        }
-        ("quantile", thousandths) => Statistic::Quantile(
-            thousandths
-                .parse()
-                .with_context(|| format!("{text}: thousandths, as in quantile:900"))?,
-        ),
-        ("histogram", bounds) if bounds.contains(',') => {
-            let bounds = bounds.split(',').map(|bound| bound.trim().parse());
-            Statistic::Histogram(
-                bounds.collect::<Result<_, _>>().with_context(|| format!("{text}: bounds"))?,
-            )
-        }
-        ("histogram", bins) => {
-            let bins: u64 = bins
-                .parse()
-                .ok()
-                .filter(|bins| (2..=40).contains(bins))
-                .with_context(|| format!("{text}: 2 to 40 bins, as in histogram:10"))?;
-            let mut bounds: Vec<u64> = (1..bins).map(|i| (largest + 1) * i / bins).collect();
-            bounds.retain(|bound| *bound > 0);
-            bounds.dedup();
-            Statistic::Histogram(bounds)
-        }
-        _ => bail!(
-            "{text:?} is no statistic: median, sum, mean, deviation, quantile:900, histogram:10, \
-             histogram:10,20,50 or top:3"
-        ),
-    })
 }
 
 fn print(options: &Options, outcome: &Outcome, count: usize, seconds: f64) -> Result<()> {
@@ -184,7 +134,7 @@ fn print(options: &Options, outcome: &Outcome, count: usize, seconds: f64) -> Re
                 let variance = *squares as f64 / count as f64 - mean * mean;
                 output::line(&format!("deviation: {:.2}", variance.max(0.0).sqrt()))?;
             }
-            Answer::Histogram(bins) => histogram(bins)?,
+            Answer::Histogram(bins) => terms::histogram(bins)?,
             Answer::Top(places) => {
                 for place in places {
                     output::line(&format!("{}: {} times", place.candidate, place.count))?;
@@ -202,14 +152,4 @@ fn print(options: &Options, outcome: &Outcome, count: usize, seconds: f64) -> Re
         outcome.ands,
         outcome.bytes as f64 / 1e6
     ))
-}
-
-fn histogram(bins: &[Bin]) -> Result<()> {
-    let name = |bin: &Bin| match bin.to {
-        Some(to) if to == bin.from + 1 => format!("{}", bin.from),
-        Some(to) => format!("{} to {}", bin.from, to - 1),
-        None => format!("from {}", bin.from),
-    };
-    let count = |bin: &Bin| u64::try_from(bin.count).unwrap_or(0);
-    output::bars(&bins.iter().map(|bin| (name(bin), count(bin))).collect::<Vec<_>>())
 }

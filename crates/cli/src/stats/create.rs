@@ -4,8 +4,8 @@ use anyhow::{Context, Result, ensure};
 use ostrakon_computation::{CONTRIBUTORS, Contributors, Draft, Link};
 use ostrakon_crypto::Digest;
 use ostrakon_party::Invitation;
-use ostrakon_stats::Question;
 use ostrakon_stats::asked::{JOB, parameters};
+use ostrakon_stats::{Form, Question};
 use serde::Serialize;
 
 use super::survey::Survey;
@@ -29,8 +29,8 @@ pub struct Options {
     /// What is asked: "What do you earn a month, in euros?"
     #[arg(long, value_name = "TEXT")]
     question: String,
-    /// What is computed, once for each: median, sum, mean, variance, quantile:THOUSANDTHS,
-    /// histogram:BINS, or histogram:BOUND,BOUND,…
+    /// What is computed, once for each: median, sum, mean, deviation, quantile:THOUSANDTHS,
+    /// histogram:BINS, histogram:BOUND,BOUND,…, or top:PLACES
     #[arg(long, value_name = "STATISTIC", default_value = "median")]
     statistic: Vec<String>,
     /// The largest number that can be reported; the next power of two less one is the limit.
@@ -132,7 +132,7 @@ fn question(options: &Options) -> Result<Question> {
     });
     let question = Question {
         text: options.question.clone(),
-        form: terms::form(options.largest)?,
+        form: Form::number_up_to(options.largest),
         minimum: options.minimum,
         statistics: statistics.collect::<Result<_>>().context("--statistic")?,
         epsilon: epsilon.transpose()?,

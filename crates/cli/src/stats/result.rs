@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use ostrakon_computation::{Archive, Conclusion, Link};
+use ostrakon_stats::Answer;
 use ostrakon_stats::asked::{self, StatisticsResult};
-use ostrakon_stats::{Answer, Bin};
 use serde::Serialize;
 
+use super::terms;
 use crate::client::computation::words;
 use crate::client::{Asked, http_client};
 use crate::{failure, output, secret};
@@ -153,15 +154,7 @@ pub fn answer(answer: &Answer, reports: usize) -> Result<()> {
                 variance.max(0.0).sqrt()
             ))
         }
-        Answer::Histogram(bins) => {
-            let name = |bin: &Bin| match bin.to {
-                Some(to) => format!("{} to {}", bin.from, to - 1),
-                None => format!("{} and more", bin.from),
-            };
-            let count = |bin: &Bin| u64::try_from(bin.count).unwrap_or(0);
-            let rows: Vec<(String, u64)> = bins.iter().map(|bin| (name(bin), count(bin))).collect();
-            output::bars(&rows)
-        }
+        Answer::Histogram(bins) => terms::histogram(bins),
         Answer::Top(places) => places
             .iter()
             .try_for_each(|place| output::line(&format!("{}: {}", place.candidate, place.count))),

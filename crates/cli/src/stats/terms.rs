@@ -1,53 +1,73 @@
-//! Between what the command line says and what a question is.
+//! Statistics as people write and read them on the command line.
 
 use anyhow::{Context, Result, bail, ensure};
-use ostrakon_stats::{Form, Statistic};
+use ostrakon_stats::{Bin, Statistic, WIDTH_OF_SQUARES};
 
-/// Bits that a number may have.
-const MOST_BITS: u8 = 48;
+use crate::output;
 
-/// The form of a number of so many bits.
+/// A statistic by its name, for numbers up to `largest`: `median`, `sum`, `mean`, `deviation`,
+/// `quantile:THOUSANDTHS`, `histogram:BINS`, `histogram:BOUND,BOUND,…`, `top:PLACES`.
 ///
 /// # Errors
-/// If there is none.
-pub fn form(largest: u64) -> Result<Form> {
-    let bits = u8::try_from(64 - largest.leading_zeros())?.max(2);
-    ensure!(bits <= MOST_BITS, "--largest: a number can be at most {}", (1u64 << MOST_BITS) - 1);
-    Ok(Form::Number { width: bits })
-}
-
-/// A statistic by its name: `median`, `sum`, `mean`, `variance`, `quantile:THOUSANDTHS`,
-/// `histogram:BINS`, `histogram:BOUND,BOUND,…`.
-///
-/// # Errors
-/// If there is no such statistic.
+/// If there is no such statistic, or the numbers are too large for it.
 pub fn statistic(text: &str, largest: u64) -> Result<Statistic> {
     let (name, argument) = text.split_once(':').unwrap_or((text, ""));
     Ok(match (name, argument) {
         ("median", "") => Statistic::Quantile(500),
         ("sum" | "mean", "") => Statistic::Sum,
-        ("variance", "") => Statistic::Variance,
+        ("deviation" | "variance", "") => {
+            ensure!(
+                largest >> WIDTH_OF_SQUARES == 0,
+                "{text}: needs numbers below {}",
+                1u64 << WIDTH_OF_SQUARES
+            );
+            Statistic::Variance
+        }
+        ("top", places) => {
+            let candidates = u16::try_from((largest + 1).max(2));
+            let candidates = candidates.context("top: needs numbers below 1024")?;
+            let places = places.parse().with_context(|| format!("{text}: places, as in top:3"))?;
+            Statistic::Top { candidates, places }
+        }
         ("quantile", thousandths) => Statistic::Quantile(
             thousandths
                 .parse()
-                .with_context(|| format!("{text}: 250 is a quarter, 500 the median"))?,
+                .with_context(|| format!("{text}: thousandths, as in quantile:900"))?,
         ),
-        ("histogram", bounds) => Statistic::Histogram(self::bounds(bounds, largest)?),
+        ("histogram", bounds) if bounds.contains(',') => {
+            let bounds = bounds.split(',').map(|bound| bound.trim().parse());
+            Statistic::Histogram(
+                bounds.collect::<Result<_, _>>().with_context(|| format!("{text}: bounds"))?,
+            )
+        }
+        ("histogram", bins) => {
+            let bins: u64 = bins
+                .parse()
+                .ok()
+                .filter(|bins| (2..=40).contains(bins))
+                .with_context(|| format!("{text}: 2 to 40 bins, as in histogram:10"))?;
+            let mut bounds: Vec<u64> = (1..bins).map(|i| (largest + 1) * i / bins).collect();
+            bounds.retain(|bound| *bound > 0);
+            bounds.dedup();
+            Statistic::Histogram(bounds)
+        }
         _ => bail!(
-            "{text:?} is no statistic: median, sum, mean, variance, quantile:250, histogram:10, \
-             histogram:1000,2000,3000"
+            "{text:?} is no statistic: median, sum, mean, deviation, quantile:900, histogram:10, \
+             histogram:10,20,50 or top:3"
         ),
     })
 }
 
-fn bounds(text: &str, largest: u64) -> Result<Vec<u64>> {
-    if text.contains(',') {
-        let bound =
-            |part: &str| part.trim().parse().with_context(|| format!("{part:?} is no number"));
-        return text.split(',').map(bound).collect();
-    }
-    let bins: u64 = text.parse().context("histogram:BINS, or histogram:BOUND,BOUND,…")?;
-    ensure!((2..=64).contains(&bins), "a histogram has 2 to 64 bins");
-    ensure!(largest >= bins, "there are fewer numbers than bins");
-    Ok((1..bins).map(|i| (largest + 1).div_ceil(bins) * i).filter(|b| *b <= largest).collect())
+/// Prints a histogram.
+///
+/// # Errors
+/// If standard output cannot be written.
+pub fn histogram(bins: &[Bin]) -> Result<()> {
+    let name = |bin: &Bin| match bin.to {
+        Some(to) if to == bin.from + 1 => format!("{}", bin.from),
+        Some(to) => format!("{} to {}", bin.from, to - 1),
+        None => format!("from {}", bin.from),
+    };
+    let count = |bin: &Bin| u64::try_from(bin.count).unwrap_or(0);
+    output::bars(&bins.iter().map(|bin| (name(bin), count(bin))).collect::<Vec<_>>())
 }

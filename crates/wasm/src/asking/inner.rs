@@ -97,8 +97,7 @@ impl AskedCommittee {
     pub fn ask(&self, terms: &str, creator: &SigningKey) -> Shown<String> {
         let terms: Terms = serde_json::from_str(terms).map_err(sentence)?;
         let Terms { text, largest, minimum, statistics, closes, invited } = terms;
-        let width = u8::try_from(64 - largest.leading_zeros()).map_err(sentence)?.max(2);
-        let form = Form::Number { width };
+        let form = Form::number_up_to(largest);
         let question = Question { text, form, minimum, statistics, epsilon: None };
         question.validate().map_err(sentence)?;
         let draft = Draft {
