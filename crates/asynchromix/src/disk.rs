@@ -71,11 +71,7 @@ impl Disk {
                 self.0.remove(&key);
             }
             Write::DropThrough(floor) => self.0.retain(|key, _| match key {
-                Key::Ledger(
-                    dag::Key::Block(round, _)
-                    | dag::Key::Voted(round, _)
-                    | dag::Key::Certificate(round, _),
-                ) => *round > floor,
+                Key::Ledger(key) => key.round().is_none_or(|round| round > floor),
                 _ => true,
             }),
         }

@@ -30,7 +30,7 @@ pub enum Key {
 
 impl Key {
     /// The round that a key of the graph belongs to.
-    fn round(self) -> Option<Round> {
+    pub fn round(self) -> Option<Round> {
         match self {
             Key::Block(round, _) | Key::Voted(round, _) | Key::Certificate(round, _) => Some(round),
             _ => None,

@@ -3,6 +3,7 @@
 
 mod attacks;
 mod founding;
+#[path = "../../../agreement/tests/agreement/keys.rs"]
 mod keys;
 mod life;
 mod world;
