@@ -43,6 +43,8 @@ struct State {
     entries: BTreeSet<Entry>,
     order: Option<Order>,
     told: Vec<Told>,
+    /// How often something new was said by anybody.
+    changes: u64,
     equivocations: Vec<Equivocation>,
     /// Whether a body at hand is sound.
     sound: BTreeMap<(VerifyingKey, Digest), bool>,
@@ -134,7 +136,7 @@ impl Course {
         let mut pause = Duration::ZERO;
         loop {
             let Some(inner) = self.inner.upgrade() else { return };
-            let before = self.state().told.clone();
+            let before = self.state().changes;
             match Arc::clone(&self).step(&inner).await {
                 Ok(Next::Over) => {
                     self.retire(&inner);
@@ -153,7 +155,7 @@ impl Course {
                 }
             }
             // Where nothing moves, the others are asked ever more seldom.
-            let moved = self.state().told != before;
+            let moved = self.state().changes != before;
             let (shortest, longest) = (inner.config.pause, inner.config.pause * SLOWER);
             pause = if moved { shortest } else { (pause + pause / 4).clamp(shortest, longest) };
             drop(inner);
@@ -211,7 +213,9 @@ impl Course {
         }
         inner.config.store.state(inner.number, &statement).await?;
         // It has just been found to be news, and nobody else says anything meanwhile.
-        let _ = self.state().told[inner.number].take(statement);
+        let mut state = self.state();
+        let _ = state.told[inner.number].take(statement);
+        state.changes += 1;
         Ok(())
     }
 

@@ -62,7 +62,10 @@ impl Course {
         let taken = self.state().told[member].take(statement.clone());
         match taken {
             Ok(false) => Ok(()),
-            Ok(true) => Ok(inner.config.store.state(member, &statement).await?),
+            Ok(true) => {
+                self.state().changes += 1;
+                Ok(inner.config.store.state(member, &statement).await?)
+            }
             Err(one) => {
                 let evidence = Equivocation { member, one: *one, other: statement };
                 inner.config.store.convict(&evidence).await?;

@@ -1,10 +1,8 @@
 //! One member lies to the others: nothing wrong is ever signed by an honest one.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{Plain, World, key};
+use crate::world::{Plain, World, key};
 use ostrakon_committee::{Phase, Refused};
 use ostrakon_computation::{ComputationId, Entry, Input, Said, Statement};
 use ostrakon_crypto::{Digest, SigningKey};

@@ -1,10 +1,8 @@
 //! Whole committees in one process, over real links, with a job that anybody can check.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{Plain, World, key};
+use crate::world::{Plain, World, key, now, pass};
 use ostrakon_committee::{Phase, Refused};
 use ostrakon_computation::{Conclusion, Contributors, Input, Order, Parameters};
 
@@ -71,11 +69,13 @@ async fn too_few_are_told_how_many_are_missing_and_nothing_is_computed() {
     // A date closes like an order.
     let dated = world.draft(|draft| {
         draft.minimum = 3;
-        draft.closes = Some(common::now() + 1);
+        draft.closes = Some(now() + 60);
     });
     let id = dated.draft.id();
     world.create(&dated).await;
     world.submit(&Input::sign(&id, vec![1], &key(1))).await;
+    assert_eq!(world.members[0].view(&id).unwrap().phase, Phase::Collecting);
+    pass(60);
     let archive = world.result(&id).await;
     assert_eq!(archive.conclusion, Conclusion::TooFew { missing: 2 });
     assert_eq!(archive.verify(), Ok(()));

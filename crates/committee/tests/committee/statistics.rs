@@ -1,8 +1,6 @@
 //! The job of private statistics in whole committees.
 
-mod common;
-
-use common::{World, key};
+use crate::world::{World, key};
 use ostrakon_computation::{Draft, Input, SignedDraft};
 use ostrakon_crypto::Secret;
 use ostrakon_stats::asked::{Asked, JOB, parameters, result};

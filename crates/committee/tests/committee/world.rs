@@ -1,12 +1,10 @@
 //! A committee in one process: real links, databases in memory of the file system, and members that
 //! read each other's statements directly.
 
-#![allow(dead_code, reason = "each test binary uses its part")]
-
 use std::net::Ipv4Addr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, LocalBoxFuture};
@@ -44,9 +42,16 @@ fn exchange(member: usize) -> ExchangeKey {
     ExchangeKey::from_seed(&Secret::new([100 + u8::try_from(member).unwrap(); 32]))
 }
 
-#[expect(clippy::disallowed_methods, reason = "dates of closing are compared with the clock")]
+/// Seconds since 1970, as all members take them to be: time passes when a test says so.
+static NOW: AtomicU64 = AtomicU64::new(1_000_000);
+
 pub fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+    NOW.load(Ordering::SeqCst)
+}
+
+/// Lets time pass.
+pub fn pass(seconds: u64) {
+    NOW.fetch_add(seconds, Ordering::SeqCst);
 }
 
 fn entropy(out: &mut [u8]) {

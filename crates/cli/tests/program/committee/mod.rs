@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{free_base_port, ostrakon, signal, values};
+use crate::common::{children, free_base_port, ostrakon, signal, values};
 
 /// `ostrakon committee up`, until it is dropped.
 struct Members {
@@ -29,11 +29,7 @@ impl Members {
 
     /// The members' processes.
     fn processes(&self) -> Vec<u32> {
-        let parent = self.child.id().to_string();
-        let output =
-            std::process::Command::new("ps").args(["-o", "pid=", "--ppid", &parent]).output();
-        let text = String::from_utf8(output.unwrap().stdout).unwrap();
-        text.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+        children(self.child.id())
     }
 }
 

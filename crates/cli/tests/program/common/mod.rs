@@ -123,14 +123,18 @@ impl Up {
 
     /// The process ids of the servers.
     pub fn servers(&self) -> Vec<u32> {
-        let parent = self.child.id().to_string();
-        let output = Command::new("ps")
-            .args(["-o", "pid=", "--ppid", &parent])
-            .output()
-            .expect("ps is there");
-        let text = String::from_utf8(output.stdout).expect("numbers");
-        text.split_whitespace().map(|pid| pid.parse().expect("a number")).collect()
+        children(self.child.id())
     }
+}
+
+/// The process ids of a process's children.
+pub fn children(parent: u32) -> Vec<u32> {
+    let output = Command::new("ps")
+        .args(["-o", "pid=", "--ppid", &parent.to_string()])
+        .output()
+        .expect("ps is there");
+    let text = String::from_utf8(output.stdout).expect("numbers");
+    text.split_whitespace().map(|pid| pid.parse().expect("a number")).collect()
 }
 
 impl Drop for Up {
