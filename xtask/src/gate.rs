@@ -18,7 +18,7 @@ use self::lanes::{Outcome, Report};
 use self::record::Record;
 use self::step::{Depth, Lane, Step, nightly, step};
 use crate::postgres::{self, Postgres};
-use crate::{fuzz, layers, mutants, shell, tidy, tools, web};
+use crate::{fuzz, layers, mutants, picture, shell, tidy, tools, web};
 
 pub use self::step::Skipped;
 
@@ -46,7 +46,10 @@ const STEPS: [Step; 22] = [
     step(Lane::Rust, "fmt", Budget::of(10), |_| {
         shell::run(&mut shell::cargo(&["fmt", "--all", "--check"]))
     }),
-    step(Lane::Rust, "layers", Budget::of(10), |_| layers::check()),
+    step(Lane::Rust, "layers", Budget::of(10), |_| {
+        layers::check()?;
+        picture::check()
+    }),
     step(Lane::Rust, "tidy", Budget::of(10), |_| tidy::check()),
     step(Lane::Rust, "build", Budget::cold(90, 900), |_| build()),
     step(Lane::Rust, "test", Budget::cold(480, 600), test),

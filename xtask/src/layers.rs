@@ -3,7 +3,7 @@
 //! A crate may use the crates of lower layers only. The cryptographic layers know neither sockets
 //! nor an executor, and only `kernels` may contain unsafe code.
 
-mod graph;
+pub mod graph;
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 use self::graph::{Crate, Graph, Kind};
 
 /// The crates from the bottom up; crates of one layer do not know each other.
-const LAYERS: &[&[&str]] = &[
+pub const LAYERS: &[&[&str]] = &[
     &["ostrakon-kernels"],
     &["ostrakon-field"],
     &["ostrakon-crypto"],
@@ -46,7 +46,7 @@ const LAYERS: &[&[&str]] = &[
 
 /// The harness for tests: a dev-dependency of any crate, and nothing else, so that no program
 /// contains it.
-const TESTKIT: &str = "ostrakon-testkit";
+pub const TESTKIT: &str = "ostrakon-testkit";
 
 /// What the browser's crate may name directly.
 const WASM: &str = "ostrakon-wasm";

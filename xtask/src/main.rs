@@ -9,6 +9,7 @@ mod fuzz;
 mod gate;
 mod layers;
 mod mutants;
+mod picture;
 mod postgres;
 mod shell;
 mod tidy;
@@ -39,6 +40,8 @@ enum Command {
     Test(gate::Options),
     /// Checks the direction of dependencies between the crates.
     Layers,
+    /// Draws the crates and a message's way, `docs/architecture.svg`.
+    Picture,
     /// Checks the length of files, lines and subjects of commits, and that nothing is unfinished.
     Tidy,
     /// Runs a command with a PostgreSQL for tests beside it: `cargo xtask postgres cargo test -p
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Command::Up { rest } => up::up(&rest),
         Command::Test(options) => gate::run(&options),
         Command::Layers => layers::check(),
+        Command::Picture => picture::write(),
         Command::Tidy => tidy::check(),
         Command::Postgres { command } => postgres::beside(&command),
         Command::Mutants { name } => mutants::run(&name),

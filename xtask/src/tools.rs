@@ -114,7 +114,7 @@ fn installed(name: &str, version: &str, features: &[&str]) -> Result<PathBuf> {
             .arg("--root")
             .arg(&folder)
             .env("CARGO_PROFILE_RELEASE_LTO", "off")
-            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
+            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
             .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "64")
             .env("CARGO_PROFILE_RELEASE_DEBUG", "0"),
     )
