@@ -9,14 +9,16 @@
 //!   signs them again.
 //!
 //! A *sabotage sweep* runs a protocol once to count the corrupt party's messages, then once for
-//! each message and each [`Mutation`], and asserts what the protocol promises. Dealers and fixed
+//! each message and each [`Mutation`] ([`Script`] lists them as [`Case`]s), and asserts what the protocol promises. Dealers and fixed
 //! randomness live here and nowhere else.
 
 mod network;
 mod saboteur;
+mod sweep;
 mod wake;
 mod world;
 
 pub use network::{Network, Wire};
 pub use saboteur::{Mutation, Saboteur, Target};
+pub use sweep::{Case, Script};
 pub use world::World;

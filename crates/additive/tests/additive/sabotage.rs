@@ -6,15 +6,11 @@
 //! silence convicts nobody; an abort without proof names a pair that the corrupt one is in.
 //! `OSTRAKON_NIGHTLY` runs 1,000 seeds; a failure prints the case, which repeats it.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
-use bytes::Bytes;
 use ostrakon_additive::three::epoch::{Opened, Unmixed};
 use ostrakon_additive::three::fault::Fault;
 use ostrakon_additive::three::messages::Kind;
-use ostrakon_party::{PartyId, Roster, Step};
-use ostrakon_testkit::{Mutation, Network, Saboteur, Target, World};
+use ostrakon_party::{PartyId, Roster};
+use ostrakon_testkit::{Case, Mutation, Network, Script, Target};
 
 use crate::world::*;
 
@@ -27,61 +23,6 @@ fn seeds() -> std::ops::Range<u64> {
 
 /// How many ways are drawn for each message.
 const DRAWN: u64 = 2;
-
-/// One case of a sweep.
-#[derive(Clone, Debug)]
-struct Case {
-    seed: u64,
-    corrupt: PartyId,
-    target: Target,
-    mutation: Mutation,
-}
-
-/// What the corrupt party posted in an honest run: the bodies, and the steps that there are.
-struct Script {
-    bodies: Arc<Vec<Bytes>>,
-    steps: BTreeSet<Step>,
-}
-
-impl Script {
-    fn of(network: &Network, corrupt: PartyId) -> Self {
-        let own: Vec<_> =
-            network.sent().into_iter().filter(|(_, m)| m.signed.header.from == corrupt).collect();
-        Self {
-            bodies: Arc::new(own.iter().map(|(_, m)| m.body.clone()).collect()),
-            steps: own.iter().map(|(_, m)| m.signed.header.tag.step).collect(),
-        }
-    }
-
-    /// Every message and every step, each in some ways; every link cut and delayed.
-    fn cases(&self, seed: u64, corrupt: PartyId) -> Vec<Case> {
-        let each = (0..self.bodies.len()).map(Target::Nth);
-        let steps = self.steps.iter().copied().map(Target::Step);
-        let case = |target: Target, mutation| Case { seed, corrupt, target, mutation };
-        let mut cases = Vec::new();
-        for (i, target) in (0u64..).zip(each.chain(steps)) {
-            for draw in 0..DRAWN {
-                // 3 and 7 are prime to the number of ways: each way meets every tenth target.
-                let way = (seed * 7 + i * 3 + draw * 7) % Mutation::ALL.len() as u64;
-                cases.push(case(target.clone(), Mutation::ALL[way as usize]));
-            }
-        }
-        let peers = (0..3).map(PartyId).filter(|id| *id != corrupt);
-        cases.extend(peers.flat_map(|peer| {
-            [Mutation::Drop, Mutation::Delay].map(|mutation| case(Target::To(peer), mutation))
-        }));
-        cases
-    }
-}
-
-fn sabotaged(world: &World, case: &Case, other: &Arc<Vec<Bytes>>) -> Network {
-    let network = Network::default();
-    let (key, target) = (world.key(case.corrupt), case.target.clone());
-    let other = other.clone();
-    let saboteur = Saboteur::new(case.corrupt, key, case.seed, target, case.mutation, other);
-    network.corrupt(saboteur);
-    network
-}
 
 fn honest(corrupt: PartyId) -> [usize; 2] {
     match corrupt.0 {
@@ -125,10 +66,10 @@ fn sweep(corrupt: PartyId) {
         run(&network).iter().for_each(|result| scene.assert_whole(result));
         let replay = Network::default();
         Scene::new(seed + 5000, ROWS, WIDTH).run(&replay);
-        let other = Script::of(&replay, corrupt).bodies;
+        let other = Script::of(&replay, corrupt);
         let mut reached = Reached::default();
-        for case in Script::of(&network, corrupt).cases(seed, corrupt) {
-            let results = run(&sabotaged(&scene.deployment.world, &case, &other));
+        for case in Script::of(&network, corrupt).drawn_cases(seed, 3, DRAWN) {
+            let results = run(&case.network(&scene.deployment.world, &other));
             let honest = honest(corrupt).map(|i| results[i].as_ref());
             judge(&case, &scene, honest, &mut reached);
         }

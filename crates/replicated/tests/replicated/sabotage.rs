@@ -6,19 +6,15 @@
 //! silence convicts nobody. `OSTRAKON_NIGHTLY` runs more seeds; a failure prints the seed and the
 //! case, which repeat it.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use crate::common::*;
-use bytes::Bytes;
-use ostrakon_party::{PartyId, Roster, Step};
+use ostrakon_party::{PartyId, Roster};
 use ostrakon_replicated::Stock;
 use ostrakon_replicated::epoch::{Opened, Unmixed};
 use ostrakon_replicated::fault::{Fault, Stop};
 use ostrakon_replicated::messages::EpochSpec;
 use ostrakon_replicated::seal::Slot;
 use ostrakon_replicated::setup::{self, SharedKeys};
-use ostrakon_testkit::{Mutation, Network, Saboteur, Target, World};
+use ostrakon_testkit::{Case, Mutation, Network, Script, World};
 
 const ROWS: u32 = 6;
 const WIDTH: u32 = 24;
@@ -26,62 +22,6 @@ const TAKEN: [u32; 4] = [0, 1, 2, 4];
 
 fn seeds() -> std::ops::Range<u64> {
     if std::env::var_os("OSTRAKON_NIGHTLY").is_some() { 100..120 } else { 100..101 }
-}
-
-/// One case of a sweep.
-#[derive(Clone, Debug)]
-struct Case {
-    seed: u64,
-    corrupt: PartyId,
-    target: Target,
-    mutation: Mutation,
-}
-
-/// What the corrupt party posted in an honest run: the bodies, and the steps that there are.
-struct Script {
-    bodies: Arc<Vec<Bytes>>,
-    steps: BTreeSet<Step>,
-}
-
-impl Script {
-    fn of(network: &Network, corrupt: PartyId) -> Self {
-        let own: Vec<_> =
-            network.sent().into_iter().filter(|(_, m)| m.signed.header.from == corrupt).collect();
-        Self {
-            bodies: Arc::new(own.iter().map(|(_, m)| m.body.clone()).collect()),
-            steps: own.iter().map(|(_, m)| m.signed.header.tag.step).collect(),
-        }
-    }
-
-    /// Every message in every way; every step in every way, alike to both peers; every link cut.
-    fn cases(&self, seed: u64, corrupt: PartyId) -> Vec<Case> {
-        let each = (0..self.bodies.len()).map(Target::Nth);
-        let steps = self.steps.iter().copied().map(Target::Step);
-        let case = |target: Target, mutation| Case { seed, corrupt, target, mutation };
-        let mut cases: Vec<Case> = each
-            .chain(steps)
-            .flat_map(|target| Mutation::ALL.map(|mutation| case(target.clone(), mutation)))
-            .collect();
-        let peers = (0..3).map(PartyId).filter(|id| *id != corrupt);
-        cases.extend(peers.flat_map(|peer| {
-            [Mutation::Drop, Mutation::Delay].map(|mutation| case(Target::To(peer), mutation))
-        }));
-        cases
-    }
-}
-
-fn sabotaged(world: &World, case: &Case, other: &Arc<Vec<Bytes>>) -> Network {
-    let network = Network::default();
-    let key = world.key(case.corrupt);
-    network.corrupt(Saboteur::new(
-        case.corrupt,
-        key,
-        case.seed,
-        case.target.clone(),
-        case.mutation,
-        other.clone(),
-    ));
-    network
 }
 
 fn honest(corrupt: PartyId) -> [usize; 2] {
@@ -115,9 +55,9 @@ fn set_up() {
             let (network, replay) = (Network::default(), Network::default());
             run_setup(&world, &network);
             run_setup(&other.with_session(setup::setup_session(&other.roster.keys)), &replay);
-            let other = Script::of(&replay, corrupt).bodies;
-            for case in Script::of(&network, corrupt).cases(seed, corrupt) {
-                let results = run_setup(&world, &sabotaged(&world, &case, &other));
+            let other = Script::of(&replay, corrupt);
+            for case in Script::of(&network, corrupt).cases(seed, 3) {
+                let results = run_setup(&world, &case.network(&world, &other));
                 let honest = honest(corrupt).map(|i| results[i].as_ref());
                 check_set_up(&case, &world.roster, honest);
             }
@@ -165,11 +105,10 @@ fn preprocessing() {
         let replay = Network::default();
         deployment.prepare(&replay, batch(4, ROWS, WIDTH));
         for corrupt in (0..3).map(PartyId) {
-            let other = Script::of(&replay, corrupt).bodies;
+            let other = Script::of(&replay, corrupt);
             let mut convicted = 0;
-            for case in Script::of(&network, corrupt).cases(seed, corrupt) {
-                let results =
-                    deployment.prepare(&sabotaged(&deployment.world, &case, &other), spec);
+            for case in Script::of(&network, corrupt).cases(seed, 3) {
+                let results = deployment.prepare(&case.network(&deployment.world, &other), spec);
                 for i in honest(corrupt) {
                     match &results[i] {
                         Some(Ok(stock)) => {
@@ -249,10 +188,10 @@ fn epochs(robust: bool, corrupt: PartyId) {
         let scene = Scene::new(seed, robust);
         let network = Network::default();
         scene.run(&network);
-        let other = Script::of(&scene.other, corrupt).bodies;
+        let other = Script::of(&scene.other, corrupt);
         let (mut convicted, mut finished_alone) = (0, 0);
-        for case in Script::of(&network, corrupt).cases(seed, corrupt) {
-            let results = scene.run(&sabotaged(&scene.deployment.world, &case, &other));
+        for case in Script::of(&network, corrupt).cases(seed, 3) {
+            let results = scene.run(&case.network(&scene.deployment.world, &other));
             let honest = honest(corrupt).map(|i| results[i].as_ref());
             check_epoch(&case, &scene, honest);
             convicted +=
