@@ -86,7 +86,7 @@ fn crashes_cost_nobody_its_line() {
     let mut crashes = 0;
     for n in [4, 5] {
         for seed in seeds(4) {
-            let mut world = World::new(n, seed);
+            let mut world = World::with(n, seed, SHAPE, [64, 3][seed as usize % 2]);
             world.crash_once_in = 700;
             world.lose_once_in = 100;
             for line in LINES {
@@ -109,7 +109,8 @@ fn an_epoch_survives_the_restart_of_all_servers() {
     let moments: [fn(&Told) -> bool; 2] =
         [|told| *told == Told::Mixing(0), |told| matches!(told, Told::Mixed(0, _))];
     for (seed, moment) in seeds(8).flat_map(|seed| moments.map(|moment| (seed, moment))) {
-        let mut world = World::new(4, seed);
+        // Also where the newest checkpoint is older than the batch that is in use.
+        let mut world = World::with(4, seed, SHAPE, [64, 2, 3, 5][seed as usize % 4]);
         world.stock(2);
         for line in LINES {
             world.join(Some(line));
