@@ -9,6 +9,7 @@ use ostrakon_crypto::{Digest, Secret, Signature, SigningKey, Stream, VerifyingKe
 use ostrakon_party::PartyId;
 use ostrakon_robust::client::{MaskReader, Submission, to_elements};
 use ostrakon_robust::message::elements;
+use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroize;
 
@@ -484,7 +485,12 @@ impl Participant {
         self.now.clear();
         self.seen = Some(Arc::clone(signed));
         match (carried, &signed.entry.outcome) {
-            (None, _) | (_, Outcome::TooFew) => Some(News::Again(epoch)),
+            (None, _) | (_, Outcome::TooFew) => {
+                // Where homes were too unlike another draw may do better.
+                let servers = self.room.servers();
+                self.home = usize::try_from(self.rng.next_u32()).unwrap_or(0) % servers;
+                Some(News::Again(epoch))
+            }
             // It goes on as a cover: whose message is left must not be alone.
             (Some(true), Outcome::Messages(_)) => {
                 self.done = true;

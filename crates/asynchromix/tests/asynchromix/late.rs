@@ -12,7 +12,12 @@ use ostrakon_asynchromix::{Key, Participant};
 use ostrakon_crypto::Transcript;
 use ostrakon_crypto::sealed::seal;
 
-use crate::world::{End, Role, SHAPE, World, id};
+use crate::world::{End, Role, SHAPE, World, id, room};
+
+/// Who is away for some rounds goes on from a checkpoint.
+fn shallow(seed: u64) -> World {
+    World::deep(room(4, SHAPE), seed, 8, 2)
+}
 
 fn lines(world: &mut World, count: usize) -> Vec<String> {
     let lines: Vec<String> = (0..count).map(|i| format!("line {i}")).collect();
@@ -113,7 +118,7 @@ fn masks_of_many_places() {
 #[test]
 fn shares_of_a_batch_that_became_ready_unseen() {
     for seed in 0..6 {
-        let mut world = World::with(4, 40 + seed, SHAPE, 2);
+        let mut world = shallow(40 + seed);
         let cut = Rc::new(Cell::new(false));
         let is_cut = Rc::clone(&cut);
         world.meddle = Box::new(move |from, to, bytes| {
@@ -158,14 +163,14 @@ fn shares_of_a_batch_that_became_ready_unseen() {
 /// entry.
 #[test]
 fn draft_beyond_a_checkpoint() {
-    let mut world = World::with(4, 35, SHAPE, 2);
+    let mut world = shallow(35);
     world.stock(2);
     lines(&mut world, 8);
     world.run(2500, |world| world.disks[2].0.contains_key(&Key::Draft(0)));
     let old = world.disks[2].clone();
     world.kill(2);
-    world.all_said();
-    lines(&mut world, 1);
+    let entries = |world: &World| world.services[0].as_ref().unwrap().state().entries;
+    world.run(2500, |world| entries(world) > 0);
     world.pass(60);
     world.disks[2] = old;
     world.restart(2);
@@ -186,11 +191,11 @@ fn draft_beyond_a_checkpoint() {
 /// next one's does.
 #[test]
 fn state_that_is_gone() {
-    let mut world = World::with(4, 36, SHAPE, 2);
+    let mut world = shallow(36);
     world.stock(2);
     world.kill(2);
     lines(&mut world, 8);
-    world.all_said();
+    world.run(2500, |world| world.services[0].as_ref().unwrap().state().entries > 0);
     let cut = Rc::new(Cell::new(true));
     let is_cut = Rc::clone(&cut);
     world.meddle = Box::new(move |_, to, bytes| {
@@ -204,13 +209,9 @@ fn state_that_is_gone() {
     let commits = |world: &World, i: usize| world.services[i].as_ref().unwrap().commits();
     let begun = commits(&world, 0);
     world.run(900, |world| commits(world, 2) + 4 >= begun);
-    for _ in 0..100 {
-        if commits(&world, 2) > begun + 8 {
-            break;
-        }
-        world.join(Some("more"));
-        world.pass(6);
-    }
+    // Covers go on in the rounds that were in stock.
+    world.run(900, |world| commits(world, 0) > begun + 12);
+    world.run(900, |world| commits(world, 2) > begun + 8);
     assert!(commits(&world, 2) > begun + 8, "the ledger goes on");
     assert!(!world.services[2].as_ref().unwrap().runs());
     cut.set(false);

@@ -138,7 +138,7 @@ fn people_say_and_watch_while_a_server_dies() {
 /// that is switched off again and again says its message once.
 #[test]
 fn a_device_that_is_switched_off_says_its_message_once() {
-    for seed in 0..12 {
+    for seed in 0..if crate::nightly() { 40 } else { 4 } {
         let mut world = World::new(4, seed);
         world.stock(2);
         let said = lines(6);
@@ -327,6 +327,7 @@ fn outcome_that_cannot_be_known() {
         let mut later = Answer::decode(&answer, &own).unwrap();
         later.standing.entries = if server < 2 { 400 } else { 0 };
         later.entries.clear();
+        later.replies.clear();
         Some(later.encode())
     });
     assert_eq!(device.news, [News::Unknown(0)]);

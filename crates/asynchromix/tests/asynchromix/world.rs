@@ -122,9 +122,14 @@ impl World {
     }
 
     pub fn of(room: Arc<Room>, seed: u64, interval: u64) -> World {
+        World::deep(room, seed, 64, interval)
+    }
+
+    pub fn deep(room: Arc<Room>, seed: u64, horizon: u64, interval: u64) -> World {
         let n = room.servers();
         let session = SessionId(room.digest());
-        let params = Params::with(session, &Digest([8; 32]), *room.trust(), 64, interval).unwrap();
+        let params =
+            Params::with(session, &Digest([8; 32]), *room.trust(), horizon, interval).unwrap();
         let mut world = World {
             params,
             services: (0..n).map(|_| None).collect(),
