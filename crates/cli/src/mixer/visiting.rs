@@ -173,12 +173,11 @@ impl Visiting {
             "another `ostrakon say` takes part in this room as this device: wait until that is done",
         )?;
         let path = directory.join(format!("mix-{name}.json"));
-        let (kept, known) = match path.exists() {
-            true => {
-                let (kept, description) = read(&path)?;
-                (kept, Some(description))
-            }
-            false => (Kept::new(*seed.expose()), None),
+        let (kept, known) = if path.exists() {
+            let (kept, description) = read(&path)?;
+            (kept, Some(description))
+        } else {
+            (Kept::new(*seed.expose()), None)
         };
         let (description, room) = describe(link, known).await?;
         let fresh = Secret::new(edge::random());

@@ -6,7 +6,8 @@ import { several, spoken } from './words';
 export const de: typeof en = {
   loading: 'Der Server wird nach dem Raum gefragt…',
   away: 'Dieser Server antwortet nicht. Jeder Server des Raumes hat einen eigenen Link: Versuche es mit dem eines anderen.',
-  other: 'Dieser Server zeigt einen anderen Raum, als der Link nennt. Es wurde nichts an ihn gesendet.',
+  other:
+    'Dieser Server zeigt einen anderen Raum, als der Link nennt. Es wurde nichts an ihn gesendet.',
 
   lead: (servers) =>
     `${servers} Server mischen, was hier gesagt wird. Niemand erfährt, wer was gesagt hat, und keiner von ihnen kann es aufhalten.`,
@@ -35,9 +36,11 @@ export const de: typeof en = {
 
   own: {
     waiting: 'Deine Nachricht wartet auf die nächste Runde.',
-    stuck: 'Deine Nachricht wartet auf diesem Gerät. Eine neue Runde braucht einen Server, der fehlt.',
+    stuck:
+      'Deine Nachricht wartet auf diesem Gerät. Eine neue Runde braucht einen Server, der fehlt.',
     placed: 'Deine Nachricht wird abgegeben…',
-    handed: 'Deine Nachricht ist abgegeben. Sie wartet, bis genug Server zeigen, dass sie sie haben.',
+    handed:
+      'Deine Nachricht ist abgegeben. Sie wartet, bis genug Server zeigen, dass sie sie haben.',
     in: 'Drin. Was die Server jetzt auch tun: Deine Nachricht kommt mit dieser Runde heraus.',
     back: 'Zurücknehmen',
     published: (round) => `Deine Nachricht steht an der Wand, in Runde ${round + 1}.`,
@@ -50,10 +53,11 @@ export const de: typeof en = {
   now: {
     title: 'Jetzt',
     here: (places) =>
-      `In dieser Runde ${several(places, 'ist ein Platz', 'Plätze')} ${
-        places === 1 ? '' : 'sind '
-      }belegt.`,
-    hereHint: 'Mindestens so viele, wenn die Server recht haben. Eine Person kann mehrere Plätze belegen.',
+      places === 1
+        ? 'In dieser Runde ist ein Platz belegt.'
+        : `In dieser Runde sind ${places} Plätze belegt.`,
+    hereHint:
+      'Mindestens so viele, wenn die Server recht haben. Eine Person kann mehrere Plätze belegen.',
     hereListed: 'Mindestens so viele, wenn die Server recht haben; einer für jeden Link.',
     collecting: (rows, seconds, minimum) =>
       rows === 0

@@ -17,7 +17,8 @@ export const en = {
     text: 'As long as this page is open, you take part in every round, with your message or with an empty one. That hides who says something.',
     button: 'Take part',
     watch: 'Or just read: the board is below.',
-    uninvited: 'Only people with a link of their own may take part in this room. You can read its board.',
+    uninvited:
+      'Only people with a link of their own may take part in this room. You can read its board.',
     elsewhere:
       'You take part in this room in another tab of this browser. Close it there to go on here.',
     broken: 'What this browser kept of the room cannot be used:',
@@ -40,15 +41,15 @@ export const en = {
     in: 'In. Whatever the servers do now, your message comes out with this round.',
     back: 'Take it back',
     published: (round: number) => `Your message is on the board, in round ${round + 1}.`,
-    again: (round: number) => `Round ${round + 1} ended without your message. It goes into the next one.`,
+    again: (round: number) =>
+      `Round ${round + 1} ended without your message. It goes into the next one.`,
     unknown:
       'This device was away for too long: whether your last message came out cannot be known. Look at the board before you say it again.',
   },
 
   now: {
     title: 'Now',
-    here: (places: number) =>
-      `${several(places, 'place is', 'places are')} taken in this round.`,
+    here: (places: number) => `${several(places, 'place is', 'places are')} taken in this round.`,
     hereHint: 'At least so many, if the servers are right. One person can take several places.',
     hereListed: 'At least so many, if the servers are right; one for each link.',
     collecting: (rows: number, seconds: number, minimum: number) =>
@@ -56,7 +57,7 @@ export const en = {
         ? `The round begins when the first one has handed in, and takes ${several(seconds, 'second', 'seconds')}.`
         : rows < minimum
           ? `${rows} of at least ${minimum} have handed in.`
-          : `${several(rows, 'one has', 'have')} handed in. The round ends soon.`,
+          : `${rows === 1 ? 'One has' : `${rows} have`} handed in. The round ends soon.`,
     mixing: 'A round is being mixed.',
     none: 'No round is open now.',
   },
