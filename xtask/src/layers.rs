@@ -50,11 +50,12 @@ pub const TESTKIT: &str = "ostrakon-testkit";
 
 /// What the browser's crate may name directly.
 const WASM: &str = "ostrakon-wasm";
-const WASM_MAY_USE: [&str; 9] = [
+const WASM_MAY_USE: [&str; 10] = [
     "ostrakon-kernels",
     "ostrakon-field",
     "ostrakon-crypto",
     "ostrakon-party",
+    "ostrakon-asynchromix",
     "ostrakon-broadcast",
     "ostrakon-computation",
     "ostrakon-decide",

@@ -62,6 +62,15 @@ pub struct SignedEntry {
 }
 
 impl SignedEntry {
+    /// Its bytes, about, and never none.
+    pub(crate) fn size(&self) -> usize {
+        let messages = match &self.entry.outcome {
+            Outcome::Messages(messages) => messages.iter().map(|message| message.len() + 4).sum(),
+            Outcome::TooFew => 0,
+        };
+        128 + 4 * self.entry.sealed.len() + 66 * self.signatures.len() + messages
+    }
+
     /// Whether t + 1 servers of the room signed it: one of them is honest.
     #[must_use]
     pub fn verifies(&self, room: &Room) -> bool {

@@ -14,7 +14,7 @@ pub enum Key {
     Attempt(u32),
     /// The nonce of this disk.
     Nonce,
-    /// The nonce that another server had when the ledger was founded.
+    /// The nonce, with its signature, that another server had when the ledger was founded.
     Heard(PartyId),
     /// The ledger's.
     Ledger(dag::Key),

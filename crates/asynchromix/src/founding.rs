@@ -7,10 +7,10 @@ use std::sync::Arc;
 use ostrakon_agreement::coin::{CoinKeys, CoinSecret};
 use ostrakon_agreement::dkg::{Attempts, DkgMessage, DkgStep, Founding, Outcome};
 use ostrakon_crypto::{Digest, SigningKey};
-use ostrakon_party::{PartyId, PartySet};
+use ostrakon_party::{PartyId, PartySet, wire};
 
 use crate::disk::{Disk, Key, Write};
-use crate::message::Message;
+use crate::message::{DiskNonce, Message};
 use crate::room::Room;
 use crate::service::{Effects, Told};
 
@@ -45,8 +45,9 @@ pub struct Founder {
     /// Until the ledger begins.
     coin: Option<Coin>,
     nonce: [u8; 32],
+    signing: Arc<SigningKey>,
     /// The first nonce that was heard of each server.
-    heard: BTreeMap<PartyId, [u8; 32]>,
+    heard: BTreeMap<PartyId, DiskNonce>,
     /// Who has heard of this server's disk.
     confirmed: BTreeSet<PartyId>,
     begun: bool,
@@ -68,7 +69,7 @@ impl Founder {
             session: room.digest(),
             trust: *room.trust(),
             me,
-            signing,
+            signing: Arc::clone(&signing),
             identities: room.identities().clone(),
         };
         let attempt = |(key, value): (&Key, &Vec<u8>)| match key {
@@ -83,7 +84,7 @@ impl Founder {
             effects.writes.push(Write::Put(Key::Nonce, nonce.to_vec()));
         }
         let heard = |(key, value): (&Key, &Vec<u8>)| match key {
-            Key::Heard(party) => Some((*party, value[..].try_into().ok()?)),
+            Key::Heard(party) => Some((*party, wire::decode(value).ok()?)),
             _ => None,
         };
         let mut founder = Self {
@@ -94,6 +95,7 @@ impl Founder {
             key: None,
             coin: None,
             nonce: known.unwrap_or(nonce),
+            signing,
             heard: disk.0.iter().filter_map(heard).collect(),
             confirmed: BTreeSet::new(),
             begun: disk.0.keys().any(|key| matches!(key, Key::Ledger(_))),
@@ -134,8 +136,8 @@ impl Founder {
                     self.tell(from, &mut effects);
                 }
             }
-            Message::Coin { key, nonce, heard } => {
-                self.coin_of(from, *key, *nonce, *heard, &mut effects);
+            Message::Coin { key, disk, heard } => {
+                self.coin_of(from, *key, *disk, *heard, &mut effects);
             }
             _ => {}
         }
@@ -176,8 +178,9 @@ impl Founder {
             effects.send(to, &Message::Dkg(said.clone().into()));
         }
         if let Some(key) = self.key {
-            let (nonce, heard) = (self.nonce, self.heard.get(&to).copied());
-            effects.send(to, &Message::Coin { key, nonce, heard });
+            let disk = DiskNonce::sign(&self.room, &key, self.nonce, &self.signing);
+            let heard = self.heard.get(&to).copied();
+            effects.send(to, &Message::Coin { key, disk, heard });
         }
     }
 
@@ -227,8 +230,8 @@ impl Founder {
         &mut self,
         from: PartyId,
         key: Digest,
-        nonce: [u8; 32],
-        heard: Option<[u8; 32]>,
+        disk: DiskNonce,
+        heard: Option<DiskNonce>,
         effects: &mut Effects,
     ) {
         let Some(own) = self.key else { return };
@@ -237,19 +240,26 @@ impl Founder {
             effects.told.push(Told::Fault(from, "another key of the coin"));
             return;
         }
+        if !disk.is_of(&self.room, &own, from) {
+            effects.told.push(Told::Fault(from, "a nonce that it has not signed"));
+            return;
+        }
         if !self.heard.contains_key(&from) && !self.begun {
-            self.heard.insert(from, nonce);
-            effects.writes.push(Write::Put(Key::Heard(from), nonce.to_vec()));
+            self.heard.insert(from, disk);
+            effects.writes.push(Write::Put(Key::Heard(from), wire::encode(&disk)));
             self.tell(from, effects);
         }
+        // What this server has not signed it never said: one that lies cannot make it doubt its
+        // disk. What it has signed and does not remember was on a disk that is lost.
+        let heard = heard.filter(|heard| heard.is_of(&self.room, &own, self.me));
         match heard {
-            Some(heard) if heard == self.nonce => {
+            Some(heard) if heard.nonce == self.nonce => {
                 self.confirmed.insert(from);
             }
             Some(_) => self.lost = true,
             None => {}
         }
-        let lacks = heard.is_none_or(|heard| heard != self.nonce) || self.begun;
+        let lacks = heard.is_none_or(|heard| heard.nonce != self.nonce) || self.begun;
         if lacks && self.answered.insert(from) {
             self.tell(from, effects);
         }

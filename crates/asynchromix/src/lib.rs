@@ -20,6 +20,7 @@
 
 pub mod board;
 mod delivery;
+pub mod description;
 pub mod disk;
 pub mod founding;
 pub mod message;
@@ -29,11 +30,15 @@ pub mod row;
 pub mod server;
 pub mod service;
 pub mod state;
+pub mod visit;
+pub mod visitor;
 pub mod word;
 
+pub use description::{Card, Description};
 pub use disk::{Disk, Key, Write};
 pub use founding::Founder;
 pub use participant::Participant;
 pub use room::{Room, Shape, Unfit};
 pub use server::Server;
 pub use service::{Effects, Event, Service, Told};
+pub use visitor::Visitor;

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::board::SignedEntry;
 use crate::room::Room;
+use crate::word::Assignment;
 
 /// Bytes of a message of a participant at most, besides its row.
-const MAX_REQUEST: usize = 512;
+pub(crate) const MAX_REQUEST: usize = 512;
 /// The context under which mask shares are sealed.
 const MASKS: &str = "ostrakon/v1/asynchromix/mask shares";
 
@@ -26,6 +27,37 @@ pub enum RunId {
 /// A step of a run: its first three bytes.
 pub type StepBytes = [u8; 3];
 
+/// The nonce of a server's disk, signed by it: nobody else can say that it had another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskNonce {
+    /// The nonce.
+    pub nonce: [u8; 32],
+    /// The server's signature on it.
+    pub signature: Signature,
+}
+
+impl DiskNonce {
+    fn statement(room: &Digest, key: &Digest, nonce: &[u8; 32]) -> Digest {
+        let mut transcript = Transcript::new("ostrakon/v1/asynchromix/disk nonce");
+        transcript.field(&room.0).field(&key.0).field(nonce);
+        transcript.finish()
+    }
+
+    /// Signs the nonce of the own disk, under the coin's key.
+    #[must_use]
+    pub fn sign(room: &Room, key: &Digest, nonce: [u8; 32], signing: &SigningKey) -> Self {
+        let statement = Self::statement(&room.digest(), key, &nonce);
+        Self { nonce, signature: signing.sign(&statement) }
+    }
+
+    /// Whether a server said so of its own disk.
+    #[must_use]
+    pub fn is_of(&self, room: &Room, key: &Digest, server: PartyId) -> bool {
+        let statement = Self::statement(&room.digest(), key, &self.nonce);
+        room.identities().get(server).is_some_and(|of| of.verifies(&statement, &self.signature))
+    }
+}
+
 /// A message between servers. The link says whose it is; whoever carries it may lose it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Message {
@@ -37,9 +69,9 @@ pub enum Message {
         /// The key's digest.
         key: Digest,
         /// The nonce of the sender's disk.
-        nonce: [u8; 32],
+        disk: DiskNonce,
         /// What the sender heard of the receiver first.
-        heard: Option<[u8; 32]>,
+        heard: Option<DiskNonce>,
     },
     /// Of the ledger.
     Ledger(Bytes),
@@ -56,6 +88,8 @@ pub enum Message {
     AskState(u64),
     /// The agreed state after so many commits.
     State(u64, Bytes),
+    /// A newer checkpoint with its state: the one that was asked for is gone.
+    Later(Bytes, Bytes),
     /// The sender asks for a board's entry.
     AskEntry(u64),
     /// A board's entry.
@@ -99,6 +133,12 @@ impl Request {
         let mut request = Self { epoch, client, exchange, home, signature: Signature([0; 64]) };
         request.signature = key.sign(&request.statement(&room.digest()));
         request
+    }
+
+    /// The request as its home passes it on.
+    #[must_use]
+    pub fn assignment(&self) -> Assignment {
+        Assignment { client: self.client, exchange: self.exchange, signature: self.signature }
     }
 
     /// Whether the participant asks.

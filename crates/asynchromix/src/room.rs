@@ -1,5 +1,6 @@
 //! What all servers and participants of a room must have alike (spec V0).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ostrakon_crypto::{Digest, Transcript, VerifyingKey};
@@ -8,8 +9,10 @@ use ostrakon_robust::Committee;
 use ostrakon_robust::client::CARRIED;
 use ostrakon_robust::offline::Shuffle;
 use ostrakon_robust::rotation;
+use serde::{Deserialize, Serialize};
 
 use crate::row;
+use crate::state::KEPT;
 
 /// Rows of an epoch at most.
 pub const MAX_ROWS: usize = 1 << 16;
@@ -20,13 +23,15 @@ pub const MAX_PAYLOAD: usize = 1 << 12;
 const WHOLE: usize = 64;
 
 /// What an epoch looks like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Shape {
     /// k: places of an epoch, a power of two.
     pub rows: usize,
     /// Bytes of a message at most.
     pub payload: usize,
-    /// With fewer sealed rows, those of the t homes with the most left out, nothing is opened.
+    /// With fewer sealed rows, those of the t homes with the most left out, nothing is opened. 1 is
+    /// for trials: every row counts, and who is alone is alone ([`Room::is_trial`]).
     pub minimum: usize,
     /// After so many of its own ticks since something has been handed in a server votes to close an
     /// epoch.
@@ -54,7 +59,10 @@ pub enum Unfit {
     #[error("a message has from 1 to {MAX_PAYLOAD} bytes, not {0}")]
     Payload(usize),
     /// The minimum.
-    #[error("at least 2 and at most as many rows as there are places must be the minimum, not {0}")]
+    #[error(
+        "the minimum is at most as many rows as there are places, and at least 2, or 1 for a trial; \
+         not {0}"
+    )]
     Minimum(usize),
 }
 
@@ -66,6 +74,7 @@ pub struct Room {
     identities: ByParty<VerifyingKey>,
     committees: Vec<Arc<Committee>>,
     digest: Digest,
+    admitted: Option<Arc<BTreeSet<[u8; 32]>>>,
 }
 
 impl Room {
@@ -92,7 +101,7 @@ impl Room {
         if !(1..=MAX_PAYLOAD).contains(&shape.payload) {
             return Err(Unfit::Payload(shape.payload));
         }
-        if !(2..=shape.rows).contains(&shape.minimum) {
+        if !(1..=shape.rows).contains(&shape.minimum) {
             return Err(Unfit::Minimum(shape.minimum));
         }
         let mut transcript = Transcript::new("ostrakon/v1/asynchromix/room");
@@ -108,7 +117,37 @@ impl Room {
             identities: identities.into(),
             committees: committees.ok_or(unfit)?,
             digest: transcript.finish(),
+            admitted: None,
         })
+    }
+
+    /// The same room for those alone who have one of these keys (spec W2).
+    #[must_use]
+    pub fn admitting(self, keys: BTreeSet<[u8; 32]>) -> Self {
+        let mut transcript = Transcript::new("ostrakon/v1/asynchromix/room of listed keys");
+        transcript.field(&self.digest.0).number(keys.len() as u64);
+        keys.iter().for_each(|key| {
+            transcript.field(key);
+        });
+        Self { digest: transcript.finish(), admitted: Some(Arc::new(keys)), ..self }
+    }
+
+    /// Whether a key may take part.
+    #[must_use]
+    pub fn admits(&self, client: &VerifyingKey) -> bool {
+        self.admitted.as_ref().is_none_or(|keys| keys.contains(&client.0))
+    }
+
+    /// Whether everybody may take part.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.admitted.is_none()
+    }
+
+    /// Whether one row alone is opened: it hides nobody (spec W5).
+    #[must_use]
+    pub fn is_trial(&self) -> bool {
+        self.shape.minimum == 1
     }
 
     /// Names the room; whatever must be alike is in it.
@@ -203,7 +242,8 @@ impl Room {
         let shuffle = self.shuffle_of(0);
         let stages = shuffle.stage_count().max(1);
         let table = 8 * elements * 3 * stages + 16 * shuffle.entries();
-        let state = self.shape.rows * (48 + 112 * self.servers()) * 4;
+        let proofs = KEPT * (48 + 68 * self.servers());
+        let state = self.shape.rows * (48 + 112 * self.servers()) * 4 + proofs;
         let board = self.shape.rows * (self.shape.payload + 16);
         table.max(state).max(board) + (1 << 20)
     }
@@ -242,7 +282,7 @@ mod tests {
         let shaped = |shape| room(4, 1, shape).unwrap_err();
         assert_eq!(shaped(Shape { rows: 12, ..SHAPE }), Unfit::Rows(12));
         assert_eq!(shaped(Shape { payload: 0, ..SHAPE }), Unfit::Payload(0));
-        assert_eq!(shaped(Shape { minimum: 1, ..SHAPE }), Unfit::Minimum(1));
+        assert_eq!(shaped(Shape { minimum: 0, ..SHAPE }), Unfit::Minimum(0));
         assert_eq!(shaped(Shape { minimum: 17, ..SHAPE }), Unfit::Minimum(17));
     }
 

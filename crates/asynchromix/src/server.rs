@@ -11,6 +11,7 @@ use crate::founding::{Beginning, Coin, Founder};
 use crate::message::Message;
 use crate::room::Room;
 use crate::service::{Effects, Event, Parts, Service, Told};
+use crate::visit::{Answer, Ask, Standing};
 
 /// One server: it founds the ledger with the others, or goes on with what is on its disk.
 pub struct Server {
@@ -60,6 +61,25 @@ impl Server {
             None => effects.extend(self.begin(&Disk::default())),
         }
         effects
+    }
+
+    /// Answers a device's visit; `reached` are the servers with which there is a link. The answer
+    /// leaves after the effects' writes are durable.
+    pub fn visit(&mut self, ask: Ask, reached: Vec<PartyId>) -> (Effects, Answer) {
+        match &mut self.service {
+            Some(service) => service.visit(ask, reached),
+            None => {
+                let standing = Standing { reached, ..Standing::default() };
+                let answer = Answer { standing, entries: Vec::new(), replies: Vec::new() };
+                (Effects::default(), answer)
+            }
+        }
+    }
+
+    /// This server's number.
+    #[must_use]
+    pub fn me(&self) -> PartyId {
+        self.me
     }
 
     /// The service, once the ledger has begun.

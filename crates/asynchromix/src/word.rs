@@ -21,6 +21,18 @@ pub struct Declaration {
     pub signature: Signature,
 }
 
+/// A participant's request for a place, as its home passes it on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assignment {
+    /// The participant.
+    pub client: VerifyingKey,
+    /// Its exchange key.
+    pub exchange: [u8; 32],
+    /// Its signature on [`crate::message::Request`]: without it a corrupt server could give places
+    /// of its own to keys that it saw, and with the t homes that have most leave them out.
+    pub signature: Signature,
+}
+
 /// A record of the ledger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Word {
@@ -29,7 +41,7 @@ pub enum Word {
     /// The author has no part in a batch any more: it has restarted since it began it.
     Out(u64),
     /// Participants who ask the author for a place in an epoch.
-    Assign(u64, Vec<VerifyingKey>),
+    Assign(u64, Vec<Assignment>),
     /// Rows that the author has written down.
     Declare(u64, Vec<Declaration>),
     /// The author's vote to close an epoch.
@@ -54,7 +66,7 @@ impl Word {
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let word = wire::decode(bytes).ok()?;
         let fits = match &word {
-            Word::Assign(_, keys) => keys.len() <= MAX_ASSIGNED,
+            Word::Assign(_, assigned) => assigned.len() <= MAX_ASSIGNED,
             Word::Declare(_, declarations) => declarations.len() <= MAX_DECLARED,
             _ => true,
         };

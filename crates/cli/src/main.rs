@@ -21,6 +21,7 @@ mod host;
 mod init;
 mod log;
 mod man;
+mod mixer;
 mod output;
 mod processes;
 mod renewal;
@@ -89,6 +90,9 @@ enum Command {
     /// Runs servers that compute on what people hand in, and learn nothing but the result.
     #[command(subcommand)]
     Committee(committee::Command),
+    /// Runs rooms whose servers may fail, be blocked or seized, and what is under way comes out.
+    #[command(subcommand)]
+    Mixer(mixer::Command),
     /// Asks many people for a number each, of which nobody learns one: median, mean, histogram …
     #[command(subcommand)]
     Stats(stats::Command),
@@ -134,6 +138,7 @@ fn log_form(command: &Command) -> Option<log::Format> {
     match command {
         Command::Serve(options) => Some(options.log_format),
         Command::Committee(committee::Command::Serve(options)) => Some(options.log_format),
+        Command::Mixer(mixer::Command::Serve(options)) => Some(options.log_format),
         _ => None,
     }
 }
@@ -164,6 +169,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Renewal(command) => runtime.block_on(renewal::run(command)),
         Command::Up(options) => runtime.block_on(up::run(options)),
         Command::Committee(command) => runtime.block_on(committee::run(command)),
+        Command::Mixer(command) => runtime.block_on(mixer::run(command)),
         Command::Stats(command) => runtime.block_on(stats::run(command)),
         Command::Decide(command) => runtime.block_on(decide::run(command)),
         Command::Room(command) => runtime.block_on(room::run(command)),

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 use indicatif::ProgressBar;
-use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::room::Admission;
 use ostrakon_node::interface::{LastEpoch, Outcome};
 use serde::Serialize;
 
 use crate::client::{Event, Member, Participant, Room, http_client, member};
+use crate::mixer::{self, AnyLink};
 use crate::{output, secret};
 
 /// Options of `say`.
@@ -18,8 +18,8 @@ use crate::{output, secret};
 pub struct Options {
     /// The room's link, or an invitation's, which is then taken for this device; `-` takes it from
     /// the first line of standard input, `@FILE` from a file.
-    #[arg(value_parser = secret::link::<Link>)]
-    link: Link,
+    #[arg(value_parser = secret::link::<AnyLink>)]
+    link: AnyLink,
     /// What to say; `-` takes it from standard input.
     text: String,
     /// Where this device's keys in rooms of members are kept; $XDG_STATE_HOME/ostrakon or
@@ -47,7 +47,13 @@ struct Said {
 pub async fn run(options: Options) -> Result<()> {
     let message = message(&options.text)?;
     ensure!(!message.is_empty(), "TEXT is empty: there is nothing to say");
-    let room = Room::open(&http_client()?, options.link).await?;
+    let link = match options.link {
+        AnyLink::Mix(link) => {
+            return mixer::say(&link, &message, options.state_dir.as_deref(), options.json).await;
+        }
+        AnyLink::Room(link) => *link,
+    };
+    let room = Room::open(&http_client()?, link).await?;
     let participant = match room.descriptor.admission {
         Admission::Messages => bail!(
             "the room is for messages between two people, so nothing is said to everybody: `ostrakon chat` exchanges them"

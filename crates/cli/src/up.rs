@@ -14,7 +14,7 @@ use crate::committee::local;
 use crate::processes::Processes;
 use crate::serve::interrupted;
 use crate::site::{Ports, Site};
-use crate::{chat, output};
+use crate::{chat, mixer, output};
 
 /// Options of `up`.
 #[derive(clap::Args)]
@@ -32,6 +32,12 @@ pub struct Options {
     /// first server hands e-mail to.
     #[arg(long, value_name = "URL")]
     smtp: Option<String>,
+    /// Runs one room on servers of which some may fail, be blocked or lie, instead of the three.
+    #[arg(long, value_enum, conflicts_with_all = ["messages", "committee", "smtp"])]
+    engine: Option<Engine>,
+    /// How many servers that room has; 5 go on for ever without one, 7 bear two.
+    #[arg(long, requires = "engine", value_parser = clap::value_parser!(u8).range(4..=11))]
+    servers: Option<u8>,
     /// Opens a room for messages, too, with a partner for practice, and prints how to call it.
     #[arg(long)]
     messages: bool,
@@ -39,6 +45,13 @@ pub struct Options {
     /// asked.
     #[arg(long, value_name = "MEMBERS", value_parser = clap::value_parser!(u8).range(2..=9))]
     committee: Option<u8>,
+}
+
+/// An engine of its own servers.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Engine {
+    /// Without a clock: what is under way comes out whatever a third of the servers does.
+    Asynchromix,
 }
 
 /// From the first server's public port to the first member's.
@@ -55,6 +68,13 @@ pub async fn run(options: Options) -> Result<()> {
             "--web: {} holds no index.html; build the page first",
             web.display()
         );
+    }
+    if let Some(Engine::Asynchromix) = options.engine {
+        let directory = options.data_dir.join("mixer");
+        let servers = options.servers.unwrap_or(4);
+        let options =
+            mixer::local::Options::of_up(directory, servers, options.base_port, options.web);
+        return mixer::local::run(options).await;
     }
     let site = match Site::open(&options.data_dir) {
         Ok(site) => site,

@@ -1,13 +1,13 @@
 //! `ostrakon watch`.
 
 use anyhow::Result;
-use ostrakon_broadcast::client::Link;
 use ostrakon_broadcast::hosting::is_ballot;
 use ostrakon_broadcast::room::Admission;
 use ostrakon_broadcast::{Entry, SignedEntry};
 use serde::Serialize;
 
 use crate::client::{BoardPages, Room, http_client};
+use crate::mixer::{self, AnyLink};
 use crate::output::MessageJson;
 use crate::{output, secret};
 
@@ -15,8 +15,8 @@ use crate::{output, secret};
 #[derive(clap::Args)]
 pub struct Options {
     /// The room's link; `-` takes it from standard input, `@FILE` from a file.
-    #[arg(value_parser = secret::link::<Link>)]
-    link: Link,
+    #[arg(value_parser = secret::link::<AnyLink>)]
+    link: AnyLink,
     /// Prints every entry as one line of JSON.
     #[arg(long)]
     json: bool,
@@ -41,7 +41,11 @@ struct EntryJson<'a> {
 /// what a server shows is not authentic and none shows better. What was printed until then is
 /// authentic.
 pub async fn run(options: Options) -> Result<()> {
-    let room = Room::open(&http_client()?, options.link).await?;
+    let link = match options.link {
+        AnyLink::Mix(link) => return mixer::watch(&link, options.json, options.once).await,
+        AnyLink::Room(link) => *link,
+    };
+    let room = Room::open(&http_client()?, link).await?;
     let sealed = room.descriptor.admission == Admission::Messages;
     let print = |signed: &SignedEntry, json| print(signed, json, sealed);
     if sealed {

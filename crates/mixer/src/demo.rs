@@ -214,7 +214,7 @@ impl Show {
         while self.waiting > 0 {
             let Self { front, waiting, .. } = self;
             let saying = front.run(|_, news| {
-                *waiting -= usize::from(matches!(news, News::Published(_)));
+                *waiting -= usize::from(matches!(news, News::Published(_) | News::Covered(_)));
                 *waiting == 0
             });
             tokio::select! {

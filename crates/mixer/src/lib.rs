@@ -12,8 +12,10 @@ mod links;
 pub mod process;
 mod runner;
 pub mod site;
+mod visits;
 
 pub use front::Front;
 pub use journal::Journal;
 pub use links::{Incoming, Links, Peers};
-pub use runner::{Report, Runner};
+pub use runner::{Config, Report, Runner, TICK};
+pub use visits::{Health, Turned, Visits};

@@ -14,7 +14,7 @@ use ostrakon_crypto::VerifyingKey;
 use ostrakon_net::{Identity, any_name, presented};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, BufWriter};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
@@ -32,6 +32,8 @@ const QUEUED: usize = 64 << 20;
 /// Units of a peer's frames that wait to be acted upon at most, and bytes of a unit.
 const WAITING: usize = 4096;
 const UNIT: usize = 4096;
+/// Bytes that are written at a time: a peer that takes none of them in a while is given up.
+const PART: usize = 1 << 14;
 /// How much of a frame is reserved before any of it is here.
 const AHEAD: usize = 1 << 16;
 
@@ -58,6 +60,8 @@ pub struct Incoming {
 struct Outgoing {
     queue: mpsc::UnboundedSender<Arc<[u8]>>,
     bytes: Arc<AtomicUsize>,
+    /// The link that it belongs to ends when this is dropped, whatever it waits for.
+    _current: oneshot::Sender<()>,
 }
 
 struct Peer {
@@ -116,6 +120,13 @@ impl Links {
         }
     }
 
+    /// Whether there is a link with somebody.
+    #[must_use]
+    pub fn reaches(&self, key: &VerifyingKey) -> bool {
+        let peer = self.shared.peers.get(key);
+        peer.is_some_and(|peer| peer.link.lock().expect("no panic while held").is_some())
+    }
+
     /// With whom there are links.
     #[must_use]
     pub fn connected(&self) -> usize {
@@ -171,20 +182,27 @@ async fn accept(shared: Arc<Shared>, listener: TcpListener, acceptor: TlsAccepto
 async fn run(shared: &Shared, key: VerifyingKey, tls: TlsStream<TcpStream>) {
     let Some(peer) = shared.peers.get(&key) else { return };
     let (queue, frames) = mpsc::unbounded_channel();
+    let (current, superseded) = oneshot::channel();
     let bytes = Arc::new(AtomicUsize::new(0));
-    let own = queue.clone();
-    // The one before ends: its queue is dropped here.
+    // The one before ends here, with what was queued for it: nobody keeps several.
     *peer.link.lock().expect("no panic while held") =
-        Some(Outgoing { queue, bytes: Arc::clone(&bytes) });
+        Some(Outgoing { queue, bytes: Arc::clone(&bytes), _current: current });
     let (input, output) = tokio::io::split(tls);
     tokio::select! {
+        _ = superseded => return,
         _ = read(shared, key, peer, input) => {}
         _ = write(frames, &bytes, output) => {}
     }
     let mut link = peer.link.lock().expect("no panic while held");
-    if link.as_ref().is_some_and(|link| link.queue.same_channel(&own)) {
+    if link.as_ref().is_some_and(|link| Arc::ptr_eq(&link.bytes, &bytes)) {
         *link = None;
     }
+}
+
+/// What takes too long without getting on is given up. How long a whole frame takes is a matter of
+/// the line.
+async fn getting_on<T>(step: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    timeout(SILENCE, step).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 async fn read(
@@ -195,8 +213,7 @@ async fn read(
 ) -> io::Result<()> {
     let mut input = BufReader::with_capacity(1 << 18, input);
     loop {
-        let silent = |_| io::Error::from(io::ErrorKind::TimedOut);
-        let length = timeout(SILENCE, input.read_u32_le()).await.map_err(silent)??;
+        let length = getting_on(input.read_u32_le()).await?;
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         if length > shared.longest {
             return Err(io::ErrorKind::InvalidData.into());
@@ -206,9 +223,10 @@ async fn read(
         let Ok(permit) = waiting.acquire_many_owned(units).await else { return Ok(()) };
         let mut bytes = Vec::with_capacity(length.min(AHEAD));
         let mut frame = (&mut input).take(length as u64);
-        timeout(SILENCE, frame.read_to_end(&mut bytes)).await.map_err(silent)??;
-        if bytes.len() != length {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+        while bytes.len() < length {
+            if getting_on(frame.read_buf(&mut bytes)).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
         }
         drop(shared.incoming.send(Incoming { from: key, bytes, _permit: permit }));
     }
@@ -223,15 +241,17 @@ async fn write(
     while let Some(mut frame) = frames.recv().await {
         loop {
             let length = u32::try_from(frame.len()).map_err(io::Error::other)?;
-            output.write_u32_le(length).await?;
-            output.write_all(&frame).await?;
+            getting_on(output.write_u32_le(length)).await?;
+            for part in frame.chunks(PART) {
+                getting_on(output.write_all(part)).await?;
+            }
             queued.fetch_sub(frame.len(), Ordering::Relaxed);
             match frames.try_recv() {
                 Ok(next) => frame = next,
                 Err(_) => break,
             }
         }
-        output.flush().await?;
+        getting_on(output.flush()).await?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
-use crate::runner::{Report, Runner, secret};
+use crate::runner::{Config, Report, Runner, secret};
 
 /// What a process is told first.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -195,9 +195,14 @@ pub fn run() -> Result<()> {
         std::process::exit(0);
     });
     runtime.block_on(async {
-        let addresses = join.addresses();
-        let (mut runner, reports) =
-            Runner::start(&room, &seed, &directory, listener, &addresses, join.front)?;
+        let (mut runner, _visits, reports) = Runner::start(Config {
+            room,
+            identity: seed,
+            directory,
+            listener,
+            addresses: join.addresses(),
+            front: Some(join.front),
+        })?;
         for report in reports {
             say(&Note::from(report))?;
         }

@@ -2,27 +2,31 @@
 //! sends leaves.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use ostrakon_asynchromix::service::{Effects, Event, Told};
+use ostrakon_asynchromix::service::{Effects, Event, Service, Told};
+use ostrakon_asynchromix::visit::Answer;
 use ostrakon_asynchromix::{Room, Server};
 use ostrakon_crypto::{Secret, VerifyingKey};
 use ostrakon_net::Identity;
 use ostrakon_party::PartyId;
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::journal::Journal;
 use crate::links::{Incoming, Links, Peers};
+use crate::visits::{Health, Reception, Visit, Visits};
 
 /// How often the state machine is told that time passes.
 pub const TICK: Duration = Duration::from_millis(50);
 /// Frames that are handled between two flushes of the journal at most.
 const TOGETHER: usize = 64;
+/// Visits that are answered between two flushes at most.
+const VISITED: usize = 32;
 
 /// What a runner says to whoever started it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +46,22 @@ pub enum Report {
     },
 }
 
+/// What a server is run with.
+pub struct Config {
+    /// The room.
+    pub room: Arc<Room>,
+    /// The seed of the server's identity key.
+    pub identity: Secret,
+    /// Where the journal is.
+    pub directory: PathBuf,
+    /// Where the other servers come.
+    pub listener: TcpListener,
+    /// Where the other servers are, by number.
+    pub addresses: Vec<String>,
+    /// The key by which participants come over a link, if they do.
+    pub front: Option<VerifyingKey>,
+}
+
 /// A server process's inside.
 pub struct Runner {
     server: Server,
@@ -49,8 +69,9 @@ pub struct Runner {
     links: Links,
     keys: Vec<VerifyingKey>,
     numbers: BTreeMap<VerifyingKey, PartyId>,
-    front: VerifyingKey,
+    front: Option<VerifyingKey>,
     frames: mpsc::UnboundedReceiver<Incoming>,
+    reception: Reception,
     ticks: u64,
 }
 
@@ -67,37 +88,32 @@ pub fn secret() -> Result<Secret> {
 }
 
 impl Runner {
-    /// Opens the journal in `directory`, connects with the other servers at `addresses`, by number,
-    /// and goes on with what is there. Participants come by way of `front`.
+    /// Opens the journal, connects with the other servers, and goes on with what is there.
     ///
     /// # Errors
     /// If the journal cannot be opened.
-    pub fn start(
-        room: &Arc<Room>,
-        identity: &Secret,
-        directory: &Path,
-        listener: TcpListener,
-        addresses: &[String],
-        front: VerifyingKey,
-    ) -> Result<(Self, Vec<Report>)> {
+    pub fn start(config: Config) -> Result<(Self, Visits, Vec<Report>)> {
+        let Config { room, identity, directory, listener, addresses, front } = config;
         let own = Identity::from_seed(identity.expose());
         let keys = room.identities().as_slice().to_vec();
         let me = keys.iter().position(|key| *key == own.verifying_key());
         let me = me.context("this server's key is not among the room's")?;
         let dialled = keys.iter().zip(addresses).skip(me + 1);
+        let dialled = dialled.map(|(key, address)| (*key, address)).collect();
         let mut dialling = keys[..me].to_vec();
-        dialling.push(front);
+        dialling.extend(front);
         let longest = room.longest() + (2 << 20);
-        let dialled = dialled.map(|(key, address)| (*key, address.clone())).collect();
         let (links, frames) =
             Links::start(&own, Some(listener), Peers { dialling, dialled, longest });
-        let (journal, disk) = Journal::open(directory)?;
+        let (journal, disk) = Journal::open(&directory)?;
         let numbers = keys.iter().copied().zip(room.parties()).collect();
         let me = PartyId(u8::try_from(me)?);
-        let (server, effects) = Server::start(Arc::clone(room), me, identity, &disk, secret()?);
-        let mut runner = Self { server, journal, links, keys, numbers, front, frames, ticks: 0 };
+        let (server, effects) = Server::start(Arc::clone(&room), me, &identity, &disk, secret()?);
+        let (visits, reception) = Visits::new(&room);
+        let mut runner =
+            Self { server, journal, links, keys, numbers, front, frames, reception, ticks: 0 };
         let reports = runner.carry_out(effects)?;
-        Ok((runner, reports))
+        Ok((runner, visits, reports))
     }
 
     /// The disk is a restored copy, or known to be old: nothing of it is used.
@@ -119,6 +135,8 @@ impl Runner {
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let mut effects = Effects::default();
+            let mut answers = Vec::new();
+            // What servers tell each other goes before what devices ask.
             tokio::select! {
                 biased;
                 _ = clock.tick() => {
@@ -127,18 +145,65 @@ impl Runner {
                     if self.ticks.is_multiple_of(20) {
                         report(self.size());
                     }
+                    self.show_health();
                 }
                 frame = self.frames.recv() => {
                     let Some(frame) = frame else { return Ok(()) };
                     self.take(&frame, &mut effects);
+                }
+                Some(visit) = self.reception.visits.recv() => {
+                    answers.extend(self.answer(visit, &mut effects));
                 }
             }
             for _ in 0..TOGETHER {
                 let Ok(frame) = self.frames.try_recv() else { break };
                 self.take(&frame, &mut effects);
             }
+            for _ in 0..VISITED {
+                let Ok(visit) = self.reception.visits.try_recv() else { break };
+                answers.extend(self.answer(visit, &mut effects));
+            }
             self.carry_out(effects)?.into_iter().for_each(&mut report);
+            // Whoever does not wait any more has no answer.
+            answers.into_iter().for_each(|(to, answer)| drop(to.send(answer)));
         }
+    }
+
+    /// A visit's answer, which leaves after the effects are carried out.
+    fn answer(
+        &mut self,
+        visit: Visit,
+        effects: &mut Effects,
+    ) -> Option<(oneshot::Sender<Answer>, Answer)> {
+        if visit.answer.is_closed() {
+            return None;
+        }
+        let reached = self.others(true);
+        let (more, answer) = self.server.visit(visit.ask, reached);
+        effects.extend(more);
+        Some((visit.answer, answer))
+    }
+
+    /// The other servers with which there is a link, or is none.
+    fn others(&self, linked: bool) -> Vec<PartyId> {
+        let own = self.server.me();
+        let others = self.numbers.iter().filter(|(_, party)| **party != own);
+        let mut others: Vec<PartyId> = others
+            .filter(|(key, _)| self.links.reaches(key) == linked)
+            .map(|(_, id)| *id)
+            .collect();
+        others.sort_unstable();
+        others
+    }
+
+    fn show_health(&self) {
+        let runs = self.server.service().is_some_and(Service::runs);
+        let health = Health { runs, missing: self.others(false) };
+        self.reception.health.send_if_modified(|shown| {
+            let new = *shown != health;
+            *shown = health;
+            new
+        });
     }
 
     fn take(&mut self, frame: &Incoming, effects: &mut Effects) {
@@ -157,7 +222,9 @@ impl Runner {
         }
         for (client, message) in effects.replies {
             let bytes = [&client.0[..], &message.encode()].concat();
-            self.links.send(&self.front, bytes.into());
+            if let Some(front) = &self.front {
+                self.links.send(front, bytes.into());
+            }
         }
         Ok(effects.told.into_iter().map(Report::Told).collect())
     }

@@ -11,6 +11,7 @@ mod changes;
 mod deciding;
 mod hosting;
 mod inner;
+mod mixing;
 
 use ostrakon_broadcast::{RoomId, client, engines, outbox};
 use ostrakon_crypto::SigningKey;

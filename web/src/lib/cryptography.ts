@@ -30,6 +30,8 @@ export {
   DeviceKey,
   HostLog,
   Issues,
+  MixRoom,
+  MixVisitor,
   NewDecisionKey,
   Outbox,
   chooseHome,

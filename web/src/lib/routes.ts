@@ -19,6 +19,7 @@ export interface Route {
 const DECISION = '(?<decision>[0-9a-f]{32})/(?<servers>[0-9a-f]{64})';
 const ROOM = '(?<room>[0-9a-f]{32})/(?<servers>[0-9a-f]{64})';
 const COMPUTATION = '(?<computation>[0-9a-f]{64})/(?<committee>[0-9a-f]{64})';
+const MIX = '(?<digest>[0-9a-f]{64})';
 /** 32 bytes as base64url. */
 const SEED = '(?<seed>[A-Za-z0-9_-]{43})';
 
@@ -54,6 +55,11 @@ export const ROUTES: readonly [...Route[], Route] = [
   {
     pattern: new RegExp(`^#/ask/${COMPUTATION}(/${SEED})?$`),
     load: () => import('../areas/asked/Page.svelte'),
+  },
+  {
+    pattern: new RegExp(`^#/mix/${MIX}(/${SEED})?$`),
+    load: () => import('../areas/mix/Page.svelte'),
+    leave: true,
   },
   { pattern: /^#\/operator$/, load: () => import('../areas/operator/Page.svelte') },
   { pattern: /^(?<broken>.*)$/s, load: () => import('../areas/start/Page.svelte') },

@@ -131,6 +131,12 @@ impl Checkpoints {
 }
 
 impl<K: Keys> Ledger<K> {
+    /// Whether t + 1 servers signed a checkpoint: one of them is honest.
+    #[must_use]
+    pub fn believes(&self, checkpoint: &SignedCheckpoint) -> bool {
+        checkpoint.is_signed_by(self.params.believed(), &self.params, &self.keys)
+    }
+
     /// Signs the state after `commits`, now that the application's is known. The signature leaves
     /// with the next block.
     pub(super) fn sign_checkpoint(&mut self, commits: u64, state: Digest, step: &mut Step) {

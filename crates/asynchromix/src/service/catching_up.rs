@@ -5,19 +5,18 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ostrakon_agreement::Keys;
-use ostrakon_agreement::dag::Output;
+use ostrakon_agreement::dag::{Output, SignedCheckpoint};
 use ostrakon_crypto::Digest;
 use ostrakon_party::{PartyId, wire};
 
 use crate::board::SignedEntry;
 use crate::disk::{Disk, Key, Write};
 use crate::message::Message;
-use crate::state::State;
+use crate::state::{KEPT, State};
+use crate::visit::{ENTRY_BYTES, MAX_ENTRIES};
 
 use super::{Effects, Service};
 
-/// Entries of the board that are held in memory, for others and for participants.
-pub const KEPT: usize = 256;
 /// What one other server is given between two ticks, in rows.
 const SERVED: usize = 256;
 /// What an entry and a state count.
@@ -36,6 +35,8 @@ pub(super) struct CatchingUp {
     pub states: BTreeMap<u64, Arc<[u8]>>,
     /// The newest entries of the board.
     pub board: BTreeMap<u64, Arc<SignedEntry>>,
+    /// The newest checkpoint, with its commits: for who lacks the state of one before.
+    pub checkpoint: Option<(u64, Bytes)>,
     served: BTreeMap<PartyId, usize>,
     turn: usize,
 }
@@ -47,6 +48,7 @@ impl CatchingUp {
             waiting: VecDeque::new(),
             states: BTreeMap::new(),
             board: BTreeMap::new(),
+            checkpoint: None,
             served: BTreeMap::new(),
             turn: 0,
         };
@@ -76,6 +78,18 @@ impl CatchingUp {
         if self.board.len() > KEPT {
             self.board.pop_first();
         }
+    }
+
+    /// Entries from one on, as many as an answer may have.
+    pub fn entries_from(&self, number: u64) -> Vec<SignedEntry> {
+        let mut bytes = 0;
+        let entries = self.board.range(number..).map(|(_, signed)| &**signed);
+        let fitting = entries.take_while(|signed| {
+            let first = bytes == 0;
+            bytes += signed.size();
+            first || bytes <= ENTRY_BYTES
+        });
+        fitting.take(MAX_ENTRIES).cloned().collect()
     }
 
     /// States of before a checkpoint are of no use.
@@ -136,6 +150,37 @@ impl<K: Keys> Service<K> {
         self.stirred = true;
     }
 
+    /// Takes over the state of a later checkpoint than the one that was adopted: the others may have
+    /// dropped that state since. The ledger has come past it by itself meanwhile.
+    fn take_later(&mut self, checkpoint: &[u8], bytes: &[u8], effects: &mut Effects) {
+        let Ok(checkpoint) = wire::decode::<SignedCheckpoint>(checkpoint) else { return };
+        let commits = checkpoint.agreed.commits;
+        let is_due = |output: &Output| matches!(output, Output::CheckpointDue(c) if *c == commits);
+        let Some(due) = self.catching.waiting.iter().position(is_due) else { return };
+        let later = self.catching.missing.is_some_and(|(missing, _)| commits > missing);
+        let right = checkpoint.state == State::digest(bytes);
+        if !later || !right || !self.ledger.believes(&checkpoint) {
+            return;
+        }
+        // What was ordered until then is in the state; that it is due is the first to be seen to.
+        self.catching.waiting.drain(..due);
+        self.catching.missing = Some((commits, checkpoint.state));
+        self.take_state(commits, bytes, effects);
+    }
+
+    /// The state that is asked for, or that of the newest checkpoint if it is gone.
+    fn give_state(&mut self, to: PartyId, commits: u64, effects: &mut Effects) {
+        let states = &self.catching.states;
+        if let Some(bytes) = states.get(&commits) {
+            return effects.send(to, &Message::State(commits, Bytes::copy_from_slice(bytes)));
+        }
+        let Some((newest, checkpoint)) = &self.catching.checkpoint else { return };
+        if let Some(bytes) = states.get(newest).filter(|_| *newest > commits) {
+            let bytes = Bytes::copy_from_slice(bytes);
+            effects.send(to, &Message::Later(checkpoint.clone(), bytes));
+        }
+    }
+
     /// Asks, at a tick, for everything that this server lacks.
     pub(super) fn ask_others(&mut self, effects: &mut Effects) {
         self.catching.served.clear();
@@ -163,9 +208,7 @@ impl<K: Keys> Service<K> {
                 }
             }
             Message::AskState(commits) if self.catching.serves(from, OF_STATE) => {
-                if let Some(bytes) = self.catching.states.get(&commits) {
-                    effects.send(from, &Message::State(commits, Bytes::copy_from_slice(bytes)));
-                }
+                self.give_state(from, commits, effects);
             }
             Message::AskEntry(number) if self.catching.serves(from, OF_ENTRY) => {
                 if let Some(entry) = self.catching.board.get(&number) {
@@ -176,6 +219,7 @@ impl<K: Keys> Service<K> {
                 self.take_row(from, (number, slot), &bytes, effects);
             }
             Message::State(commits, bytes) => self.take_state(commits, &bytes, effects),
+            Message::Later(checkpoint, bytes) => self.take_later(&checkpoint, &bytes, effects),
             Message::Entry(signed) => {
                 let number = signed.entry.epoch;
                 let lacked = number < self.state.entries

@@ -11,7 +11,7 @@ use rand_core::Rng;
 use crate::board::{SignedEntry, in_statement};
 use crate::disk::{Disk, Key, Write};
 use crate::message::{Request, ToClient, ToServer, about_masks, seal_masks};
-use crate::word::{Declaration, MAX_ASSIGNED, MAX_DECLARED, Word};
+use crate::word::{Assignment, Declaration, MAX_ASSIGNED, MAX_DECLARED, Word};
 
 use super::{Effects, Service};
 
@@ -23,7 +23,7 @@ pub(super) struct Desk {
     /// Who asked this server for a place in the epoch that collects.
     asked: BTreeSet<[u8; 32]>,
     /// Of these, the ones for whom no word has been said.
-    waiting: Vec<VerifyingKey>,
+    waiting: Vec<Assignment>,
     /// Rows that are written down, by epoch and slot.
     pub rows: BTreeMap<(u64, u32), Submission>,
     /// Rows that are declared in this life.
@@ -67,6 +67,12 @@ impl Desk {
 }
 
 impl Desk {
+    /// For how many ticks an epoch has had rows.
+    pub fn age_of(&self, number: u64) -> u32 {
+        let (of, ticks) = self.age;
+        if of == Some(number) { ticks } else { 0 }
+    }
+
     /// Forgets what was said of epochs up to this one.
     pub fn forget_through(&mut self, number: u64) {
         self.declared.retain(|(epoch, _)| *epoch > number);
@@ -115,9 +121,10 @@ impl<K: Keys> Service<K> {
                 // Bounded by what a home may give out; whoever comes later is told nothing, and
                 // asks the next home.
                 let room = self.room.quota().saturating_sub(epoch.of_home(self.me));
-                let mine = request.home == self.me && self.desk.waiting.len() < room;
+                let admitted = self.room.admits(&client);
+                let mine = request.home == self.me && self.desk.waiting.len() < room && admitted;
                 if mine && self.desk.asked.insert(client.0) {
-                    self.desk.waiting.push(client);
+                    self.desk.waiting.push(request.assignment());
                     self.stirred = true;
                 }
             }
@@ -193,8 +200,7 @@ impl<K: Keys> Service<K> {
         self.assign_waiting();
         self.declare_rows();
         if let Some((number, epoch)) = self.state.collecting() {
-            let (of, ticks) = self.desk.age;
-            let age = if of == Some(number) { ticks } else { 0 };
+            let age = self.desk.age_of(number);
             let usual = self.room.shape().ticks;
             // Too few would be told so, at the price of a batch: they wait for company first.
             let due = age >= usual && epoch.has_minimum(&self.room)
@@ -210,8 +216,8 @@ impl<K: Keys> Service<K> {
     fn assign_waiting(&mut self) {
         let waiting = std::mem::take(&mut self.desk.waiting);
         if let Some((number, _)) = self.state.collecting() {
-            for keys in waiting.chunks(MAX_ASSIGNED) {
-                self.backlog.push_back(Word::Assign(number, keys.to_vec()));
+            for assigned in waiting.chunks(MAX_ASSIGNED) {
+                self.backlog.push_back(Word::Assign(number, assigned.to_vec()));
             }
         }
     }

@@ -287,8 +287,25 @@ impl<K: Keys> Service<K> {
         }
     }
 
+    /// Keeps the entries that this server has signed and did not see signed by others: nobody else
+    /// honest may have them.
+    fn keep_drafts(&mut self, effects: &mut Effects) {
+        let proven = self.mixing.drafts.iter().filter_map(|(number, draft)| {
+            let (digest, signatures) = self.state.proof(*number)?;
+            let right = *digest == self.digest_of(draft);
+            right.then(|| SignedEntry { entry: draft.clone(), signatures: signatures.clone() })
+        });
+        let proven: Vec<SignedEntry> = proven.collect();
+        for signed in proven {
+            if !self.catching.board.contains_key(&signed.entry.epoch) {
+                self.keep_entry(signed, effects);
+            }
+        }
+    }
+
     /// Forgets epochs that the state has not, after it was taken over whole.
     pub(super) fn reconcile_epochs(&mut self, effects: &mut Effects) {
+        self.keep_drafts(effects);
         let Mixing { runs, begun, outcomes, drafts, .. } = &self.mixing;
         let rows = self.desk.rows.keys().map(|(number, _)| number);
         let known = runs.keys().chain(begun.keys()).chain(outcomes.keys()).chain(drafts.keys());

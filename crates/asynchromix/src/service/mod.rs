@@ -5,6 +5,7 @@ mod collecting;
 mod effects;
 mod mixing;
 mod preparing;
+mod visiting;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -280,7 +281,9 @@ impl<K: Keys> Service<K> {
             if let dag::Write::Put(dag::Key::Checkpoint, bytes) = &write
                 && let Ok(checkpoint) = wire::decode::<SignedCheckpoint>(bytes)
             {
-                self.catching.drop_states(checkpoint.agreed.commits, &mut effects.writes);
+                let commits = checkpoint.agreed.commits;
+                self.catching.drop_states(commits, &mut effects.writes);
+                self.catching.checkpoint = Some((commits, Bytes::copy_from_slice(bytes)));
             }
             effects.writes.push(write.into());
         }

@@ -24,7 +24,7 @@ pub(super) struct Preparing {
     burnt: BTreeMap<u64, Batch<Shuffle>>,
     /// Batches that this disk has begun: none is begun a second time.
     begun: BTreeSet<u64>,
-    /// Shares that were written down before this start, with the batches' names.
+    /// Shares that were written down and are not in use, with the batches' names.
     dormant: BTreeMap<u64, Vec<u8>>,
 }
 
@@ -62,12 +62,28 @@ impl<K: Keys> Service<K> {
             (member && !here && !batch.ready).then_some(*number)
         };
         let lacking: Vec<_> = self.state.stock.batches.iter().filter_map(lacking).collect();
+        self.say_right_again();
         for number in lacking {
             if self.preparing.begun.contains(&number) {
                 self.say_once("out", number, Word::Out(number));
             } else {
                 self.begin_batch(number, effects);
             }
+        }
+    }
+
+    /// Says that the own part of a batch is right, if its shares were written down and the word was
+    /// not: by a life that ended just then.
+    fn say_right_again(&mut self) {
+        let lacking = |(number, batch): (&u64, &crate::state::Batch)| {
+            let position = self.room.committee_of(*number).position(self.me)?;
+            let finished = self.preparing.dormant.contains_key(number)
+                && !self.preparing.running.contains_key(number);
+            (finished && !batch.ready && !batch.is_right_for(position)).then_some(*number)
+        };
+        let lacking: Vec<u64> = self.state.stock.batches.iter().filter_map(lacking).collect();
+        for number in lacking {
+            self.say_once("right", number, Word::Batch(number, Record::Right.to_bytes()));
         }
     }
 
@@ -168,6 +184,8 @@ impl<K: Keys> Service<K> {
         let batch = self.preparing.running.get(&number);
         if let Some((name, stock)) = batch.and_then(Batch::finished) {
             let bytes = [&name.0[..], &stock.to_bytes()].concat();
+            // In use when the batch is ready, however this server comes to know it.
+            self.preparing.dormant.insert(number, bytes.clone());
             effects.writes.push(Write::Put(Key::Stock(number), bytes));
         }
     }
@@ -182,6 +200,9 @@ impl<K: Keys> Service<K> {
     /// Takes shares from the disk into use.
     fn awaken(&mut self, number: u64) {
         let Some(bytes) = self.preparing.dormant.remove(&number) else { return };
+        if self.stock.contains_key(&number) {
+            return;
+        }
         let committee = Arc::clone(self.room.committee_of(number));
         let Some((name, rest)) = bytes.split_first_chunk::<32>() else { return };
         if let Some(stock) = ShuffleStock::from_bytes(&self.room.shuffle_of(number), rest) {
@@ -205,6 +226,7 @@ impl<K: Keys> Service<K> {
         self.preparing.dormant.remove(&number);
         self.delivery.forget(RunId::Batch(number));
         self.said.remove(&("out", number));
+        self.said.remove(&("right", number));
         effects.writes.push(Write::Delete(Key::Stock(number)));
         if let Some(checked) = self.stock.remove(&number) {
             self.drop_mark(checked.batch(), effects);
@@ -220,8 +242,13 @@ impl<K: Keys> Service<K> {
         let state = &self.state;
         let used =
             |state: &State, number: &u64| state.epochs.values().any(|epoch| epoch.batch == *number);
-        let gone =
-            |number: &&u64| !state.stock.batches.contains_key(number) && !used(state, number);
+        // A batch that this state has not come to yet is not gone: a start goes on from the newest
+        // checkpoint, and what was ordered since follows.
+        let gone = |number: &&u64| {
+            let stock = &state.stock;
+            let over = stock.has_begun(**number) && !stock.batches.contains_key(number);
+            over && !used(state, number)
+        };
         let Preparing { running, begun, dormant, .. } = &self.preparing;
         let known: BTreeSet<u64> = running
             .keys()

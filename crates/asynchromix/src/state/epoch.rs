@@ -8,8 +8,9 @@ use ostrakon_robust::client;
 use serde::{Deserialize, Serialize};
 
 use crate::board::statement;
+use crate::message::Request;
 use crate::room::Room;
-use crate::word::{Declaration, Word};
+use crate::word::{Assignment, Declaration, Word};
 
 use super::Change;
 
@@ -112,6 +113,13 @@ impl Epoch {
         self.signed.contains_key(&server)
     }
 
+    /// Rows that are in so far.
+    #[must_use]
+    pub fn rows_in(&self, room: &Room) -> usize {
+        let believed = room.trust().believed();
+        self.places.iter().filter(|place| place.agreed(believed).is_some()).count()
+    }
+
     /// Whether something has been handed in.
     #[must_use]
     pub fn has_rows(&self) -> bool {
@@ -145,8 +153,8 @@ impl Epoch {
             return Vec::new();
         }
         match word {
-            Word::Assign(_, keys) if !self.closed => {
-                keys.iter().for_each(|client| self.assign(room, author, *client));
+            Word::Assign(_, assigned) if !self.closed => {
+                assigned.iter().for_each(|assigned| self.assign(room, number, author, assigned));
             }
             Word::Declare(_, declarations) => {
                 declarations.iter().for_each(|declaration| self.declare(author, declaration));
@@ -171,10 +179,14 @@ impl Epoch {
         Vec::new()
     }
 
-    /// One place for a key, and so many for a home; the first one ordered counts.
-    fn assign(&mut self, room: &Room, home: PartyId, client: VerifyingKey) {
+    /// One place for a key, and so many for a home, which the participant has named; the first one
+    /// ordered counts.
+    fn assign(&mut self, room: &Room, epoch: u64, home: PartyId, assigned: &Assignment) {
+        let Assignment { client, exchange, signature } = *assigned;
         let free = self.places.len() < self.rows && self.of_home(home) < room.quota();
-        if free && self.slot_of(&client).is_none() {
+        let request = Request { epoch, client, exchange, home, signature };
+        let fresh = free && room.admits(&client) && self.slot_of(&client).is_none();
+        if fresh && request.verifies(room) {
             self.places.push(Place { client, home, declared: BTreeMap::new() });
         }
     }
@@ -212,7 +224,9 @@ impl Epoch {
         }
         let mut counts: Vec<_> = homes.into_values().collect();
         counts.sort_unstable();
-        let rest = counts.iter().rev().skip(room.trust().corrupt());
+        // A trial hides nobody, so nobody can be outnumbered in it.
+        let left_out = if room.is_trial() { 0 } else { room.trust().corrupt() };
+        let rest = counts.iter().rev().skip(left_out);
         rest.sum::<usize>() >= room.shape().minimum
     }
 

@@ -19,6 +19,12 @@ pub use self::stock::{Batch, Stock};
 /// Epochs that may be under way: one collects while the one before is mixed.
 pub const UNDER_WAY: usize = 2;
 
+/// The newest entries whose signatures are in the state, and that servers hold for others.
+pub const KEPT: usize = 256;
+
+/// An entry's digest, with the signatures of at least t + 1 servers.
+pub type Proof = (Digest, Vec<(PartyId, Signature)>);
+
 /// What a word of the ledger has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
@@ -62,6 +68,9 @@ pub struct State {
     pub head: Digest,
     /// Entries on the board.
     pub entries: u64,
+    /// Proofs of the newest entries. Whoever has an entry without having seen how it was signed, as
+    /// it went on from a checkpoint, finds here that it is the right one.
+    proofs: BTreeMap<u64, Proof>,
     /// Who is said by whom to have deviated in a burnt batch.
     convictions: BTreeSet<(PartyId, PartyId)>,
 }
@@ -76,6 +85,7 @@ impl State {
             next: 0,
             head: Digest([0; 32]),
             entries: 0,
+            proofs: BTreeMap::new(),
             convictions: BTreeSet::new(),
         };
         drop(state.stock.begin(room));
@@ -101,6 +111,12 @@ impl State {
     pub fn collecting(&self) -> Option<(u64, &Epoch)> {
         let (number, epoch) = self.epochs.last_key_value()?;
         epoch.collects().then_some((*number, epoch))
+    }
+
+    /// The proof of an entry, if it is one of the newest.
+    #[must_use]
+    pub fn proof(&self, number: u64) -> Option<&Proof> {
+        self.proofs.get(&number)
     }
 
     /// Takes the next word of the order. What does not fit is as if it had not been said.
@@ -178,6 +194,10 @@ impl State {
         self.head = entry;
         self.entries += 1;
         self.epochs.remove(&number);
+        self.proofs.insert(number, (entry, signatures.clone()));
+        if self.proofs.len() > KEPT {
+            self.proofs.pop_first();
+        }
         vec![Change::Published { epoch: number, batch, entry, signatures }]
     }
 }

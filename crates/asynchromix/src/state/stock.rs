@@ -36,6 +36,14 @@ pub struct Stock {
     excluded: BTreeSet<PartyId>,
 }
 
+impl Batch {
+    /// Whether the member at a position has said that it is right.
+    #[must_use]
+    pub fn is_right_for(&self, position: usize) -> bool {
+        self.right.contains(&position)
+    }
+}
+
 impl Stock {
     pub(super) fn new(room: &Room) -> Self {
         Self {
@@ -76,6 +84,15 @@ impl Stock {
                 begun.push(number);
             }
         }
+    }
+
+    /// Whether a batch was begun in this state or before. A state may be older than what a server
+    /// has on its disk: of batches that it does not know yet it says nothing.
+    #[must_use]
+    pub fn has_begun(&self, number: u64) -> bool {
+        let sets = self.begun.len() as u64;
+        let of_set = usize::try_from(number % sets).ok().and_then(|set| self.begun.get(set));
+        of_set.is_some_and(|begun| number / sets < *begun)
     }
 
     /// Takes the batch that has been ready for the longest time.
@@ -141,6 +158,12 @@ impl Stock {
         self.batches.retain(|number, _| !of(number));
         self.ready.retain(|number| !of(number));
         lost.into_iter().map(Change::Dropped).collect()
+    }
+
+    /// Who was convicted.
+    #[must_use]
+    pub fn excluded(&self) -> Vec<PartyId> {
+        self.excluded.iter().copied().collect()
     }
 
     pub(super) fn exclude(&mut self, party: PartyId) {

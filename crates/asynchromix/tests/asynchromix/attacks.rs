@@ -11,7 +11,7 @@ use ostrakon_asynchromix::participant::News;
 use ostrakon_asynchromix::service::{Event, Told};
 use ostrakon_asynchromix::state::{Change, State};
 use ostrakon_asynchromix::word::{Declaration, Word};
-use ostrakon_asynchromix::{Key, Shape};
+use ostrakon_asynchromix::{Key, Room, Shape};
 use ostrakon_crypto::{Digest, Signature, SigningKey};
 use ostrakon_robust::client::{Masked, Submission};
 
@@ -265,17 +265,40 @@ fn complaint_after_ready() {
     assert_eq!(state.apply(&room, id(2), &Word::Out(25)), [Change::Dropped(25)]);
 }
 
+/// A home's word about participants that asked it.
+fn assign(room: &Room, home: usize, clients: &[SigningKey]) -> Word {
+    let request = |key| Request::sign(room, 0, key, [9; 32], id(home)).assignment();
+    Word::Assign(0, clients.iter().map(request).collect())
+}
+
+/// A home gives no place to a key that did not ask it: a corrupt one would take all keys that it
+/// sees for its own, and with the t homes that have most leave them out.
+#[test]
+fn places_that_nobody_asked_for() {
+    let (room, mut state) = collecting(4, SHAPE);
+    let owner = client(1);
+    let others = Request::sign(&room, 0, &owner, [9; 32], id(2)).assignment();
+    let later = Request::sign(&room, 1, &owner, [9; 32], id(0)).assignment();
+    let mut forged = others;
+    forged.signature = Signature([0; 64]);
+    drop(state.apply(&room, id(0), &Word::Assign(0, vec![others, later, forged])));
+    assert!(state.collecting().unwrap().1.places.is_empty());
+    drop(state.apply(&room, id(2), &Word::Assign(0, vec![others])));
+    assert_eq!(state.collecting().unwrap().1.of_home(id(2)), 1);
+}
+
 /// One key has one slot, one home so many, and the first ordered word counts.
 #[test]
 fn one_slot_for_a_key_and_a_quota_for_a_home() {
     let (room, mut state) = collecting(4, SHAPE);
-    let keys: Vec<_> = (0..40).map(|i| client(i).verifying_key()).collect();
-    drop(state.apply(&room, id(1), &Word::Assign(0, vec![keys[0], keys[0]])));
-    drop(state.apply(&room, id(2), &Word::Assign(0, vec![keys[0], keys[1]])));
+    let owners: Vec<_> = (0..40).map(client).collect();
+    let keys: Vec<_> = owners.iter().map(SigningKey::verifying_key).collect();
+    drop(state.apply(&room, id(1), &assign(&room, 1, &[client(0), client(0)])));
+    drop(state.apply(&room, id(2), &assign(&room, 2, &owners[..2])));
     let (_, epoch) = state.collecting().unwrap();
     assert_eq!((epoch.slot_of(&keys[0]), epoch.slot_of(&keys[1])), (Some(0), Some(1)));
     assert_eq!(epoch.place(0).unwrap().home, id(1));
-    drop(state.apply(&room, id(3), &Word::Assign(0, keys[2..].to_vec())));
+    drop(state.apply(&room, id(3), &assign(&room, 3, &owners[2..])));
     let (_, epoch) = state.collecting().unwrap();
     assert_eq!(epoch.of_home(id(3)), room.quota());
     assert_eq!(epoch.places.len(), 2 + room.quota());
@@ -309,8 +332,8 @@ fn forged_second_row() {
     let (room, mut state) = collecting(4, SHAPE);
     let owners: Vec<_> = (0..5).map(client).collect();
     let keys: Vec<_> = owners.iter().map(SigningKey::verifying_key).collect();
-    drop(state.apply(&room, id(0), &Word::Assign(0, keys[..3].to_vec())));
-    drop(state.apply(&room, id(1), &Word::Assign(0, keys[3..].to_vec())));
+    drop(state.apply(&room, id(0), &assign(&room, 0, &owners[..3])));
+    drop(state.apply(&room, id(1), &assign(&room, 1, &owners[3..])));
     let declare = |slot: usize, row: u8, signer: Option<usize>| {
         let place = ostrakon_asynchromix::state::place(&room, 0, slot as u32, 0);
         let row = Digest([row; 32]);
@@ -355,7 +378,7 @@ fn one_home_is_not_the_minimum() {
         for (slot, home) in homes.iter().enumerate() {
             let owner = client(slot as u8);
             let key = owner.verifying_key();
-            drop(state.apply(&room, id(*home), &Word::Assign(0, vec![key])));
+            drop(state.apply(&room, id(*home), &assign(&room, *home, &[client(slot as u8)])));
             let place = ostrakon_asynchromix::state::place(&room, 0, slot as u32, 0);
             let row = Digest([7; 32]);
             let signature = owner.sign(&place.digest(&key, &row));

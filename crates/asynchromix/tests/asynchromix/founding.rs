@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
+use ostrakon_asynchromix::message::{DiskNonce, Message};
 use ostrakon_asynchromix::service::{Effects, Event, Told};
 use ostrakon_asynchromix::{Disk, Server};
-use ostrakon_crypto::Secret;
 use ostrakon_crypto::hash::digest;
+use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_party::PartyId;
 
 use crate::world::{Draw, SHAPE, id, room};
 
+/// What becomes of a message on its way.
+type Meddle = Box<dyn Fn(PartyId, PartyId, &[u8]) -> Vec<u8>>;
+
 struct Founding {
+    meddle: Option<Meddle>,
     servers: Vec<Option<Server>>,
     disks: Vec<Disk>,
     pool: Vec<(PartyId, PartyId, Arc<[u8]>)>,
@@ -21,6 +26,7 @@ struct Founding {
 impl Founding {
     fn new(n: usize, seed: u64) -> Self {
         let mut founding = Self {
+            meddle: None,
             servers: (0..n).map(|_| None).collect(),
             disks: vec![Disk::default(); n],
             pool: Vec::new(),
@@ -64,7 +70,9 @@ impl Founding {
                 let at = self.draw.below(self.pool.len());
                 let (from, to, bytes) = self.pool.swap_remove(at);
                 if !self.draw.once_in(10) {
-                    self.handle(to.index(), Event::Server(from, &bytes));
+                    let meddled = self.meddle.as_ref().map(|meddle| meddle(from, to, &bytes));
+                    let bytes = meddled.as_deref().unwrap_or(&bytes);
+                    self.handle(to.index(), Event::Server(from, bytes));
                 }
             }
             if done(self) {
@@ -116,4 +124,35 @@ fn forgotten_founding() {
     assert!(service.commits() > 0, "it follows the others' ledger");
     let agreed = founding.servers[0].as_ref().unwrap().service().unwrap();
     assert!(agreed.commits() > 0);
+}
+
+/// One server says to another that its disk was another one: that is nothing without the other's own
+/// signature, and it founds the room with all of them as soon as it hears the truth.
+#[test]
+fn founding_with_a_false_witness() {
+    let mut founding = Founding::new(4, 3);
+    founding.meddle = Some(Box::new(|from, to, bytes| {
+        let Ok(Message::Coin { key, disk, heard: Some(mut heard) }) =
+            Message::decode(bytes, 1 << 20)
+        else {
+            return bytes.to_vec();
+        };
+        if (from, to) != (id(3), id(0)) {
+            return bytes.to_vec();
+        }
+        // Under the liar's own signature, and under one of another nonce.
+        let own = SigningKey::from_seed(&digest("test identity", &[3]).0);
+        let forged = DiskNonce::sign(&room(4, SHAPE), &key, [9; 32], &own);
+        heard.nonce = [9; 32];
+        let heard = if bytes.len().is_multiple_of(2) { heard } else { forged };
+        Message::Coin { key, disk, heard: Some(heard) }.encode()
+    }));
+    founding.run(60, |founding| {
+        let begun = |i: usize| founding.servers[i].as_ref().unwrap().service().is_some();
+        (1..3).all(begun)
+    });
+    (0..20).for_each(|_| founding.run(1, |_| true));
+    assert!(founding.servers[0].as_ref().unwrap().service().is_none(), "it believed the liar");
+    founding.meddle = None;
+    founding.run(200, Founding::is_founded);
 }

@@ -86,7 +86,7 @@ fn crashes_cost_nobody_its_line() {
     let mut crashes = 0;
     for n in [4, 5] {
         for seed in seeds(4) {
-            let mut world = World::new(n, seed);
+            let mut world = World::with(n, seed, SHAPE, [64, 3][seed as usize % 2]);
             world.crash_once_in = 700;
             world.lose_once_in = 100;
             for line in LINES {
@@ -108,16 +108,20 @@ fn crashes_cost_nobody_its_line() {
 fn an_epoch_survives_the_restart_of_all_servers() {
     let moments: [fn(&Told) -> bool; 2] =
         [|told| *told == Told::Mixing(0), |told| matches!(told, Told::Mixed(0, _))];
+    let mut late = 0;
     for (seed, moment) in seeds(8).flat_map(|seed| moments.map(|moment| (seed, moment))) {
-        let mut world = World::new(4, seed);
+        // Also where the newest checkpoint is older than the batch that is in use.
+        let mut world = World::with(4, seed, SHAPE, [64, 2, 3, 5][seed as usize % 4]);
         world.stock(2);
         for line in LINES {
             world.join(Some(line));
         }
         world.tick_once_in = 100;
         world.run(3000, |world| world.told.iter().flatten().any(moment));
-        let published = world.entries();
-        assert_eq!(published, 0, "seed {seed}: too late");
+        if world.entries() > 0 {
+            late += 1;
+            continue;
+        }
         let signing = |told: &Told| matches!(told, Told::Mixed(0, _)) && moment(told);
         if world.told.iter().flatten().any(signing) {
             let ready = |world: &World| {
@@ -140,6 +144,7 @@ fn an_epoch_survives_the_restart_of_all_servers() {
         assert_eq!(world.messages(), LINES, "seed {seed}");
         world.assert_nobody_honest_blamed();
     }
+    assert!(late < 5, "{late} of 16 came too late");
 }
 
 /// A server that restarts while a batch is prepared is out of it: the batch is dropped, and another

@@ -5,7 +5,9 @@ mod attacks;
 mod founding;
 #[path = "../../../agreement/tests/agreement/keys.rs"]
 mod keys;
+mod late;
 mod life;
+mod visits;
 mod world;
 
 /// Whether the long versions of tests are wanted.

@@ -8,6 +8,7 @@ use ostrakon_asynchromix::board::{Outcome, SignedEntry};
 use ostrakon_asynchromix::message::{Message, RunId, ToServer};
 use ostrakon_asynchromix::participant::News;
 use ostrakon_asynchromix::service::{Effects, Event, Parts, Service, Told};
+use ostrakon_asynchromix::visit::Ask;
 use ostrakon_asynchromix::{Disk, Participant, Room, Shape};
 use ostrakon_crypto::hash::digest;
 use ostrakon_crypto::{Digest, Secret, SigningKey};
@@ -117,9 +118,18 @@ impl World {
     }
 
     pub fn with(n: usize, seed: u64, shape: Shape, interval: u64) -> World {
-        let room = room(n, shape);
+        World::of(room(n, shape), seed, interval)
+    }
+
+    pub fn of(room: Arc<Room>, seed: u64, interval: u64) -> World {
+        World::deep(room, seed, 64, interval)
+    }
+
+    pub fn deep(room: Arc<Room>, seed: u64, horizon: u64, interval: u64) -> World {
+        let n = room.servers();
         let session = SessionId(room.digest());
-        let params = Params::with(session, &Digest([8; 32]), *room.trust(), 64, interval).unwrap();
+        let params =
+            Params::with(session, &Digest([8; 32]), *room.trust(), horizon, interval).unwrap();
         let mut world = World {
             params,
             services: (0..n).map(|_| None).collect(),
@@ -271,6 +281,20 @@ impl World {
         }
     }
 
+    /// A device visits a server; its answer, if the server lives.
+    pub fn visit(&mut self, i: usize, ask: &[u8]) -> Option<Vec<u8>> {
+        if self.roles[i] == Role::Dead {
+            return None;
+        }
+        let reached = (0..self.services.len())
+            .filter(|j| *j != i && self.roles[*j] != Role::Dead && self.services[*j].is_some());
+        let reached = reached.map(id).collect();
+        let ask = Ask::decode(ask, &self.room).unwrap();
+        let (effects, answer) = self.services[i].as_mut()?.visit(ask, reached);
+        self.carry_out(i, effects);
+        self.services[i].as_ref().map(|_| answer.encode())
+    }
+
     /// A tick for everybody, in a drawn order; who crashed comes back now and then.
     pub fn tick(&mut self) {
         let n = self.services.len();
@@ -390,6 +414,15 @@ impl World {
             text += &format!("participant {i}: {} {:?}\n", participant.is_done(), self.news[i]);
         }
         text
+    }
+
+    /// Lets so many ticks pass.
+    pub fn pass(&mut self, ticks: usize) {
+        let mut passed = 0;
+        self.run(ticks + 1, |_| {
+            passed += 1;
+            passed > ticks
+        });
     }
 
     /// Runs until every honest server has so many batches ready.

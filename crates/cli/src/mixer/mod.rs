@@ -1,0 +1,185 @@
+//! `ostrakon mixer`: rooms whose servers may fail, be blocked or seized; and how people take part
+//! in them (docs/spec/asynchromix.md, section 18).
+
+mod home;
+mod link;
+pub mod local;
+mod say;
+mod serve;
+mod visiting;
+mod watch;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use ostrakon_asynchromix::participant::key_of;
+use ostrakon_asynchromix::{Card, Description, Shape};
+use ostrakon_crypto::{Digest, Secret};
+use ostrakon_mixer::TICK;
+
+use crate::{edge, output, secret};
+pub use home::Home;
+pub use link::{AnyLink, Link};
+pub use say::say;
+pub use watch::watch;
+
+/// What can be done with servers of such rooms.
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// Makes the keys of one server, and prints its card for the others.
+    Init(InitOptions),
+    /// Makes one room of several servers' cards, and prints its description.
+    Found(Box<FoundOptions>),
+    /// Runs one server.
+    Serve(serve::Options),
+    /// Runs a whole room on this machine, set up on the first start.
+    Up(local::Options),
+}
+
+/// Options of `mixer init`.
+#[derive(clap::Args)]
+pub struct InitOptions {
+    /// Where the server keeps its keys, configuration and data.
+    #[arg(long, value_name = "DIR")]
+    home: PathBuf,
+    /// The server's name: who runs it.
+    #[arg(long)]
+    name: String,
+    /// Where everybody finds it: `https://HOST[:PORT]`.
+    #[arg(long)]
+    url: String,
+    /// Where the other servers find it: HOST:PORT.
+    #[arg(long, value_name = "HOST:PORT")]
+    address: String,
+    /// Where the public interface listens.
+    #[arg(long, default_value = "0.0.0.0:7400")]
+    http: SocketAddr,
+    /// Where it listens for the other servers.
+    #[arg(long, default_value = "0.0.0.0:7500")]
+    mesh: SocketAddr,
+}
+
+/// What a room is like.
+#[derive(clap::Args, Clone, Debug)]
+pub struct RoomOptions {
+    /// Places of a round: so many can take part at a time. A power of two.
+    #[arg(long, default_value_t = 64)]
+    places: usize,
+    /// Bytes of a message at most.
+    #[arg(long, default_value_t = 280)]
+    bytes: usize,
+    /// Seconds of a round, since the first one has handed in.
+    #[arg(long, default_value_t = 10)]
+    seconds: u32,
+}
+
+impl RoomOptions {
+    fn shape(&self, minimum: usize) -> Shape {
+        let ticks = u64::from(self.seconds) * 1000 / u64::try_from(TICK.as_millis()).unwrap_or(1);
+        Shape {
+            rows: self.places,
+            payload: self.bytes,
+            minimum,
+            ticks: u32::try_from(ticks).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+/// Options of `mixer found`.
+#[derive(clap::Args)]
+pub struct FoundOptions {
+    /// The room's name.
+    #[arg(long)]
+    name: String,
+    #[command(flatten)]
+    room: RoomOptions,
+    /// With fewer who take part, nothing is opened. 1 is for trials only: whoever is alone then is
+    /// alone on the board.
+    #[arg(long, default_value_t = 4)]
+    minimum: usize,
+    /// Only who has one of so many links may take part; the links are written to --links.
+    #[arg(long, requires = "links", value_name = "PEOPLE")]
+    listed: Option<usize>,
+    /// Where the links for --listed are written, one for each person.
+    #[arg(long, requires = "listed", value_name = "FILE")]
+    links: Option<PathBuf>,
+    /// The servers' cards, in their order.
+    #[arg(required = true, value_name = "CARD")]
+    cards: Vec<PathBuf>,
+}
+
+/// Runs one of the commands.
+///
+/// # Errors
+/// As the commands say.
+pub async fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Init(options) => init(&options),
+        Command::Found(options) => found(&options),
+        Command::Serve(options) => serve::run(options).await,
+        Command::Up(options) => local::run(options).await,
+    }
+}
+
+fn init(options: &InitOptions) -> Result<()> {
+    let InitOptions { home, name, url, address, http, mesh } = options;
+    let card = Home::create(home, (*http, *mesh), name, url, address)?;
+    output::line(&serde_json::to_string(&card)?)?;
+    eprintln!(
+        "Give this card to whoever founds the room, keep what comes back as {}, compare its digest with the \
+         other operators, and start the server: ostrakon mixer serve --home {}",
+        home.join(home::ROOM).display(),
+        home.display()
+    );
+    Ok(())
+}
+
+fn found(options: &FoundOptions) -> Result<()> {
+    let servers = options.cards.iter().map(|path| read_card(path)).collect::<Result<Vec<_>>>()?;
+    ensure!(
+        options.minimum <= options.room.places,
+        "--minimum is greater than --places: no round would ever be opened"
+    );
+    let seeds: Vec<Secret> =
+        (0..options.listed.unwrap_or(0)).map(|_| Secret::new(edge::random())).collect();
+    let description = Description {
+        name: options.name.clone(),
+        nonce: Digest(edge::random()),
+        corrupt: ostrakon_mixer::demo::corrupt(servers.len())?,
+        servers,
+        shape: options.room.shape(options.minimum),
+        admitted: options.listed.map(|_| seeds.iter().map(key_of).collect()),
+    };
+    let room = description.room()?;
+    if let Some(path) = &options.links {
+        let link = |seed: &Secret| {
+            let seed = Some(seed.clone());
+            Link { seed, ..link_of(&description, 0, &room) }.to_string() + "\n"
+        };
+        secret::write_new(path, &seeds.iter().map(link).collect::<String>())?;
+    }
+    output::line(&serde_json::to_string_pretty(&description)?)?;
+    eprintln!(
+        "The room's digest, for all operators to compare: {}\n{}\nIts link: {}",
+        room.digest().to_hex(),
+        local::promise(&description),
+        link_of(&description, 0, &room)
+    );
+    Ok(())
+}
+
+/// The link at one of the servers.
+fn link_of(description: &Description, server: usize, room: &ostrakon_asynchromix::Room) -> Link {
+    Link { origin: description.servers[server].url.clone(), room: room.digest(), seed: None }
+}
+
+fn read_card(path: &Path) -> Result<Card> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("{} cannot be read", path.display()))?;
+    let card: Card = serde_json::from_str(&text).with_context(|| {
+        format!("{} is no card: it must be what `ostrakon mixer init` printed", path.display())
+    })?;
+    card.validate()?;
+    Ok(card)
+}

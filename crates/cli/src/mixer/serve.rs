@@ -1,0 +1,111 @@
+//! `ostrakon mixer serve`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use ostrakon_api::Listener;
+use ostrakon_asynchromix::Told;
+use ostrakon_mixer::{Config, Report, Runner};
+use ostrakon_node::config::Limits;
+use tokio::net::TcpListener;
+
+use super::Home;
+use crate::log;
+use crate::serve::told_to_stop;
+
+/// Options of `mixer serve`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The directory that `mixer init` made, with the room's file in it.
+    #[arg(long, value_name = "DIR")]
+    home: PathBuf,
+    /// The directory of the web client's files.
+    #[arg(long)]
+    web: Option<PathBuf>,
+    /// The form of the log, which goes to standard error.
+    #[arg(long, value_enum, default_value = "json")]
+    pub log_format: log::Format,
+    /// The data were restored from a copy, or are known to be old. The server uses nothing of them,
+    /// and takes part again when the others have agreed to that; once is enough.
+    #[arg(long)]
+    restored: bool,
+    /// Stops when standard input ends: for a parent process that takes the server with it when it
+    /// goes.
+    #[arg(long, hide = true)]
+    until_stdin_ends: bool,
+}
+
+/// Runs a server until it is told to stop.
+///
+/// # Errors
+/// If its directory is not in order, a port cannot be used, or its journal cannot be written: then
+/// it must not speak any more.
+pub async fn run(options: Options) -> Result<()> {
+    let stop = told_to_stop(options.until_stdin_ends);
+    let home = Home::open(&options.home).context("--home")?;
+    let _lock = home.lock()?;
+    let (description, room) = home.room()?;
+    let listen = async |what, address| {
+        let bound = TcpListener::bind(address).await;
+        bound.with_context(|| format!("cannot listen at `{what}` = {address}"))
+    };
+    let http = listen("http", home.settings.http).await?;
+    let listener = listen("mesh", home.settings.mesh).await?;
+    let (mut runner, visits, reports) = Runner::start(Config {
+        room: Arc::new(room),
+        identity: home.identity.clone(),
+        directory: home.data()?,
+        listener,
+        addresses: description.servers.iter().map(|card| card.mesh.clone()).collect(),
+        front: None,
+    })?;
+    tracing::info!(room = description.name, "serving");
+    if options.restored {
+        runner.readmit()?;
+    }
+    reports.into_iter().for_each(note);
+    let router = ostrakon_api::mixer_router(visits, description, options.web);
+    let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving = async {
+        let until = async {
+            tokio::select! {
+                () = stop => {}
+                _ = stopped => {}
+            }
+        };
+        ostrakon_api::serve(Listener::new(http, None), router, &Limits::default(), until).await;
+    };
+    tokio::pin!(serving);
+    tokio::select! {
+        () = &mut serving => Ok(()),
+        ended = runner.run(note) => {
+            // It may not say anything any more, to nobody.
+            drop(stopping);
+            serving.await;
+            ended.context("the server has stopped")
+        }
+    }
+}
+
+/// Nothing that a participant does is written to the log.
+fn note(report: Report) {
+    let Report::Told(told) = report else { return };
+    match told {
+        Told::Started => tracing::info!("takes part"),
+        Told::DataLost => tracing::error!(
+            "the data are older than what others have heard of this server; start it once with --restored"
+        ),
+        Told::Fault(party, what) => tracing::warn!(server = party.0, what, "a fault"),
+        Told::Published(epoch) => tracing::info!(epoch, "published"),
+        Told::Sealed(epoch, rows, enough) => tracing::info!(epoch, rows, enough, "sealed"),
+        Told::Ready(batch) => tracing::info!(batch, "prepared"),
+        Told::Burnt(batch) | Told::Dropped(batch) => tracing::info!(batch, "dropped"),
+        Told::Begun(_)
+        | Told::Prepared(..)
+        | Told::Opened(_)
+        | Told::Closed(_)
+        | Told::Mixing(_)
+        | Told::Mixed(..) => {}
+    }
+}

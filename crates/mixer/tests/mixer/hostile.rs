@@ -1,0 +1,129 @@
+//! A server of four is killed, frozen, restored or corrupt.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ostrakon_asynchromix::message::Message;
+use ostrakon_asynchromix::message::RunId;
+use ostrakon_mixer::{Links, Peers};
+use ostrakon_net::Identity;
+
+use crate::world::{Devices, World, copy, identity, standing, stocked, wait};
+
+fn lines(of: &str, count: usize) -> Vec<String> {
+    (0..count).map(|i| format!("{of} {i}")).collect()
+}
+
+/// A row is in, and none is on the board.
+fn under_way(devices: &Devices) -> bool {
+    devices.visitors.iter().any(|v| v.participant().is_some_and(|p| p.is_in()))
+}
+
+#[tokio::test]
+async fn a_killed_server_costs_nobody_its_line_and_returns() {
+    let mut world = World::new(4);
+    stocked(&world).await;
+    let said = lines("killed", 7);
+    let mut devices = Devices::saying(&world, &said, 1);
+    devices.until(&world, "in", under_way).await;
+    world.kill(2);
+    devices.until(&world, "said", Devices::all_said).await;
+    assert_eq!(devices.read(), said);
+    world.start(2, false);
+    let entries = standing(&world, 0).await.entries;
+    wait(&world, "return", 2, |s| s.runs && s.entries >= entries).await;
+}
+
+/// As SIGSTOP does: its sockets stay open, and nothing is read or said.
+#[tokio::test]
+async fn a_frozen_server_costs_nobody_its_line_and_goes_on() {
+    let world = World::new(4);
+    stocked(&world).await;
+    let said = lines("frozen", 7);
+    let mut devices = Devices::saying(&world, &said, 2);
+    devices.until(&world, "in", under_way).await;
+    let thaw = world.freeze(1);
+    devices.until(&world, "said", Devices::all_said).await;
+    assert_eq!(devices.read(), said);
+    drop(thaw);
+    let entries = standing(&world, 0).await.entries;
+    wait(&world, "going on", 1, |s| s.runs && s.entries >= entries).await;
+}
+
+/// A server that was honest until there was stock says whatever it likes from then on: noise,
+/// frames without an end, other servers' messages, two answers to one question.
+#[tokio::test]
+async fn a_server_that_speaks_garbage_costs_nobody_its_line() {
+    let mut world = World::new(4);
+    stocked(&world).await;
+    let said = lines("garbage", 7);
+    let mut devices = Devices::saying(&world, &said, 3);
+    devices.until(&world, "in", under_way).await;
+    // The first one dials all others.
+    world.kill(0);
+    let keys = world.room.identities().as_slice().to_vec();
+    let others = keys.iter().copied().zip(world.addresses.iter().cloned()).skip(1);
+    let dialled: Vec<_> = others.collect();
+    let peers =
+        Peers { dialling: Vec::new(), dialled: dialled.clone(), longest: world.room.longest() };
+    let own = Identity::from_seed(identity(0).expose());
+    let (links, mut frames) = Links::start(&own, None, peers);
+    let hostile = tokio::spawn(async move {
+        let mut round = 0_usize;
+        loop {
+            round += 1;
+            for (key, _) in &dialled {
+                let noise: Vec<u8> = (0..97).map(|i| (i * round % 251) as u8).collect();
+                links.send(key, noise.into());
+                links.send(key, vec![0xff; 1 << 18].into());
+                for (epoch, byte) in [(0, 1), (0, 2), (u64::MAX, 3)] {
+                    let run = RunId::Epoch(epoch);
+                    let forged = Message::Run(run, vec![byte; 200].into()).encode();
+                    links.send(key, forged.into());
+                    let asked = Message::Again(run, vec![[byte; 3]; 300]).encode();
+                    links.send(key, asked.into());
+                    links.send(key, Message::AskState(epoch).encode().into());
+                    links.send(key, Message::Row(epoch, 0, vec![byte; 9].into()).encode().into());
+                }
+            }
+            // What it hears it says to all others, as its own.
+            while let Ok(frame) = frames.try_recv() {
+                let bytes: Arc<[u8]> = frame.bytes.into();
+                dialled.iter().for_each(|(key, _)| links.send(key, Arc::clone(&bytes)));
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    devices.until(&world, "said", Devices::all_said).await;
+    hostile.abort();
+    assert_eq!(devices.read(), said);
+}
+
+/// An old copy is put back: by command the server takes part again as one that remembers nothing,
+/// and there is new stock with it.
+#[tokio::test]
+async fn a_server_restored_from_a_copy_is_readmitted() {
+    let mut world = World::new(4);
+    stocked(&world).await;
+    world.kill(3);
+    let old = world.directory.path().join("old");
+    copy(&world.home(3), &old);
+    world.start(3, false);
+    wait(&world, "back", 3, |s| s.runs).await;
+    let first = lines("first", 7);
+    let mut devices = Devices::saying(&world, &first, 4);
+    devices.until(&world, "first", Devices::all_said).await;
+    world.kill(3);
+    std::fs::remove_dir_all(world.home(3)).unwrap();
+    copy(&old, &world.home(3));
+    world.start(3, true);
+    wait(&world, "readmitted", 3, |s| s.runs).await;
+    let entries = standing(&world, 0).await.entries;
+    wait(&world, "caught up", 3, |s| s.entries >= entries).await;
+    // More epochs than were in stock: they need shares of all four.
+    for round in 0..4 {
+        let more = lines("more", 7);
+        let mut devices = Devices::saying(&world, &more, 10 + round);
+        devices.until(&world, "more", Devices::all_said).await;
+    }
+}

@@ -1,0 +1,5 @@
+//! Servers over real links with real journals, some of which are killed, frozen, restored from an
+//! old copy, or speak whatever they like; and devices that visit them.
+
+mod hostile;
+mod world;

@@ -1,0 +1,116 @@
+// Ein Raum, dessen Server ausfallen, gesperrt oder beschlagnahmt werden können.
+
+import type { en } from '../en/mix';
+import { several, spoken } from './words';
+
+export const de: typeof en = {
+  loading: 'Der Server wird nach dem Raum gefragt…',
+  away: 'Dieser Server antwortet nicht. Jeder Server des Raumes hat einen eigenen Link: Versuche es mit dem eines anderen.',
+  other:
+    'Dieser Server zeigt einen anderen Raum, als der Link nennt. Es wurde nichts an ihn gesendet.',
+
+  lead: (servers) =>
+    `${servers} Server mischen, was hier gesagt wird. Niemand erfährt, wer was gesagt hat, und keiner von ihnen kann es aufhalten.`,
+  trial:
+    'Dieser Raum ist zum Ausprobieren. Wer in einer Runde allein ist, steht allein an der Wand: Er verbirgt niemanden.',
+
+  join: {
+    title: 'Mitmachen',
+    text: 'Solange diese Seite offen ist, machst du in jeder Runde mit, mit deiner Nachricht oder mit einer leeren. Das verbirgt, wer etwas sagt.',
+    button: 'Mitmachen',
+    watch: 'Oder nur lesen: Die Wand steht unten.',
+    uninvited: 'In diesem Raum machen nur Leute mit einem eigenen Link mit. Lesen kannst du ihn.',
+    elsewhere:
+      'Du machst in diesem Raum in einem anderen Tab dieses Browsers mit. Schließe ihn dort, um hier weiterzumachen.',
+    broken: 'Was dieser Browser vom Raum aufgehoben hat, ist unbrauchbar:',
+  },
+
+  say: {
+    label: 'Deine Nachricht',
+    hint: 'Alle, die den Link haben, lesen sie. Niemand erfährt, dass sie von dir ist.',
+    button: 'Sagen',
+    left: (bytes) => `noch ${bytes}`,
+    over: (bytes) => `${bytes} zu viel`,
+    long: 'Kürze die Nachricht.',
+  },
+
+  own: {
+    waiting: 'Deine Nachricht wartet auf die nächste Runde.',
+    stuck:
+      'Deine Nachricht wartet auf diesem Gerät. Eine neue Runde braucht einen Server, der fehlt.',
+    placed: 'Deine Nachricht wird abgegeben…',
+    handed:
+      'Deine Nachricht ist abgegeben. Sie wartet, bis genug Server zeigen, dass sie sie haben.',
+    in: 'Drin. Was die Server jetzt auch tun: Deine Nachricht kommt mit dieser Runde heraus.',
+    back: 'Zurücknehmen',
+    published: (round) => `Deine Nachricht steht an der Wand, in Runde ${round + 1}.`,
+    again: (round) =>
+      `Runde ${round + 1} ging ohne deine Nachricht zu Ende. Sie kommt in die nächste.`,
+    unknown:
+      'Dieses Gerät war zu lange weg: Ob deine letzte Nachricht herauskam, lässt sich nicht mehr sagen. Sieh an der Wand nach, ehe du sie noch einmal sagst.',
+  },
+
+  now: {
+    title: 'Jetzt',
+    here: (places) =>
+      places === 1
+        ? 'In dieser Runde ist ein Platz belegt.'
+        : `In dieser Runde sind ${places} Plätze belegt.`,
+    hereHint:
+      'Mindestens so viele, wenn die Server recht haben. Eine Person kann mehrere Plätze belegen.',
+    hereListed: 'Mindestens so viele, wenn die Server recht haben; einer für jeden Link.',
+    collecting: (rows, seconds, minimum) =>
+      rows === 0
+        ? `Die Runde beginnt, wenn jemand abgegeben hat, und dauert ${several(seconds, 'Sekunde', 'Sekunden')}.`
+        : rows < minimum
+          ? `${rows} von mindestens ${minimum} haben abgegeben.`
+          : `${several(rows, 'Platz hat', 'Plätze haben')} abgegeben. Die Runde endet bald.`,
+    mixing: 'Eine Runde wird gemischt.',
+    none: 'Gerade ist keine Runde offen.',
+  },
+
+  servers: {
+    title: 'Server',
+    fine: (servers) => `Alle ${servers} Server antworten.`,
+    silent: (names, servers, may) =>
+      `${spoken(names)} ${names.length === 1 ? 'antwortet' : 'antworten'} nicht, von ${servers} Servern. ${
+        names.length <= may
+          ? 'Alles geht trotzdem: Was im Gang ist, kommt heraus.'
+          : 'Es fehlen zu viele: Nichts geht weiter, bis welche zurück sind. Verloren ist nichts.'
+      }`,
+    answers: 'antwortet',
+    away: 'stumm',
+  },
+
+  stock: {
+    prepares: (rounds) =>
+      `${several(rounds, 'Runde ist', 'Runden sind')} vorbereitet, und weitere werden vorbereitet.`,
+    lasts: (rounds) =>
+      rounds === 0
+        ? 'Keine weitere Runde ist vorbereitet, und solange Server fehlen, kann es keine werden. Dann wartet der Raum; verloren ist nichts.'
+        : `${several(rounds, 'weitere Runde ist', 'weitere Runden sind')} vorbereitet. Solange Server fehlen, kommen keine hinzu. Danach wartet der Raum; verloren ist nichts.`,
+  },
+
+  board: {
+    title: 'Wand',
+    empty: 'Noch ist nichts gesagt.',
+    round: (round, people) => `Runde ${round + 1} · ${several(people, 'Platz', 'Plätze')} dabei`,
+    few: 'Zu wenige machten mit. Nichts wurde geöffnet.',
+    covers: 'Niemand hat etwas gesagt.',
+  },
+
+  about: {
+    title: 'Wann ein solcher Raum das Richtige ist',
+    choose: (servers, may) =>
+      `Wenn ein Server angegriffen, gesperrt oder beschlagnahmt werden könnte. Von ${servers} Servern ${
+        may === 1 ? 'darf einer' : `dürfen ${may}`
+      } jederzeit ausfallen oder lügen: Jede Nachricht, die „drin“ ist, kommt trotzdem heraus, und ${
+        may === 1 ? 'dieser eine erfährt' : `diese ${may} zusammen erfahren`
+      } nicht, von wem sie ist. Mehr zusammen könnten es herausfinden.`,
+    stock: (servers, spare) =>
+      spare
+        ? 'Runden werden im Voraus vorbereitet, auch ohne einen Server, der fehlt.'
+        : `Runden werden im Voraus vorbereitet, und dazu braucht es alle ${servers} Server. Solange einer fehlt, werden die vorbereiteten verbraucht: zwei oder drei. Dann wartet der Raum, bis er zurück ist.`,
+    not: 'Die Server sehen, dass dein Gerät mitmacht, und von wo. Was es sagt, sehen sie nicht.',
+  },
+};
