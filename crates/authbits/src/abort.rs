@@ -24,7 +24,7 @@ pub enum Abort {
     #[error("{0} opened another value than it had committed to")]
     Commitment(PartyId),
     /// A party has heard something else than this one. Either may be at fault, or a third.
-    #[error("{0} has another view of what was said")]
+    #[error("{0} and this party were told different things")]
     View(PartyId),
     /// A MAC check failed; nobody can tell whose fault it is.
     #[error("a MAC check failed")]

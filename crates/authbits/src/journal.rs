@@ -3,9 +3,11 @@
 //! A prepared [`crate::Segment`] is in memory only: it is not `Clone`, nothing writes it down, and
 //! nothing makes one but a preparation, so that none is there after a restart. What could come
 //! again is its number. Its messages and coins would then be another try at the run that broke
-//! off, and honest parties would take messages of the one for messages of the other.
+//! off, and honest parties would take messages of the one for messages of the other. Only a party
+//! whose run is on a tape ([`ostrakon_party::Tape`]) uses its number again: with the same
+//! randomness and against the same messages, which is the same run and no other try.
 
-use ostrakon_crypto::{Digest, Transcript};
+use ostrakon_crypto::{Digest, Secret, Transcript};
 use ostrakon_party::{Party, PartyId, Roster};
 
 use crate::params::BadSpec;
@@ -52,6 +54,15 @@ pub enum NoTicket {
 pub struct Ticket {
     spec: SegmentSpec,
     name: Digest,
+    /// Of the randomness that it is good for, if it may have been taken before.
+    seed: Option<Digest>,
+}
+
+/// What is written beside the number of a recorded run.
+fn commitment(name: &Digest, random: &Secret) -> Digest {
+    let mut transcript = Transcript::new("ostrakon/v1/authbits/randomness of a number");
+    transcript.field(&name.0).field(random.expose());
+    transcript.finish()
 }
 
 /// What is written down: a number of a session at one party, whatever the specification says
@@ -75,17 +86,43 @@ impl Ticket {
         spec.validate(party.roster.keys.len())?;
         let name = name(&party.roster, party.id, spec.number);
         match journal.mark(name) {
-            Ok(true) => Ok(Self { spec, name }),
+            Ok(true) => Ok(Self { spec, name, seed: None }),
             Ok(false) => Err(NoTicket::Used(spec.number)),
             Err(why) => Err(NoTicket::Journal(why)),
         }
     }
 
-    /// What may be prepared; `None` by another party than the one that took the ticket, or in
-    /// another session.
-    pub(crate) fn spend(self, party: &Party) -> Option<SegmentSpec> {
+    /// The same for a run with this randomness. If `party` is recorded, the number may have been
+    /// used before with the same randomness: that was the same run, which goes on.
+    ///
+    /// # Errors
+    /// [`NoTicket`].
+    pub fn take_for(
+        journal: &mut (impl Journal + ?Sized),
+        party: &Party,
+        spec: SegmentSpec,
+        random: &Secret,
+    ) -> Result<Self, NoTicket> {
+        spec.validate(party.roster.keys.len())?;
+        let name = name(&party.roster, party.id, spec.number);
+        let seed = commitment(&name, random);
+        let before = journal.keep(&[(name, seed.0.to_vec())]).map_err(NoTicket::Journal)?;
+        match &before[..] {
+            [None] => Ok(Self { spec, name, seed: Some(seed) }),
+            [Some(before)] if *before == seed.0 && party.is_recorded() => {
+                Ok(Self { spec, name, seed: Some(seed) })
+            }
+            [Some(_)] => Err(NoTicket::Used(spec.number)),
+            _ => Err(NoTicket::Journal("it has not answered for one entry".to_owned())),
+        }
+    }
+
+    /// What may be prepared; `None` by another party than the one that took the ticket, in another
+    /// session, or with other randomness than the ticket's.
+    pub(crate) fn spend(self, party: &Party, random: &Secret) -> Option<SegmentSpec> {
         let own = name(&party.roster, party.id, self.spec.number);
-        (self.name == own).then_some(self.spec)
+        let seed = self.seed.is_none_or(|seed| seed == commitment(&own, random));
+        (self.name == own && seed).then_some(self.spec)
     }
 }
 

@@ -88,8 +88,9 @@ pub struct Segment {
 /// Why no segment was prepared.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Unprepared {
-    /// The ticket belongs to another party or session; nothing was sent, and the ticket is spent.
-    #[error("the ticket belongs to another party or session")]
+    /// The ticket belongs to another party, session or randomness; nothing was sent, and the ticket
+    /// is spent.
+    #[error("the ticket belongs to another party, session or randomness")]
     Ticket,
     /// The run stopped. Its number and its randomness are used up.
     #[error(transparent)]
@@ -118,7 +119,7 @@ pub async fn prepare_with(
     random: Secret,
     base: Option<BaseKeys>,
 ) -> Result<Segment, Unprepared> {
-    let spec = ticket.spend(party).ok_or(Unprepared::Ticket)?;
+    let spec = ticket.spend(party, &random).ok_or(Unprepared::Ticket)?;
     let run = Run::new(party.clone(), spec.instance(), random);
     Ok(guarded(party, &[spec.instance()], steps(run, spec, base)).await?)
 }

@@ -33,7 +33,7 @@ pub struct Run<'a> {
     pub inputs: Vec<Input>,
     /// The computation's journal.
     pub marks: Marks,
-    /// 32 fresh random bytes.
+    /// 32 random bytes: fresh, or those of the same attempt before a restart.
     pub randomness: Secret,
 }
 
@@ -42,6 +42,9 @@ pub struct Run<'a> {
 pub enum Ended {
     /// Another attempt, by another session, may succeed.
     Again(String),
+    /// The same attempt may go on, begun again from what is on disk; for jobs that
+    /// [repeat](Job::repeats).
+    Later(String),
     /// None can; the computation stops with this reason, for people.
     Final(String),
 }
@@ -76,6 +79,13 @@ pub trait Job: Send + Sync {
         &'a self,
         run: Run<'a>,
     ) -> futures::future::LocalBoxFuture<'a, Result<Vec<u8>, Ended>>;
+
+    /// Whether an attempt is a function of its randomness, its journal and the messages that it
+    /// receives, so that a member that was killed goes on with it, begun again with the same
+    /// randomness and against the same messages (C8). Else it begins another attempt.
+    fn repeats(&self) -> bool {
+        false
+    }
 
     /// What is sent and kept under an attempt on so many inputs, to be forgotten when it is over.
     fn instances(&self, about: About<'_>, inputs: usize, number: u64) -> Vec<Instance>;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use ostrakon_computation::{
@@ -12,10 +12,9 @@ use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_party::Party;
 use serde_json::Value;
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::course::Course;
+use crate::course::{Course, Turns};
 use crate::job::Jobs;
 use crate::peers::Peers;
 use crate::store::{Store, StoreError};
@@ -23,6 +22,9 @@ use crate::view::View;
 
 /// Computations that a member keeps at a time, whatever their state.
 const COMPUTATIONS: usize = 10_000;
+
+/// How many of the shortest pauses pass between two looks at what is over.
+const BETWEEN_SWEEPS: u32 = 50;
 
 /// What a member is made from.
 pub struct Config {
@@ -46,8 +48,11 @@ pub struct Config {
     pub entropy: fn(&mut [u8]),
     /// How often the others are looked at while something is under way.
     pub pause: Duration,
-    /// How many computations are computed at a time.
+    /// How many computations are computed at a time; those that wait for other members do not
+    /// count.
     pub at_a_time: usize,
+    /// How long what is over is kept, inputs and all; then its archive alone is. For ever if none.
+    pub keep: Option<Duration>,
 }
 
 /// Why a request was not carried out.
@@ -92,7 +97,7 @@ pub(crate) struct Inner {
     pub number: usize,
     pub digest: Digest,
     pub runtime: Handle,
-    pub computing: Semaphore,
+    pub turns: Turns,
     courses: Mutex<BTreeMap<ComputationId, Arc<Course>>>,
     tasks: Mutex<JoinSet<()>>,
 }
@@ -109,13 +114,17 @@ impl Service {
             number,
             digest: config.committee.digest(),
             runtime: Handle::current(),
-            computing: Semaphore::new(config.at_a_time),
+            turns: Turns::new(config.at_a_time),
             config,
             courses: Mutex::default(),
             tasks: Mutex::default(),
         });
         for computation in remembered {
             inner.follow(Course::remembered(&inner, computation));
+        }
+        if let Some(keep) = inner.config.keep {
+            let sweeping = sweep(Arc::downgrade(&inner), keep);
+            inner.tasks.lock().expect("no panic while held").spawn(sweeping);
         }
         Ok(Self(inner))
     }
@@ -155,6 +164,12 @@ impl Service {
         let id = draft.draft.id();
         if inner.course(&id).is_some() {
             return Ok(id);
+        }
+        if inner.config.store.buried(&id).await?.is_some() {
+            return Err(Refused::Conflict(
+                "this question is over and was deleted: ask it anew, with a draft of its own"
+                    .into(),
+            ));
         }
         let creator = &draft.draft.creator;
         if inner.config.creators.as_ref().is_some_and(|admitted| !admitted.contains(creator)) {
@@ -251,6 +266,19 @@ impl Service {
         archive.ok_or_else(|| Refused::Conflict("there is no result yet".into()))
     }
 
+    /// The same, also of a computation that has been deleted.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub async fn archived(&self, id: &ComputationId) -> Result<Archive, Refused> {
+        if let Some(course) = self.0.course(id) {
+            let archive = course.archive();
+            return archive.ok_or_else(|| Refused::Conflict("there is no result yet".into()));
+        }
+        let buried = self.0.config.store.buried(id).await?;
+        buried.flatten().ok_or(Refused::NotFound("this server knows no result of this name"))
+    }
+
     /// An archive's result in its job's words; null if nothing was computed.
     pub fn render(&self, archive: &Archive) -> Value {
         let draft = &archive.draft.draft;
@@ -261,11 +289,33 @@ impl Service {
     }
 
     fn course(&self, id: &ComputationId) -> Result<Arc<Course>, Refused> {
-        self.0.course(id).ok_or(Refused::NotFound("this server knows no such computation"))
+        self.0.course(id).ok_or(Refused::NotFound(
+            "this server knows no such computation, or has deleted it since it was over",
+        ))
     }
 
     fn courses(&self) -> Vec<Arc<Course>> {
         self.0.courses.lock().expect("no panic while held").values().cloned().collect()
+    }
+}
+
+/// Deletes what has been over for as long as `keep`, but for archives.
+async fn sweep(inner: Weak<Inner>, keep: Duration) {
+    while let Some(inner) = inner.upgrade() {
+        let now = (inner.config.clock)();
+        let courses = Service(Arc::clone(&inner)).courses();
+        let due = |over: u64| over.saturating_add(keep.as_secs()) <= now;
+        for course in courses.iter().filter(|course| course.over().is_some_and(due)) {
+            match inner.config.store.bury(&course.id, course.archive().as_ref()).await {
+                Ok(()) => {
+                    inner.courses.lock().expect("no panic while held").remove(&course.id);
+                }
+                Err(error) => tracing::error!(%error, "what is over cannot be deleted"),
+            }
+        }
+        let pause = inner.config.pause * BETWEEN_SWEEPS;
+        drop(inner);
+        tokio::time::sleep(pause).await;
     }
 }
 

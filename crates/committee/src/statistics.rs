@@ -1,33 +1,52 @@
 //! The job `stats`: private statistics (`docs/spec/statistics.md`).
 
+use std::sync::{Arc, Mutex};
+
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
-use ostrakon_authbits::{Abort, Journal, SegmentSpec, Unprepared};
+use ostrakon_authbits::{Abort, Journal, NoTicket, SegmentSpec, Unprepared};
 use ostrakon_computation::{CONTRIBUTORS, Committee, Contributors, Draft, Input};
 use ostrakon_crypto::Digest;
 use ostrakon_party::{Instance, wire};
 use ostrakon_stats::asked::{self, Asked, StatisticsResult, question};
 use ostrakon_stats::report::{Report, length};
-use ostrakon_stats::{ExchangeKey, Failed, Question, Sealed, compute, segment_for};
+use ostrakon_stats::{
+    Committee as Keys, ExchangeKey, Failed, Question, Sealed, compute, segment_for,
+};
 use serde_json::{Value, json};
 
 use crate::job::{About, Ended, Job, Run};
 use crate::marks::Marks;
 
-/// Reports of the smaller circuit by which the size of large ones is told.
-const FEW: usize = 16;
 /// AND gates of the largest circuit: what two gigabytes of memory bear.
-const MOST_GATES: usize = 2_000_000;
+const MOST_GATES: u64 = 2_000_000;
 
 /// The job of private statistics, at a member with this key for shares.
 pub struct Statistics {
     exchange: ExchangeKey,
+    /// The committee whose keys were checked last, by its digest: a member serves one.
+    checked: Mutex<Option<(Digest, Arc<Keys>)>>,
 }
 
 impl Statistics {
     /// The job with a member's key for shares.
     pub fn new(exchange: ExchangeKey) -> Self {
-        Self { exchange }
+        Self { exchange, checked: Mutex::default() }
+    }
+
+    /// What a draft asks. The members' proofs are checked once, not for every input.
+    fn asked(&self, draft: &Draft, committee: &Committee) -> Result<Asked, String> {
+        let digest = committee.digest();
+        let known = self.checked.lock().expect("no panic while held").clone();
+        let keys = match known.filter(|(of, _)| *of == digest) {
+            Some((_, keys)) => keys,
+            None => {
+                let keys = Arc::new(asked::members(committee).map_err(sentence)?);
+                *self.checked.lock().expect("no panic while held") = Some((digest, keys.clone()));
+                keys
+            }
+        };
+        Asked::with(draft, keys).map_err(sentence)
     }
 }
 
@@ -37,12 +56,14 @@ impl Job for Statistics {
     }
 
     fn judge(&self, draft: &Draft, committee: &Committee) -> Result<(), String> {
-        let asked = Asked::of(draft, committee).map_err(sentence)?;
-        let asked_of = match &draft.contributors {
-            Contributors::Anyone => draft.minimum as usize,
-            Contributors::Keys(keys) => keys.len(),
+        let asked = self.asked(draft, committee)?;
+        let most = most(&asked.question);
+        let too_many = match &draft.contributors {
+            // Each member takes its part of what all together can compute on.
+            Contributors::Anyone => draft.minimum as usize > most / committee.members.len(),
+            Contributors::Keys(keys) => keys.len() > most,
         };
-        if asked_of > most(&asked.question) {
+        if too_many {
             return Err("this is too much to compute of so many: ask for less, or of fewer".into());
         }
         Ok(())
@@ -57,15 +78,14 @@ impl Job for Statistics {
     }
 
     fn check(&self, about: About<'_>, input: &Input) -> Result<(), String> {
-        let asked = Asked::of(about.draft, about.committee).map_err(sentence)?;
+        let asked = self.asked(about.draft, about.committee)?;
         read(&asked, input).map(drop)
     }
 
     fn compute<'a>(&'a self, run: Run<'a>) -> LocalBoxFuture<'a, Result<Vec<u8>, Ended>> {
         async move {
             let Run { about, party, number, inputs, marks, randomness } = run;
-            let asked = Asked::of(about.draft, about.committee).map_err(sentence);
-            let asked = asked.map_err(Ended::Final)?;
+            let asked = self.asked(about.draft, about.committee).map_err(Ended::Final)?;
             let reports = inputs.iter().map(|input| read(&asked, input));
             let reports = reports.collect::<Result<Vec<_>, _>>().map_err(Ended::Final)?;
             let sealed = Sealed { scope: asked.scope(), run: number, reports: &reports };
@@ -80,6 +100,10 @@ impl Job for Statistics {
             }))
         }
         .boxed_local()
+    }
+
+    fn repeats(&self) -> bool {
+        true
     }
 
     fn instances(&self, about: About<'_>, inputs: usize, number: u64) -> Vec<Instance> {
@@ -99,12 +123,10 @@ impl Job for Statistics {
     }
 }
 
-/// How many reports a question can be computed on: the circuit grows by as many gates with each, as
-/// two small circuits tell.
+/// How many reports a question can be computed on.
 fn most(question: &Question) -> usize {
-    let (few, some) = (question.circuit(FEW).ands(), question.circuit(2 * FEW).ands());
-    let each = some.saturating_sub(few).div_ceil(FEW).max(1);
-    (MOST_GATES.saturating_sub(few) / each).min(CONTRIBUTORS)
+    let reports = question.load().reports(MOST_GATES);
+    usize::try_from(reports).unwrap_or(usize::MAX).min(CONTRIBUTORS)
 }
 
 fn read(asked: &Asked, input: &Input) -> Result<Report, String> {
@@ -129,15 +151,19 @@ fn ended(committee: &Committee, failed: &Failed) -> Ended {
             "some reports were not what they have to be, and without them {missing} are missing"
         )),
         Failed::Spent { .. } => Ended::Final(
-            "a server was started again in the middle of the computation, and what was reported \
+            "a server has lost what it had written down of this computation, and what was reported \
              can be used once only: ask again"
                 .into(),
         ),
+        // Nothing was said that is not on disk: there may be room again.
+        Failed::Journal(_) | Failed::Ticket(NoTicket::Journal(_)) => {
+            Ended::Later(failed.to_string())
+        }
         // A peer that has stopped says why itself. Whatever else fails in the preparation is
         // somebody's deviation, which is not tried again.
-        Failed::Preparation(Unprepared::Aborted(Abort::Stopped(_)))
-        | Failed::Ticket(_)
-        | Failed::Journal(_) => Ended::Again(failed.to_string()),
+        Failed::Preparation(Unprepared::Aborted(Abort::Stopped(_))) | Failed::Ticket(_) => {
+            Ended::Again(failed.to_string())
+        }
         _ => Ended::Final(failed.to_string()),
     }
 }

@@ -6,11 +6,14 @@ use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::GENERATIONS;
-use crate::draft::ComputationId;
+use crate::draft::{CONTRIBUTORS, ComputationId};
 use crate::input::Entry;
 
 /// Longest reason of a stop in bytes of UTF-8.
 const WHY_BYTES: usize = 300;
+
+/// Most inputs that a member can hold: two of each contributor, which are evidence.
+const MOST_HELD: usize = 2 * CONTRIBUTORS;
 
 /// What is said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,17 +76,20 @@ impl Statement {
     #[must_use]
     pub fn verifies(&self, member: &VerifyingKey) -> bool {
         let formed = match &self.said {
-            Said::Holdings(entries) => entries.windows(2).all(|pair| pair[0] < pair[1]),
+            Said::Holdings(entries) => {
+                entries.len() <= MOST_HELD && entries.windows(2).all(|pair| pair[0] < pair[1])
+            }
             Said::Ready { generation, .. } => (1..=GENERATIONS).contains(generation),
-            Said::Stopped(why) => why.len() <= WHY_BYTES,
+            Said::Stopped(why) => why.len() <= WHY_BYTES && !why.contains(char::is_control),
             Said::Receipt { .. } | Said::Sealed(_) | Said::Outcome { .. } => true,
         };
         formed && member.verifies(&Self::digest(&self.computation, &self.said), &self.signature)
     }
 }
 
-/// A reason cut to the length that a statement may have.
+/// A reason cut to the length that a statement may have, without what would move a terminal.
 pub(crate) fn reason(why: &str) -> String {
+    let why = why.replace(char::is_control, " ");
     let mut end = why.len().min(WHY_BYTES);
     while !why.is_char_boundary(end) {
         end -= 1;
@@ -279,6 +285,20 @@ mod tests {
         assert!(!same.convicts(&key(9).verifying_key()));
     }
 
+    /// Attack: a member lists so much that others run out of memory and disk.
+    #[test]
+    fn a_list_longer_than_any_honest_one_is_no_statement() {
+        let honest = crate::Input::sign(&ID, vec![1], &key(1)).entry;
+        let entry = |i: usize| {
+            let mut body = [0; 32];
+            body[..8].copy_from_slice(&(i as u64).to_be_bytes());
+            Entry { body: Digest(body), ..honest }
+        };
+        let of = |count| said(Said::Holdings((0..count).map(entry).collect()));
+        assert!(of(MOST_HELD).verifies(&key(9).verifying_key()));
+        assert!(!of(MOST_HELD + 1).verifies(&key(9).verifying_key()));
+    }
+
     #[test]
     fn statements_are_of_one_member_on_one_computation_in_one_form() {
         let member = key(9).verifying_key();
@@ -293,5 +313,9 @@ mod tests {
         }
         assert!(!said(Said::Stopped("x".repeat(WHY_BYTES + 1))).verifies(&member));
         assert!(said(Said::stopped(&"é".repeat(WHY_BYTES))).verifies(&member));
+        // Attack: a reason that rewrites what the reader's terminal shows.
+        let escape = "\u{1b}[2Jmedian: 4711";
+        assert!(!said(Said::Stopped(escape.into())).verifies(&member));
+        assert!(said(Said::stopped(escape)).verifies(&member));
     }
 }

@@ -26,6 +26,7 @@ mod link;
 mod meter;
 mod party;
 mod servers;
+mod tape;
 mod trust;
 pub mod wire;
 
@@ -37,6 +38,7 @@ pub use link::{Invitation, split_link};
 pub use meter::{Meter, Traffic};
 pub use party::{Length, Party, Received, Refused, Roster};
 pub use servers::Servers;
+pub use tape::{Damaged, Recorder, Reel, Tape};
 pub use trust::{Delivery, Trust, Unbearable};
 
 use serde::{Deserialize, Serialize};

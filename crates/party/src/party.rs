@@ -6,8 +6,8 @@ use bytes::Bytes;
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 
 use crate::{
-    Body, Channel, Header, Instance, Message, Meter, PartyId, Recipient, SessionId, SignedHeader,
-    Tag,
+    Body, Channel, Header, Instance, Message, Meter, PartyId, Recipient, Recorder, SessionId,
+    SignedHeader, Tag,
 };
 
 /// The parties of a session: their keys, by party number.
@@ -96,6 +96,7 @@ pub struct Party {
     pub meter: Arc<Meter>,
     signing: Arc<SigningKey>,
     channel: Arc<dyn Channel>,
+    recorder: Option<Arc<dyn Recorder>>,
 }
 
 impl Party {
@@ -106,7 +107,23 @@ impl Party {
         signing: Arc<SigningKey>,
         channel: Arc<dyn Channel>,
     ) -> Self {
-        Self { id, roster, meter: Arc::default(), signing, channel }
+        Self { id, roster, meter: Arc::default(), signing, channel, recorder: None }
+    }
+
+    /// The same party, whose messages of one run are on this recorder.
+    #[must_use]
+    pub fn recorded(&self, recorder: Arc<dyn Recorder>) -> Self {
+        Self { recorder: Some(recorder), ..self.clone() }
+    }
+
+    /// Whether a recorder keeps it from saying two things in one place, whatever happens to the
+    /// process.
+    pub fn is_recorded(&self) -> bool {
+        self.recorder.is_some()
+    }
+
+    fn may_post(&self, to: PartyId, header: &Header) -> bool {
+        self.recorder.as_ref().is_none_or(|recorder| recorder.posts(to, header))
     }
 
     /// The same party, on the same channel, in another session: what it signs there is about that.
@@ -142,6 +159,9 @@ impl Party {
     }
 
     fn post(&self, to: PartyId, mut message: Message) {
+        if !self.may_post(to, &message.signed.header) {
+            return;
+        }
         let tag = message.signed.header.tag;
         message.depth = self.meter.sent(tag.instance, tag.step, to, message.body.len() as u64);
         self.channel.post(to, message);
@@ -167,7 +187,9 @@ impl Party {
     /// Holds `body` ready for a peer that may or may not come to need it.
     pub fn offer(&self, to: PartyId, tag: Tag, body: impl Into<Body>) -> SignedHeader {
         let message = self.message(Recipient::One(to), tag, body.into());
-        self.channel.offer(to, message.clone());
+        if self.may_post(to, &message.signed.header) {
+            self.channel.offer(to, message.clone());
+        }
         message.signed
     }
 
@@ -202,6 +224,9 @@ impl Party {
             if header.length != message.body.len() as u64
                 || header.digest != Header::digest_of(&message.body)
             {
+                continue;
+            }
+            if self.recorder.as_ref().is_some_and(|recorder| !recorder.takes(header)) {
                 continue;
             }
             self.meter.received(tag.instance, message.depth);

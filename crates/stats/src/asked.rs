@@ -1,6 +1,8 @@
 //! Statistics as a committee's computation: how the documents of `docs/spec/committee.md` hold a
 //! question, the members' keys for shares, a report and a result.
 
+use std::sync::Arc;
+
 use ostrakon_computation as computation;
 use ostrakon_computation::{Archive, ComputationId, Conclusion, Draft, Input, Parameters};
 use ostrakon_crypto::{Secret, SigningKey, VerifyingKey};
@@ -54,7 +56,7 @@ pub struct Asked {
     /// The question.
     pub question: Question,
     /// The members' keys.
-    pub committee: Committee,
+    pub committee: Arc<Committee>,
 }
 
 impl Asked {
@@ -63,9 +65,15 @@ impl Asked {
     /// # Errors
     /// [`NotStatistics`].
     pub fn of(draft: &Draft, committee: &computation::Committee) -> Result<Self, NotStatistics> {
-        let question = question(draft)?;
-        let committee = members(committee)?;
-        Ok(Self { computation: draft.id(), question, committee })
+        Self::with(draft, Arc::new(members(committee)?))
+    }
+
+    /// The same, of members whose keys have been checked ([`members`]).
+    ///
+    /// # Errors
+    /// [`NotStatistics`].
+    pub fn with(draft: &Draft, committee: Arc<Committee>) -> Result<Self, NotStatistics> {
+        Ok(Self { computation: draft.id(), question: question(draft)?, committee })
     }
 
     /// What the reports are bound to.

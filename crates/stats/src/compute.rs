@@ -2,6 +2,7 @@
 
 use ostrakon_authbits::circuit::Circuit;
 use ostrakon_authbits::cost::{self, Cost};
+use ostrakon_authbits::params::MAX_TRIPLES;
 use ostrakon_authbits::{
     Abort, BaseKeys, Journal, NoTicket, Refused, Segment, SegmentSpec, Shares, Ticket, Unprepared,
     prepare_with,
@@ -18,8 +19,9 @@ use crate::question::Form;
 use crate::report::{Report, Scope};
 use crate::seal;
 
-/// Bits of statistical security.
-const SECURITY: u32 = 40;
+/// Bits of statistical security of a preparation. Who makes one break off has seen whether its lie
+/// would have passed: the 16 attempts of each of a few members add up to 2^-40.
+const SECURITY: u32 = 46;
 /// Sizes of buckets that are tried; the fewest leaky triples win.
 const BUCKETS: std::ops::RangeInclusive<usize> = 3..=8;
 
@@ -110,8 +112,8 @@ pub enum Failed {
     /// Something cannot be written down that must be before it is said.
     #[error("the journal cannot be written: {0}")]
     Journal(String),
-    /// Reports that an earlier run has used. They can never be computed on again: their reporters
-    /// make new ones, for the scope's next number.
+    /// Reports that an earlier run has used, which this is not. They can never be computed on again:
+    /// their reporters make new ones, for the scope's next number.
     #[error(
         "{} reports were used by a run that broke off, and cannot be used again: ask for new ones",
         .reports.len()
@@ -192,6 +194,10 @@ pub(crate) struct Plan<'a> {
     pub(crate) scope: Scope<'a>,
     pub(crate) reports: &'a [Report],
     pub(crate) seal: Digest,
+    run: u64,
+    /// What the member lies about.
+    #[cfg(test)]
+    pub(crate) cheat: crate::intake::Cheat,
 }
 
 impl<'a> Plan<'a> {
@@ -218,7 +224,16 @@ impl<'a> Plan<'a> {
         let mut transcript = Transcript::new("ostrakon/v1/stats/session");
         transcript.field(&party.roster.session.0.0).number(run).field(&seal.0).field(&digest.0);
         let party = party.in_session(SessionId(transcript.finish()));
-        let plan = Self { party, exchange, scope, reports, seal };
+        let plan = Self {
+            party,
+            exchange,
+            scope,
+            reports,
+            seal,
+            run,
+            #[cfg(test)]
+            cheat: crate::intake::Cheat::Nothing,
+        };
         plan.enough(reports.len())?;
         Ok(plan)
     }
@@ -237,13 +252,19 @@ impl<'a> Plan<'a> {
         self.party.roster.session.0
     }
 
+    #[cfg(test)]
+    pub(crate) fn run(&self) -> u64 {
+        self.run
+    }
+
     pub(crate) fn parties(&self) -> usize {
         self.party.roster.keys.len()
     }
 }
 
 /// Steps 6 to 14. `randomness` is fresh and serves this computation alone; `journal` outlives the
-/// process.
+/// process. A recorded party ([`Party::recorded`]) that was killed calls it again with the same
+/// arguments, and goes on (section 6).
 ///
 /// # Errors
 /// [`Failed`].
@@ -254,30 +275,34 @@ pub async fn compute(
     journal: &mut (impl Journal + ?Sized),
     randomness: Secret,
 ) -> Result<Answered, Failed> {
-    compute_with(party, exchange, sealed, journal, randomness, (SECURITY, None)).await
+    let plan = Plan::new(party, exchange, &sealed)?;
+    carry_out(&plan, journal, randomness, (SECURITY, None)).await
 }
 
 /// [`compute`] with so many bits of security, and base transfers that something else has made.
-pub(crate) async fn compute_with(
-    party: &Party,
-    exchange: &ExchangeKey,
-    sealed: Sealed<'_>,
+pub(crate) async fn carry_out(
+    plan: &Plan<'_>,
     journal: &mut (impl Journal + ?Sized),
     randomness: Secret,
     (security, base): (u32, Option<BaseKeys>),
 ) -> Result<Answered, Failed> {
-    let plan = Plan::new(party, exchange, &sealed)?;
     let question = plan.scope.question;
+    let load = question.load().gates(plan.reports.len());
+    if load > MAX_TRIPLES as u64 {
+        return Err(Failed::TooLarge(usize::try_from(load).unwrap_or(usize::MAX)));
+    }
     let circuit = question.circuit(plan.reports.len());
-    let spec = segment_of(plan.parties(), circuit.ands(), sealed.run, security)
+    let spec = segment_of(plan.parties(), circuit.ands(), plan.run, security)
         .filter(|_| fits(question, plan.reports.len()))
         .ok_or(Failed::TooLarge(circuit.ands()))?;
     // Step 6.
-    let ticket = Ticket::take(journal, &plan.party, spec)?;
+    let ticket = Ticket::take_for(journal, &plan.party, spec, &randomness)?;
     let mut segment = prepare_with(&plan.party, ticket, randomness, base).await?;
-    let result = answer(&plan, &mut segment, journal, circuit).await;
-    // That there are too few is agreed; whatever else ends the run here, others may not know.
-    if !matches!(result, Ok(_) | Err(Failed::TooFew { .. })) {
+    let result = answer(plan, &mut segment, journal, circuit).await;
+    // That there are too few is agreed, and a disk that is full may have room again, so that a
+    // recorded run goes on. Whatever else ends the run here, others may not know.
+    let goes_on = plan.party.is_recorded() && matches!(result, Err(Failed::Journal(_)));
+    if !goes_on && !matches!(result, Ok(_) | Err(Failed::TooFew { .. })) {
         segment.stop();
     }
     result
@@ -290,14 +315,7 @@ async fn answer(
     circuit: Circuit,
 ) -> Result<Answered, Failed> {
     let (question, parties, spec) = (plan.scope.question, plan.parties(), segment.spec());
-    let intake = Intake {
-        plan,
-        segment: &mut *segment,
-        journal,
-        cost: Cost::default(),
-        #[cfg(test)]
-        cheat: crate::intake::Cheat::Nothing,
-    };
+    let intake = Intake { plan, segment: &mut *segment, journal, cost: Cost::default() };
     // Steps 7 to 13.
     let taken = match question.form {
         Form::Items { .. } => intake.sketches().await?,

@@ -22,9 +22,6 @@ pub(crate) struct Intake<'a, J: ?Sized> {
     pub(crate) segment: &'a mut Segment,
     pub(crate) journal: &'a mut J,
     pub(crate) cost: Cost,
-    /// What the member lies about, in tests.
-    #[cfg(test)]
-    pub(crate) cheat: Cheat,
 }
 
 /// A lie that a member's own code goes on from.
@@ -36,6 +33,8 @@ pub(crate) enum Cheat {
     Difference,
     /// Open another share of the second report's ŷ.
     Element,
+    /// Put in another share of the first report's lowest bit, which this coefficient checks.
+    Unseen(u64),
 }
 
 #[cfg(test)]
@@ -118,8 +117,13 @@ impl<J: Journal + ?Sized> Intake<'_, J> {
             dealt.extend((0..bits.len()).map(|i| bits.get(i)));
         }
         #[cfg(test)]
-        if self.cheat == Cheat::Difference {
-            dealt[2 * length - 1] ^= true;
+        match self.plan.cheat {
+            Cheat::Difference => dealt[2 * length - 1] ^= true,
+            Cheat::Unseen(chi) => {
+                dealt[FIRST] ^= true;
+                (0..FIRST).for_each(|i| dealt[i] ^= chi >> i & 1 == 1);
+            }
+            Cheat::Nothing | Cheat::Element => {}
         }
         let dealt: Bits = dealt.into_iter().collect();
         let masks = self.segment.masks(dealt.len()).await?;
@@ -174,7 +178,7 @@ impl<J: Journal + ?Sized> Intake<'_, J> {
             let first = (0..FIRST).map(|i| 1 << i);
             let coefficients: Vec<u64> = first.chain(chi.iter().copied()).collect();
             #[cfg(test)]
-            let coefficients = self.cheat.twist(i, coefficients);
+            let coefficients = self.plan.cheat.twist(i, coefficients);
             elements.push(adjusted, i * length, coefficients);
         }
         self.spend(cost::elements(self.plan.parties(), chi.len()));
@@ -340,8 +344,10 @@ impl<J: Journal + ?Sized> Intake<'_, J> {
         let (list, signatures) = self.countersign(&[]).await?;
         let masks = self.segment.masks(bits).await?;
         let difference = masks.difference(&dealt);
-        let nothing = plan.reports.iter().map(|_| Bits::default());
-        marks::adjust(self.journal, &plan.name(), plan.reports, nothing)?;
+        // Of the sum of all there is one difference, which stands beside the first report.
+        let first = std::iter::once(difference.clone());
+        let differences = first.chain(std::iter::repeat_with(Bits::default));
+        marks::adjust(self.journal, &plan.name(), plan.reports, differences)?;
         let adjusted = self.segment.adjust(masks, &difference).await?;
         self.segment.compare().await?;
         self.spend(cost::random(parties, bits));

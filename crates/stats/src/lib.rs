@@ -24,6 +24,7 @@ mod compute;
 mod group;
 mod intake;
 mod items;
+mod load;
 mod marks;
 mod opening;
 mod question;
@@ -36,6 +37,7 @@ pub use answer::{Answer, Bin, Group, Place};
 pub use budget::{Budget, Overspent};
 pub use committee::{BadCommittee, Committee, ExchangeKey, MEMBERS, Member};
 pub use compute::{Answered, Excluded, Failed, Lie, Sealed, compute, segment_for, verdict};
+pub use load::Load;
 pub use opening::{Evidence, Opening};
 pub use question::{
     BadQuestion, CANDIDATES, COUNTERS, Form, GROUPS, Question, Statistic, WIDTH, WIDTH_OF_SQUARES,

@@ -18,7 +18,7 @@ const SHOWN: u64 = 2;
 
 /// Writes down that these reports are adjusted in this run, each with the bytes of its difference.
 /// A report's coefficients are opened after that, so it is never adjusted again, whatever became of
-/// the run.
+/// the run; the run itself may say the same bytes again.
 ///
 /// # Errors
 /// [`Failed::Spent`] names reports that an earlier run has adjusted; nothing may be sent then.
@@ -33,7 +33,8 @@ pub(crate) fn adjust(
     };
     let entries: Vec<_> = reports.iter().zip(differences).map(entry).collect();
     let before = keep(journal, &entries)?;
-    let spent: Vec<usize> = (0..reports.len()).filter(|i| before[*i].is_some()).collect();
+    let other = |i: &usize| before[*i].as_ref().is_some_and(|before| *before != entries[*i].1);
+    let spent: Vec<usize> = (0..reports.len()).filter(other).collect();
     if spent.is_empty() { Ok(()) } else { Err(Failed::Spent { reports: spent }) }
 }
 

@@ -175,6 +175,9 @@ pub enum BadQuestion {
     /// Different things are counted of lists, and nothing else is.
     #[error("of lists of things the number of different ones is computed, and of numbers is not")]
     Distinct,
+    /// Each part may be asked, and all together are too much.
+    #[error("this is too much to compute at once: ask for fewer statistics, places or groups")]
+    Large,
     /// No noise of this scale, or for this form.
     #[error(
         "noise is offered for numbers without groups, and ε must be large enough for the range: \
@@ -207,7 +210,10 @@ impl Question {
             return Err(BadQuestion::Statistics);
         }
         self.statistics.iter().try_for_each(|statistic| self.validate_statistic(statistic))?;
-        self.validate_noise()
+        self.validate_noise()?;
+        let load = self.load();
+        let most = ostrakon_authbits::params::MAX_TRIPLES as u64;
+        if load.gates(1) > most { Err(BadQuestion::Large) } else { Ok(()) }
     }
 
     fn validate_statistic(&self, statistic: &Statistic) -> Result<(), BadQuestion> {

@@ -164,6 +164,11 @@ impl Network {
         again.into_iter().for_each(|(to, message)| state.queue(to, message));
     }
 
+    /// A party has lost its memory, and its peers tell it nothing but what they post from now on.
+    pub fn forget(&self, party: PartyId) {
+        self.state().delivered.retain(|(_, to, _), _| *to != party);
+    }
+
     /// Bytes of offered messages that were taken, from the first party to the second.
     pub fn offers_taken(&self, from: PartyId, to: PartyId) -> u64 {
         self.state().offers_taken.get(&(from, to)).copied().unwrap_or(0)

@@ -127,7 +127,7 @@ async fn archive(
     State(service): State<Service>,
     Path(id): Path<ComputationId>,
 ) -> Answer<Json<Value>> {
-    let archive = service.archive(&id)?;
+    let archive = service.archived(&id).await?;
     let result = service.render(&archive);
     Ok(Json(json!({ "archive": archive, "result": result })))
 }

@@ -36,6 +36,14 @@ pub struct Settings {
     /// Whose questions are taken; everybody's if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub creators: Option<Vec<VerifyingKey>>,
+    /// For how many days a computation that is over is kept whole; then its result and signatures
+    /// alone are. 0 keeps everything for ever.
+    #[serde(default = "keep_days")]
+    pub keep_days: u32,
+}
+
+fn keep_days() -> u32 {
+    90
 }
 
 /// A member's directory, read.
@@ -63,7 +71,7 @@ impl Home {
         address: &str,
     ) -> Result<Card> {
         secret::directory(directory)?;
-        let settings = Settings { http, mesh, creators: None };
+        let settings = Settings { http, mesh, creators: None, keep_days: keep_days() };
         let hex = |seed: &[u8; 32]| Zeroizing::new(data_encoding::HEXLOWER.encode(seed) + "\n");
         let (identity, shares) = (Zeroizing::new(edge::random()), Zeroizing::new(edge::random()));
         let home = Self { directory: directory.to_owned(), settings, identity, shares };

@@ -25,6 +25,7 @@ use crate::{edge, log};
 const PAUSE: Duration = Duration::from_millis(200);
 /// Computations that are computed at a time.
 const AT_A_TIME: usize = 32;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Options of `committee serve`.
 #[derive(clap::Args)]
@@ -71,6 +72,7 @@ pub async fn run(options: Options) -> Result<()> {
         entropy: edge::fill,
         pause: PAUSE,
         at_a_time: AT_A_TIME,
+        keep: (home.settings.keep_days > 0).then(|| DAY * home.settings.keep_days),
         committee: committee.clone(),
     })
     .await?;

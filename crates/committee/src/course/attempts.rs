@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use futures::FutureExt;
+use futures::channel::oneshot;
 use futures::future::{Abortable, Either, Pending, abortable, pending, select};
 use ostrakon_computation::{Conclusion, GENERATIONS, Input, Parameters, Said, Told};
-use ostrakon_crypto::{Digest, Secret, Transcript};
+use ostrakon_crypto::{Digest, Transcript};
 use ostrakon_party::SessionId;
 
+use super::tape::{Begun, unwritten};
 use super::{Course, Trouble};
 use crate::job::{Ended, Run};
 use crate::marks::Marks;
@@ -15,6 +18,8 @@ use crate::store::StoreError;
 
 /// How many of the shortest pauses pass between an attempt that failed and the next one.
 const BEFORE_ANOTHER: u32 = 10;
+/// How often it is tried to write what came out, that pause between.
+const INSISTING: u32 = 10_000;
 
 impl Course {
     /// C8: says for the how manieth time this member is ready, and begins when all are.
@@ -27,17 +32,12 @@ impl Course {
         if everybody_has_signed {
             return Ok(());
         }
-        let generation = self.state().generation;
-        if generation.is_none() {
-            // Who has a result takes part again only if another member has not.
-            let begun = inner.config.store.begin(&self.id).await?;
-            if begun > GENERATIONS {
-                return Err(Trouble::Stop(format!(
-                    "it was begun {GENERATIONS} times and came to no end"
-                )));
-            }
-            self.say(inner, Said::Ready { seal, generation: begun }).await?;
-            self.state().generation = Some(begun);
+        if self.state().generation.is_none() {
+            let generation = match self.standing(inner, &seal) {
+                Some(generation) => generation,
+                None => self.begin(inner, seal).await?,
+            };
+            self.state().generation = Some(generation);
         }
         let mut state = self.state();
         let ready = |told: &Told| Some(told.generation().filter(|(of, _)| *of == seal)?.1);
@@ -62,6 +62,27 @@ impl Course {
         Ok(())
     }
 
+    /// The generation that was said before a restart, if the attempt goes on.
+    fn standing(&self, inner: &Inner, seal: &Digest) -> Option<u32> {
+        let state = self.state();
+        let (of, generation) = state.told[inner.number].generation()?;
+        (self.job.repeats() && !state.another && of == *seal).then_some(generation)
+    }
+
+    /// Raises the generation, and says so. Who has a result takes part again only if another member
+    /// has not.
+    async fn begin(&self, inner: &Inner, seal: Digest) -> Result<u32, Trouble> {
+        let generation = inner.config.store.begin(&self.id).await?;
+        if generation > GENERATIONS {
+            return Err(Trouble::Stop(format!(
+                "it was begun {GENERATIONS} times and came to no end"
+            )));
+        }
+        self.say(inner, Said::Ready { seal, generation }).await?;
+        self.state().another = false;
+        Ok(generation)
+    }
+
     /// The session of an attempt, and its number among all of the committee.
     fn session_of(&self, seal: &Digest, vector: &[u32]) -> (SessionId, u64) {
         let mut transcript = Transcript::new("ostrakon/v1/committee/attempt");
@@ -82,51 +103,73 @@ impl Course {
         number: u64,
         until: Abortable<Pending<()>>,
     ) -> Option<Result<Vec<u8>, Ended>> {
-        let mut until = until;
-        let _turn = match select(Box::pin(inner.computing.acquire()), &mut until).await {
-            Either::Left((turn, _)) => turn.ok()?,
-            Either::Right(_) => return None,
+        let begun = match self.begun(inner, &session).await {
+            Ok(begun) => begun,
+            Err(ended) => return Some(Err(ended)),
         };
-        let mut inputs = Vec::new();
-        let sealed = self.state().seal.as_ref().map(|seal| seal.inputs.clone())?;
-        for entry in sealed {
-            match inner.config.store.input(&self.id, &entry.contributor, &entry.body).await {
-                Ok(Some(input)) => inputs.push(Input { entry, ..input }),
-                Ok(None) => return Some(Err(Ended::Final("an input has gone".into()))),
-                Err(error) => return Some(Err(Ended::Again(error.to_string()))),
-            }
-        }
+        let (done, told) = oneshot::channel();
         let (course, running) = (Arc::clone(&self), Arc::clone(inner));
-        let computing = inner.runtime.spawn_blocking(move || {
-            let marks = Marks {
-                computation: course.id,
-                store: running.config.store.clone(),
-                runtime: running.runtime.clone(),
-            };
-            let run = Run {
-                about: course.about(&running),
-                party: running.config.party.in_session(session),
-                number,
-                inputs,
-                marks,
-                randomness: Secret::new(running.random()),
-            };
-            let computed = course.job.compute(run);
-            let first = select(computed, until);
-            let ended = match futures::executor::block_on(first) {
-                Either::Left((ended, _)) => Some(ended),
-                Either::Right(_) => None,
-            };
-            if ended.is_none() {
-                // Nobody goes on with a session that was given up.
-                course.forget(&running, number);
-            }
-            ended
+        let thread = std::thread::Builder::new().name("attempt".into()).spawn(move || {
+            let ended = course.on_a_thread(&running, (session, number), begun, until);
+            let _ = done.send(ended);
         });
-        computing.await.unwrap_or_else(|panic| {
-            tracing::error!(%panic, "a defect of this program");
+        if let Err(error) = thread {
+            return Some(Err(Ended::Later(error.to_string())));
+        }
+        told.await.unwrap_or_else(|_| {
+            tracing::error!("an attempt has panicked: a defect of this program");
             Some(Err(Ended::Final("a defect of this program; its log says more".into())))
         })
+    }
+
+    /// The sealed inputs, in the seal's order.
+    async fn inputs(self: Arc<Self>, inner: Arc<Inner>) -> Result<Vec<Input>, Ended> {
+        let sealed = self.state().seal.as_ref().map(|seal| seal.inputs.clone());
+        let mut inputs = Vec::new();
+        for entry in sealed.unwrap_or_default() {
+            match inner.config.store.input(&self.id, &entry.contributor, &entry.body).await {
+                Ok(Some(input)) => inputs.push(Input { entry, ..input }),
+                Ok(None) => return Err(Ended::Final("an input has gone".into())),
+                Err(error) => return Err(Ended::Later(error.to_string())),
+            }
+        }
+        Ok(inputs)
+    }
+
+    fn on_a_thread(
+        self: &Arc<Self>,
+        inner: &Arc<Inner>,
+        (session, number): (SessionId, u64),
+        begun: Begun,
+        until: Abortable<Pending<()>>,
+    ) -> Option<Result<Vec<u8>, Ended>> {
+        let Begun { randomness, tape, stuck } = begun;
+        let marks = Marks {
+            computation: self.id,
+            store: inner.config.store.clone(),
+            runtime: inner.runtime.clone(),
+        };
+        let mut party = inner.config.party.in_session(session);
+        if let Some(tape) = tape {
+            party = party.recorded(tape);
+        }
+        let main = async {
+            let loading = inner.runtime.spawn(Arc::clone(self).inputs(Arc::clone(inner))).await;
+            let inputs =
+                loading.unwrap_or_else(|stopped| Err(Ended::Later(stopped.to_string())))?;
+            let about = self.about(inner);
+            self.job.compute(Run { about, party, number, inputs, marks, randomness }).await
+        };
+        let computed = inner.turns.take(&inner.runtime, main).boxed_local();
+        match futures::executor::block_on(select(computed, select(until, stuck))) {
+            Either::Left((ended, _)) => Some(ended),
+            Either::Right((Either::Left(_), _)) => {
+                // Nobody goes on with a session that was given up.
+                self.forget(inner, number);
+                None
+            }
+            Either::Right((Either::Right(_), _)) => Some(Err(unwritten())),
+        }
     }
 
     async fn ended(
@@ -140,25 +183,53 @@ impl Course {
             None => Ok(()),
             Some(Ok(result)) => {
                 let conclusion = Conclusion::Reached(Parameters(result));
-                self.conclude(inner, seal, conclusion).await
+                self.insist(inner, seal, Ok(conclusion)).await
             }
-            Some(Err(Ended::Again(why))) => {
-                tracing::warn!(why, computation = ?self.id, "an attempt failed");
+            Some(Err(ended @ (Ended::Again(_) | Ended::Later(_)))) => {
+                tracing::warn!(?ended, computation = ?self.id, "an attempt failed");
+                let another = matches!(ended, Ended::Again(_)) || !self.job.repeats();
+                if another {
+                    // Nobody asks for its messages any more.
+                    self.forget(inner, self.session_of(&seal, vector).1);
+                }
                 // There are few attempts: what hindered this one may take a while to pass.
                 tokio::time::sleep(inner.config.pause * BEFORE_ANOTHER).await;
                 let mut state = self.state();
                 if state.attempt.as_ref().is_some_and(|(under_way, _)| under_way == vector) {
                     state.attempt = None;
                     state.generation = None;
+                    state.another |= another;
                 }
                 Ok(())
             }
-            Some(Err(Ended::Final(why))) => self.say(inner, Said::stopped(&why)).await,
+            Some(Err(Ended::Final(why))) => self.insist(inner, seal, Err(why)).await,
         };
         if let Err(error) = written {
             tracing::error!(%error, computation = ?self.id, "the end of an attempt cannot be written");
         }
         self.news.notify_one();
+    }
+
+    /// Writes what an attempt came to, or why to nothing: it may not be had again.
+    async fn insist(
+        &self,
+        inner: &Inner,
+        seal: Digest,
+        end: Result<Conclusion, String>,
+    ) -> Result<(), StoreError> {
+        let mut left = INSISTING;
+        loop {
+            let written = match &end {
+                Ok(conclusion) => self.conclude(inner, seal, conclusion.clone()).await,
+                Err(why) => self.say(inner, Said::stopped(why)).await,
+            };
+            match written {
+                Err(error) if left > 0 => tracing::error!(%error, "trying to write it again"),
+                written => return written,
+            }
+            left -= 1;
+            tokio::time::sleep(inner.config.pause * BEFORE_ANOTHER).await;
+        }
     }
 
     /// C10.

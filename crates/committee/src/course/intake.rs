@@ -15,7 +15,7 @@ impl Course {
         let inner = self.inner()?;
         let entry = input.entry;
         let draft = &self.draft.draft;
-        if input.body.len() > self.job.body_bytes(draft) {
+        if input.body.len() > self.body_bytes {
             return Err(Refused::Unsound("this is longer than what is asked for".into()));
         }
         if !draft.admits(&entry.contributor) {
@@ -41,16 +41,27 @@ impl Course {
         };
         let checked = checking.await.map_err(|_| Refused::Unavailable("try again".into()))?;
         checked.map_err(Refused::Unsound)?;
+        // Apart from who asks, who may hang up between the disk and the memory: what is on disk
+        // would then be in no list, and have its receipt after a restart.
+        let (course, running) = (Arc::clone(&self), Arc::clone(&inner));
+        let admitting = inner.runtime.spawn(async move { course.admit(&running, input).await });
+        admitting.await.map_err(|_| Refused::Unavailable("this server stops".into()))??;
+        Ok(receipt())
+    }
+
+    /// Takes in an input that has been checked.
+    async fn admit(&self, inner: &Inner, input: Input) -> Result<(), Refused> {
+        let entry = input.entry;
         let turn = self.intake.lock().await;
         if self.holds(&entry)? {
-            return Ok(receipt());
+            return Ok(());
         }
         let known = {
             let state = self.state();
             if state.told[inner.number].holdings.is_some() {
                 return Err(Refused::Conflict("it is closed: no more inputs are taken".into()));
             }
-            if state.entries.len() >= self.job.most_inputs(draft) {
+            if state.entries.len() >= self.most_inputs {
                 return Err(Refused::Unavailable(
                     "as many have answered as can be computed on".into(),
                 ));
@@ -68,12 +79,12 @@ impl Course {
         if known > 0 {
             return Err(Refused::Conflict(TWICE.into()));
         }
-        Ok(receipt())
+        Ok(())
     }
 
     /// Bytes of the longest input.
     pub fn input_bytes(&self) -> usize {
-        Input::HEAD + self.job.body_bytes(&self.draft.draft)
+        Input::HEAD + self.body_bytes
     }
 
     /// Whether a contributor has brought this input here, whatever its signature's bytes. Who has

@@ -4,6 +4,8 @@ mod attempts;
 mod intake;
 mod sealing;
 mod showing;
+mod tape;
+mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, Weak};
@@ -11,7 +13,8 @@ use std::time::Duration;
 
 use futures::future::AbortHandle;
 use ostrakon_computation::{
-    ComputationId, Conclusion, Entry, Equivocation, Order, Said, Seal, SignedDraft, Statement, Told,
+    ComputationId, Conclusion, Contributors, Entry, Equivocation, Order, Said, Seal, SignedDraft,
+    Statement, Told,
 };
 use ostrakon_crypto::{Digest, VerifyingKey};
 use tokio::sync::{Mutex as Turn, Notify};
@@ -19,6 +22,8 @@ use tokio::sync::{Mutex as Turn, Notify};
 use crate::job::{About, Job};
 use crate::service::{Inner, Refused};
 use crate::store::{Remembered, StoreError};
+
+pub(crate) use turn::Turns;
 
 /// How much longer than the shortest the longest pause between two looks at the others is.
 const SLOWER: u32 = 50;
@@ -28,6 +33,9 @@ pub(crate) struct Course {
     pub id: ComputationId,
     draft: SignedDraft,
     job: Arc<dyn Job>,
+    /// What the job says of the draft, asked once.
+    body_bytes: usize,
+    most_inputs: usize,
     inner: Weak<Inner>,
     state: Mutex<State>,
     /// Held by whoever takes an input or closes, from its check to its being on disk.
@@ -54,6 +62,10 @@ struct State {
     attempt: Option<(Vec<u32>, AbortHandle)>,
     /// This process's generation.
     generation: Option<u32>,
+    /// When it was over, in seconds since 1970.
+    over: Option<u64>,
+    /// The attempt of the generation that was said last has come to nothing: another is due.
+    another: bool,
 }
 
 impl State {
@@ -97,17 +109,28 @@ impl Course {
     }
 
     pub fn remembered(inner: &Arc<Inner>, of: Remembered) -> Arc<Self> {
-        let Remembered { draft, order, seal, conclusion, entries, told, equivocations } = of;
+        let Remembered { draft, order, seal, conclusion, entries, told, equivocations, over } = of;
         let sound = entries.iter().map(|entry| (entry.input(), true)).collect();
-        let entries = entries.into_iter().collect();
+        // Once it has been said what this member holds, it holds nothing else.
+        let listed = told.get(inner.number).and_then(|own| own.held().map(<[Entry]>::to_vec));
+        let entries = listed.unwrap_or(entries).into_iter().collect();
         let known = State { entries, order, told, equivocations, sound, ..State::default() };
-        Self::with(inner, draft, State { seal, conclusion, ..known })
+        Self::with(inner, draft, State { seal, conclusion, over, ..known })
     }
 
     fn with(inner: &Arc<Inner>, draft: SignedDraft, state: State) -> Arc<Self> {
         let job = inner.config.jobs.get(&draft.draft.job).expect("judged before it was kept");
+        let most = job.most_inputs(&draft.draft);
+        // Where keys cost nothing, each member may be told of others: together they are not more
+        // than can be computed on.
+        let most_inputs = match draft.draft.contributors {
+            Contributors::Anyone => most / inner.config.committee.members.len(),
+            Contributors::Keys(_) => most,
+        };
         Arc::new(Self {
             id: draft.draft.id(),
+            body_bytes: job.body_bytes(&draft.draft),
+            most_inputs,
             job: Arc::clone(job),
             draft,
             inner: Arc::downgrade(inner),
@@ -140,6 +163,9 @@ impl Course {
             match Arc::clone(&self).step(&inner).await {
                 Ok(Next::Over) => {
                     self.retire(&inner);
+                    if let Err(error) = self.note_end(&inner).await {
+                        tracing::error!(%error, "the end of a computation cannot be written");
+                    }
                     return;
                 }
                 Ok(Next::Wait) => {}
@@ -243,6 +269,23 @@ impl Course {
             [(of, _)] if *of == seal => Ok(()),
             _ => Err(Trouble::Stop("the servers have different results".into())),
         }
+    }
+
+    async fn note_end(&self, inner: &Inner) -> Result<(), StoreError> {
+        let now = (inner.config.clock)();
+        inner.config.store.over(&self.id, now).await?;
+        self.state().over.get_or_insert(now);
+        inner.config.store.erase_attempts(&self.id).await?;
+        if self.is_over() {
+            // Nobody needs them any more, and whoever gets all keys one day could read them.
+            inner.config.store.erase_inputs(&self.id).await?;
+        }
+        Ok(())
+    }
+
+    /// When it was over, in seconds since 1970.
+    pub fn over(&self) -> Option<u64> {
+        self.state().over
     }
 
     fn is_over(&self) -> bool {

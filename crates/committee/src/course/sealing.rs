@@ -144,7 +144,7 @@ impl Course {
                     continue;
                 }
                 let sound = self.job.check(self.about(inner), &input).is_ok()
-                    && input.body.len() <= self.job.body_bytes(&self.draft.draft);
+                    && input.body.len() <= self.body_bytes;
                 inner.config.store.keep(&self.id, &input, false).await?;
                 self.state().sound.insert(input.entry.input(), sound);
                 got += 1;

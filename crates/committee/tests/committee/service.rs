@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::world::{Plain, World, key, now, pass};
+use crate::world::{KEEP, Plain, World, key, now, pass};
 use ostrakon_committee::{Phase, Refused};
 use ostrakon_computation::{Conclusion, Contributors, Input, Order, Parameters};
 
@@ -226,5 +226,71 @@ async fn no_more_inputs_are_taken_than_can_be_computed_on() {
     }
     let full = world.members[0].submit(&id, Input::sign(&id, vec![7], &key(7))).await;
     assert!(matches!(full, Err(Refused::Unavailable(_))), "{full:?}");
+    world.stop().await;
+}
+
+/// A contributor's connection breaks at any moment. What it handed in is then held or not, for all
+/// time: no receipt is ever given for an input that is in no list.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_contributor_that_hangs_up_is_held_or_not_and_never_both() {
+    let mut world = World::start(2, Plain::default()).await;
+    let draft = world.draft(|_| ());
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    let inputs: Vec<Input> = (1..=5).map(|seed| Input::sign(&id, vec![seed], &key(seed))).collect();
+    for input in &inputs[..2] {
+        world.members[1].submit(&id, input.clone()).await.unwrap();
+    }
+    for (input, micros) in inputs.iter().zip([0, 100, 300, 1000, 3000]) {
+        let handing_in = world.members[0].submit(&id, input.clone());
+        let _ = tokio::time::timeout(Duration::from_micros(micros), handing_in).await;
+    }
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    world.close(&draft).await;
+    let sealed = world.result(&id).await.seal.inputs;
+    world.restart(0).await;
+    for input in inputs {
+        let counts = sealed.contains(&input.entry);
+        let receipt = world.members[0].submit(&id, input).await;
+        assert!(counts || receipt.is_err(), "a receipt for what does not count");
+    }
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_over_is_deleted_and_its_archive_stays() {
+    let mut world = World::start(2, Plain::default()).await;
+    let draft = world.draft(|_| ());
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    let inputs: Vec<Input> = (1..=2).map(|seed| Input::sign(&id, vec![seed], &key(seed))).collect();
+    for input in &inputs {
+        world.submit(input).await;
+    }
+    world.close(&draft).await;
+    let archive = world.result(&id).await;
+    // The inputs go at once, the rest when its time is up.
+    for member in &world.members {
+        let (contributor, body) = inputs[0].entry.input();
+        while member.input(&id, &contributor, &body).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert_eq!(member.view(&id).unwrap().phase, Phase::Done);
+    }
+    pass(KEEP.as_secs());
+    for member in &world.members {
+        while !member.views().is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+    for again in [false, true] {
+        if again {
+            world.restart(0).await;
+        }
+        let member = &world.members[0];
+        assert_eq!(member.archived(&id).await.unwrap(), archive);
+        let anew = member.create(draft.clone()).await;
+        assert!(matches!(anew, Err(Refused::Conflict(_))), "{anew:?}");
+    }
     world.stop().await;
 }

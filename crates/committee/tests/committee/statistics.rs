@@ -1,8 +1,11 @@
 //! The job of private statistics in whole committees.
 
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
 use crate::world::{World, key};
-use ostrakon_computation::{Draft, Input, SignedDraft};
-use ostrakon_crypto::Secret;
+use ostrakon_computation::{Draft, Entry, Input, Said, Seal, SignedDraft, Statement};
+use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_stats::asked::{Asked, JOB, parameters, result};
 use ostrakon_stats::{Answer, Form, Question, Statistic, Value};
 
@@ -72,5 +75,103 @@ async fn reports_of_others_and_for_others_are_refused_at_the_door() {
         draft.parameters = parameters(&question());
     });
     assert!(world.members[0].create(differing).await.is_err(), "two minima");
+    world.stop().await;
+}
+
+/// Members are stopped and started again while they compute, one after the other and two at a time.
+/// They go on with the same attempt: what was reported is used once, and the result comes.
+#[tokio::test(flavor = "multi_thread")]
+async fn members_of_statistics_that_are_killed_while_they_compute_come_to_the_result() {
+    let mut world = World::start_statistics(3).await;
+    let draft = ask(&world);
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    for (seed, number) in [(1, 10), (2, 200), (3, 30)] {
+        world.submit(&report(&world, &draft.draft, seed, number)).await;
+    }
+    world.close(&draft).await;
+    for (round, members) in [&[0][..], &[1], &[2], &[0, 1], &[2, 1]].into_iter().enumerate() {
+        tokio::time::sleep(Duration::from_millis(60 * (1 + round as u64))).await;
+        for member in members {
+            world.restart(*member).await;
+        }
+    }
+    let archive = world.result(&id).await;
+    assert_eq!(archive.verify(), Ok(()));
+    let result = result(&archive).unwrap().unwrap();
+    let median = Answer::Quantile { thousandths: 500, value: 30 };
+    assert_eq!(result.answers, [median, Answer::Sum(240)]);
+    for member in &world.members {
+        let generations = member.view(&id).unwrap().members;
+        assert!(generations.iter().all(|member| member.generation == 1), "one attempt");
+    }
+    world.stop().await;
+}
+
+/// Attack: a body that is sound under its reporter's key is signed by another key too, which one
+/// member lists. That copy is unsound; what is found of it says nothing of the original.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_is_unsound_under_one_key_counts_under_its_own() {
+    let planted: Arc<Mutex<Option<Entry>>> = Arc::default();
+    let listed = Arc::clone(&planted);
+    let lie = move |member: usize, _: usize, mut told: Vec<Statement>| {
+        for statement in &mut told {
+            if let (Said::Holdings(entries), 2) = (&statement.said, member) {
+                let mut entries = entries.clone();
+                entries.extend(*listed.lock().unwrap());
+                entries.sort();
+                let liar = SigningKey::from_seed(&[202; 32]);
+                *statement = Statement::sign(statement.computation, Said::Holdings(entries), &liar);
+            }
+        }
+        told
+    };
+    let world = World::start_statistics_lying(3, Some(Arc::new(lie))).await;
+    let draft = ask(&world);
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    let honest = [(1, 10), (3, 30)].map(|(seed, n)| report(&world, &draft.draft, seed, n));
+    for input in &honest {
+        world.submit(input).await;
+    }
+    let copy = Input::sign(&id, honest[0].body.clone(), &key(2));
+    *planted.lock().unwrap() = Some(copy.entry);
+    world.plant(copy.clone());
+    world.close(&draft).await;
+    let mut inputs = honest.map(|input| input.entry).to_vec();
+    inputs.sort();
+    let seal = Seal { inputs, conflicts: Vec::new(), unsound: vec![copy.entry] };
+    let sealed = Said::Sealed(seal.digest(&id));
+    let both = async {
+        for member in &world.members[..2] {
+            loop {
+                let said = member.statements(&id).unwrap();
+                let own = said.iter().find(|s| matches!(s.said, Said::Sealed(_)));
+                if let Some(own) = own {
+                    assert_eq!(own.said, sealed);
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), both).await.expect("both sign the seal");
+    world.stop().await;
+}
+
+/// Attack: anybody signs a draft whose circuit no machine could hold.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_that_nobody_could_compute_is_refused_at_once() {
+    let world = World::start_statistics(2).await;
+    let large = Question {
+        statistics: vec![Statistic::Top { candidates: 256, places: 32 }; 64],
+        ..question()
+    };
+    let draft = world.draft(|draft| {
+        draft.job = JOB.into();
+        draft.parameters = parameters(&large);
+    });
+    let refused = world.members[0].create(draft).await.unwrap_err().to_string();
+    assert!(refused.contains("too much"), "{refused}");
     world.stop().await;
 }

@@ -30,6 +30,9 @@ use tokio::sync::watch;
 /// How long anything may take before a test fails.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// How long what is over is kept.
+pub const KEEP: Duration = Duration::from_secs(1_000_000);
+
 pub fn key(seed: u8) -> SigningKey {
     SigningKey::from_seed(&[seed; 32])
 }
@@ -115,7 +118,7 @@ impl Job for Plain {
     }
 
     fn most_inputs(&self, _: &Draft) -> usize {
-        6
+        12
     }
 
     fn check(&self, _: About<'_>, input: &Input) -> Result<(), String> {
@@ -156,13 +159,15 @@ impl Job for Plain {
 }
 
 /// What a member shows to the others: as the service says, or as a test decides.
-type Lie = Arc<dyn Fn(usize, usize, Vec<Statement>) -> Vec<Statement> + Send + Sync>;
+pub type Lie = Arc<dyn Fn(usize, usize, Vec<Statement>) -> Vec<Statement> + Send + Sync>;
 
 /// The members as everybody reaches them.
 #[derive(Clone)]
 pub struct Directory {
     services: Arc<Mutex<Vec<Option<Service>>>>,
     lie: Arc<OnceLock<Lie>>,
+    /// Inputs that every member shows, whether it holds them or not.
+    planted: Arc<Mutex<Vec<Input>>>,
 }
 
 /// One member's view of the directory.
@@ -207,8 +212,16 @@ impl Peers for Seen {
         _: usize,
     ) -> BoxFuture<'a, Result<Vec<u8>, Unreached>> {
         let service = self.service(member);
-        async move { service?.input(computation, &contributor, &body).await.map_err(unreached) }
-            .boxed()
+        let planted = self.directory.planted.lock().unwrap();
+        let planted = planted.iter().find(|input| input.entry.input() == (contributor, body));
+        let planted = planted.map(Input::encode);
+        async move {
+            match planted {
+                Some(planted) => Ok(planted),
+                None => service?.input(computation, &contributor, &body).await.map_err(unreached),
+            }
+        }
+        .boxed()
     }
 
     fn order(&self, member: usize, order: Order) -> BoxFuture<'_, Result<(), Unreached>> {
@@ -241,12 +254,22 @@ impl World {
 
     /// Starts a committee that computes statistics.
     pub async fn start_statistics(count: usize) -> Self {
+        Self::start_statistics_lying(count, None).await
+    }
+
+    /// The same, in which `lie` says what a member shows to another one.
+    pub async fn start_statistics_lying(count: usize, lie: Option<Lie>) -> Self {
         let jobs = |member| Jobs::default().with(Statistics::new(exchange(member)));
         let share_key = |member| {
             let signing = SigningKey::from_seed(&member_key(member));
             exchange(member).member(&signing).to_bytes().to_vec()
         };
-        Self::start_with(count, jobs, share_key, None).await
+        Self::start_with(count, jobs, share_key, lie).await
+    }
+
+    /// Has every member show an input that it need not hold.
+    pub fn plant(&self, input: Input) {
+        self.directory.planted.lock().unwrap().push(input);
     }
 
     async fn start_with(
@@ -275,6 +298,7 @@ impl World {
             directory: Directory {
                 services: Arc::new(Mutex::new(vec![None; count])),
                 lie: Arc::default(),
+                planted: Arc::default(),
             },
             meshes: Vec::new(),
             jobs: Box::new(jobs),
@@ -330,6 +354,7 @@ impl World {
             entropy,
             pause: Duration::from_millis(20),
             at_a_time: 4,
+            keep: Some(KEEP),
         })
         .await
         .unwrap();

@@ -236,15 +236,9 @@ fn a_report_is_adjusted_once_also_after_a_restart() {
                 let me = party.id.index();
                 let left = if me == 0 { left } else { usize::MAX };
                 let mut dying = Dying { disk: disks[me].clone(), left };
-                let base = super::dealt(scene.world.seed, 3, me);
-                let random = scene.world.randomness(party.id, "run 1");
-                let random = ostrakon_crypto::Secret::new(random);
-                let (exchange, sealed) = (&scene.exchanges[me], scene.sealed(1, reports));
-                let with = (3, Some(base));
-                let _ = crate::compute::compute_with(
-                    &party, exchange, sealed, &mut dying, random, with,
-                )
-                .await;
+                let sealed = scene.sealed(1, reports);
+                let plan = crate::compute::Plan::new(&party, &scene.exchanges[me], &sealed);
+                let _ = scene.carry_out(&plan.unwrap(), &mut dying).await;
             }
             .boxed_local()
         });
@@ -265,7 +259,7 @@ fn a_report_is_adjusted_once_also_after_a_restart() {
             assert_eq!(differences.count(), 0, "member {member} has sent other bytes");
         }
         assert!(outcomes.iter().all(|outcome| sum_in(outcome).is_none()));
-        // The same run cannot be had again either.
+        // The same run cannot be had again either, by who has no tape of it.
         let again = scene.run(&Network::default(), 1, &reports, &disks);
         assert!(matches!(failed(&again[0]), Failed::Ticket(_)));
     }

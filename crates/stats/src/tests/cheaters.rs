@@ -2,33 +2,22 @@
 //! comparison of what was said can catch it, only the check that is for it.
 
 use futures::FutureExt;
-use ostrakon_authbits::cost::Cost;
-use ostrakon_authbits::{Abort, Refused, Ticket, prepare_with};
-use ostrakon_crypto::Secret;
+use ostrakon_authbits::{Abort, Refused};
 use ostrakon_party::{Party, PartyId};
 use ostrakon_testkit::Network;
 
-use super::{Disk, Outcome, Scene, dealt, opening_of, statements, sum_in, sum_of_four_bits};
+use super::{Disk, Outcome, Scene, opening_of, statements, sum_in, sum_of_four_bits};
 use crate::compute::Plan;
-use crate::intake::{Cheat, Intake};
+use crate::intake::Cheat;
 use crate::report::Field;
 use crate::{Failed, Lie, Report, marks};
 
-/// P1's course with a lie, up to the end of the intake.
+/// P1's course with a lie.
 async fn lying(scene: &Scene, party: Party, reports: &[Report], cheat: Cheat) -> Failed {
     let sealed = scene.sealed(1, reports);
-    let (me, disk) = (party.id.index(), Disk::default());
-    let plan = Plan::new(&party, &scene.exchanges[me], &sealed).unwrap();
-    let circuit = scene.question.circuit(reports.len());
-    let spec = crate::compute::segment_of(scene.parties(), circuit.ands(), 1, 3).unwrap();
-    let ticket = Ticket::take(&mut disk.clone(), &plan.party, spec).unwrap();
-    let random = Secret::new(scene.world.randomness(party.id, "run 1"));
-    let base = dealt(scene.world.seed, scene.parties(), me);
-    let mut segment = prepare_with(&plan.party, ticket, random, Some(base)).await.unwrap();
-    let mut journal = disk;
-    let (journal, cost) = (&mut journal, Cost::default());
-    let intake = Intake { plan: &plan, segment: &mut segment, journal, cost, cheat };
-    intake.numbers().await.err().expect("it does not get through")
+    let mut plan = Plan::new(&party, &scene.exchanges[party.id.index()], &sealed).unwrap();
+    plan.cheat = cheat;
+    scene.carry_out(&plan, &mut Disk::default()).await.expect_err("it does not get through")
 }
 
 fn run(scene: &Scene, reports: &[Report], cheat: Cheat, disks: &[Disk]) -> (Network, Vec<Outcome>) {

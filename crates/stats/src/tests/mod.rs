@@ -3,6 +3,7 @@
 mod attacks;
 mod cheaters;
 mod reports;
+mod restarts;
 mod sabotage;
 mod seals;
 
@@ -16,7 +17,7 @@ use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_party::{Message, Party, PartyId};
 use ostrakon_testkit::{Network, Saboteur, World};
 
-use crate::compute::compute_with;
+use crate::compute::{Plan, carry_out};
 use crate::report::{check, make};
 use crate::{
     Answer, Answered, Committee, ExchangeKey, Failed, Form, Question, Report, Scope, Seal, Sealed,
@@ -140,11 +141,20 @@ impl Scene {
         sealed: Sealed<'_>,
         mut disk: Disk,
     ) -> Result<Answered, Failed> {
-        let (me, run) = (party.id.index(), sealed.run);
-        let randomness = Secret::new(self.world.randomness(party.id, &format!("run {run}")));
-        let base = dealt(self.world.seed, self.parties(), me);
-        let exchange = &self.exchanges[me];
-        compute_with(party, exchange, sealed, &mut disk, randomness, (3, Some(base))).await
+        let plan = Plan::new(party, &self.exchanges[party.id.index()], &sealed)?;
+        self.carry_out(&plan, &mut disk).await
+    }
+
+    /// The same, of a plan.
+    pub async fn carry_out(
+        &self,
+        plan: &Plan<'_>,
+        journal: &mut dyn Journal,
+    ) -> Result<Answered, Failed> {
+        let (id, run) = (plan.party.id, plan.run());
+        let randomness = Secret::new(self.world.randomness(id, &format!("run {run}")));
+        let base = dealt(self.world.seed, self.parties(), id.index());
+        carry_out(plan, journal, randomness, (3, Some(base))).await
     }
 
     pub fn disks(&self) -> Vec<Disk> {

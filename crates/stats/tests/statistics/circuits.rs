@@ -200,7 +200,7 @@ fn every_word_of_a_question_is_in_its_digest() {
 fn a_small_question_gets_a_segment_as_sure_as_a_large_one() {
     for ands in [0, 1, 50, 1_000, 100_000] {
         let spec = segment_for(3, ands, 1).expect("there is one");
-        assert!(spec.triples >= ands && spec.validate(3).is_ok() && spec.security == 40);
+        assert!(spec.triples >= ands && spec.validate(3).is_ok() && spec.security >= 46);
     }
 }
 
@@ -218,5 +218,45 @@ fn a_sketch_is_raised_at_will_and_lowered_by_a_guess_only() {
         let lowered = (0..16).filter(|string| !occupied(string ^ added)).count();
         assert_eq!(lowered, 1, "{added} added to all 16 strings");
         assert!(occupied(added), "an empty entry is raised");
+    }
+}
+
+/// Attack: a question that is within every limit of its parts, and whose circuit would fill the
+/// memory of every member, is refused before anything is built.
+#[test]
+fn a_question_that_is_too_large_as_a_whole_is_refused_before_it_is_built() {
+    let top = Statistic::Top { candidates: 1024, places: 32 };
+    let large = question(Form::Number { width: 16 }, vec![top.clone(); 64]);
+    assert_eq!(large.validate(), Err(BadQuestion::Large));
+    let grouped = Form::Grouped { width: 16, groups: 256 };
+    assert_eq!(question(grouped, vec![top; 64]).validate(), Err(BadQuestion::Large));
+    let median = question(Form::Number { width: 32 }, vec![Statistic::Quantile(500)]);
+    assert!(median.load().reports(1_000_000) >= 10_000, "{:?}", median.load());
+}
+
+/// What is told of a circuit's size without building it is never too little, and seldom much.
+#[test]
+fn no_circuit_has_more_gates_than_its_load_says() {
+    let noisy = |width, statistic| Question {
+        epsilon: Some(1000),
+        ..question(Form::Number { width }, vec![statistic])
+    };
+    let mut all = vec![
+        question(Form::Number { width: 6 }, everything(9)),
+        question(Form::Number { width: 20 }, vec![Statistic::Variance]),
+        question(Form::Number { width: 32 }, vec![Statistic::Quantile(990)]),
+        question(Form::Number { width: 7 }, vec![Statistic::Top { candidates: 100, places: 7 }]),
+        question(Form::Grouped { width: 5, groups: 2 }, everything(9)),
+        question(Form::Grouped { width: 4, groups: 17 }, everything(4)),
+        question(Form::Items { counters: 64 }, vec![Statistic::Distinct]),
+    ];
+    all.extend(everything(9).into_iter().map(|statistic| noisy(5, statistic)));
+    for asked in all {
+        assert_eq!(asked.validate(), Ok(()), "{asked:?}");
+        for count in [1, 2, 15, 16, 100] {
+            let (gates, load) = (asked.circuit(count).ands() as u64, asked.load().gates(count));
+            assert!(gates <= load, "{count}: {gates} gates, {load} said: {asked:?}");
+            assert!(count < 100 || load < 6 * gates, "{count}: {gates}, {load} said: {asked:?}");
+        }
     }
 }

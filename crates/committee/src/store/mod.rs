@@ -1,5 +1,8 @@
 //! What a member remembers: one SQLite file, every write on disk when it returns.
 
+mod attempts;
+mod past;
+
 use std::path::Path;
 use std::time::Duration;
 
@@ -44,6 +47,7 @@ pub(crate) struct Remembered {
     pub entries: Vec<Entry>,
     pub told: Vec<Told>,
     pub equivocations: Vec<Equivocation>,
+    pub over: Option<u64>,
 }
 
 type Done<T> = Result<T, StoreError>;
@@ -60,6 +64,7 @@ impl Store {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
+            .pragma("secure_delete", "ON")
             .busy_timeout(BUSY);
         // Writes come one after the other anyway; but journals are not to wait behind a flood of
         // inputs.
@@ -78,9 +83,10 @@ impl Store {
     }
 
     pub(crate) async fn computations(&self, members: usize) -> Done<Vec<Remembered>> {
-        let rows = sqlx::query("SELECT id, draft, close_order, seal, conclusion FROM computations")
-            .fetch_all(&self.0)
-            .await?;
+        let rows =
+            sqlx::query("SELECT id, draft, close_order, seal, conclusion, over FROM computations")
+                .fetch_all(&self.0)
+                .await?;
         let mut all = Vec::new();
         for row in rows {
             let id: Vec<u8> = row.get(0);
@@ -88,10 +94,14 @@ impl Store {
             let seal = optional(row.get(3))?;
             let conclusion = optional(row.get(4))?;
             let draft = wire::decode(row.get::<&[u8], _>(1))?;
+            let over: Option<i64> = row.get(5);
+            let over = over.map(u64::try_from).transpose().map_err(|_| wire::Malformed)?;
             let entries = self.entries(&id).await?;
             let told = self.told(&id, members).await?;
             let equivocations = self.equivocations(&id).await?;
-            all.push(Remembered { draft, order, seal, conclusion, entries, told, equivocations });
+            let own =
+                Remembered { draft, order, seal, conclusion, entries, told, equivocations, over };
+            all.push(own);
         }
         Ok(all)
     }
