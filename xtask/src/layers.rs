@@ -50,7 +50,7 @@ const TESTKIT: &str = "ostrakon-testkit";
 
 /// What the browser's crate may name directly.
 const WASM: &str = "ostrakon-wasm";
-const WASM_MAY_USE: [&str; 9] = [
+const WASM_MAY_USE: [&str; 10] = [
     "ostrakon-kernels",
     "ostrakon-field",
     "ostrakon-crypto",
@@ -58,6 +58,7 @@ const WASM_MAY_USE: [&str; 9] = [
     "ostrakon-broadcast",
     "ostrakon-computation",
     "ostrakon-decide",
+    "ostrakon-graph",
     "ostrakon-messaging",
     "ostrakon-stats",
 ];

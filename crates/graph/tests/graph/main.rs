@@ -6,3 +6,4 @@ mod costs;
 mod models;
 mod oracle;
 mod sabotage;
+mod service;
