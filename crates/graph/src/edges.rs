@@ -218,11 +218,21 @@ impl Reading {
         self.wrong
     }
 
-    /// The edges, and what was wrong with the first bad lines.
-    pub fn end(mut self, names: &Names) -> (Vec<Edge>, Vec<ReadError>) {
+    /// What was wrong with the first bad lines.
+    pub fn errors(&self) -> &[ReadError] {
+        &self.errors
+    }
+
+    /// Takes a last line without an end.
+    pub fn finish(&mut self, names: &Names) {
         if !self.begun.is_empty() {
             self.line(names);
         }
+    }
+
+    /// The edges, and what was wrong with the first bad lines.
+    pub fn end(mut self, names: &Names) -> (Vec<Edge>, Vec<ReadError>) {
+        self.finish(names);
         (self.edges, self.errors)
     }
 }

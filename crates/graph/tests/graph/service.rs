@@ -26,7 +26,7 @@ fn member(party: usize) -> ExchangeKey {
     ExchangeKey::new(&Secret::new([100 + u8::try_from(party).unwrap(); 32]))
 }
 
-fn terms(vertices: u32, edges: u32, program: Program, shown: Shown) -> Terms {
+pub fn terms(vertices: u32, edges: u32, program: Program, shown: Shown) -> Terms {
     Terms { vertices, naming: Naming::Numbers, edges, undirected: false, program, shown }
 }
 
@@ -77,7 +77,7 @@ fn all(results: Ends) -> (Vec<usize>, Values) {
     (first.excluded, first.values)
 }
 
-fn honest(terms: &Terms, graphs: &[Vec<Edge>], seed: u64) -> (Vec<usize>, Values) {
+pub fn honest(terms: &Terms, graphs: &[Vec<Edge>], seed: u64) -> (Vec<usize>, Values) {
     let bodies: Vec<Vec<u8>> =
         (0..).zip(graphs).map(|(owner, edges)| contribute(terms, owner, edges).body).collect();
     all(attempt(&Network::default(), terms, (1, seed), &bodies, &Journals::default()))
@@ -206,8 +206,8 @@ fn what_was_sealed_for_one_owner_opens_for_no_other() {
 #[test]
 fn a_list_that_is_no_graph_is_left_out_and_the_others_are_computed_on() {
     let terms = terms(3, 2, distances(0, 2), Shown::Vertices);
-    let bodies: Vec<_> = (0..2).map(|o| contribute(&terms, o, &[edge(0, 1 + o as u32)]).body);
-    let mut bodies: Vec<_> = bodies.collect();
+    let mut bodies: Vec<_> =
+        (0..2).map(|o| contribute(&terms, o, &[edge(0, 1 + o as u32)]).body).collect();
     // Two places of the last map exchanged: still permutations, but no graph's.
     let end = bodies[1].len();
     let (a, b) = (end - 20, end - 4);
