@@ -59,6 +59,7 @@ const WASM_MAY_USE: [&str; 10] = [
     "ostrakon-broadcast",
     "ostrakon-computation",
     "ostrakon-decide",
+    "ostrakon-graph",
     "ostrakon-messaging",
     "ostrakon-stats",
 ];

@@ -167,6 +167,7 @@ impl Servers {
             direction: analysis.direction(),
             slice: hops.min(8),
             program: analysis.program(),
+            shuffled: false,
         };
         ensure!(spec.is_valid(), "the graph is too large, or has no vertices or hops");
         let mut phases = Vec::new();

@@ -17,6 +17,7 @@ mod edge;
 mod export;
 mod failure;
 mod fault;
+mod graph;
 mod host;
 mod init;
 mod log;
@@ -96,6 +97,9 @@ enum Command {
     /// Asks many people for a number each, of which nobody learns one: median, mean, histogram …
     #[command(subcommand)]
     Stats(stats::Command),
+    /// Computes on several owners' edges, of which nobody learns one: distances, degrees …
+    #[command(subcommand)]
+    Graph(graph::Command),
     /// Judges what misbehaving servers left behind.
     #[command(subcommand)]
     Fault(fault::Command),
@@ -171,6 +175,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Committee(command) => runtime.block_on(committee::run(command)),
         Command::Mixer(command) => runtime.block_on(mixer::run(command)),
         Command::Stats(command) => runtime.block_on(stats::run(command)),
+        Command::Graph(command) => runtime.block_on(graph::run(command)),
         Command::Decide(command) => runtime.block_on(decide::run(command)),
         Command::Room(command) => runtime.block_on(room::run(command)),
         Command::Host(command) => runtime.block_on(host::run(command)),

@@ -7,6 +7,7 @@
 //! over a [`ostrakon_party::Channel`].
 
 mod course;
+mod graph;
 mod job;
 mod marks;
 mod peers;
@@ -15,6 +16,7 @@ mod statistics;
 mod store;
 mod view;
 
+pub use graph::Graphs;
 pub use job::{About, Ended, Job, Jobs, Run};
 pub use marks::Marks;
 pub use peers::{Peers, Unreached};

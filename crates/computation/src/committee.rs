@@ -13,7 +13,7 @@ pub const MEMBERS: std::ops::RangeInclusive<usize> = 2..=32;
 /// Longest address in bytes.
 const ADDRESS_BYTES: usize = 300;
 /// Longest key for shares with its proof, in bytes.
-const SHARE_KEY_BYTES: usize = 200;
+const SHARE_KEY_BYTES: usize = 224;
 
 /// What a member says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,16 +26,35 @@ pub struct Card {
     pub mesh: String,
     /// Its identity.
     pub key: VerifyingKey,
-    /// Its key for shares of inputs, with a proof that it has the secret half, as the engine that
-    /// uses it writes them.
+    /// Its keys for shares of inputs, as the engines that use them write them.
     pub share_key: ShareKey,
     /// Its signature on all of the above.
     pub signature: Signature,
 }
 
-/// A key for shares, encoded; hexadecimal where people may read it.
+/// The keys for shares, encoded; hexadecimal where people may read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShareKey(pub Vec<u8>);
+
+impl ShareKey {
+    /// Bytes of the key with a proof of possession, which comes first.
+    const PROVEN: usize = 192;
+
+    /// A key with its proof of possession, then an X25519 key to seal seeds for.
+    pub fn new(proven: &[u8; Self::PROVEN], for_seeds: &[u8; 32]) -> Self {
+        Self([&proven[..], for_seeds].concat())
+    }
+
+    /// The key with a proof of possession. Cards of earlier versions have no other one.
+    pub fn proven(&self) -> &[u8] {
+        self.0.get(..Self::PROVEN).unwrap_or(&self.0)
+    }
+
+    /// The key to seal seeds for, unless the card is of an earlier version.
+    pub fn for_seeds(&self) -> Option<[u8; 32]> {
+        self.0.get(Self::PROVEN..)?.try_into().ok()
+    }
+}
 
 impl Serialize for ShareKey {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -87,6 +87,7 @@ fn main() {
         direction: Direction::Forward,
         slice,
         program: program().describe(),
+        shuffled: false,
     };
     let world = World::new(1, 3);
     let world = world.with_session(setup::setup_session(&world.roster.keys));

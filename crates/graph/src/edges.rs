@@ -3,11 +3,32 @@
 
 use std::collections::BTreeMap;
 
+use ostrakon_crypto::{Digest, Transcript};
+
 use crate::owner::Edge;
 
+/// Longest name of a vertex in bytes.
+const NAME_BYTES: usize = 100;
+/// Longest line in bytes.
+const LINE_BYTES: usize = 1000;
+/// How many bad lines are told.
+const TOLD: usize = 20;
+
 /// Names of vertices, numbered in the job's order. Owners must use the same one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names(BTreeMap<String, u32>);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names(How);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum How {
+    Listed(BTreeMap<String, u32>),
+    Numbers(u32),
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self(How::Listed(BTreeMap::new()))
+    }
+}
 
 /// Why a list of edges cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,8 +39,8 @@ pub enum ReadError {
     /// A name that the job does not have.
     #[error("line {0}: the job has no vertex {1:?}")]
     Unknown(usize, String),
-    /// Names that occur twice, or are too many.
-    #[error("the name {0:?} occurs twice")]
+    /// A name that occurs twice, or is none.
+    #[error("the name {0:?} occurs twice, or is longer than {NAME_BYTES} bytes")]
     Twice(String),
 }
 
@@ -29,29 +50,79 @@ impl Names {
     /// # Errors
     /// [`ReadError::Twice`].
     pub fn read(text: &str) -> Result<Self, ReadError> {
+        Self::of(lines(text).map(|(_, name)| name))
+    }
+
+    /// These names in their order.
+    ///
+    /// # Errors
+    /// [`ReadError::Twice`].
+    pub fn of<'a>(listed: impl Iterator<Item = &'a str>) -> Result<Self, ReadError> {
         let mut names = BTreeMap::new();
-        for (_, name) in lines(text) {
-            let number = u32::try_from(names.len()).map_err(|_| ReadError::Twice(name.into()))?;
-            if names.insert(name.to_owned(), number).is_some() {
-                return Err(ReadError::Twice(name.to_owned()));
+        for name in listed {
+            let twice = || ReadError::Twice(name.chars().take(NAME_BYTES).collect());
+            let number = u32::try_from(names.len()).map_err(|_| twice())?;
+            if !Self::is_name(name) || names.insert(name.to_owned(), number).is_some() {
+                return Err(twice());
             }
         }
-        Ok(Self(names))
+        Ok(Self(How::Listed(names)))
+    }
+
+    /// Vertices that are called by their numbers, from 0.
+    pub fn numbers(vertices: u32) -> Self {
+        Self(How::Numbers(vertices))
+    }
+
+    /// Whether a vertex may be called so: short, on one line, and no comment.
+    #[must_use]
+    pub fn is_name(name: &str) -> bool {
+        (1..=NAME_BYTES).contains(&name.len())
+            && name.trim() == name
+            && !name.starts_with('#')
+            && !name.chars().any(|c| c.is_control() || c == ',')
+    }
+
+    /// A digest by which everybody sees that they have the same names in the same order.
+    pub fn digest(&self) -> Digest {
+        let mut transcript = Transcript::new("ostrakon/v1/graph/names of vertices");
+        for name in self.list() {
+            transcript.field(name.as_bytes());
+        }
+        transcript.finish()
+    }
+
+    /// All names, in the vertices' order.
+    pub fn list(&self) -> Vec<String> {
+        match &self.0 {
+            How::Numbers(vertices) => (0..*vertices).map(|vertex| vertex.to_string()).collect(),
+            How::Listed(names) => {
+                let mut list = vec![String::new(); names.len()];
+                names.iter().for_each(|(name, at)| list[*at as usize].clone_from(name));
+                list
+            }
+        }
     }
 
     /// How many vertices there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        match &self.0 {
+            How::Listed(names) => names.len(),
+            How::Numbers(vertices) => *vertices as usize,
+        }
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.len() == 0
     }
 
     /// The vertex of a name.
     pub fn vertex(&self, name: &str) -> Option<u32> {
-        self.0.get(name).copied()
+        match &self.0 {
+            How::Listed(names) => names.get(name).copied(),
+            How::Numbers(vertices) => name.parse().ok().filter(|number| number < vertices),
+        }
     }
 
     /// Reads edges, one a line; a third field is not read. A first line `src,dst` is a heading.
@@ -59,7 +130,10 @@ impl Names {
     /// # Errors
     /// [`ReadError::Line`] or [`ReadError::Unknown`].
     pub fn edges(&self, text: &str) -> Result<Vec<Edge>, ReadError> {
-        edge_lines(text).map(|(number, line)| self.edge(number, line)).collect()
+        let mut reading = Reading::default();
+        reading.take(self, text);
+        let (edges, errors) = reading.end(self);
+        errors.into_iter().next().map_or(Ok(edges), Err)
     }
 
     /// The names that occur in a list of edges, in its order, as often as they do.
@@ -68,8 +142,10 @@ impl Names {
     /// [`ReadError::Line`].
     pub fn in_edges(text: &str) -> Result<Vec<&str>, ReadError> {
         let mut names = Vec::new();
-        for (number, line) in edge_lines(text) {
-            names.extend(ends(number, line)?);
+        for (number, line) in lines(text) {
+            if !names.is_empty() || !is_heading(line) {
+                names.extend(ends(number, line)?);
+            }
         }
         Ok(names)
     }
@@ -77,21 +153,93 @@ impl Names {
     fn edge(&self, number: usize, line: &str) -> Result<Edge, ReadError> {
         let [source, target] = ends(number, line)?;
         let vertex = |name: &str| {
-            self.vertex(name).ok_or_else(|| ReadError::Unknown(number, name.to_owned()))
+            let told = || name.chars().take(NAME_BYTES).collect();
+            self.vertex(name).ok_or_else(|| ReadError::Unknown(number, told()))
         };
         Ok(Edge { source: Some(vertex(source)?), target: Some(vertex(target)?) })
     }
 }
 
-/// Lines that are edges.
-fn edge_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let heading = |(_, line): &(usize, &str)| {
-        let line: String = line.chars().filter(|c| !c.is_whitespace()).collect();
-        line == "src,dst" || line == "src,dst,weight"
-    };
-    let mut lines = lines(text).peekable();
-    lines.next_if(heading);
-    lines
+/// A list of edges that is read piece by piece.
+#[derive(Default)]
+pub struct Reading {
+    /// The beginning of a line whose end has not come yet.
+    begun: String,
+    lines: usize,
+    edges: Vec<Edge>,
+    errors: Vec<ReadError>,
+    wrong: usize,
+}
+
+impl Reading {
+    /// Takes the next piece, which may end anywhere.
+    pub fn take(&mut self, names: &Names, piece: &str) {
+        for part in piece.split_inclusive('\n') {
+            // Of a line that is too long the beginning is enough to refuse it.
+            let room = LINE_BYTES.saturating_sub(self.begun.len());
+            self.begun.extend(part.chars().take(room));
+            if part.ends_with('\n') {
+                self.line(names);
+            }
+        }
+    }
+
+    fn line(&mut self, names: &Names) {
+        let line = std::mem::take(&mut self.begun);
+        self.lines += 1;
+        let line = line.trim();
+        let first = self.edges.is_empty() && self.wrong == 0;
+        if line.is_empty() || line.starts_with('#') || first && is_heading(line) {
+            return;
+        }
+        match names.edge(self.lines, line) {
+            Ok(edge) => self.edges.push(edge),
+            Err(error) => {
+                self.wrong += 1;
+                if self.errors.len() < TOLD {
+                    self.errors.push(error);
+                }
+            }
+        }
+    }
+
+    /// How many edges have been read.
+    pub fn len(&self) -> usize {
+        self.edges.len()
+    }
+
+    /// Whether none has been read.
+    pub fn is_empty(&self) -> bool {
+        self.edges.is_empty()
+    }
+
+    /// How many lines were wrong.
+    pub fn wrong(&self) -> usize {
+        self.wrong
+    }
+
+    /// What was wrong with the first bad lines.
+    pub fn errors(&self) -> &[ReadError] {
+        &self.errors
+    }
+
+    /// Takes a last line without an end.
+    pub fn finish(&mut self, names: &Names) {
+        if !self.begun.is_empty() {
+            self.line(names);
+        }
+    }
+
+    /// The edges, and what was wrong with the first bad lines.
+    pub fn end(mut self, names: &Names) -> (Vec<Edge>, Vec<ReadError>) {
+        self.finish(names);
+        (self.edges, self.errors)
+    }
+}
+
+fn is_heading(line: &str) -> bool {
+    let line: String = line.chars().filter(|c| !c.is_whitespace()).collect();
+    line == "src,dst" || line == "src,dst,weight"
 }
 
 /// The two names on a line.
@@ -133,5 +281,44 @@ mod tests {
         }
         assert_eq!(names.edges("anna,carl"), Err(ReadError::Unknown(1, "carl".to_owned())));
         assert_eq!(Names::read("a\na"), Err(ReadError::Twice("a".to_owned())));
+    }
+
+    #[test]
+    fn numbers_are_names_and_pieces_may_end_anywhere() {
+        let names = Names::numbers(4);
+        let text = "src,dst\r\n0,1\r\n# a comment\n3 2\n4,1\nnonsense\n2,3";
+        let whole = names.edges(text);
+        assert_eq!(whole, Err(ReadError::Unknown(5, "4".to_owned())));
+        for size in 1..text.len() {
+            let mut reading = Reading::default();
+            for piece in text.as_bytes().chunks(size) {
+                reading.take(&names, std::str::from_utf8(piece).unwrap());
+            }
+            assert_eq!(reading.wrong(), 2);
+            let (edges, errors) = reading.end(&names);
+            let want = vec![ReadError::Unknown(5, "4".to_owned()), ReadError::Line(6)];
+            assert_eq!((edges.len(), errors), (3, want), "pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_not_kept() {
+        let names = Names::numbers(2);
+        let mut reading = Reading::default();
+        for _ in 0..1000 {
+            reading.take(&names, &"x".repeat(LINE_BYTES));
+        }
+        assert!(reading.begun.len() <= LINE_BYTES);
+        assert_eq!(reading.end(&names).1, vec![ReadError::Line(1)]);
+    }
+
+    #[test]
+    fn names_have_a_digest_of_their_order() {
+        let of = |text| Names::read(text).unwrap();
+        assert_eq!(of("a\nb").digest(), of("# c\na\n\nb").digest());
+        assert_ne!(of("a\nb").digest(), of("b\na").digest());
+        assert_ne!(of("a\nb").digest(), of("ab").digest());
+        assert_eq!(of("b\na").list(), ["b", "a"]);
+        assert!(Names::read("a,b").is_err(), "a comma separates names");
     }
 }

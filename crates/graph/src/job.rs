@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use ostrakon_crypto::{Secret, VerifyingKey};
+use ostrakon_crypto::{Secret, Transcript, VerifyingKey};
 use ostrakon_field::Fp61;
 use ostrakon_party::{Party, wire};
 use ostrakon_replicated::pair::Pair;
@@ -22,7 +22,7 @@ use crate::query::{Link, Linked};
 use crate::ruffle2::coin;
 use crate::ruffle2::fault::Stop;
 use crate::ruffle2::journal::{Journal, begin};
-use crate::ruffle2::preparation::{self, Prepared, SeedStatements, Slice, stated_by};
+use crate::ruffle2::preparation::{self, Failing, Prepared, SeedStatements, Slice, stated_by};
 use crate::ruffle2::run::Run;
 use crate::ruffle2::seeds::{JobSeeds, PairSeed, Phase, Purpose};
 use crate::ruffle2::shuffle::Shuffler;
@@ -83,9 +83,36 @@ impl<P: VertexProgram> Job<P> {
         randomness: [u8; 32],
         journal: &dyn Journal,
     ) -> Result<Stock<P>, Stop> {
+        let seeds = JobSeeds::of_party(keys, &self.spec.name());
+        self.prepare_with(party, seeds, Failing::Opens, randomness, journal).await
+    }
+
+    /// Prepares with seeds of which some were dealt by owners, whose lists are known already: if a
+    /// check fails nothing is opened.
+    ///
+    /// # Errors
+    /// [`Stop`]; the job's number is then spent.
+    pub async fn prepare_dealt(
+        self,
+        party: &Party,
+        seeds: JobSeeds,
+        randomness: [u8; 32],
+        journal: &dyn Journal,
+    ) -> Result<DealtStock<P>, Stop> {
+        let stock = self.prepare_with(party, seeds, Failing::Stops, randomness, journal).await?;
+        Ok(DealtStock(stock))
+    }
+
+    async fn prepare_with(
+        self,
+        party: &Party,
+        seeds: JobSeeds,
+        failing: Failing,
+        randomness: [u8; 32],
+        journal: &dyn Journal,
+    ) -> Result<Stock<P>, Stop> {
         let randomness = Secret::new(randomness);
         let name = self.spec.name();
-        let seeds = JobSeeds::of_party(keys, &name);
         let run = Run { party: party.clone(), instance: name.instance(Phase::Seeds) };
         let permutations = self.spec.permutations();
         let stating = preparation::state_seeds(&run, &name, &seeds, &permutations, journal);
@@ -94,7 +121,7 @@ impl<P: VertexProgram> Job<P> {
         let slices = [self.spec.check_bundles()].into_iter().chain(self.spec.hop_slices());
         for (number, bundles) in (0..).zip(slices) {
             let run = preparation::slice_run(party, &name, number);
-            let slice = Slice { job: &name, number, bundles: &bundles };
+            let slice = Slice { job: &name, number, bundles: &bundles, failing };
             let fresh = number.to_le_bytes();
             let fresh = randomness.derive("ostrakon/v1/graph/slice randomness", &[&fresh]);
             let (seeds, statements, fresh) = (&seeds, &statements, *fresh.expose());
@@ -122,7 +149,8 @@ impl<P: VertexProgram> Job<P> {
             let of = move |hop| [0, 1, 2].map(|step| (spec.hop_use(list, hop, step), false));
             (0..spec.hops).flat_map(of)
         });
-        checks.chain(hops)
+        let outputs = (0..spec.hops).filter_map(|hop| Some((spec.output_use(hop)?, false)));
+        checks.chain(hops).chain(outputs)
     }
 }
 
@@ -162,7 +190,7 @@ impl<P: VertexProgram> Stock<P> {
                 prepared.of == *of && canonical
             })
         };
-        let count = 2 + 3 * job.spec.lists.len();
+        let count = 2 + job.spec.permutations().len();
         let stated = stored.statements.iter().flatten().all(|digests| digests.len() == count);
         let seeds = Pair::ALL
             .into_iter()
@@ -237,8 +265,7 @@ impl<P: VertexProgram> Stock<P> {
         randomness: Secret,
         journal: &dyn Journal,
     ) -> Result<Linked<P>, Stop> {
-        let Stock { job, seeds, prepared, .. } = self;
-        let spec = &job.spec;
+        let spec = &self.job.spec;
         let mut bodies = intake::seal(run, spec, uploads, journal).await?;
         let input = match spec.querier {
             Some(_) => match bodies.pop().flatten() {
@@ -249,13 +276,27 @@ impl<P: VertexProgram> Stock<P> {
             },
             None => None,
         };
-        begin(journal, format!("job {} link", spec.number))?;
-        let coin = coin::toss(run, 0, &randomness).await?;
         let maps: Vec<Option<Maps>> = bodies
             .into_iter()
             .enumerate()
             .map(|(list, body)| Maps::decode(&body?, spec.rows(list)))
             .collect();
+        self.link_sealed(run, maps, input, randomness, journal).await
+    }
+
+    /// L2 to L5, on lists that all servers know to be sealed.
+    async fn link_sealed(
+        self,
+        run: &Run,
+        maps: Vec<Option<Maps>>,
+        input: Option<bytes::Bytes>,
+        randomness: Secret,
+        journal: &dyn Journal,
+    ) -> Result<Linked<P>, Stop> {
+        let Stock { job, seeds, prepared, .. } = self;
+        let spec = &job.spec;
+        begin(journal, format!("job {} link", spec.number))?;
+        let coin = coin::toss(run, 0, &randomness).await?;
         let uses: Vec<Use> = job.uses().map(|(of, _)| of).collect();
         let factors = Factors::expand(&seeds, uses.iter());
         let good = {
@@ -268,6 +309,37 @@ impl<P: VertexProgram> Stock<P> {
         let maps = maps.into_iter().zip(good).map(|(maps, good)| maps.filter(|_| good)).collect();
         let link = Link { job, seeds, factors, prepared, coin, input };
         link.open(run, maps).await
+    }
+}
+
+/// A stock whose lists' permutations were dealt by their owners. It gives out no seed.
+pub struct DealtStock<P>(Stock<P>);
+
+impl<P: VertexProgram> DealtStock<P> {
+    /// Tosses the coins, checks the orders and opens the differences. `maps` are by list; without
+    /// one a list does not take part. All servers must have the same ones, which they vote on.
+    ///
+    /// # Errors
+    /// [`Stop`]. A list that is no graph is left out and stops nothing.
+    pub async fn link(
+        self,
+        party: &Party,
+        maps: Vec<Option<Maps>>,
+        randomness: [u8; 32],
+        journal: &dyn Journal,
+    ) -> Result<Linked<P>, Stop> {
+        let instance = self.0.job.spec.name().instance(Phase::Link);
+        let run = Run { party: party.clone(), instance };
+        let task = async {
+            let mut transcript = Transcript::new("ostrakon/v1/graph/sealed lists");
+            for maps in &maps {
+                let bytes = maps.as_ref().map_or_else(Vec::new, Maps::encode);
+                transcript.bulk_field(&bytes);
+            }
+            run.vote(0, "the sealed lists", &transcript.finish()).await?;
+            self.0.link_sealed(&run, maps, None, Secret::new(randomness), journal).await
+        };
+        run.with_accusations(task).await
     }
 }
 

@@ -8,27 +8,41 @@
 //! * **Guarantee**: correctness or abort; privacy in either case. Sizes are public, structure is
 //!   not. After input nothing is opened to find a culprit: two servers' contradicting statements
 //!   are shown, and the job stops.
-//! * **Absent**: fairness; resuming after a crash; sorting for owners; weights, histograms,
-//!   PageRank, minima; top-k; differential privacy; the service around it.
+//! * **Absent**: fairness; resuming after a crash (a new attempt begins); sorting for owners;
+//!   weights, PageRank, minima; top-k; differential privacy.
 //!
 //! [`ruffle2`] is the engine (`docs/spec/ruffle2.md`): permutations that are used again, inverted
 //! and composed, tables that stay shared, products. The rest is the job (`docs/spec/graph.md`):
 //! from a descriptor ([`spec`]) over stock, uploads ([`owner`]) and their check to a program's
-//! ([`program`]) shared result and what is opened of it ([`output`]).
+//! ([`program`]) shared result and what is opened of it ([`output`]). A committee's computation is
+//! [`asked`], contributed to, and attempted ([`attempt`]) as often as it takes. Without the feature
+//! `server` only what owners and readers compute is built.
 //!
 //! After Ruffle (Shriram A, Koti, Kukkala, Patra, Gopal, Sangal, PoPETs 2023(3)) for the shuffles,
 //! and Graphiti (Koti, Kukkala, Patra, Gopal, CCS 2024) for hops of three shuffles.
 
+pub mod asked;
+#[cfg(feature = "server")]
+pub mod attempt;
+#[cfg(feature = "server")]
 pub mod cost;
+#[cfg(feature = "server")]
+pub mod dealing;
 pub mod edges;
+#[cfg(feature = "server")]
 pub mod hop;
+#[cfg(feature = "server")]
 pub mod intake;
+#[cfg(feature = "server")]
 pub mod job;
+#[cfg(feature = "server")]
 pub mod order_check;
+#[cfg(feature = "server")]
 pub mod output;
 pub mod owner;
 pub mod params;
 pub mod program;
+#[cfg(feature = "server")]
 pub mod query;
 pub mod ruffle2;
 pub mod spec;

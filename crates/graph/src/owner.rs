@@ -26,6 +26,13 @@ pub struct Issue {
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Seeds([Vec<[u8; 32]>; 3]);
 
+impl Seeds {
+    /// Seeds that an owner has drawn itself.
+    pub(crate) fn dealt(seeds: [Vec<[u8; 32]>; 3]) -> Self {
+        Self(seeds)
+    }
+}
+
 /// Puts the servers' issues together: for each pair the digests that two servers state, and seeds
 /// that they are of. `count` is how many seeds a pair must have. `None` if too few servers have
 /// answered rightly.
@@ -80,7 +87,14 @@ pub type Orders = [Vec<u32>; 2];
 /// # Errors
 /// [`ListError`].
 pub fn orders(spec: &JobSpec, list: usize, edges: &[Edge]) -> Result<Orders, ListError> {
-    let (vertices, cap) = (spec.vertices, spec.lists[list].edges);
+    orders_of(spec.vertices, spec.lists[list].edges, edges)
+}
+
+/// The orders of a list with so many vertices and edge rows.
+///
+/// # Errors
+/// [`ListError`].
+pub fn orders_of(vertices: u32, cap: u32, edges: &[Edge]) -> Result<Orders, ListError> {
     if edges.len() > cap as usize {
         return Err(ListError::TooMany(edges.len(), cap));
     }

@@ -44,7 +44,8 @@ pub struct Linked<P> {
     routes: Vec<(usize, Route)>,
     /// L(U) − α_in of every use, opened.
     differences: BTreeMap<UseId, Vec<u8>>,
-    /// Masks of the state before the first hop and after each, of both own pairs.
+    /// Masks of the state before the first hop and after each, of both own pairs: of what is
+    /// opened, so behind the last permutation if there is one.
     masks: [Vec<Vec<u8>>; 2],
 }
 
@@ -115,7 +116,14 @@ impl<P: VertexProgram> Link<P> {
                 P::F::add_into(&mut gathered, &route.leave::<P::F>(&table));
             }
             state = self.advance(hop, routes.len(), &gathered, &state, false);
-            states.push(state.clone());
+            states.push(match spec.output_use(hop) {
+                None => state.clone(),
+                Some(u) => {
+                    let share = less_input::<P::F>(&self.seeds, &u, pair, state.clone());
+                    differences.insert(u.id, share);
+                    self.prepared[&u.id].share::<P::F>(&self.seeds, pair)
+                }
+            });
         }
         (differences, states)
     }
@@ -134,16 +142,22 @@ impl<P: VertexProgram> Link<P> {
         let (mut of_b, states_b) = self.walk_masks(&routes, b);
         let spec = self.spec();
         let (mut ids, mut tables) = (Vec::new(), Vec::new());
+        let mut add = |id: UseId, sequence: u32| {
+            let mut shares = [None, None, None];
+            shares[a.index()] = of_a.remove(&id).map(Bytes::from);
+            shares[b.index()] = of_b.remove(&id).map(Bytes::from);
+            tables.push((DIFFERENCES | sequence, shares));
+            ids.push(id);
+        };
         for hop in 0..spec.hops {
             for step in 0..3 {
                 for (list, _) in &routes {
                     let id = spec.hop_use(*list, hop, step).id;
-                    let mut shares = [None, None, None];
-                    shares[a.index()] = of_a.remove(&id).map(Bytes::from);
-                    shares[b.index()] = of_b.remove(&id).map(Bytes::from);
-                    tables.push((DIFFERENCES | spec.sequence(*list, hop, step), shares));
-                    ids.push(id);
+                    add(id, spec.sequence(*list, hop, step));
                 }
+            }
+            if let Some(last) = spec.output_use(hop) {
+                add(last.id, spec.output_sequence(hop));
             }
         }
         let opened = open::<P::F>(run, tables).await?;
@@ -185,6 +199,7 @@ impl<P: VertexProgram> Linked<P> {
             state = self.hop(run, journal, hop, &state).await?;
             states.push(state.clone());
         }
+        self.shuffle_outputs(run, journal, &mut states).await?;
         let [a, b] = self.masks;
         let of = |table: &Vec<u8>| elements(table).collect();
         let masked = states
@@ -192,6 +207,29 @@ impl<P: VertexProgram> Linked<P> {
             .zip(a.iter().zip(&b))
             .map(|(beta, (a, b))| Masked { beta: of(beta), masks: [of(a), of(b)] });
         Ok((masked.collect(), self.link.seeds, self.link.job.spec().clone()))
+    }
+
+    /// All states after hops go through the last permutation, side by side.
+    async fn shuffle_outputs(
+        &mut self,
+        run: &Run,
+        journal: &dyn Journal,
+        states: &mut [Vec<u8>],
+    ) -> Result<(), Stop> {
+        let spec = self.link.spec().clone();
+        let mut uses = Vec::new();
+        for (hop, state) in (0..spec.hops).zip(&states[1..]) {
+            let Some(of) = spec.output_use(hop) else { return Ok(()) };
+            let mut beta = state.clone();
+            let difference = self.differences.remove(&of.id).expect("one for every use");
+            P::F::add_into(&mut beta, &difference);
+            uses.push(Applied { of, sequence: spec.output_sequence(hop), beta });
+        }
+        let (job, seeds) = (spec.number, &self.link.seeds);
+        let shuffler = Shuffler { run, job, seeds, factors: &self.link.factors, journal };
+        let shuffled = shuffler.apply::<P::F>(uses).await?;
+        states[1..].iter_mut().zip(shuffled).for_each(|(state, table)| *state = table.to_vec());
+        Ok(())
     }
 
     async fn hop(

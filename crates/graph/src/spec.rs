@@ -47,6 +47,9 @@ pub struct JobSpec {
     pub slice: u32,
     /// The program with its parameters ([`crate::program::VertexProgram::describe`]).
     pub program: Vec<u8>,
+    /// Whether the vertices' values are shuffled before anything of them is opened, by one secret
+    /// permutation after all hops: then it is known which values there are, and not whose.
+    pub shuffled: bool,
 }
 
 impl JobSpec {
@@ -84,9 +87,28 @@ impl JobSpec {
         [0, 1, 2].map(|k| Permutation { id: 3 * list as u32 + k, rows, mirrored: k == 1 })
     }
 
+    /// The permutation of the vertices before their values are opened, if there is one.
+    pub fn output_permutation(&self) -> Option<Permutation> {
+        let id = 3 * self.lists.len() as u32;
+        self.shuffled.then_some(Permutation { id, rows: self.vertices, mirrored: false })
+    }
+
     /// All permutations, by their id.
     pub fn permutations(&self) -> Vec<Permutation> {
-        (0..self.lists.len()).flat_map(|list| self.permutations_of(list)).collect()
+        let lists = (0..self.lists.len()).flat_map(|list| self.permutations_of(list));
+        lists.chain(self.output_permutation()).collect()
+    }
+
+    /// The use of the last permutation on what a hop makes.
+    pub fn output_use(&self, hop: u32) -> Option<Use> {
+        let permutation = self.output_permutation()?;
+        let id = UseId { permutation: permutation.id, number: hop, inverse: false };
+        Some(Use { id, permutation, words: 1 })
+    }
+
+    /// The number of that use in the tags of messages: behind those of all hops.
+    pub fn output_sequence(&self, hop: u32) -> u32 {
+        self.sequence(0, self.hops, 0) + hop
     }
 
     /// The use of a list's order check in step 0, 1 or 2.
@@ -128,6 +150,10 @@ impl JobSpec {
             .map(|hops| {
                 (0..self.lists.len())
                     .flat_map(|list| [0, 1, 2].map(|step| of(list, step)(hops)))
+                    .chain(
+                        self.output_permutation()
+                            .map(|_| hops.iter().filter_map(|hop| self.output_use(*hop)).collect()),
+                    )
                     .map(|uses| Bundle::of(uses).expect("uses of one permutation"))
                     .collect()
             })

@@ -131,7 +131,8 @@ pub fn question(draft: &Draft) -> Result<Question, NotStatistics> {
 /// [`NotStatistics`].
 pub fn members(committee: &computation::Committee) -> Result<Committee, NotStatistics> {
     let member = |card: &computation::Card| {
-        let member = Member::from_bytes(&card.share_key.0).filter(|member| member.key == card.key);
+        let member =
+            Member::from_bytes(card.share_key.proven()).filter(|member| member.key == card.key);
         member.ok_or_else(|| NotStatistics::Card(card.name.clone()))
     };
     let members = committee.members.iter().map(member).collect::<Result<_, _>>()?;

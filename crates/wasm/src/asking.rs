@@ -1,7 +1,9 @@
-//! Computations by a committee for the page: questions, reports, and the verification of results.
+//! Computations by a committee for the page: questions, reports, lists of edges, and the verification
+//! of results.
 //!
 //! Documents are the JSON of the HTTP API; a creator, and an invited reporter, are a [`DeviceKey`].
 
+mod graph;
 mod inner;
 
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
@@ -79,5 +81,110 @@ impl AskedCommittee {
     /// If it does not prove the result of this question.
     pub fn verify(&self, archive: &str) -> Result<String, JsError> {
         self.0.verify(archive).map_err(shown)
+    }
+}
+
+/// The job of the draft in the answer of `GET /api/v1/computations/ID`: `stats` or `graph`.
+///
+/// # Errors
+/// If it is malformed.
+#[wasm_bindgen(js_name = jobOf)]
+pub fn job_of(view: &str) -> Result<String, JsError> {
+    graph::job(view).map_err(shown)
+}
+
+/// A graph that a committee was asked about, with a file of edges that is read piece by piece.
+#[wasm_bindgen]
+pub struct AskedGraph(graph::AskedGraph);
+
+#[wasm_bindgen]
+impl AskedGraph {
+    /// From the answers of `GET /api/v1/committee` and `GET /api/v1/computations/ID`; `digest` is
+    /// the link's, or undefined if the member is believed, `computation` the link's.
+    ///
+    /// # Errors
+    /// If something is malformed, or not the link's.
+    #[wasm_bindgen(constructor)]
+    pub fn new(
+        committee: &str,
+        digest: Option<String>,
+        view: &str,
+        computation: &str,
+    ) -> Result<AskedGraph, JsError> {
+        let graph = graph::AskedGraph::new(committee, digest.as_deref(), view, computation);
+        graph.map(Self).map_err(shown)
+    }
+
+    /// What is asked: JSON of `{text, vertices, edges, undirected, program, shown, minimum, closes,
+    /// anyone, creator, named_elsewhere, bytes, from}`.
+    ///
+    /// # Errors
+    /// Never, as far as known.
+    pub fn read(&self) -> Result<String, JsError> {
+        self.0.read().map_err(shown)
+    }
+
+    /// Takes the file of the vertices' names, if they are named elsewhere.
+    ///
+    /// # Errors
+    /// If these are other names.
+    pub fn name(&mut self, text: &str) -> Result<(), JsError> {
+        self.0.name(text).map_err(shown)
+    }
+
+    /// Begins to read another file.
+    pub fn begin(&mut self) {
+        self.0.begin();
+    }
+
+    /// Takes the next piece of the file: JSON of `{edges, wrong}`.
+    ///
+    /// # Errors
+    /// If there are more edges than one contributor may have.
+    pub fn take(&mut self, piece: &str) -> Result<String, JsError> {
+        self.0.take(piece).map_err(shown)
+    }
+
+    /// The file has ended: JSON of `{edges, wrong, errors}`, of which the last are the first bad
+    /// lines.
+    ///
+    /// # Errors
+    /// If the names are lacking.
+    pub fn end(&mut self) -> Result<String, JsError> {
+        self.0.end().map_err(shown)
+    }
+
+    /// A contribution of the file that was read, for `POST …/inputs` at every member: the same
+    /// bytes.
+    ///
+    /// # Errors
+    /// If there are bad lines or no edges, or the browser has no randomness.
+    pub fn contribution(&mut self, owner: &DeviceKey) -> Result<Vec<u8>, JsError> {
+        self.0.contribution(&owner.key).map_err(shown)
+    }
+
+    /// Whether the key may contribute.
+    pub fn admits(&self, owner: &DeviceKey) -> bool {
+        self.0.admits(&owner.key)
+    }
+
+    /// Whether a member's answer to `POST …/inputs` is its receipt for this contribution.
+    #[wasm_bindgen(js_name = isReceipt)]
+    pub fn is_receipt(&self, contribution: &[u8], member: usize, answer: &str) -> bool {
+        self.0.is_receipt(contribution, member, answer)
+    }
+
+    /// The creator's order to close, for `POST …/order`.
+    pub fn order(&self, creator: &DeviceKey) -> String {
+        self.0.order(&creator.key)
+    }
+
+    /// Checks an archive (JSON), and returns what came out: JSON of `{contributors, out, missing,
+    /// counts, top}`, of which the counts are null if too few had contributed.
+    ///
+    /// # Errors
+    /// If it does not prove the result of this computation.
+    pub fn verify(&self, archive: &str, top: usize) -> Result<String, JsError> {
+        self.0.verify(archive, top).map_err(shown)
     }
 }

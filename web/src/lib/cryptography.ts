@@ -23,6 +23,7 @@ export async function loadCryptography(): Promise<void> {
 
 export {
   AskedCommittee,
+  AskedGraph,
   Board,
   DecisionMemory,
   DecisionVisit,
@@ -41,6 +42,7 @@ export {
   decisionId,
   draftBytes,
   isCrowded,
+  jobOf,
   messageLimit,
   parseLink,
   roomCode,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::body::Bytes;
+use axum::body::{Body, to_bytes};
 use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -20,8 +20,6 @@ use crate::web;
 
 /// The longest draft: ten thousand keys in hexadecimal digits.
 const DRAFT_BYTES: usize = 1 << 20;
-/// The longest input of any job.
-const INPUT_BYTES: usize = 1 << 20;
 
 /// The whole HTTP interface of a committee's member.
 ///
@@ -39,7 +37,7 @@ pub fn committee_router(service: Service, files: Option<PathBuf>, missing: Missi
         .route(one, get(view))
         .route(&format!("{one}/order"), post(order))
         .route(&format!("{one}/statements"), get(statements))
-        .route(&format!("{one}/inputs"), post(submit).layer(DefaultBodyLimit::max(INPUT_BYTES)))
+        .route(&format!("{one}/inputs"), post(submit))
         .route(&format!("{one}/inputs/{{contributor}}/{{body}}"), get(input))
         .route(&format!("{one}/archive"), get(archive))
         .route("/api/{*rest}", axum::routing::any(web::no_such_path))
@@ -90,13 +88,15 @@ async fn statements(
 async fn submit(
     State(service): State<Service>,
     Path(id): Path<ComputationId>,
-    body: Bytes,
+    body: Body,
 ) -> Answer<Json<Statement>> {
-    // Before anything is copied or hashed.
-    if body.len() > service.input_bytes(&id)? {
-        let long = "this is longer than what is asked for";
-        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, long));
-    }
+    // Each computation has its own limit. A body takes memory as it comes, whatever length it
+    // announces.
+    let long = |_| {
+        let why = "this is longer than what is asked for, or was cut off";
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, why)
+    };
+    let body = to_bytes(body, service.input_bytes(&id)?).await.map_err(long)?;
     let malformed = || Problem::new(StatusCode::BAD_REQUEST, "this is too short to be an input");
     let input = Input::decode(&body).ok_or_else(malformed)?;
     Ok(Json(service.submit(&id, input).await?))

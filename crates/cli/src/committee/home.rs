@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use ostrakon_computation::{Card, Committee};
+use ostrakon_computation::{Card, Committee, ShareKey};
 use ostrakon_crypto::{Secret, SigningKey, VerifyingKey};
 use ostrakon_stats::ExchangeKey;
 use serde::{Deserialize, Serialize};
@@ -76,8 +76,7 @@ impl Home {
         let (identity, shares) = (Zeroizing::new(edge::random()), Zeroizing::new(edge::random()));
         let home = Self { directory: directory.to_owned(), settings, identity, shares };
         let signing = home.signing();
-        let share_key = home.exchange().member(&signing).to_bytes().to_vec();
-        let card = Card::sign(name, url, address, share_key, &signing);
+        let card = Card::sign(name, url, address, home.share_key().0, &signing);
         secret::write_new(&directory.join(IDENTITY), &hex(&home.identity))?;
         secret::write_new(&directory.join(SHARES), &hex(&home.shares))?;
         secret::write_new(&directory.join(CONFIG), &toml::to_string_pretty(&home.settings)?)?;
@@ -114,6 +113,18 @@ impl Home {
         ExchangeKey::from_seed(&Secret::new(*self.shares))
     }
 
+    /// The key for seeds of graphs.
+    pub fn for_seeds(&self) -> ostrakon_crypto::sealed::ExchangeKey {
+        let seed = Secret::new(*self.shares).derive("ostrakon/v1/committee/key for seeds", &[]);
+        ostrakon_crypto::sealed::ExchangeKey::new(&seed)
+    }
+
+    /// The public halves of both, as they stand on the member's card.
+    fn share_key(&self) -> ShareKey {
+        let proven = self.exchange().member(&self.signing()).to_bytes();
+        ShareKey::new(&proven, &self.for_seeds().public())
+    }
+
     /// The database's file.
     pub fn data(&self) -> PathBuf {
         self.directory.join(DATA)
@@ -141,9 +152,12 @@ impl Home {
                 path.display()
             )
         })?;
-        let own = self.exchange().member(&signing).to_bytes();
+        let (own, card) = (self.share_key(), &committee.members[number].share_key);
+        // A card of an earlier version has no key for seeds.
+        let same = own.proven() == card.proven()
+            && card.for_seeds().is_none_or(|key| Some(key) == own.for_seeds());
         ensure!(
-            committee.members[number].share_key.0 == own,
+            same,
             "{}: this member's card has another key for shares than {SHARES}",
             path.display()
         );

@@ -64,7 +64,9 @@ pub async fn run(options: Options) -> Result<()> {
     let service = Service::start(Config {
         signing: home.signing(),
         party,
-        jobs: Jobs::default().with(ostrakon_committee::Statistics::new(home.exchange())),
+        jobs: Jobs::default()
+            .with(ostrakon_committee::Statistics::new(home.exchange()))
+            .with(ostrakon_committee::Graphs::new(home.for_seeds())),
         creators: home.settings.creators.clone(),
         store,
         peers: Arc::new(Others::new(&committee)?),

@@ -4,10 +4,12 @@ mod close;
 mod create;
 mod report;
 mod result;
-mod survey;
+pub mod survey;
 pub mod terms;
 
 use anyhow::Result;
+
+pub use create::digest;
 
 /// What can be done with statistics.
 #[derive(clap::Subcommand)]

@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
-use data_encoding::BASE64URL_NOPAD;
 use ostrakon_computation::{Draft, Input, Link};
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_stats::Value;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::survey;
 use crate::client::{Asked, http_client};
@@ -32,13 +31,6 @@ pub struct Options {
     json: bool,
 }
 
-/// What is kept of a report. The number is not.
-#[derive(Serialize, Deserialize)]
-struct Kept {
-    input: String,
-    receipts: Vec<ostrakon_computation::Statement>,
-}
-
 #[derive(Serialize)]
 struct Reported {
     servers: usize,
@@ -55,52 +47,29 @@ pub async fn run(options: Options) -> Result<()> {
     let draft = asked.draft(&link.computation).await?;
     let path = match keep {
         Some(path) => path,
-        None => survey::directory("reported")?.join(file_name(&link)),
+        None => survey::directory("reported")?.join(survey::file_name(&link)),
     };
-    let input = match survey::kept(&path)? {
-        Some(text) => {
-            let kept: Kept =
-                serde_json::from_str(&text).with_context(|| path.display().to_string())?;
-            let whole = kept.receipts.len() == asked.committee.members.len();
-            ensure!(
-                !whole,
-                "you have reported already ({}); a report cannot be changed",
-                path.display()
-            );
+    let servers = asked.committee.members.len();
+    let input = match survey::handed_in(&path, servers)? {
+        Some(input) => {
             eprintln!("handing in again what was kept; the number given now is not looked at");
-            let bytes = BASE64URL_NOPAD.decode(kept.input.as_bytes()).ok();
-            bytes
-                .and_then(|bytes| Input::decode(&bytes))
-                .with_context(|| format!("{} is damaged", path.display()))?
+            input
         }
         None => {
             let input = sign(&asked, &draft, &link, &number)?;
             // Whatever happens from here on, the same bytes go to all members.
-            let text = serde_json::to_string(&kept(&input, Vec::new()))?;
-            secret::replace(&path, &text)?;
+            survey::keep_input(&path, &input, Vec::new())?;
             input
         }
     };
     let receipts = asked.hand_in(&link.computation, &input).await.with_context(|| {
         format!("the report is kept in {}; the same command hands it in again", path.display())
     })?;
-    secret::replace(&path, &serde_json::to_string(&kept(&input, receipts))?)?;
-    let servers = asked.committee.members.len();
+    survey::keep_input(&path, &input, receipts)?;
     if json {
         return output::json(&Reported { servers, kept: path.display().to_string() });
     }
     output::line(&format!("reported: all {servers} servers have signed that they hold it"))
-}
-
-fn kept(input: &Input, receipts: Vec<ostrakon_computation::Statement>) -> Kept {
-    Kept { input: BASE64URL_NOPAD.encode(&input.encode()), receipts }
-}
-
-/// One file for each person of each question.
-fn file_name(link: &Link) -> String {
-    let person = link.invitation.as_ref().map(|invitation| invitation.key().verifying_key());
-    let person = person.map_or_else(|| "anyone".to_owned(), |key| key.to_hex()[..16].to_owned());
-    format!("{}-{person}.json", link.computation.0.to_hex())
 }
 
 fn sign(asked: &Asked, draft: &Draft, link: &Link, number: &str) -> Result<Input> {

@@ -1,9 +1,11 @@
-//! What a creator keeps of a question: the key that closes it, and the links.
+//! What is kept of a computation: by its creator the key that closes it, by who hands in an input
+//! its bytes.
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use ostrakon_computation::Link;
+use anyhow::{Context, Result, bail, ensure};
+use data_encoding::BASE64URL_NOPAD;
+use ostrakon_computation::{Input, Link, Statement};
 use ostrakon_crypto::SigningKey;
 use ostrakon_party::Invitation;
 use serde::{Deserialize, Serialize};
@@ -63,10 +65,45 @@ pub fn directory(name: &str) -> Result<PathBuf> {
     Ok(directory)
 }
 
-/// What stands in a file, if there is one.
+/// What is kept of an input. What it says is not.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    input: String,
+    receipts: Vec<Statement>,
+}
+
+/// One file for each person of each computation.
+pub fn file_name(link: &Link) -> String {
+    let person = link.invitation.as_ref().map(|invitation| invitation.key().verifying_key());
+    let person = person.map_or_else(|| "anyone".to_owned(), |key| key.to_hex()[..16].to_owned());
+    format!("{}-{person}.json", link.computation.0.to_hex())
+}
+
+/// An input that was kept and that not all members have yet, if there is one.
 ///
 /// # Errors
-/// If it cannot be read.
-pub fn kept(path: &Path) -> Result<Option<String>> {
-    if path.exists() { secret::read_all(path).map(Some) } else { Ok(None) }
+/// If all have it, or the file cannot be read.
+pub fn handed_in(path: &Path, members: usize) -> Result<Option<Input>> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let text = secret::read_all(path)?;
+    let kept: Kept = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
+    ensure!(
+        kept.receipts.len() != members,
+        "you have reported already ({}); a report cannot be changed",
+        path.display()
+    );
+    let bytes = BASE64URL_NOPAD.decode(kept.input.as_bytes()).ok();
+    let input = bytes.and_then(|bytes| Input::decode(&bytes));
+    input.with_context(|| format!("{} is damaged", path.display())).map(Some)
+}
+
+/// Keeps an input with the receipts that there are.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn keep_input(path: &Path, input: &Input, receipts: Vec<Statement>) -> Result<()> {
+    let kept = Kept { input: BASE64URL_NOPAD.encode(&input.encode()), receipts };
+    secret::replace(path, &serde_json::to_string(&kept)?)
 }

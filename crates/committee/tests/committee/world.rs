@@ -9,12 +9,13 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::{BoxFuture, LocalBoxFuture};
 use ostrakon_committee::{
-    About, Config, Ended, Job, Jobs, Peers, Run, Service, Statistics, Store, Unreached,
+    About, Config, Ended, Graphs, Job, Jobs, Peers, Run, Service, Statistics, Store, Unreached,
 };
 use ostrakon_computation::{
     Archive, Card, Committee, ComputationId, Contributors, Draft, Input, Order, Parameters,
-    SignedDraft, Statement,
+    ShareKey, SignedDraft, Statement,
 };
+use ostrakon_crypto::sealed;
 use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
 use ostrakon_net::{Identity, Mesh, Quota, Timing};
 use ostrakon_party::{
@@ -270,6 +271,18 @@ impl World {
     /// Has every member show an input that it need not hold.
     pub fn plant(&self, input: Input) {
         self.directory.planted.lock().unwrap().push(input);
+    }
+
+    /// Starts a committee that computes on graphs.
+    pub async fn start_graphs(count: usize) -> Self {
+        let key = |member: usize| {
+            sealed::ExchangeKey::new(&Secret::new([150 + u8::try_from(member).unwrap(); 32]))
+        };
+        let jobs = move |member| Jobs::default().with(Graphs::new(key(member)));
+        let share_key = |member: usize| {
+            ShareKey::new(&[u8::try_from(member).unwrap(); 192], &key(member).public()).0
+        };
+        Self::start_with(count, jobs, share_key, None).await
     }
 
     async fn start_with(

@@ -8,16 +8,26 @@
 //! The order of the modules is the protocol's: [`preparation`] before any input, [`opening`] of
 //! differences once the structure is public, [`shuffle`] on data, [`product`] and its verification.
 
+#[cfg(feature = "server")]
 pub mod coin;
+#[cfg(feature = "server")]
 pub mod fault;
+#[cfg(feature = "server")]
 pub mod journal;
+#[cfg(feature = "server")]
 pub mod opening;
+#[cfg(feature = "server")]
 pub mod preparation;
+#[cfg(feature = "server")]
 pub mod product;
+#[cfg(feature = "server")]
 pub mod run;
 pub mod seeds;
+#[cfg(feature = "server")]
 pub mod sharing;
+#[cfg(feature = "server")]
 pub mod shuffle;
 pub mod steps;
 pub mod uses;
+#[cfg(feature = "server")]
 pub mod verify;

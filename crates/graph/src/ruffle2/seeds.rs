@@ -3,8 +3,9 @@
 use ostrakon_crypto::{Digest, Secret, Transcript};
 use ostrakon_field::{ELEMENT_BYTES, WordField};
 use ostrakon_kernels::{Prg, permutation};
-use ostrakon_party::{Instance, InstanceKind};
+use ostrakon_party::{Instance, InstanceKind, SessionId};
 use ostrakon_replicated::pair::Pair;
+#[cfg(feature = "server")]
 use ostrakon_replicated::setup::SharedKeys;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,8 @@ pub enum Phase {
     Link,
     /// The uses on data, and outputs.
     Query,
+    /// Pair keys are made, and who holds which dealt seeds is said.
+    Dealing,
 }
 
 impl JobName {
@@ -43,6 +46,7 @@ impl JobName {
             Phase::Slice(slice) => (1, slice),
             Phase::Link => (2, 0),
             Phase::Query => (3, 0),
+            Phase::Dealing => (4, 0),
         };
         transcript.number(self.number).field(&self.digest.0).number(name).number(number.into());
         let scope = transcript.finish().0[..16].try_into().expect("half of 32 bytes");
@@ -109,24 +113,41 @@ impl Purpose {
 }
 
 /// A pair's seed of one job. Not `Clone`: a job is run once.
-pub struct PairSeed(Secret);
+pub struct PairSeed {
+    seed: Secret,
+    /// Seeds of permutations that the lists' owners dealt, by the permutation's id; all others are
+    /// derived.
+    dealt: Vec<Option<Secret>>,
+}
 
 impl PairSeed {
     /// Takes over a seed that was stored, or opened for blame.
     pub fn known(bytes: [u8; 32]) -> Self {
-        Self(Secret::new(bytes))
+        Self { seed: Secret::new(bytes), dealt: Vec::new() }
+    }
+
+    /// The same with seeds of permutations that owners dealt, by id; where none was dealt, the
+    /// seed is derived.
+    #[must_use]
+    pub fn with_dealt(self, dealt: Vec<Option<Secret>>) -> Self {
+        Self { dealt, ..self }
     }
 
     /// The seed itself, for the stock, or for opening a preparation that failed.
     pub fn expose(&self) -> &[u8; 32] {
-        self.0.expose()
+        self.seed.expose()
     }
 
     /// The seed for one purpose. One-way: showing it tells nothing of the others.
     pub fn purpose(&self, purpose: Purpose) -> Secret {
+        if let Purpose::Permutation(id) = purpose
+            && let Some(Some(dealt)) = self.dealt.get(id as usize)
+        {
+            return Secret::new(*dealt.expose());
+        }
         let (name, numbers) = purpose.name();
         let numbers: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
-        self.0.derive("ostrakon/v1/ruffle2/purpose", &[name, &numbers])
+        self.seed.derive("ostrakon/v1/ruffle2/purpose", &[name, &numbers])
     }
 
     /// The stream for one purpose.
@@ -140,17 +161,19 @@ pub struct JobSeeds(pub [Option<PairSeed>; 3]);
 
 impl JobSeeds {
     /// A server's.
+    #[cfg(feature = "server")]
     pub fn of_party(keys: &SharedKeys, job: &JobName) -> Self {
+        Self::of_pairs(&keys.session(), keys.pairs(), job)
+    }
+
+    /// A server's, from its pairs' keys of a session.
+    pub fn of_pairs(session: &SessionId, keys: [(Pair, &Secret); 2], job: &JobName) -> Self {
         let mut seeds = [None, None, None];
-        for (pair, key) in keys.pairs() {
-            let fields: [&[u8]; 4] = [
-                &keys.session().0.0,
-                &[pair.index() as u8],
-                &job.number.to_le_bytes(),
-                &job.digest.0,
-            ];
+        for (pair, key) in keys {
+            let fields: [&[u8]; 4] =
+                [&session.0.0, &[pair.index() as u8], &job.number.to_le_bytes(), &job.digest.0];
             let seed = key.derive("ostrakon/v1/ruffle2/job seed", &fields);
-            seeds[pair.index()] = Some(PairSeed(seed));
+            seeds[pair.index()] = Some(PairSeed { seed, dealt: Vec::new() });
         }
         Self(seeds)
     }

@@ -14,6 +14,10 @@ const ECHO: u16 = 0x8000;
 #[expect(missing_docs, reason = "the wire table in docs/spec/ruffle2.md says what each of them is")]
 pub enum Kind {
     SeedStatement = 0x0601,
+    PairKey = 0x0602,
+    PairContribution = 0x0603,
+    Holding = 0x0604,
+    DealtSeeds = 0x0605,
     ShufflePair1 = 0x0611,
     ShufflePair2 = 0x0612,
     ShufflePair3 = 0x0613,
@@ -42,8 +46,10 @@ pub enum Kind {
 }
 
 /// The kinds that are statements to everybody; all others go to one server.
-const TO_ALL: [Kind; 12] = [
+const TO_ALL: [Kind; 14] = [
     Kind::SeedStatement,
+    Kind::PairKey,
+    Kind::Holding,
     Kind::TranscriptStatement,
     Kind::CoinCommitment,
     Kind::CoinOpening,

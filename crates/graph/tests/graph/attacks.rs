@@ -9,7 +9,7 @@ use ostrakon_graph::job::{Job, Stock};
 use ostrakon_graph::owner::{self, Edge, ListError, Maps, Upload};
 use ostrakon_graph::program::Reach;
 use ostrakon_graph::ruffle2::fault::{Accused, Evidence, Stop};
-use ostrakon_graph::ruffle2::preparation::{self, Slice};
+use ostrakon_graph::ruffle2::preparation::{self, Failing, Slice};
 use ostrakon_graph::ruffle2::run::Run;
 use ostrakon_graph::ruffle2::seeds::{JobSeeds, PairSeed, Phase};
 use ostrakon_graph::ruffle2::shuffle::{Applied, Shuffler};
@@ -197,7 +197,7 @@ fn spoilt_slice(scene: &Scene, corrupt: u8, pair: Pair, network: &Network) -> Ve
                 seeds.0[pair.index()] = Some(PairSeed::known([1; 32]));
             }
             let run = preparation::slice_run(&party, &job, 1);
-            let slice = Slice { job: &job, number: 1, bundles };
+            let slice = Slice { job: &job, number: 1, bundles, failing: Failing::Opens };
             let task = preparation::prepare::<Gf64>(
                 &run,
                 &seeds,

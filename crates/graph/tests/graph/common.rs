@@ -255,6 +255,7 @@ pub fn spec_of<P: VertexProgram>(
         direction: Direction::Forward,
         slice: hops.min(2),
         program: program.describe(),
+        shuffled: false,
     }
 }
 

@@ -4,5 +4,7 @@ mod attacks;
 mod common;
 mod costs;
 mod models;
+mod networkx;
 mod oracle;
 mod sabotage;
+mod service;

@@ -9,14 +9,15 @@ use ostrakon_stats::asked::{self, Asked, JOB, parameters};
 use ostrakon_stats::{Answer, Form, Question, Statistic, Value};
 use serde::{Deserialize, Serialize};
 
-type Shown<T> = Result<T, String>;
+/// Errors are for people.
+pub type Shown<T> = Result<T, String>;
 
-fn sentence(error: impl std::fmt::Display) -> String {
+pub fn sentence(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
 #[expect(clippy::disallowed_methods, reason = "the browser is an edge: here randomness enters")]
-fn random<const N: usize>() -> Shown<[u8; N]> {
+pub fn random<const N: usize>() -> Shown<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|_| "this browser offers no secure random numbers")?;
     Ok(bytes)
@@ -60,14 +61,14 @@ struct Read<'a> {
 }
 
 #[derive(Deserialize)]
-struct View {
-    draft: SignedDraft,
+pub struct View {
+    pub draft: SignedDraft,
 }
 
 /// The archive as it is published.
 #[derive(Deserialize)]
-struct Published {
-    archive: Archive,
+pub struct Published {
+    pub archive: Archive,
 }
 
 #[derive(Serialize)]
@@ -160,15 +161,8 @@ impl AskedCommittee {
     }
 
     pub fn is_receipt(&self, report: &[u8], member: usize, answer: &str) -> bool {
-        let is = || {
-            let input = Input::decode(report)?;
-            let statement: Statement = serde_json::from_str(answer).ok()?;
-            let (contributor, body) = (input.entry.contributor, input.entry.body);
-            let same = statement.said == Said::Receipt { contributor, body }
-                && statement.computation == self.asked().ok()?.computation;
-            Some(same && statement.verifies(&self.committee.members.get(member)?.key))
-        };
-        is().unwrap_or(false)
+        let (Some(input), Ok(asked)) = (Input::decode(report), self.asked()) else { return false };
+        is_receipt_of(&self.committee, &asked.computation, &input, member, answer)
     }
 
     pub fn order(&self, creator: &SigningKey) -> String {
@@ -191,6 +185,23 @@ impl AskedCommittee {
         };
         serde_json::to_string(&proven).map_err(sentence)
     }
+}
+
+/// Whether a member's answer is its receipt for an input.
+pub fn is_receipt_of(
+    committee: &Committee,
+    computation: &ComputationId,
+    input: &Input,
+    member: usize,
+    answer: &str,
+) -> bool {
+    let (contributor, body) = (input.entry.contributor, input.entry.body);
+    let is = |statement: Statement| {
+        let same = statement.said == Said::Receipt { contributor, body }
+            && statement.computation == *computation;
+        Some(same && statement.verifies(&committee.members.get(member)?.key))
+    };
+    serde_json::from_str(answer).ok().and_then(is).unwrap_or(false)
 }
 
 #[cfg(test)]

@@ -1,18 +1,14 @@
-// A committee as the page sees it: all members are asked, and nothing is believed that is not
-// signed by all of them, or named by the link.
+// A committee that is asked for numbers, as the page sees it.
 
 import { t } from '../../messages/ask';
-import type { Filled } from '../../lib/address';
-import { HttpServer, Problem } from '../../lib/api';
-import { secureRandom, type Clock } from '../../lib/clock';
-import { AskedCommittee, DeviceKey } from '../../lib/cryptography';
-import { isPassing, patiently } from '../../lib/patience';
+import type { Clock } from '../../lib/clock';
+import { AskedCommittee, type DeviceKey } from '../../lib/cryptography';
+import { patiently } from '../../lib/patience';
 import {
   Malformed,
   count,
   flag,
   list,
-  oneOf,
   opaque,
   optional,
   record,
@@ -21,20 +17,17 @@ import {
   type Shape,
 } from '../../lib/shape';
 import { Told } from '../../lib/told';
+import { Committee, find, signed, type Found } from './committee';
 
-const committeeShape = record({ name: text, members: list(record({ name: text, url: text })) });
-
-const viewShape = record({
-  inputs: count,
-  phase: record({
-    is: oneOf('collecting', 'sealing', 'computing', 'done', 'too-few', 'stopped'),
-    why: optional(text),
-    missing: optional(count),
-  }),
-  members: list(
-    record({ name: text, closed: flag, sealed: flag, signed: flag, stopped: optional(text) }),
-  ),
-});
+export {
+  creatorOf,
+  keepCreator,
+  keepReport,
+  keptReport,
+  pause,
+  type KeptReport,
+  type View,
+} from './committee';
 
 const questionShape = record({
   text,
@@ -61,7 +54,6 @@ const provenShape = record({
   answers: optional(list(opaque)),
 });
 
-export type View = Of<typeof viewShape>;
 export type Question = Of<typeof questionShape>;
 export type Bin = Of<typeof binShape>;
 
@@ -94,76 +86,34 @@ export interface Terms {
   invited: string[] | null;
 }
 
-/** One member over HTTP. */
-class Member extends HttpServer {
-  private at(path: string): Filled {
-    return `/api/v1/${path}` as Filled;
-  }
-
-  committee(): Promise<string> {
-    return this.ask(this.at('committee'));
-  }
-
-  create(draft: unknown): Promise<string> {
-    return this.send('computations', JSON.stringify(draft));
-  }
-
-  view(id: string): Promise<string> {
-    return this.ask(this.at(`computations/${id}`));
-  }
-
-  handIn(id: string, report: Uint8Array): Promise<string> {
-    return this.ask(this.at(`computations/${id}/inputs`), {
-      method: 'POST',
-      headers: { 'content-type': 'application/octet-stream' },
-      body: report as BodyInit,
-    });
-  }
-
-  order(id: string, order: string): Promise<string> {
-    return this.send(`computations/${id}/order`, order);
-  }
-
-  archive(id: string): Promise<string> {
-    return this.ask(this.at(`computations/${id}/archive`));
-  }
-
-  private send(path: string, body: string): Promise<string> {
-    const headers = { 'content-type': 'application/json' };
-    return this.ask(this.at(path), { method: 'POST', headers, body });
-  }
-}
-
 /** A committee, and what it was asked once {@link Asked.read} has resolved. */
-export class Asked {
+export class Asked extends Committee {
   private constructor(
     readonly name: string,
-    readonly names: string[],
-    private readonly members: Member[],
-    private readonly checked: AskedCommittee,
-  ) {}
+    found: Found,
+    private readonly numbers: AskedCommittee,
+  ) {
+    super(found, numbers);
+  }
 
   /** Finds the committee of the member that serves this page; `digest` is the link's. */
   static async open(origin: string, digest?: string): Promise<Asked> {
-    const raw = await new Member(origin).committee();
+    return Asked.of(await find(origin), digest);
+  }
+
+  /** A committee that was found. */
+  static of(found: Found, digest?: string): Asked {
     let checked;
     try {
-      checked = new AskedCommittee(raw, digest);
+      checked = new AskedCommittee(found.raw, digest);
     } catch {
       throw new Told(t.otherCommittee);
     }
-    const { name, members } = committeeShape(JSON.parse(raw));
-    const names = members.map((member) => member.name);
-    return new Asked(
-      name,
-      names,
-      members.map(({ url }) => new Member(url)),
-      checked,
-    );
+    return new Asked(found.name, found, checked);
   }
 
   digest(): string {
-    return this.checked.digest();
+    return this.numbers.digest();
   }
 
   /**
@@ -178,7 +128,7 @@ export class Asked {
     drafted: (id: string) => void,
   ): Promise<string> {
     const { id, draft } = record({ id: text, draft: opaque })(
-      JSON.parse(this.checked.ask(JSON.stringify(terms), creator)),
+      JSON.parse(this.numbers.ask(JSON.stringify(terms), creator)),
     );
     drafted(id);
     await this.all((member) => patiently(() => member.create(draft), clock, signal));
@@ -186,80 +136,21 @@ export class Asked {
   }
 
   /** Reads the question from whichever member shows the one that the link names. */
-  async read(id: string): Promise<Question> {
-    let reason: unknown = new Told(t.unknown);
-    for (const member of this.members) {
-      try {
-        return questionShape(JSON.parse(this.checked.read(await member.view(id), id)));
-      } catch (error) {
-        if (error instanceof Problem && error.status === 404) continue;
-        reason = error;
-      }
-    }
-    throw reason;
-  }
-
-  /** How far it is, as the members that answer say, the farthest first. */
-  async views(id: string): Promise<View[]> {
-    const answers = await Promise.allSettled(
-      this.members.map(async (member) => viewShape(JSON.parse(await member.view(id)))),
-    );
-    const order = ['done', 'too-few', 'stopped', 'computing', 'sealing', 'collecting'];
-    return answers
-      .flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
-      .sort((a, b) => order.indexOf(a.phase.is) - order.indexOf(b.phase.is));
-  }
-
-  admits(reporter: DeviceKey): boolean {
-    return this.checked.admits(reporter);
+  read(id: string): Promise<Question> {
+    return this.shown(id, (view) => questionShape(JSON.parse(this.numbers.read(view, id))));
   }
 
   report(value: number, reporter: DeviceKey): Uint8Array {
-    return this.checked.report(BigInt(value), reporter);
-  }
-
-  /** Hands a report in at all members; throws unless all have given their receipts. */
-  async handIn(id: string, report: Uint8Array, clock: Clock, signal: AbortSignal): Promise<void> {
-    await this.all(async (member, number) => {
-      const answer = await patiently(() => member.handIn(id, report), clock, signal);
-      if (!this.checked.isReceipt(report, number, answer))
-        throw new Told(t.noReceipt(this.names[number] ?? ''));
-    });
-  }
-
-  /**
-   * Gives the creator's order to close; one member that takes it passes it on. It is not given
-   * while no member shows as many answers as the `minimum`.
-   */
-  async close(id: string, creator: DeviceKey, minimum: number): Promise<void> {
-    const most = Math.max(0, ...(await this.views(id)).map(({ inputs }) => inputs));
-    if (most < minimum) throw new Told(t.early(minimum - most));
-    const order = this.checked.order(creator);
-    const answers = await Promise.allSettled(this.members.map((m) => m.order(id, order)));
-    if (answers.some((answer) => answer.status === 'fulfilled')) return;
-    throw (answers[0] as PromiseRejectedResult).reason;
+    return this.numbers.report(BigInt(value), reporter);
   }
 
   /** The result, checked; from whichever member shows one that is proved. */
-  async result(id: string): Promise<Result> {
-    let reason: unknown;
-    for (const member of this.members) {
-      try {
-        const archive = await member.archive(id);
-        const proven = provenShape(JSON.parse(this.checked.verify(archive)));
-        const answers = proven.answers?.map((answer) => answerOf(answer, proven.reports)) ?? null;
-        // The program verifies what all members have signed, without what one says of it besides.
-        const signed: unknown = record({ archive: opaque })(JSON.parse(archive)).archive;
-        return { ...proven, answers, archive: JSON.stringify(signed) };
-      } catch (error) {
-        reason = error;
-      }
-    }
-    throw isPassing(reason) ? new Told(t.unproven) : reason;
-  }
-
-  private all<T>(act: (member: Member, number: number) => Promise<T>): Promise<T[]> {
-    return Promise.all(this.members.map(act));
+  result(id: string): Promise<Result> {
+    return this.proved(id, (archive) => {
+      const proven = provenShape(JSON.parse(this.numbers.verify(archive)));
+      const answers = proven.answers?.map((answer) => answerOf(answer, proven.reports)) ?? null;
+      return { ...proven, answers, archive: signed(archive) };
+    });
   }
 }
 
@@ -286,38 +177,3 @@ export function boundsOf(largest: number, bins: number): number[] {
   const bounds = Array.from({ length: bins - 1 }, (_, bin) => (bin + 1) * width);
   return bounds.filter((bound) => bound <= largest);
 }
-
-type Storage = Pick<globalThis.Storage, 'getItem' | 'setItem'>;
-
-const CREATOR = 'ostrakon/asked/';
-const REPORT = 'ostrakon/reported/';
-
-/** A creator's key on this device, as the last part of a link. */
-export function keepCreator(storage: Storage, id: string, key: DeviceKey): void {
-  storage.setItem(CREATOR + id, key.invitation());
-}
-
-export function creatorOf(storage: Storage, id: string): DeviceKey | null {
-  const kept = storage.getItem(CREATOR + id);
-  return kept === null ? null : DeviceKey.fromInvitation(kept);
-}
-
-/** A report on this device: the same bytes go to all members, also after a reload. */
-export interface KeptReport {
-  report: string;
-  done: boolean;
-}
-
-const keptShape = record({ report: text, done: flag });
-
-export function keptReport(storage: Storage, id: string, person: string): KeptReport | null {
-  const kept = storage.getItem(`${REPORT}${id}/${person}`);
-  return kept === null ? null : keptShape(JSON.parse(kept));
-}
-
-export function keepReport(storage: Storage, id: string, person: string, kept: KeptReport): void {
-  storage.setItem(`${REPORT}${id}/${person}`, JSON.stringify(kept));
-}
-
-/** Milliseconds between two looks, so that pages that were opened together do not ask in step. */
-export const pause = (): number => 600 + 600 * secureRandom();

@@ -1,5 +1,7 @@
 //! A committee of processes, asked as people ask it, while members are killed.
 
+mod graph;
+
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};

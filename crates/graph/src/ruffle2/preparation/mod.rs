@@ -194,6 +194,17 @@ pub struct Slice<'a> {
     pub number: u32,
     /// Its bundles.
     pub bundles: &'a [Bundle],
+    /// What happens if a check fails.
+    pub failing: Failing,
+}
+
+/// What servers do if a check of the preparation fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failing {
+    /// The job's seeds are opened and the deviator is named: nothing depends on them yet.
+    Opens,
+    /// They stop, and nobody is named: the seeds are of permutations that data went through.
+    Stops,
 }
 
 /// Prepares a slice. `randomness` is 32 fresh random bytes, used for this slice alone.
@@ -221,6 +232,9 @@ pub async fn prepare<F: WordField>(
     let nonce = randomness.derive("ostrakon/v1/ruffle2/sum nonce", &[]);
     let opened = coin::commit_and_open(run, kinds, 0, *nonce.expose(), &own).await?;
     let verdict = verdict::<F>(&coin, &opened)?;
+    if !verdict && slice.failing == Failing::Stops {
+        return Err(Stop::Check("the preparation"));
+    }
     if !verdict {
         let said = blame::Said { transcripts: &transcripts, coin: &coin, opened: &opened };
         return Err(blame::open_slice::<F>(run, seeds, slice, statements, said).await);

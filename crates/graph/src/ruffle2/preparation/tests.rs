@@ -57,7 +57,7 @@ fn prepared() -> (Network, Vec<SharedKeys>) {
             let permutations = [bundles[0].first().permutation];
             let stated =
                 state_seeds(&run(Phase::Seeds), &JOB, &seeds, &permutations, &journal).await?;
-            let slice = Slice { job: &JOB, number: 0, bundles };
+            let slice = Slice { job: &JOB, number: 0, bundles, failing: Failing::Opens };
             let run = run(Phase::Slice(0));
             prepare::<Fp61>(&run, &seeds, &slice, &stated, randomness, &journal).await
         }

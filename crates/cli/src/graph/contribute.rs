@@ -1,0 +1,157 @@
+//! `ostrakon graph contribute`.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use ostrakon_computation::{Draft, Input, Link};
+use ostrakon_crypto::{Secret, SigningKey};
+use ostrakon_graph::asked::{self, Terms};
+use ostrakon_graph::edges::{Names, Reading};
+use ostrakon_graph::owner::Edge;
+use serde::Serialize;
+
+use super::names;
+use crate::client::{Asked, http_client};
+use crate::stats::survey;
+use crate::{edge, output, secret};
+
+/// How much of a file is read at a time.
+const PIECE: usize = 1 << 16;
+
+/// Options of `graph contribute`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The link that was sent to you, or `-` or `@FILE`.
+    #[arg(value_parser = secret::link::<Link>)]
+    link: Link,
+    /// Your edges: two names on each line, separated by a comma, a tab or spaces. No edge leaves
+    /// this program; what does is worth something only where all three servers put it together.
+    edges: PathBuf,
+    /// The vertices' names, if whoever asked has given you a file of them.
+    #[arg(long, value_name = "FILE")]
+    names: Option<PathBuf>,
+    /// Where the contribution is kept until all members have it, and afterwards as a proof
+    /// [default: a file for each link in the state directory of `ostrakon`]
+    #[arg(long, value_name = "FILE")]
+    keep: Option<PathBuf>,
+    /// Prints one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Contributed {
+    edges: Option<usize>,
+    bytes: usize,
+    servers: usize,
+    kept: String,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// If the file has a bad line, or a member refuses the contribution or does not answer.
+pub async fn run(options: Options) -> Result<()> {
+    let Options { link, edges: file, names, keep, json } = options;
+    let asked = Asked::of(&http_client()?, &link).await?;
+    let draft = asked.draft(&link.computation).await?;
+    let path = match keep {
+        Some(path) => path,
+        None => survey::directory("contributed")?.join(survey::file_name(&link)),
+    };
+    let servers = asked.committee.members.len();
+    let (input, edges) = match survey::handed_in(&path, servers)? {
+        Some(input) => {
+            eprintln!("handing in again what was kept; the file given now is not looked at");
+            (input, None)
+        }
+        None => {
+            let terms = asked::terms(&draft)?;
+            let names = self::names::of(&terms, names.as_deref())?;
+            let edges = read(&file, &names, &terms)?;
+            let input = sign(&asked, &draft, &terms, &link, &edges)?;
+            // Whatever happens from here on, the same bytes go to all members.
+            survey::keep_input(&path, &input, Vec::new())?;
+            (input, Some(edges.len()))
+        }
+    };
+    let bytes = input.body.len();
+    let spinner =
+        output::spinner(format!("sending {} kB to each of {servers} servers", bytes / 1000));
+    let receipts = asked.hand_in(&link.computation, &input).await.with_context(|| {
+        format!(
+            "the contribution is kept in {}; the same command hands it in again",
+            path.display()
+        )
+    })?;
+    spinner.finish_and_clear();
+    survey::keep_input(&path, &input, receipts)?;
+    if json {
+        let kept = path.display().to_string();
+        return output::json(&Contributed { edges, bytes, servers, kept });
+    }
+    let what = edges.map_or_else(|| "it was".to_owned(), |edges| format!("{edges} edges were"));
+    output::line(&format!(
+        "contributed: {what} handed in, and all {servers} servers have signed that they hold it"
+    ))
+}
+
+/// Reads the edges, piece by piece; tells every bad line, up to some.
+fn read(path: &Path, names: &Names, terms: &Terms) -> Result<Vec<Edge>> {
+    let name = path.display();
+    let mut file = File::open(path).with_context(|| format!("{name} cannot be read"))?;
+    let length = usize::try_from(file.metadata().map_or(0, |of| of.len())).unwrap_or(0);
+    let bar = output::bar(length, "reading edges");
+    let (mut reading, mut piece, mut rest) = (Reading::default(), vec![0; PIECE], Vec::new());
+    loop {
+        let count = file.read(&mut piece).with_context(|| format!("{name} cannot be read"))?;
+        if count == 0 {
+            break;
+        }
+        bar.inc(count as u64);
+        rest.extend_from_slice(&piece[..count]);
+        let whole = match std::str::from_utf8(&rest) {
+            Ok(text) => text.len(),
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            Err(_) => bail!("{name} is no text: the file must be UTF-8"),
+        };
+        let text = std::str::from_utf8(&rest[..whole]).expect("checked above");
+        reading.take(names, text);
+        rest.drain(..whole);
+        // A file that is much too long is not read to its end.
+        ensure!(
+            reading.len() <= terms.edges as usize,
+            "{name} has more than the {} edges that one contributor may have",
+            terms.edges
+        );
+    }
+    bar.finish_and_clear();
+    ensure!(rest.is_empty(), "{name} is no text: the file must be UTF-8");
+    let wrong = reading.wrong();
+    let (edges, errors) = reading.end(names);
+    if !errors.is_empty() {
+        let told: Vec<String> = errors.iter().map(|error| format!("{name}, {error}")).collect();
+        let more = wrong.max(errors.len()) - errors.len();
+        let more =
+            if more > 0 { format!("\n… and {more} more bad lines") } else { String::new() };
+        bail!("nothing was handed in:\n{}{more}", told.join("\n"));
+    }
+    ensure!(!edges.is_empty(), "{name} has no edges");
+    Ok(edges)
+}
+
+fn sign(asked: &Asked, draft: &Draft, terms: &Terms, link: &Link, edges: &[Edge]) -> Result<Input> {
+    let key = match &link.invitation {
+        Some(invitation) => invitation.key(),
+        None => SigningKey::from_seed(&edge::random()),
+    };
+    ensure!(
+        draft.admits(&key.verifying_key()),
+        "only invited people may contribute; use the link that was sent to you"
+    );
+    let members = asked::members(&asked.committee)?;
+    let randomness = Secret::new(edge::random());
+    Ok(asked::make(&link.computation, terms, &members, edges, &key, &randomness)?)
+}

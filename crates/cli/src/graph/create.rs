@@ -1,0 +1,207 @@
+//! `ostrakon graph create`.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail, ensure};
+use ostrakon_computation::{CONTRIBUTORS, Contributors, Draft, Link};
+use ostrakon_crypto::Digest;
+use ostrakon_graph::asked::{self, JOB, Naming, Program, Shown, Terms, parameters};
+use ostrakon_graph::edges::Names;
+use ostrakon_party::Invitation;
+use serde::Serialize;
+
+use super::names;
+use crate::client::{Asked, http_client};
+use crate::stats::survey::Survey;
+use crate::{edge, output};
+
+/// Options of `graph create`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Any one of the committee's three members: scheme, host and port.
+    #[arg(long, value_name = "ORIGIN")]
+    server: String,
+    /// The committee's digest, if you know it from elsewhere; otherwise what the member says is
+    /// believed.
+    #[arg(long, value_name = "DIGEST", value_parser = crate::stats::digest)]
+    committee: Option<Digest>,
+    /// What it is about, for those who contribute: "Who pays whom, first quarter"
+    #[arg(long, value_name = "TEXT")]
+    title: String,
+    /// How many vertices there are; they are called by their numbers from 0.
+    #[arg(long, value_name = "COUNT", conflicts_with = "names")]
+    vertices: Option<u32>,
+    /// The vertices' names, one a line. Everybody sees them; a long list every contributor needs as
+    /// a file.
+    #[arg(long, value_name = "FILE")]
+    names: Option<PathBuf>,
+    /// How many edges one contributor may have. Everybody sends as much as for so many, so that
+    /// nobody's number is seen.
+    #[arg(long, default_value_t = 10_000)]
+    edges: u32,
+    /// Edges lead in both directions.
+    #[arg(long)]
+    undirected: bool,
+    /// What is computed.
+    #[arg(long, value_enum, default_value_t = ProgramArg::Distances)]
+    program: ProgramArg,
+    /// Where distances are counted from; may be given more than once.
+    #[arg(long, value_name = "NAME")]
+    from: Vec<String>,
+    /// How far is looked (distances, katz).
+    #[arg(long, default_value_t = 6)]
+    hops: u32,
+    /// Katz centrality: by how much an edge further counts less.
+    #[arg(long, default_value_t = 10)]
+    attenuation: u64,
+    /// What is shown, and nothing else: `vertices` (each vertex's value), `counts` (how many
+    /// vertices have which value, not which ones) or `at-least:N` (the degrees of N and more)
+    #[arg(long, default_value = "counts", value_parser = shown)]
+    show: Shown,
+    /// With fewer contributors nothing is computed.
+    #[arg(long, default_value_t = 2)]
+    minimum: u32,
+    /// Makes so many links, each for one contributor; without, whoever has the link may contribute.
+    #[arg(long, value_name = "COUNT")]
+    invitations: Option<usize>,
+    /// Closes by itself after so many seconds; otherwise `graph run` does.
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<u64>,
+    /// Prints one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// [`Program`] on the command line.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ProgramArg {
+    /// How many edges each vertex is away: breadth-first search.
+    Distances,
+    /// How many edges lead to each vertex.
+    InDegrees,
+    /// How many edges lead from each vertex.
+    OutDegrees,
+    /// Katz centrality, scaled to integers.
+    Katz,
+}
+
+fn shown(text: &str) -> Result<Shown, String> {
+    match (text, text.strip_prefix("at-least:")) {
+        ("vertices", _) => Ok(Shown::Vertices),
+        ("counts", _) => Ok(Shown::Counts),
+        (_, Some(threshold)) => {
+            threshold.parse().map(Shown::AtLeast).map_err(|_| "at-least:N, as at-least:5".into())
+        }
+        _ => Err("one of vertices, counts, at-least:N".into()),
+    }
+}
+
+#[derive(Serialize)]
+struct Created {
+    id: String,
+    link: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    invitations: Vec<String>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// If this cannot be asked, or a member refuses it or does not answer.
+pub async fn run(options: Options) -> Result<()> {
+    let terms = terms(&options)?;
+    let owners = options.invitations.unwrap_or(options.minimum as usize);
+    terms.validate(owners)?;
+    let asked = Asked::open(&http_client()?, &options.server, options.committee.as_ref()).await?;
+    asked::members(&asked.committee)?;
+    let count = options.invitations.unwrap_or(0);
+    ensure!(count <= CONTRIBUTORS, "--invitations: at most {CONTRIBUTORS}");
+    let invitations: Vec<Invitation> = (0..count).map(|_| Invitation(edge::random())).collect();
+    let contributors = match options.invitations {
+        None => Contributors::Anyone,
+        Some(_) => invitations.iter().map(|invitation| invitation.key().verifying_key()).collect(),
+    };
+    let creator = Invitation(edge::random());
+    let draft = Draft {
+        committee: asked.digest,
+        job: JOB.to_owned(),
+        parameters: parameters(&terms),
+        title: options.title.clone(),
+        minimum: options.minimum,
+        contributors,
+        closes: options.seconds.map(|seconds| edge::unix_time() + seconds),
+        creator: creator.key().verifying_key(),
+        nonce: edge::random(),
+    };
+    draft.validate()?;
+    let draft = draft.sign(&creator.key());
+    let (origin, computation) = (options.server.trim_end_matches('/').to_owned(), draft.draft.id());
+    let link = Link { origin, computation, committee: asked.digest, invitation: None };
+    // The key that closes is on disk before anybody can contribute.
+    let kept = Survey::new(&link, &creator).keep(&link)?;
+    asked.create(&draft).await?;
+    let links = invitations
+        .into_iter()
+        .map(|invitation| Link { invitation: Some(invitation), ..link.clone() }.to_string());
+    let created = Created {
+        id: computation.0.to_hex(),
+        link: link.to_string(),
+        invitations: links.collect(),
+    };
+    if options.json {
+        return output::json(&created);
+    }
+    output::line(&created.link)?;
+    created.invitations.iter().try_for_each(|link| output::line(link))?;
+    if count > 0 {
+        eprintln!(
+            "The first link shows the result; each of the others lets one person contribute."
+        );
+    }
+    if let (Naming::File(_), Some(path)) = (&terms.naming, &options.names) {
+        eprintln!("Whoever contributes needs {} too: the list of names is long.", path.display());
+    }
+    eprintln!(
+        "{} keeps the key that closes: ostrakon graph run '{}'",
+        kept.display(),
+        created.link
+    );
+    Ok(())
+}
+
+fn terms(options: &Options) -> Result<Terms> {
+    let names = match (&options.vertices, &options.names) {
+        (Some(vertices), None) => Names::numbers(*vertices),
+        (None, Some(path)) => names::read(path).context("--names")?,
+        _ => bail!("say with --vertices COUNT or --names FILE which vertices there are"),
+    };
+    let naming = match options.names {
+        Some(_) => names::naming(&names),
+        None => Naming::Numbers,
+    };
+    let vertex = |name: &String| {
+        names.vertex(name).with_context(|| format!("--from {name}: there is no such vertex"))
+    };
+    let from: BTreeSet<u32> = options.from.iter().map(vertex).collect::<Result<_>>()?;
+    let (counts_from, hops) = (options.program == ProgramArg::Distances, options.hops);
+    ensure!(counts_from || from.is_empty(), "--from is for distances");
+    ensure!(
+        !counts_from || !from.is_empty(),
+        "say with --from NAME where distances are counted from"
+    );
+    let program = match options.program {
+        ProgramArg::Distances => Program::Distances { from: from.into_iter().collect(), hops },
+        ProgramArg::InDegrees => Program::InDegrees,
+        ProgramArg::OutDegrees => Program::OutDegrees,
+        ProgramArg::Katz => Program::Katz { base: options.attenuation, hops },
+    };
+    Ok(Terms {
+        vertices: u32::try_from(names.len())?,
+        naming,
+        edges: options.edges,
+        undirected: options.undirected,
+        program,
+        shown: options.show,
+    })
+}

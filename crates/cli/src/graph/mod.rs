@@ -1,0 +1,38 @@
+//! `ostrakon graph`: several owners' edges, on which a committee computes without anybody learning
+//! one.
+
+mod contribute;
+mod create;
+mod names;
+mod result;
+
+use anyhow::Result;
+
+/// What can be done with graphs.
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// Asks a committee of three servers, and prints the link for those who contribute edges.
+    Create(Box<create::Options>),
+    /// Contributes the edges in a file.
+    Contribute(contribute::Options),
+    /// Takes no more contributions, has the result computed, waits for it and prints it.
+    Run(result::RunOptions),
+    /// Waits for the result, checks it and prints it.
+    Result(result::Options),
+    /// Checks a result that was kept, offline.
+    Verify(result::VerifyOptions),
+}
+
+/// Runs one of the commands.
+///
+/// # Errors
+/// As the commands say.
+pub async fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Create(options) => create::run(*options).await,
+        Command::Contribute(options) => contribute::run(options).await,
+        Command::Run(options) => result::run_now(options).await,
+        Command::Result(options) => result::run(options).await,
+        Command::Verify(options) => result::verify(&options),
+    }
+}

@@ -1,0 +1,241 @@
+//! `ostrakon graph run`, `ostrakon graph result` and `ostrakon graph verify`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use ostrakon_computation::{Archive, Conclusion, Link, Order};
+use ostrakon_graph::asked::{self, GraphResult, Program, Terms, Values};
+use ostrakon_graph::edges::Names;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::names;
+use crate::client::computation::words;
+use crate::client::{Asked, http_client};
+use crate::stats::survey::Survey;
+use crate::{failure, output, secret};
+
+/// Bars of a histogram at most; wider ones where there are more values.
+const BARS: u64 = 20;
+
+/// Options of `graph result`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The link, or `-` or `@FILE`.
+    #[arg(value_parser = secret::link::<Link>)]
+    link: Link,
+    /// Does not wait if there is no result yet.
+    #[arg(long)]
+    now: bool,
+    #[command(flatten)]
+    shown: ShownOptions,
+}
+
+/// Options of `graph run`.
+#[derive(clap::Args)]
+pub struct RunOptions {
+    /// The link that `create` printed, or `-` or `@FILE`.
+    #[arg(value_parser = secret::link::<Link>)]
+    link: Link,
+    /// Closes also if fewer have contributed than the minimum: then nothing is computed.
+    #[arg(long)]
+    even_if_few: bool,
+    #[command(flatten)]
+    shown: ShownOptions,
+}
+
+/// How a result is shown.
+#[derive(clap::Args)]
+struct ShownOptions {
+    /// Keeps the result with everything that proves it, for `graph verify`.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The vertices' names, if they stand in a file.
+    #[arg(long, value_name = "FILE")]
+    names: Option<PathBuf>,
+    /// How many vertices with the highest values are printed.
+    #[arg(long, default_value_t = 10)]
+    top: usize,
+    /// Prints one JSON object with all values.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Options of `graph verify`.
+#[derive(clap::Args)]
+pub struct VerifyOptions {
+    /// What `graph result --out` wrote.
+    archive: PathBuf,
+    /// The link, or `-` or `@FILE`: whose result it must be. Without it, the committee and the
+    /// draft that the file names are believed.
+    #[arg(long, value_parser = secret::link::<Link>)]
+    link: Option<Link>,
+    /// The vertices' names, if they stand in a file.
+    #[arg(long, value_name = "FILE")]
+    names: Option<PathBuf>,
+    /// Prints one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `graph run`.
+///
+/// # Errors
+/// If it was not asked here, too few have contributed, or there is no result.
+pub async fn run_now(options: RunOptions) -> Result<()> {
+    let creator = Survey::creator_of(&options.link)?;
+    let asked = Asked::of(&http_client()?, &options.link).await?;
+    let order = Order::sign(options.link.computation, &creator);
+    asked.close(&order, options.even_if_few).await?;
+    wait(&asked, &options.link, true, &options.shown).await
+}
+
+/// Runs `graph result`.
+///
+/// # Errors
+/// If there is no result, or it proves nothing.
+pub async fn run(options: Options) -> Result<()> {
+    let asked = Asked::of(&http_client()?, &options.link).await?;
+    wait(&asked, &options.link, !options.now, &options.shown).await
+}
+
+async fn wait(asked: &Asked, link: &Link, wait: bool, shown: &ShownOptions) -> Result<()> {
+    let spinner = output::spinner("asking the servers");
+    let tell = |view: &_| spinner.set_message(words(view));
+    let result = asked.result(&link.computation, wait, tell).await;
+    spinner.finish_and_clear();
+    let (archive, _) = result?;
+    if let Some(path) = &shown.out {
+        std::fs::write(path, serde_json::to_string(&archive)?)
+            .with_context(|| format!("{} cannot be written", path.display()))?;
+    }
+    show(&archive, shown.names.as_deref(), shown.top, shown.json)
+}
+
+/// Runs `graph verify`.
+///
+/// # Errors
+/// If the archive proves nothing.
+pub fn verify(options: &VerifyOptions) -> Result<()> {
+    let path = options.archive.display();
+    let text = std::fs::read_to_string(&options.archive)
+        .with_context(|| format!("{path} cannot be read"))?;
+    let archive: Archive = serde_json::from_str(&text)
+        .map_err(|error| failure::unproven(format!("{path} is no archive of a result: {error}")))?;
+    let verified = match &options.link {
+        Some(link) => archive.verify_as(&link.computation, &link.committee),
+        None => archive.verify(),
+    };
+    verified.map_err(|error| failure::unproven(error.to_string()))?;
+    show(&archive, options.names.as_deref(), 10, options.json)?;
+    if !options.json {
+        let names: Vec<&str> =
+            archive.committee.members.iter().map(|member| member.name.as_str()).collect();
+        output::line(&format!("signed by all members: {}", names.join(", ")))?;
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    title: &'a str,
+    contributors: u64,
+    contradicting: usize,
+    unsound: usize,
+    excluded: usize,
+    missing: u32,
+    terms: &'a Terms,
+    values: Value,
+}
+
+fn show(archive: &Archive, file: Option<&Path>, top: usize, json: bool) -> Result<()> {
+    let draft = &archive.draft.draft;
+    let (terms, result) = (asked::terms(draft)?, asked::result(archive)?);
+    let names = names::for_result(&terms, file)?;
+    let missing = match archive.conclusion {
+        Conclusion::TooFew { missing } => missing,
+        Conclusion::Reached(_) => 0,
+    };
+    let held = archive.seal.inputs.len() as u64;
+    let contributors = result.as_ref().map_or(held, |result| result.accepted);
+    let (contradicting, unsound) = (archive.seal.conflicts.len(), archive.seal.unsound.len());
+    let excluded = result.as_ref().map_or(0, |result| result.excluded.len());
+    if json {
+        let values = result.as_ref().map_or(Value::Null, |result| of_names(result, &names));
+        let (title, terms) = (&draft.title, &terms);
+        return output::json(&Summary {
+            title,
+            contributors,
+            contradicting,
+            unsound,
+            excluded,
+            missing,
+            terms,
+            values,
+        });
+    }
+    output::line(&draft.title)?;
+    let Some(result) = result else {
+        return output::line(&format!(
+            "{contributors} contributors; {missing} more would have been needed, so nothing was computed"
+        ));
+    };
+    print(&terms, &result, &names, top)?;
+    let out = contradicting + unsound + excluded;
+    let besides = if out > 0 { format!(", and {out} that did not count") } else { String::new() };
+    output::line(&format!(
+        "{} vertices, edges of {contributors} contributors{besides}, of which no server has seen one",
+        terms.vertices
+    ))
+}
+
+/// Values by name; counts by value.
+fn of_names(result: &GraphResult, names: &Names) -> Value {
+    match &result.values {
+        Values::Vertices(values) => {
+            let named = names.list().into_iter().zip(values.iter().map(|value| json!(value)));
+            Value::Object(named.collect::<Map<_, _>>())
+        }
+        Values::Counts(counts) => counts
+            .iter()
+            .map(|(value, count)| json!({ "value": value, "vertices": count }))
+            .collect(),
+    }
+}
+
+/// Prints a result: a histogram, and the vertices with the highest values.
+fn print(terms: &Terms, result: &GraphResult, names: &Names, top: usize) -> Result<()> {
+    output::bars(&rows(terms, &result.values.counts()))?;
+    let (Values::Vertices(values), false) =
+        (&result.values, matches!(terms.program, Program::Distances { .. }))
+    else {
+        return Ok(());
+    };
+    let list = names.list();
+    let mut order: Vec<usize> = (0..values.len()).filter(|v| values[*v].is_some()).collect();
+    order.sort_by_key(|vertex| std::cmp::Reverse(values[*vertex]));
+    order.into_iter().take(top).try_for_each(|vertex| {
+        output::line(&format!("{:>8}  {}", values[vertex].unwrap_or(0), list[vertex]))
+    })
+}
+
+/// The bars of a histogram.
+pub fn rows(terms: &Terms, counts: &[(Option<u64>, u64)]) -> Vec<(String, u64)> {
+    let none = match (&terms.program, terms.shown) {
+        (Program::Distances { hops, .. }, _) => format!("not within {hops}"),
+        (_, asked::Shown::AtLeast(threshold)) => format!("below {threshold}"),
+        _ => "none".to_owned(),
+    };
+    let known = counts.iter().filter_map(|(value, count)| Some((((*value)?), *count)));
+    let largest = known.clone().map(|(value, _)| value).max().unwrap_or(0);
+    let width = (largest / BARS + 1).max(1);
+    let mut rows = std::collections::BTreeMap::<u64, u64>::new();
+    known.for_each(|(value, count)| *rows.entry(value / width).or_default() += count);
+    let name = |bin: u64| match (&terms.program, width) {
+        (Program::Distances { .. }, 1) => format!("{bin} hops"),
+        (_, 1) => bin.to_string(),
+        _ => format!("{} to {}", bin * width, bin * width + width - 1),
+    };
+    let without = counts.iter().find(|(value, _)| value.is_none()).map(|(_, count)| (none, *count));
+    rows.into_iter().map(|(bin, count)| (name(bin), count)).chain(without).collect()
+}

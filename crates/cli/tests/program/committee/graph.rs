@@ -1,0 +1,80 @@
+//! Edges that a committee of processes computes on, as people contribute them.
+
+use std::path::Path;
+
+use super::{Members, Person};
+use crate::common::{free_base_port, signal};
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn a_committee_computes_on_edges_although_its_members_are_killed() {
+    let directory = tempfile::tempdir().unwrap();
+    let members = Members::start(&directory.path().join("site"), free_base_port());
+    let (home, other) = (directory.path().join("home"), directory.path().join("other"));
+    std::fs::create_dir(&home).unwrap();
+    std::fs::create_dir(&other).unwrap();
+    let (person, second) = (Person(&home), Person(&other));
+    let file = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let names = file("names.txt", "anna\nben\ncarl\ndora\nemil\n");
+    let create = ["graph", "create", "--server", &members.origin, "--title", "Who knows whom?"];
+    let wanted = ["--names", text(&names), "--from", "anna", "--hops", "3", "--show", "vertices"];
+    let most = ["--edges", "3", "--minimum", "2", "--invitations", "3", "--json"];
+    let created = person.json(&[&create[..], &wanted, &most].concat());
+    let link = created["link"].as_str().unwrap();
+    let invitation = |number: usize| created["invitations"][number].as_str().unwrap();
+    let nobody = [&create[..], &["--vertices", "5", "--from", "9"]].concat();
+    assert!(person.complaint(&nobody, 1).contains("no such vertex"));
+
+    // A file with bad lines: each is named, and nothing is handed in.
+    let bad = file("bad.csv", "src,dst\nanna,ben\nanna;ben\nben,frida\n");
+    let told = person.complaint(&["graph", "contribute", invitation(0), text(&bad)], 1);
+    assert!(told.contains("line 3: expected two names"), "{told}");
+    assert!(told.contains("line 4: the job has no vertex \"frida\""), "{told}");
+    let long = file("long.csv", &"anna,ben\n".repeat(4));
+    let told = person.complaint(&["graph", "contribute", invitation(0), text(&long)], 1);
+    assert!(told.contains("more than the 3 edges"), "{told}");
+    let uninvited = person.complaint(&["graph", "contribute", link, text(&bad)], 1);
+    assert!(uninvited.contains("line 3") || uninvited.contains("invited"), "{uninvited}");
+
+    let one = file("one.csv", "src,dst\nanna,ben\nben,carl\n");
+    let done = person.json(&["graph", "contribute", invitation(0), text(&one), "--json"]);
+    assert_eq!((&done["edges"], &done["servers"]), (&2.into(), &3.into()));
+    let early = person.complaint(&["graph", "run", link], 1);
+    assert!(early.contains("1 more must"), "{early}");
+    signal("KILL", members.processes()[1]);
+    let two = file("two.tsv", "# who knows whom\ncarl\tdora\n");
+    let done = second.json(&["graph", "contribute", invitation(1), text(&two), "--json"]);
+    assert_eq!(done["edges"], 1);
+    let again = second.complaint(&["graph", "contribute", invitation(1), text(&two)], 1);
+    assert!(again.contains("already"), "{again}");
+
+    // The third owner never comes; a member is killed while all compute.
+    let archive = directory.path().join("result.json");
+    let run = ["graph", "run", link, "--json", "--out", text(&archive)];
+    let killed = members.processes()[2];
+    let killing = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        signal("KILL", killed);
+    });
+    let result = person.json(&run);
+    killing.join().unwrap();
+    assert_eq!(result["contributors"], 2);
+    let values = &result["values"];
+    let of = |name: &str| values[name].as_u64();
+    assert_eq!(["anna", "ben", "carl", "dora"].map(of), [Some(0), Some(1), Some(2), Some(3)]);
+    assert!(values["emil"].is_null());
+    let verified = person.json(&["graph", "verify", text(&archive), "--link", link, "--json"]);
+    assert_eq!(verified, result);
+    let shown = String::from_utf8(second.run(&["graph", "result", link]).stdout).unwrap();
+    assert!(shown.contains("not within 3") && shown.contains("2 contributors"), "{shown}");
+    let changed = std::fs::read_to_string(&archive).unwrap().replacen("knows", "owes", 1);
+    std::fs::write(&archive, changed).unwrap();
+    person.complaint(&["graph", "verify", text(&archive)], 3);
+}

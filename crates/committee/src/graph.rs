@@ -1,0 +1,164 @@
+//! The job `graph`: private computation on graphs (`docs/spec/graph.md`, sections 11 to 14).
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+use ostrakon_computation::{Committee, Contributors, Draft, Input};
+use ostrakon_crypto::VerifyingKey;
+use ostrakon_crypto::sealed::ExchangeKey;
+use ostrakon_graph::asked::{self, Contribution, GraphResult};
+use ostrakon_graph::attempt::{self, Failed, Task};
+use ostrakon_graph::ruffle2::fault::{Accused, Evidence, Stop};
+use ostrakon_graph::ruffle2::journal::Journal;
+use ostrakon_party::{Instance, PartyId, wire};
+use serde_json::{Value, json};
+
+use crate::job::{About, Ended, Job, Run};
+use crate::marks::Marks;
+
+/// The job of computation on graphs, at a member with this key for seeds.
+pub struct Graphs {
+    key: ExchangeKey,
+}
+
+impl Graphs {
+    /// The job with a member's key for seeds.
+    pub fn new(key: ExchangeKey) -> Self {
+        Self { key }
+    }
+}
+
+impl Job for Graphs {
+    fn name(&self) -> &'static str {
+        asked::JOB
+    }
+
+    fn judge(&self, draft: &Draft, committee: &Committee) -> Result<(), String> {
+        asked::members(committee).map_err(sentence)?;
+        let terms = asked::terms(draft).map_err(sentence)?;
+        let owners = match &draft.contributors {
+            Contributors::Anyone => draft.minimum as usize,
+            Contributors::Keys(keys) => keys.len(),
+        };
+        terms.validate(owners).map_err(sentence)
+    }
+
+    fn body_bytes(&self, draft: &Draft) -> usize {
+        asked::terms(draft).map_or(0, |terms| Contribution::bytes(&terms))
+    }
+
+    fn most_inputs(&self, draft: &Draft) -> usize {
+        asked::terms(draft).map_or(0, |terms| terms.most_owners())
+    }
+
+    fn check(&self, about: About<'_>, input: &Input) -> Result<(), String> {
+        let terms = asked::terms(about.draft).map_err(sentence)?;
+        Contribution::read(&input.body, &terms).map(drop).map_err(sentence)
+    }
+
+    fn compute<'a>(&'a self, run: Run<'a>) -> LocalBoxFuture<'a, Result<Vec<u8>, Ended>> {
+        async move {
+            let Run { about, party, number, inputs, marks, randomness } = run;
+            let terms = asked::terms(about.draft).map_err(|e| Ended::Final(sentence(e)))?;
+            let owners: Vec<VerifyingKey> =
+                inputs.iter().map(|input| input.entry.contributor).collect();
+            let read = |input: Input| Contribution::read(&input.body, &terms);
+            let contributions = inputs.into_iter().map(read).collect::<Result<Vec<_>, _>>();
+            let task = Task {
+                computation: about.computation,
+                terms: &terms,
+                minimum: about.draft.minimum,
+                number,
+                owners: &owners,
+                contributions: contributions.map_err(|e| Ended::Final(sentence(e)))?,
+            };
+            let journal = Kept(marks);
+            let computed = attempt::compute(&party, &self.key, task, &journal, randomness).await;
+            let computed = computed.map_err(|failed| ended(about.committee, &failed))?;
+            let accepted = owners.len() - computed.excluded.len();
+            Ok(wire::encode(&GraphResult {
+                accepted: accepted as u64,
+                excluded: computed.excluded.iter().map(|list| owners[*list]).collect(),
+                values: computed.values,
+            }))
+        }
+        .boxed_local()
+    }
+
+    fn instances(&self, about: About<'_>, inputs: usize, number: u64) -> Vec<Instance> {
+        let Ok(terms) = asked::terms(about.draft) else { return Vec::new() };
+        attempt::instances(about.computation, &terms, inputs, number)
+    }
+
+    fn describe(&self, draft: &Draft) -> Value {
+        asked::terms(draft).map_or(Value::Null, |terms| json!(terms))
+    }
+
+    fn render(&self, _: &Draft, result: &[u8]) -> Value {
+        wire::decode::<GraphResult>(result).map_or(Value::Null, |result| json!(result))
+    }
+}
+
+fn sentence(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+fn ended(committee: &Committee, failed: &Failed) -> Ended {
+    let name = |id: PartyId| committee.members[id.index()].name.as_str();
+    let stop = match failed {
+        Failed::Stop(stop) => stop,
+        Failed::TooFew { missing } => {
+            return Ended::Final(format!(
+                "some lists were no graphs, and without them {missing} are missing"
+            ));
+        }
+    };
+    match stop {
+        Stop::Journal(_) => Ended::Again(stop.to_string()),
+        Stop::Malformed(signed) => Ended::Final(format!(
+            "{} has sent what its step of the computation forbids",
+            name(signed.header.from)
+        )),
+        Stop::Broken(member, what) => {
+            Ended::Final(format!("{} does not stand by {what}", name(*member)))
+        }
+        Stop::Evidence(evidence) => Ended::Final(match accused(evidence) {
+            Accused::One(member) => {
+                format!("{} has signed two statements that contradict each other", name(member))
+            }
+            Accused::OneOf(a, b) => {
+                format!("{} and {} contradict each other: one of them lies", name(a), name(b))
+            }
+        }),
+        Stop::Spent(what) => Ended::Final(format!(
+            "{what} was done otherwise in an earlier attempt: one of the servers has let other \
+             lists take part than before"
+        )),
+        Stop::Disagreement | Stop::Check(_) => Ended::Final(format!(
+            "one of the servers deviates, and it cannot be told which: {stop}"
+        )),
+    }
+}
+
+/// Whom evidence that has been checked accuses.
+fn accused(evidence: &Evidence) -> Accused {
+    match evidence {
+        Evidence::Equivocation(both) => Accused::One(both[0].header.from),
+        Evidence::Conflict { table, digest, .. } => {
+            Accused::OneOf(table.header.from, digest.header.from)
+        }
+    }
+}
+
+/// The computation's marks as the engine writes them.
+struct Kept(Marks);
+
+impl Journal for Kept {
+    fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
+        let before = self.0.keep(&[(name.into(), value.to_vec())])?;
+        Ok(before.into_iter().next().flatten().unwrap_or_else(|| value.to_vec()))
+    }
+
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, String> {
+        self.0.read(name.as_bytes())
+    }
+}

@@ -1,0 +1,183 @@
+//! The job of graphs in whole committees.
+
+use ostrakon_computation::{Draft, Input, SignedDraft};
+use ostrakon_crypto::{Secret, VerifyingKey};
+use ostrakon_graph::asked::{self, JOB, Naming, Program, Shown, Terms, Values, parameters};
+use ostrakon_graph::owner::Edge;
+
+use crate::world::{World, key, now, pass};
+
+fn terms(shown: Shown) -> Terms {
+    let program = Program::Distances { from: vec![0], hops: 3 };
+    Terms { vertices: 5, naming: Naming::Numbers, edges: 4, undirected: false, program, shown }
+}
+
+fn ask(world: &World, terms: &Terms, change: impl Fn(&mut Draft)) -> SignedDraft {
+    world.draft(|draft| {
+        draft.job = JOB.into();
+        draft.parameters = parameters(terms);
+        change(draft);
+    })
+}
+
+fn edges(ends: &[(u32, u32)]) -> Vec<Edge> {
+    let edge =
+        |(source, target): &(u32, u32)| Edge { source: Some(*source), target: Some(*target) };
+    ends.iter().map(edge).collect()
+}
+
+fn contribution(world: &World, draft: &Draft, seed: u8, ends: &[(u32, u32)]) -> Input {
+    let members = asked::members(&world.committee).unwrap();
+    let terms = asked::terms(draft).unwrap();
+    let randomness = Secret::new([seed; 32]);
+    asked::make(&draft.id(), &terms, &members, &edges(ends), &key(seed), &randomness).unwrap()
+}
+
+fn distances(values: [Option<u64>; 5]) -> Values {
+    Values::Vertices(values.to_vec())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn owners_who_have_gone_take_part_and_only_what_is_shown_comes_out() {
+    let world = World::start_graphs(3).await;
+    let draft = ask(&world, &terms(Shown::Counts), |_| ());
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    world.submit(&contribution(&world, &draft.draft, 1, &[(0, 1), (1, 2)])).await;
+    // The second list reaches one member alone, and its owner has gone.
+    let second = contribution(&world, &draft.draft, 2, &[(2, 3), (3, 3)]);
+    world.members[1].submit(&id, second).await.unwrap();
+    world.close(&draft).await;
+    let archive = world.result(&id).await;
+    assert_eq!(archive.verify(), Ok(()));
+    let result = asked::result(&archive).unwrap().unwrap();
+    let counts = vec![(None, 1), (Some(0), 1), (Some(1), 1), (Some(2), 1), (Some(3), 1)];
+    assert_eq!(result.values, Values::Counts(counts));
+    assert_eq!((result.accepted, &result.excluded[..]), (2, &[][..] as &[VerifyingKey]));
+    let shown = world.members[2].render(&archive);
+    assert_eq!(shown["accepted"], 2, "{shown}");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn members_killed_while_they_compute_come_to_the_same_result() {
+    let mut world = World::start_graphs(3).await;
+    let mut large = terms(Shown::Vertices);
+    // Large enough that there is something to break off.
+    (large.vertices, large.edges) = (2000, 4000);
+    let draft = ask(&world, &large, |_| ());
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    world.submit(&contribution(&world, &draft.draft, 1, &[(0, 1), (1, 2)])).await;
+    world.submit(&contribution(&world, &draft.draft, 2, &[(2, 3)])).await;
+    world.restart(1).await;
+    world.close(&draft).await;
+    for member in [0, 2, 1] {
+        tokio::time::sleep(std::time::Duration::from_millis(150)).await;
+        world.restart(member).await;
+    }
+    let archive = world.result(&id).await;
+    assert_eq!(archive.verify(), Ok(()));
+    let result = asked::result(&archive).unwrap().unwrap();
+    let Values::Vertices(values) = result.values else { panic!("values of vertices") };
+    assert_eq!(values[..5], [Some(0), Some(1), Some(2), Some(3), None]);
+    assert!(values[5..].iter().all(Option::is_none));
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owner_that_never_comes_leaves_too_few_and_nothing_is_computed() {
+    let world = World::start_graphs(3).await;
+    let draft = ask(&world, &terms(Shown::Vertices), |draft| draft.closes = Some(now() + 100));
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    world.submit(&contribution(&world, &draft.draft, 1, &[(0, 1)])).await;
+    pass(101);
+    let archive = world.result(&id).await;
+    assert_eq!(asked::result(&archive), Ok(None));
+    let begun = world.members.iter().flat_map(|m| m.view(&id).unwrap().members);
+    assert!(begun.into_iter().all(|member| member.generation == 0), "nothing was begun");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_computed_is_refused_with_the_reason() {
+    let two = World::start_graphs(2).await;
+    let refused = two.members[0].create(ask(&two, &terms(Shown::Counts), |_| ())).await;
+    assert!(refused.unwrap_err().to_string().contains("exactly three servers"));
+    two.stop().await;
+    let world = World::start_graphs(3).await;
+    let refused = async |terms: &Terms, text: &str| {
+        let refused = world.members[0].create(ask(&world, terms, |_| ())).await;
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains(text), "{refused}");
+    };
+    let good = terms(Shown::Counts);
+    refused(&Terms { vertices: 0, ..good.clone() }, "vertices").await;
+    refused(&Terms { edges: 1 << 21, ..good.clone() }, "edges").await;
+    refused(&Terms { edges: 1 << 20, vertices: 1 << 20, ..good.clone() }, "too much").await;
+    refused(&Terms { shown: Shown::AtLeast(2), ..good.clone() }, "only for degrees").await;
+    let far = Program::Distances { from: vec![5], hops: 3 };
+    refused(&Terms { program: far, ..good.clone() }, "vertices of the graph").await;
+    refused(&Terms { naming: Naming::Names(vec!["a".into()]), ..good }, "one name").await;
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contributions_of_others_and_for_others_are_refused_or_left_out() {
+    let world = World::start_graphs(3).await;
+    let draft = ask(&world, &terms(Shown::Vertices), |_| ());
+    let other = ask(&world, &terms(Shown::Vertices), |_| ());
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    let honest = contribution(&world, &draft.draft, 1, &[(0, 1)]);
+    world.submit(&honest).await;
+    let mut short = honest.body.clone();
+    short.pop();
+    assert!(world.members[0].submit(&id, Input::sign(&id, short, &key(2))).await.is_err());
+    let mut twice = honest.body.clone();
+    let end = twice.len();
+    twice.copy_within(end - 4..end, end - 8);
+    let twice = world.members[0].submit(&id, Input::sign(&id, twice, &key(2))).await;
+    assert!(twice.unwrap_err().to_string().contains("damaged"), "no permutation");
+    // Copied and replayed lists cannot be told at the door, and open for nobody.
+    world.submit(&Input::sign(&id, honest.body, &key(2))).await;
+    let elsewhere = contribution(&world, &other.draft, 3, &[(0, 4)]);
+    world.submit(&Input::sign(&id, elsewhere.body, &key(3))).await;
+    world.submit(&contribution(&world, &draft.draft, 4, &[(1, 2)])).await;
+    world.close(&draft).await;
+    let archive = world.result(&id).await;
+    let result = asked::result(&archive).unwrap().unwrap();
+    assert_eq!(result.values, distances([Some(0), Some(1), Some(2), None, None]));
+    let mut out = [key(2).verifying_key(), key(3).verifying_key()];
+    out.sort();
+    assert_eq!((result.accepted, &result.excluded[..]), (2, &out[..]));
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_edges_of_two_owners_are_computed_on() {
+    let world = World::start_graphs(3).await;
+    let vertices = 10_000;
+    let program = Program::Distances { from: vec![0], hops: 6 };
+    let large = Terms { vertices, edges: 10_000, program, ..terms(Shown::Vertices) };
+    let draft = ask(&world, &large, |_| ());
+    let id = draft.draft.id();
+    world.create(&draft).await;
+    // A tree of ten children, of which the owners have every other edge.
+    let tree: Vec<(u32, u32)> = (1..vertices).map(|v| ((v - 1) / 10, v)).collect();
+    for owner in [1, 2] {
+        let own = tree.iter().copied().filter(|(_, v)| v % 2 + 1 == u32::from(owner));
+        let own: Vec<_> = own.collect();
+        world.submit(&contribution(&world, &draft.draft, owner, &own)).await;
+    }
+    let begun = std::time::Instant::now();
+    world.close(&draft).await;
+    let archive = world.result(&id).await;
+    println!("{:?} from the close to the result", begun.elapsed());
+    let result = asked::result(&archive).unwrap().unwrap();
+    let counts =
+        vec![(Some(0), 1), (Some(1), 10), (Some(2), 100), (Some(3), 1000), (Some(4), 8889)];
+    assert_eq!(result.values.counts(), counts);
+    world.stop().await;
+}

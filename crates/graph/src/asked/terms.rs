@@ -1,0 +1,207 @@
+//! What is computed of which graph: the parameters of a draft (`docs/spec/graph.md`, section 12).
+
+use std::collections::BTreeSet;
+
+use ostrakon_computation::{Draft, Parameters};
+use ostrakon_crypto::Digest;
+use ostrakon_party::wire;
+use serde::{Deserialize, Serialize};
+
+use super::{JOB, NotGraphs};
+use crate::edges::Names;
+use crate::params::MAX_THRESHOLD;
+
+/// Most vertices of a graph.
+pub const MOST_VERTICES: u32 = 1 << 20;
+/// Most edges of one owner.
+pub const MOST_EDGES: u32 = 1 << 20;
+/// How many hops may be asked for.
+pub const HOPS: std::ops::RangeInclusive<u32> = 1..=32;
+/// Words of eight bytes that a server keeps of all lists and hops together: what half a gigabyte
+/// bears.
+pub const MOST_WORDS: u64 = 60_000_000;
+/// Most vertices from which distances are counted.
+const MOST_SOURCES: usize = 1000;
+/// Katz centrality's values stay below the field's order as long as this does.
+const MOST_KATZ: u64 = 1 << 60;
+
+/// How vertices are called.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Naming {
+    /// By their numbers, from 0.
+    Numbers,
+    /// By these names, in the vertices' order.
+    Names(Vec<String>),
+    /// By the names in a file, one a line, that everybody has; its BLAKE3 digest as
+    /// [`Names::digest`] makes it.
+    File(Digest),
+}
+
+/// What is computed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Program {
+    /// How many edges each vertex is away from the nearest of these, up to so many.
+    Distances {
+        /// Where distances are counted from, in ascending order.
+        from: Vec<u32>,
+        /// How far is looked.
+        hops: u32,
+    },
+    /// How many edges lead to each vertex.
+    InDegrees,
+    /// How many edges lead from each vertex.
+    OutDegrees,
+    /// Katz centrality with attenuation 1/base, cut off after so many hops and scaled to integers.
+    Katz {
+        /// The inverse of the attenuation.
+        base: u64,
+        /// The longest walks that count.
+        hops: u32,
+    },
+}
+
+/// What is shown of the vertices' values, and nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shown {
+    /// The value of every vertex.
+    Vertices,
+    /// How many vertices have which value, and not which ones.
+    Counts,
+    /// The value of every vertex that has at least this one.
+    AtLeast(u32),
+}
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Terms {
+    /// How many vertices there are, the same for all owners.
+    pub vertices: u32,
+    /// How they are called.
+    pub naming: Naming,
+    /// Most edges of one owner. Everybody hands in as many rows, so nobody's number is seen.
+    pub edges: u32,
+    /// Whether an edge leads in both directions.
+    pub undirected: bool,
+    /// What is computed.
+    pub program: Program,
+    /// What is shown of it.
+    pub shown: Shown,
+}
+
+/// Why something cannot be asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadTerms {
+    /// The number of vertices.
+    #[error("a graph has 1 to {MOST_VERTICES} vertices")]
+    Vertices,
+    /// The names.
+    #[error("there must be one name for each vertex, each once, on one line of its own")]
+    Names,
+    /// The number of edges.
+    #[error("an owner has 1 to {MOST_EDGES} edges")]
+    Edges,
+    /// The sources.
+    #[error("distances are counted from 1 to {MOST_SOURCES} vertices of the graph, each once")]
+    Sources,
+    /// The hops.
+    #[error("hops are {} to {}", HOPS.start(), HOPS.end())]
+    Hops,
+    /// The attenuation.
+    #[error("the attenuation must be 2 or more, and small enough for the hops")]
+    Katz,
+    /// The threshold.
+    #[error("a threshold is 1 to {MAX_THRESHOLD}, and only for degrees")]
+    Threshold,
+    /// All together.
+    #[error(
+        "this is too much to compute of {0} owners: ask for fewer hops, vertices or edges, or of \
+         fewer owners"
+    )]
+    TooMuch(usize),
+}
+
+impl Terms {
+    /// Whether this can be asked of so many owners.
+    ///
+    /// # Errors
+    /// [`BadTerms`].
+    pub fn validate(&self, owners: usize) -> Result<(), BadTerms> {
+        let ensure = |holds: bool, bad: BadTerms| if holds { Ok(()) } else { Err(bad) };
+        ensure((1..=MOST_VERTICES).contains(&self.vertices), BadTerms::Vertices)?;
+        ensure((1..=MOST_EDGES).contains(&self.edges), BadTerms::Edges)?;
+        if let Naming::Names(names) = &self.naming {
+            let plain = |name: &String| Names::is_name(name);
+            let once = names.iter().collect::<BTreeSet<_>>().len() == names.len();
+            let fits = names.len() == self.vertices as usize && names.iter().all(plain);
+            ensure(fits && once, BadTerms::Names)?;
+        }
+        ensure(HOPS.contains(&self.hops()), BadTerms::Hops)?;
+        match &self.program {
+            Program::Distances { from, .. } => {
+                let ascend = from.windows(2).all(|pair| pair[0] < pair[1]);
+                let known = from.last().is_some_and(|last| *last < self.vertices);
+                ensure(ascend && known && from.len() <= MOST_SOURCES, BadTerms::Sources)?;
+            }
+            Program::Katz { base, hops } => {
+                let most = base.checked_pow(*hops).is_some_and(|power| power < MOST_KATZ);
+                ensure(*base >= 2 && most, BadTerms::Katz)?;
+            }
+            Program::InDegrees | Program::OutDegrees => {}
+        }
+        if let Shown::AtLeast(threshold) = self.shown {
+            let degrees = matches!(self.program, Program::InDegrees | Program::OutDegrees);
+            let fits = (1..=MAX_THRESHOLD).contains(&threshold);
+            ensure(degrees && fits, BadTerms::Threshold)?;
+        }
+        ensure(owners <= self.most_owners(), BadTerms::TooMuch(owners))
+    }
+
+    /// How many hops are computed.
+    pub fn hops(&self) -> u32 {
+        match &self.program {
+            Program::Distances { hops, .. } | Program::Katz { hops, .. } => *hops,
+            Program::InDegrees | Program::OutDegrees => 1,
+        }
+    }
+
+    /// Edge rows of a list: an edge in both directions takes two.
+    pub fn cap(&self) -> u32 {
+        if self.undirected { 2 * self.edges } else { self.edges }
+    }
+
+    /// Rows of a list.
+    pub fn rows(&self) -> u32 {
+        self.vertices + self.cap()
+    }
+
+    /// How many owners' lists can be computed on at a time.
+    pub fn most_owners(&self) -> usize {
+        // Tables of the order check and of each hop, before and after; the vertices' values.
+        let hops = u64::from(self.hops());
+        let each = u64::from(self.rows()) * (3 * hops + 9);
+        let own = u64::from(self.vertices) * 4 * hops;
+        let owners = MOST_WORDS.saturating_sub(own) / each.max(1);
+        usize::try_from(owners).unwrap_or(usize::MAX).min(crate::params::MAX_LISTS)
+    }
+}
+
+/// Terms as a draft's parameters.
+pub fn parameters(terms: &Terms) -> Parameters {
+    Parameters(wire::encode(terms))
+}
+
+/// The terms of a draft.
+///
+/// # Errors
+/// [`NotGraphs`].
+pub fn terms(draft: &Draft) -> Result<Terms, NotGraphs> {
+    if draft.job != JOB {
+        return Err(NotGraphs::Job(draft.job.clone()));
+    }
+    let terms: Terms = wire::decode(&draft.parameters.0).map_err(|_| NotGraphs::Version)?;
+    terms.validate(draft.minimum as usize)?;
+    Ok(terms)
+}

@@ -1,0 +1,293 @@
+//! An attempt at a computation on sealed contributions, from fresh keys to what is shown
+//! (`docs/spec/graph.md`, section 14).
+//!
+//! Everything that may be used once hangs on keys that the attempt makes and never writes down, so
+//! an attempt that was broken off is begun anew under other ones. What must be the same in all
+//! attempts, the lists that are computed on, is marked before anything is opened.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use ostrakon_computation::ComputationId;
+use ostrakon_crypto::sealed::ExchangeKey;
+use ostrakon_crypto::{Digest, Secret, Transcript, VerifyingKey};
+use ostrakon_party::{Instance, Party};
+
+use crate::asked::{Contribution, Program, Shown, Terms, Values};
+use crate::dealing;
+use crate::job::Job;
+use crate::output::Computed;
+use crate::owner::Maps;
+use crate::program::{Degree, Katz, Reach, VertexProgram};
+use crate::query::Linked;
+use crate::ruffle2::fault::Stop;
+use crate::ruffle2::journal::{Journal, begin, bind};
+use crate::ruffle2::run::Run;
+use crate::ruffle2::seeds::{JobName, Phase};
+use crate::spec::{Direction, JobSpec, ListSpec};
+
+/// Hops that are prepared under one coin.
+const SLICE: u32 = 8;
+
+/// What is computed.
+pub struct Task<'a> {
+    /// Names the computation.
+    pub computation: &'a ComputationId,
+    /// What is asked.
+    pub terms: &'a Terms,
+    /// With fewer lists nothing is opened.
+    pub minimum: u32,
+    /// The attempt's number, no other attempt's of these servers.
+    pub number: u64,
+    /// Whose contributions these are, in the seal's order.
+    pub owners: &'a [VerifyingKey],
+    /// The contributions.
+    pub contributions: Vec<Contribution>,
+}
+
+/// What came out.
+pub struct Computation {
+    /// Which lists were left out, by their number.
+    pub excluded: Vec<usize>,
+    /// What is shown.
+    pub values: Values,
+}
+
+/// Why nothing came out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failed {
+    /// The servers' protocol stopped.
+    #[error(transparent)]
+    Stop(#[from] Stop),
+    /// Too many lists are no graphs.
+    #[error("without the lists that are no graphs, {missing} are missing")]
+    TooFew {
+        /// How many more the minimum needs.
+        missing: u32,
+    },
+}
+
+/// The journal of one attempt, whose keys do not outlive the process.
+#[derive(Default)]
+struct Volatile(Mutex<BTreeMap<String, Vec<u8>>>);
+
+impl Journal for Volatile {
+    fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
+        let mut marks = self.0.lock().map_err(|_| "a panic while it was held")?;
+        Ok(marks.entry(name.to_owned()).or_insert_with(|| value.to_vec()).clone())
+    }
+
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, String> {
+        let marks = self.0.lock().map_err(|_| "a panic while it was held")?;
+        Ok(marks.get(name).cloned())
+    }
+}
+
+/// The descriptor of an attempt. Owners are bound by the session, which names the seal; here lists
+/// have their numbers.
+fn spec_of(
+    computation: &ComputationId,
+    terms: &Terms,
+    lists: usize,
+    number: u64,
+    program: Vec<u8>,
+) -> JobSpec {
+    let list = |list: usize| {
+        let mut owner = [0; 32];
+        owner[..8].copy_from_slice(&(list as u64).to_le_bytes());
+        ListSpec { owner: VerifyingKey(owner), edges: terms.cap() }
+    };
+    let hops = terms.hops();
+    let direction = match terms.program {
+        Program::OutDegrees => Direction::Backward,
+        _ => Direction::Forward,
+    };
+    JobSpec {
+        number,
+        context: computation.0,
+        vertices: terms.vertices,
+        lists: (0..lists).map(list).collect(),
+        querier: None,
+        hops,
+        direction,
+        slice: hops.min(SLICE),
+        program,
+        shuffled: terms.shown == Shown::Counts,
+    }
+}
+
+/// The descriptor of an attempt at these terms.
+fn spec(computation: &ComputationId, terms: &Terms, lists: usize, number: u64) -> JobSpec {
+    let described = match &terms.program {
+        Program::Distances { from, .. } => Reach { sources: from.clone() }.describe(),
+        Program::InDegrees | Program::OutDegrees => Degree.describe(),
+        Program::Katz { base, .. } => Katz { base: *base }.describe(),
+    };
+    spec_of(computation, terms, lists, number, described)
+}
+
+/// Every instance under which messages of an attempt on so many lists travel.
+pub fn instances(
+    computation: &ComputationId,
+    terms: &Terms,
+    lists: usize,
+    number: u64,
+) -> Vec<Instance> {
+    let spec = spec(computation, terms, lists, number);
+    let slices = 1 + u32::try_from(spec.hop_slices().len()).unwrap_or(u32::MAX);
+    let phases = [Phase::Dealing, Phase::Seeds, Phase::Link, Phase::Query].into_iter();
+    let name = spec.name();
+    phases.chain((0..slices).map(Phase::Slice)).map(|phase| name.instance(phase)).collect()
+}
+
+/// Makes an attempt. `key` is the server's key for seeds, `journal` that of the computation,
+/// `randomness` 32 fresh random bytes.
+///
+/// # Errors
+/// [`Failed`].
+pub async fn compute(
+    party: &Party,
+    key: &ExchangeKey,
+    task: Task<'_>,
+    journal: &dyn Journal,
+    randomness: Secret,
+) -> Result<Computation, Failed> {
+    begin(journal, format!("attempt {}", task.number))?;
+    let hops = task.terms.hops();
+    match &task.terms.program {
+        Program::Distances { from, .. } => {
+            let program = Reach { sources: from.clone() };
+            let (excluded, mut computed) =
+                shared(party, key, &task, program, journal, &randomness).await?;
+            let marks = Volatile::default();
+            let first = computed.first_reached(&marks).await?;
+            Ok(Computation { excluded, values: distances(task.terms, from, &first, hops) })
+        }
+        Program::InDegrees | Program::OutDegrees => {
+            let (excluded, mut computed) =
+                shared(party, key, &task, Degree, journal, &randomness).await?;
+            let values = match task.terms.shown {
+                Shown::AtLeast(threshold) => {
+                    let marks = Volatile::default();
+                    let counts = computed.at_least(threshold, &marks).await?;
+                    Values::Vertices(counts.into_iter().map(|c| c.map(|c| c.value())).collect())
+                }
+                _ => numbers(task.terms, computed.values().await?),
+            };
+            Ok(Computation { excluded, values })
+        }
+        Program::Katz { base, .. } => {
+            let program = Katz { base: *base };
+            let (excluded, mut computed) =
+                shared(party, key, &task, program, journal, &randomness).await?;
+            let values = numbers(task.terms, computed.values().await?);
+            Ok(Computation { excluded, values })
+        }
+    }
+}
+
+fn numbers(terms: &Terms, values: Vec<ostrakon_field::Fp61>) -> Values {
+    shown(terms, values.into_iter().map(|value| Some(value.value())).collect())
+}
+
+/// Distances from after how many hops there was a value for the first time. Sources, which are
+/// public, have one from the beginning.
+fn distances(terms: &Terms, from: &[u32], first: &[Option<u32>], hops: u32) -> Values {
+    let mut values: Vec<Option<u64>> = first.iter().map(|hop| hop.map(u64::from)).collect();
+    if terms.shown != Shown::Counts {
+        from.iter().for_each(|source| values[*source as usize] = Some(0));
+        return Values::Vertices(values);
+    }
+    // Which of the shuffled values are the sources' nobody knows; that they are after one hop
+    // follows from the sources alone.
+    let Values::Counts(mut counts) = shown(terms, values) else { unreachable!("counts are shown") };
+    let sources = from.len() as u64;
+    debug_assert!(hops >= 1, "a distance has a hop");
+    if let Some((_, count)) = counts.iter_mut().find(|(value, _)| *value == Some(1)) {
+        *count = count.saturating_sub(sources);
+    }
+    counts.push((Some(0), sources));
+    counts.retain(|(_, count)| *count > 0);
+    counts.sort_unstable();
+    Values::Counts(counts)
+}
+
+fn shown(terms: &Terms, values: Vec<Option<u64>>) -> Values {
+    let values = Values::Vertices(values);
+    match terms.shown {
+        Shown::Counts => Values::Counts(values.counts()),
+        Shown::Vertices | Shown::AtLeast(_) => values,
+    }
+}
+
+/// G1 to G5: up to the shared result. Returns which lists are left out, too.
+async fn shared<P: VertexProgram>(
+    party: &Party,
+    key: &ExchangeKey,
+    task: &Task<'_>,
+    program: P,
+    journal: &dyn Journal,
+    randomness: &Secret,
+) -> Result<(Vec<usize>, Computed<P>), Failed> {
+    let lists = task.contributions.len();
+    let described = program.describe();
+    let spec = spec_of(task.computation, task.terms, lists, task.number, described);
+    let name = spec.name();
+    let draw = |what: &[u8]| randomness.derive("ostrakon/v1/graph/attempt", &[what]);
+    let run = Run { party: party.clone(), instance: name.instance(Phase::Dealing) };
+    let fresh = draw(b"keys");
+    let dealing = deal(&run, key, task, &name, &fresh);
+    let (seeds, complete) = run.with_accusations(dealing).await?;
+    let job = Job::new(spec, program).ok_or(Stop::Check("the terms"))?;
+    let marks = Volatile::default();
+    let fresh = *draw(b"preparation").expose();
+    let stock = job.prepare_dealt(party, seeds, fresh, &marks).await?;
+    let maps = task.contributions.iter().zip(&complete);
+    let maps: Vec<Option<Maps>> =
+        maps.map(|(of, complete)| complete.then(|| of.maps.clone())).collect();
+    let linked = stock.link(party, maps, *draw(b"link").expose(), &marks).await?;
+    let excluded = accept(task, &linked, journal)?;
+    let computed = linked.compute(party, *draw(b"query").expose(), &marks).await?;
+    Ok((excluded, computed))
+}
+
+/// G1 and G2.
+async fn deal(
+    run: &Run,
+    key: &ExchangeKey,
+    task: &Task<'_>,
+    name: &JobName,
+    randomness: &Secret,
+) -> Result<(crate::ruffle2::seeds::JobSeeds, Vec<bool>), Stop> {
+    let keys = dealing::pair_keys(run, randomness).await?;
+    let opened = task.contributions.iter().zip(task.owners);
+    let held = opened.map(|(of, owner)| of.open((task.computation, owner), run.me(), key));
+    let dealt = dealing::complete(run, &task.contributions, held.collect()).await?;
+    let seeds = dealing::seeds(run, &keys, name, &dealt);
+    Ok((seeds, dealt.iter().map(Option::is_some).collect()))
+}
+
+/// G4: the lists that are in are the same in all attempts, and enough. Else nothing is opened.
+fn accept<P: VertexProgram>(
+    task: &Task<'_>,
+    linked: &Linked<P>,
+    journal: &dyn Journal,
+) -> Result<Vec<usize>, Failed> {
+    let accepted: Vec<usize> = linked.accepted().collect();
+    bind(journal, "accepted".to_owned(), &digest(&accepted))?;
+    let count = u32::try_from(accepted.len()).unwrap_or(u32::MAX);
+    let missing = task.minimum.saturating_sub(count);
+    if missing > 0 {
+        return Err(Failed::TooFew { missing });
+    }
+    let lists = 0..task.contributions.len();
+    Ok(lists.filter(|list| !accepted.contains(list)).collect())
+}
+
+fn digest(accepted: &[usize]) -> Digest {
+    let mut transcript = Transcript::new("ostrakon/v1/graph/accepted lists");
+    for list in accepted {
+        transcript.number(*list as u64);
+    }
+    transcript.finish()
+}

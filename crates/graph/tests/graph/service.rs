@@ -1,0 +1,389 @@
+//! Attempts on dealt contributions: the engine's part of a committee's computation
+//! (`docs/spec/graph.md`, sections 11 to 14).
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use ostrakon_computation::{ComputationId, Input};
+use ostrakon_crypto::sealed::ExchangeKey;
+use ostrakon_crypto::{Digest, Secret, VerifyingKey};
+use ostrakon_graph::asked::{self, Contribution, Naming, Program, Shown, Terms, Values};
+use ostrakon_graph::attempt::{self, Computation, Failed, Task};
+use ostrakon_graph::owner::Edge;
+use ostrakon_graph::ruffle2::fault::Stop;
+use ostrakon_graph::ruffle2::steps::Kind;
+use ostrakon_party::{Message, PartyId};
+use ostrakon_testkit::{Mutation, Network, Saboteur, Target, World};
+
+use crate::common::{Draw, Journals, edge, key, nightly};
+
+const COMPUTATION: ComputationId = ComputationId(Digest([5; 32]));
+/// Bytes of a contribution before what is sealed for the servers, and of what is for one.
+const BEFORE: usize = 4 + 288;
+const SEALED: usize = 240;
+
+fn member(party: usize) -> ExchangeKey {
+    ExchangeKey::new(&Secret::new([100 + u8::try_from(party).unwrap(); 32]))
+}
+
+pub fn terms(vertices: u32, edges: u32, program: Program, shown: Shown) -> Terms {
+    Terms { vertices, naming: Naming::Numbers, edges, undirected: false, program, shown }
+}
+
+fn distances(from: u32, hops: u32) -> Program {
+    Program::Distances { from: vec![from], hops }
+}
+
+fn contribute(terms: &Terms, owner: usize, edges: &[Edge]) -> Input {
+    let members = [0, 1, 2].map(|party| member(party).public());
+    let randomness = Secret::new([30 + u8::try_from(owner).unwrap(); 32]);
+    asked::make(&COMPUTATION, terms, &members, edges, &key(owner), &randomness).unwrap()
+}
+
+type Ends = Vec<Option<Result<Computation, Failed>>>;
+
+/// What each server gets of an attempt on these bodies.
+fn attempt(
+    network: &Network,
+    terms: &Terms,
+    (minimum, number): (u32, u64),
+    bodies: &[Vec<u8>],
+    journals: &Journals,
+) -> Ends {
+    let world = World::new(number, 3);
+    let owners: Vec<VerifyingKey> = (0..bodies.len()).map(|o| key(o).verifying_key()).collect();
+    world.run(network, |party| {
+        let randomness = Secret::new(world.randomness(party.id, "attempt"));
+        let journal = &journals[party.id.index()];
+        let read = |body: &Vec<u8>| Contribution::read(body, terms).unwrap();
+        let contributions = bodies.iter().map(read).collect();
+        let owners = &owners;
+        async move {
+            let key = member(party.id.index());
+            let task =
+                Task { computation: &COMPUTATION, terms, minimum, number, owners, contributions };
+            attempt::compute(&party, &key, task, journal, randomness).await
+        }
+        .boxed_local()
+    })
+}
+
+fn all(results: Ends) -> (Vec<usize>, Values) {
+    let mut results = results.into_iter().map(|r| r.expect("waiting").expect("a result"));
+    let first = results.next().unwrap();
+    for other in results {
+        assert_eq!((&other.excluded, &other.values), (&first.excluded, &first.values));
+    }
+    (first.excluded, first.values)
+}
+
+pub fn honest(terms: &Terms, graphs: &[Vec<Edge>], seed: u64) -> (Vec<usize>, Values) {
+    let bodies: Vec<Vec<u8>> =
+        (0..).zip(graphs).map(|(owner, edges)| contribute(terms, owner, edges).body).collect();
+    all(attempt(&Network::default(), terms, (1, seed), &bodies, &Journals::default()))
+}
+
+/// What breadth-first search says, as the service shows it.
+fn expected(
+    graphs: &[Vec<Edge>],
+    vertices: u32,
+    from: u32,
+    hops: u32,
+    both: bool,
+) -> Vec<Option<u64>> {
+    let mut distance = vec![None; vertices as usize];
+    distance[from as usize] = Some(0);
+    for hop in 0..u64::from(hops) {
+        let ends = graphs.iter().flatten().filter_map(|e| Some((e.source?, e.target?)));
+        let ends = ends.flat_map(|(a, b)| [(a, b), if both { (b, a) } else { (a, b) }]);
+        for (source, target) in ends {
+            if distance[source as usize] == Some(hop) {
+                distance[target as usize].get_or_insert(hop + 1);
+            }
+        }
+    }
+    distance
+}
+
+fn drawn(draw: &mut Draw, vertices: u32, most: u32) -> Vec<Edge> {
+    let count = draw.below(most + 1);
+    (0..count).map(|_| edge(draw.below(vertices), draw.below(vertices))).collect()
+}
+
+#[test]
+fn distances_of_dealt_lists_are_those_of_breadth_first_search() {
+    for seed in 0..if nightly() { 200 } else { 10 } {
+        let mut draw = Draw::new(seed);
+        let (vertices, hops) = (1 + draw.below(8), 1 + draw.below(4));
+        let from = draw.below(vertices);
+        let mut terms = terms(vertices, 7, distances(from, hops), Shown::Vertices);
+        terms.undirected = draw.below(2) == 1;
+        let graphs: Vec<_> =
+            (0..1 + draw.below(3)).map(|_| drawn(&mut draw, vertices, 7)).collect();
+        let want = expected(&graphs, vertices, from, hops, terms.undirected);
+        let (excluded, values) = honest(&terms, &graphs, seed);
+        assert_eq!((excluded, values), (vec![], Values::Vertices(want.clone())), "seed {seed}");
+        terms.shown = Shown::Counts;
+        let counts = Values::Vertices(want).counts();
+        assert_eq!(honest(&terms, &graphs, seed).1, Values::Counts(counts), "seed {seed}");
+    }
+}
+
+#[test]
+fn degrees_are_shown_for_vertices_or_counted_or_from_a_threshold_on() {
+    let graphs = [vec![edge(0, 1), edge(2, 1), edge(1, 1)], vec![edge(3, 1), edge(0, 2)]];
+    let of = |program: Program, shown| honest(&terms(4, 3, program, shown), &graphs, 7).1;
+    let values = |values: [u64; 4]| Values::Vertices(values.map(Some).to_vec());
+    assert_eq!(of(Program::InDegrees, Shown::Vertices), values([0, 4, 1, 0]));
+    assert_eq!(of(Program::OutDegrees, Shown::Vertices), values([2, 1, 1, 1]));
+    let counts = Values::Counts(vec![(Some(0), 2), (Some(1), 1), (Some(4), 1)]);
+    assert_eq!(of(Program::InDegrees, Shown::Counts), counts);
+    let large = Values::Vertices(vec![None, Some(4), None, None]);
+    assert_eq!(of(Program::InDegrees, Shown::AtLeast(2)), large);
+    let katz = of(Program::Katz { base: 10, hops: 1 }, Shown::Vertices);
+    assert_eq!(katz, values([10, 14, 11, 10]));
+}
+
+#[test]
+fn an_attempt_begun_anew_shows_the_same() {
+    let terms = terms(5, 4, distances(0, 3), Shown::Counts);
+    let graphs = [vec![edge(0, 1), edge(1, 2)], vec![edge(2, 3)]];
+    let bodies: Vec<_> = (0..2).map(|o| contribute(&terms, o, &graphs[o]).body).collect();
+    let journals = Journals::default();
+    let of = |number| attempt(&Network::default(), &terms, (2, number), &bodies, &journals);
+    let first = all(of(1));
+    assert_eq!(all(of(2)), first, "with the marks of the first");
+    // The number of an attempt is never used twice, whoever asks for it.
+    for again in of(1) {
+        assert!(matches!(again.unwrap().err(), Some(Failed::Stop(Stop::Spent(_)))));
+    }
+}
+
+/// Spoils what an owner sealed for a server.
+fn spoilt(mut body: Vec<u8>, server: usize) -> Vec<u8> {
+    body[BEFORE + server * SEALED + 40] ^= 1;
+    body
+}
+
+#[test]
+fn an_owner_that_deals_to_one_member_of_each_pair_takes_part_and_to_neither_does_not() {
+    let terms = terms(4, 3, distances(0, 3), Shown::Vertices);
+    let graphs = [vec![edge(0, 1)], vec![edge(1, 2)]];
+    let bodies: Vec<_> = (0..2).map(|o| contribute(&terms, o, &graphs[o]).body).collect();
+    let network = Network::default();
+    for server in 0..3 {
+        let spoilt = [spoilt(bodies[0].clone(), server), bodies[1].clone()];
+        let result = all(attempt(&network, &terms, (2, 1), &spoilt, &Journals::default()));
+        let want = expected(&graphs, 4, 0, 3, false);
+        assert_eq!(result, (vec![], Values::Vertices(want)), "server {server} was told");
+    }
+    let neither = [spoilt(spoilt(bodies[0].clone(), 0), 2), bodies[1].clone()];
+    let result = all(attempt(&network, &terms, (1, 1), &neither, &Journals::default()));
+    let want = expected(&graphs[1..], 4, 0, 3, false);
+    assert_eq!(result, (vec![0], Values::Vertices(want)));
+    let few = attempt(&network, &terms, (2, 1), &neither, &Journals::default());
+    assert!(few.into_iter().all(|r| r.unwrap().err() == Some(Failed::TooFew { missing: 1 })));
+}
+
+#[test]
+fn what_was_sealed_for_one_owner_opens_for_no_other() {
+    let terms = terms(4, 3, distances(0, 3), Shown::Vertices);
+    let body = contribute(&terms, 0, &[edge(0, 1)]).body;
+    let of = Contribution::read(&body, &terms).unwrap();
+    let opened = |computation: &ComputationId, owner: usize, server: u8| {
+        let owner = key(owner).verifying_key();
+        let seeds = of.open((computation, &owner), server, &member(usize::from(server)));
+        seeds.iter().filter(|seeds| seeds.is_some()).count()
+    };
+    assert_eq!(opened(&COMPUTATION, 0, 1), 2);
+    assert_eq!(opened(&COMPUTATION, 1, 1), 0, "copied by another owner");
+    assert_eq!(opened(&ComputationId(Digest([6; 32])), 0, 1), 0, "in another computation");
+    let owner = key(0).verifying_key();
+    let other = of.open((&COMPUTATION, &owner), 1, &member(0));
+    assert!(other.iter().all(Option::is_none), "for another server");
+}
+
+#[test]
+fn a_list_that_is_no_graph_is_left_out_and_the_others_are_computed_on() {
+    let terms = terms(3, 2, distances(0, 2), Shown::Vertices);
+    let mut bodies: Vec<_> =
+        (0..2).map(|o| contribute(&terms, o, &[edge(0, 1 + o as u32)]).body).collect();
+    // Two places of the last map exchanged: still permutations, but no graph's.
+    let end = bodies[1].len();
+    let (a, b) = (end - 20, end - 4);
+    for i in 0..4 {
+        bodies[1].swap(a + i, b + i);
+    }
+    let result = all(attempt(&Network::default(), &terms, (1, 3), &bodies, &Journals::default()));
+    assert_eq!(result, (vec![1], Values::Vertices(vec![Some(0), Some(1), None])));
+}
+
+#[test]
+fn the_same_randomness_for_two_lists_shares_no_permutation() {
+    let terms = terms(3, 2, distances(0, 2), Shown::Vertices);
+    let read = |edges: &[Edge]| {
+        Contribution::read(&contribute(&terms, 0, edges).body, &terms).unwrap().digests
+    };
+    let (one, other) = (read(&[edge(0, 1)]), read(&[edge(1, 0)]));
+    assert!(one.iter().flatten().zip(other.iter().flatten()).all(|(a, b)| a != b));
+    assert!(read(&[edge(0, 1)]) == one);
+}
+
+/// A server that says of every list that it holds nothing keeps nobody out.
+#[test]
+fn a_server_that_denies_what_it_holds_keeps_nobody_out() {
+    let terms = terms(4, 3, distances(0, 3), Shown::Vertices);
+    let graphs = [vec![edge(0, 1)], vec![edge(1, 2)]];
+    let bodies: Vec<_> = (0..2).map(|o| contribute(&terms, o, &graphs[o]).body).collect();
+    let want = expected(&graphs, 4, 0, 3, false);
+    for corrupt in 0..3u8 {
+        let network = corrupted(9, corrupt, |_, message| {
+            let denied = message.signed.header.tag.step == Kind::Holding.step();
+            denied.then(|| vec![0; message.body.len()])
+        });
+        let ends = attempt(&network, &terms, (2, 9), &bodies, &Journals::default());
+        let honest = ends.into_iter().enumerate().filter(|(id, _)| *id != usize::from(corrupt));
+        for (_, end) in honest {
+            let end = end.expect("waiting").expect("a result");
+            assert_eq!((end.excluded, end.values), (vec![], Values::Vertices(want.clone())));
+        }
+    }
+}
+
+/// Seeds that are passed on are those of the owner's digests, or their sender is named.
+#[test]
+fn a_server_that_passes_on_other_seeds_is_named() {
+    let terms = terms(4, 3, distances(0, 3), Shown::Vertices);
+    let body = spoilt(contribute(&terms, 0, &[edge(0, 1)]).body, 1);
+    let network = corrupted(3, 0, |_, message| {
+        let passed = message.signed.header.tag.step == Kind::DealtSeeds.step();
+        passed.then(|| vec![7; message.body.len()])
+    });
+    let ends = attempt(&network, &terms, (1, 3), &[body], &Journals::default());
+    let named = ends[1].as_ref().unwrap().as_ref().err().unwrap();
+    assert!(matches!(named, Failed::Stop(Stop::Broken(PartyId(0), _))), "{named}");
+}
+
+fn corrupted(
+    number: u64,
+    corrupt: u8,
+    rewrite: impl Fn(PartyId, &Message) -> Option<Vec<u8>> + Send + Sync + 'static,
+) -> Network {
+    let network = Network::default();
+    let key = World::new(number, 3).key(PartyId(corrupt));
+    network.corrupt(Saboteur::rewriting(PartyId(corrupt), key, rewrite));
+    network
+}
+
+/// A corrupt server with a corrupt owner lets the owner's list take part in one attempt, and not in
+/// the next one: the second shows nothing.
+#[test]
+fn nobody_sees_the_result_with_and_without_a_list() {
+    let terms = terms(4, 3, distances(0, 3), Shown::Vertices);
+    let bodies: Vec<_> =
+        (0..2).map(|o| contribute(&terms, o, &[edge(o as u32, 1 + o as u32)]).body).collect();
+    let journals = Journals::default();
+    let network = Network::default();
+    all(attempt(&network, &terms, (1, 1), &bodies, &journals));
+    let without = [spoilt(spoilt(bodies[0].clone(), 0), 2), bodies[1].clone()];
+    for end in attempt(&network, &terms, (1, 2), &without, &journals) {
+        assert!(matches!(end.unwrap().err(), Some(Failed::Stop(Stop::Spent(_)))));
+    }
+}
+
+/// Once lists are known a failed check of the preparation is followed by no seed.
+#[test]
+fn a_failed_preparation_opens_nothing_once_lists_are_known() {
+    let terms = terms(3, 2, distances(0, 2), Shown::Counts);
+    let body = contribute(&terms, 0, &[edge(0, 1)]).body;
+    for corrupt in 0..3u8 {
+        for stage in 0..3 {
+            let network = corrupted(4, corrupt, move |_, message| {
+                let spoils = message.signed.header.tag.step == Kind::shuffle_pair(stage).step();
+                let mut body = message.body.to_vec();
+                spoils.then(|| {
+                    body[0] ^= 1;
+                    body
+                })
+            });
+            let ends = attempt(&network, &terms, (1, 4), &[body.clone()], &Journals::default());
+            let sent = network.sent();
+            let steps = sent.iter().map(|(_, message)| message.signed.header.tag.step);
+            let steps: Vec<_> = steps.collect();
+            assert!(!steps.contains(&Kind::SeedOpening.step()), "P{corrupt}, stage {stage}");
+            let spoilt = stages_of(corrupt).contains(&stage);
+            let honest = ends[usize::from((corrupt + 1) % 3)].as_ref().expect("no waiting");
+            assert_eq!(honest.is_err(), spoilt, "P{corrupt}, stage {stage}");
+        }
+    }
+}
+
+/// The stages of unmirrored permutations that a server takes part in; of mirrored ones P0 and P1
+/// change places, so a server without a stage in one has it in the other.
+fn stages_of(party: u8) -> Vec<usize> {
+    match party {
+        2 => vec![0, 2],
+        _ => vec![0, 1, 2],
+    }
+}
+
+/// Every message of an attempt, changed in every way: an honest server has the right result or
+/// none, and blames nobody honest alone.
+#[test]
+fn every_message_of_an_attempt() {
+    let terms = terms(2, 1, distances(0, 1), Shown::Counts);
+    let body = contribute(&terms, 0, &[edge(0, 1)]).body;
+    let bodies = [body];
+    let right = Values::Counts(vec![(Some(0), 1), (Some(1), 1)]);
+    let seeds = if nightly() { 0..4 } else { 0..1 };
+    for seed in seeds.map(|seed| 50 + seed) {
+        let network = Network::default();
+        let run =
+            |network: &Network| attempt(network, &terms, (1, seed), &bodies, &Journals::default());
+        assert_eq!(all(run(&network)).1, right);
+        for corrupt in (0..3).map(PartyId) {
+            for number in 0..network.posted(corrupt) {
+                let ways = Mutation::ALL.len();
+                let ways = if nightly() { 0..ways } else { number % ways..number % ways + 1 };
+                for mutation in ways.map(|way| Mutation::ALL[way]) {
+                    let sabotaged = Network::default();
+                    let key = World::new(seed, 3).key(corrupt);
+                    let target = Target::Nth(number);
+                    let seed = seed + number as u64;
+                    let others = Arc::new(vec![bytes::Bytes::from(vec![3; 32]); number + 1]);
+                    sabotaged.corrupt(Saboteur::new(corrupt, key, seed, target, mutation, others));
+                    let what = format!("seed {seed}, {corrupt}, message {number}, {mutation:?}");
+                    judge(run(&sabotaged), corrupt, mutation, &right, &what);
+                }
+            }
+        }
+    }
+}
+
+fn judge(ends: Ends, corrupt: PartyId, mutation: Mutation, right: &Values, what: &str) {
+    let harmless = matches!(mutation, Mutation::Duplicate | Mutation::Delay);
+    for (id, end) in ends.into_iter().enumerate().filter(|(id, _)| *id != corrupt.index()) {
+        match end {
+            None => assert!(!harmless, "{what}: P{id} waits"),
+            Some(Ok(computation)) => {
+                assert_eq!(
+                    (&computation.values, &computation.excluded[..]),
+                    (right, &[][..]),
+                    "{what}"
+                );
+            }
+            Some(Err(Failed::TooFew { .. })) => panic!("{what}: an honest list was left out"),
+            Some(Err(Failed::Stop(stop))) => {
+                assert!(!harmless, "{what}: {stop}");
+                match stop {
+                    Stop::Broken(party, _) => assert_eq!(party, corrupt, "{what}: {stop}"),
+                    Stop::Malformed(signed) => {
+                        assert_eq!(signed.header.from, corrupt, "{what}");
+                    }
+                    Stop::Spent(_) | Stop::Journal(_) => panic!("{what}: {stop}"),
+                    Stop::Evidence(_) | Stop::Check(_) | Stop::Disagreement => {}
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! What [`super::AskedGraph`] does, without a browser.
+
+use ostrakon_computation::{Committee, ComputationId, Contributors, Draft, Input, Order};
+use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
+use ostrakon_graph::asked::{self, Naming, Program, Shown, Terms, Values};
+use ostrakon_graph::edges::{Names, Reading};
+use serde::Serialize;
+
+use super::inner::{Published, Shown as Result, View, is_receipt_of, random, sentence};
+
+/// A graph that a committee was asked about, and a file that is being read.
+pub struct AskedGraph {
+    committee: Committee,
+    digest: Digest,
+    draft: Draft,
+    computation: ComputationId,
+    terms: Terms,
+    /// None until a file of names was given, if they stand in one.
+    names: Option<Names>,
+    reading: Reading,
+}
+
+/// What an owner is asked.
+#[derive(Serialize)]
+struct Read<'a> {
+    text: &'a str,
+    vertices: u32,
+    edges: u32,
+    undirected: bool,
+    program: &'a Program,
+    shown: Shown,
+    minimum: u32,
+    closes: Option<u64>,
+    anyone: bool,
+    creator: VerifyingKey,
+    /// Whether the names stand in a file that is needed.
+    named_elsewhere: bool,
+    /// Bytes that go to each server.
+    bytes: usize,
+    /// The names of the vertices from which distances are counted, as far as they are known.
+    from: Vec<String>,
+}
+
+/// How far a file is read.
+#[derive(Serialize)]
+struct Told {
+    edges: usize,
+    wrong: usize,
+}
+
+#[derive(Serialize)]
+struct Checked {
+    edges: usize,
+    wrong: usize,
+    errors: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Proven {
+    contributors: u64,
+    out: usize,
+    missing: u32,
+    /// How many vertices have which value.
+    counts: Option<Vec<(Option<u64>, u64)>>,
+    /// The vertices with the highest values, by name; none where only counts are shown.
+    top: Vec<(String, u64)>,
+}
+
+impl AskedGraph {
+    pub fn new(committee: &str, digest: Option<&str>, view: &str, id: &str) -> Result<Self> {
+        let committee: Committee = serde_json::from_str(committee).map_err(sentence)?;
+        committee.validate().map_err(sentence)?;
+        let own = committee.digest();
+        if digest.is_some_and(|digest| digest != own.to_hex()) {
+            return Err("this server is of another committee than the link's".into());
+        }
+        let View { draft } = serde_json::from_str(view).map_err(sentence)?;
+        draft.verify(&own).map_err(sentence)?;
+        let draft = draft.draft;
+        let computation = draft.id();
+        if computation.0.to_hex() != id {
+            return Err("this server shows something else than the link's".into());
+        }
+        asked::members(&committee).map_err(sentence)?;
+        let terms = asked::terms(&draft).map_err(sentence)?;
+        let names = match &terms.naming {
+            Naming::Numbers => Some(Names::numbers(terms.vertices)),
+            Naming::Names(list) => {
+                Some(Names::of(list.iter().map(String::as_str)).map_err(sentence)?)
+            }
+            Naming::File(_) => None,
+        };
+        let reading = Reading::default();
+        Ok(Self { committee, digest: own, draft, computation, terms, names, reading })
+    }
+
+    pub fn read(&self) -> Result<String> {
+        let Terms { vertices, edges, undirected, program, shown, .. } = &self.terms;
+        let list = self.names.as_ref().map(Names::list);
+        let from = match (program, list) {
+            (Program::Distances { from, .. }, Some(list)) => {
+                from.iter().map(|vertex| list[*vertex as usize].clone()).collect()
+            }
+            _ => Vec::new(),
+        };
+        let read = Read {
+            text: &self.draft.title,
+            vertices: *vertices,
+            edges: *edges,
+            undirected: *undirected,
+            program,
+            shown: *shown,
+            minimum: self.draft.minimum,
+            closes: self.draft.closes,
+            anyone: self.draft.contributors == Contributors::Anyone,
+            creator: self.draft.creator,
+            named_elsewhere: self.names.is_none(),
+            bytes: asked::Contribution::bytes(&self.terms),
+            from,
+        };
+        serde_json::to_string(&read).map_err(sentence)
+    }
+
+    pub fn name(&mut self, text: &str) -> Result<()> {
+        let names = Names::read(text).map_err(sentence)?;
+        let Naming::File(digest) = &self.terms.naming else { return Ok(()) };
+        if names.digest() != *digest || names.len() != self.terms.vertices as usize {
+            return Err("these are other names than those of whoever asked".into());
+        }
+        self.names = Some(names);
+        Ok(())
+    }
+
+    pub fn begin(&mut self) {
+        self.reading = Reading::default();
+    }
+
+    pub fn take(&mut self, piece: &str) -> Result<String> {
+        let names = self.names.as_ref().ok_or("the vertices' names are needed first")?;
+        self.reading.take(names, piece);
+        if self.reading.len() > self.terms.edges as usize {
+            return Err(format!(
+                "the file has more than the {} edges that one contributor may have",
+                self.terms.edges
+            ));
+        }
+        let told = Told { edges: self.reading.len(), wrong: self.reading.wrong() };
+        serde_json::to_string(&told).map_err(sentence)
+    }
+
+    pub fn end(&mut self) -> Result<String> {
+        let names = self.names.as_ref().ok_or("the vertices' names are needed first")?;
+        // What was read stays, until it is contributed or another file is read.
+        self.reading.finish(names);
+        let checked = Checked {
+            edges: self.reading.len(),
+            wrong: self.reading.wrong(),
+            errors: self.reading.errors().iter().map(ToString::to_string).collect(),
+        };
+        serde_json::to_string(&checked).map_err(sentence)
+    }
+
+    pub fn contribution(&mut self, owner: &SigningKey) -> Result<Vec<u8>> {
+        let names = self.names.as_ref().ok_or("the vertices' names are needed first")?;
+        let (edges, errors) = std::mem::take(&mut self.reading).end(names);
+        if edges.is_empty() || !errors.is_empty() {
+            return Err("the file has no edges, or bad lines".into());
+        }
+        let members = asked::members(&self.committee).map_err(sentence)?;
+        let randomness = Secret::new(random()?);
+        let input =
+            asked::make(&self.computation, &self.terms, &members, &edges, owner, &randomness);
+        Ok(input.map_err(sentence)?.encode())
+    }
+
+    pub fn admits(&self, owner: &SigningKey) -> bool {
+        self.draft.admits(&owner.verifying_key())
+    }
+
+    pub fn is_receipt(&self, contribution: &[u8], member: usize, answer: &str) -> bool {
+        let input = Input::decode(contribution);
+        let is = |input| is_receipt_of(&self.committee, &self.computation, input, member, answer);
+        input.is_some_and(|input| is(&input))
+    }
+
+    pub fn order(&self, creator: &SigningKey) -> String {
+        let order = Order::sign(self.computation, creator);
+        serde_json::to_string(&order).unwrap_or_default()
+    }
+
+    pub fn verify(&self, archive: &str, top: usize) -> Result<String> {
+        let Published { archive } = serde_json::from_str(archive).map_err(sentence)?;
+        archive.verify_as(&self.computation, &self.digest).map_err(sentence)?;
+        let result = asked::result(&archive).map_err(sentence)?;
+        let excluded = result.as_ref().map_or(0, |result| result.excluded.len());
+        let held = archive.seal.inputs.len() as u64;
+        let proven = Proven {
+            contributors: result.as_ref().map_or(held, |result| result.accepted),
+            out: archive.seal.conflicts.len() + archive.seal.unsound.len() + excluded,
+            missing: archive.seal.missing(&archive.draft.draft),
+            counts: result.as_ref().map(|result| result.values.counts()),
+            top: result.map_or_else(Vec::new, |result| self.highest(&result.values, top)),
+        };
+        serde_json::to_string(&proven).map_err(sentence)
+    }
+
+    fn highest(&self, values: &Values, top: usize) -> Vec<(String, u64)> {
+        let Values::Vertices(values) = values else { return Vec::new() };
+        let numbers = || Names::numbers(self.terms.vertices).list();
+        let names = self.names.as_ref().map_or_else(numbers, Names::list);
+        let mut all: Vec<(String, u64)> =
+            names.into_iter().zip(values).filter_map(|(name, v)| Some((name, (*v)?))).collect();
+        all.sort_by_key(|(_, value)| std::cmp::Reverse(*value));
+        all.truncate(top);
+        all
+    }
+}
+
+/// The job of the draft in a member's view.
+pub fn job(view: &str) -> Result<String> {
+    let View { draft } = serde_json::from_str(view).map_err(sentence)?;
+    Ok(draft.draft.job)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ostrakon_computation::{Card, Said, ShareKey, Statement};
+    use ostrakon_crypto::sealed::ExchangeKey;
+    use ostrakon_graph::asked::{Contribution, JOB, parameters};
+
+    fn key(seed: u8) -> SigningKey {
+        SigningKey::from_seed(&[seed; 32])
+    }
+
+    fn committee() -> Committee {
+        let card = |m: u8| {
+            let seeds = ExchangeKey::new(&Secret::new([m; 32]));
+            let share_key = ShareKey::new(&[m; 192], &seeds.public()).0;
+            let (url, mesh) = (format!("http://m{m}"), format!("m{m}:1"));
+            Card::sign(&format!("m{m}"), &url, &mesh, share_key, &key(m))
+        };
+        Committee::found("test", (1..4).map(card).collect()).unwrap()
+    }
+
+    #[test]
+    fn a_file_is_read_in_pieces_checked_and_contributed() {
+        let committee = committee();
+        let terms = Terms {
+            vertices: 3,
+            naming: Naming::Names(["anna", "ben", "carl"].map(str::to_owned).to_vec()),
+            edges: 4,
+            undirected: false,
+            program: Program::Distances { from: vec![1], hops: 2 },
+            shown: Shown::Counts,
+        };
+        let draft = Draft {
+            committee: committee.digest(),
+            job: JOB.into(),
+            parameters: parameters(&terms),
+            title: "Who knows whom?".into(),
+            minimum: 2,
+            contributors: Contributors::Anyone,
+            closes: None,
+            creator: key(9).verifying_key(),
+            nonce: [1; 16],
+        };
+        let id = draft.id().0.to_hex();
+        let view = serde_json::json!({ "draft": draft.sign(&key(9)) }).to_string();
+        assert_eq!(job(&view).as_deref(), Ok(JOB));
+        let text = serde_json::to_string(&committee).unwrap();
+        assert!(AskedGraph::new(&text, None, &view, &"0".repeat(64)).is_err(), "another link");
+        let mut graph = AskedGraph::new(&text, None, &view, &id).unwrap();
+        let read: serde_json::Value = serde_json::from_str(&graph.read().unwrap()).unwrap();
+        assert_eq!((&read["from"][0], &read["named_elsewhere"]), (&"ben".into(), &false.into()));
+        for piece in ["anna,b", "en\nanna,dora\n", "ben,carl"] {
+            graph.take(piece).unwrap();
+        }
+        let checked: serde_json::Value = serde_json::from_str(&graph.end().unwrap()).unwrap();
+        assert_eq!((&checked["edges"], &checked["wrong"]), (&2.into(), &1.into()));
+        assert!(checked["errors"][0].as_str().unwrap().starts_with("line 2"), "{checked}");
+        assert!(graph.contribution(&key(5)).is_err(), "with a bad line");
+        graph.begin();
+        graph.take("anna,ben\nben,carl\n").unwrap();
+        let bytes = graph.contribution(&key(5)).unwrap();
+        let input = Input::decode(&bytes).unwrap();
+        assert!(Contribution::read(&input.body, &terms).is_ok());
+        let said = Said::Receipt { contributor: input.entry.contributor, body: input.entry.body };
+        let receipt = Statement::sign(graph.computation, said, &key(1));
+        let receipt = serde_json::to_string(&receipt).unwrap();
+        assert!(graph.is_receipt(&bytes, 0, &receipt));
+        assert!(!graph.is_receipt(&bytes, 1, &receipt), "another member's");
+        graph.begin();
+        assert!(graph.take(&"anna,ben\n".repeat(5)).is_err(), "too many edges");
+    }
+}

@@ -1,0 +1,231 @@
+// A committee as the page sees it: all members are asked, and nothing is believed that is not
+// signed by all of them, or named by the link.
+
+import { t } from '../../messages/ask';
+import type { Filled } from '../../lib/address';
+import { HttpServer, Problem } from '../../lib/api';
+import { secureRandom, type Clock } from '../../lib/clock';
+import { DeviceKey } from '../../lib/cryptography';
+import { isPassing, patiently } from '../../lib/patience';
+import { count, flag, list, oneOf, opaque, optional, record, text, type Of } from '../../lib/shape';
+import { Told } from '../../lib/told';
+
+const committeeShape = record({ name: text, members: list(record({ name: text, url: text })) });
+
+const viewShape = record({
+  inputs: count,
+  phase: record({
+    is: oneOf('collecting', 'sealing', 'computing', 'done', 'too-few', 'stopped'),
+    why: optional(text),
+    missing: optional(count),
+  }),
+  members: list(
+    record({ name: text, closed: flag, sealed: flag, signed: flag, stopped: optional(text) }),
+  ),
+});
+
+export type View = Of<typeof viewShape>;
+
+/** One member over HTTP. */
+export class Member extends HttpServer {
+  private at(path: string): Filled {
+    return `/api/v1/${path}` as Filled;
+  }
+
+  committee(): Promise<string> {
+    return this.ask(this.at('committee'));
+  }
+
+  create(draft: unknown): Promise<string> {
+    return this.send('computations', JSON.stringify(draft));
+  }
+
+  view(id: string): Promise<string> {
+    return this.ask(this.at(`computations/${id}`));
+  }
+
+  handIn(id: string, report: Uint8Array): Promise<string> {
+    return this.ask(this.at(`computations/${id}/inputs`), {
+      method: 'POST',
+      headers: { 'content-type': 'application/octet-stream' },
+      body: report as BodyInit,
+    });
+  }
+
+  order(id: string, order: string): Promise<string> {
+    return this.send(`computations/${id}/order`, order);
+  }
+
+  archive(id: string): Promise<string> {
+    return this.ask(this.at(`computations/${id}/archive`));
+  }
+
+  private send(path: string, body: string): Promise<string> {
+    const headers = { 'content-type': 'application/json' };
+    return this.ask(this.at(path), { method: 'POST', headers, body });
+  }
+}
+
+/** A committee as one of its members shows it; not checked yet. */
+export interface Found {
+  name: string;
+  names: string[];
+  members: Member[];
+  raw: string;
+}
+
+/** Asks the member that serves this page who its committee is. */
+export async function find(origin: string): Promise<Found> {
+  const raw = await new Member(origin).committee();
+  const { name, members } = committeeShape(JSON.parse(raw));
+  const names = members.map((member) => member.name);
+  return { name, names, members: members.map(({ url }) => new Member(url)), raw };
+}
+
+/** What is checked of a computation, whatever is computed. */
+interface Checked {
+  admits(key: DeviceKey): boolean;
+  isReceipt(input: Uint8Array, member: number, answer: string): boolean;
+  order(creator: DeviceKey): string;
+}
+
+/** The members together. */
+export abstract class Committee {
+  readonly names: string[];
+  private readonly members: Member[];
+
+  protected constructor(
+    { names, members }: Found,
+    private readonly checked: Checked,
+  ) {
+    this.names = names;
+    this.members = members;
+  }
+
+  /** Reads a computation from whichever member shows the one that the link names. */
+  protected shown<T>(id: string, read: (view: string) => T): Promise<T> {
+    return firstShown(this.members, id, read);
+  }
+
+  /** How far it is, as the members that answer say, the farthest first. */
+  async views(id: string): Promise<View[]> {
+    const answers = await Promise.allSettled(
+      this.members.map(async (member) => viewShape(JSON.parse(await member.view(id)))),
+    );
+    const order = ['done', 'too-few', 'stopped', 'computing', 'sealing', 'collecting'];
+    return answers
+      .flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
+      .sort((a, b) => order.indexOf(a.phase.is) - order.indexOf(b.phase.is));
+  }
+
+  admits(key: DeviceKey): boolean {
+    return this.checked.admits(key);
+  }
+
+  /**
+   * Hands an input in at all members; throws unless all have given their receipts. `taken` hears
+   * of each that has.
+   */
+  async handIn(
+    id: string,
+    input: Uint8Array,
+    clock: Clock,
+    signal: AbortSignal,
+    taken: () => void = () => undefined,
+  ): Promise<void> {
+    await this.all(async (member, number) => {
+      const answer = await patiently(() => member.handIn(id, input), clock, signal);
+      if (!this.checked.isReceipt(input, number, answer))
+        throw new Told(t.noReceipt(this.names[number] ?? ''));
+      taken();
+    });
+  }
+
+  /**
+   * Gives the creator's order to close; one member that takes it passes it on. It is not given
+   * while no member shows as many answers as the `minimum`.
+   */
+  async close(id: string, creator: DeviceKey, minimum: number): Promise<void> {
+    const most = Math.max(0, ...(await this.views(id)).map(({ inputs }) => inputs));
+    if (most < minimum) throw new Told(t.early(minimum - most));
+    const order = this.checked.order(creator);
+    const answers = await Promise.allSettled(this.members.map((m) => m.order(id, order)));
+    if (answers.some((answer) => answer.status === 'fulfilled')) return;
+    throw (answers[0] as PromiseRejectedResult).reason;
+  }
+
+  /** What `verify` makes of the archive of whichever member shows one that is proved. */
+  protected async proved<T>(id: string, verify: (archive: string) => T): Promise<T> {
+    let reason: unknown;
+    for (const member of this.members) {
+      try {
+        return verify(await member.archive(id));
+      } catch (error) {
+        reason = error;
+      }
+    }
+    throw isPassing(reason) ? new Told(t.unproven) : reason;
+  }
+
+  protected all<T>(act: (member: Member, number: number) => Promise<T>): Promise<T[]> {
+    return Promise.all(this.members.map(act));
+  }
+}
+
+/** What `read` makes of the view of whichever member shows the computation that a link names. */
+export async function firstShown<T>(
+  members: Member[],
+  id: string,
+  read: (view: string) => T,
+): Promise<T> {
+  let reason: unknown = new Told(t.unknown);
+  for (const member of members) {
+    try {
+      return read(await member.view(id));
+    } catch (error) {
+      if (error instanceof Problem && error.status === 404) continue;
+      reason = error;
+    }
+  }
+  throw reason;
+}
+
+/** What all members have signed, without what one says of it besides: as the program verifies it. */
+export function signed(archive: string): string {
+  return JSON.stringify(record({ archive: opaque })(JSON.parse(archive)).archive);
+}
+
+type Storage = Pick<globalThis.Storage, 'getItem' | 'setItem'>;
+
+const CREATOR = 'ostrakon/asked/';
+const REPORT = 'ostrakon/reported/';
+
+/** A creator's key on this device, as the last part of a link. */
+export function keepCreator(storage: Storage, id: string, key: DeviceKey): void {
+  storage.setItem(CREATOR + id, key.invitation());
+}
+
+export function creatorOf(storage: Storage, id: string): DeviceKey | null {
+  const kept = storage.getItem(CREATOR + id);
+  return kept === null ? null : DeviceKey.fromInvitation(kept);
+}
+
+/** A report on this device: the same bytes go to all members, also after a reload. */
+export interface KeptReport {
+  report: string;
+  done: boolean;
+}
+
+const keptShape = record({ report: text, done: flag });
+
+export function keptReport(storage: Storage, id: string, person: string): KeptReport | null {
+  const kept = storage.getItem(`${REPORT}${id}/${person}`);
+  return kept === null ? null : keptShape(JSON.parse(kept));
+}
+
+export function keepReport(storage: Storage, id: string, person: string, kept: KeptReport): void {
+  storage.setItem(`${REPORT}${id}/${person}`, JSON.stringify(kept));
+}
+
+/** Milliseconds between two looks, so that pages that were opened together do not ask in step. */
+export const pause = (): number => 600 + 600 * secureRandom();

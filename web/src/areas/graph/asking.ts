@@ -1,0 +1,151 @@
+// A graph that a committee was asked about, as the page sees it.
+
+import { t } from '../../messages/ask';
+import { AskedGraph, type DeviceKey } from '../../lib/cryptography';
+import {
+  count,
+  flag,
+  list,
+  opaque,
+  optional,
+  record,
+  text,
+  type Of,
+  type Shape,
+} from '../../lib/shape';
+import { Told } from '../../lib/told';
+import { Committee, signed, type Found } from '../asked/committee';
+
+const questionShape = record({
+  text,
+  vertices: count,
+  edges: count,
+  undirected: flag,
+  program: opaque,
+  shown: opaque,
+  minimum: count,
+  closes: optional(count),
+  anyone: flag,
+  creator: text,
+  named_elsewhere: flag,
+  bytes: count,
+  from: list(text),
+});
+
+const toldShape = record({ edges: count, wrong: count });
+const checkedShape = record({ edges: count, wrong: count, errors: list(text) });
+
+/** A pair of these. */
+const pair =
+  <A, B>(a: Shape<A>, b: Shape<B>): Shape<[A, B]> =>
+  (value) => {
+    const [first, second] = list(opaque)(value);
+    return [a(first), b(second)];
+  };
+
+const provenShape = record({
+  contributors: count,
+  out: count,
+  missing: count,
+  counts: optional(list(pair(optional(count), count))),
+  top: list(pair(text, count)),
+});
+
+export type GraphQuestion = Of<typeof questionShape>;
+export type CheckedFile = Of<typeof checkedShape>;
+
+/** What came out, proved. */
+export interface GraphResult {
+  contributors: number;
+  out: number;
+  missing: number;
+  counts: [number | null, number][] | null;
+  top: [string, number][];
+  archive: string;
+}
+
+/** What is computed, for people. */
+export type Computed =
+  | { kind: 'distances'; hops: number }
+  | { kind: 'in-degrees' | 'out-degrees' }
+  | { kind: 'katz'; hops: number };
+
+const programShape = record({
+  distances: optional(record({ hops: count })),
+  katz: optional(record({ hops: count })),
+});
+
+export function computedBy(program: unknown): Computed {
+  if (program === 'in-degrees' || program === 'out-degrees') return { kind: program };
+  const { distances, katz } = programShape(program);
+  if (distances) return { kind: 'distances', hops: distances.hops };
+  if (katz) return { kind: 'katz', hops: katz.hops };
+  throw new Told(t.unknown);
+}
+
+/** The degrees below which nothing is shown, if that is what is asked. */
+export function thresholdOf(shown: unknown): number | null {
+  if (typeof shown !== 'object' || shown === null) return null;
+  return record({ 'at-least': optional(count) })(shown)['at-least'];
+}
+
+/** How many vertices with the highest values are shown. */
+const TOP = 10;
+/** How much of a file is read at a time. */
+const PIECE = 1 << 18;
+
+/** A committee that was asked about a graph. */
+export class AskedAboutGraph extends Committee {
+  private constructor(
+    found: Found,
+    private readonly graph: AskedGraph,
+    readonly question: GraphQuestion,
+  ) {
+    super(found, graph);
+  }
+
+  /** What a member shows of a computation, checked against the link. */
+  static of(found: Found, id: string, view: string, digest?: string): AskedAboutGraph {
+    let graph;
+    try {
+      graph = new AskedGraph(found.raw, digest, view, id);
+    } catch {
+      throw new Told(t.otherCommittee);
+    }
+    return new AskedAboutGraph(found, graph, questionShape(JSON.parse(graph.read())));
+  }
+
+  /** Takes the file of the vertices' names. */
+  async name(file: File): Promise<void> {
+    this.graph.name(await file.text());
+  }
+
+  /** Reads and checks a file of edges, piece by piece; `tell` hears how far it is, from 0 to 1. */
+  async read(
+    file: Blob,
+    tell: (part: number, edges: number, wrong: number) => void,
+  ): Promise<CheckedFile> {
+    this.graph.begin();
+    const decoder = new TextDecoder('utf-8', { fatal: true });
+    for (let at = 0; at < file.size; at += PIECE) {
+      const bytes = await file.slice(at, at + PIECE).arrayBuffer();
+      const piece = decoder.decode(bytes, { stream: at + PIECE < file.size });
+      const { edges, wrong } = toldShape(JSON.parse(this.graph.take(piece)));
+      tell(Math.min(1, (at + PIECE) / file.size), edges, wrong);
+    }
+    return checkedShape(JSON.parse(this.graph.end()));
+  }
+
+  /** A contribution of the file that was read. */
+  contribution(owner: DeviceKey): Uint8Array {
+    return this.graph.contribution(owner);
+  }
+
+  /** The result, checked; from whichever member shows one that is proved. */
+  result(id: string): Promise<GraphResult> {
+    return this.proved(id, (archive) => {
+      const proven = provenShape(JSON.parse(this.graph.verify(archive, TOP)));
+      return { ...proven, archive: signed(archive) };
+    });
+  }
+}
