@@ -11,6 +11,8 @@ mod changes;
 mod deciding;
 mod hosting;
 mod inner;
+mod messaging;
+mod randomness;
 
 use ostrakon_broadcast::{RoomId, client, engines, outbox};
 use ostrakon_crypto::SigningKey;

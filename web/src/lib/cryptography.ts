@@ -30,6 +30,7 @@ export {
   DeviceKey,
   HostLog,
   Issues,
+  Messenger,
   NewDecisionKey,
   Outbox,
   chooseHome,
