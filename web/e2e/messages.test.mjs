@@ -51,7 +51,7 @@ class Correspondent extends Visitor {
   async add(link, name) {
     const { page } = this;
     if (!(await page.getByLabel('Their contact link').isVisible()))
-      await page.getByText('Add somebody').click();
+      await page.getByText('Add somebody', { exact: true }).click();
     await page.getByLabel('Their contact link').fill(link);
     await page.getByLabel(/What you call/).fill(name);
     await page.getByRole('button', { name: 'Add', exact: true }).click();
@@ -187,7 +187,7 @@ test('a link that was taken back reaches nobody, and the page says what that may
   assert.equal(await ann.page.locator('[data-contact]').count(), 0);
   // A link of one's own, and what is none, are refused with words.
   const own = await ann.link('Dora');
-  await ann.page.getByText('Add somebody').click();
+  await ann.page.getByText('Add somebody', { exact: true }).click();
   await ann.page.getByLabel('Their contact link').fill(own);
   await ann.page.getByLabel('What you call them').fill('me');
   await ann.page.getByRole('button', { name: 'Add', exact: true }).click();

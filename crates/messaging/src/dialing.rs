@@ -328,7 +328,7 @@ mod tests {
     fn a_board_takes_as_long_whether_anybody_is_called() {
         let mut world = World::new(2, 51);
         let count = |client: &Client| client.trials(usize::from(CHANNELS)).len();
-        let links = [0, 1].map(|_| world.clients[1].add_link("", &mut generator(1)).unwrap());
+        let links = [1, 2].map(|seed| world.clients[1].add_link("", &mut generator(seed)).unwrap());
         let idle = count(&world.clients[0]);
         for link in links {
             let contact = world.clients[0].add_contact(link.callee, "x").unwrap();
