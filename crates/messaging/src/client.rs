@@ -50,8 +50,10 @@ pub enum Refused {
     /// Nobody called.
     #[error("this contact does not call")]
     NotCalled,
-    /// As many conversations as channels.
-    #[error("no channel is free on both sides: end one of the {CHANNELS} conversations first")]
+    /// As many conversations, or calls that go out, as channels.
+    #[error(
+        "no channel is free on both sides: end one of the {CHANNELS} conversations or calls first"
+    )]
     NoChannel,
     /// Nothing to end.
     #[error("there is no conversation and no call with this contact")]
@@ -136,6 +138,8 @@ pub(crate) struct Contact {
     pub brought: u64,
     /// Whether the user added the contact, or has accepted its call.
     pub added: bool,
+    /// The link of the user's own that it has: the only one that is named to it.
+    pub given: Option<u32>,
 }
 
 impl Contact {
@@ -152,10 +156,11 @@ impl Contact {
             next_message: 0,
             brought: 0,
             added: true,
+            given: None,
         }
     }
 
-    fn state(&self) -> ContactState {
+    pub fn state(&self) -> ContactState {
         match (&self.talk, &self.incoming, &self.calling) {
             (Some(talk), _, _) if !talk.goes_on() => ContactState::Ending,
             (Some(talk), _, _) if talk.heard => ContactState::Talking,
@@ -174,7 +179,9 @@ impl Contact {
         let state = if own { MessageState::Waiting } else { MessageState::Delivered };
         self.history.push_back(Message { number, own, text, state, round });
         if self.history.len() > HISTORY {
-            self.history.pop_front();
+            // What is on its way, or waits, is not pushed out by what the partner says.
+            let settled = self.history.iter().position(|message| message.state.is_settled());
+            self.history.remove(settled.unwrap_or(0));
         }
         number
     }
@@ -229,6 +236,11 @@ pub struct ContactView {
     pub code: Option<String>,
     /// Whether it can be called.
     pub callable: bool,
+    /// Whether the user added it, or has accepted a call of it: others are known by the name that
+    /// they gave themselves.
+    pub added: bool,
+    /// The link of the user's that it calls by, while it does.
+    pub called_by: Option<u32>,
     /// Messages that are kept, oldest first.
     pub messages: Vec<Message>,
 }
@@ -287,6 +299,11 @@ impl Client {
         self.read
     }
 
+    /// The name that is told to those whom it calls.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Bytes of its rows.
     pub fn width(&self) -> usize {
         self.width
@@ -325,10 +342,13 @@ impl Client {
         self.links.remove(at.ok_or(Refused::NoLink(number))?);
         for contact in &mut self.contacts {
             contact.incoming = contact.incoming.take().filter(|call| call.link != number);
+            contact.given = contact.given.filter(|given| *given != number);
             if let Some(calling) = &mut contact.calling {
                 calling.from = calling.from.filter(|from| *from != number);
             }
         }
+        // Who did nothing but call by it is nobody any more.
+        self.contacts.retain(|contact| contact.added || contact.incoming.is_some());
         Ok(())
     }
 
@@ -354,6 +374,7 @@ impl Client {
         if let Some(known) = self.known_by(&callee.key) {
             let contact = self.contact_mut(known)?;
             contact.name = name;
+            contact.added = true;
             return Ok(known);
         }
         self.new_contact(name, Some(callee))
@@ -399,6 +420,8 @@ impl Client {
             state: contact.state(),
             code: contact.talk.as_ref().map(Talk::code),
             callable: contact.callee.is_some(),
+            added: contact.added,
+            called_by: contact.incoming.as_ref().map(|call| call.link),
             messages: contact.history.iter().cloned().collect(),
         };
         self.contacts.iter().map(view).collect()
@@ -425,6 +448,7 @@ impl Client {
             return Err(Refused::NoLink(missing));
         }
         let free = self.free_channels();
+        let calls = self.contacts.iter().filter(|contact| contact.calling.is_some()).count();
         let contact = self.contact_mut(number)?;
         if contact.callee.is_none() {
             return Err(Refused::NotCallable);
@@ -432,7 +456,7 @@ impl Client {
         if contact.talk.is_some() || contact.calling.is_some() {
             return Err(Refused::Engaged);
         }
-        if free == 0 {
+        if free == 0 || calls >= usize::from(CHANNELS) {
             return Err(Refused::NoChannel);
         }
         contact.calling = Some(Calling { once: fresh(rng), from, last: None, renew: false });
@@ -463,6 +487,7 @@ impl Client {
         contact.hang_up();
         contact.calling = None;
         contact.added = true;
+        contact.given = contact.given.or(Some(link));
         let secret = fresh(rng);
         let channel = u8::try_from(common.trailing_zeros()).expect("less than eight");
         let answer = Answer { once: secret.exchange().public(), channel, start };
@@ -519,8 +544,7 @@ impl Client {
         if text.len() > limit {
             return Err(Refused::TooLong { length: text.len(), limit });
         }
-        let settled = |state| matches!(state, MessageState::Delivered | MessageState::Unknown);
-        let open = contact.history.iter().filter(|message| !settled(message.state)).count();
+        let open = contact.history.iter().filter(|message| !message.state.is_settled()).count();
         if open >= OUTGOING {
             return Err(Refused::TooMuch);
         }

@@ -4,13 +4,17 @@ use ostrakon_crypto::sealed::ExchangeKey;
 use rand_core::CryptoRng;
 
 use crate::chain::Side;
-use crate::client::{Answering, Calling, Client, Contact, Incoming};
+use crate::client::{Answering, Calling, Client, Contact, Incoming, Refused};
 use crate::dial::{self, Answer, Call, Meeting, fresh};
-use crate::event::Event;
+use crate::event::{ContactState, Event};
 use crate::hidden::Hidden;
-use crate::params::{ANSWERS, CALLS, CALLS_OF_LINK, CHANNELS, LINK_SECRET, SLEEP};
+use crate::params::{ANSWERS, CALLS, CALLS_OF_LINK, CHANNELS, LATE, LINK_SECRET};
 use crate::round::cycle_of;
 use crate::talk::Talk;
+
+/// Calls that are tried on every row, made up or not. A thousand clients in one process, on the
+/// boards of a thousand, do without those that are made up.
+const CALLS_TRIED: usize = if cfg!(test) { 0 } else { CHANNELS as usize };
 
 /// Something that a row may be for.
 struct Trial {
@@ -25,9 +29,62 @@ enum Of {
     Link(u32),
     /// A contact that the user calls, which may answer.
     Contact(u32),
+    /// Nothing: it takes as long as a call.
+    Nothing,
 }
 
 impl Client {
+    /// Sees to it that there is, or will be, a conversation with a contact: accepts its call, or
+    /// calls. The contact is named the link of the user's own that it has, or a fresh one, and no
+    /// other: two whom the user calls do not find the same one.
+    ///
+    /// # Errors
+    /// As of [`Client::accept`] and [`Client::call`].
+    pub fn engage(&mut self, number: u32, rng: &mut impl CryptoRng) -> Result<(), Refused> {
+        let contact = self.contact_mut(number)?;
+        match contact.state() {
+            ContactState::Called => self.accept(number, rng),
+            ContactState::Idle if contact.callee.is_some() => {
+                // A call is refused before a link is made for it.
+                self.call(number, None, rng)?;
+                let from = self.link_for(number, rng);
+                let contact = self.contact_mut(number)?;
+                contact.given = from;
+                contact.calling.iter_mut().for_each(|calling| calling.from = from);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The link that a contact has; else one that is labelled with its name and that nobody else
+    /// has; else a fresh one, as long as there is room.
+    fn link_for(&mut self, number: u32, rng: &mut impl CryptoRng) -> Option<u32> {
+        let contact = self.contacts.iter().find(|contact| contact.number == number)?;
+        if contact.given.is_some() {
+            return contact.given;
+        }
+        let name = contact.name.clone();
+        let has = |link: u32| self.contacts.iter().any(|contact| contact.given == Some(link));
+        let labelled = self.links.iter().find(|link| link.label == name && !has(link.number));
+        match labelled {
+            Some(link) => Some(link.number),
+            None => self.add_link(&name, rng).ok().map(|link| link.number),
+        }
+    }
+
+    /// The user gave this link of its own to a contact, by which the contact knows who calls.
+    ///
+    /// # Errors
+    /// [`Refused::NoContact`], [`Refused::NoLink`].
+    pub fn gave(&mut self, number: u32, link: u32) -> Result<(), Refused> {
+        if self.links.iter().all(|own| own.number != link) {
+            return Err(Refused::NoLink(link));
+        }
+        self.contact_mut(number)?.given = Some(link);
+        Ok(())
+    }
+
     /// The row of a dial round, if there is something to say: of all calls and answers the one that
     /// was sent longest ago.
     pub(crate) fn dial(&mut self, round: u64, rng: &mut impl CryptoRng) -> Option<Vec<u8>> {
@@ -97,7 +154,7 @@ impl Client {
 
     /// Step 4.5: tries every row with every link and every call of the user's own.
     pub(crate) fn hear_calls(&mut self, round: u64, rows: &[&[u8]], events: &mut Vec<Event>) {
-        let trials = self.trials();
+        let trials = self.trials(CALLS_TRIED);
         let mut dropped = 0;
         for row in rows {
             for Trial { key, secret, of } in &trials {
@@ -107,6 +164,9 @@ impl Client {
                             dropped += usize::from(!self.called(link, call, events));
                             break;
                         }
+                    }
+                    Of::Nothing => {
+                        let _none = dial::read_answer(self.place(round), key, secret, row);
                     }
                     Of::Contact(contact) => {
                         let answer = dial::read_answer(self.place(round), key, secret, row);
@@ -129,7 +189,9 @@ impl Client {
         }
     }
 
-    fn trials(&self) -> Vec<Trial> {
+    /// Every link and every call of the user's own, and so many made up that there are at least so
+    /// many calls: how long a board takes could be seen by when the next row leaves.
+    fn trials(&self, at_least: usize) -> Vec<Trial> {
         let links = self.links.iter().map(|link| Trial {
             key: link.secret.exchange(),
             secret: link.callee.secret.clone(),
@@ -143,7 +205,14 @@ impl Client {
                 of: Of::Contact(contact.number),
             })
         });
-        links.chain(calls).collect()
+        let mut trials: Vec<_> = links.chain(calls).collect();
+        let all = trials.len().max(self.links.len() + at_least);
+        trials.resize_with(all, || Trial {
+            key: Hidden([1; 32]).exchange(),
+            secret: Hidden([1; LINK_SECRET]),
+            of: Of::Nothing,
+        });
+        trials
     }
 
     /// Somebody called a link of the user's. Returns whether the call is kept, or known already.
@@ -158,14 +227,17 @@ impl Client {
         if self.contacts.iter_mut().any(|contact| again(contact).is_some()) {
             return true;
         }
-        let known = call.from.as_ref().and_then(|from| self.known_by(&from.key));
-        let Some(number) = known.or_else(|| self.new_caller(link, &call)) else { return false };
+        let before = call.from.as_ref().and_then(|from| self.known_by(&from.key));
+        let Some(number) = before.or_else(|| self.new_caller(link, &call)) else { return false };
         let Call { once, channels, name, from } = call;
         let name = harmless(&name);
         let Ok(contact) = self.contact_mut(number) else { return false };
+        // Who has called before, and nothing else, is as unknown as before.
+        let known = before.is_some() && contact.added;
+        let again = before.is_some() && !known;
         let mut welcome = false;
         if let Some(Calling { once: own, from: Some(own_link), .. }) = &contact.calling
-            && known.is_some()
+            && known
             && *own_link == link
         {
             // Both call each other: of two calls the one with the lower key is answered.
@@ -175,7 +247,9 @@ impl Client {
             welcome = true;
         }
         contact.incoming = Some(Incoming { once, channels, link, from, welcome });
-        events.push(Event::Called { contact: number, name, known: known.is_some(), link });
+        if !again {
+            events.push(Event::Called { contact: number, name, known, link });
+        }
         true
     }
 
@@ -204,7 +278,7 @@ impl Client {
         let (Some(callee), Some(calling)) = (&contact.callee, &mut contact.calling) else { return };
         if answer.channel >= CHANNELS
             || answer.start > cycle + 1
-            || cycle.saturating_sub(answer.start) > SLEEP
+            || cycle.saturating_sub(answer.start) > LATE
         {
             return;
         }
@@ -230,8 +304,37 @@ impl Client {
     }
 }
 
-/// A name that somebody else chose: no control characters, and not nothing.
+/// A name that somebody else chose: no control characters, none that turn the writing around or
+/// cannot be seen, and not nothing.
 fn harmless(name: &str) -> String {
-    let name = name.replace(char::is_control, "\u{fffd}");
+    let unseen = |letter: char| {
+        let format = ['\u{ad}', '\u{61c}', '\u{feff}'].contains(&letter)
+            || ('\u{200b}'..='\u{200f}').contains(&letter)
+            || ('\u{2028}'..='\u{202e}').contains(&letter)
+            || ('\u{2060}'..='\u{206f}').contains(&letter);
+        letter.is_control() || format
+    };
+    let name = name.replace(unseen, "\u{fffd}");
     if name.trim().is_empty() { "?".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{World, generator};
+
+    /// As many exchanges on every row whether the user calls or not.
+    #[test]
+    fn a_board_takes_as_long_whether_anybody_is_called() {
+        let mut world = World::new(2, 51);
+        let count = |client: &Client| client.trials(usize::from(CHANNELS)).len();
+        let links = [1, 2].map(|seed| world.clients[1].add_link("", &mut generator(seed)).unwrap());
+        let idle = count(&world.clients[0]);
+        for link in links {
+            let contact = world.clients[0].add_contact(link.callee, "x").unwrap();
+            world.clients[0].call(contact, None, &mut generator(2)).unwrap();
+            assert_eq!(count(&world.clients[0]), idle);
+        }
+        assert_eq!(count(&world.clients[1]), idle + 2, "links of one's own are tried besides");
+    }
 }

@@ -20,6 +20,13 @@ pub enum MessageState {
     Unknown,
 }
 
+impl MessageState {
+    /// Whether nothing more becomes of it.
+    pub fn is_settled(self) -> bool {
+        matches!(self, MessageState::Delivered | MessageState::Unknown)
+    }
+}
+
 /// A message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {

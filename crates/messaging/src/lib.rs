@@ -28,7 +28,7 @@ pub mod params;
 mod parts;
 mod round;
 mod rounds;
-mod state;
+pub mod state;
 mod talk;
 
 pub use client::{Client, ContactView, LinkView, Refused};

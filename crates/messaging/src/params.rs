@@ -32,6 +32,9 @@ pub const FAREWELL: u64 = 8;
 pub const FORSAKEN: u64 = 256;
 /// Turns by which a chain is moved on at most in one step; a talk that slept longer is over.
 pub const SLEEP: u64 = 1 << 22;
+/// Cycles by which an answer's first one may lie in the past: who was answered moves its chain on by
+/// as many steps at once, which must not take long.
+pub const LATE: u64 = 1 << 12;
 /// Links of a client's own, revoked ones not counted: each is tried on every row of a dial round.
 pub const LINKS: usize = 16;
 /// Contacts of a client.
@@ -50,3 +53,5 @@ pub const HISTORY: usize = 1000;
 pub const OUTGOING: usize = 100;
 /// Rounds whose rows are awaited at a time by one talk.
 pub const AWAITED: usize = 8;
+/// Rounds before the last that is over, for which it is told that they brought nothing out.
+pub const STOPPED: u64 = 8;

@@ -6,10 +6,10 @@ use rand_core::CryptoRng;
 use crate::client::{Client, Contact, Refused};
 use crate::dial;
 use crate::event::{Event, MessageState};
-use crate::params::{VERSION, WINDOW};
+use crate::params::{STOPPED, VERSION, WINDOW};
 use crate::parts::parts_of;
 use crate::round::{Turn, cycle_of};
-use crate::talk::News;
+use crate::talk::{News, Talk};
 
 impl Client {
     /// Step 3.1: the row of a round, once. Everybody who is present sends one in every round, and
@@ -97,6 +97,26 @@ impl Client {
         }
         self.clear_up(round);
         events
+    }
+
+    /// Learns that a round is over, and that what was read by now are all boards up to it: those
+    /// that are missing ended without one. Of rounds long ago nothing is told.
+    pub fn on_over(&mut self, over: u64) -> Vec<Event> {
+        let next = self.read.map_or(over, |read| read.saturating_add(1));
+        let missing = next.max(over.saturating_sub(STOPPED))..=over;
+        missing.flat_map(|round| self.on_stopped(round)).collect()
+    }
+
+    /// Gives up conversations in which nothing was heard for so many cycles, so that others find
+    /// a channel: for who talks to everybody.
+    pub fn give_up_silent(&mut self, cycles: u64) {
+        let Some(now) = self.read.map(cycle_of) else { return };
+        for contact in &mut self.contacts {
+            let silent = |talk: &Talk| now.saturating_sub(talk.last_heard) > cycles;
+            if contact.talk.as_ref().is_some_and(silent) {
+                contact.hang_up();
+            }
+        }
     }
 
     fn listen(&mut self, channel: u8, round: u64, rows: &[&[u8]], events: &mut Vec<Event>) {

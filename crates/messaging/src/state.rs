@@ -4,12 +4,14 @@ use ostrakon_crypto::Secret;
 use ostrakon_crypto::locked::{lock, unlock};
 use ostrakon_party::wire;
 use rand_core::CryptoRng;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use zeroize::Zeroizing;
 
 use crate::client::Client;
 
-/// The first byte: how the rest is written.
-const FORM: u8 = 1;
+/// The first byte: how the rest is written. See [`seal`] for others.
+const FORM: u8 = 2;
 const SALT: usize = 32;
 
 /// What was written down cannot be read.
@@ -17,15 +19,37 @@ const SALT: usize = 32;
 #[error("this is no state of a messages client under this key, or it was damaged")]
 pub struct Unreadable;
 
+/// Step 7.1: writes something down that holds a client, under a key that is made for this once.
+/// `form` says how it is written; a client alone has form 2.
+pub fn seal<T: Serialize>(form: u8, value: &T, key: &Secret, rng: &mut impl CryptoRng) -> Vec<u8> {
+    let mut sealed = vec![form; 1 + SALT];
+    rng.fill_bytes(&mut sealed[1..]);
+    let plain = Zeroizing::new(wire::encode(value));
+    let locked = lock(key_of(key, &sealed), &[], &plain);
+    sealed.extend_from_slice(&locked);
+    sealed
+}
+
+/// Reads what [`seal`] wrote in the same form and under the same key.
+///
+/// # Errors
+/// [`Unreadable`].
+pub fn open<T>(form: u8, key: &Secret, sealed: &[u8]) -> Result<T, Unreadable>
+where
+    T: Serialize + DeserializeOwned,
+{
+    let (head, locked) = sealed.split_at_checked(1 + SALT).ok_or(Unreadable)?;
+    if head[0] != form {
+        return Err(Unreadable);
+    }
+    let plain = unlock(key_of(key, head), &[], locked).ok_or(Unreadable)?;
+    wire::decode(&plain).map_err(|_| Unreadable)
+}
+
 impl Client {
     /// Step 7.1: everything that the client knows, under a key that is made for this once.
     pub fn seal(&self, key: &Secret, rng: &mut impl CryptoRng) -> Vec<u8> {
-        let mut sealed = vec![FORM; 1 + SALT];
-        rng.fill_bytes(&mut sealed[1..]);
-        let plain = Zeroizing::new(wire::encode(self));
-        let locked = lock(key_of(key, &sealed), &[], &plain);
-        sealed.extend_from_slice(&locked);
-        sealed
+        seal(FORM, self, key, rng)
     }
 
     /// Reads what [`Client::seal`] wrote under the same key.
@@ -33,12 +57,7 @@ impl Client {
     /// # Errors
     /// [`Unreadable`].
     pub fn open(key: &Secret, sealed: &[u8]) -> Result<Self, Unreadable> {
-        let (head, locked) = sealed.split_at_checked(1 + SALT).ok_or(Unreadable)?;
-        if head[0] != FORM {
-            return Err(Unreadable);
-        }
-        let plain = unlock(key_of(key, head), &[], locked).ok_or(Unreadable)?;
-        wire::decode(&plain).map_err(|_| Unreadable)
+        open(FORM, key, sealed)
     }
 }
 

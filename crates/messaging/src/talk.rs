@@ -80,6 +80,8 @@ pub(crate) struct Talk {
     assembling: Vec<Part>,
     /// Whether a row of the partner's was read.
     pub heard: bool,
+    /// The cycle of the last one, or the first cycle.
+    pub last_heard: u64,
     code: [u8; 20],
     ending: Ending,
 }
@@ -100,6 +102,7 @@ impl Talk {
             early: BTreeMap::new(),
             assembling: Vec::new(),
             heard: false,
+            last_heard: start,
             code,
             ending: Ending::GoesOn,
         }
@@ -238,6 +241,7 @@ impl Talk {
         }
         let plain = partners.and_then(|locked| key.unlock(&about(room, round), locked));
         let Some(said) = plain.and_then(|plain| Said::decode(&plain)) else { return news };
+        self.last_heard = cycle;
         if !std::mem::replace(&mut self.heard, true) {
             news.push(News::Heard);
         }
@@ -334,7 +338,8 @@ impl Talk {
             return None;
         }
         let bytes: Vec<u8> = self.assembling.drain(..).flat_map(|part| part.text).collect();
-        Some(String::from_utf8_lossy(&bytes).into_owned())
+        // What is no text is not kept: replaced letter by letter it would be three times as long.
+        Some(String::from_utf8(bytes).unwrap_or_else(|_| "\u{fffd}".to_owned()))
     }
 }
 

@@ -1,7 +1,9 @@
 //! Clients on a common board: attacks by name, and a crowd.
 
 mod attacks;
+mod callers;
 mod crowd;
+mod traffic;
 
 use ostrakon_broadcast::RoomId;
 use ostrakon_crypto::{Secret, Stream};

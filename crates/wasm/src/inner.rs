@@ -7,7 +7,9 @@ use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued};
 use ostrakon_broadcast::hosting::is_ballot;
 use ostrakon_broadcast::outbox::{Observed, Outbox};
 use ostrakon_broadcast::submission::{Author, Submission};
-use ostrakon_broadcast::{ClientEngine, Entry, RoomDescriptor, RoomId, Servers, SignedEntry};
+use ostrakon_broadcast::{
+    ClientEngine, Entry, EpochContext, RoomDescriptor, RoomId, Servers, SignedEntry,
+};
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_party::{PartyId, SessionId};
 use serde::{Deserialize, Serialize};
@@ -104,6 +106,12 @@ impl Issues {
         // There is such a server, since its key has signed.
         self.given[usize::from(party)] = Some(issued);
         Ok(())
+    }
+
+    /// The epoch that two servers describe alike, if it is the room's.
+    pub fn epoch(&self) -> Option<EpochContext> {
+        let agreed = envelope::agreed(&self.given)?;
+        Some(agreed.context).filter(|context| context.is_of(&self.room))
     }
 
     /// Makes the submission from what the outbox puts into the epoch; `None` if the epoch is over.

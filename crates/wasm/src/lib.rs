@@ -11,7 +11,9 @@ mod changes;
 mod deciding;
 mod hosting;
 mod inner;
+mod messaging;
 mod mixing;
+mod randomness;
 
 use ostrakon_broadcast::{RoomId, client, engines, outbox};
 use ostrakon_crypto::SigningKey;

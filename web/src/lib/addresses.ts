@@ -8,6 +8,9 @@ const path = ({ room, servers }: Pin) => `${room}/${servers}`;
 export const roomLink = (origin: string, pin: Pin, seed?: string) =>
   `${origin}/#/room/${path(pin)}${seed ? `/${seed}` : ''}`;
 
+/** Where messages are exchanged in a room that is for them, from any page of this server. */
+export const chatPath = (pin: Pin) => `#/chat/${path(pin)}`;
+
 /** Where a host acts. Whoever has it is host. */
 export const hostLink = (origin: string, pin: Pin, seed: string) =>
   `${origin}/#/host/${path(pin)}/${seed}`;

@@ -31,6 +31,7 @@ export {
   DeviceKey,
   HostLog,
   Issues,
+  Messenger,
   MixRoom,
   MixVisitor,
   NewDecisionKey,

@@ -5,8 +5,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { loadForTest, settled } from '../test/world';
 import { Problem, type RoomInfo, type Server } from './api';
 import { DeviceKey, roomId, serversDigest } from './cryptography';
-import { WrongServers, connect, type Documents } from './deployment';
-import { Told } from './told';
+import { ForMessages, WrongServers, connect, type Documents } from './deployment';
 
 beforeAll(loadForTest);
 
@@ -96,10 +95,10 @@ test('what was kept of a room stands in for servers that are away, not for those
   ).rejects.toThrow('network');
 });
 
-test('a room for messages is no wall, and the page says so', async () => {
+test('a room for messages is no wall, and has a page of its own', async () => {
   const sealed = { ...descriptor('Letters'), admission: 'messages' };
   const word: RoomInfo = { descriptor: sealed, state: 'open' };
-  await expect(follow([word, word, word], null, sealed)).rejects.toThrow(Told);
+  await expect(follow([word, word, word], null, sealed)).rejects.toThrow(ForMessages);
 });
 
 test('another room in its place is refused', async () => {

@@ -1,12 +1,10 @@
 // From a link to the servers that it pins.
 
-import { t } from '../messages/reason';
 import { AGREEING, HttpServer, Problem, readServers, type RoomInfo, type Server } from './api';
 import { systemClock, type Clock } from './clock';
 import { messageLimit, roomId, serversDigest } from './cryptography';
 import type { Params } from './routes';
 import { count, oneOf, opaque, optional, record, text } from './shape';
-import { Told } from './told';
 
 /** Milliseconds for which a second server's word is waited for once there is one. */
 const SECOND = 3_000;
@@ -40,6 +38,8 @@ export interface Deployment {
   hosted: boolean;
   /** Only keys that the host has admitted take part. */
   members: boolean;
+  /** It is for messages between two people, and has no wall. */
+  messages: boolean;
   /** Days after which the servers erase what was said; `null` if it stays. */
   retention: number | null;
   seconds: number;
@@ -61,6 +61,12 @@ export interface Deployment {
 
 /** The servers are not the ones that the link names: nothing must be sent. */
 export class WrongServers extends Error {}
+
+/**
+ * The room is for messages between two people: what is on its board is sealed, and no wall. It has
+ * a page of its own.
+ */
+export class ForMessages extends Error {}
 
 const settingsShape = record({
   name: text,
@@ -86,16 +92,22 @@ export interface Documents {
   descriptor: unknown;
 }
 
+/** As {@link connectAny}; throws {@link ForMessages} if the room has no wall. */
+export async function connect(...wishes: Parameters<typeof connectAny>): Promise<Deployment> {
+  const deployment = await connectAny(...wishes);
+  if (deployment.messages) throw new ForMessages();
+  return deployment;
+}
+
 /**
  * Asks the server that the page came from for the others, and every one of them whether it says the
  * same. Where none answers, what was `kept` stands in, which must be what the link names as well;
  * not if two servers say that the room is no more.
  *
  * Throws {@link WrongServers} if a server that answers is not one of the link's, or if none shows
- * the link's room and one another; {@link Told} if the room is for messages between two people:
- * what is on its board is sealed, and no wall.
+ * the link's room and one another.
  */
-export async function connect(
+export async function connectAny(
   pin: Pin,
   origin: string,
   kept: Documents | null = null,
@@ -107,7 +119,6 @@ export async function connect(
   const { host, admission, retention_days, mode, ...settings } = settingsShape(
     JSON.parse(descriptor),
   );
-  if (admission === 'messages') throw new Told(t.messages);
   return {
     pin,
     operators,
@@ -116,6 +127,7 @@ export async function connect(
     ...settings,
     hosted: host !== null && host !== undefined,
     members: admission === 'members',
+    messages: admission === 'messages',
     retention: retention_days,
     limit: messageLimit(descriptor),
     robust: mode === 'robust',

@@ -7,7 +7,7 @@ import { placeOf } from './routes';
  * A link to something else than a room, as its maker passes it on: the servers of its origin, and
  * the place on their page.
  */
-const ELSEWHERE = /^(https?:\/\/[^/#\s]+)\/?(#\/(?:decision|host)\/\S+)$/;
+const ELSEWHERE = /^(https?:\/\/[^/#\s]+)\/?(#\/(?:decision|host|chat)\/\S+)$/;
 
 /**
  * The address that a link or a code leads to, from the page of the server at `origin`; `null` if it

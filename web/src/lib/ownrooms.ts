@@ -1,7 +1,8 @@
 // The rooms that this browser knows, as they are listed: those in which it takes part, and those
 // that its user hosts.
 
-import { hostPath, roomPath } from './addresses';
+import { forgetMessages } from '../areas/messages/keeping';
+import { chatPath, hostPath, roomPath } from './addresses';
 import { forget, hostKey, hostedRooms, type Hosted } from './hosted';
 import { Kept } from './kept';
 import { forgetRoom } from './outbox';
@@ -25,7 +26,7 @@ export function roomsVisited(storage: Reading): OwnRoom[] {
   return visitedRooms(storage).map((room) => ({
     kind: 'visited',
     id: room.room,
-    href: roomPath(room),
+    href: room.messages ? chatPath(room) : roomPath(room),
     room,
   }));
 }
@@ -57,8 +58,8 @@ export async function forgetOwn(storage: Storage, own: OwnRoom): Promise<boolean
     forgetHosted(storage, own.room);
     return true;
   }
-  const { room } = own.room;
-  if (!(await forgetRoom(storage, room))) return false;
+  const { room, messages } = own.room;
+  if (!(await (messages ? forgetMessages(room) : forgetRoom(storage, room)))) return false;
   await new Kept().forget(room);
   unlist(storage, room);
   return true;

@@ -19,7 +19,10 @@ export interface Device {
    * (by party, as they came) do not suffice, and {@link StorageFull} while it cannot be written
    * down.
    */
-  submission(epoch: number, issues: (Uint8Array | undefined)[]): Submission | null;
+  submission(
+    epoch: number,
+    issues: (Uint8Array | undefined)[],
+  ): Submission | null | Promise<Submission | null>;
 }
 
 /** What is handed to every server. */
@@ -311,7 +314,7 @@ export class Participant {
     let full = false;
     while (full ? !over.aborted : !due.aborted) {
       try {
-        return this.world.device.submission(epoch, issues);
+        return await this.world.device.submission(epoch, issues);
       } catch (error) {
         // Not enough, or contradictory, so far: another answer may decide. Where there is no room
         // to write down what is to be handed in, none does, and no server is to blame: there may be

@@ -22,6 +22,8 @@ const COMPUTATION = '(?<computation>[0-9a-f]{64})/(?<committee>[0-9a-f]{64})';
 const MIX = '(?<digest>[0-9a-f]{64})';
 /** 32 bytes as base64url. */
 const SEED = '(?<seed>[A-Za-z0-9_-]{43})';
+/** 48 bytes as base64url: whom to call. */
+const CALLEE = '(?<callee>[A-Za-z0-9_-]{64})';
 
 /** The first one that matches counts; the last one matches everything. */
 export const ROUTES: readonly [...Route[], Route] = [
@@ -29,6 +31,11 @@ export const ROUTES: readonly [...Route[], Route] = [
   {
     pattern: new RegExp(`^#/room/${ROOM}(/${SEED})?$`),
     load: () => import('../areas/room/Page.svelte'),
+    leave: true,
+  },
+  {
+    pattern: new RegExp(`^#/chat/${ROOM}(/${CALLEE})?$`),
+    load: () => import('../areas/messages/Page.svelte'),
     leave: true,
   },
   { pattern: /^#\/create$/, load: () => import('../areas/create/Page.svelte') },

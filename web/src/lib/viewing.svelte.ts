@@ -1,9 +1,10 @@
 // One room as anybody sees it who looks at it: its servers, its wall, what its hosts did. Nothing
 // is sent but questions.
 
+import { chatPath } from './addresses';
 import { systemClock } from './clock';
 import { Board, HostLog, Outbox, loadCryptography } from './cryptography';
-import { WrongServers, connect, type Deployment, type Pin } from './deployment';
+import { ForMessages, WrongServers, connect, type Deployment, type Pin } from './deployment';
 import { Follower } from './follower';
 import { EMPTY_LOG, LogBook, marksOf, type Poll, type Tally } from './hostlog';
 import { Kept } from './kept';
@@ -113,6 +114,7 @@ export class Viewing {
       ]);
     } catch (error) {
       if (this.ended.signal.aborted) return;
+      if (error instanceof ForMessages) return location.replace(chatPath(this.pin));
       this.stage =
         error instanceof WrongServers
           ? { at: 'wrong-servers' }

@@ -46,6 +46,7 @@ function deploymentAt(world: World): Deployment {
     purpose: '',
     hosted: true,
     members: false,
+    messages: false,
     retention: null,
     seconds: 6,
     minimum: 1,

@@ -1,7 +1,7 @@
 // The rooms in which this device takes part, so that its user finds them again. Who only reads
 // along leaves no trace here.
 
-import { optional, list, record, text, count } from './shape';
+import { count, flag, list, optional, record, text } from './shape';
 
 /** The part of `localStorage` that is used. */
 export type Storage = Pick<globalThis.Storage, 'getItem' | 'setItem'>;
@@ -12,19 +12,23 @@ export interface Visited {
   servers: string;
   /** When this device was there last: milliseconds since 1970. */
   at: number;
+  /** It is for messages between two people. */
+  messages?: boolean | undefined;
 }
 
 const NAME = 'ostrakon/visited';
 /** Rooms that are listed at most: the oldest ones are dropped, but not forgotten. */
 const MOST = 200;
 
-const keptShape = list(record({ name: text, room: text, servers: text, at: optional(count) }));
+const keptShape = list(record({ name: text, room: text, servers: text, at: optional(count), messages: optional(flag) }));
 
 /** The rooms, the one that was visited last first. */
 export function visitedRooms(storage: Storage): Visited[] {
   try {
     const rooms = keptShape(JSON.parse(storage.getItem(NAME) ?? '[]'));
-    return rooms.map((room) => ({ ...room, at: room.at ?? 0 })).sort((a, b) => b.at - a.at);
+    return rooms
+      .map((room) => ({ ...room, at: room.at ?? 0, messages: room.messages ?? undefined }))
+      .sort((a, b) => b.at - a.at);
   } catch {
     // The links still open the rooms.
     return [];

@@ -156,7 +156,7 @@ export class FakeServer implements Server {
     this.world.submitted.push({ party: this.party, epoch, slot: submission.slot, body, at });
   }
 
-  board(): Promise<unknown[]> {
+  board(_?: string, _from?: number): Promise<unknown[]> {
     return Promise.resolve([]);
   }
 

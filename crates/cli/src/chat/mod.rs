@@ -194,7 +194,7 @@ async fn with(options: With) -> Result<()> {
     let (mut kept, number) = kept_with(&directory, &options.contact)?;
     let room = open(kept.room.clone()).await?;
     let contact = session::contact(&kept.client, &number)?;
-    session::engage(&mut kept.client, &contact)?;
+    kept.client.engage(contact.number, &mut edge::entropy())?;
     kept.save()?;
     let (orders, received) = mpsc::channel(LINES);
     if let Some(text) = options.text {

@@ -21,13 +21,15 @@ pub enum Order {
     Link(String),
     /// `revoke NUMBER`
     Revoke(u32),
+    /// `forget CONTACT`
+    Forget(String),
     /// `list`
     List,
 }
 
 /// What there is to type.
 pub const ORDERS: &str = "say CONTACT TEXT, call CONTACT, accept CONTACT, decline CONTACT, end CONTACT, code CONTACT, \
-                          add LINK NAME, link [LABEL], revoke NUMBER, list";
+                          add LINK NAME, forget CONTACT, link [LABEL], revoke NUMBER, list";
 
 /// Reads a line. A contact is its name in double quotes, if there are spaces in it, or its number.
 ///
@@ -46,6 +48,7 @@ pub fn parse(line: &str) -> Result<Order, String> {
         "decline" => Ok(Order::Decline(contact()?)),
         "end" => Ok(Order::End(contact()?)),
         "code" => Ok(Order::Code(contact()?)),
+        "forget" => Ok(Order::Forget(contact()?)),
         "add" => Ok(Order::Add(contact()?, text.to_owned())),
         "link" => Ok(Order::Link(rest.to_owned())),
         "revoke" => {

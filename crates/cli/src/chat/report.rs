@@ -85,7 +85,7 @@ impl Report {
                 output::line(&format!("* {} did not come back", name(*contact)))
             }
             Event::Received { contact, text, .. } => {
-                output::message(format!("{}: {text}", name(*contact)).as_bytes())
+                output::message(format!("{}: {}", name(*contact), continued(text)).as_bytes())
             }
             Event::Moved { contact, message, state } => {
                 eprintln!("  message {message} to {}: {}", name(*contact), words(*state));
@@ -165,7 +165,8 @@ impl Report {
             for message in &contact.messages {
                 let who = if message.own { "you" } else { name };
                 let state = if message.own { words(message.state) } else { "" };
-                output::message(format!("    {who}: {}  {state}", message.text).as_bytes())?;
+                let text = continued(&message.text);
+                output::message(format!("    {who}: {text}  {state}").as_bytes())?;
             }
         }
         for own in client.links() {
@@ -179,6 +180,11 @@ impl Report {
         }
         Ok(())
     }
+}
+
+/// A text whose further lines cannot be taken for lines of their own.
+fn continued(text: &str) -> String {
+    text.replace('\n', "\n    | ")
 }
 
 /// How a message stands, in words.

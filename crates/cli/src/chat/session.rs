@@ -12,8 +12,11 @@ use super::report::Report;
 use crate::client::{self, Participant, Room};
 use crate::edge;
 
-/// Rounds before the last that is over, for which it is told that they brought nothing out.
-const STOPPED: u64 = 8;
+/// Contacts that are kept of those who are let in without a question.
+const MANY: usize = 64;
+
+/// Cycles after which a conversation with one of them is given up in which nothing is heard.
+const SILENT: u64 = 60;
 
 /// What the program does by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,11 +100,9 @@ impl Session {
             events.extend(kept.client.on_round(round, &rows));
         }
         debug_assert_eq!(room.link.room, kept.client.room());
-        if let Some(over) = over {
-            let first = kept.client.last_read().map_or(over, |read| read + 1);
-            for round in first.max(over.saturating_sub(STOPPED))..=over {
-                events.extend(kept.client.on_stopped(round));
-            }
+        events.extend(over.into_iter().flat_map(|over| kept.client.on_over(over)));
+        if self.manner.accepts {
+            accept_all(&mut kept.client);
         }
         if kept.client.last_read() != began {
             kept.save()?;
@@ -115,11 +116,6 @@ impl Session {
         let mut kept = self.kept();
         self.report.event(event, &kept.client)?;
         match event {
-            Event::Called { contact, .. } if self.manner.accepts => {
-                if let Err(error) = kept.client.accept(*contact, &mut edge::entropy()) {
-                    self.report.complaint(&error.to_string());
-                }
-            }
             Event::Received { contact, text, .. } if self.manner.echoes => {
                 if let Err(error) = kept.client.say(*contact, text) {
                     self.report.complaint(&error.to_string());
@@ -172,11 +168,14 @@ fn carry_out(kept: &mut Kept, order: &Order) -> Result<Done> {
         Order::Say(name, text) => {
             let contact = contact(client, name)?;
             client.say(contact.number, text)?;
-            engage(client, &contact)?;
+            client.engage(contact.number, rng)?;
         }
         Order::Call(name) => {
             let contact = contact(client, name)?;
-            client.call(contact.number, own_link(client), rng)?;
+            if contact.state != ContactState::Idle {
+                bail!("there is a conversation or a call with {name} already");
+            }
+            client.engage(contact.number, rng)?;
         }
         Order::Accept(name) => {
             let contact = contact(client, name)?;
@@ -206,45 +205,53 @@ fn carry_out(kept: &mut Kept, order: &Order) -> Result<Done> {
             return Ok(Done::Link(ContactLink::in_room(&kept.room, link.callee)));
         }
         Order::Revoke(number) => client.revoke(*number)?,
+        Order::Forget(name) => {
+            let contact = contact(client, name)?;
+            client.remove_contact(contact.number)?;
+        }
         Order::List => {}
     }
     Ok(Done::Nothing)
 }
 
-/// Sees to it that there is, or will be, a conversation with a contact: accepts its call, or calls.
-///
-/// # Errors
-/// [`Refused`].
-pub fn engage(client: &mut Client, contact: &ContactView) -> Result<(), Refused> {
-    match contact.state {
-        ContactState::Called => client.accept(contact.number, &mut edge::entropy()),
-        ContactState::Idle if contact.callable => {
-            client.call(contact.number, own_link(client), &mut edge::entropy())
+/// Accepts every call that waits, also those that came when no channel was free, or before the
+/// program was started. Contacts are not kept for ever of those who are let in without a question:
+/// who has no conversation makes room.
+fn accept_all(client: &mut Client) {
+    client.give_up_silent(SILENT);
+    let contacts = client.contacts();
+    let idle = |contact: &&ContactView| contact.state == ContactState::Idle;
+    if contacts.len() > MANY {
+        for contact in contacts.iter().filter(idle).take(contacts.len() - MANY) {
+            let _gone = client.remove_contact(contact.number);
         }
-        _ => Ok(()),
+    }
+    for contact in contacts.iter().filter(|contact| contact.state == ContactState::Called) {
+        // Without a free channel it waits; the caller calls again by itself.
+        let _waits = client.accept(contact.number, &mut edge::entropy());
     }
 }
 
-/// The link of the user's own by which those whom it calls know who calls: the first.
-fn own_link(client: &Client) -> Option<u32> {
-    client.links().first().map(|link| link.number)
-}
-
-/// The contact of a name or a number.
+/// The contact of a number, or of a name that the user gave or has accepted.
 ///
 /// # Errors
 /// If there is none, or more than one.
 pub fn contact(client: &Client, name: &str) -> Result<ContactView> {
     let contacts = client.contacts();
-    let mut named = contacts.iter().filter(|contact| contact.name == name);
-    match (named.next(), named.next()) {
-        (Some(contact), None) => return Ok(contact.clone()),
-        (Some(_), Some(_)) => bail!("there are several contacts named {name}: give the number"),
-        _ => {}
+    // Digits are a number and never a name: callers choose their names themselves.
+    if let Ok(number) = name.parse::<u32>() {
+        let numbered = contacts.into_iter().find(|contact| contact.number == number);
+        return numbered
+            .with_context(|| format!("there is no contact {name}: see `ostrakon chat list`"));
     }
-    let number = name.parse().ok();
-    let numbered = contacts.into_iter().find(|contact| Some(contact.number) == number);
-    numbered.with_context(|| format!("there is no contact {name}: see `ostrakon chat list`"))
+    let mut named = contacts.iter().filter(|contact| contact.added && contact.name == name);
+    match (named.next(), named.next()) {
+        (Some(contact), None) => Ok(contact.clone()),
+        (Some(_), Some(_)) => bail!("there are several contacts named {name}: give the number"),
+        _ => bail!(
+            "there is no contact {name}: see `ostrakon chat list`; callers that were not accepted have numbers only"
+        ),
+    }
 }
 
 /// The row of each round, written down before it is given.

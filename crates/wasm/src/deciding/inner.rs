@@ -1,7 +1,7 @@
 //! What the bindings compute, without the browser.
 
 use data_encoding::BASE64URL_NOPAD;
-use ostrakon_crypto::{Digest, Entropy, Generator, Signature, SigningKey};
+use ostrakon_crypto::{Digest, Signature, SigningKey};
 use ostrakon_decide::archive::ArchivedOpening;
 use ostrakon_decide::{
     self as decide, Archive, CertifiedKey, Chain, DecisionId, Draft, Examined, Layer, Memory,
@@ -12,17 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::inner::json;
-
-#[expect(clippy::disallowed_methods, reason = "the browser is an edge: here randomness enters")]
-fn draw(out: &mut [u8]) -> Result<(), getrandom::Error> {
-    getrandom::fill(out)
-}
-
-/// The browser's generator, if it has given random numbers once; then it does not fail later.
-fn generator() -> Result<Entropy, String> {
-    draw(&mut [0; 32]).map_err(|_| "this browser offers no secure random numbers".to_owned())?;
-    Ok(Generator(|out| draw(out).expect("a generator that has given random numbers goes on")))
-}
+use crate::randomness::generator;
 
 fn text<T: std::fmt::Display>(error: T) -> String {
     error.to_string()

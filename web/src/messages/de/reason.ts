@@ -5,9 +5,6 @@ export const de: Reason = {
   unexpected: 'etwas war nicht so, wie diese Seite es erwartet',
   refused: (status: number) => `der Server hat es abgelehnt (Status ${status})`,
 
-  messages:
-    'in diesem Raum schreiben immer zwei einander, und nur diese zwei können es lesen, mit dem Programm „ostrakon chat“',
-
   status: {
     404: 'der Server kennt es nicht',
     413: 'es ist zu lang',

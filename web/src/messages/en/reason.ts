@@ -5,9 +5,6 @@ export const en = {
   unexpected: 'something was not as this page expects it',
   refused: (status: number) => `the server refused it (status ${status})`,
 
-  messages:
-    'this room is for messages between two people, which only those two can read, with the program “ostrakon chat”',
-
   /** By HTTP status, wherever nothing more exact is known. */
   status: {
     404: 'the server does not know it',

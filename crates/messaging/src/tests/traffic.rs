@@ -1,0 +1,50 @@
+//! What a client gives and takes, in number, order and length, does not depend on what it does.
+
+use super::World;
+use crate::params::CYCLE;
+
+/// What was seen of one client on its line.
+#[derive(Debug, PartialEq, Eq)]
+enum Seen {
+    Row { round: u64, bytes: usize },
+    Board { round: u64, bytes: usize },
+}
+
+/// Six clients: two talk, one calls somebody who never answers, one is called, one talks to a
+/// partner who went away, one does nothing. In every round each gives one row and takes one board,
+/// and nothing else, and the bytes are as many.
+#[test]
+fn traffic_is_equal_when_talking_idle_dialing_and_with_a_partner_away() {
+    const GONE: usize = 6;
+    let mut world = World::new(7, 41);
+    let (ann, ben) = world.connect(0, 1);
+    let (to_gone, _) = world.connect(4, GONE);
+    let deaf = world.clients[3].add_link("", &mut world.rng).unwrap();
+    let contact = world.clients[2].add_contact(deaf.callee, "never answers").unwrap();
+    world.clients[2].call(contact, None, &mut world.rng).unwrap();
+    let mut seen: [Vec<Seen>; GONE] = Default::default();
+    for round in 0..10 * CYCLE {
+        if round % 3 == 0 {
+            world.clients[0].say(ann, &"long ".repeat(90)).unwrap();
+            world.clients[1].say(ben, "short").unwrap();
+            world.clients[4].say(to_gone, "are you there?").unwrap();
+        }
+        let round = world.round;
+        world.board.clear();
+        for (client, seen) in world.clients.iter_mut().zip(&mut seen) {
+            let row = client.next_row(round, &mut world.rng).unwrap();
+            assert!(client.next_row(round, &mut world.rng).is_err(), "one row in a round");
+            seen.push(Seen::Row { round, bytes: row.len() });
+            world.board.push(row);
+        }
+        let bytes = world.board.iter().map(Vec::len).sum();
+        seen.iter_mut().for_each(|seen| seen.push(Seen::Board { round, bytes }));
+        world.show(&[true, true, true, true, true, true, false]);
+    }
+    // They did do different things.
+    assert!(world.heard(1).len() >= 2 && world.heard(0).len() >= 4);
+    assert!(world.called(3).is_some() && world.events[5].is_empty());
+    for (client, other) in seen.iter().enumerate().skip(1) {
+        assert_eq!(*other, seen[0], "client {client} is not told from the first by its traffic");
+    }
+}

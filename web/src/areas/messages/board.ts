@@ -1,0 +1,115 @@
+// Follows the board of a room for messages from its end on, whole, whatever is on it.
+
+import { AGREEING, type Server } from '../../lib/api';
+import type { Messenger } from '../../lib/cryptography';
+import { Follower, type Alarm } from '../../lib/follower';
+import type { Report, Statuses } from '../../lib/statuses';
+
+/** The part of the client that reads. */
+export type Reader = Pick<Messenger, 'begin' | 'length' | 'lastRound' | 'read' | 'over'>;
+
+/** Milliseconds between two looks for the end of the board. */
+const AGAIN = 1_000;
+/**
+ * Entries that are read in order. A device that slept through more goes on at the end, as one that
+ * was closed does: what was said meanwhile is said again.
+ */
+export const BEHIND = 64;
+
+/** What two servers say at least, of what each says; `null` where fewer do. One of two is honest. */
+function agreed(said: (number | null)[]): number | null {
+  const known = said.filter((one) => one !== null).sort((a, b) => b - a);
+  return known[AGREEING - 1] ?? null;
+}
+
+/** How long the board is, at least. */
+export function lengthOf(reports: readonly Report[]): number | null {
+  return agreed(
+    reports.map(({ reachable, status }) => (reachable ? (status?.board_length ?? null) : null)),
+  );
+}
+
+/**
+ * The last round that two servers say is over, all of whose boards, and of those before it, were
+ * read: `length` entries, up to that of round `last`.
+ */
+export function overBy(
+  reports: readonly Report[],
+  length: number,
+  last: number | null,
+): number | null {
+  return agreed(
+    reports.map(({ reachable, status }) => {
+      const ended = status?.last;
+      if (!reachable || !ended || status.board_length > length) return null;
+      if (ended.outcome === 'published' && (last ?? -1) < ended.number) return null;
+      const mixed = status.mixing.map(({ number }) => number - 1);
+      return Math.min(ended.number, ...mixed);
+    }),
+  );
+}
+
+/** What the reading of a board tells. */
+export interface Told {
+  /** Something was read: `events` is JSON. */
+  read(events: string): void;
+  alarm: Alarm;
+}
+
+export class BoardOfRounds {
+  private readonly follower: Follower;
+
+  constructor(
+    private readonly room: string,
+    private readonly servers: Server[],
+    private readonly statuses: Statuses,
+    private readonly reader: Reader,
+    private readonly told: Told,
+  ) {
+    const source = {
+      promised: ({ board_length }: { board_length: number }) => board_length,
+      fetch: (server: Server, from: number, signal: AbortSignal) =>
+        server.board(room, from, signal),
+      length: () => reader.length(),
+      take: (entries: unknown[]) => told.read(reader.read(JSON.stringify(entries))),
+    };
+    this.follower = new Follower(servers, statuses, source, told.alarm);
+  }
+
+  /** Reads on until `signal` aborts. */
+  async follow(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      if (!(await this.begin(signal))) {
+        await this.statuses.next(AGAIN, signal);
+        continue;
+      }
+      const behind = new AbortController();
+      await this.follower.follow(AbortSignal.any([signal, behind.signal]), () => {
+        this.settle();
+        const length = lengthOf(this.statuses.reports) ?? 0;
+        if (length > this.reader.length() + BEHIND) behind.abort();
+      });
+    }
+  }
+
+  /** Finds the end as two servers show it. Whether it was found. */
+  private async begin(signal: AbortSignal): Promise<boolean> {
+    const length = lengthOf(this.statuses.reports);
+    if (length === null) return false;
+    if (length === 0) return this.reader.begin(0, '[]');
+    const ask = (server: Server) =>
+      server.board(this.room, length - 1, signal).then(
+        ([entry]) => (entry === undefined ? [] : [entry]),
+        () => [],
+      );
+    const shown = (await Promise.all(this.servers.map(ask))).flat();
+    return !signal.aborted && this.reader.begin(length - 1, JSON.stringify(shown));
+  }
+
+  private settle(): void {
+    const last = this.reader.lastRound();
+    const round = last === undefined ? null : Number(last);
+    const over = overBy(this.statuses.reports, this.reader.length(), round);
+    if (over !== null) this.told.read(this.reader.over(BigInt(over)));
+  }
+}

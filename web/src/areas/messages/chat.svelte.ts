@@ -1,0 +1,247 @@
+// One room for messages as this device takes part in it: a row in every round, every board read,
+// and what its user says meanwhile.
+
+import { secureRandom, systemClock } from '../../lib/clock';
+import { roomPath } from '../../lib/addresses';
+import { DeviceKey, Issues, Messenger, loadCryptography } from '../../lib/cryptography';
+import { WrongServers, connectAny, type Deployment, type Pin } from '../../lib/deployment';
+import { StorageFull } from '../../lib/outbox';
+import { Participant, type Device, type Part } from '../../lib/participant';
+import { reasonOf, type Reason } from '../../lib/reason';
+import { Statuses, type Report } from '../../lib/statuses';
+import { visit } from '../../lib/visited';
+import { BoardOfRounds } from './board';
+import { readEvents, readMessages, readView, type Event, type Message, type View } from './client';
+import { Keeping, lockOf } from './keeping';
+
+/**
+ * How far opening the room has come. `elsewhere`: another tab of this browser takes part. `new`:
+ * this device has no contacts here yet, and its user decides.
+ */
+export type Stage =
+  | { at: 'connecting' }
+  | { at: 'wrong-servers' }
+  | { at: 'insecure' }
+  | { at: 'failed'; reason: Reason }
+  | { at: 'elsewhere' }
+  | { at: 'new'; deployment: Deployment }
+  | { at: 'open'; deployment: Deployment };
+
+export interface Alarm {
+  server: string;
+  reason: string;
+}
+
+export class Chat {
+  stage = $state.raw<Stage>({ at: 'connecting' });
+  view = $state.raw<View>({ name: '', limit: 0, read: null, contacts: [], links: [] });
+  part = $state.raw<Part>({ at: 'looking' });
+  reports = $state.raw<Report[]>([]);
+  alarms = $state.raw<Alarm[]>([]);
+  /** What happened last. */
+  events = $state.raw<Event[]>([]);
+  /** The minimum that a host has lowered: until the user agrees, nothing is handed in. */
+  eased = $state<number | null>(null);
+  /** Whether this device could write down what it knows. While it cannot, nothing is handed in. */
+  keeping = $state(true);
+  /** Counts what was read, so that what is shown of conversations is looked up anew. */
+  private turns = $state(0);
+
+  private messenger: Messenger | null = null;
+  private kept: Keeping | null = null;
+  private readonly ended = new AbortController();
+  private begin: (name: string) => void = () => undefined;
+
+  constructor(readonly pin: Pin) {}
+
+  /** Opens the room and takes part until {@link Chat.close}. */
+  async open(): Promise<void> {
+    if (!globalThis.isSecureContext) {
+      this.stage = { at: 'insecure' };
+      return;
+    }
+    const { signal } = this.ended;
+    try {
+      await loadCryptography();
+      const deployment = await connectAny(this.pin, location.origin);
+      if (signal.aborted) return;
+      if (!deployment.messages) return location.replace(roomPath(this.pin));
+      await this.alone(deployment, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      this.stage =
+        error instanceof WrongServers
+          ? { at: 'wrong-servers' }
+          : { at: 'failed', reason: reasonOf(error) };
+    }
+  }
+
+  close(): void {
+    this.ended.abort();
+    this.kept?.close();
+  }
+
+  /** The user takes part from now on, under a name that those see whom it calls. */
+  start(name: string): void {
+    this.begin(name);
+  }
+
+  /** What was said with a contact. */
+  messages(contact: number): Message[] {
+    void this.turns;
+    return this.messenger ? readMessages(this.messenger.messages(contact)) : [];
+  }
+
+  /** Does what the user asks for, and writes it down. Throws why it cannot be done. */
+  async act<T>(does: (messenger: Messenger) => T): Promise<T> {
+    if (!this.messenger) throw new Error('the room is not open');
+    const done = does(this.messenger);
+    await this.note();
+    return done;
+  }
+
+  /** The user agrees to hide among as many as the servers ask for now. */
+  agree(): void {
+    if (this.eased !== null) this.messenger?.agree(this.eased);
+    this.eased = null;
+  }
+
+  /** Forgets this device's contacts, links and messages in this room. */
+  async forget(): Promise<void> {
+    this.ended.abort();
+    await this.kept?.forget();
+    this.kept?.close();
+  }
+
+  /** One tab of a browser takes part, so that nothing is ever used twice. */
+  private async alone(deployment: Deployment, signal: AbortSignal): Promise<void> {
+    const name = lockOf(this.pin.room);
+    const taken = await navigator.locks.request(name, { ifAvailable: true }, async (lock) => {
+      if (lock) await this.live(deployment, signal);
+      return lock !== null;
+    });
+    if (taken || signal.aborted) return;
+    this.stage = { at: 'elsewhere' };
+    await navigator.locks.request(name, { signal }, () => this.live(deployment, signal));
+  }
+
+  private async live(deployment: Deployment, signal: AbortSignal): Promise<void> {
+    const kept = await Keeping.open(this.pin.room);
+    this.kept = kept;
+    const { servers, descriptor } = deployment;
+    const { origin } = location;
+    this.messenger =
+      kept.sealed === null
+        ? await this.introduced(deployment, signal)
+        : Messenger.open(servers, descriptor, origin, kept.key, kept.sealed);
+    const { messenger } = this;
+    if (signal.aborted || !messenger) return;
+    await this.note();
+    const visited = { ...this.pin, name: deployment.name, at: systemClock.now(), messages: true };
+    visit(localStorage, visited);
+    this.stage = { at: 'open', deployment };
+    await this.takePart(deployment, messenger, signal);
+  }
+
+  /** The first client of this device here, once its user has chosen a name; `null` if it left. */
+  private async introduced(
+    deployment: Deployment,
+    signal: AbortSignal,
+  ): Promise<Messenger | null> {
+    this.stage = { at: 'new', deployment };
+    const name = await new Promise<string | null>((resolve) => {
+      this.begin = resolve;
+      signal.addEventListener('abort', () => resolve(null), { once: true });
+    });
+    if (name === null) return null;
+    return Messenger.create(deployment.servers, deployment.descriptor, location.origin, name);
+  }
+
+  private async takePart(
+    deployment: Deployment,
+    messenger: Messenger,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const servers = deployment.operators.map((operator) => operator.api);
+    const statuses = new Statuses(this.pin.room, servers, systemClock);
+    const board = new BoardOfRounds(this.pin.room, servers, statuses, messenger, {
+      read: (events) => this.heard(messenger, readEvents(events)),
+      alarm: (party, reason) => {
+        const server = deployment.operators[party]?.name ?? String(party);
+        this.alarms = [...this.alarms, { server, reason }];
+      },
+    });
+    const participant = new Participant({
+      room: this.pin.room,
+      servers,
+      statuses,
+      device: this.device(deployment, messenger),
+      clock: systemClock,
+      random: secureRandom,
+      seconds: deployment.seconds,
+      moved: (part) => (this.part = part),
+    });
+    // It stays as long as the page is open, whether anybody looks or not: who is there only to talk
+    // shows when.
+    await Promise.all([
+      statuses.follow(signal, () => (this.reports = [...statuses.reports])),
+      board.follow(signal),
+      deployment.closed ? undefined : participant.run(signal),
+    ]);
+  }
+
+  /**
+   * The cryptography of this device. Its key is fresh whenever the page is opened: nothing connects
+   * two visits but the network.
+   */
+  private device(deployment: Deployment, messenger: Messenger): Device {
+    const key = DeviceKey.generate();
+    const { room } = this.pin;
+    const takeIfGenuine = (issues: Issues, party: number, bytes: Uint8Array) => {
+      try {
+        issues.take(key, party, bytes);
+      } catch {
+        // The others decide whether they suffice.
+      }
+    };
+    return {
+      publicKey: key.publicKey(),
+      signPresence: (time, party) => key.signPresence(room, BigInt(time), party),
+      signIssueRequest: (epoch, party) => key.signIssueRequest(room, BigInt(epoch), party),
+      submission: async (epoch, given) => {
+        const issues = new Issues(deployment.servers, deployment.descriptor, BigInt(epoch));
+        given.forEach((bytes, party) => bytes && takeIfGenuine(issues, party, bytes));
+        try {
+          const submission = messenger.submit(issues, key);
+          // The round is used up on the disk before a byte of its row exists outside this device.
+          if (!(await this.note())) throw new StorageFull('');
+          return submission ? { slot: submission.slot, body: submission.body } : null;
+        } finally {
+          this.eased = messenger.eased() ?? null;
+          issues.free();
+        }
+      },
+    };
+  }
+
+  private heard(messenger: Messenger, events: Event[]): void {
+    const before = this.view.read;
+    if (events.length === 0 && readView(messenger.view()).read === before) return;
+    if (events.length > 0) this.events = events;
+    void this.note();
+  }
+
+  /** Writes everything down, and then shows it. Whether it is on the disk. */
+  private async note(): Promise<boolean> {
+    const { messenger, kept } = this;
+    if (!messenger || !kept) return false;
+    const written = await kept.save(messenger.seal(kept.key)).then(
+      () => true,
+      () => false,
+    );
+    this.keeping = written || this.ended.signal.aborted;
+    this.view = readView(messenger.view());
+    this.turns++;
+    return written;
+  }
+}
