@@ -50,7 +50,7 @@ pub const TESTKIT: &str = "ostrakon-testkit";
 
 /// What the browser's crate may name directly.
 const WASM: &str = "ostrakon-wasm";
-const WASM_MAY_USE: [&str; 10] = [
+const WASM_MAY_USE: [&str; 11] = [
     "ostrakon-kernels",
     "ostrakon-field",
     "ostrakon-crypto",
