@@ -1,5 +1,5 @@
-import type { Graph } from '../en/graph';
-import { several, spoken } from './words';
+import type { Graph } from './en';
+import { several, spoken } from '../../../messages/de/words';
 
 const number = (n: number) => n.toLocaleString('de');
 

@@ -1,6 +1,6 @@
 // Graphs that several people know a part of each.
 
-import { several, spoken } from './words';
+import { several, spoken } from '../../../messages/en/words';
 
 const number = (n: number) => n.toLocaleString('en');
 
