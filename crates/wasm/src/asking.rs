@@ -1,5 +1,5 @@
-//! Computations by a committee for the page: questions, reports, lists of edges, and the verification
-//! of results.
+//! Computations by a committee for the page: questions, reports, lists of edges, and the
+//! verification of results.
 //!
 //! Documents are the JSON of the HTTP API; a creator, and an invited reporter, are a [`DeviceKey`].
 

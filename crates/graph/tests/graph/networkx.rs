@@ -42,17 +42,13 @@ fn results_are_those_of_networkx() {
     assert!(cases.len() > 40, "the fixture has all cases");
     let public = cases.len() - 2;
     for (number, case) in (0u64..).zip(&cases) {
-        let owners = case.owners();
-        let ask = |program: Program, shown| honest(&case.terms(program, shown), &owners, number).1;
-        let all = nightly() || number % 4 < 2 || number as usize >= public;
-        if !all {
+        if !nightly() && number % 8 > 1 && (number as usize) < public {
             continue;
         }
-        let name = &case.name;
+        let (owners, name) = (case.owners(), &case.name);
+        let ask = |program: Program, shown| honest(&case.terms(program, shown), &owners, number).1;
         let distances = Program::Distances { from: vec![case.source], hops: case.hops };
         let want = Values::Vertices(case.distances.clone());
-        let counts = Values::Counts(want.counts());
-        assert_eq!(ask(distances.clone(), Shown::Counts), counts, "{name}: counts");
         assert_eq!(ask(distances, Shown::Vertices), want, "{name}: distances");
         let values =
             |degrees: &[u64]| Values::Vertices(degrees.iter().copied().map(Some).collect());

@@ -190,7 +190,7 @@ export async function firstShown<T>(
   throw reason;
 }
 
-/** What all members have signed, without what one says of it besides: as the program verifies it. */
+/** What all have signed, without what one says of it besides: as the program verifies it. */
 export function signed(archive: string): string {
   return JSON.stringify(record({ archive: opaque })(JSON.parse(archive)).archive);
 }

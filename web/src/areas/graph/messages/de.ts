@@ -1,5 +1,5 @@
-import type { Graph } from '../en/graph';
-import { several, spoken } from './words';
+import type { Graph } from './en';
+import { several, spoken } from '../../../messages/de/words';
 
 const number = (n: number) => n.toLocaleString('de');
 
@@ -69,7 +69,6 @@ export const de: Graph = {
     of: (n, out) =>
       `von ${several(n, 'Beitrag', 'Beiträgen')}${out > 0 ? `; ${number(out)} zählten nicht` : ''}`,
   },
-  sees:
-    'Auf deinem Gerät wird die Reihenfolge deiner Verbindungen durch drei geheime Mischungen verborgen, von denen jeder Server nur zwei Teile kennt; was geschickt wird, sieht für jeden zufällig aus. Alle schicken gleich viel, egal wie viele Verbindungen sie haben. Die Server sehen, wer wann beigetragen hat, nicht was; wer den Link hat, sieht die Schlüssel derer, die beigetragen haben.',
+  sees: 'Auf deinem Gerät wird die Reihenfolge deiner Verbindungen durch drei geheime Mischungen verborgen, von denen jeder Server nur zwei Teile kennt; was geschickt wird, sieht für jeden zufällig aus. Alle schicken gleich viel, egal wie viele Verbindungen sie haben. Die Server sehen, wer wann beigetragen hat, nicht was; wer den Link hat, sieht die Schlüssel derer, die beigetragen haben.',
   number,
 };

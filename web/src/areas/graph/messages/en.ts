@@ -1,6 +1,6 @@
 // Graphs that several people know a part of each.
 
-import { several, spoken } from './words';
+import { several, spoken } from '../../../messages/en/words';
 
 const number = (n: number) => n.toLocaleString('en');
 
@@ -37,7 +37,8 @@ export const en = {
   bad: (lines: number) =>
     `${several(lines, 'line is', 'lines are')} wrong, so nothing was sent. Correct the file and choose it again:`,
   more: (lines: number) => `… and ${several(lines, 'more line', 'more lines')}`,
-  ready: (edges: number) => `${several(edges, 'connection', 'connections')} read, every line is right.`,
+  ready: (edges: number) =>
+    `${several(edges, 'connection', 'connections')} read, every line is right.`,
   send: 'Contribute them',
   making: 'Making the parts for the servers…',
   sending: (servers: number, of: number, kilobytes: number) =>
@@ -69,8 +70,7 @@ export const en = {
     of: (n: number, out: number) =>
       `of ${several(n, 'contribution', 'contributions')}${out > 0 ? `; ${number(out)} did not count` : ''}`,
   },
-  sees:
-    'On your device the order of your connections is hidden by three secret shuffles, of which each server knows only two parts; what is sent looks random to each of them. Everybody sends as much, however many connections they have. Servers see who contributed and when, not what; everybody with the link sees the keys of those who contributed.',
+  sees: 'On your device the order of your connections is hidden by three secret shuffles, of which each server knows only two parts; what is sent looks random to each of them. Everybody sends as much, however many connections they have. Servers see who contributed and when, not what; everybody with the link sees the keys of those who contributed.',
   number,
 };
 
