@@ -126,6 +126,11 @@ pub enum Unproven {
         "the archive is not in the form in which archives are written: it was changed after export"
     )]
     Form,
+    /// Written by a release with another format.
+    #[error(
+        "the archive is of another version ({0}; this release reads {ARCHIVE_FORMAT}): read it with the release that wrote it, or export the board again"
+    )]
+    Version(String),
     /// Other servers than the ones pinned.
     #[error("the archive is of other servers than the given link names")]
     Servers,
@@ -194,8 +199,39 @@ pub fn verify_chain(
     Ok(previous)
 }
 
+/// The format of archives. It grows with every change of what is in them.
+pub const ARCHIVE_FORMAT: &str = "ostrakon-board-1";
+
+/// An archive as it is in a file.
+#[derive(Serialize)]
+struct Written<'a> {
+    format: &'a str,
+    servers: &'a Servers,
+    room: &'a RoomDescriptor,
+    entries: &'a [SignedEntry],
+    head: Digest,
+}
+
+#[derive(Deserialize)]
+struct Read {
+    servers: Servers,
+    room: RoomDescriptor,
+    entries: Vec<SignedEntry>,
+    head: Digest,
+}
+
+/// What any version's file says of itself.
+#[derive(Deserialize)]
+struct Named {
+    format: Option<String>,
+    #[serde(rename = "entries")]
+    _entries: serde::de::IgnoredAny,
+    #[serde(rename = "servers")]
+    _servers: serde::de::IgnoredAny,
+}
+
 /// An exported board: everything needed to check it offline.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Archive {
     /// Whose board it is.
     pub servers: Servers,
@@ -210,7 +246,9 @@ pub struct Archive {
 impl Archive {
     /// The file's text: JSON, always written in the same way.
     pub fn to_text(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self)
+        let Self { servers, room, entries, head } = self;
+        let written = Written { format: ARCHIVE_FORMAT, servers, room, entries, head: *head };
+        let mut text = serde_json::to_string_pretty(&written)
             .expect("writing plain data into memory does not fail");
         text.push('\n');
         text
@@ -234,7 +272,16 @@ impl Archive {
     /// # Errors
     /// [`Unproven`] says what does not hold. Every change of a single byte is an error.
     pub fn verify(text: &str, pinned: Option<&Digest>) -> Result<Archive, Unproven> {
-        let archive: Archive = serde_json::from_str(text).map_err(|_| Unproven::Form)?;
+        // A file of another version is not one that was changed.
+        let named: Named = serde_json::from_str(text).map_err(|_| Unproven::Form)?;
+        match named.format {
+            Some(format) if format == ARCHIVE_FORMAT => {}
+            Some(format) => return Err(Unproven::Version(format.chars().take(40).collect())),
+            None => return Err(Unproven::Version("an early one without a name".into())),
+        }
+        let read: Read = serde_json::from_str(text).map_err(|_| Unproven::Form)?;
+        let Read { servers, room, entries, head } = read;
+        let archive = Archive { servers, room, entries, head };
         if archive.to_text() != text {
             return Err(Unproven::Form);
         }
@@ -315,6 +362,20 @@ mod tests {
             archive.entries.push(SignedEntry { signatures: vec![sign(0), sign(2)], entry });
         }
         archive
+    }
+
+    #[test]
+    fn an_archive_of_another_version_is_not_called_changed() {
+        let text = archive(2).to_text();
+        let name = format!("  \"format\": \"{ARCHIVE_FORMAT}\",\n");
+        assert!(text.contains(&name), "{text}");
+        for (other, said) in [("", "early"), ("  \"format\": \"ostrakon-board-7\",\n", "board-7")] {
+            let other = Archive::verify(&text.replace(&name, other), None).unwrap_err().to_string();
+            assert!(other.contains("another version") && other.contains(said), "{other}");
+        }
+        let changed = Archive::verify(&text.replace("\"accepted\": 3", "\"accepted\":  3"), None);
+        assert_eq!(changed, Err(Unproven::Form));
+        assert_eq!(Archive::verify("{}", None), Err(Unproven::Form), "no archive at all");
     }
 
     #[test]

@@ -162,6 +162,16 @@ pub trait Journal: Send + Sync {
     /// A description of why the record could not be written or read.
     fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String>;
 
+    /// The value on record in the epoch that is mixed, if there is one. A journal that cannot look
+    /// without recording says `None`.
+    ///
+    /// # Errors
+    /// A description of why the record could not be read.
+    fn standing(&self, name: &str) -> Result<Option<Vec<u8>>, String> {
+        let _ = name;
+        Ok(None)
+    }
+
     /// Records what one-time material is spent on: like [`Journal::record`], and stands for ever.
     ///
     /// # Errors

@@ -12,6 +12,10 @@ impl ostrakon_threeparty::Marks for Marks {
         self.0.record(name, value)
     }
 
+    fn standing(&self, name: &str) -> Result<Option<Vec<u8>>, String> {
+        self.0.standing(name)
+    }
+
     fn record_spent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
         self.0.record_spent(name, value)
     }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use ostrakon_api::{LogControl, Tls};
+use ostrakon_kernels::give_back_memory;
 use ostrakon_node::Service;
 use ostrakon_node::config::Config;
 use tokio::signal::unix::Signal;
@@ -27,6 +28,8 @@ const WARNING_DAYS: u64 = 14;
 /// How long a proxy may take to show its certificate.
 const PROXY_TIME: Duration = Duration::from_secs(20);
 const DAY: u64 = 86_400;
+/// How often memory is given back that nobody uses.
+const TIDYING: Duration = Duration::from_secs(60);
 
 /// What tells one version of a file from the next: when it was written, its length and its number.
 type Version = Option<(i64, i64, u64, u64)>;
@@ -112,6 +115,7 @@ impl Upkeep {
     /// Looks after everything for ever, and at once at every `hangup`.
     pub async fn run(mut self, mut hangup: Signal) {
         let mut review = Instant::now();
+        let mut tidying = review + TIDYING;
         loop {
             let tokens =
                 self.tokens.iter_mut().fold(false, |changed, file| file.changed() | changed);
@@ -129,6 +133,11 @@ impl Upkeep {
             if review <= Instant::now() {
                 review = Instant::now() + REVIEW;
                 self.review().await;
+            }
+            if tidying <= Instant::now() {
+                tidying = Instant::now() + TIDYING;
+                // What a crowd has left behind would stay otherwise until the next one comes.
+                drop(tokio::task::spawn_blocking(give_back_memory).await);
             }
             if wait(&mut hangup).await {
                 self.reload_tokens();

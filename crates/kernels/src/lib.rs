@@ -8,7 +8,7 @@
 //! - [`Prg`], [`short_prg`], [`short_prg_rows`]: AES-128 in counter mode, seekable.
 //! - [`gather`], [`gather_xor`], [`gather_xor_prg`]: permuting (or selecting) the rows of a table.
 //! - [`gf64`]: carry-less multiplication, inner products and linear checks over GF(2^64).
-//! - [`zeroed_table`]: large buffers on huge pages.
+//! - [`zeroed_table`]: large buffers on huge pages; [`give_back_memory`]: what nobody uses any more.
 //! - [`permutation`]: exactly uniform permutations from a PRG stream.
 //! - [`transpose64`]: transposing blocks of a bit matrix.
 //! - [`FixedKeyHash`]: correlation-robust hashing of blocks with AES under a public key.
@@ -32,6 +32,6 @@ pub use bits::transpose64;
 pub use fixed_key::FixedKeyHash;
 pub use gather::{gather, gather_xor, gather_xor_prg};
 pub use gf64::{clmul_mul, clmul_wide, inner_product, linear_rows, reduce, replicated_rows};
-pub use memory::zeroed_table;
+pub use memory::{give_back_memory, zeroed_table};
 pub use prg::{Prg, short_prg, short_prg_rows};
 pub use xor::xor_into;

@@ -52,6 +52,8 @@ pub(crate) enum ControlStep {
     Verdict = 3,
     /// An epoch's entry, for whoever lacks it.
     Entry = 4,
+    /// An entry of a board, for a server whose own is damaged.
+    Mended = 5,
 }
 
 impl ControlStep {
@@ -65,7 +67,7 @@ pub(crate) fn longest(step: ControlStep) -> Option<u64> {
     match step {
         ControlStep::Announce => Some(LONGEST),
         ControlStep::Echo => Some(LONGEST_ECHO),
-        ControlStep::Verdict | ControlStep::Entry => None,
+        ControlStep::Verdict | ControlStep::Entry | ControlStep::Mended => None,
     }
 }
 

@@ -1,6 +1,8 @@
 //! A room's whole board as a file, made piece by piece: what is in memory at a time does not grow
 //! with the board.
 
+pub(crate) mod mending;
+
 use std::collections::VecDeque;
 
 use ostrakon_broadcast::SignedEntry;

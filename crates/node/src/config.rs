@@ -45,7 +45,8 @@ pub struct Config {
     pub admin_token_file: PathBuf,
     /// Where the public interface listens.
     pub http: SocketAddr,
-    /// Where the other servers connect.
+    /// Where the other servers connect. Intake processes, to which none do, need not say it.
+    #[serde(default = "nowhere", skip_serializing_if = "is_nowhere")]
     pub mesh: SocketAddr,
     /// What is logged: a level (`warn`, `info`, `debug`), or directives like `ostrakon_net=debug`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,6 +146,15 @@ fn default_admin_token() -> PathBuf {
 
 fn default_authority() -> String {
     "https://acme-v02.api.letsencrypt.org/directory".into()
+}
+
+/// No address that anybody can listen at.
+fn nowhere() -> SocketAddr {
+    SocketAddr::from(([0, 0, 0, 0], 0))
+}
+
+fn is_nowhere(address: &SocketAddr) -> bool {
+    *address == nowhere()
 }
 
 fn default_cache() -> PathBuf {
@@ -319,6 +329,9 @@ impl Config {
         if usize::from(self.party) >= SERVERS {
             complain(format!("`party` must be 0, 1 or 2, not {}", self.party));
         }
+        if is_nowhere(&self.mesh) && self.process.role != Role::Intake {
+            complain("`mesh` is missing: say where this server listens for the others, as in 0.0.0.0:7100".into());
+        }
         for (i, server) in self.servers.iter().enumerate() {
             if self.servers[..i].iter().any(|other| other.key == server.key) {
                 let key = server.key.to_hex();
@@ -464,6 +477,21 @@ mod tests {
         let read = Config::read(&path).unwrap();
         assert_eq!(read.servers, config().servers);
         assert_eq!(read.data, directory.path().join("data"));
+    }
+
+    #[test]
+    fn an_intake_process_needs_no_address_for_other_servers() {
+        let listens = config().to_text();
+        let text: String = listens
+            .lines()
+            .filter(|line| !line.starts_with("mesh"))
+            .fold(String::new(), |all, line| all + line + "\n");
+        let mut alone: Config = toml::from_str(&text).unwrap();
+        assert!(alone.problems()[0].contains("`mesh` is missing"), "{:?}", alone.problems());
+        alone.process.role = Role::Intake;
+        let complaints = alone.problems().join(" ");
+        assert!(!complaints.contains("`mesh`"), "{complaints}");
+        assert!(!alone.to_text().contains("mesh ="));
     }
 
     #[test]

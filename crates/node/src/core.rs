@@ -15,6 +15,7 @@ use ostrakon_store::Change;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::agree::Logs;
+use crate::archive::mending::Damaged;
 use crate::config::{Config, SERVERS};
 use crate::deciding::Bench;
 use crate::disk::Disk;
@@ -65,6 +66,8 @@ pub(crate) struct Core {
     /// True once the server is to stop.
     pub stopping: watch::Receiver<bool>,
     pub counters: Counters,
+    /// Entries that are not shown before they are mended.
+    pub damaged: Mutex<Damaged>,
     pub(crate) past: Mutex<History>,
     pub(crate) state: Mutex<World>,
 }
@@ -76,6 +79,8 @@ pub(crate) struct Counters {
     pub too_few: AtomicU64,
     pub stopped: AtomicU64,
     pub prepared: AtomicU64,
+    /// Batches that each server dropped after it had said that it holds them.
+    pub withdrawn: [AtomicU64; SERVERS],
 }
 
 impl Core {
@@ -150,6 +155,9 @@ impl Core {
                 Effect::Retire(number) => stock::retire(self, number),
                 Effect::Discard(number) => {
                     self.spawn(async move { stock::discard(&core, number).await })
+                }
+                Effect::Withdrawn(number, party) => {
+                    self.spawn(async move { stock::note_withdrawn(&core, number, party).await })
                 }
                 Effect::Load(epoch) => self.spawn(async move { core.load(epoch).await }),
                 Effect::Compute(epoch) => {

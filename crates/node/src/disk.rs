@@ -114,6 +114,7 @@ writes! {
     finish_epoch(room: &RoomKey, epoch: u64, kept: u64) -> ();
     forget_announcements(author: PartyId, below: u64) -> ();
     forget_presence(before: u64) -> ();
+    mend_entry(room: &RoomKey, position: u64, epoch: u64, entry: &NewEntry) -> ();
     keep_announcement(author: PartyId, number: u64, signed: Option<&[u8]>, body: &[u8]) -> ();
     keep_fault(fault: &FaultRow) -> ();
     keep_share(name: &OneTimeName, body: &[u8]) -> Vec<u8>;
@@ -219,23 +220,31 @@ impl Disk {
         name: &str,
         value: &[u8],
     ) -> Result<Vec<u8>, Error> {
-        self.blocking(self.store.record_in_epoch(&epoch.room.0, epoch.number, name, value))
+        let call = self.store.record_in_epoch(&epoch.room.0, epoch.number, name, value);
+        let result = self.blocking(call);
+        self.note(&result);
+        result
+    }
+
+    /// See [`Store::mark_in_epoch`]; blocks the thread meanwhile.
+    pub fn standing_blocking(&self, epoch: &EpochId, name: &str) -> Result<Option<Vec<u8>>, Error> {
+        self.blocking(self.store.mark_in_epoch(&epoch.room.0, epoch.number, name))
     }
 
     /// Like [`Disk::record`], and blocks the thread meanwhile.
     pub fn record_spent_blocking(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, Error> {
-        self.blocking(self.store.record(name, value))
-    }
-
-    fn blocking(
-        &self,
-        call: impl Future<Output = Result<Vec<u8>, Error>> + Send,
-    ) -> Result<Vec<u8>, Error> {
-        let mut result = None;
-        self.platform.disk_blocking(Box::pin(async { result = Some(call.await) }));
-        let result = result.unwrap_or(Err(Error::State("the process is shutting down")));
+        let result = self.blocking(self.store.record(name, value));
         self.note(&result);
         result
+    }
+
+    fn blocking<T: Send>(
+        &self,
+        call: impl Future<Output = Result<T, Error>> + Send,
+    ) -> Result<T, Error> {
+        let mut result = None;
+        self.platform.disk_blocking(Box::pin(async { result = Some(call.await) }));
+        result.unwrap_or(Err(Error::State("the process is shutting down")))
     }
 }
 

@@ -17,6 +17,10 @@ impl Journal for StoreJournal {
         self.disk.record_blocking(&self.epoch, name, value).map_err(|error| error.to_string())
     }
 
+    fn standing(&self, name: &str) -> Result<Option<Vec<u8>>, String> {
+        self.disk.standing_blocking(&self.epoch, name).map_err(|error| error.to_string())
+    }
+
     fn record_spent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
         self.disk.record_spent_blocking(name, value).map_err(|error| error.to_string())
     }

@@ -117,6 +117,14 @@ fn epochs(core: &Core, text: &mut Text) {
     text.sample("epochs_total", "{outcome=\"stopped\"}", read(&counters.stopped));
     text.family("batches_prepared_total", "counter", "Batches prepared since the start.");
     text.sample("batches_prepared_total", "", read(&counters.prepared));
+    text.family(
+        "batches_withdrawn_total",
+        "counter",
+        "Batches that a server dropped since the start after it had said that it holds them.",
+    );
+    for (party, withdrawn) in counters.withdrawn.iter().enumerate() {
+        text.sample("batches_withdrawn_total", &format!("{{party=\"{party}\"}}"), read(withdrawn));
+    }
     let phases = core.history().phases;
     text.family("epoch_phase_seconds", "histogram", "How long the phases of epochs took.");
     for (phase, histogram) in ["collect", "mix", "sign"].into_iter().zip(&phases) {

@@ -15,6 +15,7 @@ use ostrakon_party::{PartyId, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::announcement::LANGUAGE;
+use crate::archive::mending::Want;
 use crate::config::Config;
 use crate::core::Core;
 use crate::freshness::Progress;
@@ -48,6 +49,8 @@ pub(crate) struct About {
     pub certificate_expires: Option<u64>,
     /// How far it is with the logs of announcements, once it knows.
     pub progress: Option<Progress>,
+    /// An entry that it asks the others for.
+    pub wants: Option<Want>,
 }
 
 impl About {

@@ -430,7 +430,17 @@ impl Core {
         wait: Duration,
     ) -> Result<BoardPage, ServiceError> {
         self.board_reaches(id, from, wait).await?;
-        read_board(&self.store, &id, from).await
+        let damaged = {
+            let damaged = self.damaged.lock().expect("no panic while held");
+            damaged.get(&id).and_then(|places| places.range(from..).next().copied())
+        };
+        if damaged == Some(from) {
+            return Err(damaged_entry(from));
+        }
+        let mut page = read_board(&self.store, &id, from).await?;
+        let sound = damaged.map_or(usize::MAX, |place| usize::try_from(place - from).unwrap_or(0));
+        page.entries.truncate(sound);
+        Ok(page)
     }
 
     pub(crate) fn archive(&self, id: RoomId) -> Result<BoardArchive, ServiceError> {
@@ -486,10 +496,23 @@ pub(crate) async fn read_board(
         }
         bytes += rows.iter().map(|row| row.body.len()).sum::<usize>();
         for row in rows {
-            entries.push(read_entry(row)?);
+            let position = row.position;
+            match read_entry(row) {
+                Ok(entry) => entries.push(entry),
+                Err(_) if entries.is_empty() => return Err(damaged_entry(position)),
+                // What comes before it is sound.
+                Err(_) => return Ok(BoardPage { entries }),
+            }
         }
     }
     Ok(BoardPage { entries })
+}
+
+/// Of an entry that the disk has changed.
+fn damaged_entry(position: u64) -> ServiceError {
+    ServiceError::Unavailable(format!(
+        "entry {position} of this board is damaged on this server's disk, and is being fetched from the other servers; read the board there meanwhile"
+    ))
 }
 
 /// Why somebody is not counted as present.

@@ -80,6 +80,8 @@ pub enum Effect {
     Retire(u64),
     /// Stop preparing a batch and delete it: it will never be used.
     Discard(u64),
+    /// A server no longer has a batch that it said it holds: put that on record.
+    Withdrawn(u64, PartyId),
     /// Take an epoch's batch into use.
     Load(EpochId),
     /// Compute a sealed epoch.
@@ -106,7 +108,8 @@ pub struct World {
     pub decisions: Decisions,
     /// Grows with every change.
     pub version: u64,
-    /// Batches dropped since the last one became ready, and when the last was.
+    /// Batches that could not be prepared since the last one became ready, and when one was last
+    /// dropped. What is lost that was ready counts as one.
     pub setbacks: (u32, u64),
 }
 
@@ -358,6 +361,10 @@ impl World {
             {
                 return Err(Invalid("a server gives a key one slot"));
             }
+        }
+        let given = u32::try_from(slots.len()).expect("at most 1024 slots");
+        if collecting.assigned[author.index()] + given > collecting.most_for(author, after) {
+            return Err(Invalid("a server gives out one slot more than the fuller other one"));
         }
         let announcement = after[author.index()];
         Ok(Some(Change::Assign {

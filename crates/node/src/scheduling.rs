@@ -210,7 +210,8 @@ pub fn patience(room: &Room) -> u64 {
 /// if there is nobody or no slot left. In order of `present`, lowest slots first.
 ///
 /// No server gives out two more than another one that has slots left: then a number of people is
-/// enough or not, however they came. Those who are too many move, and if they do not, get a slot.
+/// enough or not, however they came. Those who are too many move, and if they do not, get a slot as
+/// long as this is not two more than the fuller of the others gave out ([`Collecting::most_for`]).
 pub fn assign(world: &World, me: PartyId, id: &RoomId, present: &[Waiting]) -> Option<Body> {
     let room = world.rooms.get(id)?;
     let collecting = room.collecting.as_ref()?;
@@ -228,7 +229,9 @@ pub fn assign(world: &World, me: PartyId, id: &RoomId, present: &[Waiting]) -> O
     let others = others
         .filter(|(class, count)| *class != me.index() && *count < slots_of_class(capacity, *class));
     let most = others.map(|(_, count)| count + 1).min().unwrap_or(capacity);
-    let mut even = most.saturating_sub(collecting.assigned[me.index()]);
+    let own = collecting.assigned[me.index()];
+    let mut even = most.saturating_sub(own);
+    let bound = collecting.most_for(me, &[u64::MAX; SERVERS]).saturating_sub(own);
     let mut keys = Vec::new();
     for Waiting { key, stays } in present {
         if !collecting.admits(key, u64::MAX) || collecting.slot_of(key).is_some() {
@@ -239,6 +242,7 @@ pub fn assign(world: &World, me: PartyId, id: &RoomId, present: &[Waiting]) -> O
             keys.push(*key);
         }
     }
+    keys.truncate(bound as usize);
     let slots: Vec<_> = free.zip(keys).take(MOST_SLOTS).collect();
     (!slots.is_empty()).then_some(Body::Assigned { room: *id, epoch: collecting.number, slots })
 }

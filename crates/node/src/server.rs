@@ -16,6 +16,7 @@ use subtle::{Choice, ConstantTimeEq};
 use tokio::sync::{mpsc, watch};
 
 use crate::agree::{Logs, follow};
+use crate::archive::mending;
 use crate::audit::AuditInfo;
 use crate::config::{Config, ConfigError, Create};
 use crate::core::{Core, Counters};
@@ -228,6 +229,7 @@ impl Server {
             watchers: Watchers::default(),
             stopping: self.stop.subscribe(),
             counters: Counters::default(),
+            damaged: Mutex::default(),
             past: Mutex::default(),
             state: Mutex::new(world),
             party,
@@ -260,6 +262,8 @@ impl Server {
             core.spawn(follow(Arc::clone(&core), author));
         }
         core.spawn(conductor::run(Arc::clone(&core)));
+        core.spawn(mending::run(Arc::clone(&core)));
+        core.spawn(mending::serve(Arc::clone(&core)));
         core.spawn(decision_course::run(Arc::clone(&core)));
         tracing::info!(party = %id, "the server is at work");
         Ok(())

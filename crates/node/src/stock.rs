@@ -14,9 +14,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ostrakon_broadcast::engine::Form;
+use ostrakon_party::PartyId;
 use tokio::sync::mpsc;
 
 use crate::announcement::Body;
+use crate::audit;
 use crate::core::Core;
 use crate::evidence::Evidence;
 use crate::rooms::Held;
@@ -95,6 +97,17 @@ async fn prepare(core: &Arc<Core>, number: u64, form: Form) -> Result<(), String
         }
     });
     Ok(())
+}
+
+/// Puts on record that a server no longer has what it said it has. It may have lost a disk; who does
+/// so again and again keeps rooms from being mixed, and leaves nothing else behind.
+pub(crate) async fn note_withdrawn(core: &Core, number: u64, party: PartyId) {
+    core.counters.withdrawn[party.index()].fetch_add(1, Ordering::Relaxed);
+    let name = core.config.servers.get(party.index()).map_or("?", |server| &server.name);
+    let detail = format!("{party} ({name}) dropped batch {number}, which it had said it holds");
+    tracing::warn!(batch = number, %party, "a server dropped a batch that it had said it holds");
+    let now = core.platform.now_ms();
+    audit::note(&core.store, now, "server", "batch withdrawn", &detail).await;
 }
 
 /// Forgets the messages of a batch's preparation.

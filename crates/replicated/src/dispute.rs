@@ -5,9 +5,9 @@
 //! and does), and everybody computes the table.
 //!
 //! Only the receiver may raise a dispute: whoever computes the table knows then that the receiver,
-//! not being the other member who must have lied, is honest and has stopped short of signing a
-//! Ready. So the batch's output is never opened once its seeds have been shown, and the permutation
-//! links nothing. This needs that both members had the same input. For δ_12 P2 does not know that
+//! not being the other member who must have lied, is honest. It has marked the dispute before, which
+//! it does only if it has signed no Ready, and after which it never signs one, restarted or not. So
+//! the batch's output is never opened if its seeds are shown, and the permutation links nothing. This needs that both members had the same input. For δ_12 P2 does not know that
 //! while it computes, so P1 and P2 answer a dispute about it only after their part of the shuffle,
 //! and only if P2's digest is of the δ_01 that P1 stated.
 //!
@@ -26,6 +26,7 @@ use crate::blame::{Conflict, Delta, ShuffleEvidence};
 use crate::coin::seed_digest;
 use crate::fault::{Evidence, Fault, Statement};
 use crate::messages::{self, Kind};
+use crate::outcome::Outcome;
 use crate::run::Run;
 use crate::seeds::Purpose;
 use crate::stock::Stock;
@@ -119,6 +120,8 @@ pub struct Disputes<'a> {
     pub known: &'a Known,
     /// The three votes on β's digest.
     pub votes: &'a [Statement; 3],
+    /// What this party has committed itself to. Whoever raises a dispute has marked it.
+    pub outcome: Outcome<'a>,
 }
 
 impl Disputes<'_> {
@@ -133,7 +136,7 @@ impl Disputes<'_> {
         self.decide(vec![Delta::D02, Delta::D01, Delta::D12]).await
     }
 
-    /// Raises a dispute, and takes part in others, until one is decided.
+    /// Raises a dispute that is marked ([`Outcome::disputing`]), and takes part in others, until one is decided.
     pub async fn raise(&self, conflict: Conflict) -> Fault {
         self.run.send_all(Kind::Dispute, wire::encode(&conflict));
         let mut deltas = vec![Delta::D02, Delta::D01];
@@ -218,9 +221,11 @@ impl Disputes<'_> {
         self.run.receive_tag(PartyId(peer), self.tag(delta)).await
     }
 
-    /// Gives the peers what this party can contribute; returns the seeds if they were among it.
+    /// Gives the peers what this party can contribute; returns the seeds if they were among it. They
+    /// are not if by its marks this party opens the output, or cannot tell.
     fn contribute(&self, delta: Delta) -> Option<Vec<u8>> {
-        let seeds = delta.pair().contains(self.run.me()).then(|| {
+        let opens = self.outcome.is_certified().unwrap_or(true);
+        let seeds = (!opens && delta.pair().contains(self.run.me())).then(|| {
             let seed = self.stock.seeds.of(delta.pair());
             [Purpose::Permutation, Purpose::Mask].map(|p| *seed.purpose(p).expose()).concat()
         });

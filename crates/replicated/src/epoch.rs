@@ -15,7 +15,7 @@ use crate::pads::{self, PadsEvidence, Show};
 use crate::pair::Pair;
 use crate::params::SLOT_SEED;
 use crate::run::{Run, either};
-use crate::seal::{self, Sealed, Slot, guaranteed};
+use crate::seal::{self, Sealed, Slot, Standing as Seal, Told, guaranteed};
 use crate::shuffle::{self, Shuffled};
 use crate::slots::SlotSeeds;
 use crate::stock::Stock;
@@ -76,10 +76,15 @@ pub fn spent_mark(spec: &EpochSpec) -> String {
 
 /// Whether, by its marks, this server may have let somebody read messages of the epoch: nothing is
 /// opened without its readiness, which it marks first. In robust mode a trusted server is shown
-/// masks after a fault, so there every mark counts.
+/// masks after a fault, so there every mark counts, but one that there were too few.
 pub fn may_have_opened(spec: &EpochSpec, marks: &[(String, Vec<u8>)]) -> bool {
     let instance = spec.instance();
     let any = epoch_mark(&instance, "");
+    let seals = [seal::AMONG_ALL, seal::AMONG_TWO].map(|mark| epoch_mark(&instance, mark));
+    let is_few = |value: &[u8]| matches!(Seal::decode(value), Some(Seal::TooFew(_)));
+    if marks.iter().any(|(name, value)| seals.contains(name) && is_few(value)) {
+        return false;
+    }
     let deciding = ["outcome", "certificate"].map(|what| epoch_mark(&instance, what));
     marks.iter().any(|(name, value)| match spec.robust {
         true => name.starts_with(&any),
@@ -108,22 +113,60 @@ pub async fn mix(
     randomness: [u8; 32],
 ) -> Result<Mixed, Unmixed> {
     let run = Run { party: party.clone(), subject: Subject::Epoch(spec) };
+    trusted::end_again(&run, marks)?;
+    match Seal::of(&run, marks, seal::AMONG_ALL)? {
+        Some(Seal::TooFew(count)) => return Err(too_few(&run, count)),
+        Some(Seal::Nothing(fault)) => {
+            run.send_all(Kind::Accusation, fault.encode());
+            return after_fault(&run, &stock, marks, &slots, fault, randomness).await;
+        }
+        Some(Seal::Sealed(_)) | None => {}
+    }
     match certified(&run, &stock, marks, shuffle_sealed(&run, &spec, &stock, &slots, marks)).await {
         Ok((beta_out, accepted)) => {
             Ok(Mixed(Inner::Certified { run, stock: Box::new(stock), beta_out, accepted }))
         }
-        Err(Unmixed::Fault(fault)) if spec.robust => {
-            let name = epoch_mark(&run.subject.instance(), "trusted randomness");
-            let randomness = marks.record(&name, &randomness).map_err(Unmixed::Marks)?;
-            let randomness =
-                randomness.try_into().map_err(|_| Unmixed::Marks(format!("{name} is damaged")))?;
-            let finished =
-                trusted::finish(&run, &spec, &stock, &slots, fault.culprit.0, randomness).await;
-            let finished = finished.map_err(Unmixed::TooFew)?;
-            Ok(Mixed(Inner::Trusted { finished, fault }))
+        Err(Unmixed::Fault(fault)) => {
+            after_fault(&run, &stock, marks, &slots, fault, randomness).await
         }
         Err(other) => Err(other),
     }
+}
+
+/// T0: says how sealing has ended here, and hears how it has at the other honest server. In robust
+/// mode one of the two then finishes for the others, unless there were too few at either.
+async fn after_fault(
+    run: &Run,
+    stock: &Stock,
+    marks: &dyn Marks,
+    slots: &[Slot],
+    fault: Box<Fault>,
+    randomness: [u8; 32],
+) -> Result<Mixed, Unmixed> {
+    let Subject::Epoch(spec) = &run.subject else { return Err(fault.into()) };
+    let own = Seal::Nothing(fault.clone()).record(run, marks, seal::AMONG_ALL)?;
+    if let Seal::TooFew(count) = own {
+        return Err(too_few(run, count));
+    }
+    if !spec.robust {
+        return Err(fault.into());
+    }
+    own.tell(run);
+    let told = seal::told_by(run, run.honest_beside(fault.culprit)).await;
+    if let Told::TooFew(count) = told {
+        Seal::TooFew(count).record(run, marks, seal::AMONG_TWO)?;
+        return Err(Unmixed::TooFew(count));
+    }
+    let epoch = trusted::Epoch { run, spec, stock, marks };
+    let finished = epoch.finish(slots, fault.culprit.0, randomness).await?;
+    Ok(Mixed(Inner::Trusted { finished, fault }))
+}
+
+/// Ends the epoch with too few. The peers are told: one that a fault has kept from seeing it ends
+/// alike.
+fn too_few(run: &Run, count: u32) -> Unmixed {
+    Seal::TooFew(count).tell(run);
+    Unmixed::TooFew(count)
 }
 
 /// Shuffles a table that the servers share already. `beta` is the table masked with the α of a
@@ -163,19 +206,21 @@ async fn certified(
     shuffle: impl Future<Output = Result<ShuffledEpoch, Unmixed>>,
 ) -> Result<(Bytes, u32), Unmixed> {
     let outcome = Outcome::new(run, marks);
-    let shuffled = until_ready(run, outcome, shuffle).await?;
+    let shuffled = until_ready(run, stock, outcome, shuffle).await?;
     let digest = shuffled.beta_out.digest();
-    let disputes = Disputes { run, stock, known: &shuffled.known, votes: &shuffled.votes };
+    let disputes = shuffled.disputes(run, stock, outcome);
     output::certify(run, outcome, &digest, disputes.shown_after()).await?;
     Ok((shuffled.beta_out.into_bytes(), shuffled.accepted))
 }
 
-/// Runs the shuffle unless a peer shows evidence first, and marks the outcome: ready, or stopped.
+/// Runs the shuffle unless a peer shows evidence first, and marks the outcome: ready, or stopped. A
+/// party that has raised a dispute before it was restarted goes on with it: it is never ready.
 ///
 /// If an earlier attempt at this epoch got as far as being ready, this party no longer stops on its
 /// own ([`output::certify`]), whatever is shown to it.
 async fn until_ready(
     run: &Run,
+    stock: &Stock,
     outcome: Outcome<'_>,
     shuffle: impl Future<Output = Result<ShuffledEpoch, Unmixed>>,
 ) -> Result<ShuffledEpoch, Unmixed> {
@@ -185,6 +230,7 @@ async fn until_ready(
         Either::Left((finished, _)) => finished,
         Either::Right(((fault, by), shuffle)) => match outcome.stopped(&fault)? {
             Standing::Stopped(fault) => return Err(stop(run, fault)),
+            Standing::Disputed(_) => return Err(stop(run, Box::new(fault))),
             Standing::Ready(_) => {
                 let honest = run.honest_beside(fault.culprit);
                 let ended = Box::pin(ended_with(run, outcome, fault, by == Some(honest)));
@@ -205,10 +251,17 @@ async fn until_ready(
                 Standing::Ready(before) if before == digest => Ok(shuffled),
                 Standing::Ready(_) => Err(Unmixed::Spent),
                 Standing::Stopped(fault) => Err(stop(run, fault)),
+                Standing::Disputed(conflict) => {
+                    let disputes = shuffled.disputes(run, stock, outcome);
+                    let raised = Box::pin(disputes.raise(*conflict));
+                    let heard = Box::pin(either(run.accusation(a), run.accusation(b)));
+                    Err(stop(run, Box::new(select(raised, heard).await.factor_first().0)))
+                }
             }
         }
         Err(Unmixed::Fault(fault)) => match outcome.stopped(&fault)? {
             Standing::Stopped(fault) => Err(stop(run, fault)),
+            Standing::Disputed(_) => Err(stop(run, fault)),
             Standing::Ready(_) => {
                 ended_with(run, outcome, *fault, false).await?;
                 // Certified before a crash, and without the table now: the servers that have it
@@ -273,6 +326,17 @@ struct ShuffledEpoch {
     votes: [Statement; 3],
 }
 
+impl ShuffledEpoch {
+    fn disputes<'a>(
+        &'a self,
+        run: &'a Run,
+        stock: &'a Stock,
+        outcome: Outcome<'a>,
+    ) -> Disputes<'a> {
+        Disputes { run, stock, known: &self.known, votes: &self.votes, outcome }
+    }
+}
+
 async fn shuffle_sealed(
     run: &Run,
     spec: &EpochSpec,
@@ -314,17 +378,17 @@ async fn seal_slots<'a>(
     let (accepted, submissions) = seal::agree(run, &seal::scope(spec), slots, marks).await?;
     let count = guaranteed(accepted.iter().map(|(slot, _)| *slot));
     let digest = seal::digest(&accepted);
-    let enough = count >= spec.minimum;
-    let result: &[u8] = if enough { &digest.0 } else { &[] };
-    let name = epoch_mark(&run.subject.instance(), "sealed");
-    let standing = marks.record(&name, result).map_err(Unmixed::Marks)?;
-    if standing.is_empty() {
-        return Err(Unmixed::TooFew(count));
-    }
-    if standing != result {
+    let ends = match count >= spec.minimum {
+        true => Seal::Sealed(digest),
+        false => Seal::TooFew(count),
+    };
+    match ends.record(run, marks, seal::AMONG_ALL)? {
+        Seal::TooFew(count) => return Err(too_few(run, count)),
+        Seal::Nothing(fault) => return Err(fault.into()),
         // A peer shows other signatures than before a restart. This server may have signed a Ready
         // since: it may not stop now.
-        return pending().await;
+        Seal::Sealed(standing) if standing != digest => return pending().await,
+        Seal::Sealed(_) => {}
     }
     let votes = seal::vote(run, Kind::SealVote, &digest).await?;
     Ok(Sealed { slots: accepted, submissions, votes })
@@ -395,12 +459,22 @@ async fn shuffle_disputed(
     known: &Known,
     marks: &dyn Marks,
 ) -> Result<Body, Unmixed> {
-    let disputes = Disputes { run, stock, known, votes };
+    let outcome = Outcome::new(run, marks);
+    let disputes = Disputes { run, stock, known, votes, outcome };
     let shuffle = Box::pin(shuffle::shuffle(run, stock, beta, known, marks));
     match select(shuffle, Box::pin(disputes.shown_during())).await {
         Either::Left((Ok(Shuffled::Done(beta_out)), _)) => Ok(beta_out),
-        Either::Left((Ok(Shuffled::Disputed(conflict)), _)) => {
-            Err(disputes.raise(*conflict).await.into())
+        Either::Left((Ok(Shuffled::Disputed(conflict)), others)) => {
+            match outcome.disputing(&conflict)? {
+                Standing::Disputed(conflict) => Err(disputes.raise(*conflict).await.into()),
+                Standing::Stopped(fault) => Err(fault.into()),
+                // Ready before a restart, and now a sender says something else. The output may be
+                // open, and what a dispute shows would tell the order: who has the table publishes.
+                Standing::Ready(digest) => {
+                    run.send_all(Kind::Ready, digest.0.to_vec());
+                    Err(others.await.into())
+                }
+            }
         }
         Either::Left((Err(unmixed), _)) => Err(unmixed),
         Either::Right((fault, _)) => Err(fault.into()),

@@ -187,6 +187,7 @@ pub enum Kind {
     Certificate = 0x0332,
     LastSeed = 0x0333,
     LastTable = 0x0334,
+    SealStanding = 0x0340,
     TrustedSubmissions = 0x0341,
     TrustedSlots = 0x0342,
     TrustedMasks = 0x0343,
@@ -280,6 +281,7 @@ pub fn binds(tag: &Tag) -> bool {
         Kind::Ready,
         Kind::LastSeed,
         Kind::LastTable,
+        Kind::SealStanding,
     ];
     durable.iter().any(is)
 }

@@ -1,14 +1,16 @@
 //! What a server has committed itself to about an epoch's end, over crashes.
 //!
-//! Two marks, each written before the message that follows from it. *Outcome* is either "ready",
-//! for one digest of β_out, or "stopped", with the fault: a server that has signed a Ready never
-//! stops on its own, and one that has stopped never signs a Ready. *Certificate* is either the
+//! Two marks, each written before the message that follows from it. *Outcome* is "ready", for one
+//! digest of β_out, or "stopped", with the fault, or "disputed", with the conflict that this server
+//! raises a dispute about: a server that has signed a Ready never stops on its own nor raises a
+//! dispute, and one that has stopped or raised one never signs a Ready. *Certificate* is either the
 //! three votes, or a fault, which says that this server has accused and takes the votes from the
 //! other honest server alone.
 
 use ostrakon_crypto::Digest;
 use ostrakon_party::{SignedHeader, wire};
 
+use crate::blame::Conflict;
 use crate::epoch::{Marks, Unmixed};
 use crate::fault::Fault;
 use crate::run::Run;
@@ -26,14 +28,17 @@ pub enum Standing {
     Ready(Digest),
     /// Stopped for this fault.
     Stopped(Box<Fault>),
+    /// A dispute about this conflict is raised.
+    Disputed(Box<Conflict>),
 }
 
 const READY: u8 = 1;
 const STOPPED: u8 = 0;
+const DISPUTED: u8 = 2;
 
-/// Whether a mark says "ready", and does not say "stopped".
+/// Whether a mark says "ready", and says neither "stopped" nor "disputed".
 pub fn is_ready(mark: &[u8]) -> bool {
-    mark.first() != Some(&STOPPED)
+    !matches!(mark.first(), Some(&(STOPPED | DISPUTED)))
 }
 
 impl<'a> Outcome<'a> {
@@ -54,6 +59,10 @@ impl<'a> Outcome<'a> {
         if *kind == READY {
             return Ok(Standing::Ready(Digest(rest.try_into().map_err(|_| damaged())?)));
         }
+        if *kind == DISPUTED {
+            let conflict = wire::decode(rest).map_err(|_| damaged())?;
+            return Ok(Standing::Disputed(Box::new(conflict)));
+        }
         Ok(Standing::Stopped(Box::new(Fault::decode(rest).map_err(|_| damaged())?)))
     }
 
@@ -71,6 +80,25 @@ impl<'a> Outcome<'a> {
     /// [`Unmixed::Marks`].
     pub fn stopped(&self, fault: &Fault) -> Result<Standing, Unmixed> {
         self.outcome(&[&[STOPPED], &fault.encode()[..]].concat())
+    }
+
+    /// Marks that this server is about to raise a dispute, unless it may have signed a Ready.
+    ///
+    /// # Errors
+    /// [`Unmixed::Marks`].
+    pub fn disputing(&self, conflict: &Conflict) -> Result<Standing, Unmixed> {
+        self.outcome(&[&[DISPUTED], &wire::encode(conflict)[..]].concat())
+    }
+
+    /// Whether, by what stands on record, this server holds all three votes, with which the output
+    /// is opened. A store that cannot look says no.
+    ///
+    /// # Errors
+    /// [`Unmixed::Marks`].
+    pub fn is_certified(&self) -> Result<bool, Unmixed> {
+        let name = crate::epoch::epoch_mark(&self.run.subject.instance(), "certificate");
+        let standing = self.marks.standing(&name).map_err(Unmixed::Marks)?;
+        Ok(standing.is_some_and(|mark| mark.first() == Some(&READY)))
     }
 
     /// Marks the votes with which this server opens, unless it has accused somebody before.

@@ -168,6 +168,41 @@ impl Store {
         transaction.commit().await
     }
 
+    /// Puts an entry at its place again, with its signatures, whatever is there now. The day on
+    /// which it was published stays, if it is known. Whoever calls this has verified the entry.
+    ///
+    /// # Errors
+    /// The disk's; also if the epoch's entry is at another place.
+    pub async fn mend_entry(
+        &self,
+        room: &RoomKey,
+        position: u64,
+        epoch: u64,
+        entry: &NewEntry,
+    ) -> Result<(), Error> {
+        let mut transaction = self.begin("mend an entry").await?;
+        let insert = "INSERT INTO entries (room, position, epoch, digest, body, published_on) VALUES ($1, $2, $3, $4, $5, $6) \
+                      ON CONFLICT (room, position) DO UPDATE SET epoch = $3, digest = $4, body = $5";
+        sqlx::query(insert)
+            .bind(room.as_slice())
+            .bind(to_sql(position)?)
+            .bind(to_sql(epoch)?)
+            .bind(entry.digest.0.as_slice())
+            .bind(apart(&entry.body))
+            .bind(i64::from(entry.published_on))
+            .execute(&mut *transaction)
+            .await?;
+        sqlx::query("DELETE FROM signatures WHERE room = $1 AND epoch = $2")
+            .bind(room.as_slice())
+            .bind(to_sql(epoch)?)
+            .execute(&mut *transaction)
+            .await?;
+        for (party, signature) in &entry.signatures {
+            sign(&mut transaction, room, epoch, *party, signature).await?;
+        }
+        transaction.commit().await
+    }
+
     async fn signatures(
         &self,
         room: &RoomKey,

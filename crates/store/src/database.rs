@@ -146,6 +146,48 @@ async fn open_sqlite(directory: &Path) -> Result<Pools, Error> {
     Ok(Pools { kind: Kind::Sqlite, intake, writer, turn, readers, beside: false, superseded })
 }
 
+/// Looks whether the database can be used, and changes nothing: SQLite's file is read as a whole, if
+/// there is one, and PostgreSQL is asked for its settings.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) async fn examine(directory: &Path, database: &Database) -> Result<(), Error> {
+    sqlx::any::install_default_drivers();
+    let Database::Postgres(url) = database else {
+        return examine_sqlite(&directory.join("ostrakon.db")).await;
+    };
+    let mut connection = AnyConnectOptions::from_str(url)?.connect().await?;
+    check_postgres(&mut connection).await?;
+    // Before the first start there is no schema, and an older one is brought up to date.
+    match check_version(&mut connection).await {
+        Ok(()) | Err(Error::OlderSchema) => Ok(connection.close().await?),
+        Err(other) => Err(other),
+    }
+}
+
+async fn examine_sqlite(path: &Path) -> Result<(), Error> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let path = path.canonicalize().map_err(crate::files::failure(path))?;
+    let mut connection = sqlite_options(&path, "ro")?.connect().await?;
+    let found: String =
+        sqlx::query_scalar("PRAGMA quick_check(1)").fetch_one(&mut connection).await?;
+    if found != "ok" {
+        return Err(Error::DamagedDatabase { path, found });
+    }
+    let query = sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations");
+    let newest = SQLITE.iter().map(|migration| migration.version).max().unwrap_or(0);
+    let version: Option<i64> = query.fetch_one(&mut connection).await.unwrap_or(None);
+    connection.close().await?;
+    match version {
+        Some(version) if version > newest => {
+            Err(Error::NewerSchema { database: path.display().to_string(), version })
+        }
+        _ => Ok(()),
+    }
+}
+
 async fn wait_for_locks(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
     execute(connection, format!("PRAGMA busy_timeout = {}", BUSY.as_millis())).await
 }

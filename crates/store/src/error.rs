@@ -66,6 +66,16 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// A check of the whole file found it damaged.
+    #[error(
+        "{path} is damaged ({found}): keep a copy of it, and go on from the other servers' states, as the guide says for a server that has lost its data"
+    )]
+    DamagedDatabase {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says of it.
+        found: String,
+    },
     /// A value in the database that this program would not have written.
     #[error(
         "the database holds an impossible value in {0}: start with an empty directory; an older copy of it would spend one-time material again"
@@ -157,7 +167,8 @@ fn remedy(error: &sqlx::Error) -> &'static str {
             sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Tls(_)
         ) =>
         {
-            "; check that PostgreSQL runs and that the store's URL leads to it"
+            "; check that the database answers: that PostgreSQL runs and the store's URL leads to it, or that the disk of the \
+             data directory is in order"
         }
         _ => "",
     }

@@ -74,6 +74,27 @@ impl Store {
         Ok(standing)
     }
 
+    /// The value of an epoch's mark, if it has one.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn mark_in_epoch(
+        &self,
+        room: &RoomKey,
+        epoch: u64,
+        name: &str,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        // Earlier versions kept these marks with the others.
+        if let Some(standing) = self.mark(name).await? {
+            return Ok(Some(standing));
+        }
+        let query = sqlx::query_scalar(
+            "SELECT value FROM epoch_marks WHERE room = $1 AND epoch = $2 AND name = $3",
+        );
+        let query = query.bind(room.as_slice()).bind(to_sql(epoch)?).bind(name);
+        Ok(query.fetch_optional(&self.pools.readers).await?)
+    }
+
     /// The value of a mark that stands for ever, if it has one.
     ///
     /// # Errors

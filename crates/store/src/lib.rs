@@ -113,6 +113,16 @@ impl Store {
         })
     }
 
+    /// Looks whether the store in `directory` and `database` can be used, without changing anything
+    /// and beside a server that has it open. What does not exist yet can.
+    ///
+    /// # Errors
+    /// [`Error::DamagedDatabase`], [`Error::NewerSchema`], [`Error::Unsuitable`], and whatever disk
+    /// and database say.
+    pub async fn examine(directory: &Path, database: &Database) -> Result<(), Error> {
+        database::examine(directory, database).await
+    }
+
     /// Where the store is.
     pub fn directory(&self) -> &Path {
         &self.directory

@@ -6,6 +6,7 @@ use std::net::TcpListener;
 
 use ostrakon_api::Tls;
 use ostrakon_node::config::{Config, Role};
+use ostrakon_store::{Database, Store};
 
 use super::Findings;
 use super::secrets::{self, private};
@@ -113,6 +114,16 @@ fn data(config: &Config, findings: &mut Findings) {
             free >> 20,
             wanted >> 20
         ));
+    }
+}
+
+/// Whether the database in the data directory can be used. A running server is not disturbed.
+pub async fn database(config: &Config, findings: &mut Findings) {
+    if config.process.role == Role::Intake || config.database().ok() != Some(Database::Sqlite) {
+        return;
+    }
+    if let Err(error) = Store::examine(&config.data, &Database::Sqlite).await {
+        findings.error(error.to_string());
     }
 }
 

@@ -91,6 +91,7 @@ pub async fn run(command: Command) -> Result<()> {
         let mut findings = Findings::new(file);
         if let Some(config) = syntax::read(file, &mut findings) {
             files::check(&config, &mut findings);
+            files::database(&config, &mut findings).await;
             if !options.offline {
                 network::check(&config, &mut findings).await;
             }

@@ -190,20 +190,73 @@ fn make_card(directory: &Path, name: &str, url: &str, address: &str) -> Result<(
 fn read_cards(directory: &Path, options: &Options) -> Result<Vec<ServerConfig>> {
     let mut paths = options.card.clone();
     paths.push(directory.join(CARD));
-    let mut servers = Vec::new();
+    let mut cards: Vec<(&Path, ServerConfig)> = Vec::new();
     for path in paths.iter().filter(|path| path.exists() || options.card.contains(path)) {
         let card = read_card(path)?;
-        if !servers.contains(&card) {
-            servers.push(card);
+        if !cards.iter().any(|(_, other)| *other == card) {
+            cards.push((path, card));
         }
     }
+    distinct(&cards)?;
     ensure!(
-        servers.len() == SERVERS,
-        "--card: {SERVERS} cards are needed, this server's own among them, not {}",
-        servers.len()
+        cards.len() == SERVERS,
+        "--card: {SERVERS} different cards are needed, this server's own among them; there are {}: {}. Name the other \
+         operators' cards with --card, each once",
+        cards.len(),
+        if cards.is_empty() { "none".to_owned() } else { listed(&cards) }
     );
+    let mut servers: Vec<ServerConfig> = cards.into_iter().map(|(_, card)| card).collect();
     servers.sort_by_key(|server| server.key);
     Ok(servers)
+}
+
+/// The cards by name and file.
+fn listed(cards: &[(&Path, ServerConfig)]) -> String {
+    let one = |(path, card): &(&Path, ServerConfig)| {
+        format!("{} ({}, {})", card.name, card.address, path.display())
+    };
+    cards.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// No two cards are of one server, as far as they say it.
+fn distinct(cards: &[(&Path, ServerConfig)]) -> Result<()> {
+    for (i, (path, card)) in cards.iter().enumerate() {
+        for (other_path, other) in &cards[..i] {
+            let same = if card.key == other.key {
+                "key"
+            } else if card.address == other.address {
+                "address"
+            } else if card.url == other.url {
+                "url"
+            } else {
+                continue;
+            };
+            bail!(
+                "--card: {} ({}) and {} ({}) have the same {same}: every server needs its own. Nothing was written; ask the \
+                 operators which card is wrong",
+                other.name,
+                other_path.display(),
+                card.name,
+                path.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Tells the order of the servers, which all operators must have alike.
+fn tell_order(config: &Config) {
+    eprintln!("The servers, in the order that all three operators get:");
+    for (number, server) in config.servers.iter().enumerate() {
+        let own = if number == config.id().index() { ", this one" } else { "" };
+        eprintln!(
+            "  {number}: {} at {} (key {}…){own}",
+            server.name,
+            server.url,
+            &server.key.to_hex()[..8]
+        );
+    }
+    eprintln!("Compare this with the two others: if it differs, somebody has another card.");
 }
 
 fn configure(directory: &Path, options: &Options) -> Result<()> {
@@ -237,6 +290,7 @@ fn configure(directory: &Path, options: &Options) -> Result<()> {
     let problems = config.problems();
     ensure!(problems.is_empty(), "{}", problems.join("; "));
     write_config(directory, &config)?;
+    tell_order(&config);
     output::line(&directory.join(CONFIG).display().to_string())
 }
 
@@ -255,6 +309,27 @@ mod tests {
         let mut questions = Vec::new();
         Interview::new(answers.as_bytes(), &mut questions).complete(&mut options)?;
         proceed(&options)
+    }
+
+    #[test]
+    fn cards_are_named_and_two_of_one_server_refused_before_anything_is_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let homes = ["x", "y", "z"].map(|name| directory.path().join(name));
+        for (home, address) in homes.iter().zip(["a:1", "b:1", "b:1"]) {
+            let url = format!("https://{}", home.file_name().unwrap().to_str().unwrap());
+            make_card(home, "Institute", &url, address).unwrap();
+        }
+        let cards = homes.each_ref().map(|home| home.join(CARD));
+        let complaint = |card: Vec<PathBuf>| {
+            let options = Options { card, ..Options::default() };
+            let error = configure(&homes[0], &options).unwrap_err().to_string();
+            assert!(!homes[0].join(CONFIG).exists(), "nothing is written");
+            error
+        };
+        let two = complaint(vec![cards[1].clone(), cards[1].clone()]);
+        assert!(two.contains("there are 2: ") && two.contains("y/card.toml"), "{two}");
+        let same = complaint(vec![cards[1].clone(), cards[2].clone()]);
+        assert!(same.contains("same address") && same.contains("z/card.toml"), "{same}");
     }
 
     #[test]

@@ -82,8 +82,13 @@ fn what_a_peer_says_of_itself_is_plain_and_short_or_nothing() {
     let state = Some(ostrakon_crypto::Digest([255; 32]));
     let most =
         Progress { generation: u32::MAX, state, kept: [u64::MAX; 3], delivered: [u64::MAX; 3] };
-    let own =
-        About { certificate_expires: Some(u64::MAX), progress: Some(most), ..About::of_this() };
+    let room = ostrakon_broadcast::RoomId([255; 16]);
+    let own = About {
+        certificate_expires: Some(u64::MAX),
+        progress: Some(most),
+        wants: Some(Want { room, position: u64::MAX, token: u64::MAX }),
+        ..About::of_this()
+    };
     assert_eq!(About::read(&own.encode()), Some(own.clone()));
     assert!(
         own.encode().len() + LONGEST_VERSION - own.version.len() <= ostrakon_net::probe::MAX_ABOUT

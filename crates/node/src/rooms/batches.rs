@@ -129,11 +129,18 @@ impl World {
     pub(super) fn batch_dropped(&mut self, number: u64, party: PartyId, now: u64) -> Vec<Effect> {
         self.version += 1;
         let Some(info) = self.batches.get_mut(&number) else { return Vec::new() };
-        let first = info.dropped == 0;
+        let (first, lost) = (info.dropped == 0, info.ready == ALL);
+        let withdrawn = info.ready & (1 << party.0) != 0;
         info.dropped |= 1 << party.0;
+        let discard = (!info.used).then_some(Effect::Discard(number));
         if first {
-            self.setbacks = (self.setbacks.0.saturating_add(1), now);
+            // Losing what was there says nothing about preparing more: it counts once, however much
+            // is lost.
+            let (setbacks, _) = self.setbacks;
+            let setbacks = if lost { setbacks.max(1) } else { setbacks.saturating_add(1) };
+            self.setbacks = (setbacks, now);
         }
-        if info.used { Vec::new() } else { vec![Effect::Discard(number)] }
+        let note = (first && withdrawn).then_some(Effect::Withdrawn(number, party));
+        discard.into_iter().chain(note).collect()
     }
 }

@@ -48,6 +48,8 @@ pub struct Collecting {
     pub order: Vec<u32>,
     /// How many of them each server gave out.
     pub assigned: [u32; SERVERS],
+    /// The same by announcement, of which each server may have heard of some.
+    pub given: [BTreeMap<u64, u32>; SERVERS],
     /// The lowest slot of each server's class that has no owner; beyond the room's capacity once
     /// all have one.
     pub lowest_free: [u32; SERVERS],
@@ -72,7 +74,7 @@ impl Collecting {
         minimum: u32,
         members: Option<Arc<BTreeSet<VerifyingKey>>>,
     ) -> Self {
-        let (slots, order, assigned, keys, submitted, admitted) = Default::default();
+        let (slots, order, assigned, given, keys, submitted, admitted) = Default::default();
         let lowest_free = std::array::from_fn(|class| class as u32);
         Self {
             number,
@@ -86,6 +88,7 @@ impl Collecting {
             slots,
             order,
             assigned,
+            given,
             lowest_free,
             keys,
             submitted,
@@ -118,12 +121,23 @@ impl Collecting {
             let class = slot_class(slot, SERVERS).index();
             self.order.push(slot);
             self.assigned[class] += 1;
+            *self.given[class].entry(owner.announcement).or_default() += 1;
             // No slot is taken back, so nobody need look at those below again.
             while self.slots.contains_key(&self.lowest_free[class]) {
                 self.lowest_free[class] += SERVERS as u32;
             }
         }
         self.keys.entry(owner.key).or_default().insert(slot);
+    }
+
+    /// How many slots a server that knows so many announcements of each may have given out: one more
+    /// than the fuller of the others has, so that none can seat everybody in its own class, where
+    /// they do not count ([`ostrakon_broadcast::room::people_for`]).
+    pub fn most_for(&self, author: PartyId, after: &[u64; SERVERS]) -> u32 {
+        let others = self.given.iter().zip(after).enumerate();
+        let others = others.filter(|(class, _)| *class != author.index());
+        let known = others.map(|(_, (given, known))| given.range(..known).map(|(_, n)| n).sum());
+        known.max().unwrap_or(0u32) + 1
     }
 
     /// The slot of a key: the lowest, should a corrupt server have given it another.

@@ -125,6 +125,7 @@ fn refused(server: &Server, author: PartyId, body: Body) -> &'static str {
 #[test]
 fn an_epoch_goes_from_opening_to_its_computation() {
     let mut server = collecting();
+    server.deliver_all(P0, [assigned(&[(0, 3)])]);
     server.deliver_all(P1, [assigned(&[(1, 1), (4, 2)])]);
     let epoch = server.world.rooms[&room()].collecting(0).unwrap();
     assert_eq!((epoch.slot_of(&key(2)), epoch.begun_at), (Some(4), Some(5)));
@@ -169,6 +170,46 @@ fn slots_of_another_class_taken_slots_and_second_slots_are_refused() {
     // come.
     server.deliver_all(P0, [assigned(&[(0, 1)])]);
     assert_eq!(server.world.rooms[&room()].collecting(0).unwrap().slot_of(&key(1)), Some(0));
+}
+
+/// A corrupt server gives everybody a slot of its own class before others can: nobody would be left
+/// to count for the minimum.
+#[test]
+fn no_server_seats_everybody_in_its_own_class() {
+    let mut server = collecting();
+    let many = [(1, 1), (4, 2), (7, 3)];
+    assert!(refused(&server, P1, assigned(&many[..2])).contains("fuller"));
+    server.deliver_all(P1, [assigned(&many[..1])]);
+    assert!(refused(&server, P1, assigned(&many[1..2])).contains("fuller"));
+    server.deliver_all(P2, [assigned(&[(2, 4)])]);
+    assert!(refused(&server, P1, assigned(&many[1..])).contains("fuller"));
+    server.deliver_all(P1, [assigned(&many[1..2])]);
+    // What it had not heard of does not count, and all judge that alike.
+    let said = [(P0, assigned(&[(0, 8)])), (P1, assigned(&many[2..])), (P2, assigned(&[(5, 9)]))];
+    for end in all_orders(&server, &unheard(&server, said)) {
+        assert_eq!(end.world.rooms[&room()].collecting(0).unwrap().assigned, [1, 2, 2]);
+    }
+}
+
+/// A server says that it holds a batch and then that it does not: that is on record, and is no
+/// reason to wait with the next ones, however many are lost at once.
+#[test]
+fn a_batch_that_was_ready_and_is_dropped_is_on_record_and_no_failure_to_prepare() {
+    let mut server = stocked();
+    let dropped = [0, 1].map(|number| Body::BatchDropped { number });
+    let effects = server.deliver_all(P2, dropped.clone());
+    let expected =
+        [0, 1].map(|number| [Effect::Discard(number), Effect::Withdrawn(number, P2)]).concat();
+    assert_eq!(effects, expected);
+    assert_eq!(server.world.setbacks.0, 1, "a loss counts once");
+    assert_eq!(server.deliver_all(P1, dropped), [0, 1].map(Effect::Discard), "it is gone already");
+    // What was never there is not withdrawn, and counts each time.
+    for number in 2..5 {
+        server.deliver_all(P0, [Body::BatchPlanned { number, form: form() }]);
+        let effects = server.deliver_all(P1, [Body::BatchDropped { number }]);
+        assert_eq!(effects, [Effect::Discard(number)]);
+    }
+    assert_eq!(server.world.setbacks.0, 4);
 }
 
 #[test]
@@ -259,11 +300,12 @@ fn the_batch_that_an_idle_epoch_waits_with_is_remembered_however_many_come_after
 fn a_batch_that_a_server_lost_voids_its_epoch_when_the_scheduler_says_so() {
     let mut server = collecting();
     let effects = server.deliver_all(P2, [Body::BatchDropped { number: 0 }]);
-    assert!(effects.is_empty(), "an epoch collects with it");
+    assert_eq!(effects, [Effect::Withdrawn(0, P2)], "an epoch collects with it");
     let effects = server.deliver_all(P0, [Body::EpochVoided { room: room(), number: 0 }]);
     assert_eq!(effects, [Effect::Discard(0)]);
     assert_eq!(server.world.rooms[&room()].last.as_ref().unwrap().number, 0);
-    assert_eq!(server.deliver_all(P2, [Body::BatchDropped { number: 1 }]), [Effect::Discard(1)]);
+    let effects = server.deliver_all(P2, [Body::BatchDropped { number: 1 }]);
+    assert_eq!(effects, [Effect::Discard(1), Effect::Withdrawn(1, P2)]);
 }
 
 #[test]

@@ -240,7 +240,7 @@ fn given(body: Option<Body>) -> Vec<(u32, VerifyingKey)> {
 
 #[test]
 fn members_and_nobody_else_get_slots() {
-    let (mut world, id) = with_slots(&[]);
+    let (mut world, id) = with_slots(&[0]);
     let collecting = world.rooms.get_mut(&id).unwrap().collecting.as_mut().unwrap();
     collecting.members = Some(std::sync::Arc::new([key(40), key(60)].into()));
     let slots = given(assign(&world, PartyId(1), &id, &waiting(&[50, 40, 60], true)));
@@ -250,11 +250,11 @@ fn members_and_nobody_else_get_slots() {
 #[test]
 fn slots_go_to_those_without_one_in_order_of_arrival() {
     let present = waiting(&[50, 1, 40, 60], true);
-    let (world, id) = with_slots(&[1]);
+    let (world, id) = with_slots(&[0, 3, 6, 1]);
     let slots = given(assign(&world, PartyId(1), &id, &present));
     assert_eq!(slots, [(4, key(50)), (7, key(40))], "the class has no third one left");
     assert_eq!(assign(&world, PartyId(1), &id, &waiting(&[1], true)), None);
-    let (gap, _) = with_slots(&[7, 1]);
+    let (gap, _) = with_slots(&[0, 3, 6, 7, 1]);
     let slots = given(assign(&gap, PartyId(1), &id, &present));
     assert_eq!(slots, [(4, key(50))], "below slots that have owners");
     let (full, _) = with_slots(&[1, 4, 7]);
@@ -274,6 +274,8 @@ fn no_server_gives_out_two_slots_more_than_another_unless_people_stay() {
     assert_eq!(assign(&world, PartyId(0), &id, &three), None, "P2 has given out none");
     let patient = [three[0], Waiting { stays: true, ..three[1] }, three[2]];
     assert_eq!(given(assign(&world, PartyId(0), &id, &patient)), [(3, key(51))]);
+    let (world, id) = with_slots(&[0, 3, 1]);
+    assert_eq!(assign(&world, PartyId(0), &id, &patient), None, "two more than the fuller one");
     let (world, id) = with_slots(&[0, 1, 2]);
     assert_eq!(given(assign(&world, PartyId(2), &id, &three)), [(5, key(50))]);
     // Who has no slots left is not waited for.

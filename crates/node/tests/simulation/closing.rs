@@ -1,5 +1,8 @@
 //! When epochs close, and for how few people.
 
+mod mending;
+mod stories;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -28,6 +31,11 @@ struct Scene {
 
 impl Scene {
     fn new(seed: u64, seconds: u32, minimum: u32) -> Self {
+        Self::with(seed, (seconds, minimum, 24, 64))
+    }
+
+    /// With seconds, minimum, places, and bytes of a message.
+    fn with(seed: u64, (seconds, minimum, capacity, payload): (u32, u32, u32, u32)) -> Self {
         let executor = Executor::new(seed);
         let ledger = Arc::new(Ledger::default());
         let inner = Arc::new(PlainProvider(Arc::default()));
@@ -40,7 +48,8 @@ impl Scene {
             servers.is_some()
         });
         let settings = serde_json::json!({
-            "name": "a room", "payload": 64, "capacity": 24, "seconds": seconds, "minimum": minimum,
+            "name": "a room", "payload": payload, "capacity": capacity, "seconds": seconds,
+            "minimum": minimum,
         });
         let settings = serde_json::from_value(settings).expect("a room's settings");
         let info = deployment
@@ -54,17 +63,25 @@ impl Scene {
 
     /// Somebody comes and has something to say.
     fn join(&self, number: u8) {
-        let mut device = Device::new(SigningKey::from_seed(&[number + 1; 32]), false, None);
-        device.wishes.push(format!("{number} says something"));
+        let device = self.enter(number, false);
+        device.lock().unwrap().wishes.push(format!("{number} says something"));
+    }
+
+    /// Somebody comes and has nothing to say yet.
+    fn enter(&self, number: u8, late: bool) -> Arc<Mutex<Device>> {
+        let device = Device::new(SigningKey::from_seed(&[number + 1; 32]), false, None);
+        let device = Arc::new(Mutex::new(device));
         let participant = Participant {
             line: Line { number: number.into(), deployment: Arc::clone(&self.deployment) },
-            device: Arc::new(Mutex::new(device)),
+            device: Arc::clone(&device),
+            late,
             room: Arc::clone(&self.room),
             servers: Arc::clone(&self.servers),
             engine: Arc::new(PlainClient),
             honest: true,
         };
         self.deployment.executor.spawn(OUTSIDE, participant.take_part().boxed());
+        device
     }
 
     /// What each server that answers says of the room.

@@ -196,6 +196,20 @@ impl Deployment {
         self.executor.spawn(owner, starting.boxed());
     }
 
+    /// Stops a server in good order.
+    pub fn stop(&self, party: PartyId) {
+        let Some(running) = self.server(party).running.lock().unwrap().take() else { return };
+        self.executor.kill(running.owner);
+        running.machine.closing.store(true, Ordering::SeqCst);
+        self.executor.spawn(OUTSIDE, async move { running.service.stop().await }.boxed());
+        self.executor.run_for(Duration::from_millis(100));
+    }
+
+    /// The directory of a server's data.
+    pub fn data(&self, party: PartyId) -> std::path::PathBuf {
+        self.server(party).config.data.clone()
+    }
+
     /// Ends a server at once, wherever it is.
     pub fn kill(&self, party: PartyId) {
         if let Some(machine) = &*self.server(party).machine.lock().unwrap() {

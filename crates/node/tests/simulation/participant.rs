@@ -84,11 +84,15 @@ pub struct Participant {
     pub engine: Arc<dyn ClientEngine + Send + Sync>,
     /// Whether no server turns hostile in this run.
     pub honest: bool,
+    /// Whether it hands in as late as pages do, so that what is written meanwhile comes along.
+    pub late: bool,
 }
 
 struct Work {
     epoch: u64,
     since: u64,
+    /// How long before the sealing it hands in, in milliseconds.
+    margin: Option<u64>,
     issues: Vec<Option<Issued>>,
     submission: Option<Submission>,
     /// What a cheater hands in for the same slot.
@@ -318,6 +322,7 @@ impl Participant {
             page.work = Some(Work {
                 epoch,
                 since,
+                margin: None,
                 issues,
                 submission: None,
                 second: None,
@@ -327,9 +332,31 @@ impl Participant {
         let Some(work) = page.work.as_mut().filter(|work| work.epoch == epoch) else { return };
         if work.submission.is_none() {
             self.collect_issues(work).await;
+            if self.late && self.is_too_early(work, &page.statuses) {
+                return;
+            }
             self.make_submission(work);
         }
         self.deliver(work).await;
+    }
+
+    /// Whether a page would still wait with what it hands in: the moment is drawn when it has a
+    /// place, as a share of the time that is left.
+    fn is_too_early(&self, work: &mut Work, statuses: &[Option<Status>; 3]) -> bool {
+        if work.issues.iter().flatten().count() < 2 {
+            return true;
+        }
+        let epochs = statuses.iter().flatten().filter_map(|status| status.epoch.as_ref());
+        let mut left: Vec<u64> = epochs
+            .filter(|epoch| epoch.number == work.epoch)
+            .filter_map(|epoch| epoch.closes_in_ms)
+            .collect();
+        left.sort_unstable();
+        // The middle one of three, the later one of two.
+        let Some(left) = left.get(left.len() / 2).copied() else { return false };
+        let share = self.executor().draw(|random| random.within(20, 40));
+        let margin = *work.margin.get_or_insert((left * share / 100).clamp(1_500, 60_000));
+        left > margin
     }
 
     async fn collect_issues(&self, work: &mut Work) {

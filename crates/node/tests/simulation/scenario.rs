@@ -249,6 +249,7 @@ impl Run {
         let engine: Arc<dyn ClientEngine + Send + Sync> =
             if self.setting.ruffle { Arc::new(RuffleClient) } else { Arc::new(PlainClient) };
         let participant = Participant {
+            late: false,
             line: Line { number, deployment: Arc::clone(&self.deployment) },
             device: Arc::new(Mutex::new(Device::new(key, cheats, invitation))),
             room: Arc::clone(&self.room),

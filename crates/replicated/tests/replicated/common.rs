@@ -29,6 +29,10 @@ impl Marks for Memory {
         Ok(self.0.lock().unwrap().entry(name.to_owned()).or_insert_with(|| value.to_vec()).clone())
     }
 
+    fn standing(&self, name: &str) -> Result<Option<Vec<u8>>, String> {
+        Ok(self.0.lock().unwrap().get(name).cloned())
+    }
+
     fn record_spent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
         self.record(name, value)
     }

@@ -1,6 +1,8 @@
 //! Attacks that need several lies at once, a restart at the right moment, or a hostile order of
 //! messages.
 
+mod disputes;
+mod few;
 mod mischief;
 
 use std::task::Poll;

@@ -52,7 +52,10 @@ async fn marks_of_an_epoch_stand_until_it_is_finished(place: Place) {
     deliver(&store, P0, 3, Change::SealEpoch { room: ROOM, epoch: 0, cut: vec![3, 0, 0] })
         .await
         .unwrap();
+    let standing = async || store.mark_in_epoch(&ROOM, 0, "outcome").await.unwrap();
+    assert_eq!(standing().await, None);
     assert_eq!(record(b"ready").await.unwrap(), b"ready");
+    assert_eq!(standing().await.as_deref(), Some(&b"ready"[..]));
     assert_eq!(record(b"stopped").await.unwrap(), b"ready");
     assert_eq!(store.record("batch", b"table").await.unwrap(), b"table");
     store.conclude_epoch(&ROOM, 0, b"found").await.unwrap();
@@ -73,6 +76,8 @@ async fn marks_of_an_epoch_stand_until_it_is_finished(place: Place) {
     // An earlier version's mark of an epoch stands, too.
     store.record("earlier", b"ready").await.unwrap();
     assert_eq!(store.record_in_epoch(&ROOM, 1, "earlier", b"stopped").await.unwrap(), b"ready");
+    let standing = store.mark_in_epoch(&ROOM, 1, "earlier").await.unwrap();
+    assert_eq!(standing.as_deref(), Some(&b"ready"[..]));
 }
 
 async fn old_findings_go(place: Place) {

@@ -80,10 +80,18 @@ async fn a_damaged_file_is_named_as_that() {
     torn[100..4096].fill(0x5a);
     for damaged in [garbage, torn] {
         std::fs::write(&path, damaged).unwrap();
+        let found = Store::examine(place.path(), &Database::Sqlite).await;
+        let found = found.expect_err("looking finds it, too").to_string();
+        assert!(found.contains("damaged") && found.contains("ostrakon.db"), "{found}");
         let error = place.try_open().await.err().expect("it is refused").to_string();
         assert!(error.contains("damaged") && error.contains("ostrakon.db"), "{error}");
         assert!(!error.contains("PostgreSQL"), "{error}");
     }
     std::fs::write(&path, whole).unwrap();
-    place.open().await.close().await;
+    let store = place.open().await;
+    Store::examine(place.path(), &Database::Sqlite).await.expect("beside a server that runs");
+    store.close().await;
+    let nothing = tempfile::tempdir().unwrap();
+    Store::examine(nothing.path(), &Database::Sqlite).await.expect("nothing is there yet");
+    assert_eq!(std::fs::read_dir(nothing.path()).unwrap().count(), 0, "and nothing is made");
 }

@@ -111,6 +111,44 @@ fn mischief_of_any_kind_splits_nobody() {
     println!("{ends:?}");
 }
 
+/// Over several lives, in each of which a corrupt server does what it likes and an honest one may
+/// crash: a robust epoch with too few is never opened, and who has seen that says so ever after.
+#[test]
+fn too_few_stays_too_few_over_whole_lives() {
+    let runs = if std::env::var_os("OSTRAKON_NIGHTLY").is_some() { 5_000 } else { 150 };
+    let mut scene = Scene::new(49, true);
+    scene.spec.minimum = 3;
+    scene.slots = scene.deployment.slots(&scene.stock, &scene.spec, &rows_of(TAKEN, WIDTH));
+    let mut ended = 0;
+    for seed in 0..runs {
+        let (scene, liar) = (scene.again(), (seed % 3) as u8);
+        let honest = [1, 2].map(|after| (liar + after) % 3);
+        let mut few = [false; 3];
+        for life in 0..3 {
+            let mut case = Mischief { seed: 3 * seed + life, liar, robust: true, crash: None };
+            if case.draw(&[6]).is_multiple_of(2) {
+                let victim = honest[(case.draw(&[7]) % 2) as usize];
+                case.crash = Some((victim, (case.draw(&[8]) % 12) as usize));
+            }
+            let network = case.network(&scene);
+            let results = scene.run_crashing(&network, case.crash, |_| scene.slots.clone());
+            assert!(!super::few::shows(&network, liar), "{case:?}: something is shown");
+            for server in honest.map(usize::from) {
+                match &results[server] {
+                    Some(Err(Unmixed::TooFew(_))) => few[server] = true,
+                    None => assert!(!few[server], "{case:?}: P{server} takes it back"),
+                    Some(Ok(_)) => panic!("{case:?}: P{server} has opened it"),
+                    Some(Err(other)) => panic!("{case:?}: P{server} ends otherwise: {other}"),
+                }
+            }
+            let [a, b] = honest.map(|server| results[usize::from(server)].is_some());
+            assert!(a == b || case.crash.is_some(), "{case:?}: one ends, the other waits");
+        }
+        ended += u32::from(honest.iter().all(|server| few[usize::from(*server)]));
+    }
+    assert!(ended > runs as u32 / 2, "only {ended} of {runs} came to an end");
+}
+
 fn judge(scene: &Scene, case: &Mischief, results: &Outcomes) -> [&'static str; 2] {
     let honest: Vec<_> =
         (0..3).filter(|i| *i != case.liar).map(|i| results[usize::from(i)].as_ref()).collect();

@@ -1,0 +1,248 @@
+//! Looks after the boards on this server's disk (`docs/spec/rooms.md`, section 9): every entry is
+//! verified when the server starts and once a day, as participants verify it. One that is not as it
+//! was published is shown to nobody, and fetched from the other servers; what they give is believed
+//! for the servers' signatures on it, and is put on record with its source.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::future::{Either, select};
+use ostrakon_broadcast::board::verify_chain;
+use ostrakon_broadcast::room::{RoomDescriptor, RoomId};
+use ostrakon_broadcast::{Entry, SignedEntry};
+use ostrakon_crypto::{Digest, Transcript};
+use ostrakon_party::{Instance, InstanceKind, Length, PartyId, wire};
+use ostrakon_store::{EntryRow, Error, NewEntry};
+use serde::{Deserialize, Serialize};
+
+use crate::agree::ControlStep;
+use crate::core::Core;
+use crate::operator::About;
+use crate::{audit, epochs, erasure};
+
+/// Between two verifications of all boards.
+const EVERY: Duration = Duration::from_secs(24 * 3600);
+/// Entries after which the verification pauses, and for how long.
+const AT_ONCE: u64 = 64;
+const PAUSE: Duration = Duration::from_millis(20);
+/// How long the others have to give an entry before they are asked anew.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often it is looked whether a peer asks for an entry.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long an entry that a peer asked for is kept ready.
+const KEPT_MS: u64 = 10 * 60 * 1000;
+
+/// An entry that a server asks the others for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Want {
+    pub room: RoomId,
+    pub position: u64,
+    /// Never twice the same.
+    pub token: u64,
+}
+
+impl Want {
+    fn instance(&self, asker: PartyId) -> Instance {
+        let mut transcript = Transcript::new("ostrakon/v1/node/wanted entry");
+        transcript.field(&self.room.0).number(self.position).number(u64::from(asker.0));
+        let scope = transcript.finish().0[..16].try_into().expect("half a digest");
+        Instance { kind: InstanceKind::Control, scope, number: self.token }
+    }
+}
+
+/// Entries that are not as they were published, by room and place.
+pub(crate) type Damaged = BTreeMap<RoomId, BTreeSet<u64>>;
+
+/// What an entry must be to take a place on a board.
+struct Place {
+    room: RoomId,
+    descriptor: RoomDescriptor,
+    position: u64,
+    /// The digest of the entry before it.
+    previous: Digest,
+}
+
+/// Verifies all boards, now and every day, until the server stops.
+pub(crate) async fn run(core: Arc<Core>) {
+    loop {
+        let rooms: Vec<(RoomId, RoomDescriptor)> = {
+            let world = core.world();
+            world.rooms.iter().map(|(id, room)| (*id, room.descriptor.clone())).collect()
+        };
+        for (room, descriptor) in rooms {
+            let place = Place { room, descriptor, position: 0, previous: Digest([0; 32]) };
+            let tended = core.damaged.lock().expect("no panic while held").contains_key(&room);
+            if !tended && let Some(damaged) = first_damaged(&core, place).await {
+                // The others' boards are verified meanwhile, however long it takes.
+                core.spawn(tend(Arc::clone(&core), damaged));
+            }
+        }
+        core.platform.sleep(EVERY).await;
+    }
+}
+
+/// Mends a board from the first damaged entry on.
+async fn tend(core: Arc<Core>, mut place: Place) {
+    loop {
+        place.previous = mend(&core, &place).await;
+        place.position += 1;
+        match first_damaged(&core, place).await {
+            Some(next) => place = next,
+            None => return,
+        }
+    }
+}
+
+/// Verifies a board from a place on. Returns the place of the first entry that does not belong
+/// there.
+async fn first_damaged(core: &Core, mut place: Place) -> Option<Place> {
+    let length = core.world().rooms.get(&place.room).map_or(0, |room| room.board_length);
+    while place.position < length {
+        let found = match core.store.entries(&place.room.0, place.position, 1).await {
+            Ok(rows) => rows.into_iter().next().filter(|row| row.position == place.position),
+            Err(Error::Corrupt(_)) => None,
+            Err(error) => {
+                tracing::error!(%error, "a board cannot be read; it is verified another time");
+                return None;
+            }
+        };
+        let Some(digest) = found.and_then(|row| accepted(core, &place, row)) else {
+            return Some(place);
+        };
+        place.previous = digest;
+        place.position += 1;
+        if place.position.is_multiple_of(AT_ONCE) {
+            core.platform.sleep(PAUSE).await;
+        }
+    }
+    None
+}
+
+/// The digest of an entry that is what belongs there.
+fn accepted(core: &Core, place: &Place, row: EntryRow) -> Option<Digest> {
+    let entry: Entry = wire::decode(&row.body).ok()?;
+    let right = entry.epoch.number == row.epoch;
+    let signed = SignedEntry { entry, signatures: row.signatures };
+    if right { fits(core, place, &signed) } else { None }
+}
+
+fn fits(core: &Core, place: &Place, signed: &SignedEntry) -> Option<Digest> {
+    let entries = std::slice::from_ref(signed);
+    verify_chain(&core.servers, &place.descriptor, place.previous, entries).ok()
+}
+
+fn clear(core: &Core, place: &Place) {
+    let mut damaged = core.damaged.lock().expect("no panic while held");
+    if let Some(places) = damaged.get_mut(&place.room) {
+        places.remove(&place.position);
+    }
+    damaged.retain(|_, places| !places.is_empty());
+}
+
+/// Fetches an entry from the others until it is there. Returns its digest.
+async fn mend(core: &Arc<Core>, place: &Place) -> Digest {
+    let (room, position) = (place.room.to_hex(), place.position);
+    {
+        let mut damaged = core.damaged.lock().expect("no panic while held");
+        damaged.entry(place.room).or_default().insert(position);
+    }
+    let detail = format!(
+        "entry {position} of the board of room {room} is not what the servers have signed: this server's disk or database has changed it"
+    );
+    tracing::error!("{detail}; it is fetched from the other servers");
+    note(core, "board damaged", &detail).await;
+    loop {
+        let (signed, source, digest) = fetch(core, place).await;
+        let entry = erasure::as_published(core, signed.entry);
+        let epoch = entry.epoch.number;
+        let published_on = erasure::day(core.platform.now_ms());
+        let signatures = signed.signatures;
+        let new = NewEntry { digest, body: wire::encode(&entry), published_on, signatures };
+        match core.store.mend_entry(&place.room.0, position, epoch, &new).await {
+            Ok(()) => {
+                clear(core, place);
+                let name = &core.config.servers[source.index()].name;
+                let detail = format!(
+                    "entry {position} of the board of room {room} is as it was published again, from {source} ({name})"
+                );
+                tracing::warn!("{detail}");
+                note(core, "board mended", &detail).await;
+                return digest;
+            }
+            Err(error) => {
+                tracing::error!(%error, "an entry cannot be mended; trying again");
+                core.platform.sleep(PATIENCE).await;
+            }
+        }
+    }
+}
+
+async fn note(core: &Core, action: &str, detail: &str) {
+    audit::note(&core.store, core.platform.now_ms(), "server", action, detail).await;
+}
+
+/// Asks both others for an entry until one gives what fits there.
+async fn fetch(core: &Core, place: &Place) -> (SignedEntry, PartyId, Digest) {
+    let longest = epochs::longest_entry(&place.descriptor) + 4096;
+    loop {
+        let token = u64::from_le_bytes(core.platform.random());
+        let want = Want { room: place.room, position: place.position, token };
+        core.introduction.change(|about| about.wants = Some(want));
+        let instance = want.instance(core.me());
+        let answer = |peer: PartyId| {
+            Box::pin(async move {
+                let tag = ControlStep::Mended.of(instance);
+                let heard = core.party.receive(peer, tag, Length::AtMost(longest)).await;
+                let signed = heard.ok().and_then(|heard| wire::decode(&heard.body).ok());
+                match signed.and_then(|signed| Some((fits(core, place, &signed)?, signed))) {
+                    Some((digest, signed)) => (signed, peer, digest),
+                    None => futures::future::pending().await,
+                }
+            })
+        };
+        let [a, b] = core.party.peers().collect::<Vec<_>>()[..] else { unreachable!("two peers") };
+        let first = async { select(answer(a), answer(b)).await.factor_first().0 };
+        let patience = core.platform.sleep(PATIENCE);
+        let ended = select(Box::pin(first), patience).await;
+        core.introduction.change(|about| about.wants = None);
+        core.party.retire(instance);
+        if let Either::Left((found, _)) = ended {
+            return found;
+        }
+    }
+}
+
+/// Gives the others the entries that they ask for, until the server stops.
+pub(crate) async fn serve(core: Arc<Core>) {
+    let mut served: BTreeMap<PartyId, (Want, u64)> = BTreeMap::new();
+    loop {
+        core.platform.sleep(LOOK).await;
+        let now = core.platform.now_ms();
+        for (peer, known) in core.mesh.acquaintances() {
+            let want = About::read(&known.about).and_then(|about| about.wants);
+            let before = served.get(&peer).copied();
+            if let Some((old, since)) = before
+                && (want != Some(old) || since + KEPT_MS < now)
+            {
+                core.party.retire(old.instance(peer));
+                served.remove(&peer);
+            }
+            if let Some(want) = want.filter(|want| before.is_none_or(|(old, _)| old != *want)) {
+                served.insert(peer, (want, now));
+                give(&core, peer, &want).await;
+            }
+        }
+    }
+}
+
+async fn give(core: &Core, peer: PartyId, want: &Want) {
+    let rows = core.store.entries(&want.room.0, want.position, 1).await;
+    let row = rows.ok().and_then(|rows| rows.into_iter().next());
+    let Some(row) = row.filter(|row| row.position == want.position) else { return };
+    let Ok(entry) = wire::decode::<Entry>(&row.body) else { return };
+    let signed = SignedEntry { entry, signatures: row.signatures };
+    let body = Bytes::from(wire::encode(&signed));
+    core.party.send(peer, ControlStep::Mended.of(want.instance(peer)), body);
+}
