@@ -29,7 +29,11 @@ export async function startMix() {
     if (line.startsWith('  http')) links.push(line.trim());
     if (links.length === servers.length) break;
   }
-  /** Kills a server again and again, as whoever started it starts it again. @param {number} number */
+  /**
+   * Kills a server again and again, as whoever started it starts it again.
+   *
+   * @param {number} number
+   */
   const kill = (number) => {
     stopped ??= setInterval(() => void killed(servers[number] ?? ''), 50);
     void killed(servers[number] ?? '');

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostrakon_asynchromix::message::Message;
-use ostrakon_asynchromix::message::RunId;
+use ostrakon_asynchromix::message::{Message, RunId};
 use ostrakon_mixer::{Links, Peers};
 use ostrakon_net::Identity;
 
@@ -46,6 +45,7 @@ async fn a_frozen_server_costs_nobody_its_line_and_goes_on() {
     devices.until(&world, "said", Devices::all_said).await;
     assert_eq!(devices.read(), said);
     drop(thaw);
+    world.frozen.set(None);
     let entries = standing(&world, 0).await.entries;
     wait(&world, "going on", 1, |s| s.runs && s.entries >= entries).await;
 }

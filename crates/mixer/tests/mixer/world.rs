@@ -1,5 +1,6 @@
 //! Servers on threads of their own, so that one can be frozen with its sockets open.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -37,6 +38,8 @@ pub struct World {
     pub directory: tempfile::TempDir,
     pub addresses: Vec<String>,
     pub servers: Vec<Option<Server>>,
+    /// Whom devices wait for in vain, beside the others.
+    pub frozen: Cell<Option<usize>>,
 }
 
 pub fn identity(i: usize) -> Secret {
@@ -50,7 +53,7 @@ pub fn id(i: usize) -> PartyId {
 impl World {
     pub fn new(n: usize) -> World {
         let key = |i| SigningKey::from_seed(identity(i).expose()).verifying_key();
-        let shape = Shape { rows: 16, payload: 12, minimum: 3, ticks: 12 };
+        let shape = Shape { rows: 16, payload: 12, minimum: 3, ticks: 40 };
         let room = Room::new(Digest([6; 32]), 1, (0..n).map(key).collect(), shape).unwrap();
         let addresses = (0..n).map(|_| {
             let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -61,6 +64,7 @@ impl World {
             directory: tempfile::tempdir().unwrap(),
             addresses: addresses.collect(),
             servers: (0..n).map(|_| None).collect(),
+            frozen: Cell::new(None),
         };
         (0..n).for_each(|i| world.start(i, false));
         world
@@ -112,6 +116,7 @@ impl World {
     /// Freezes a server until what is returned is dropped.
     pub fn freeze(&self, i: usize) -> Sender<()> {
         let (thaw, frozen) = channel();
+        self.frozen.set(Some(i));
         self.servers[i].as_ref().unwrap().control.send(Control::Freeze(frozen)).unwrap();
         thaw
     }
@@ -168,6 +173,9 @@ impl Devices {
             visitor.tick();
             for (i, server) in world.servers.iter().enumerate() {
                 let Some(server) = server else { continue };
+                if world.frozen.get() == Some(i) {
+                    continue;
+                }
                 drop(visitor.kept());
                 let ask = visitor.ask(id(i));
                 let visit = server.visits.visit(&ask);

@@ -1,5 +1,0 @@
-import { catalogue } from './catalogue.svelte';
-import { de } from './de/mix';
-import { en } from './en/mix';
-
-export const t = catalogue({ en, de });
