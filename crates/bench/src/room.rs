@@ -158,8 +158,8 @@ impl Room {
         Ok(())
     }
 
-    /// Opens the epoch and signs the board's entry. Returns the entry's digest and the number of its
-    /// messages, as text.
+    /// Opens the epoch and signs the board's entry. Returns the entry's digest and the number of
+    /// its messages, as text.
     pub fn open(&mut self, runtime: &Runtime) -> Result<String> {
         let mixed = self.mixed.take().context("nothing is mixed")?;
         let opened = runtime.block_on(mixed.open())?;
