@@ -7,6 +7,7 @@ mod computations;
 mod decisions;
 mod evidence;
 mod hosts;
+mod messages;
 mod onepass;
 mod requests;
 
@@ -40,7 +41,7 @@ pub struct Decoder {
 }
 
 /// All decoders.
-pub const DECODERS: [Decoder; 39] = [
+pub const DECODERS: [Decoder; 43] = [
     Decoder { name: "message_header", valid: &[valid_header], read: read_header },
     Decoder { name: "frame", valid: &[valid_frame], read: read_frame },
     Decoder {
@@ -164,6 +165,14 @@ pub const DECODERS: [Decoder; 39] = [
     },
     Decoder { name: "onepass_table", valid: &[onepass::valid_table], read: onepass::read_table },
     Decoder { name: "decision_link", valid: &[decisions::valid_link], read: decisions::read_link },
+    Decoder {
+        name: "contact_link",
+        valid: &[messages::valid_contact_link],
+        read: messages::read_contact_link,
+    },
+    Decoder { name: "messages_call", valid: &[messages::valid_call], read: messages::read_call },
+    Decoder { name: "messages_said", valid: &[messages::valid_said], read: messages::read_said },
+    Decoder { name: "messages_rows", valid: &[messages::valid_rows], read: messages::read_rows },
 ];
 
 /// Gives `data` to the named decoder, once as it stands and once as a list of changes to an input

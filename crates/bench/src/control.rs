@@ -8,6 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command as Process, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use ostrakon_broadcast::EngineKind;
 use ostrakon_crypto::VerifyingKey;
 use ostrakon_replicated::messages::BatchSpec;
 use ostrakon_replicated::pair::Pair;
@@ -42,11 +43,16 @@ pub enum Command {
     PrepareEpoch(Epoch),
     /// Makes the submissions of all participants: nobody is absent.
     Submit {
-        /// The batch seeds of all three pairs, by [`ostrakon_replicated::pair::Pair::index`].
+        /// Of Ruffle the batch seeds of all three pairs, by
+        /// [`ostrakon_replicated::pair::Pair::index`]; of Clarion what each server gives out.
         seeds: [[u8; 32]; 3],
     },
     /// Seals, shuffles, certifies and opens the epoch, reads the rows, and signs the board's entry.
     Mix,
+    /// The first part of that, up to the certified table.
+    MixOnly,
+    /// The rest.
+    OpenEpoch,
     /// Forgets everything of the epoch.
     RetireEpoch,
 }
@@ -60,6 +66,8 @@ pub struct Epoch {
     pub clients: u32,
     /// Bytes of payload of a row.
     pub payload: u32,
+    /// Who mixes.
+    pub engine: EngineKind,
 }
 
 /// What a party process answers.
@@ -77,8 +85,9 @@ pub enum Reply {
     /// A batch is prepared. For measuring, one process has to be all participants, who know the
     /// masks of all three pairs.
     Prepared {
-        /// The batch seeds of the party's two pairs, in order.
-        seeds: [[u8; 32]; 2],
+        /// Of Ruffle the batch seeds of the party's two pairs, in order; of Clarion what it gives
+        /// out.
+        seeds: Vec<[u8; 32]>,
     },
 }
 
@@ -150,7 +159,8 @@ impl Parties {
         Ok(parties)
     }
 
-    /// Has all three prepare the batch of an epoch. Returns its seeds, by pair.
+    /// Has all three prepare the batch of an epoch. Returns its seeds by pair, or what is given out
+    /// by server.
     ///
     /// # Errors
     /// If a process ends.
@@ -163,8 +173,14 @@ impl Parties {
             let Reply::Prepared { seeds } = running.answer()? else {
                 bail!("a party process prepared no batch")
             };
-            for (pair, seed) in Pair::of_party(party).into_iter().zip(seeds) {
-                all[pair.index()] = seed;
+            match (epoch.engine, &seeds[..]) {
+                (EngineKind::Clarion, [issue]) => all[usize::from(party)] = *issue,
+                (EngineKind::Ruffle, [_, _]) => {
+                    for (pair, seed) in Pair::of_party(party).into_iter().zip(seeds) {
+                        all[pair.index()] = seed;
+                    }
+                }
+                _ => bail!("a party process prepared another batch"),
             }
         }
         Ok(all)

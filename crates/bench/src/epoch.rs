@@ -2,6 +2,7 @@
 //! without HTTP and storage.
 
 use anyhow::{Result, ensure};
+use ostrakon_broadcast::EngineKind;
 use ostrakon_broadcast::row::REDUNDANCY;
 use ostrakon_replicated::cost;
 
@@ -33,6 +34,7 @@ pub fn run(
     mut report: impl FnMut(&str),
 ) -> Result<Vec<Measurement>> {
     let Options { clients, payload, runs } = options;
+    let engine = EngineKind::Ruffle;
     ensure!(clients >= 3, "an epoch needs at least 3 participants, one for each server's slots");
     let shape = checked(clients, payload.saturating_add(REDUNDANCY as u32))?;
     report("setting up three servers");
@@ -41,7 +43,7 @@ pub fn run(
     let mut epoch = Phase::new("epoch", cost::epoch(shape, clients), Work::epoch);
     for number in 0..u64::from(runs) {
         report(&format!("run {} of {runs}: making {clients} submissions", number + 1));
-        let seeds = parties.prepare_epoch(Epoch { number, clients, payload })?;
+        let seeds = parties.prepare_epoch(Epoch { number, clients, payload, engine })?;
         parties.all(&Command::Submit { seeds })?;
         report(&format!("run {} of {runs}", number + 1));
         let mixed = parties.all(&Command::Mix)?;

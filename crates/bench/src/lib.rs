@@ -5,6 +5,7 @@
 //! ([`limit`]), so that figures of different machines can be compared.
 
 pub mod asynchromix;
+pub mod broadcast;
 pub mod committee;
 pub mod control;
 pub mod decide;

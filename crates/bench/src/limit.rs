@@ -267,6 +267,51 @@ impl Work {
     }
 }
 
+impl Work {
+    /// Clarion's sealing, tables and checks: four tables travel, each made of gathers by one server
+    /// and stated by both ends; their masks come from seeds that two servers have, as do the three
+    /// pads of every row.
+    pub fn clarion_mix(&self) -> Parts {
+        let (u, s, m) = (&self.units, &self.slots, self.weighted);
+        let lists = LIST_ENTRY as f64 * self.per_byte;
+        BTreeMap::from([
+            ("gather", 6.0 * u.gather),
+            ("prg", 8.0 * m * u.prg + 6.0 * s.expand),
+            ("hash", 3.0 * s.row + (8.0 * m + 9.0 * lists) * u.hash),
+            ("copy", 10.0 * u.copy),
+            ("aead", (4.0 * m + 6.0 * lists) * u.aead),
+            ("loopback", (4.0 * m + 6.0 * lists) * u.loopback),
+            ("gf64", 8.0 * u.gf64 / 2.0),
+            ("permutation", 4.0 * u.permutation),
+        ])
+    }
+
+    /// Clarion's opening and the board: one table travels, two servers make a mask anew, all
+    /// read the rows and sign the board.
+    pub fn clarion_open(&self) -> Parts {
+        let (u, s, m) = (&self.units, &self.slots, self.weighted);
+        BTreeMap::from([
+            ("gather", u.gather),
+            ("prg", 2.0 * u.prg),
+            ("hash", 3.0 * s.row + 4.0 * u.hash),
+            ("copy", 3.0 * u.copy),
+            ("aead", m * u.aead),
+            ("loopback", m * u.loopback),
+        ])
+    }
+
+    /// Ruffle's sealing and shuffle, up to the certified table.
+    pub fn ruffle_mix(&self) -> Parts {
+        let mut parts = self.epoch();
+        for (kind, seconds) in self.opening() {
+            if let Some(sum) = parts.get_mut(kind) {
+                *sum -= seconds;
+            }
+        }
+        parts
+    }
+}
+
 /// Seals and opens a table in records, on all cores.
 pub(crate) fn aead(table: &mut [u8]) -> f64 {
     let key = UnboundKey::new(&AES_128_GCM, &[7; 16])

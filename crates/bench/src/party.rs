@@ -216,16 +216,30 @@ impl Server {
             }
             Command::CommitSlots(spec) => Ok(self.commit_slots(&spec)),
             Command::Submit { seeds } => {
-                self.room()?.submit(seeds);
+                self.room()?.submit(seeds)?;
                 Ok(Report::default())
             }
             Command::Mix => {
                 let room = self.room()?;
-                let (instance, result) = (room.instance(), room.mix(runtime)?);
+                room.mix(runtime)?;
+                let (instance, result) = (room.instance(), room.open(runtime)?);
+                Ok(self.report(instance, result))
+            }
+            Command::MixOnly => {
+                let room = self.room()?;
+                room.mix(runtime)?;
+                let instance = room.instance();
+                Ok(self.report(instance, String::new()))
+            }
+            Command::OpenEpoch => {
+                let room = self.room()?;
+                let (instance, result) = (room.instance(), room.open(runtime)?);
                 Ok(self.report(instance, result))
             }
             Command::RetireEpoch => {
-                let instance = self.room()?.instance();
+                let room = self.room()?;
+                let instance = room.instance();
+                room.retire();
                 self.forget(instance);
                 self.room = None;
                 Ok(Report::default())

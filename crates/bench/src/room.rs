@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
+use ostrakon_additive::three::messages as clarion;
 use ostrakon_broadcast::board::{Published, SALT};
+use ostrakon_broadcast::clarion::client::ClarionClient;
+use ostrakon_broadcast::clarion::server::ClarionEngine;
 use ostrakon_broadcast::engine::{
-    Batch, Engine, EpochContext, Journal, Shape, SlotState, context_digest,
+    Batch, ClientEngine, Engine, EpochContext, Journal, Mixed, Shape, SlotState, context_digest,
 };
 use ostrakon_broadcast::ruffle::server::RuffleEngine;
-use ostrakon_broadcast::{Content, Entry, EpochId, Mode, RoomDescriptor, RowFormat, Servers};
+use ostrakon_broadcast::{
+    Content, EngineKind, Entry, EpochId, Mode, RoomDescriptor, RowFormat, Servers,
+};
 use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_party::{Instance, Party, wire};
 use ostrakon_replicated::Stock;
@@ -27,12 +32,13 @@ use crate::party::{Memory, secret};
 /// An epoch on its way.
 pub struct Room {
     party: Party,
-    engine: RuffleEngine,
+    engine: Box<dyn Engine>,
     descriptor: RoomDescriptor,
     servers: Servers,
     context: EpochContext,
     batch: Option<Box<dyn Batch>>,
     slots: Vec<SlotState>,
+    mixed: Option<Box<dyn Mixed>>,
 }
 
 struct MemoryJournal(Memory);
@@ -53,26 +59,41 @@ fn descriptor(epoch: Epoch) -> RoomDescriptor {
         payload: epoch.payload,
         capacity: epoch.clients,
         seconds: 1,
+        engine: epoch.engine,
         ..RoomDescriptor::new("benchmark")
     }
 }
 
 impl Room {
-    /// Prepares the epoch's batch with the other parties and loads it. Returns the batch's seeds
-    /// too, in the order of the own pairs.
+    /// Prepares the epoch's batch with the other parties and loads it. Returns what participants
+    /// need of it, too: see [`crate::control::Reply::Prepared`].
     pub fn prepare(
         runtime: &Runtime,
         party: &Party,
         keys: &SharedKeys,
         epoch: Epoch,
-    ) -> Result<(Self, [[u8; 32]; 2])> {
-        let engine = RuffleEngine::new(party.clone(), SharedKeys::from_bytes(&keys.to_bytes())?);
+    ) -> Result<(Self, Vec<[u8; 32]>)> {
+        let engine: Box<dyn Engine> = match epoch.engine {
+            EngineKind::Ruffle => Box::new(RuffleEngine::new(
+                party.clone(),
+                SharedKeys::from_bytes(&keys.to_bytes())?,
+            )),
+            EngineKind::Clarion => Box::new(ClarionEngine::new(party.clone())),
+        };
         let descriptor = descriptor(epoch);
         let shape = Shape::of(&descriptor);
         let stored = runtime.block_on(engine.prepare(epoch.number, shape, secret()?))?;
-        let stock = Stock::from_bytes(&stored, &party.roster)?;
-        let seeds = Pair::of_party(party.id.0).map(|pair| *stock.seeds.of(pair).expose());
         let batch = engine.load(epoch.number, shape, &stored).map_err(anyhow::Error::msg)?;
+        let given = match epoch.engine {
+            EngineKind::Ruffle => {
+                let stock = Stock::from_bytes(&stored, &party.roster)?;
+                Pair::of_party(party.id.0).map(|pair| *stock.seeds.of(pair).expose()).to_vec()
+            }
+            // The same for every slot.
+            EngineKind::Clarion => {
+                vec![batch.issue(0).try_into().map_err(|_| anyhow!("an issue has 32 bytes"))?]
+            }
+        };
         let context = EpochContext {
             epoch: EpochId { room: descriptor.id(), number: epoch.number },
             batch: epoch.number,
@@ -82,28 +103,19 @@ impl Room {
             minimum: descriptor.minimum,
         };
         let servers = Servers { session: party.roster.session, keys: party.roster.keys.clone() };
-        let party = party.clone();
-        Ok((
-            Self {
-                party,
-                engine,
-                descriptor,
-                servers,
-                context,
-                batch: Some(batch),
-                slots: Vec::new(),
-            },
-            seeds,
-        ))
+        let (party, batch) = (party.clone(), Some(batch));
+        let (slots, mixed) = Default::default();
+        Ok((Self { party, engine, descriptor, servers, context, batch, slots, mixed }, given))
     }
 
     /// Makes every participant's submission, all parties being known to hold the batch.
-    pub fn submit(&mut self, seeds: [[u8; 32]; 3]) {
+    pub fn submit(&mut self, seeds: [[u8; 32]; 3]) -> Result<()> {
         self.engine.retire_batch(self.context.batch, self.context.shape);
         let streams = seeds.map(|seed| slots_prg(&PairSeed::opened(seed).purpose(Purpose::Inputs)));
+        let issues = seeds.map(|issue| Some(issue.to_vec()));
         let format = RowFormat::new(&self.descriptor, self.context.epoch.number);
         let digest = context_digest(&self.servers.session, &self.context);
-        let submit = |slot: u32| {
+        let submit = |slot: u32| -> Result<SlotState> {
             let key = participant(slot);
             let text =
                 format!("participant {slot} says something that nobody can trace").into_bytes();
@@ -111,31 +123,46 @@ impl Room {
             let row = format
                 .encode(&Content::Message(text), &format.padding(&key))
                 .expect("the text is cut to fit");
-            let masks: [SlotSeeds; 3] =
-                [0, 1, 2].map(|pair: usize| SlotSeeds::derive(&streams[pair], slot));
-            let name = SlotName {
-                session: &self.servers.session.0,
-                batch: self.context.batch,
-                context: &digest,
-                rows: self.context.shape.rows,
-                slot,
+            let submission = match self.context.engine {
+                EngineKind::Ruffle => {
+                    let masks: [SlotSeeds; 3] =
+                        [0, 1, 2].map(|pair: usize| SlotSeeds::derive(&streams[pair], slot));
+                    let name = SlotName {
+                        session: &self.servers.session.0,
+                        batch: self.context.batch,
+                        context: &digest,
+                        rows: self.context.shape.rows,
+                        slot,
+                    };
+                    wire::encode(&client::submit(name, &masks, &row, &key))
+                }
+                EngineKind::Clarion => {
+                    let (servers, context) = (&self.servers, &self.context);
+                    ClarionClient.submit(servers, context, slot, &issues, &row, &key)?
+                }
             };
-            let submission = wire::encode(&client::submit(name, &masks, &row, &key));
-            SlotState { slot, owner: key.verifying_key(), submission: Some(submission) }
+            Ok(SlotState { slot, owner: key.verifying_key(), submission: Some(submission) })
         };
-        self.slots = (0..self.context.shape.rows).into_par_iter().map(submit).collect();
+        let all = (0..self.context.shape.rows).into_par_iter().map(submit);
+        self.slots = all.collect::<Result<_>>()?;
+        Ok(())
     }
 
-    /// Runs the epoch and signs the board's entry. Returns the entry's digest and the number of its
-    /// messages, as text.
-    pub fn mix(&mut self, runtime: &Runtime) -> Result<String> {
+    /// Seals and shuffles, up to the certified table.
+    pub fn mix(&mut self, runtime: &Runtime) -> Result<()> {
         let batch = self.batch.take().context("the batch is spent")?;
         let slots = std::mem::take(&mut self.slots);
         let journal = Arc::new(MemoryJournal(Memory::default()));
-        let opened = runtime.block_on(async {
-            let mixed = batch.mix(self.context.clone(), slots, journal).await?;
-            mixed.open().await
-        })?;
+        let mixing = batch.mix(self.context.clone(), slots, journal);
+        self.mixed = Some(runtime.block_on(mixing)?);
+        Ok(())
+    }
+
+    /// Opens the epoch and signs the board's entry. Returns the entry's digest and the number of
+    /// its messages, as text.
+    pub fn open(&mut self, runtime: &Runtime) -> Result<String> {
+        let mixed = self.mixed.take().context("nothing is mixed")?;
+        let opened = runtime.block_on(mixed.open())?;
         let format = RowFormat::new(&self.descriptor, self.context.epoch.number);
         let messages =
             opened.table.chunks_exact(format.width()).filter_map(|row| match format.decode(row) {
@@ -153,9 +180,17 @@ impl Room {
         Ok(format!("{} messages, {}", entry.messages.len(), digest.to_hex()))
     }
 
+    /// Forgets the epoch's messages.
+    pub fn retire(&self) {
+        self.engine.retire_epoch(&self.context);
+    }
+
     /// The run in which the epoch is computed.
     pub fn instance(&self) -> Instance {
         let EpochContext { shape: Shape { rows, width }, batch, .. } = self.context;
+        if self.context.engine == EngineKind::Clarion {
+            return self.clarion_spec().instance();
+        }
         let spec = EpochSpec {
             context: context_digest(&self.servers.session, &self.context),
             number: self.context.epoch.number,
@@ -168,6 +203,20 @@ impl Room {
             robust: self.context.mode == Mode::Robust,
         };
         spec.instance()
+    }
+
+    /// The same, of Clarion. Registrations have a run of their own, which is not counted.
+    fn clarion_spec(&self) -> clarion::EpochSpec {
+        let EpochContext { shape: Shape { rows, width }, batch, .. } = self.context;
+        clarion::EpochSpec {
+            context: context_digest(&self.servers.session, &self.context),
+            number: self.context.epoch.number,
+            batch,
+            round: 0,
+            slots: rows,
+            width,
+            minimum: self.context.minimum,
+        }
     }
 }
 

@@ -136,8 +136,8 @@ async fn work(site: &Site, processes: &mut Processes, options: &Options) -> Resu
         let (contact, partner) =
             chat::practice(link.clone(), options.data_dir.join("practice")).await?;
         output::line(&format!(
-            "For messages between two people there is \"{}\":\n  {link}\nA partner for practice, who gives everybody their own words \
-             back, can be called there:\n  {contact}",
+            "For messages between two people there is \"{}\":\n  {link}\nOpen this in a browser, and a partner for practice gives you your own \
+             words back:\n  {contact}",
             room.descriptor.name
         ))?;
         practice.spawn(async {

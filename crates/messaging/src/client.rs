@@ -394,6 +394,11 @@ impl Client {
         Ok(number)
     }
 
+    /// The contact that is known by a link.
+    pub fn contact_of(&self, callee: &Callee) -> Option<u32> {
+        self.known_by(&callee.key)
+    }
+
     /// The contact with a link of this key.
     pub(crate) fn known_by(&self, key: &[u8; 32]) -> Option<u32> {
         let has = |contact: &&Contact| contact.callee.as_ref().is_some_and(|to| to.key == *key);

@@ -1,5 +1,7 @@
 //! Rows of dial rounds: calls, answers, and what looks like them (specification, section 4).
 
+pub mod hostile;
+
 use ostrakon_broadcast::RoomId;
 use ostrakon_crypto::locked::{TAG, lock, unlock};
 use ostrakon_crypto::sealed::ExchangeKey;

@@ -32,6 +32,8 @@ pub mod state;
 mod talk;
 
 pub use client::{Client, ContactView, LinkView, Refused};
+#[doc(hidden)]
+pub use dial::hostile;
 pub use event::{ContactState, Event, Message, MessageState};
 pub use link::{Callee, ContactLink, InvalidContactLink};
 pub use round::{Turn, cycle_of};

@@ -32,8 +32,8 @@ pub const FAREWELL: u64 = 8;
 pub const FORSAKEN: u64 = 256;
 /// Turns by which a chain is moved on at most in one step; a talk that slept longer is over.
 pub const SLEEP: u64 = 1 << 22;
-/// Cycles by which an answer's first one may lie in the past: who was answered moves its chain on by
-/// as many steps at once, which must not take long.
+/// Cycles by which an answer's first one may lie in the past: who was answered moves its chain on
+/// by as many steps at once, which must not take long.
 pub const LATE: u64 = 1 << 12;
 /// Links of a client's own, revoked ones not counted: each is tried on every row of a dial round.
 pub const LINKS: usize = 16;

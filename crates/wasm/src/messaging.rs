@@ -100,6 +100,12 @@ impl Messenger {
         self.0.add_contact(link, name).map_err(shown)
     }
 
+    /// The contact that is known by a link, if there is one.
+    #[wasm_bindgen(js_name = contactOf)]
+    pub fn contact_of(&self, link: &str) -> Option<u32> {
+        self.0.contact_of(link)
+    }
+
     /// Forgets a contact and what was said with it.
     ///
     /// # Errors

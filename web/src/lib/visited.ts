@@ -20,7 +20,9 @@ const NAME = 'ostrakon/visited';
 /** Rooms that are listed at most: the oldest ones are dropped, but not forgotten. */
 const MOST = 200;
 
-const keptShape = list(record({ name: text, room: text, servers: text, at: optional(count), messages: optional(flag) }));
+const keptShape = list(
+  record({ name: text, room: text, servers: text, at: optional(count), messages: optional(flag) }),
+);
 
 /** The rooms, the one that was visited last first. */
 export function visitedRooms(storage: Storage): Visited[] {

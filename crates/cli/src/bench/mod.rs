@@ -5,10 +5,13 @@ mod intake;
 use anyhow::Result;
 use ostrakon_bench::control::Program;
 use ostrakon_bench::measurement::table;
-use ostrakon_bench::{asynchromix, committee, decide, epoch, graph, party, shuffle, stats};
+use ostrakon_bench::{
+    asynchromix, broadcast, committee, decide, epoch, graph, party, shuffle, stats,
+};
 use serde::Serialize;
 
 use crate::output;
+use crate::room::EngineArg;
 
 /// The benchmarks. All but `decide` start processes on this machine.
 #[derive(clap::Subcommand)]
@@ -18,6 +21,10 @@ pub enum Command {
     Shuffle(ShuffleOptions),
     /// Measures a room's epoch from its sealing to the signed board, with everybody taking part.
     Epoch(EpochOptions),
+    /// Measures an epoch with either engine, by phases.
+    Broadcast(BroadcastOptions),
+    /// Measures a round of messages: an epoch, and what a client does with its board.
+    Messaging(BroadcastOptions),
     /// Measures how many participants three whole servers take in: over HTTP, with disk and engine.
     Intake(intake::Options),
     /// Measures what one device computes when somebody answers a decision: checking everybody's
@@ -100,6 +107,33 @@ pub struct EpochOptions {
     json: bool,
 }
 
+/// Options of `bench broadcast` and `bench messaging`.
+#[derive(clap::Args)]
+pub struct BroadcastOptions {
+    /// Who mixes.
+    #[arg(long, value_enum, default_value_t = EngineArg::Clarion)]
+    engine: EngineArg,
+    /// Participants.
+    #[arg(long, default_value_t = 100_000)]
+    rows: u32,
+    /// Bytes of payload of a row, a multiple of 8; a row has 16 bytes more.
+    #[arg(long, default_value_t = 256)]
+    width: u32,
+    /// How often to measure; medians are reported.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Prints the measurements as a JSON list.
+    #[arg(long)]
+    json: bool,
+}
+
+impl BroadcastOptions {
+    fn wanted(&self) -> broadcast::Options {
+        let Self { engine, rows, width, runs, .. } = *self;
+        broadcast::Options { engine: engine.into(), rows, width, runs }
+    }
+}
+
 /// Options of `bench decide`.
 #[derive(clap::Args)]
 pub struct DecideOptions {
@@ -172,6 +206,12 @@ pub fn run(command: &Command) -> Result<()> {
                 epoch::run(epoch::Options { clients, payload, runs }, &program("party")?, report)?,
                 json,
             )
+        }
+        Command::Broadcast(options) => {
+            (broadcast::run(options.wanted(), &program("party")?, report)?, options.json)
+        }
+        Command::Messaging(options) => {
+            (broadcast::messaging(options.wanted(), &program("party")?, report)?, options.json)
         }
         Command::Intake(options) => return intake::run(options),
         Command::Decide(options) => {

@@ -268,3 +268,51 @@ fn rows(kept: Arc<Mutex<Kept>>) -> client::Rows {
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ostrakon_broadcast::RoomId;
+
+    const WIDTH: usize = 254;
+
+    /// A round among these, in which all read what all wrote.
+    fn round(number: u64, clients: &mut [&mut Client]) {
+        let row = |client: &mut &mut Client| client.next_row(number, &mut edge::entropy()).unwrap();
+        let rows: Vec<_> = clients.iter_mut().map(row).collect();
+        let rows: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
+        for client in clients {
+            client.on_round(number, &rows);
+        }
+    }
+
+    /// Callers choose their names: one that is named like a contact, or like its number, is not
+    /// taken for it.
+    #[test]
+    fn a_caller_cannot_take_a_contact_s_number_or_name() {
+        let rng = &mut edge::entropy();
+        let client = |name: &str| Client::new(RoomId([4; 16]), WIDTH, name).unwrap();
+        let (mut bob, mut alice) = (client("Bob"), client("Alice"));
+        let of_alice = alice.add_link("", rng).unwrap();
+        assert_eq!(bob.add_contact(of_alice.callee, "Alice").unwrap(), 0);
+        let public = bob.add_link("public", rng).unwrap();
+        let mut callers = [client("0"), client("Alice")];
+        for caller in &mut callers {
+            let contact = caller.add_contact(public.callee.clone(), "Bob").unwrap();
+            caller.call(contact, None, rng).unwrap();
+        }
+        let [first, second] = &mut callers;
+        for number in 0..5 {
+            round(number, &mut [&mut bob, first, second]);
+        }
+        assert_eq!(bob.contacts().len(), 3);
+        assert_eq!(contact(&bob, "0").unwrap().name, "Alice");
+        assert_eq!(contact(&bob, "Alice").unwrap().number, 0);
+        assert!(contact(&bob, "7").is_err());
+        // A caller that waits has a number; once it was accepted, two are named alike.
+        let caller = bob.contacts().into_iter().rfind(|one| one.name == "Alice").unwrap().number;
+        assert_eq!(contact(&bob, &caller.to_string()).unwrap().state, ContactState::Called);
+        bob.accept(caller, rng).unwrap();
+        assert!(contact(&bob, "Alice").is_err_and(|error| error.to_string().contains("several")));
+    }
+}

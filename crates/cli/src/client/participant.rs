@@ -89,14 +89,28 @@ struct Work {
     /// often it was.
     look: Instant,
     looks: u32,
+    /// Of a participant with a row for each epoch: when it hands in, which does not depend on what
+    /// it did before.
+    moment: Instant,
 }
 
 impl Work {
-    fn new(epoch: u64, parties: usize, expects_slot: bool) -> Self {
+    fn new(epoch: u64, parties: usize, expects_slot: bool, moment: Instant) -> Self {
         let (issues, accepted) = (vec![None; parties], vec![false; parties]);
         let look = Instant::now() + CROWDED_EVERY;
         let (submission, row, reported, looks) = Default::default();
-        Self { epoch, issues, submission, row, accepted, reported, expects_slot, look, looks }
+        Self {
+            epoch,
+            issues,
+            submission,
+            row,
+            accepted,
+            reported,
+            expects_slot,
+            look,
+            looks,
+            moment,
+        }
     }
 
     /// Whether it is time to look whether there are fewer elsewhere.
@@ -147,7 +161,7 @@ impl Participant {
         let parties = room.connections.len();
         let seen = room.entries().borrow().len();
         let key = SigningKey::from_seed(&edge::random());
-        let work = Work::new(0, parties, false);
+        let work = Work::new(0, parties, false, Instant::now());
         let member = None;
         let rows = None;
         Ok(Self {
@@ -351,7 +365,8 @@ impl Participant {
         let Some(epoch) = collecting.filter(|epoch| *epoch != self.work.epoch) else {
             return false;
         };
-        let work = Work::new(epoch, self.room.connections.len(), self.present);
+        let moment = self.moment();
+        let work = Work::new(epoch, self.room.connections.len(), self.present, moment);
         let before = std::mem::replace(&mut self.work, work);
         let without_slot = before.expects_slot && before.submission.is_none();
         if without_slot {
@@ -359,6 +374,18 @@ impl Participant {
             self.displaced = true;
         }
         without_slot
+    }
+
+    /// When the row of an epoch that begins now is handed in: drawn from its second quarter, so
+    /// that what was read and written before does not show in when it leaves. Whoever looks for a
+    /// message instead hands in as soon as it can.
+    fn moment(&self) -> Instant {
+        if self.rows.is_none() {
+            return Instant::now();
+        }
+        let quarter = Duration::from_secs(u64::from(self.room.descriptor.seconds)) / 4;
+        let draw = u32::from(u16::from_le_bytes(edge::random()));
+        Instant::now() + quarter + quarter * draw / (1 << 16)
     }
 
     /// Does what is left to do in an epoch, and then waits. May be dropped and called again at any
@@ -389,6 +416,7 @@ impl Participant {
                     return;
                 }
                 self.outbox.agree(minimum);
+                tokio::time::sleep_until(self.work.moment).await;
                 if !self.has_row(epoch, minimum) {
                     return std::future::pending().await;
                 }

@@ -177,6 +177,11 @@ impl Messenger {
         self.kept.client.add_contact(link.callee, name).map_err(refused)
     }
 
+    pub fn contact_of(&self, link: &str) -> Option<u32> {
+        let link: ContactLink = link.trim().parse().ok()?;
+        self.kept.client.contact_of(&link.callee)
+    }
+
     pub fn remove_contact(&mut self, number: u32) -> Shown<()> {
         self.kept.client.remove_contact(number).map_err(refused)?;
         self.kept.unseen.remove(&number);

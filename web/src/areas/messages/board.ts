@@ -16,7 +16,9 @@ const AGAIN = 1_000;
  */
 export const BEHIND = 64;
 
-/** What two servers say at least, of what each says; `null` where fewer do. One of two is honest. */
+/**
+ * What two servers say at least, of what each says; `null` where fewer do. One of two is honest.
+ */
 function agreed(said: (number | null)[]): number | null {
   const known = said.filter((one) => one !== null).sort((a, b) => b - a);
   return known[AGREEING - 1] ?? null;

@@ -92,6 +92,11 @@ export class Chat {
     return this.messenger ? readMessages(this.messenger.messages(contact)) : [];
   }
 
+  /** The contact that is known by a link. */
+  contactOf(link: string): number | undefined {
+    return this.messenger?.contactOf(link);
+  }
+
   /** Does what the user asks for, and writes it down. Throws why it cannot be done. */
   async act<T>(does: (messenger: Messenger) => T): Promise<T> {
     if (!this.messenger) throw new Error('the room is not open');
@@ -144,10 +149,7 @@ export class Chat {
   }
 
   /** The first client of this device here, once its user has chosen a name; `null` if it left. */
-  private async introduced(
-    deployment: Deployment,
-    signal: AbortSignal,
-  ): Promise<Messenger | null> {
+  private async introduced(deployment: Deployment, signal: AbortSignal): Promise<Messenger | null> {
     this.stage = { at: 'new', deployment };
     const name = await new Promise<string | null>((resolve) => {
       this.begin = resolve;

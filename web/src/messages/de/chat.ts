@@ -180,8 +180,7 @@ export const de: Chat = {
     'nothing-to-end': 'Es gibt kein Gespräch und keinen Anruf.',
     'too-long': 'Das ist zu lang. Sende es in Stücken.',
     empty: 'Es gibt noch nichts zu senden.',
-    'too-much':
-      'Hundert Nachrichten warten auf diesen Kontakt. Warte, bis einige angekommen sind.',
+    'too-much': 'Hundert Nachrichten warten auf diesen Kontakt. Warte, bis einige angekommen sind.',
     'bad-name': 'Ein Name hat 1 bis 64 Byte.',
     'calls-dropped':
       'Es kamen mehr Anrufe, als behalten werden. Ist einer deiner Links zu weit herumgekommen, nimm ihn zurück.',

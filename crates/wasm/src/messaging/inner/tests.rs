@@ -66,7 +66,9 @@ fn connected() -> (Messenger, Messenger, Board) {
     ben.add_link("for Ann").unwrap();
     let link = view(&ben)["links"][0]["link"].as_str().unwrap().to_owned();
     assert!(link.starts_with("http://a.example/#/chat/"));
+    assert_eq!(ann.contact_of(&link), None);
     assert_eq!(ann.add_contact(&link, "Benjamin"), Ok(0));
+    assert_eq!((ann.contact_of(&link), ann.contact_of("")), (Some(0), None));
     ann.say(0, "Are you there?").unwrap();
     assert_eq!(view(&ann)["contacts"][0]["state"], "calling");
     for _ in 0..5 {
