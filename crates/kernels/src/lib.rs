@@ -8,7 +8,7 @@
 //! - [`Prg`], [`short_prg`], [`short_prg_rows`]: AES-128 in counter mode, seekable.
 //! - [`gather`], [`gather_xor`], [`gather_xor_prg`]: permuting (or selecting) the rows of a table.
 //! - [`gf64`]: carry-less multiplication, inner products and linear checks over GF(2^64).
-//! - [`zeroed_table`]: large buffers on huge pages; [`give_back_memory`]: what nobody uses any more.
+//! - [`zeroed_table`]: large buffers on huge pages; [`give_back_memory`]: what nobody uses.
 //! - [`permutation`]: exactly uniform permutations from a PRG stream.
 //! - [`transpose64`]: transposing blocks of a bit matrix.
 //! - [`FixedKeyHash`]: correlation-robust hashing of blocks with AES under a public key.

@@ -99,8 +99,8 @@ async fn prepare(core: &Arc<Core>, number: u64, form: Form) -> Result<(), String
     Ok(())
 }
 
-/// Puts on record that a server no longer has what it said it has. It may have lost a disk; who does
-/// so again and again keeps rooms from being mixed, and leaves nothing else behind.
+/// Puts on record that a server no longer has what it said it has. It may have lost a disk; who
+/// does so again and again keeps rooms from being mixed, and leaves nothing else behind.
 pub(crate) async fn note_withdrawn(core: &Core, number: u64, party: PartyId) {
     core.counters.withdrawn[party.index()].fetch_add(1, Ordering::Relaxed);
     let name = core.config.servers.get(party.index()).map_or("?", |server| &server.name);

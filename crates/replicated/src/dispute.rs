@@ -5,11 +5,12 @@
 //! and does), and everybody computes the table.
 //!
 //! Only the receiver may raise a dispute: whoever computes the table knows then that the receiver,
-//! not being the other member who must have lied, is honest. It has marked the dispute before, which
-//! it does only if it has signed no Ready, and after which it never signs one, restarted or not. So
-//! the batch's output is never opened if its seeds are shown, and the permutation links nothing. This needs that both members had the same input. For δ_12 P2 does not know that
-//! while it computes, so P1 and P2 answer a dispute about it only after their part of the shuffle,
-//! and only if P2's digest is of the δ_01 that P1 stated.
+//! not being the other member who must have lied, is honest. It has marked the dispute before, as
+//! it does only if it has signed no Ready, and never signs one after, restarted or not. So the
+//! batch's output is never opened if its seeds are shown, and the permutation links nothing. This
+//! needs that both members had the same input. For δ_12 P2 does not know that while it computes, so
+//! P1 and P2 answer a dispute about it only after their part of the shuffle, and only if P2's
+//! digest is of the δ_01 that P1 stated.
 //!
 //! A corrupt server may provoke several disputes at once; each is answered, and the first to be
 //! decided counts.
@@ -136,7 +137,8 @@ impl Disputes<'_> {
         self.decide(vec![Delta::D02, Delta::D01, Delta::D12]).await
     }
 
-    /// Raises a dispute that is marked ([`Outcome::disputing`]), and takes part in others, until one is decided.
+    /// Raises a dispute that is marked ([`Outcome::disputing`]), and takes part in others, until one
+    /// is decided.
     pub async fn raise(&self, conflict: Conflict) -> Fault {
         self.run.send_all(Kind::Dispute, wire::encode(&conflict));
         let mut deltas = vec![Delta::D02, Delta::D01];
@@ -221,8 +223,8 @@ impl Disputes<'_> {
         self.run.receive_tag(PartyId(peer), self.tag(delta)).await
     }
 
-    /// Gives the peers what this party can contribute; returns the seeds if they were among it. They
-    /// are not if by its marks this party opens the output, or cannot tell.
+    /// Gives the peers what this party can contribute; returns the seeds if they were among it.
+    /// They are not if by its marks this party opens the output, or cannot tell.
     fn contribute(&self, delta: Delta) -> Option<Vec<u8>> {
         let opens = self.outcome.is_certified().unwrap_or(true);
         let seeds = (!opens && delta.pair().contains(self.run.me())).then(|| {

@@ -146,8 +146,8 @@ async fn open_sqlite(directory: &Path) -> Result<Pools, Error> {
     Ok(Pools { kind: Kind::Sqlite, intake, writer, turn, readers, beside: false, superseded })
 }
 
-/// Looks whether the database can be used, and changes nothing: SQLite's file is read as a whole, if
-/// there is one, and PostgreSQL is asked for its settings.
+/// Looks whether the database can be used, and changes nothing: SQLite's file is read as a whole,
+/// if there is one, and PostgreSQL is asked for its settings.
 ///
 /// # Errors
 /// What is wrong with it.

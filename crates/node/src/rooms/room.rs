@@ -130,9 +130,9 @@ impl Collecting {
         self.keys.entry(owner.key).or_default().insert(slot);
     }
 
-    /// How many slots a server that knows so many announcements of each may have given out: one more
-    /// than the fuller of the others has, so that none can seat everybody in its own class, where
-    /// they do not count ([`ostrakon_broadcast::room::people_for`]).
+    /// How many slots a server that knows so many announcements of each may have given out: one
+    /// more than the fuller of the others has, so that none can seat everybody in its own class,
+    /// where they do not count ([`ostrakon_broadcast::room::people_for`]).
     pub fn most_for(&self, author: PartyId, after: &[u64; SERVERS]) -> u32 {
         let others = self.given.iter().zip(after).enumerate();
         let others = others.filter(|(class, _)| *class != author.index());

@@ -4,7 +4,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use ostrakon_broadcast::SignedEntry;
+use ostrakon_broadcast::envelope::Issued;
 use ostrakon_crypto::SigningKey;
+use ostrakon_node::interface::Status;
 use ostrakon_party::{Header, InstanceKind, Message, PartyId, Recipient};
 
 use crate::random::Random;
@@ -107,5 +110,49 @@ fn flip(random: &mut Random, body: &mut [u8]) {
     if !body.is_empty() {
         let bit = random.below(body.len() as u64 * 8);
         body[(bit / 8) as usize] ^= 1 << (bit % 8);
+    }
+}
+
+/// A hostile server's lies to a participant: how its room stands.
+pub fn spoil_status(random: &mut Random, status: &mut Status) {
+    let number = random.below(3);
+    match random.below(5) {
+        0 => status.board_length += number,
+        1 => (status.present, status.places) = (vec![number as u32; 3], vec![number as u32; 3]),
+        2 => status.last = None,
+        3 => status.context = None,
+        _ => {
+            if let Some(context) = &mut status.context {
+                context.epoch.number += number;
+                context.batch += random.below(2);
+            }
+        }
+    }
+}
+
+/// What is on the board.
+pub fn spoil_entries(random: &mut Random, entries: &mut Vec<SignedEntry>) {
+    if entries.is_empty() {
+        return;
+    }
+    match random.below(3) {
+        0 => drop(entries.pop()),
+        1 => drop(entries.remove(0)),
+        _ => entries[0].entry.accepted += 1,
+    }
+}
+
+/// What a slot is, and what it is made from; signed by the server, as it can sign whatever it
+/// wants.
+pub fn spoil_issued(random: &mut Random, issued: &mut Issued) {
+    match random.below(5) {
+        0 => issued.slot += 1,
+        1 => issued.context.batch += 1,
+        2 => issued.context.minimum += 1,
+        3 => drop(issued.issue.pop()),
+        _ => {
+            let length = issued.issue.len().min(8);
+            random.fill(&mut issued.issue[..length]);
+        }
     }
 }

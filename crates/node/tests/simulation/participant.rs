@@ -11,9 +11,7 @@ use ostrakon_broadcast::envelope::{self, Exchange, IssueName, Issued, agreed};
 use ostrakon_broadcast::hosting::{Answer, Claim, HostLog};
 use ostrakon_broadcast::outbox::{Observed, Outbox};
 use ostrakon_broadcast::submission::{Author, Submission};
-use ostrakon_broadcast::{
-    ClientEngine, Content, Entry, RoomDescriptor, RoomId, Servers, SignedEntry,
-};
+use ostrakon_broadcast::{ClientEngine, Content, Entry, RoomDescriptor, RoomId, Servers};
 use ostrakon_crypto::SigningKey;
 use ostrakon_node::ServiceError;
 use ostrakon_node::interface::{IssueRequest, Outcome, Presence, Status, SubmissionRequest};
@@ -23,7 +21,7 @@ use crate::deployment::Deployment;
 use crate::executor::Executor;
 use crate::host::{SCHEDULER, spoil_actions};
 use crate::line::Line;
-use crate::random::Random;
+use crate::malice::{spoil_entries, spoil_issued, spoil_status};
 
 /// How long the third server may keep the others' material waiting.
 const THIRD_SERVER_US: u64 = 1_500_000;
@@ -568,48 +566,4 @@ fn places(page: &Page) -> Vec<Option<u32>> {
     let count =
         |(party, status): (usize, &Option<Status>)| status.as_ref()?.places.get(party).copied();
     page.statuses.iter().enumerate().map(count).collect()
-}
-
-/// A hostile server's lies to a participant: how its room stands.
-fn spoil_status(random: &mut Random, status: &mut Status) {
-    let number = random.below(3);
-    match random.below(5) {
-        0 => status.board_length += number,
-        1 => (status.present, status.places) = (vec![number as u32; 3], vec![number as u32; 3]),
-        2 => status.last = None,
-        3 => status.context = None,
-        _ => {
-            if let Some(context) = &mut status.context {
-                context.epoch.number += number;
-                context.batch += random.below(2);
-            }
-        }
-    }
-}
-
-/// What is on the board.
-fn spoil_entries(random: &mut Random, entries: &mut Vec<SignedEntry>) {
-    if entries.is_empty() {
-        return;
-    }
-    match random.below(3) {
-        0 => drop(entries.pop()),
-        1 => drop(entries.remove(0)),
-        _ => entries[0].entry.accepted += 1,
-    }
-}
-
-/// What a slot is, and what it is made from; signed by the server, as it can sign whatever it
-/// wants.
-fn spoil_issued(random: &mut Random, issued: &mut Issued) {
-    match random.below(5) {
-        0 => issued.slot += 1,
-        1 => issued.context.batch += 1,
-        2 => issued.context.minimum += 1,
-        3 => drop(issued.issue.pop()),
-        _ => {
-            let length = issued.issue.len().min(8);
-            random.fill(&mut issued.issue[..length]);
-        }
-    }
 }
