@@ -178,9 +178,8 @@ impl AskedGraph {
     }
 
     pub fn is_receipt(&self, contribution: &[u8], member: usize, answer: &str) -> bool {
-        Input::decode(contribution).is_some_and(|input| {
-            is_receipt_of(&self.committee, &self.computation, &input, member, answer)
-        })
+        let Some(input) = Input::decode(contribution) else { return false };
+        is_receipt_of(&self.committee, &self.computation, &input, member, answer)
     }
 
     pub fn order(&self, creator: &SigningKey) -> String {
