@@ -17,6 +17,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::agree::Logs;
 use crate::config::{Config, SERVERS};
 use crate::deciding::Bench;
+use crate::deciding::holding;
 use crate::disk::Disk;
 use crate::freshness::{Introduction, Standing};
 use crate::history::History;
@@ -154,6 +155,12 @@ impl Core {
                 Effect::Load(epoch) => self.spawn(async move { core.load(epoch).await }),
                 Effect::Compute(epoch) => {
                     self.spawn(async move { runner::compute(core, epoch).await })
+                }
+                Effect::TakeHeld(decision) => {
+                    self.spawn(holding::take_what_is_held(core, decision))
+                }
+                Effect::Erase(decision) => {
+                    self.spawn(async move { decision_course::erase(&core, decision).await })
                 }
                 Effect::Open(decision) => self.spawn(decision_course::open(core, decision)),
                 Effect::Hosted(room, number) => self.spawn(hosting::follow_up(core, room, number)),
