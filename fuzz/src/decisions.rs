@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use ostrakon_crypto::sealed::Sealed;
-use ostrakon_crypto::{Signature, SigningKey, Stream};
+use ostrakon_crypto::{Secret, Signature, SigningKey, Stream};
 use ostrakon_decide::keys::{PublicBytes, certify, receipt_digest};
 use ostrakon_decide::record::{RECORD_BYTES, create};
 use ostrakon_decide::shares::new_key;
@@ -23,8 +23,8 @@ fn operators() -> Operators {
 }
 
 fn draft() -> Draft {
-    let ballot = |function, options: usize| Ballot {
-        label: "A date".to_owned(),
+    let ballot = |label: &str, function, options: usize| Ballot {
+        label: label.to_owned(),
         options: (0..options).map(|option| format!("option {option}")).collect(),
         function,
         assumed: 1,
@@ -40,12 +40,15 @@ fn draft() -> Draft {
     Draft {
         question: "Shall we?".to_owned(),
         ballots: vec![
-            ballot(Function::AtLeast { k: 2 }, 2),
-            ballot(Function::Plurality { tie: Tie::None }, 3),
-            ballot(Function::Custom { outputs: vec![1, 2, 3, 4] }, 2),
+            ballot("A date", Function::AtLeast { k: 2 }, 2),
+            ballot("A place", Function::Plurality { tie: Tie::None }, 3),
+            ballot("A table", Function::Custom { outputs: vec![1, 2, 3, 4] }, 2),
         ],
         people: (0..3).map(person).collect(),
+        accept_by: 900,
+        all_needed: false,
         deadline: 1_000,
+        quorum: 3,
         threshold: 2,
         creator: key(5).verifying_key(),
         nonce: [4; 16],
@@ -103,6 +106,7 @@ fn statement() -> KeyStatement {
         owner: key(6).verifying_key(),
         serial: Serial([3; 16]),
         threshold: 2,
+        expires: 2_000_000,
         commitments: vec![PublicBytes([0; 32]); 2],
         proof: vec![0; 64],
     }
@@ -110,7 +114,7 @@ fn statement() -> KeyStatement {
 
 pub fn valid_deposit() -> Vec<u8> {
     let sealed = Sealed { exchange: [9; 32], closed: vec![7; 48] };
-    encode(&Deposit { helper: PartyId(1), statement: statement(), sealed })
+    encode(&Deposit::of(&key(6), &operators(), PartyId(1), statement(), sealed))
 }
 
 /// No server takes a key that nobody has proved to know.
@@ -118,21 +122,25 @@ pub fn read_deposit(bytes: &[u8]) -> bool {
     let Ok(deposit) = Deposit::decode(bytes) else { return false };
     assert_eq!(encode(&deposit), bytes, "only one encoding is accepted");
     let identity: SigningKey = key(1);
-    assert!(deposit.open(&identity, PartyId(1), &operators()).is_err(), "nobody knows this key");
+    assert!(deposit.open(&identity, PartyId(1), &operators(), 7).is_err(), "nobody knows this key");
     true
 }
 
-/// A decision of two people that is closed while one of them is absent, and what server 1 has
+/// A decision of four people that is closed while one of them is absent, and what server 1 has
 /// opened.
 static CLOSED: LazyLock<(Examined, Opening)> = LazyLock::new(closed);
 
 fn closed() -> (Examined, Opening) {
     let (operators, mut rng) = (operators(), seeded(3));
-    let mut draft = Draft { people: draft().people[..2].to_vec(), ..draft() };
+    let person = |person: u8| Person {
+        name: format!("person {person}"),
+        seat: Seat::Account(key(person).verifying_key()),
+    };
+    let mut draft = Draft { people: (0..4).map(person).collect(), ..draft() };
     draft.ballots.truncate(2);
-    draft.people[1].seat = Seat::Account(key(1).verifying_key());
+    let drawn = |party: u8| Secret::new([party; 32]);
     let layer = |party: u8, rng: &mut Stream| {
-        Layer::of(&key(party), PartyId(party), &operators, &draft, rng)
+        Layer::of(&drawn(party), &key(party), PartyId(party), &operators, &draft, rng)
     };
     let layers = [0, 1, 2].map(|party| layer(party, &mut rng).expect("a threshold"));
     let first = create(draft, layers, &operators, &key(5), 7);
@@ -140,28 +148,31 @@ fn closed() -> (Examined, Opening) {
     visit.read(&first.encode(), &mut rng).expect("the first record");
     let helpers = [0, 1, 2].map(|party| HelperKey::of(&key(party), PartyId(party), &operators));
     let mut shares = Vec::new();
-    for person in 0..2 {
-        let new = new_key(&key(person), Serial([person; 16]), 2, &operators, &helpers, &mut rng)
-            .expect("a key");
+    for person in 0..4 {
+        let (serial, terms) = (Serial([person; 16]), (2, 2_000_000));
+        let new =
+            new_key(&key(person), serial, terms, &operators, &helpers, &mut rng).expect("a key");
         let receipt = |party: u8| {
             key(party).sign(&receipt_digest(&operators, PartyId(party), &new.statement))
         };
         let receipts = (0..3).map(receipt).collect();
-        shares.push(new.deposits[1].open(&key(1), PartyId(1), &operators).expect("its share"));
+        shares.push(new.deposits[1].open(&key(1), PartyId(1), &operators, 8).expect("its share"));
         let certified =
             certify(&key(person), new.statement, receipts, &operators).expect("it is certified");
         let accept = visit.accept(&key(person), certified, None, 8).expect("there is a place");
         visit.read(&accept.encode(), &mut rng).expect("it follows");
     }
-    let step =
-        visit.answer(&key(0), &[1, 2], &mut Memory::default(), 9, &mut rng).expect("it answers");
-    visit.read(&step.encode(), &mut rng).expect("it follows");
-    visit.verify(&mut rng).expect("it holds");
+    for person in [0, 2, 3] {
+        let memory = &mut Memory::default();
+        let step = visit.answer(&key(person), &[1, 2], memory, 9, &mut rng).expect("it answers");
+        visit.read(&step.encode(), &mut rng).expect("it follows");
+        visit.verify(&mut rng).expect("it holds");
+    }
     let close =
-        visit.chain().expect("a chain").next(&key(0), 10, Content::Close { absent: vec![1] });
+        visit.chain().expect("a chain").next(&key(0), 1_000, Content::Close { absent: vec![1] });
     visit.read(&close.encode(), &mut rng).expect("it follows");
     let examined = Examined::of(&visit).expect("it holds");
-    let opening = examined.open(&key(1), PartyId(1), &shares, &mut rng).expect("it is closed");
+    let opening = examined.open(&drawn(1), PartyId(1), &shares, &mut rng).expect("it is closed");
     (examined, opening)
 }
 

@@ -111,18 +111,20 @@ test('a date is found although somebody stays away, everybody rechecks it, and i
 }) => {
   const dates = [new Date(Date.UTC(2027, 4, 3, 16)), new Date(Date.UTC(2027, 4, 4, 16))];
   const [anna, ben] = await inTime(browser, async (deadline, anna, ben) => {
-    const carla = await Decider.come(browser);
+    const [carla, dora] = [await Decider.come(browser), await Decider.come(browser)];
     const links = await anna.makes(deployment.origin(), {
       question: 'When shall we meet?',
       me: 'Anna',
-      others: ['Ben', 'Carla'],
+      others: ['Ben', 'Carla', 'Dora'],
       dates,
-      rule: 'The full count',
       deadline,
     });
     await ben.accepts(links['Ben'] ?? '');
+    await dora.accepts(links['Dora'] ?? '');
     await carla.accepts(links['Carla'] ?? '');
     await carla.leave();
+    await dora.answers('Possible', 'Possible');
+    await dora.hasAnswered();
     await anna.answers('Possible', 'Possible');
     await anna.hasAnswered();
     await ben.answers('Not possible', 'Possible');

@@ -30,6 +30,110 @@ struct Edit {
     to: &'static str,
 }
 
+/// A defect that a test of one crate must find.
+struct Tested {
+    name: &'static str,
+    /// The crate's package.
+    package: &'static str,
+    /// The test, or what the names of several have in common.
+    test: &'static str,
+    edits: &'static [Edit],
+}
+
+/// Verifiers that accept every honest step, and forged ones besides.
+const TESTED: &[Tested] = &[
+    Tested {
+        name: "one random weight for all equations of a branch",
+        package: "ostrakon-onepass",
+        test: "equations_whose_errors_cancel_are_each_refused",
+        edits: &[Edit {
+            file: "crates/onepass/src/combination.rs",
+            from: "                [G::random_weight(rng), G::random_weight(rng), G::random_weight(rng)];",
+            to: "                [G::random_weight(rng); 3];",
+        }],
+    },
+    Tested {
+        name: "a statement without the trail",
+        package: "ostrakon-onepass",
+        test: "a_step_after_the_same_tables_and_another_course_is_refused",
+        edits: &[Edit {
+            file: "crates/onepass/src/statement.rs",
+            from: "transcript.field(&place.previous.0).field(&place.trail.0);",
+            to: "transcript.field(&place.previous.0).field(&[0; 32]);",
+        }],
+    },
+    Tested {
+        name: "one challenge for all ballots",
+        package: "ostrakon-onepass",
+        test: "each_ballot_answers_a_challenge_of_its_own",
+        edits: &[Edit {
+            file: "crates/onepass/src/statement.rs",
+            from: "&digest, b))",
+            to: "&digest, b * 0))",
+        }],
+    },
+    Tested {
+        name: "a close is not vouched for",
+        package: "ostrakon-decide",
+        test: "turnout::",
+        edits: &[Edit {
+            file: "crates/decide/src/chain/vouch.rs",
+            from: "        if let Some(by) = silent {",
+            to: "        if let Some(by) = silent.filter(|_| false) {",
+        }],
+    },
+    Tested {
+        name: "a close hides what a server holds",
+        package: "ostrakon-decide",
+        test: "turnout::",
+        edits: &[Edit {
+            file: "crates/decide/src/chain/vouch.rs",
+            from: "            known && (lapses || left_out.contains(&held.person))",
+            to: "            known && (lapses || left_out.contains(&held.person)) && false",
+        }],
+    },
+    Tested {
+        name: "fewer than the quorum are opened",
+        package: "ostrakon-decide",
+        test: "turnout::",
+        edits: &[Edit {
+            file: "crates/decide/src/chain/rules.rs",
+            from: "            (answered < quorum).then(few)",
+            to: "            (answered < quorum && false).then(few)",
+        }],
+    },
+    Tested {
+        name: "a device signs several steps for one place",
+        package: "ostrakon-decide",
+        test: "a_device_hands_in_the_same_bytes_while_the_head_stands",
+        edits: &[Edit {
+            file: "crates/decide/src/visit.rs",
+            from: "        memory.send(&self.id, &signed);\n",
+            to: "",
+        }],
+    },
+    Tested {
+        name: "one server's receipt is enough",
+        package: "ostrakon-decide",
+        test: "a_receipt_is_signed_by_two_servers_and_by_nobody_else",
+        edits: &[Edit {
+            file: "crates/decide/src/receipt.rs",
+            from: "pub const SIGNERS: usize = 2;",
+            to: "pub const SIGNERS: usize = 1;",
+        }],
+    },
+    Tested {
+        name: "anybody deposits in anybody's name",
+        package: "ostrakon-decide",
+        test: "a_deposit_is_its_owners_and_ends",
+        edits: &[Edit {
+            file: "crates/decide/src/shares.rs",
+            from: "        if !self.statement.owner.verifies(&digest, &self.signature) {",
+            to: "        if !self.statement.owner.verifies(&digest, &self.signature) && false {",
+        }],
+    },
+];
+
 const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "announce before it is written down",
@@ -194,8 +298,41 @@ const MUTANTS: &[Mutant] = &[
 /// If one is not found within its seeds, or cannot be planted or built.
 pub fn run(name: &str) -> Result<()> {
     let chosen: Vec<_> = MUTANTS.iter().filter(|mutant| mutant.name.contains(name)).collect();
-    ensure!(!chosen.is_empty(), "no defect's name contains `{name}`");
+    let tested: Vec<_> = TESTED.iter().filter(|tested| tested.name.contains(name)).collect();
+    ensure!(chosen.len() + tested.len() > 0, "no defect's name contains `{name}`");
+    find_by_tests(&tested)?;
     find(&chosen)
+}
+
+/// Plants defects that tests of single crates must find.
+fn find_by_tests(tested: &[&Tested]) -> Result<()> {
+    let copy = shell::root().join("target/mutants");
+    let mut unfound = Vec::new();
+    for defect in tested {
+        refresh(&copy)?;
+        borrow_dependencies(&copy)?;
+        for (path, text) in planted(&copy, defect.name, defect.edits)? {
+            fs::write(&path, text)
+                .with_context(|| format!("{} cannot be written", path.display()))?;
+        }
+        let test = |arguments: &[&str]| {
+            let mut command = shell::cargo(&["test", "--package", defect.package]);
+            let target = copy.join("target");
+            command.args(arguments).current_dir(&copy).env("CARGO_TARGET_DIR", target);
+            command
+        };
+        shell::progress(&format!("{}: building", defect.name));
+        shell::run(&mut test(&["--no-run"]))?;
+        let output = test(&[defect.test]).output().context("cargo cannot be started")?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        if !output.status.success() && text.contains("test result: FAILED") {
+            shell::progress(&format!("{}: found by {}", defect.name, defect.test));
+        } else {
+            unfound.push(defect.name);
+        }
+    }
+    ensure!(unfound.is_empty(), "the tests find nothing wrong with: {}", unfound.join("; "));
+    Ok(())
 }
 
 /// Plants one defect, which the last commit draws: over some commits all have their turn.
@@ -293,14 +430,14 @@ fn refresh(copy: &Path) -> Result<()> {
 }
 
 fn plant(root: &Path, mutant: &Mutant) -> Result<()> {
-    for (path, text) in planted(root, mutant)? {
+    for (path, text) in planted(root, mutant.name, mutant.edits)? {
         fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
     }
     Ok(())
 }
 
 /// The files that a defect changes, with what they then hold.
-fn planted(root: &Path, mutant: &Mutant) -> Result<Vec<(PathBuf, String)>> {
+fn planted(root: &Path, name: &str, edits: &[Edit]) -> Result<Vec<(PathBuf, String)>> {
     let change = |edit: &Edit| {
         let path = root.join(edit.file);
         let text = fs::read_to_string(&path)
@@ -308,14 +445,14 @@ fn planted(root: &Path, mutant: &Mutant) -> Result<Vec<(PathBuf, String)>> {
         if text.matches(edit.from).count() != 1 {
             bail!(
                 "{}: {} does not hold once what is to be replaced:\n{}",
-                mutant.name,
+                name,
                 edit.file,
                 edit.from
             );
         }
         Ok((path, text.replacen(edit.from, edit.to, 1)))
     };
-    mutant.edits.iter().map(change).collect()
+    edits.iter().map(change).collect()
 }
 
 #[cfg(test)]
@@ -325,7 +462,10 @@ mod tests {
     #[test]
     fn every_defect_fits_the_sources() {
         for mutant in MUTANTS {
-            planted(shell::root(), mutant).unwrap();
+            planted(shell::root(), mutant.name, mutant.edits).unwrap();
+        }
+        for tested in TESTED {
+            planted(shell::root(), tested.name, tested.edits).unwrap();
         }
     }
 }

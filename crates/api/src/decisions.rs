@@ -4,11 +4,11 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use ostrakon_crypto::VerifyingKey;
+use ostrakon_crypto::{Signature, VerifyingKey};
 use ostrakon_node::Service;
 use ostrakon_node::interface::decisions::{
-    DecisionInfo, DecisionMade, DepositReceipt, LayerInfo, MailRequest, RecordTaken, RecordsPage,
-    StockLevel, parse_decision,
+    Acknowledged, DecisionInfo, DecisionMade, DepositReceipt, LayerInfo, MailRequest, RecordTaken,
+    RecordsPage, StockLevel, parse_decision,
 };
 use serde::Deserialize;
 
@@ -30,6 +30,17 @@ pub(crate) struct RecordsQuery {
     /// Seconds to wait for a record or an opening more, at most 25; 0 unless given.
     #[serde(default)]
     wait: u32,
+}
+
+/// Parameters of a request for the level of a stock.
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct StockQuery {
+    /// The owner's clock, in seconds since 1970.
+    time: u64,
+    /// The owner's signature on it (`ostrakon_decide::keys::stock_digest`): 128 hexadecimal digits.
+    #[param(value_type = String)]
+    signature: Signature,
 }
 
 fn account(text: &str) -> Result<VerifyingKey, Problem> {
@@ -80,18 +91,24 @@ pub(crate) async fn add_to_stock(
     Ok(axum::Json(service.add_to_stock(account(&key)?, &body).await?))
 }
 
-/// How many one-time keys an account has in stock. At the first server only.
+/// How many one-time keys an account has in stock, for its owner. At the first server only.
 #[utoipa::path(get, path = "/api/v1/accounts/{key}", tag = "decisions",
-    params(("key" = String, Path, description = "The account's key: 64 hexadecimal digits.")),
+    params(
+        ("key" = String, Path, description = "The account's key: 64 hexadecimal digits."),
+        StockQuery,
+    ),
     responses(
         (status = 200, body = StockLevel),
+        (status = 403, description = "Not signed by the owner, or at another time.", body = Problem),
         (status = 421, description = "Not the first server; the problem names it.", body = Problem),
     ))]
 pub(crate) async fn stock(
     State(service): State<Service>,
     Path(key): Path<String>,
+    Query(query): Query<StockQuery>,
 ) -> Answer<StockLevel> {
-    Ok(axum::Json(service.stock_level(account(&key)?).await?))
+    let signed = (query.time, query.signature);
+    Ok(axum::Json(service.stock_level(account(&key)?, signed).await?))
 }
 
 /// This operator's layer key for a draft. The same draft has the same key.
@@ -105,7 +122,7 @@ pub(crate) async fn layer(
     State(service): State<Service>,
     Binary(body): Binary,
 ) -> Answer<LayerInfo> {
-    Ok(axum::Json(service.layer(&body)?))
+    Ok(axum::Json(service.layer(&body).await?))
 }
 
 /// Begins a decision with its first record. At the first server only. Who may create rooms there
@@ -157,8 +174,28 @@ pub(crate) async fn records(
     turn.make(page).await
 }
 
-/// Takes the next record of a decision; it is on disk when this answers. At the first server only,
-/// which puts all records into one order.
+/// This server's signature that record `number` stands in the chain that it has: of two servers they
+/// make a receipt.
+#[utoipa::path(get, path = "/api/v1/decisions/{id}/receipts/{number}", tag = "decisions",
+    params(
+        ("id" = String, Path, description = "The decision's id."),
+        ("number" = u32, Path, description = "The record's number."),
+    ),
+    responses(
+        (status = 200, body = Acknowledged),
+        (status = 404, description = "This server has no such record.", body = Problem),
+    ))]
+pub(crate) async fn receipt(
+    State(service): State<Service>,
+    Path((id, number)): Path<(String, u32)>,
+) -> Answer<Acknowledged> {
+    let word = service.acknowledge(parse_decision(&id)?, number).await?;
+    Ok(axum::Json(Acknowledged { party: word.party.0, signature: word.signature }))
+}
+
+/// Takes the next record of a decision; it is on disk when this answers. The first server puts all
+/// records into one order. Another one holds what it is given and asks the first one to take it:
+/// nobody is left out whose record a server holds.
 #[utoipa::path(post, path = "/api/v1/decisions/{id}/records", tag = "decisions",
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     params(("id" = String, Path, description = "The decision's id.")),
@@ -166,7 +203,7 @@ pub(crate) async fn records(
         (status = 201, body = RecordTaken),
         (status = 404, description = "No such decision.", body = Problem),
         (status = 409, description = "Another record came first, or the deadline has passed: read on.", body = Problem),
-        (status = 421, description = "Not the first server; the problem names it.", body = Problem),
+        (status = 421, description = "Not the first server, which alone takes such a record; the problem names it.", body = Problem),
         (status = 422, description = "The record is refused; the problem says why.", body = Problem),
         (status = 429, description = "Too many records are being looked at.", body = Problem),
     ))]

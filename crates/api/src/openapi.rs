@@ -36,6 +36,7 @@ use crate::{decisions, handlers, hosting, operator};
         decisions::decision,
         decisions::records,
         decisions::append,
+        decisions::receipt,
         decisions::mail,
         handlers::healthz,
         handlers::readyz,

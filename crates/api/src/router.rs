@@ -102,6 +102,7 @@ fn api() -> Router<Service> {
         .route("/api/v1/decisions", post(decisions::create))
         .route("/api/v1/decisions/{id}", get(decisions::decision))
         .route("/api/v1/decisions/{id}/records", get(decisions::records).post(decisions::append))
+        .route("/api/v1/decisions/{id}/receipts/{number}", get(decisions::receipt))
         .route("/api/v1/decisions/{id}/mail", post(decisions::mail))
         .route("/api/v1/rooms/{id}/status", get(handlers::status))
         .route("/api/v1/rooms/{id}/epochs/{number}/issue", get(handlers::issue))

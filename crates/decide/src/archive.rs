@@ -7,6 +7,7 @@ use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::{Chain, Stage};
+use crate::draft::warning::{Warning, warnings};
 use crate::draft::{Ballot, DecisionId};
 use crate::opening::{Opening, Outcome, examine, shortage};
 use crate::operators::Operators;
@@ -39,6 +40,8 @@ pub struct Archive {
 pub enum Part {
     /// The creator took the person off the list.
     Removed,
+    /// The person had not accepted in time, and it went on without.
+    Late,
     /// The person has not accepted.
     Invited,
     /// The person has accepted and not answered.
@@ -75,8 +78,24 @@ pub struct Report {
     pub people: Vec<ReportedPerson>,
     /// How many servers stand in.
     pub threshold: u8,
-    /// In seconds since 1970.
+    /// Until when to accept, in seconds since 1970.
+    pub accept_by: u64,
+    /// Whether it lapses if somebody has not accepted by then.
+    pub all_needed: bool,
+    /// Until when to answer, in seconds since 1970.
     pub deadline: u64,
+    /// How many must answer for a result.
+    pub quorum: usize,
+    /// Why it will lapse at the time to accept if nobody else accepts; nothing if it goes on, or
+    /// answers are taken already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lapses: Option<String>,
+    /// When it ended, by the clock of who ended it. Before the deadline: all had answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<u64>,
+    /// What its result can tell more than it seems to.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
     /// How far it came.
     pub stage: Stage,
     /// The result, if all three servers have opened it.
@@ -100,6 +119,7 @@ impl Report {
             (&crate::draft::Person, &crate::chain::Standing),
         )| {
             let part = match (standing.answered(), standing.key()) {
+                _ if standing.is_late() => Part::Late,
                 _ if standing.is_removed() => Part::Removed,
                 (Some(number), _) => Part::Answered(number),
                 _ if absent.contains(&place) => Part::Absent,
@@ -115,7 +135,15 @@ impl Report {
             ballots: draft.ballots.clone(),
             people: (0..).zip(draft.people.iter().zip(chain.people())).map(person).collect(),
             threshold: draft.threshold,
+            accept_by: draft.accept_by,
+            all_needed: draft.all_needed,
             deadline: draft.deadline,
+            quorum: chain.quorum(),
+            lapses: (chain.stage() == Stage::Accepting)
+                .then(|| chain.goes_on_without().err())
+                .flatten(),
+            ended_at: chain.ended_at(),
+            warnings: warnings(draft, chain.remaining()),
             stage: chain.stage(),
             outcome,
             shortage: shortage(chain, openings),

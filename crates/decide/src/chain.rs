@@ -7,6 +7,7 @@
 
 mod ended;
 mod rules;
+pub mod vouch;
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
 
 use crate::draft::{DecisionId, Draft, Seat};
-use crate::keys::KeyStatement;
+use crate::keys::{KeyStatement, account_for};
 use crate::layers::Layer;
 use crate::operators::{Operators, SERVERS};
 use crate::record::{Content, Record, SignedRecord};
@@ -47,6 +48,7 @@ pub enum Stage {
 pub struct Standing {
     key: Option<Arc<KeyStatement>>,
     removed: bool,
+    late: bool,
     step: Option<u32>,
     verified: bool,
 }
@@ -62,9 +64,14 @@ impl Standing {
         self.key.as_deref()
     }
 
-    /// Whether the creator has removed the person.
+    /// Whether the person is not asked any more: removed by the creator, or late.
     pub fn is_removed(&self) -> bool {
         self.removed
+    }
+
+    /// Whether it went on without the person, who had not accepted in time.
+    pub fn is_late(&self) -> bool {
+        self.late
     }
 
     /// The number of the record with the person's answers.
@@ -103,6 +110,7 @@ pub struct Chain {
     course: Option<Course>,
     last_step: Option<u32>,
     close: Option<(Digest, Vec<u16>)>,
+    ended_at: Option<u64>,
 }
 
 impl Chain {
@@ -141,6 +149,7 @@ impl Chain {
             course: None,
             last_step: None,
             close: None,
+            ended_at: None,
         })
     }
 
@@ -184,6 +193,12 @@ impl Chain {
                 people[usize::from(*person)].key = Some(Arc::new(key.statement.clone()));
             }
             Content::Remove { person } => people[usize::from(*person)].removed = true,
+            Content::Begin { without } => {
+                for person in without {
+                    let person = &mut people[usize::from(*person)];
+                    (person.removed, person.late) = (true, true);
+                }
+            }
             Content::Cancel => self.stage = Stage::Cancelled,
             Content::Step { person, step } => {
                 self.take_step(*person, &signed.record.previous, step)
@@ -198,6 +213,9 @@ impl Chain {
                     people.iter_mut().find(|person| person.owner() == Some(&signed.record.author));
                 person.expect("the rules allow it to people only").verified = true;
             }
+        }
+        if matches!(self.stage, Stage::Closed | Stage::Lapsed | Stage::Cancelled) {
+            self.ended_at.get_or_insert(signed.record.time);
         }
         self.head = digest;
         self.length += 1;
@@ -240,18 +258,22 @@ impl Chain {
         record.sign(&self.operators, key)
     }
 
-    /// What P0 has to append by now, if anything. `now` in seconds since 1970.
+    /// What P0 has to append by now, if anything. `now` in seconds since 1970. What leaves people
+    /// out needs the other servers' word besides ([`vouch`]).
     pub fn due(&self, now: u64) -> Option<Content> {
-        let over = now >= self.draft.deadline;
+        let draft = &self.draft;
         match self.stage {
-            Stage::Accepting if over => Some(Content::Lapse),
+            Stage::Accepting if now >= draft.accept_by => Some(match self.goes_on_without() {
+                Ok(without) => Content::Begin { without },
+                Err(_) => Content::Lapse,
+            }),
             Stage::Answering => {
                 let absent = self.missing();
-                match (absent.is_empty(), over, self.draft.threshold) {
-                    (true, ..) => Some(Content::Close { absent }),
-                    (false, true, 0) => Some(Content::Lapse),
-                    (false, true, _) => Some(Content::Close { absent }),
-                    (false, false, _) => None,
+                match (absent.is_empty(), now >= draft.deadline) {
+                    (true, _) => Some(Content::Close { absent }),
+                    (false, true) if self.shortfall().is_some() => Some(Content::Lapse),
+                    (false, true) => Some(Content::Close { absent }),
+                    (false, false) => None,
                 }
             }
             _ => None,
@@ -407,14 +429,41 @@ impl Chain {
         self.asked().filter(|(_, person)| person.step.is_none()).map(|(place, _)| place).collect()
     }
 
+    /// Who is asked and has not accepted, ascending.
+    pub fn not_accepted(&self) -> Vec<u16> {
+        self.asked().filter(|(_, person)| person.key.is_none()).map(|(place, _)| place).collect()
+    }
+
+    /// How many must answer: as the draft says, or all where the creator has left fewer.
+    pub fn quorum(&self) -> usize {
+        usize::from(self.draft.quorum).min(self.remaining())
+    }
+
     /// The digest of the record that closed it, and who was absent.
     pub fn close(&self) -> Option<(Digest, &[u16])> {
         self.close.as_ref().map(|(digest, absent)| (*digest, absent.as_slice()))
     }
 
+    /// When no more answers were taken, by the clock of who ended it, in seconds since 1970.
+    pub fn ended_at(&self) -> Option<u64> {
+        self.ended_at
+    }
+
     /// The number of the latest step.
     pub fn last_step(&self) -> Option<u32> {
         self.last_step
+    }
+
+    /// The account under which a device takes part, by its own account: that one if the draft names
+    /// it, or if it has accepted by it; otherwise one that it has for this decision alone.
+    pub fn account_of(&self, device: SigningKey) -> SigningKey {
+        let own = device.verifying_key();
+        let named = self.draft.people.iter().any(|person| person.seat == Seat::Account(own));
+        if named || self.person(&own).is_some() {
+            device
+        } else {
+            account_for(&device, &self.operators, &self.id)
+        }
     }
 
     /// The place of the person whose account this is, once it has accepted.

@@ -1,5 +1,7 @@
 //! What is decided, by whom, and how: the draft, which the creator signs.
 
+pub mod warning;
+
 use std::collections::BTreeSet;
 
 use ostrakon_crypto::{Digest, Transcript, VerifyingKey};
@@ -84,8 +86,15 @@ pub struct Draft {
     pub ballots: Vec<Ballot>,
     /// Who is asked.
     pub people: Vec<Person>,
-    /// Until when, in seconds since 1970.
+    /// Until when to accept, in seconds since 1970; before the deadline.
+    pub accept_by: u64,
+    /// Whether it lapses if somebody has not accepted by then. Otherwise it goes on without them.
+    pub all_needed: bool,
+    /// Until when to answer, in seconds since 1970.
     pub deadline: u64,
+    /// How many must answer: with fewer nothing is opened, whoever stayed away ([`least_quorum`],
+    /// [`usual_quorum`]).
+    pub quorum: u16,
     /// How many servers can stand in for whoever stays away: 2 or 3; with 0 nobody can, and there
     /// is no result if somebody does.
     pub threshold: u8,
@@ -95,6 +104,18 @@ pub struct Draft {
     pub nonce: [u8; 16],
     /// The digest of the servers.
     pub servers: Digest,
+}
+
+/// The smallest quorum for so many people: three, or all where they are fewer. Whoever decides who
+/// stays away would otherwise learn a single answer.
+pub fn least_quorum(people: usize) -> usize {
+    people.min(3)
+}
+
+/// The quorum unless somebody wants another one: half of the people, rounded up, and no fewer than
+/// must be.
+pub fn usual_quorum(people: usize) -> usize {
+    people.div_ceil(2).max(least_quorum(people))
 }
 
 /// A draft that breaks a limit; the sentence says which.
@@ -179,6 +200,8 @@ impl Draft {
             ));
         }
         self.validate_people()?;
+        self.validate_turnout()?;
+        self.validate_labels()?;
         for (place, ballot) in self.ballots.iter().enumerate() {
             ballot.validate(place, self.people.len())?;
         }
@@ -241,6 +264,37 @@ impl Draft {
         Ok(())
     }
 
+    fn validate_turnout(&self) -> Result<(), InvalidDraft> {
+        let (least, people) = (least_quorum(self.people.len()), self.people.len());
+        if !(least..=people).contains(&usize::from(self.quorum)) {
+            return complain(format!(
+                "of {people} people at least {least} and at most {people} must answer for a result, not {}: what fewer say could be told apart",
+                self.quorum
+            ));
+        }
+        if self.accept_by >= self.deadline {
+            return complain(
+                "the day by which to accept must come before the deadline for answers".into(),
+            );
+        }
+        Ok(())
+    }
+
+    /// Whoever answers must be able to tell the ballots apart.
+    fn validate_labels(&self) -> Result<(), InvalidDraft> {
+        let mut labels = BTreeSet::new();
+        let again = self.ballots.iter().position(|ballot| !labels.insert(ballot.label.trim()));
+        match again.map(|place| (place + 1, self.ballots[place].label.trim())) {
+            None => Ok(()),
+            Some((number, "")) => complain(format!(
+                "ballot {number} needs a label: there are several, and another one has none"
+            )),
+            Some((number, label)) => complain(format!(
+                "ballot {number} is called “{label}” as another one: give them different labels"
+            )),
+        }
+    }
+
     /// Checks that the deadline is to come and not too far. `now` in seconds since 1970.
     ///
     /// # Errors
@@ -248,6 +302,9 @@ impl Draft {
     pub fn validate_deadline(&self, now: u64) -> Result<(), InvalidDraft> {
         if self.deadline <= now {
             return complain("the deadline has passed: take a later one".into());
+        }
+        if self.accept_by <= now {
+            return complain("the day by which to accept has passed: take a later one".into());
         }
         if self.deadline - now > MOST_SECONDS {
             return complain(
@@ -278,6 +335,23 @@ mod tests {
         Ballot { label: String::new(), options, function: Function::Majority, assumed: 0 }
     }
 
+    fn labelled(label: &str) -> Ballot {
+        Ballot { label: label.into(), ..ballot() }
+    }
+
+    fn several(count: u8) -> Vec<Ballot> {
+        (0..count).map(|i| labelled(&format!("ballot {i}"))).collect()
+    }
+
+    #[test]
+    fn half_of_the_people_must_answer_and_three_where_there_are_that_many() {
+        let usual = [(2, 2), (3, 3), (4, 3), (5, 3), (6, 3), (7, 4), (20, 10), (200, 100)];
+        for (people, quorum) in usual {
+            assert_eq!(usual_quorum(people), quorum, "{people} people");
+        }
+        assert_eq!((least_quorum(2), least_quorum(3), least_quorum(200)), (2, 3, 3));
+    }
+
     fn draft(people: u8) -> Draft {
         let person =
             |i: u8| Person { name: format!("p{i}"), seat: Seat::Invitation(VerifyingKey([i; 32])) };
@@ -285,7 +359,10 @@ mod tests {
             question: "Shall we?".into(),
             ballots: vec![ballot()],
             people: (0..people).map(person).collect(),
+            accept_by: 900,
+            all_needed: false,
             deadline: 1_000,
+            quorum: u16::try_from(usual_quorum(usize::from(people))).unwrap(),
             threshold: 2,
             creator: VerifyingKey([7; 32]),
             nonce: [3; 16],
@@ -308,8 +385,13 @@ mod tests {
             (with(|d| d.question = "q".repeat(501)), "question"),
             (with(|d| d.threshold = 1), "stand in"),
             (with(|d| d.ballots.clear()), "ballots"),
-            (with(|d| d.ballots = vec![ballot(); 21]), "ballots"),
+            (with(|d| d.ballots = several(21)), "ballots"),
             (with(|d| d.people.truncate(1)), "people"),
+            (with(|d| d.quorum = 2), "must answer"),
+            (with(|d| d.quorum = 4), "must answer"),
+            (with(|d| d.accept_by = 1_000), "before the deadline"),
+            (with(|d| d.ballots = vec![ballot(), ballot()]), "needs a label"),
+            (with(|d| d.ballots = vec![labelled("x"), labelled(" x")]), "called “x”"),
             (draft(201), "people"),
             (with(|d| d.people[1].name = String::new()), "name"),
             (with(|d| d.people[1].name = " p0".into()), "called “p0”"),
@@ -326,15 +408,17 @@ mod tests {
             assert!(error.0.contains(word), "{error}");
         }
         let mut many = draft(100);
-        many.ballots = vec![ballot(); 9];
+        many.ballots = several(9);
         assert!(many.validate().unwrap_err().0.contains("together"));
         let mut long = draft(44);
-        long.ballots = vec![ballot(); 20];
+        long.ballots = several(20);
         assert!(long.validate().unwrap_err().0.contains("too long"));
         long.people.truncate(40);
+        long.quorum = 20;
         assert_eq!(long.validate(), Ok(()));
         assert!(draft(3).validate_deadline(1_000).is_err());
-        assert_eq!(draft(3).validate_deadline(999), Ok(()));
+        assert!(draft(3).validate_deadline(900).unwrap_err().0.contains("accept"));
+        assert_eq!(draft(3).validate_deadline(899), Ok(()));
         assert!(with(|d| d.deadline = MOST_SECONDS + 2).validate_deadline(1).is_err());
     }
 
@@ -345,6 +429,9 @@ mod tests {
             with(|d| d.question.push('!')),
             with(|d| d.threshold = 3),
             with(|d| d.deadline += 1),
+            with(|d| d.accept_by += 1),
+            with(|d| d.all_needed = true),
+            with(|d| d.quorum += 1),
             with(|d| d.nonce[0] = 1),
             with(|d| d.servers.0[0] = 1),
             with(|d| d.creator.0[0] = 1),

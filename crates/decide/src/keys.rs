@@ -5,7 +5,7 @@ use ostrakon_onepass::{Helpers, LayerKey, OneTimeKey, ProofOfPossession, Ristret
 use ostrakon_party::PartyId;
 use serde::{Deserialize, Serialize};
 
-use crate::draft::helpers;
+use crate::draft::{DecisionId, helpers};
 use crate::hex::hexadecimal;
 use crate::operators::{Operators, SERVERS};
 
@@ -13,6 +13,11 @@ use crate::operators::{Operators, SERVERS};
 pub const STOCK: usize = 8;
 /// Certified keys that P0 keeps of an account at most.
 pub const MOST_STOCK: usize = 16;
+/// How long after a decision's deadline the shares of its keys must last at least, in seconds:
+/// servers that were down open then.
+pub const GRACE: u64 = 7 * 24 * 3600;
+/// How long shares last at most, in seconds: the farthest deadline, and a month.
+pub const MOST_LIFETIME: u64 = crate::draft::MOST_SECONDS + 31 * 24 * 3600;
 /// The threshold of the keys in a stock.
 pub const STOCK_THRESHOLD: u8 = 2;
 
@@ -62,6 +67,11 @@ pub enum InvalidKey {
         "the share for server {0} cannot be read or does not fit its commitments: the device must make a new key"
     )]
     Share(u8),
+    /// Its shares are erased too early, or would be kept too long.
+    #[error(
+        "the shares of this key are not kept as long as they must, or longer than they may: make a new key"
+    )]
+    Lifetime,
     /// Another threshold than the one asked for.
     #[error("the key is shared for {found} servers, but the decision needs keys for {expected}")]
     Threshold {
@@ -81,6 +91,8 @@ pub struct KeyStatement {
     pub serial: Serial,
     /// How many servers can stand in for the owner: 2, 3, or 0 for none.
     pub threshold: u8,
+    /// Until when the servers keep its shares if it is not used, in seconds since 1970.
+    pub expires: u64,
     /// The commitments to its sharing, one for each server that is needed; the first one is the key
     /// itself, and the only one with threshold 0.
     pub commitments: Vec<PublicBytes>,
@@ -126,6 +138,29 @@ pub(crate) fn one_time_key(
     Ok(OneTimeKey::from_seed(&seed, threshold_helpers(threshold)?))
 }
 
+/// The account under which a device takes part in one decision: nobody sees by it in which others
+/// it does. A function of the device's account and the decision.
+pub fn account_for(
+    device: &SigningKey,
+    operators: &Operators,
+    decision: &DecisionId,
+) -> SigningKey {
+    SigningKey::from_seed(account_seed(device, operators, decision).expose())
+}
+
+/// The seed of [`account_for`].
+pub fn account_seed(device: &SigningKey, operators: &Operators, decision: &DecisionId) -> Secret {
+    let fields: [&[u8]; 2] = [&operators.digest.0, &decision.0];
+    device.derive("ostrakon/v1/decide/account of a decision", &fields)
+}
+
+/// What the owner of an account signs to be told how many keys it has in stock. `time` in seconds
+/// since 1970.
+pub fn stock_digest(operators: &Operators, owner: &VerifyingKey, time: u64) -> Digest {
+    let mut transcript = operators.transcript("ostrakon/v1/decide/stock level");
+    transcript.field(&owner.0).number(time).finish()
+}
+
 pub(crate) fn threshold_helpers(threshold: u8) -> Result<Helpers, InvalidKey> {
     helpers(threshold)
         .ok_or_else(|| InvalidKey::Form(format!("0, 2 or 3 servers can stand in, not {threshold}")))
@@ -142,11 +177,12 @@ impl KeyStatement {
         operators: &Operators,
         owner: &VerifyingKey,
         serial: &Serial,
-        threshold: u8,
+        (threshold, expires): (u8, u64),
     ) -> Digest {
         let mut transcript =
             operators.transcript("ostrakon/v1/decide/possession of a one-time key");
-        transcript.field(&owner.0).field(&serial.0).number(u64::from(threshold)).finish()
+        let transcript = transcript.field(&owner.0).field(&serial.0).number(u64::from(threshold));
+        transcript.number(expires).finish()
     }
 
     /// Adds the statement to a transcript.
@@ -158,6 +194,7 @@ impl KeyStatement {
             .field(&self.owner.0)
             .field(&self.serial.0)
             .number(threshold)
+            .number(self.expires)
             .field(&commitments)
             .field(&self.proof)
     }
@@ -173,7 +210,8 @@ impl KeyStatement {
     /// [`InvalidKey`].
     pub fn verify(&self, operators: &Operators) -> Result<(), InvalidKey> {
         let key = self.layer_key()?;
-        let context = Self::context(operators, &self.owner, &self.serial, self.threshold);
+        let terms = (self.threshold, self.expires);
+        let context = Self::context(operators, &self.owner, &self.serial, terms);
         check_possession(&key, &self.proof, &context)
     }
 }

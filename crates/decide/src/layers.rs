@@ -1,7 +1,7 @@
-//! The operators' layers: one key for each decision and server, which the server need not remember
-//! (spec, step 5).
+//! The operators' layers: one key for each decision and server, drawn at random, so that it can be
+//! erased when the decision is over (spec, step 5).
 
-use ostrakon_crypto::{Digest, Signature, SigningKey};
+use ostrakon_crypto::{Digest, Secret, Signature, SigningKey};
 use ostrakon_onepass::{LayerKey, OneTimeKey, Ristretto};
 use ostrakon_party::PartyId;
 use rand_core::CryptoRng;
@@ -27,12 +27,10 @@ pub struct Layer {
     pub signature: Signature,
 }
 
-/// The secret half: a function of the operator's identity and the draft.
-pub(crate) fn secret(
-    identity: &SigningKey,
-    draft: &Draft,
-) -> Result<OneTimeKey<Ristretto>, InvalidKey> {
-    let seed = identity.derive("ostrakon/v1/decide/operator layer", &[&draft.digest().0]);
+/// The secret half: a function of what the operator drew for this draft, and of nothing that it
+/// keeps for longer.
+pub(crate) fn secret(drawn: &Secret, draft: &Draft) -> Result<OneTimeKey<Ristretto>, InvalidKey> {
+    let seed = drawn.derive("ostrakon/v1/decide/operator layer", &[&draft.digest().0]);
     Ok(OneTimeKey::from_seed(&seed, threshold_helpers(draft.threshold)?))
 }
 
@@ -54,18 +52,21 @@ impl Layer {
             .finish()
     }
 
-    /// The layer of the operator with this identity.
+    /// The layer of the operator with this identity. `drawn` is fresh randomness for this draft,
+    /// which must be on disk before the layer leaves, and is to be erased when the decision is
+    /// over.
     ///
     /// # Errors
     /// [`InvalidKey`] if the draft's threshold is none.
     pub fn of(
+        drawn: &Secret,
         identity: &SigningKey,
         party: PartyId,
         operators: &Operators,
         draft: &Draft,
         rng: &mut impl CryptoRng,
     ) -> Result<Self, InvalidKey> {
-        let key = secret(identity, draft)?;
+        let key = secret(drawn, draft)?;
         let proof =
             key.prove_possession(&Self::context(operators, party, draft), rng).to_bytes().to_vec();
         let mut layer = Self {

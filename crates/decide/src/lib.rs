@@ -33,7 +33,9 @@ pub mod shares;
 pub mod visit;
 
 pub use archive::{Archive, Report};
+pub use chain::vouch::{self, Date, Held, Unvouched, Vouching};
 pub use chain::{Chain, Ended, Stage, Standing};
+pub use draft::warning::{Warning, warnings};
 pub use draft::{Ballot, DecisionId, Draft, InvalidDraft, Person, Seat};
 pub use function::{Function, Meaning, Tie};
 pub use keys::{CertifiedKey, InvalidKey, KeyName, KeyStatement, Serial};
@@ -42,7 +44,7 @@ pub use link::Link;
 pub use memory::Memory;
 pub use opening::{Examined, NotYet, Opening, Outcome, StandIn, examine, shortage};
 pub use operators::Operators;
-pub use receipt::Receipt;
+pub use receipt::{Acknowledgement, Receipt};
 pub use record::{Content, Creation, Record, SignedRecord};
 pub use refused::Refused;
 pub use residual::{Residual, residual};

@@ -2,13 +2,16 @@
 //! what it answered.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 
+use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::draft::DecisionId;
 use crate::keys::Serial;
+use crate::record::SignedRecord;
 use crate::refused::Refused;
 
 /// That a device has answered. The answers are not printed.
@@ -17,6 +20,11 @@ struct Answered {
     /// The answers, until they are known to be in the chain. A step that is made again has the same
     /// ones.
     answers: Option<Vec<u8>>,
+    /// The record with them, as it may have left: it is handed in again, the same bytes, as long as
+    /// it can be the next one. Several signed records for one place would let whoever orders them
+    /// build several histories that bear the person's signature.
+    #[serde(default)]
+    sent: Option<String>,
 }
 
 impl fmt::Debug for Answered {
@@ -34,6 +42,21 @@ struct Remembered {
     /// The one-time key that is used in it.
     serial: Option<Serial>,
     answered: Option<Answered>,
+}
+
+impl Remembered {
+    fn merge(&mut self, theirs: Remembered) {
+        if theirs.length > self.length {
+            (self.length, self.head) = (theirs.length, theirs.head);
+        }
+        self.serial = self.serial.or(theirs.serial);
+        let arrived = |answered: &Option<Answered>| {
+            answered.as_ref().is_some_and(|answered| answered.answers.is_none())
+        };
+        if self.answered.is_none() || arrived(&theirs.answered) {
+            self.answered = theirs.answered;
+        }
+    }
 }
 
 /// Everything that a device remembers. It is kept, whole, before anything computed with it leaves
@@ -117,13 +140,13 @@ impl Memory {
     pub(crate) fn fix(&mut self, decision: &DecisionId, answers: &[u8]) -> Result<(), Refused> {
         let known = self.decisions.get_mut(decision).expect("it was seen");
         match &known.answered {
-            Some(Answered { answers: Some(fixed) }) if fixed == answers => Ok(()),
+            Some(Answered { answers: Some(fixed), .. }) if fixed == answers => Ok(()),
             Some(_) => Err(Refused::Device(
                 "this device has answered already; what was answered cannot be changed any more"
                     .into(),
             )),
             None => {
-                known.answered = Some(Answered { answers: Some(answers.to_vec()) });
+                known.answered = Some(Answered { answers: Some(answers.to_vec()), sent: None });
                 Ok(())
             }
         }
@@ -132,7 +155,33 @@ impl Memory {
     /// Drops the answers of a decision: they are in the chain.
     pub(crate) fn settle(&mut self, decision: &DecisionId) {
         if let Some(known) = self.decisions.get_mut(decision) {
-            known.answered = Some(Answered { answers: None });
+            known.answered = Some(Answered { answers: None, sent: None });
+        }
+    }
+
+    /// The record that may have left with the answers of a decision.
+    pub(crate) fn sent(&self, decision: &DecisionId) -> Option<SignedRecord> {
+        let text = self.of(decision)?.answered.as_ref()?.sent.as_ref()?;
+        SignedRecord::decode(&BASE64URL_NOPAD.decode(text.as_bytes()).ok()?).ok()
+    }
+
+    /// Takes note of the record that leaves with the answers, which were fixed.
+    pub(crate) fn send(&mut self, decision: &DecisionId, record: &SignedRecord) {
+        let known = self.decisions.get_mut(decision);
+        if let Some(answered) = known.and_then(|known| known.answered.as_mut()) {
+            answered.sent = Some(BASE64URL_NOPAD.encode(&record.encode()));
+        }
+    }
+
+    /// Takes in what another copy of this memory knows, an older or a newer one: nothing that
+    /// either knows is forgotten. What an account brings that was exported before an answer does
+    /// not let the device answer again.
+    pub fn merge(&mut self, other: Memory) {
+        for (decision, theirs) in other.decisions {
+            match self.decisions.entry(decision) {
+                Entry::Vacant(place) => drop(place.insert(theirs)),
+                Entry::Occupied(mut own) => own.get_mut().merge(theirs),
+            }
         }
     }
 }
@@ -184,5 +233,30 @@ mod tests {
             "what was answered is not kept"
         );
         assert!(kept.fix(&A, &[1]).is_err(), "it has come");
+    }
+
+    #[test]
+    fn an_older_export_does_not_roll_the_memory_back() {
+        let mut older = Memory::default();
+        older.pin(A, &digests(&[1])).unwrap();
+        older.pin(B, &digests(&[7])).unwrap();
+        let mut memory = older.clone();
+        memory.pin(A, &digests(&[1, 2])).unwrap();
+        memory.use_key(&A, Serial([7; 16])).unwrap();
+        memory.fix(&A, &[1]).unwrap();
+        for (mut one, other) in [(memory.clone(), older.clone()), (older.clone(), memory.clone())] {
+            one.merge(other);
+            assert_eq!(one, memory, "whichever is taken into the other");
+            assert!(one.fix(&A, &[0]).is_err(), "what was answered stays");
+            assert!(one.pin(A, &digests(&[1])).is_err(), "what was seen, too");
+            assert!(one.use_key(&B, Serial([7; 16])).is_err(), "and which key was used");
+        }
+        let mut arrived = memory.clone();
+        arrived.settle(&A);
+        let mut late = memory.clone();
+        late.merge(arrived.clone());
+        assert_eq!(late, arrived, "an answer that has arrived is not kept again");
+        arrived.merge(memory);
+        assert_eq!(late, arrived);
     }
 }

@@ -1,7 +1,7 @@
 //! After the close: every server checks everything and opens its part, and whoever has the parts
 //! computes the result (spec, steps 15 and 16).
 
-use ostrakon_crypto::{Digest, SigningKey};
+use ostrakon_crypto::{Digest, Secret};
 use ostrakon_onepass::{
     Absence, Closing, Layer as EngineLayer, PartialDecryption, Removed, Ristretto,
 };
@@ -178,7 +178,7 @@ impl Examined {
         self.closing.as_ref().zip(close).ok_or_else(|| Refused::NoResult(ended.into()))
     }
 
-    /// The opening of the server with this identity. `shares` are those that it holds of
+    /// The opening of the server that drew this for the draft ([`crate::Layer::of`]). `shares` are those that it holds of
     /// [`Examined::absent_keys`]; for whom it has none, or one that does not fit, it leaves its
     /// part out, and enough others must stand in. The caller has made sure by
     /// [`Examined::may_open`], and by writing it down, that the server opens this close and no
@@ -188,15 +188,15 @@ impl Examined {
     /// [`Refused`] if it is not closed.
     pub fn open(
         &self,
-        identity: &SigningKey,
+        drawn: &Secret,
         party: PartyId,
         shares: &[HeldShare],
         rng: &mut impl CryptoRng,
     ) -> Result<Opening, Refused> {
         let (closing, close) = self.closing()?;
         let failed = |reason: String| Refused::Opening { party: party.0, reason };
-        let key = layers::secret(identity, self.chain.draft())
-            .map_err(|error| failed(error.to_string()))?;
+        let key =
+            layers::secret(drawn, self.chain.draft()).map_err(|error| failed(error.to_string()))?;
         let layer = closing
             .decrypt_as_operator(party.index(), &key, rng)
             .map_err(|error| failed(error.to_string()))?;

@@ -49,6 +49,11 @@ pub enum Content {
         /// The person's place in the draft.
         person: u16,
     },
+    /// The time to accept is over, and it goes on without who has not. By P0.
+    Begin {
+        /// Who has not accepted, ascending.
+        without: Vec<u16>,
+    },
     /// The decision is called off. By the creator.
     Cancel,
     /// A person's answers to all ballots. By the person.
@@ -78,7 +83,8 @@ pub struct Record {
     pub number: u32,
     /// The digest of the record before; zeros in the first.
     pub previous: Digest,
-    /// The author's clock, in seconds since 1970; shown, never relied on.
+    /// The author's clock, in seconds since 1970. Shown; and what comes only after a date
+    /// must not say that it comes earlier.
     pub time: u64,
     /// Who signs it.
     pub author: VerifyingKey,
@@ -106,6 +112,23 @@ impl Record {
     pub fn sign(self, operators: &Operators, key: &SigningKey) -> SignedRecord {
         let signature = key.sign(&self.digest(operators));
         SignedRecord { record: self, signature }
+    }
+
+    /// The people whom the record leaves out: who is said to be absent, or not to have accepted.
+    pub fn leaves_out(&self) -> &[u16] {
+        match &self.content {
+            Content::Begin { without } => without,
+            Content::Close { absent } => absent,
+            _ => &[],
+        }
+    }
+
+    /// The person for whom the record speaks: of an *accept* or a *step*.
+    pub fn speaks_for(&self) -> Option<u16> {
+        match &self.content {
+            Content::Accept { person, .. } | Content::Step { person, .. } => Some(*person),
+            _ => None,
+        }
     }
 
     /// The one-time key that the record spends on this decision: of an *accept*. A server takes it

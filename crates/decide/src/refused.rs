@@ -97,6 +97,9 @@ pub enum Refused {
     /// There is no result yet, or none at all.
     #[error("there is no result: {0}")]
     NoResult(String),
+    /// Not a receipt that proves anything.
+    #[error("the receipt proves nothing: {0}")]
+    Receipt(String),
     /// Not an archive, or an altered one.
     #[error("the archive is refused: {0}")]
     Archive(String),

@@ -10,7 +10,9 @@ use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::keys::{InvalidKey, KeyStatement, PublicBytes, Serial, commitments, one_time_key};
+use crate::keys::{
+    InvalidKey, KeyStatement, MOST_LIFETIME, PublicBytes, Serial, commitments, one_time_key,
+};
 use crate::operators::{Operators, SERVERS};
 
 const SHARE_KEY: &str = "ostrakon/v1/decide/share key";
@@ -68,6 +70,8 @@ pub struct Deposit {
     pub statement: KeyStatement,
     /// The share, for the server's eyes.
     pub sealed: Sealed,
+    /// The owner's, on all of it: nobody else fills an account, or takes its serials.
+    pub signature: Signature,
 }
 
 /// What both sides know of a sealed share.
@@ -79,6 +83,30 @@ fn about(operators: &Operators, helper: PartyId, statement: &KeyStatement) -> Tr
 }
 
 impl Deposit {
+    fn digest(
+        operators: &Operators,
+        helper: PartyId,
+        statement: &KeyStatement,
+        sealed: &Sealed,
+    ) -> Digest {
+        let mut transcript = operators.transcript("ostrakon/v1/decide/deposit");
+        transcript.number(u64::from(helper.0));
+        statement.add_to(&mut transcript);
+        transcript.field(&sealed.exchange).field(&sealed.closed).finish()
+    }
+
+    /// What the owner of the key hands in at a server.
+    pub fn of(
+        owner: &SigningKey,
+        operators: &Operators,
+        helper: PartyId,
+        statement: KeyStatement,
+        sealed: Sealed,
+    ) -> Self {
+        let signature = owner.sign(&Self::digest(operators, helper, &statement, &sealed));
+        Self { helper, statement, sealed, signature }
+    }
+
     /// Reads the body of a request.
     ///
     /// # Errors
@@ -87,20 +115,29 @@ impl Deposit {
         wire::decode(bytes).map_err(|_| InvalidKey::Form("this is no deposit of a share".into()))
     }
 
-    /// The server opens and checks the deposit. What it returns must be on disk before the receipt
+    /// The server opens and checks the deposit; `now` in seconds since 1970. What it returns must be on disk before the receipt
     /// ([`crate::keys::receipt_digest`]) leaves.
     ///
     /// # Errors
-    /// [`InvalidKey`]: the key is malformed or not possessed, the deposit is for another server, or
-    /// the share is wrong.
+    /// [`InvalidKey`]: the key is malformed or not possessed, the deposit is for another server or
+    /// not the owner's, lasts too long or not at all, or the share is wrong.
     pub fn open(
         &self,
         identity: &SigningKey,
         party: PartyId,
         operators: &Operators,
+        now: u64,
     ) -> Result<HeldShare, InvalidKey> {
         if self.helper != party || self.statement.threshold == 0 {
             return Err(InvalidKey::Share(self.helper.0));
+        }
+        let digest = Self::digest(operators, party, &self.statement, &self.sealed);
+        if !self.statement.owner.verifies(&digest, &self.signature) {
+            return Err(InvalidKey::Owner);
+        }
+        let lasts = self.statement.expires.checked_sub(now);
+        if !lasts.is_some_and(|lasts| (1..=MOST_LIFETIME).contains(&lasts)) {
+            return Err(InvalidKey::Lifetime);
         }
         self.statement.verify(operators)?;
         let mut about = about(operators, party, &self.statement);
@@ -151,7 +188,8 @@ pub struct NewKey {
     pub deposits: Vec<Deposit>,
 }
 
-/// Makes a one-time key and seals its shares. `serial` is fresh and random; `helpers` are the three
+/// Makes a one-time key and seals its shares, which the servers keep until `expires` if it is not
+/// used. `serial` is fresh and random; `helpers` are the three
 /// servers' keys, by party, and not looked at with threshold 0.
 ///
 /// # Errors
@@ -159,19 +197,20 @@ pub struct NewKey {
 pub fn new_key(
     account: &SigningKey,
     serial: Serial,
-    threshold: u8,
+    (threshold, expires): (u8, u64),
     operators: &Operators,
     helpers: &[HelperKey],
     rng: &mut impl CryptoRng,
 ) -> Result<NewKey, InvalidKey> {
     let key = one_time_key(account, &serial, threshold, operators)?;
     let owner = account.verifying_key();
-    let context = KeyStatement::context(operators, &owner, &serial, threshold);
+    let context = KeyStatement::context(operators, &owner, &serial, (threshold, expires));
     let proof = key.prove_possession(&context, rng).to_bytes().to_vec();
     let statement = KeyStatement {
         owner,
         serial,
         threshold,
+        expires,
         commitments: commitments(&key.layer_key()),
         proof,
     };
@@ -188,7 +227,7 @@ pub fn new_key(
         let share = key.share(place).to_bytes();
         let mut about = about(operators, helper, &statement);
         let sealed = seal(SHARE_KEY, &mut about, &to.exchange.0, &share[..], randomness);
-        deposits.push(Deposit { helper, statement: statement.clone(), sealed });
+        deposits.push(Deposit::of(account, operators, helper, statement.clone(), sealed));
     }
     Ok(NewKey { statement, deposits })
 }

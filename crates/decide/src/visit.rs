@@ -200,7 +200,7 @@ impl Visit {
 
     /// The record with the account's answers, one option for each ballot, after what was read and
     /// verified. If another record came first (409), read on, verify, and ask again with the same
-    /// answers. `memory` must be kept before the record leaves the device.
+    /// answers; as long as none did, it is the same record again, byte by byte. `memory` must be kept before the record leaves the device.
     ///
     /// # Errors
     /// [`Refused`]: something is not verified, the chain is not the one seen before, the one-time
@@ -234,12 +234,18 @@ impl Visit {
         let failed = |error: ostrakon_onepass::VisitError| device(error.to_string());
         let visitor = Visitor::new(history, visitor, key).map_err(failed)?;
         memory.fix(&self.id, answers)?;
+        let next = |sent: &SignedRecord| chain.check(sent).is_ok();
+        if let Some(sent) = memory.sent(&self.id).filter(next) {
+            return Ok(sent);
+        }
         let choices: Vec<u16> = answers.iter().copied().map(u16::from).collect();
         let step = visitor.visit(history, &choices, &chain.head(), rng).map_err(failed)?;
-        Ok(chain.next(account, time, Content::Step { person, step: step.to_bytes() }))
+        let signed = chain.next(account, time, Content::Step { person, step: step.to_bytes() });
+        memory.send(&self.id, &signed);
+        Ok(signed)
     }
 
-    /// The receipt, once the account's answers are in the chain that was read and verified; the
+    /// The receipt, to which servers have to add their signatures, once the account's answers are in the chain that was read and verified; the
     /// answers are then forgotten. Call it with what was read from another server than the one that
     /// took the record.
     pub fn confirmed(&self, account: &VerifyingKey, memory: &mut Memory) -> Option<Receipt> {
@@ -248,7 +254,8 @@ impl Visit {
         let number = chain.people()[usize::from(person)].answered()?;
         memory.settle(&self.id);
         let digest = self.digest(number)?;
-        Some(Receipt { decision: self.id, servers: self.operators.digest, person, number, digest })
+        let (decision, servers) = (self.id, self.operators.digest);
+        Some(Receipt { decision, servers, person, number, digest, signatures: Vec::new() })
     }
 }
 

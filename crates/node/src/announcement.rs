@@ -10,7 +10,7 @@ use ostrakon_broadcast::engine::Form;
 use ostrakon_broadcast::hosting::{Deed, PollForm, SignedAction};
 use ostrakon_broadcast::room::{Admission, RoomDescriptor, RoomId};
 use ostrakon_crypto::VerifyingKey;
-use ostrakon_decide::DecisionId;
+use ostrakon_decide::{Date, DecisionId};
 use ostrakon_party::wire;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub const LONGEST: u64 = 64 << 10;
 /// can say more; what was said before keeps its form. A server says nothing that one of the others
 /// does not understand yet ([`Body::language`]), so operators upgrade one after another. Where a
 /// form changes, `ostrakon_net`'s version grows instead.
-pub const LANGUAGE: u32 = 3;
+pub const LANGUAGE: u32 = 4;
 /// Slots that one announcement assigns at most. A slot takes at most 37 bytes.
 pub const MOST_SLOTS: usize = 1024;
 
@@ -125,6 +125,20 @@ pub enum Body {
         /// The epoch.
         number: u64,
     },
+    /// By the author's clock a date of a decision has passed. The author holds nothing more for it.
+    DecisionDue {
+        /// The decision.
+        decision: DecisionId,
+        /// Which date.
+        date: Date,
+    },
+    /// The author holds what somebody handed in to a decision, and asks the scheduler to take it.
+    DecisionHeld {
+        /// The decision.
+        decision: DecisionId,
+        /// The signed record, encoded.
+        record: Vec<u8>,
+    },
 }
 
 impl Body {
@@ -144,6 +158,7 @@ impl Body {
             | Body::EpochDue { .. }
             | Body::Decided { .. }
             | Body::DecisionOpened { .. } => 1,
+            Body::DecisionDue { .. } | Body::DecisionHeld { .. } => 4,
             Body::Hosted { action, .. } => language_of(&action.action.deed),
         }
     }
@@ -299,6 +314,13 @@ mod tests {
         let messages =
             RoomDescriptor { admission: Admission::Messages, ..RoomDescriptor::new("r") };
         assert_eq!(Body::RoomCreated(messages).language(), 3);
+    }
+
+    #[test]
+    fn what_came_with_the_fourth_language_is_not_said_before() {
+        let decision = DecisionId([12; 16]);
+        assert_eq!(Body::DecisionDue { decision, date: Date::Accept }.language(), 4);
+        assert_eq!(Body::DecisionHeld { decision, record: vec![1] }.language(), 4);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::agree::Logs;
 use crate::archive::mending::Damaged;
 use crate::config::{Config, SERVERS};
 use crate::deciding::Bench;
+use crate::deciding::holding;
 use crate::disk::Disk;
 use crate::freshness::{Introduction, Standing};
 use crate::history::History;
@@ -162,6 +163,12 @@ impl Core {
                 Effect::Load(epoch) => self.spawn(async move { core.load(epoch).await }),
                 Effect::Compute(epoch) => {
                     self.spawn(async move { runner::compute(core, epoch).await })
+                }
+                Effect::TakeHeld(decision) => {
+                    self.spawn(holding::take_what_is_held(core, decision))
+                }
+                Effect::Erase(decision) => {
+                    self.spawn(async move { decision_course::erase(&core, decision).await })
                 }
                 Effect::Open(decision) => self.spawn(decision_course::open(core, decision)),
                 Effect::Hosted(room, number) => self.spawn(hosting::follow_up(core, room, number)),

@@ -1,20 +1,23 @@
 //! What a running server answers about private decisions. `docs/spec/decide.md` is the
 //! specification; its steps are named here.
 
+pub(crate) mod holding;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use data_encoding::BASE64URL_NOPAD;
-use ostrakon_crypto::{Digest, Generator, VerifyingKey};
-use ostrakon_decide::keys::{MOST_STOCK, STOCK, receipt_digest};
+use ostrakon_crypto::{Digest, Generator, Secret, Signature, VerifyingKey};
+use ostrakon_decide::keys::{MOST_STOCK, STOCK, receipt_digest, stock_digest};
 use ostrakon_decide::{
     CertifiedKey, Chain, Content, DecisionId, Deposit, Draft, HeldShare, HelperKey, InvalidKey,
     KeyName, Layer, Refused, SignedRecord,
 };
 use ostrakon_party::wire;
 use tokio::sync::Semaphore;
+use zeroize::Zeroizing;
 
 use crate::agree::AnnounceError;
 use crate::announcement::Body;
@@ -44,6 +47,10 @@ const EXAMINING: usize = 1;
 /// Records that the store is asked for at once, and the bytes of an answer, roughly.
 const READ_RECORDS: u32 = 16;
 const PAGE_BYTES: usize = 1 << 20;
+/// Layers that a server has drawn for drafts that were not begun, at most.
+const MOST_LAYERS: u32 = 10_000;
+/// How far a clock may be off that asks for the level of a stock, in seconds.
+const STOCK_SECONDS: u64 = 300;
 /// Shares that a server holds of one account's keys at most.
 const MOST_SHARES: u64 = 4096;
 /// Shares that a server holds at most, of some 400 bytes each.
@@ -58,6 +65,8 @@ pub(crate) struct Bench {
     pub shares: AtomicU64,
     /// One for each closed decision that may be examined now.
     pub examining: Semaphore,
+    /// For whom this server held something of late.
+    pub latest: Mutex<holding::Latest>,
     /// Why this server does not open a decision that is closed.
     pub refusals: Mutex<BTreeMap<DecisionId, String>>,
 }
@@ -70,6 +79,7 @@ impl Default for Bench {
             announcing: Semaphore::new(ANNOUNCING),
             shares: AtomicU64::default(),
             examining: Semaphore::new(EXAMINING),
+            latest: Mutex::default(),
             refusals: Mutex::default(),
         }
     }
@@ -91,18 +101,7 @@ fn invalid(error: InvalidKey) -> ServiceError {
     ServiceError::Refused(error.to_string())
 }
 
-impl From<Refused> for ServiceError {
-    fn from(refused: Refused) -> Self {
-        let text = refused.to_string();
-        if refused.is_conflict() {
-            ServiceError::Conflict(text)
-        } else {
-            ServiceError::Refused(text)
-        }
-    }
-}
-
-fn busy() -> ServiceError {
+pub(crate) fn busy() -> ServiceError {
     ServiceError::Busy(
         "too many records of decisions are being looked at; try again in a moment".into(),
     )
@@ -110,13 +109,14 @@ fn busy() -> ServiceError {
 
 impl Core {
     fn sequencer_only(&self) -> Result<(), ServiceError> {
-        if self.me() == SCHEDULER {
-            return Ok(());
-        }
+        if self.me() == SCHEDULER { Ok(()) } else { Err(self.elsewhere()) }
+    }
+
+    fn elsewhere(&self) -> ServiceError {
         let url = &self.config.servers[SCHEDULER.index()].url;
-        Err(ServiceError::Elsewhere(format!(
+        ServiceError::Elsewhere(format!(
             "decisions are put into order by the first server: send this to {url}"
-        )))
+        ))
     }
 
     /// Step 1.
@@ -130,13 +130,15 @@ impl Core {
         freshness::allowed(&self.standing).await.map_err(AnnounceError::Silent)?;
         let operators = self.world().operators();
         let deposit = Deposit::decode(bytes).map_err(invalid)?;
-        let held = deposit.open(&self.identity, self.me(), &operators).map_err(invalid)?;
-        let name = held.statement().name();
+        let now = self.platform.now_ms() / 1000;
+        let held = deposit.open(&self.identity, self.me(), &operators, now).map_err(invalid)?;
+        let (name, expires) = (held.statement().name(), held.statement().expires);
         let name = (name.owner.0, name.serial.0);
         if self.store.held_share(&name).await.map_err(internal)?.is_none() {
             self.make_room_for_share(&name.0).await?;
         }
-        let kept = self.store.keep_share(&name, &held.to_bytes()).await.map_err(internal)?;
+        let kept =
+            self.store.keep_share(&name, expires, &held.to_bytes()).await.map_err(internal)?;
         // Sharings are a function of owner and serial; so the same deposit again gives the same
         // share.
         if HeldShare::from_bytes(&kept).is_none_or(|kept| kept.statement() != held.statement()) {
@@ -197,17 +199,26 @@ impl Core {
         Ok(StockLevel { stock, wanted: STOCK as u64 })
     }
 
+    /// Step 3: to the owner alone, for it tells when somebody is asked.
     pub(crate) async fn stock_level(
         &self,
         owner: VerifyingKey,
+        (time, signature): (u64, Signature),
     ) -> Result<StockLevel, ServiceError> {
         self.sequencer_only()?;
+        let digest = stock_digest(&self.world().operators(), &owner, time);
+        let fresh = time.abs_diff(self.platform.now_ms() / 1000) <= STOCK_SECONDS;
+        if !fresh || !owner.verifies(&digest, &signature) {
+            return Err(ServiceError::Forbidden(
+                "the stock of an account is told to its owner, who signs the request with the time; is this device's clock right?".into(),
+            ));
+        }
         let stock = self.store.stock_keys(&owner.0).await.map_err(internal)?.len() as u64;
         Ok(StockLevel { stock, wanted: STOCK as u64 })
     }
 
     /// Step 5.
-    pub(crate) fn layer(&self, bytes: &[u8]) -> Result<LayerInfo, ServiceError> {
+    pub(crate) async fn layer(&self, bytes: &[u8]) -> Result<LayerInfo, ServiceError> {
         let operators = self.world().operators();
         let draft: Draft =
             wire::decode(bytes).map_err(|_| ServiceError::Refused("this is no draft".into()))?;
@@ -215,10 +226,36 @@ impl Core {
         if draft.servers != operators.digest {
             return Err(ServiceError::Refused("the draft is for other servers".into()));
         }
+        let drawn = self.draw_layer(&draft.id()).await?;
         let mut randomness = randomness(&self.platform);
-        let layer = Layer::of(&self.identity, self.me(), &operators, &draft, &mut randomness)
-            .map_err(invalid)?;
+        let layer =
+            Layer::of(&drawn, &self.identity, self.me(), &operators, &draft, &mut randomness)
+                .map_err(invalid)?;
         Ok(LayerInfo { party: self.me().0, layer: BASE64URL_NOPAD.encode(&wire::encode(&layer)) })
+    }
+
+    /// Step 5: what was drawn for the layer is on disk before the layer leaves.
+    async fn draw_layer(&self, id: &DecisionId) -> Result<Secret, ServiceError> {
+        freshness::allowed(&self.standing).await.map_err(AnnounceError::Silent)?;
+        let begun = {
+            let decisions = &self.world().decisions;
+            decisions.kept.contains_key(id) || decisions.ended.contains(id)
+        };
+        let kept = if begun {
+            self.store.layer(&id.0).await.map_err(internal)?
+        } else {
+            let mut fresh = Zeroizing::new([0; 32]);
+            self.platform.fill(&mut fresh[..]);
+            let now = self.platform.now_ms() / 1000;
+            let kept = self.store.keep_layer(&id.0, &fresh[..], now, MOST_LAYERS).await;
+            kept.map_err(internal)?
+        };
+        let kept = kept.and_then(|kept| <[u8; 32]>::try_from(kept).ok());
+        kept.map(Secret::new).ok_or_else(|| {
+            ServiceError::Busy(
+                "this server holds as many drafts that were not begun as it can, or this one is over: try again later, with a new draft".into(),
+            )
+        })
     }
 
     /// Step 6.
@@ -265,10 +302,25 @@ impl Core {
         id: DecisionId,
         bytes: &[u8],
     ) -> Result<RecordTaken, ServiceError> {
-        self.sequencer_only()?;
+        if self.me() != SCHEDULER {
+            return self.hold_record(id, bytes).await;
+        }
+        let taken = self.take_record_in(id, bytes, false).await;
+        // It may have come between what others hold and the chain, or be what made room for it.
+        self.spawn(holding::take_what_is_held(Arc::clone(self), id));
+        taken
+    }
+
+    /// P0 takes a record; what another server holds also after the date.
+    pub(crate) async fn take_record_in(
+        self: &Arc<Self>,
+        id: DecisionId,
+        bytes: &[u8],
+        is_held: bool,
+    ) -> Result<RecordTaken, ServiceError> {
         let _place = self.decisions.appending.try_acquire().map_err(|_| busy())?;
         let signed = SignedRecord::decode(bytes)?;
-        let taken = RecordTaken { number: signed.record.number };
+        let taken = RecordTaken { number: signed.record.number, held: false };
         let (checked, chain) = {
             let world = self.world();
             let decision = world.decisions.kept.get(&id).ok_or_else(no_decision)?;
@@ -287,6 +339,11 @@ impl Core {
         }
         let previous = signed.record.previous;
         if let (Some(chain), Content::Step { .. }) = (chain, &signed.record.content) {
+            if !is_held && self.platform.now_ms() / 1000 >= chain.draft().deadline {
+                return Err(ServiceError::Conflict(
+                    "the deadline has passed: no more answers are taken".into(),
+                ));
+            }
             self.verify_step(chain, signed).await?;
         }
         let announced = self.announce_record(id, bytes.to_vec()).await;
@@ -319,11 +376,6 @@ impl Core {
 
     /// Step 13: verifies a step against the tables before it, on a thread of its own.
     async fn verify_step(&self, chain: Chain, signed: SignedRecord) -> Result<(), ServiceError> {
-        if self.platform.now_ms() / 1000 >= chain.draft().deadline {
-            return Err(ServiceError::Conflict(
-                "the deadline has passed: no more answers are taken".into(),
-            ));
-        }
         let before = match chain.last_step() {
             Some(number) => Some(self.record(&chain.id(), number).await?),
             None => None,
@@ -342,6 +394,14 @@ impl Core {
         id: DecisionId,
         record: Vec<u8>,
     ) -> Result<(), ServiceError> {
+        self.announce_about_decision(Body::Decided { decision: id, record }).await
+    }
+
+    /// Announces something about a decision, if the others answer in time.
+    pub(crate) async fn announce_about_decision(
+        self: &Arc<Self>,
+        body: Body,
+    ) -> Result<(), ServiceError> {
         let late = || {
             ServiceError::Unavailable(
                 "the other servers do not answer; try again when they do".into(),
@@ -349,7 +409,7 @@ impl Core {
         };
         let announce = async {
             let _turn = self.decisions.announcing.acquire().await.map_err(|_| busy())?;
-            self.announce(Body::Decided { decision: id, record }).await.map_err(ServiceError::from)
+            self.announce(body).await.map_err(ServiceError::from)
         };
         self.platform.timeout(NOTICE, announce).await.ok_or_else(late)??;
         Ok(())

@@ -1,14 +1,17 @@
 //! What servers do about decisions by themselves: the scheduler accepts for people from their
-//! stock, closes and lapses; every server examines what is closed, and opens it.
+//! stock, lets it go on without who is late, closes and lapses; the others say when it is time for
+//! that; every server examines what is closed, opens it, and erases what it kept for it.
 //! `docs/spec/decide.md` is the specification; its steps are named here.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ostrakon_crypto::VerifyingKey;
+use ostrakon_crypto::{Digest, Secret, VerifyingKey};
+use ostrakon_decide::keys::GRACE;
 use ostrakon_decide::{
-    CertifiedKey, Chain, Content, DecisionId, HeldShare, Opening, Refused, SignedRecord, examine,
+    CertifiedKey, Chain, Content, Date, DecisionId, Held, HeldShare, Opening, Refused,
+    SignedRecord, Stage, examine,
 };
 use ostrakon_party::{PartyId, wire};
 use ostrakon_store::{Error, OneTimeName};
@@ -16,14 +19,17 @@ use ostrakon_store::{Error, OneTimeName};
 use crate::announcement::Body;
 use crate::audit;
 use crate::core::Core;
-use crate::deciding::randomness;
+use crate::deciding::{holding, randomness};
+use crate::decisions::Decision;
 use crate::disk::Disk;
 use crate::rooms::{SCHEDULER, World};
 
-/// How often the scheduler looks at the deadlines.
+/// How often a server looks at the dates.
 const LOOK: Duration = Duration::from_secs(1);
-/// Every so many looks it looks at the stocks, too.
+/// Every so many looks it looks at the stocks, too, and at what has expired.
 const LOOKS_AT_STOCKS: u64 = 60;
+/// How long a draft may wait for being begun after a server has drawn its layer, in seconds.
+const DRAFT_SECONDS: u64 = 24 * 3600;
 /// The longest sleep before a server looks at its clock again.
 const DOZE: Duration = Duration::from_secs(2);
 /// How long to wait before something is tried again that failed.
@@ -31,23 +37,48 @@ const AGAIN: Duration = Duration::from_secs(5);
 /// Records that the store is asked for at once.
 const READ_RECORDS: u32 = 16;
 
-/// Looks at the deadlines and at stocks, until the server stops.
+/// Looks at the dates, at stocks, and at what has expired, until the server stops.
 pub(crate) async fn run(core: Arc<Core>) {
-    if core.me() != SCHEDULER {
-        return;
-    }
     for look in 0u64.. {
-        // Mostly this was done when the decision or the keys came; unless the others were away, or
-        // this server was stopped.
         if look.is_multiple_of(LOOKS_AT_STOCKS) {
-            for id in waiting_for_stock(&core, |_| true) {
-                fill_from_stock(Arc::clone(&core), id).await;
-            }
+            forget_what_expired(&core).await;
         }
-        for (id, chain, content) in due(&core) {
-            append(&core, id, &chain, content).await;
+        if core.me() == SCHEDULER {
+            keep_order(&core, look).await;
+        } else {
+            holding::say_what_is_due(&core).await;
         }
         core.platform.sleep(LOOK).await;
+    }
+}
+
+/// Shares that nobody used in time, and what was drawn for drafts that were never begun.
+async fn forget_what_expired(core: &Core) {
+    let now = core.platform.now_ms() / 1000;
+    match core.store.forget_shares(now).await {
+        Ok(0) => {}
+        Ok(_) => match core.store.held_shares().await {
+            Ok(shares) => core.decisions.shares.store(shares, Ordering::Relaxed),
+            Err(error) => tracing::error!(%error, "shares of one-time keys cannot be counted"),
+        },
+        Err(error) => tracing::error!(%error, "expired shares cannot be deleted"),
+    }
+    if let Err(error) = core.store.forget_layers(now.saturating_sub(DRAFT_SECONDS)).await {
+        tracing::error!(%error, "what was drawn for drafts cannot be deleted");
+    }
+}
+
+/// Steps 7 and 14: what the scheduler does at every look.
+async fn keep_order(core: &Arc<Core>, look: u64) {
+    // Mostly this was done when the decision or the keys came; unless the others were away, or this
+    // server was stopped.
+    if look.is_multiple_of(LOOKS_AT_STOCKS) {
+        for id in waiting_for_stock(core, |_| true) {
+            fill_from_stock(Arc::clone(core), id).await;
+        }
+    }
+    for (id, chain, content) in due(core) {
+        append(core, id, &chain, content).await;
     }
 }
 
@@ -60,13 +91,20 @@ fn waiting_for_stock(core: &Core, whose: impl Fn(&VerifyingKey) -> bool) -> Vec<
     waiting.map(|(id, _)| *id).collect()
 }
 
-/// Step 14: what is to be appended by now.
+/// Step 14: what is to be appended by now. Who is left out is so when the others vouch for it, and
+/// nothing that they hold waits.
 fn due(core: &Core) -> Vec<(DecisionId, Chain, Content)> {
     let now = core.platform.now_ms() / 1000;
     let world = core.world();
-    let chains =
-        world.decisions.kept.iter().filter_map(|(id, decision)| Some((id, decision.chain()?)));
-    chains.filter_map(|(id, chain)| Some((*id, chain.clone(), chain.due(now)?))).collect()
+    let due = |(id, decision): (&DecisionId, &Decision)| {
+        let chain = decision.chain()?;
+        let content = chain.due(now)?;
+        let all_there = matches!(&content, Content::Close { absent } if absent.is_empty());
+        let vouched = chain.awaits().is_some_and(|date| decision.vouching.all_say_due(date));
+        let waits = decision.vouching.waiting(&chain.head()).next().is_some();
+        (all_there || (vouched && !waits)).then(|| (*id, chain.clone(), content))
+    };
+    world.decisions.kept.iter().filter_map(due).collect()
 }
 
 /// Appends a record of the scheduler's own, if it can.
@@ -75,6 +113,7 @@ async fn append(core: &Arc<Core>, id: DecisionId, chain: &Chain, content: Conten
     let what = match &content {
         Content::Close { .. } => Some("close decision"),
         Content::Lapse => Some("let decision lapse"),
+        Content::Begin { .. } => Some("let decision go on without who is late"),
         _ => None,
     };
     let record = chain.next(&core.identity, now / 1000, content);
@@ -103,9 +142,12 @@ pub(crate) async fn fill_from_stock(core: Arc<Core>, id: DecisionId) {
             Err(error) => return tracing::error!(%error, "a stock of one-time keys cannot be read"),
         };
         let keys = stock.iter().filter_map(|key| wire::decode::<CertifiedKey>(key).ok());
-        let Some(key) =
-            keys.into_iter().find(|key| key.statement.threshold == chain.draft().threshold)
-        else {
+        let draft = chain.draft();
+        let fits = |key: &CertifiedKey| {
+            let lasts = key.statement.expires >= draft.deadline.saturating_add(GRACE);
+            key.statement.threshold == draft.threshold && lasts
+        };
+        let Some(key) = keys.into_iter().find(fits) else {
             continue;
         };
         // Somebody else's record may have come in between: then the chain is another one.
@@ -118,7 +160,7 @@ pub(crate) async fn fill_from_stock(core: Arc<Core>, id: DecisionId) {
 pub(crate) async fn open(core: Arc<Core>, id: DecisionId) {
     loop {
         match try_to_open(&core, &id).await {
-            Ok(Attempt::Done) => return,
+            Ok(Attempt::Done) => return erase(&core, id).await,
             Ok(Attempt::Wait(time)) => core.platform.sleep(time).await,
             Ok(Attempt::Refused(refused)) => {
                 return refuse(&core, id, refused).await;
@@ -189,9 +231,14 @@ async fn try_to_open(core: &Arc<Core>, id: &DecisionId) -> Result<Attempt, Error
         return Ok(Attempt::Refused(Refused::Opening { party: me.0, reason: reason.into() }));
     };
     let shares = shares(core, &bound).await?;
-    let (identity, mut drawn) = (Arc::clone(&core.identity), randomness(&core.platform));
+    let layer = core.store.layer(&id.0).await?.and_then(|seed| <[u8; 32]>::try_from(seed).ok());
+    let Some(layer) = layer.map(Secret::new) else {
+        let reason = "this server has not kept what it drew for its layer";
+        return Ok(Attempt::Refused(Refused::Opening { party: me.0, reason: reason.into() }));
+    };
+    let mut drawn = randomness(&core.platform);
     let opening =
-        core.platform.blocking(move || examined.open(&identity, me, &shares, &mut drawn)).await;
+        core.platform.blocking(move || examined.open(&layer, me, &shares, &mut drawn)).await;
     match opening {
         Some(Ok(opening)) => {
             if opening.absent.len() < names.len() {
@@ -230,6 +277,26 @@ async fn announce_opening(
             tracing::error!(%error, party = %me, "an opening could not be announced");
             Ok(Attempt::Wait(AGAIN))
         }
+    }
+}
+
+/// Step 17: erases what was kept for a decision that is over here: its shares first, then what was
+/// drawn for its layer, which shows at a start that it is still to be done.
+pub(crate) async fn erase(core: &Core, id: DecisionId) {
+    let erased = async {
+        if core.store.layer(&id.0).await?.is_none() {
+            return Ok(());
+        }
+        let records = all_records(&core.store, &id).await?;
+        let spent = |record: &Vec<u8>| SignedRecord::decode(record).ok()?.record.spends();
+        let names: Vec<OneTimeName> =
+            records.iter().filter_map(spent).map(|name| (name.owner.0, name.serial.0)).collect();
+        core.store.erase_shares(&id.0, &names).await?;
+        core.store.erase_layer(&id.0).await
+    };
+    let erased: Result<(), Error> = erased.await;
+    if let Err(error) = erased {
+        tracing::error!(%error, "what was kept for a decision cannot be erased now");
     }
 }
 
@@ -281,6 +348,19 @@ pub(crate) async fn restore(store: &Disk, world: &mut World, base: u64) -> Resul
         }
         let decision = world.decisions.kept.get_mut(&id).ok_or_else(damaged)?;
         decision.closed = row.closed;
+        for (date, party, announcement) in store.decision_due(&row.id).await? {
+            let date = Date::of(date).ok_or_else(damaged)?;
+            decision.vouching.note_due(party, date, announcement);
+        }
+        for held in store.decision_held(&row.id).await? {
+            decision.vouching.hold(Held {
+                by: held.party,
+                announcement: held.announcement,
+                person: held.person,
+                previous: Digest(held.previous),
+                record: held.body,
+            });
+        }
         for (party, opening) in store.decision_openings(&row.id).await? {
             decision.take_opening(party, &opening);
         }
@@ -306,6 +386,25 @@ pub(crate) async fn take_up(core: &Arc<Core>) -> Result<(), Error> {
     };
     for id in closed {
         core.spawn(open(Arc::clone(core), id));
+    }
+    // Whatever was under way when the process ended.
+    let (over, waiting) = {
+        let world = core.world();
+        let me = core.me();
+        let all = || world.decisions.kept.iter();
+        let over = |decision: &Decision| {
+            let ended = matches!(decision.stage(), Stage::Lapsed | Stage::Cancelled);
+            ended || decision.opened.contains(&me)
+        };
+        let over: Vec<_> = all().filter(|(_, one)| over(one)).map(|(id, _)| *id).collect();
+        let waiting: Vec<_> = all().filter(|(_, one)| one.chain().is_some()).collect();
+        (over, waiting.into_iter().map(|(id, _)| *id).collect::<Vec<_>>())
+    };
+    for id in over {
+        erase(core, id).await;
+    }
+    for id in waiting {
+        core.spawn(holding::take_what_is_held(Arc::clone(core), id));
     }
     Ok(())
 }

@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ostrakon_crypto::Digest;
 use ostrakon_decide::{
-    Chain, Content, DecisionId, Ended, KeyName, Opening, Operators, Refused, SignedRecord, Stage,
-    shortage,
+    Chain, Content, Date, DecisionId, Ended, Held, KeyName, Opening, Operators, Refused,
+    SignedRecord, Stage, Unvouched, Vouching, shortage,
 };
 use ostrakon_party::PartyId;
-use ostrakon_store::{Change, DecisionKey, NewRecord};
+use ostrakon_store::{Change, DecisionKey, HeldRecord, NewRecord};
 
 use crate::config::SERVERS;
 use crate::rooms::{Effect, Invalid, SCHEDULER, World};
@@ -41,6 +41,8 @@ pub enum Course {
 pub struct Decision {
     /// How far it has come.
     pub course: Course,
+    /// What the servers say of who is left out.
+    pub vouching: Vouching,
     /// The number of the scheduler's announcement that closed it.
     pub closed: Option<u64>,
     /// The servers that have opened it.
@@ -64,10 +66,19 @@ pub struct Decisions {
     pub ended: BTreeSet<DecisionId>,
 }
 
+impl Decisions {
+    /// Whether a decision is over, or there is none.
+    pub fn is_over(&self, id: &DecisionId) -> bool {
+        self.kept.get(id).is_none_or(|decision| decision.chain().is_none())
+    }
+}
+
 impl Decision {
     fn new(chain: Chain) -> Self {
         let course = Course::UnderWay(chain);
-        Self { course, closed: None, opened: BTreeSet::new(), openings: Vec::new(), shortage: None }
+        let (closed, shortage, vouching) = Default::default();
+        let (opened, openings) = Default::default();
+        Self { course, vouching, closed, opened, openings, shortage }
     }
 
     /// What its records amount to, unless it is over.
@@ -118,12 +129,26 @@ impl Decision {
         self.opened.len() == SERVERS
     }
 
+    /// Whether the others vouch for a record, which was checked, if it leaves somebody out.
+    fn is_vouched_for(&self, signed: &SignedRecord, after: &[u64; SERVERS]) -> Result<(), Invalid> {
+        let Some(chain) = self.chain() else { return Ok(()) };
+        self.vouching.check(chain, signed, after).map_err(|unvouched| match unvouched {
+            Unvouched::Early(_) => {
+                Invalid("somebody is left out when the date has passed by every server's clock")
+            }
+            Unvouched::Hides { .. } => {
+                Invalid("nobody is left out whose record another server holds")
+            }
+        })
+    }
+
     /// Takes a record that was checked.
     fn apply_checked(&mut self, signed: &SignedRecord) -> Result<(), Refused> {
         match &mut self.course {
             Course::UnderWay(chain) => chain.apply_checked(signed)?,
             Course::Ended(ended) => ended.apply_checked(signed)?,
         }
+        self.vouching.moved();
         self.forget_what_is_over();
         Ok(())
     }
@@ -146,6 +171,7 @@ impl Decision {
         if let Some(ended) = self.chain().filter(|_| over).and_then(Chain::ended) {
             self.course = Course::Ended(ended);
             self.openings = Vec::new();
+            self.vouching = Vouching::default();
         }
     }
 }
@@ -174,10 +200,11 @@ impl World {
     pub(crate) fn judge_record(
         &self,
         author: PartyId,
-        announcement: u64,
+        after: &[u64; SERVERS],
         id: &DecisionId,
         bytes: &[u8],
     ) -> Result<Option<Change>, Invalid> {
+        let announcement = after[author.index()];
         if author != SCHEDULER {
             return Err(Invalid("only the scheduler puts the records of decisions into order"));
         }
@@ -192,7 +219,10 @@ impl World {
             )
         };
         match self.decisions.kept.get(id) {
-            Some(decision) => decision.check(&signed).map_err(refused)?,
+            Some(decision) => {
+                decision.check(&signed).map_err(refused)?;
+                decision.is_vouched_for(&signed, after)?;
+            }
             None if self.decisions.kept.len() >= MOST_DECISIONS => {
                 return Err(Invalid("a deployment keeps a limited number of decisions"));
             }
@@ -210,6 +240,80 @@ impl World {
             spends: spends.map(|name| (name.owner.0, name.serial.0)),
             body: bytes.to_vec(),
         })))
+    }
+
+    /// What a server's word changes that a date has passed.
+    pub(crate) fn judge_date(
+        &self,
+        author: PartyId,
+        id: &DecisionId,
+        date: Date,
+    ) -> Result<Option<Change>, Invalid> {
+        let decision = self.decisions.kept.get(id);
+        let new = decision.is_some_and(|decision| {
+            decision.chain().is_some() && !decision.vouching.is_due(author, date)
+        });
+        let change = Change::DecisionDue { decision: id.0, date: date.number(), party: author };
+        Ok(new.then_some(change))
+    }
+
+    /// What a server's word changes that it holds a record.
+    pub(crate) fn judge_held(
+        &self,
+        author: PartyId,
+        announcement: u64,
+        id: &DecisionId,
+        bytes: &[u8],
+    ) -> Result<Option<Change>, Invalid> {
+        let signed = read_record(id, bytes)
+            .ok_or(Invalid("a record that a server holds is well formed and of its decision"))?;
+        let decision = self.decisions.kept.get(id);
+        let held = decision.and_then(|decision| {
+            let chain = decision.chain()?;
+            decision.vouching.held(chain, (author, announcement), &signed)
+        });
+        let change = |held: Held| {
+            Change::DecisionHeld(HeldRecord {
+                decision: id.0,
+                party: held.by,
+                announcement: held.announcement,
+                person: held.person,
+                previous: held.previous.0,
+                body: held.record,
+            })
+        };
+        Ok(held.map(change))
+    }
+
+    /// Takes a server's word that a date has passed.
+    fn take_due(
+        &mut self,
+        id: &DecisionKey,
+        (date, party): (u8, PartyId),
+        announcement: u64,
+    ) -> Vec<Effect> {
+        let decision = self.decisions.kept.get_mut(&DecisionId(*id));
+        if let (Some(decision), Some(date)) = (decision, Date::of(date)) {
+            decision.vouching.note_due(party, date, announcement);
+        }
+        self.version += 1;
+        Vec::new()
+    }
+
+    /// Takes a server's word that it holds a record.
+    fn take_held(&mut self, held: &HeldRecord) -> Vec<Effect> {
+        let id = DecisionId(held.decision);
+        if let Some(decision) = self.decisions.kept.get_mut(&id) {
+            decision.vouching.hold(Held {
+                by: held.party,
+                announcement: held.announcement,
+                person: held.person,
+                previous: Digest(held.previous),
+                record: held.body.clone(),
+            });
+        }
+        self.version += 1;
+        vec![Effect::TakeHeld(id)]
     }
 
     /// What an opening changes that its server announced after so many announcements of each
@@ -237,8 +341,23 @@ impl World {
         Ok(Some(Change::DecisionOpening { decision: id.0, party: author, body: opening.to_vec() }))
     }
 
+    /// Takes what was judged of decisions.
+    pub(crate) fn apply_to_decisions(&mut self, number: u64, change: &Change) -> Vec<Effect> {
+        match change {
+            Change::DecisionRecord(record) => self.take_record(record),
+            Change::DecisionDue { decision, date, party } => {
+                self.take_due(decision, (*date, *party), number)
+            }
+            Change::DecisionHeld(held) => self.take_held(held),
+            Change::DecisionOpening { decision, party, body } => {
+                self.take_opening(decision, *party, body)
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Takes a record that was judged.
-    pub(crate) fn take_record(&mut self, new: &NewRecord) -> Vec<Effect> {
+    fn take_record(&mut self, new: &NewRecord) -> Vec<Effect> {
         let id = DecisionId(new.decision);
         let signed = SignedRecord::decode(&new.body).expect("well formed when it was judged");
         self.extend_decision(&signed).expect("checked when it was judged");
@@ -246,7 +365,12 @@ impl World {
             decision.closed = Some(new.announcement);
         }
         self.version += 1;
-        if new.closes { vec![Effect::Open(id)] } else { Vec::new() }
+        let stage = self.decisions.kept.get(&id).map(Decision::stage);
+        match (new.closes, stage) {
+            (true, _) => vec![Effect::Open(id)],
+            (false, Some(Stage::Lapsed | Stage::Cancelled)) => vec![Effect::Erase(id)],
+            (false, _) => Vec::new(),
+        }
     }
 
     /// Puts a record at the end of its decision's chain, or begins the decision. It was judged
@@ -265,12 +389,7 @@ impl World {
     }
 
     /// Takes an opening that was judged.
-    pub(crate) fn take_opening(
-        &mut self,
-        id: &DecisionKey,
-        party: PartyId,
-        opening: &[u8],
-    ) -> Vec<Effect> {
+    fn take_opening(&mut self, id: &DecisionKey, party: PartyId, opening: &[u8]) -> Vec<Effect> {
         if let Some(decision) = self.decisions.kept.get_mut(&DecisionId(*id)) {
             decision.take_opening(party, opening);
         }

@@ -9,8 +9,9 @@ use ostrakon_crypto::{Digest, Signature, VerifyingKey};
 use ostrakon_party::PartyId;
 use ostrakon_store::{
     AnnouncementRow, Arrivals, AssignmentRow, AuditRow, BatchRow, Change, Database, DecisionKey,
-    DecisionRow, EntryRow, EpochRow, Error, FaultRow, Generation, Intake, NewAudit, NewEntry,
-    Offer, OneTimeName, Renewed, RoomKey, RoomRow, Seen, Store, SubmissionRow, Taken, View,
+    DecisionRow, DueRow, EntryRow, EpochRow, Error, FaultRow, Generation, HeldRecord, Intake,
+    NewAudit, NewEntry, Offer, OneTimeName, Renewed, RoomKey, RoomRow, Seen, Store, SubmissionRow,
+    Taken, View,
 };
 use zeroize::Zeroizing;
 
@@ -72,6 +73,8 @@ reads! {
     conclusions_before(room: &RoomKey, time: u64) -> Vec<(u64, Vec<u8>)>;
     decision_openings(id: &DecisionKey) -> Vec<(PartyId, Vec<u8>)>;
     decision_records(id: &DecisionKey, from: u32, count: u32) -> Vec<Vec<u8>>;
+    decision_due(id: &DecisionKey) -> Vec<DueRow>;
+    decision_held(id: &DecisionKey) -> Vec<HeldRecord>;
     decisions() -> Vec<DecisionRow>;
     delivered(author: PartyId) -> u64;
     entries(room: &RoomKey, from: u64, count: u32) -> Vec<EntryRow>;
@@ -84,6 +87,7 @@ reads! {
     held_shares() -> u64;
     held_shares_of(owner: &[u8; 32]) -> u64;
     host_actions(room: &RoomKey, from: u64, count: u32) -> Vec<Vec<u8>>;
+    layer(id: &DecisionKey) -> Option<Vec<u8>>;
     mark(name: &str) -> Option<Vec<u8>>;
     marks() -> Vec<(String, Vec<u8>)>;
     marks_of(room: &RoomKey, epoch: u64) -> Vec<(String, Vec<u8>)>;
@@ -111,13 +115,18 @@ writes! {
     delete_room(room: &RoomKey) -> ();
     deliver(author: PartyId, number: u64, change: Option<&Change>) -> ();
     discard_batch(number: u64) -> ();
+    erase_layer(id: &DecisionKey) -> ();
+    erase_shares(id: &DecisionKey, names: &[OneTimeName]) -> ();
     finish_epoch(room: &RoomKey, epoch: u64, kept: u64) -> ();
     forget_announcements(author: PartyId, below: u64) -> ();
+    forget_layers(before: u64) -> ();
     forget_presence(before: u64) -> ();
+    forget_shares(before: u64) -> u64;
     mend_entry(room: &RoomKey, position: u64, epoch: u64, entry: &NewEntry) -> ();
     keep_announcement(author: PartyId, number: u64, signed: Option<&[u8]>, body: &[u8]) -> ();
     keep_fault(fault: &FaultRow) -> ();
-    keep_share(name: &OneTimeName, body: &[u8]) -> Vec<u8>;
+    keep_layer(id: &DecisionKey, seed: &[u8], now: u64, most: u32) -> Option<Vec<u8>>;
+    keep_share(name: &OneTimeName, expires: u64, body: &[u8]) -> Vec<u8>;
     lay_out(room: &RoomKey, epoch: u64, offers: &[Offer]) -> ();
     put_batch(number: u64, bytes: Vec<u8>) -> ();
     record(name: &str, value: &[u8]) -> Vec<u8>;

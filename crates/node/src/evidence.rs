@@ -207,11 +207,13 @@ fn is_never_valid(author: PartyId, number: u64, announcement: &Announcement) -> 
             Body::Decided { decision, record } => {
                 author != SCHEDULER || !decisions::is_record_of(decision, record)
             }
+            Body::DecisionHeld { decision, record } => !decisions::is_record_of(decision, record),
             Body::DecisionOpened { opening, .. } => !decisions::is_opening(opening),
             Body::RoomClosed(_)
             | Body::BatchReady { .. }
             | Body::BatchDropped { .. }
-            | Body::EpochDue { .. } => false,
+            | Body::EpochDue { .. }
+            | Body::DecisionDue { .. } => false,
         }
 }
 

@@ -88,6 +88,10 @@ pub enum Effect {
     Compute(EpochId),
     /// Examine a decision that was closed, and open it.
     Open(DecisionId),
+    /// Take in what other servers hold of a decision.
+    TakeHeld(DecisionId),
+    /// Erase what was kept for a decision that ended without a result.
+    Erase(DecisionId),
     /// Do what a host's action asks of every server: the action of this number in the room's host
     /// log.
     Hosted(RoomId, u64),
@@ -187,7 +191,11 @@ impl World {
             }
             Body::Hosted { room, action } => self.judge_action(author, after, room, action),
             Body::Decided { decision, record } => {
-                self.judge_record(author, number, decision, record)
+                self.judge_record(author, after, decision, record)
+            }
+            Body::DecisionDue { decision, date } => self.judge_date(author, decision, *date),
+            Body::DecisionHeld { decision, record } => {
+                self.judge_held(author, number, decision, record)
             }
             Body::DecisionOpened { decision, opening } => {
                 self.judge_decryption(author, after, decision, opening)
@@ -455,10 +463,10 @@ impl World {
                 self.touch(&RoomId(*room));
                 effect.into_iter().collect()
             }
-            Change::DecisionRecord(record) => self.take_record(record),
-            Change::DecisionOpening { decision, party, body } => {
-                self.take_opening(decision, *party, body)
-            }
+            Change::DecisionRecord(_)
+            | Change::DecisionDue { .. }
+            | Change::DecisionHeld(_)
+            | Change::DecisionOpening { .. } => self.apply_to_decisions(number, change),
             Change::VoidEpoch { room, epoch, .. } => {
                 let mut batch = None;
                 self.change_room(room, |room| {

@@ -5,6 +5,7 @@ use ostrakon_crypto::VerifyingKey;
 use ostrakon_party::PartyId;
 use sqlx::AnyConnection;
 
+use crate::decisions::turnout::{self, HeldRecord};
 use crate::rows::{pieces, values};
 use crate::transaction::{Write, to_sql};
 use crate::{BatchState, DecisionKey, EpochState, Error, NewRecord, RoomKey};
@@ -110,6 +111,17 @@ pub enum Change {
     },
     /// A decision's next record.
     DecisionRecord(NewRecord),
+    /// A server says that a date of a decision has passed.
+    DecisionDue {
+        /// The decision.
+        decision: DecisionKey,
+        /// Which date.
+        date: u8,
+        /// The server.
+        party: PartyId,
+    },
+    /// A server holds what somebody handed in to a decision.
+    DecisionHeld(HeldRecord),
     /// A server opened a decision that is closed.
     DecisionOpening {
         /// The decision.
@@ -196,6 +208,10 @@ impl Change {
             Change::DecisionRecord(record) => {
                 crate::decisions::add_record(connection, record).await?
             }
+            Change::DecisionDue { decision, date, party } => {
+                turnout::add_due(connection, decision, (*date, *party), announcement).await?;
+            }
+            Change::DecisionHeld(held) => turnout::add_held(connection, held).await?,
             Change::DecisionOpening { decision, party, body } => {
                 crate::decisions::add_opening(connection, decision, *party, body).await?;
             }

@@ -1,6 +1,8 @@
 //! Private decisions: chains of records, what was opened, one-time keys in stock, and shares that
 //! this server holds as a helper.
 
+pub(crate) mod turnout;
+
 use ostrakon_party::PartyId;
 use sqlx::AnyConnection;
 
@@ -155,16 +157,22 @@ impl Store {
         Ok(done.rows_affected() == 1)
     }
 
-    /// Keeps a share of a one-time key, unless there is one of this name. Returns the one that is
-    /// kept.
+    /// Keeps a share of a one-time key until a time (seconds since 1970), unless there is one of
+    /// this name. Returns the one that is kept; no bytes if it was erased.
     ///
     /// # Errors
     /// The disk's.
-    pub async fn keep_share(&self, name: &OneTimeName, body: &[u8]) -> Result<Vec<u8>, Error> {
+    pub async fn keep_share(
+        &self,
+        name: &OneTimeName,
+        expires: u64,
+        body: &[u8],
+    ) -> Result<Vec<u8>, Error> {
         let mut transaction = self.begin("keep a share").await?;
-        let insert = "INSERT INTO held_shares (owner, serial, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+        let insert = "INSERT INTO held_shares (owner, serial, body, expires) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
         let (owner, serial) = name;
         let query = sqlx::query(insert).bind(owner.as_slice()).bind(serial.as_slice()).bind(body);
+        let query = query.bind(to_sql(expires)?);
         query.execute(&mut *transaction).await?;
         let kept = "SELECT body FROM held_shares WHERE owner = $1 AND serial = $2";
         let query = sqlx::query_scalar(kept).bind(owner.as_slice()).bind(serial.as_slice());
@@ -267,6 +275,9 @@ pub(crate) async fn add_record(
         let update = sqlx::query("UPDATE decisions SET closed = $1 WHERE id = $2");
         update.bind(to_sql(record.announcement)?).bind(id).execute(&mut *connection).await?;
     }
+    // What was held came after another head.
+    let delete = sqlx::query("DELETE FROM decision_held WHERE decision = $1");
+    delete.bind(id).execute(&mut *connection).await?;
     let Some((owner, serial)) = &record.spends else { return Ok(()) };
     for statement in [
         "INSERT INTO spent_keys (owner, serial) VALUES ($1, $2) ON CONFLICT DO NOTHING",

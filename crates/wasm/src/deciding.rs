@@ -38,8 +38,8 @@ pub struct NewDecisionKey {
 
 #[wasm_bindgen]
 impl NewDecisionKey {
-    /// A fresh key of the account, that `threshold` servers (0, 2 or 3) can stand in for. `helpers`
-    /// is a JSON list of the three answers of `GET /api/v1/helper`, by party; `[]` with threshold
+    /// A fresh key of the account, that `threshold` servers (0, 2 or 3) can stand in for and whose
+    /// shares they keep until `expires` (seconds since 1970) if it is not used. `helpers` is a JSON list of the three answers of `GET /api/v1/helper`, by party; `[]` with threshold
     /// 0.
     ///
     /// # Errors
@@ -49,10 +49,11 @@ impl NewDecisionKey {
         deployment: &Deployment,
         account: &DeviceKey,
         threshold: u8,
+        expires: u64,
         helpers: &str,
     ) -> Result<NewDecisionKey, JsError> {
-        let operators = deployment.0;
-        let key = inner::new_key(&operators, &account.key, threshold, helpers).map_err(shown)?;
+        let (operators, terms) = (deployment.0, (threshold, expires));
+        let key = inner::new_key(&operators, &account.key, terms, helpers).map_err(shown)?;
         Ok(Self { operators, key })
     }
 
@@ -79,6 +80,33 @@ impl NewDecisionKey {
 #[wasm_bindgen(js_name = stockOfKeys)]
 pub fn stock_of_keys(keys: &str) -> Result<Vec<u8>, JsError> {
     inner::stock(keys).map_err(shown)
+}
+
+/// The owner's signature under a request for the level of the account's stock: 128 hexadecimal
+/// digits. `time` in seconds since 1970.
+#[wasm_bindgen(js_name = signStockRequest)]
+pub fn sign_stock_request(deployment: &Deployment, account: &DeviceKey, time: u64) -> String {
+    let owner = account.key.verifying_key();
+    let digest = decide::keys::stock_digest(&deployment.0, &owner, time);
+    data_encoding::HEXLOWER.encode(&account.key.sign(&digest).0)
+}
+
+/// How many must answer of so many people unless somebody wants another number, and how many at
+/// least: `[usual, least]`.
+#[wasm_bindgen(js_name = quorums)]
+pub fn quorums(people: usize) -> Vec<usize> {
+    vec![decide::draft::usual_quorum(people), decide::draft::least_quorum(people)]
+}
+
+/// Until when the shares of a key must be kept for a decision with this deadline, and of a key for
+/// the stock made now; both in seconds since 1970.
+#[wasm_bindgen(js_name = keyExpiry)]
+pub fn key_expiry(deadline: Option<u64>, now: u64) -> u64 {
+    match deadline {
+        Some(deadline) => deadline.saturating_add(2 * decide::keys::GRACE),
+        // An hour less than the longest, for clocks that differ.
+        None => now.saturating_add(decide::keys::MOST_LIFETIME - 3600),
+    }
 }
 
 /// The bytes of a draft (JSON), as `POST /api/v1/layers` takes them.
@@ -168,6 +196,17 @@ impl DecisionMemory {
             .map_err(|_| shown("what this device remembers cannot be read"))
     }
 
+    /// Takes in what another copy knows, for example one that was exported with the account: nothing
+    /// that either knows is forgotten.
+    ///
+    /// # Errors
+    /// If `saved` is something else.
+    pub fn merge(&mut self, saved: &str) -> Result<(), JsError> {
+        let other = Self::restore(saved)?;
+        self.0.merge(other.0);
+        Ok(())
+    }
+
     /// Its state.
     pub fn save(&self) -> String {
         crate::inner::json(&self.0)
@@ -251,6 +290,14 @@ impl DecisionVisit {
         self.visit.chain().map(inner::view)
     }
 
+    /// The account under which the owner of this device account takes part: that one if the draft
+    /// names it, otherwise one that it has for this decision alone. `undefined` before the first
+    /// record.
+    pub fn account(&self, device: &DeviceKey) -> Option<DeviceKey> {
+        let chain = self.visit.chain()?;
+        Some(device.in_decision(chain))
+    }
+
     /// The account's place among the people; `undefined` if it has none yet.
     pub fn person(&self, account: &DeviceKey) -> Option<u16> {
         self.visit.chain()?.person(&account.key.verifying_key())
@@ -305,7 +352,8 @@ impl DecisionVisit {
         inner::answer(&self.visit, &account.key, answers, &mut memory.0, time).map_err(shown)
     }
 
-    /// The receipt as JSON `{decision, servers, person, number, digest}`, once the answers are in
+    /// The receipt as JSON `{decision, servers, person, number, digest, signatures}`, to which
+    /// servers have to add their signatures ([`add_to_receipt`]), once the answers are in
     /// what was read (from another server than the one that took them) and verified; `undefined`
     /// before.
     pub fn confirmed(&self, account: &DeviceKey, memory: &mut DecisionMemory) -> Option<String> {
@@ -370,6 +418,20 @@ impl DecisionVisit {
         chain.check(&signed).map_err(shown)?;
         Ok(signed.encode())
     }
+}
+
+/// A receipt (JSON) with one more server's signature: `word` is the answer of
+/// `GET …/receipts/NUMBER`.
+///
+/// # Errors
+/// If the signature is not the server's on this record.
+#[wasm_bindgen(js_name = addToReceipt)]
+pub fn add_to_receipt(
+    deployment: &Deployment,
+    receipt: &str,
+    word: &str,
+) -> Result<String, JsError> {
+    inner::add_to_receipt(&deployment.0, receipt, word).map_err(shown)
 }
 
 /// The text of an archive. `servers` is the answer of `GET /api/v1/servers`, `records` and

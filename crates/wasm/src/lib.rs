@@ -32,6 +32,20 @@ pub struct DeviceKey {
     key: SigningKey,
 }
 
+impl DeviceKey {
+    /// The key under which its owner takes part in a decision.
+    pub(crate) fn in_decision(&self, chain: &ostrakon_decide::Chain) -> DeviceKey {
+        let own = self.key.verifying_key();
+        let key = chain.account_of(SigningKey::from_seed(&self.seed));
+        if key.verifying_key() == own {
+            return Self { seed: self.seed.clone(), key };
+        }
+        let (operators, id) = (chain.operators(), chain.id());
+        let seed = ostrakon_decide::keys::account_seed(&self.key, operators, &id);
+        Self { seed: Zeroizing::new(*seed.expose()), key }
+    }
+}
+
 #[wasm_bindgen]
 impl DeviceKey {
     /// A new key from the browser's generator.

@@ -97,8 +97,12 @@ export class Decider extends Visitor {
   /** To the second: people have minutes, but tests have not. @param {Date} deadline */
   async setsDeadline(deadline) {
     const field = this.page.getByRole('textbox', { name: 'Deadline' });
-    await field.evaluate((input) => input.setAttribute('step', '1'));
+    const accept = this.page.getByRole('textbox', { name: 'Accept by' });
+    for (const one of [field, accept])
+      await one.evaluate((input) => input.setAttribute('step', '1'));
     await field.fill(local(deadline, 19));
+    // Everybody accepts before answers are given.
+    await accept.fill(local(new Date(deadline.getTime() - 1_000), 19));
   }
 
   /** What the creator sees of somebody who has not accepted yet. @param {string} name */

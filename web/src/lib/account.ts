@@ -63,6 +63,8 @@ export class Account {
 
   /** The account that is kept here, or a new one. */
   static open(storage: Storage, only: Alone = alone): Promise<Account> {
+    // What is lost here cannot be had again: the browser is asked not to clear it by itself.
+    void globalThis.navigator?.storage?.persist?.().catch(() => false);
     return only(() => {
       const kept = storage.getItem(KEY);
       const key = kept === null ? DeviceKey.generate() : keyOf(kept);
@@ -211,15 +213,32 @@ export class Account {
     return only(() => {
       const file = readFile(text);
       const key = keyOf(file.seed);
-      DecisionMemory.restore(file.memory).free();
       putAll(storage, [
-        [MEMORY, file.memory],
+        [MEMORY, merged(storage.getItem(MEMORY), file.memory)],
         [KNOWN, JSON.stringify(file.decisions)],
         [PEOPLE, JSON.stringify(file.people)],
         [KEY, toBase64(key.seed())],
       ]);
       return new Account(key, storage, only);
     });
+  }
+}
+
+/**
+ * What both memories know. An older copy does not take back that this browser has answered. A
+ * memory here that cannot be read is none.
+ */
+function merged(kept: string | null, brought: string): string {
+  const memory = DecisionMemory.restore(brought);
+  try {
+    try {
+      if (kept !== null) memory.merge(kept);
+    } catch {
+      // What is brought is all that can be read.
+    }
+    return memory.save();
+  } finally {
+    memory.free();
   }
 }
 

@@ -9,6 +9,7 @@ import {
   DecisionVisit,
   Deployment,
   DeviceKey,
+  addToReceipt,
   decisionArchive,
   loadCryptography,
   signMail,
@@ -17,6 +18,7 @@ import {
   acquaintances,
   hasAnswered,
   placeOf,
+  readReceipt,
   readResidual,
   type Outcome,
   type Receipt,
@@ -70,6 +72,8 @@ export interface Place {
 const WAIT = 20;
 /** Milliseconds between two looks where something is awaited. */
 const PAUSE = 1_500;
+/** Every so many attempts a record is handed in at the other servers, too. */
+const ELSEWHERE = 2;
 /** How often somebody else's record may come first. */
 const ATTEMPTS = 60;
 
@@ -92,6 +96,8 @@ export class Deciding {
   pending = $state.raw<number[] | null>(null);
   complaint = $state.raw<Reason | null>(null);
   account = $state.raw<Account | null>(null);
+  /** The account under which this browser takes part: another one in every decision. */
+  private acting = $state.raw<DeviceKey | null>(null);
 
   /** The public key of the link's invitation. */
   private guest = $state.raw<string | null>(null);
@@ -237,6 +243,25 @@ export class Deciding {
     }
     this.view = view;
     this.stage = { at: 'open' };
+    await this.collect();
+  }
+
+  /** Asks the servers that have not signed the receipt to do so. */
+  private async collect(): Promise<void> {
+    const { receipt, deployment } = this;
+    if (!receipt || !deployment || receipt.signatures.length >= this.servers().length) return;
+    let whole = JSON.stringify(receipt);
+    for (const [party, server] of this.servers().entries()) {
+      if (receipt.signatures.some((word) => word.party === party)) continue;
+      const word = await server.receipt(receipt.decision, receipt.number).catch(() => null);
+      if (word === null) continue;
+      try {
+        whole = addToReceipt(deployment, whole, word);
+      } catch {
+        // A server that signs wrongly has not signed.
+      }
+    }
+    this.receipt = readReceipt(whole);
   }
 
   private warn({ distrusted }: Reading): void {
@@ -250,8 +275,10 @@ export class Deciding {
   private async remember(reading: Reading, account: Account, view: View): Promise<void> {
     const { visit } = reading;
     const { decision, servers } = this.place;
-    const { receipt, pending } = await remember(visit, account, decision);
-    [this.receipt, this.pending] = [receipt, pending];
+    const acting = (this.acting ??= visit.account(account.key) ?? account.key);
+    const { receipt, pending } = await remember(visit, account, acting, decision);
+    this.pending = pending;
+    if (receipt && receipt.number !== this.receipt?.number) this.receipt = receipt;
     const person = this.own(view);
     const residual = person === null ? undefined : visit.residual(person);
     this.residual = residual === undefined ? null : readResidual(residual);
@@ -268,7 +295,7 @@ export class Deciding {
 
   /** The own place: as who has accepted, or as the draft names this account. */
   private own(view: View): number | null {
-    const key = this.account?.key.publicKey() ?? '';
+    const key = this.acting?.publicKey() ?? '';
     const place = view.owners.indexOf(key);
     return place === -1 ? placeOf(view, key) : place;
   }
@@ -340,11 +367,21 @@ export class Deciding {
       if (reading?.isAgreed() && account) {
         const signed = await make(reading, account);
         await this.servers()[0]?.append(this.place.decision, signed).catch(passing);
+        // Whom the first server passes over, or cannot hear, the others hold: nobody counts as
+        // absent whose record one of them holds.
+        if (attempt > 0 && attempt % ELSEWHERE === 0) await this.holdElsewhere(signed);
       }
       // Who met somebody else comes back at another time than the other one.
       await this.clock.sleep(PAUSE / 5 + secureRandom() * PAUSE, signal);
     }
     if (!signal.aborted) throw new Told(t.busy);
+  }
+
+  private async holdElsewhere(signed: Uint8Array): Promise<void> {
+    const others = this.servers().slice(1);
+    await Promise.all(
+      others.map((server) => server.append(this.place.decision, signed).catch(() => undefined)),
+    );
   }
 
   /** Takes the place of the invitation, or the one that names this account. */
@@ -355,19 +392,19 @@ export class Deciding {
       key ??= await freshKey(
         deployment as Deployment,
         this.servers(),
-        account,
-        this.view?.threshold ?? 0,
+        this.acting ?? account.key,
+        { threshold: this.view?.threshold ?? 0, deadline: this.view?.deadline },
         this.clock,
         this.stopped.signal,
       );
       return visit.accept(
-        account.key,
+        this.acting ?? account.key,
         key,
         invitedAs === null ? undefined : this.place.invitation,
         this.now(),
       );
     };
-    const own = (view: View) => view.owners.includes(this.account?.key.publicKey() ?? '');
+    const own = (view: View) => view.owners.includes(this.acting?.publicKey() ?? '');
     await this.act('accepting', make, own);
   }
 
@@ -375,7 +412,7 @@ export class Deciding {
   async answer(answers: number[]): Promise<void> {
     const make: Make = ({ visit }, account) =>
       account.withMemory((memory) =>
-        visit.answer(account.key, Uint8Array.from(answers), memory, this.now()),
+        visit.answer(this.acting ?? account.key, Uint8Array.from(answers), memory, this.now()),
       );
     const arrived = (view: View) =>
       hasAnswered(view.people[this.own(view) ?? -1]?.part ?? 'invited');
@@ -464,7 +501,7 @@ export class Deciding {
       person.part !== 'removed' &&
       this.view?.owners[this.person ?? -1]
     ) {
-      const make: Make = ({ visit }, account) => visit.sayVerified(account.key, this.now());
+      const make: Make = ({ visit }, account) => visit.sayVerified(this.acting ?? account.key, this.now());
       await this.act(
         'rechecking',
         make,

@@ -6,9 +6,11 @@ import {
   dateLabel,
   dateOf,
   isDatePoll,
+  isMeasured,
   orderOf,
   placeOf,
   ruleName,
+  suitable,
   type Meaning,
   type View,
 } from './decision';
@@ -56,16 +58,28 @@ test('yes is shown before no, and more than two options as they are', () => {
   expect(ruleName({ 'at-least': { k: 2 } })).toBe('at-least');
 });
 
-test('only whoever decides, too, gets to know who has accepted', () => {
+test('only whoever decides, too, gets to know who has accepted by an account to be asked again', () => {
   const people = ['Anna', 'Ben', 'Carla'].map((name) => ({
     name,
     part: 'accepted' as const,
     verified: false,
   }));
-  const decided = { people, owners: ['a1', null, 'c1'] };
-  expect(acquaintances(decided, 0)).toEqual([
-    { name: 'Anna', account: 'a1' },
-    { name: 'Carla', account: 'c1' },
-  ]);
+  const seats = [{ account: 'a1' }, { account: 'b1' }, { invitation: 'c2' }];
+  const decided = { people, seats, owners: ['a1', null, 'c1'] };
+  expect(acquaintances(decided, 0)).toEqual([{ name: 'Anna', account: 'a1' }]);
   expect(acquaintances(decided, null)).toEqual([]);
+});
+
+test('what suits best is said of what was counted only', () => {
+  const poll = view([dateLabel(early), dateLabel(late)]);
+  expect(isMeasured(poll)).toBe(true);
+  const ballots = poll.ballots.map((ballot) => ({ ...ballot, function: 'majority' as const }));
+  expect(isMeasured({ ballots })).toBe(false);
+  const passed = (...all: boolean[]) => ({
+    outputs: all.map(Number),
+    meanings: all.map((one) => ({ passed: one })),
+  });
+  expect(suitable(passed(true, false))).toBe(1);
+  expect(suitable(passed(true, true))).toBe(2);
+  expect(suitable(passed(false, false))).toBe(0);
 });

@@ -30,7 +30,10 @@ export type Meaning =
   | 'tie'
   | { counts: number[] }
   | { value: number };
-export type Part = 'removed' | 'invited' | 'accepted' | 'absent' | { answered: number };
+export type Part = 'removed' | 'late' | 'invited' | 'accepted' | 'absent' | { answered: number };
+
+/** What a result can tell more than it seems to. */
+export type Warning = { kind: 'two-people' } | { kind: 'lone-answer'; ballot: number };
 
 // These come from the cryptography of this page, which has checked them; servers have no say in
 // their form.
@@ -53,7 +56,16 @@ const viewShape = record({
   ballots: list(ballotShape),
   people: list(personShape),
   threshold: count,
+  accept_by: count,
+  all_needed: flag,
   deadline: count,
+  /** How many must answer for a result. */
+  quorum: count,
+  /** Why it ends when the time to accept is over, if nobody else accepts. */
+  lapses: optional(text),
+  /** When it ended, by the first server's clock. */
+  ended_at: optional(count),
+  warnings: list(trusted<Warning>()),
   stage: oneOf('accepting', 'answering', 'closed', 'lapsed', 'cancelled'),
   records: count,
   head: text,
@@ -78,6 +90,8 @@ const receiptShape = record({
   person: count,
   number: count,
   digest: text,
+  /** Of the servers that say that they have it. */
+  signatures: list(record({ party: count, signature: text })),
 });
 const residualShape = record({
   before: count,
@@ -129,19 +143,25 @@ export function placeOf({ seats }: View, key: string): number | null {
 }
 
 /**
- * Who has accepted, with the names that the draft gives them. Anybody can make a decision about
- * anybody and send its link to a reader: only whoever has a place in it, which is `own`, gets to
- * know the others.
+ * Who takes part by an account that can be asked again, with the names that the draft gives them:
+ * who came by an invitation has an account for this decision alone. Anybody can make a decision
+ * about anybody and send its link to a reader: only whoever has a place in it, which is `own`, gets
+ * to know the others.
  */
 export function acquaintances(
-  { owners, people }: Pick<View, 'owners' | 'people'>,
+  { owners, people, seats }: Pick<View, 'owners' | 'people' | 'seats'>,
   own: number | null,
 ): { name: string; account: string }[] {
   if (own === null) return [];
   return owners.flatMap((account, place) =>
-    account === null ? [] : [{ name: people[place]?.name ?? '', account }],
+    account !== null && isNamed(seats[place], account)
+      ? [{ name: people[place]?.name ?? '', account }]
+      : [],
   );
 }
+
+const isNamed = (seat: Seat | undefined, account: string): boolean =>
+  seat !== undefined && 'account' in seat && seat.account === account;
 
 export const hasAnswered = (part: Part): boolean => typeof part === 'object';
 
@@ -169,6 +189,14 @@ export const dateLabel = (at: number): string => `${new Date(at).toISOString().s
 /** Whether the ballots are about dates: each is one. */
 export const isDatePoll = ({ ballots }: Pick<View, 'ballots'>): boolean =>
   ballots.every(({ label }) => dateOf(label) !== null);
+
+/** Whether it was counted how many can come: only then one date is known to suit best. */
+export const isMeasured = ({ ballots }: Pick<View, 'ballots'>): boolean =>
+  ballots.every(({ function: rule }) => rule === 'tally');
+
+/** How many dates suit at all. */
+export const suitable = ({ meanings }: Outcome): number =>
+  meanings.filter((meaning) => merit(meaning) !== null).length;
 
 /** How good a date came out: more is better; `null` if it did not pass. */
 function merit(meaning: Meaning | undefined): number | null {

@@ -9,6 +9,7 @@ const stockShape = record({ stock: count, wanted: count });
 const layerShape = record({ party: count, layer: text });
 const madeShape = record({ id: text });
 const takenShape = record({ number: count });
+const wordShape = record({ party: count, signature: text });
 const infoShape = record({
   records: count,
   head: text,
@@ -40,7 +41,7 @@ export type Opening = RecordsPage['openings'][number];
 /** Milliseconds that a server may take to verify what it is given. */
 const WORK = 60_000;
 
-/** Where decisions are kept. Only server 0 takes records and stock. */
+/** Where decisions are kept. Server 0 takes records and stock. */
 export class DecisionServer extends HttpServer {
   /** The server's signed key for shares, as JSON for the cryptography. */
   helper(): Promise<string> {
@@ -52,8 +53,16 @@ export class DecisionServer extends HttpServer {
     return receiptShape(JSON.parse(await this.give(at('shares', {}), deposit))).receipt;
   }
 
-  async stock(account: string): Promise<StockLevel> {
-    return stockShape(JSON.parse(await this.ask(at('accounts/{key}', { key: account }))));
+  /** The level of an account's stock, for its owner, who signs the time. */
+  async stock(account: string, time: bigint, signature: string): Promise<StockLevel> {
+    const path = at('accounts/{key}', { key: account }, `time=${time}&signature=${signature}`);
+    return stockShape(JSON.parse(await this.ask(path)));
+  }
+
+  /** The server's signature that it has a record, as JSON for the cryptography. */
+  async receipt(id: string, number: number): Promise<string> {
+    const path = at('decisions/{id}/receipts/{number}', { id, number: `${number}` });
+    return JSON.stringify(wordShape(JSON.parse(await this.ask(path))));
   }
 
   async addToStock(account: string, keys: Uint8Array): Promise<StockLevel> {
@@ -93,7 +102,10 @@ export class DecisionServer extends HttpServer {
     return pageShape(JSON.parse(await this.ask(path, signal ? { signal } : {}, WORK)));
   }
 
-  /** Hands in the next record and returns its number. */
+  /**
+   * Hands in the next record and returns its number. Server 0 takes it; another one holds it, and
+   * asks server 0 to take it.
+   */
   async append(id: string, signed: Uint8Array): Promise<number> {
     return takenShape(JSON.parse(await this.give(at('decisions/{id}/records', { id }), signed)))
       .number;

@@ -25,6 +25,9 @@ const wish: Wish = {
   tie: 'none',
   outputs: [],
   assumed: 0,
+  acceptBy: '2026-11-26T12:00',
+  allNeeded: false,
+  quorum: null,
   deadline: '2026-11-29T12:00',
   threshold: 2,
 };

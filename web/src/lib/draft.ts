@@ -2,6 +2,7 @@
 
 import type { Rule, RuleName } from './decision';
 import { dateLabel, orderOf } from './decision';
+import { quorums } from './cryptography';
 import { normalised } from './text';
 
 export type Topic = 'question' | 'dates';
@@ -22,6 +23,12 @@ export interface Wish {
   outputs: number[];
   /** The option that counts for whoever stays away. */
   assumed: number;
+  /** Until when to accept; local. */
+  acceptBy: string;
+  /** Whether it ends without a result if somebody has not accepted by then. */
+  allNeeded: boolean;
+  /** How many must answer for a result; `null` for the usual number. */
+  quorum: number | null;
   /** Local. */
   deadline: string;
   /** How many operators can stand in for whoever stays away; with 0 none can. */
@@ -64,7 +71,16 @@ export function entriesOf(people: number, options: number): number {
 
 /** What is wrong with a wish; the sentence is in the catalogue. */
 export type Complaint =
-  'question' | 'options' | 'dates' | 'people' | 'deadline' | 'enough' | 'large' | 'table';
+  | 'question'
+  | 'options'
+  | 'dates'
+  | 'people'
+  | 'deadline'
+  | 'acceptBy'
+  | 'quorum'
+  | 'enough'
+  | 'large'
+  | 'table';
 
 const filled = (texts: string[]) => texts.map(normalised).filter((text) => text !== '');
 
@@ -86,8 +102,13 @@ export function complaintOf(wish: Wish, people: number, now: number): Complaint 
   if (ballots * entriesOf(people, options) > LIMITS.entries) return 'large';
   if (wish.rule === 'at-least' && !(wish.enough >= 1 && wish.enough <= people)) return 'enough';
   if (wish.rule === 'custom' && wish.outputs.length !== entriesOf(people, options)) return 'table';
+  const [usual = 0, least = 0] = quorums(people);
+  const quorum = wish.quorum ?? usual;
+  if (!(quorum >= least && quorum <= people)) return 'quorum';
   const ahead = new Date(wish.deadline).getTime() - now;
   if (!(ahead > 0 && ahead <= LIMITS.days * 86_400_000)) return 'deadline';
+  const until = new Date(wish.acceptBy).getTime();
+  if (!(until > now && until < new Date(wish.deadline).getTime())) return 'acceptBy';
   return null;
 }
 
@@ -132,6 +153,8 @@ function ruleOf({ rule, enough, tie, outputs }: Wish): Rule {
   }
 }
 
+const seconds = (local: string): number => Math.floor(new Date(local).getTime() / 1000);
+
 /** A person's place: an account's, or that of whoever has the invitation. */
 export interface Seated {
   name: string;
@@ -163,12 +186,15 @@ export function draftOf(
           assumed,
         }))
       : [{ label: '', options: wish.options.map(normalised), function: rule, assumed }];
-  const deadline = Math.floor(new Date(wish.deadline).getTime() / 1000);
+  const [usual] = quorums(people.length);
   return JSON.stringify({
     question: normalised(wish.question),
     ballots,
     people,
-    deadline,
+    accept_by: seconds(wish.acceptBy),
+    all_needed: wish.allNeeded,
+    deadline: seconds(wish.deadline),
+    quorum: wish.quorum ?? usual,
     threshold: wish.threshold,
     creator,
     nonce,

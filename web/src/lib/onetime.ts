@@ -4,7 +4,14 @@
 import type { Account } from './account';
 import { toBase64 } from './api';
 import { systemClock, type Clock } from './clock';
-import { NewDecisionKey, stockOfKeys, type Deployment } from './cryptography';
+import {
+  NewDecisionKey,
+  keyExpiry,
+  signStockRequest,
+  stockOfKeys,
+  type Deployment,
+  type DeviceKey,
+} from './cryptography';
 import type { DecisionServer, StockLevel } from './decisions';
 import { patiently } from './patience';
 
@@ -22,15 +29,18 @@ const PACE = 300;
 
 const never = new AbortController().signal;
 
+const seconds = (clock: Clock): bigint => BigInt(Math.floor(clock.now() / 1000));
+
 /**
- * A key that `threshold` of the servers can stand in for; with 0 none holds anything of it.
- * `servers` by party.
+ * A key of an account that `threshold` of the servers can stand in for; with 0 none holds anything
+ * of it. They keep its shares for a while after `deadline` (seconds since 1970), or as long as they
+ * do for a stock. `servers` by party.
  */
 export async function freshKey(
   deployment: Deployment,
   servers: DecisionServer[],
-  account: Account,
-  threshold: number,
+  account: DeviceKey,
+  { threshold, deadline }: { threshold: number; deadline: number | undefined },
   clock: Clock = systemClock,
   signal: AbortSignal = never,
 ): Promise<Uint8Array> {
@@ -38,12 +48,13 @@ export async function freshKey(
   const helpers = await Promise.all(
     holders.map((server) => patiently(() => server.helper(), clock, signal)),
   );
-  const key = new NewDecisionKey(deployment, account.key, threshold, `[${helpers.join(',')}]`);
+  const until = keyExpiry(deadline === undefined ? undefined : BigInt(deadline), seconds(clock));
+  const key = new NewDecisionKey(deployment, account, threshold, until, `[${helpers.join(',')}]`);
   try {
     // The same deposit once more has the same receipt.
     const deposit = (server: DecisionServer, party: number) =>
       patiently(() => server.deposit(key.deposit(party) ?? new Uint8Array()), clock, signal);
-    return key.certify(account.key, JSON.stringify(await Promise.all(holders.map(deposit))));
+    return key.certify(account, JSON.stringify(await Promise.all(holders.map(deposit))));
   } finally {
     key.free();
   }
@@ -98,8 +109,20 @@ export async function refill(
   if (!first) return;
   const name = account.key.publicKey();
   const stock: Stock = {
-    level: () => patiently(() => first.stock(name), clock, signal),
-    make: () => freshKey(deployment, servers, account, STOCK_THRESHOLD, clock, signal),
+    level: () => {
+      const time = seconds(clock);
+      const signature = signStockRequest(deployment, account.key, time);
+      return patiently(() => first.stock(name, time, signature), clock, signal);
+    },
+    make: () =>
+      freshKey(
+        deployment,
+        servers,
+        account.key,
+        { threshold: STOCK_THRESHOLD, deadline: undefined },
+        clock,
+        signal,
+      ),
     add: (keys) =>
       patiently(
         () => first.addToStock(name, stockOfKeys(JSON.stringify(keys.map(toBase64)))),

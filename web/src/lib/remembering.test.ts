@@ -34,6 +34,7 @@ function visit(wrong?: string) {
     person: 1,
     number: 4,
     digest: 'ef',
+    signatures: [],
   });
   return {
     remember: () => {
@@ -46,13 +47,13 @@ function visit(wrong?: string) {
 
 test('what is remembered comes with the receipt', async () => {
   const { account } = await browser();
-  const { receipt, pending } = await remember(visit(), account, ID);
+  const { receipt, pending } = await remember(visit(), account, account.key, ID);
   expect([receipt?.number, pending]).toEqual([4, null]);
 });
 
 test('a history that is another one than before is refused', async () => {
   const { account } = await browser();
-  const refused = await remember(visit('record 3 is another one'), account, ID).catch(
+  const refused = await remember(visit('record 3 is another one'), account, account.key, ID).catch(
     (error: unknown) => error,
   );
   expect(refused).toBeInstanceOf(Refused);
@@ -62,7 +63,7 @@ test('a history that is another one than before is refused', async () => {
 test('a storage that is full is said to be that, and accuses nobody', async () => {
   const { storage, account } = await browser();
   storage.full = true;
-  const failed = await remember(visit(), account, ID).catch((error: unknown) => error);
+  const failed = await remember(visit(), account, account.key, ID).catch((error: unknown) => error);
   expect(failed).toBeInstanceOf(StorageFull);
   expect(failed).not.toBeInstanceOf(Refused);
 });

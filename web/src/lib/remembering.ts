@@ -1,7 +1,7 @@
 // What this browser has seen of a decision and done in it, against what the servers show now.
 
 import type { Account } from './account';
-import type { DecisionVisit } from './cryptography';
+import type { DecisionVisit, DeviceKey } from './cryptography';
 import { readReceipt, type Receipt } from './decision';
 import { doubtOf } from './doubt';
 import { Refused } from './reading';
@@ -18,16 +18,21 @@ export interface Remembered {
 /**
  * Checks that the history continues what this browser has seen, and takes note of it. Throws {@link
  * Refused} if it does not; a storage that is full is no fault of any server, and stays the error
- * that it is.
+ * that it is. `acting` is the account under which this browser takes part.
  */
-export function remember(visit: Comparer, account: Account, decision: string): Promise<Remembered> {
+export function remember(
+  visit: Comparer,
+  account: Account,
+  acting: DeviceKey,
+  decision: string,
+): Promise<Remembered> {
   return account.withMemory((memory) => {
     try {
-      visit.remember(account.key, memory);
+      visit.remember(acting, memory);
     } catch (error) {
       throw new Refused(doubtOf(error, visit));
     }
-    const receipt = visit.confirmed(account.key, memory);
+    const receipt = visit.confirmed(acting, memory);
     const pending = memory.pending(decision);
     return {
       receipt: receipt === undefined ? null : readReceipt(receipt),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use ostrakon_crypto::SigningKey;
-use ostrakon_decide::{DecisionId, Invitation, Memory};
+use ostrakon_decide::{Chain, DecisionId, Invitation, Memory};
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -69,6 +69,11 @@ impl Account {
     /// The key.
     pub fn key(&self) -> SigningKey {
         SigningKey::from_seed(&self.seed)
+    }
+
+    /// The key under which this device takes part in a decision.
+    pub fn key_in(&self, chain: &Chain) -> SigningKey {
+        chain.account_of(self.key())
     }
 
     /// What the device remembers of decisions.

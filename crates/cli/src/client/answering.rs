@@ -4,17 +4,26 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use ostrakon_decide::keys::certify;
+use ostrakon_crypto::{Signature, SigningKey};
+use ostrakon_decide::keys::{GRACE, MOST_LIFETIME, STOCK_THRESHOLD, certify, stock_digest};
 use ostrakon_decide::shares::new_key;
 use ostrakon_decide::{CertifiedKey, Chain, HelperKey, Receipt, Refused, Serial, Stage, Visit};
 use ostrakon_node::interface::decisions::{DepositReceipt, StockLevel};
 use ostrakon_party::wire;
+use serde::Serialize;
 
 use super::account::Account;
 use super::connection::Pauses;
 use super::decision::{Decision, Deployment, Handed, refused, verify};
 use crate::edge;
 use crate::failure;
+
+/// What is asked of a stock.
+#[derive(Serialize)]
+struct StockQuery {
+    time: u64,
+    signature: Signature,
+}
 
 /// How long a server may wait for news before it answers that there is none.
 const WAIT: Duration = Duration::from_secs(20);
@@ -23,14 +32,14 @@ const CONFIRMATIONS: u32 = 12;
 /// How often somebody else may be faster.
 const ATTEMPTS: u32 = 1000;
 
-/// A fresh one-time key of the account, shared among the servers and certified.
+/// A fresh one-time key of the account, kept until `expires`, shared among the servers and certified.
 ///
 /// # Errors
 /// If one of the three servers does not answer, or its answer is not genuine.
 pub async fn fresh_key(
     deployment: &Deployment,
-    account: &Account,
-    threshold: u8,
+    key: &SigningKey,
+    (threshold, expires): (u8, u64),
 ) -> Result<CertifiedKey> {
     let mut helpers = Vec::new();
     if threshold > 0 {
@@ -38,9 +47,9 @@ pub async fn fresh_key(
             helpers.push(connection.get::<HelperKey>("helper", &()).await.map_err(failure::call)?);
         }
     }
-    let (key, operators) = (account.key(), &deployment.operators);
-    let new =
-        new_key(&key, Serial(edge::random()), threshold, operators, &helpers, &mut edge::entropy());
+    let (operators, terms) = (&deployment.operators, (threshold, expires));
+    let serial = Serial(edge::random());
+    let new = new_key(key, serial, terms, operators, &helpers, &mut edge::entropy());
     let new = new.map_err(|error| failure::unproven(error.to_string()))?;
     let mut receipts = Vec::new();
     for (connection, deposit) in deployment.connections.iter().zip(&new.deposits) {
@@ -48,7 +57,7 @@ pub async fn fresh_key(
             connection.post_bytes::<DepositReceipt>("shares", None, wire::encode(deposit)).await;
         receipts.push(answer.map_err(failure::call)?.receipt);
     }
-    certify(&key, new.statement, receipts, operators)
+    certify(key, new.statement, receipts, operators)
         .map_err(|error| failure::unproven(error.to_string()))
 }
 
@@ -57,12 +66,18 @@ pub async fn fresh_key(
 /// # Errors
 /// If a server does not answer or refuses.
 pub async fn refill(deployment: &Deployment, account: &Account) -> Result<()> {
-    let path = format!("accounts/{}", account.key().verifying_key().to_hex());
+    let (key, now) = (account.key(), edge::unix_time());
+    let owner = key.verifying_key();
+    let path = format!("accounts/{}", owner.to_hex());
+    let signature = key.sign(&stock_digest(&deployment.operators, &owner, now));
+    let query = StockQuery { time: now, signature };
     let connection = &deployment.connections[super::decision::SEQUENCER];
-    let level: StockLevel = connection.get(&path, &()).await.map_err(failure::call)?;
+    let level: StockLevel = connection.get(&path, &query).await.map_err(failure::call)?;
     let mut keys = Vec::new();
     for _ in level.stock..level.wanted.min(ostrakon_decide::keys::STOCK as u64) {
-        keys.push(fresh_key(deployment, account, ostrakon_decide::keys::STOCK_THRESHOLD).await?);
+        // An hour less than the longest, for clocks that differ.
+        let terms = (STOCK_THRESHOLD, now.saturating_add(MOST_LIFETIME - 3600));
+        keys.push(fresh_key(deployment, &key, terms).await?);
     }
     if !keys.is_empty() {
         let taken =
@@ -83,14 +98,15 @@ pub fn chain(visit: &Visit) -> Result<&Chain> {
 /// # Errors
 /// If there is no place for the account, or a server does not answer.
 pub async fn accept(decision: &Decision, account: &Account, visit: &mut Visit) -> Result<()> {
-    let key = account.key();
+    let key = account.key_in(chain(visit)?);
     if chain(visit)?.person(&key.verifying_key()).is_some() {
         return Ok(());
     }
     ensure!(chain(visit)?.stage() == Stage::Accepting, "nobody can join this decision any more");
     // Asked first, so that no key is made for somebody who has no place.
-    let certified =
-        fresh_key(&decision.deployment, account, chain(visit)?.draft().threshold).await?;
+    let draft = chain(visit)?.draft();
+    let terms = (draft.threshold, draft.deadline.saturating_add(2 * GRACE));
+    let certified = fresh_key(&decision.deployment, &key, terms).await?;
     for _ in 0..ATTEMPTS {
         let invitation = decision.link.invitation.as_ref();
         let record = visit
@@ -133,7 +149,7 @@ pub async fn answer(
     visit: &mut Visit,
     answers: &[u8],
 ) -> Result<()> {
-    let key = account.key();
+    let key = account.key_in(chain(visit)?);
     for _ in 0..ATTEMPTS {
         verify(visit)?;
         if chain(visit)?
@@ -170,7 +186,7 @@ pub async fn confirm(
     account: &mut Account,
     visit: &mut Visit,
 ) -> Result<Receipt> {
-    let key = account.key().verifying_key();
+    let key = account.key_in(chain(visit)?).verifying_key();
     for attempt in 0..CONFIRMATIONS {
         let other = 1 + (attempt as usize) % (decision.deployment.connections.len() - 1);
         match decision.read(other, visit, Duration::from_secs(2), 0, |_| {}).await {
@@ -183,13 +199,16 @@ pub async fn confirm(
             visit.remember(&key, memory)?;
             Ok::<_, Refused>(visit.confirmed(&key, memory))
         })?;
-        if let Some(receipt) = receipt.map_err(refused)?
+        if let Some(mut receipt) = receipt.map_err(refused)?
             && decision.holds(other, visit, receipt.number).await.unwrap_or(false)
         {
-            return Ok(receipt);
+            decision.sign_receipt(&mut receipt).await?;
+            if receipt.is_complete() {
+                return Ok(receipt);
+            }
         }
     }
     Err(failure::unreachable(
-        "the answer was sent, but no second server has it yet: give the same command again to be sure of it",
+        "the answer was sent, but no two servers have signed for it yet: give the same command again to be sure of it",
     ))
 }

@@ -7,10 +7,11 @@ use anyhow::{Context, Result};
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::Digest;
 use ostrakon_decide::{
-    Archive, Chain, Examined, Link, Opening, Operators, Outcome, Refused, SignedRecord, Visit,
+    Acknowledgement, Archive, Chain, Examined, Link, Opening, Operators, Outcome, Receipt, Refused,
+    SignedRecord, Visit,
 };
 use ostrakon_node::interface::ServersInfo;
-use ostrakon_node::interface::decisions::{DecisionInfo, RecordTaken, RecordsPage};
+use ostrakon_node::interface::decisions::{Acknowledged, DecisionInfo, RecordTaken, RecordsPage};
 use ostrakon_party::{PartyId, Servers};
 use serde::de::DeserializeOwned;
 
@@ -233,7 +234,24 @@ impl Decision {
         Ok(info.records > number && last == Some(info.head))
     }
 
-    /// Hands a record in.
+    /// Adds to a receipt the signatures of the servers that answer and have its record.
+    ///
+    /// # Errors
+    /// If a server gives a signature that does not hold.
+    pub async fn sign_receipt(&self, receipt: &mut Receipt) -> Result<()> {
+        let path = self.path(&format!("/receipts/{}", receipt.number));
+        for connection in &self.deployment.connections {
+            if let Ok(word) = connection.get::<Acknowledged>(&path, &()).await {
+                let word =
+                    Acknowledgement { party: PartyId(word.party), signature: word.signature };
+                receipt.add(&self.deployment.operators, word).map_err(refused)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands a record in: at the sequencer, and if that does not answer, at the others, which hold
+    /// it and ask the sequencer to take it.
     ///
     /// # Errors
     /// If the sequencer does not answer, or refuses it.
@@ -245,8 +263,23 @@ impl Decision {
         {
             Ok(_) => Ok(Handed::Taken),
             Err(error) if error.status() == Some(409) => Ok(Handed::Overtaken),
+            Err(error) if record.record.speaks_for().is_some() && error.passes() => {
+                if self.hold(record).await { Ok(Handed::Taken) } else { Err(failure::call(error)) }
+            }
             Err(error) => Err(failure::call(error)),
         }
+    }
+
+    /// Hands a record in at the servers that do not put records into order: whether one of them
+    /// holds it.
+    async fn hold(&self, record: &SignedRecord) -> bool {
+        let mut held = false;
+        for connection in self.deployment.connections.iter().skip(1) {
+            let path = self.path("/records");
+            let answer = connection.post_bytes::<RecordTaken>(&path, None, record.encode()).await;
+            held |= answer.is_ok();
+        }
+        held
     }
 
     /// The result, from the openings of all three servers; `None` if there is none yet, or will be

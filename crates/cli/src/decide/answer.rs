@@ -39,7 +39,7 @@ pub struct Options {
 pub async fn run(options: Options) -> Result<()> {
     let mut account = options.state.account()?;
     let (decision, mut visit, _) = super::read(options.link).await?;
-    let key = account.key().verifying_key();
+    let key = account.key_in(chain(&visit)?).verifying_key();
     account
         .remember(|memory| visit.remember(&key, memory))?
         .map_err(crate::client::decision::refused)?;
@@ -69,7 +69,7 @@ pub async fn run(options: Options) -> Result<()> {
     };
     if chain(&visit)?.stage() == Stage::Accepting {
         bail!(
-            "accepted; answers are taken once everybody has accepted: come again with the same link, or give --wait"
+            "accepted; answers are taken once everybody has accepted, or the time to accept is over: come again with the same link, or give --wait"
         );
     }
     answering::answer(&decision, &mut account, &mut visit, &answers).await?;
@@ -103,7 +103,8 @@ async fn finish(
         return output::json(&receipt);
     }
     output::line(&format!(
-        "answered: record {}, digest {}",
+        "answered, signed by {} servers: record {}, digest {}",
+        receipt.signatures.len(),
         receipt.number,
         receipt.digest.to_hex()
     ))

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_crypto::Digest;
 use ostrakon_decide::record::create;
-use ostrakon_decide::{Draft, Invitation, Layer, Link};
+use ostrakon_decide::{Draft, Invitation, Layer, Link, Warning, warnings};
 use ostrakon_node::interface::decisions::{DecisionMade, LayerInfo};
 use ostrakon_party::wire;
 use serde::Serialize;
@@ -29,9 +29,10 @@ pub struct Options {
     /// A file with a token, where the server asks for one.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Everything in one file, TOML or JSON: `question`, `people`, `seconds`, `threshold`, and a
+    /// Everything in one file, TOML or JSON: `question`, `people`, `seconds`,
+    /// `accept_seconds`, `all_needed`, `quorum`, `threshold`, and a
     /// list `ballots` of `label`, `options`, `function`, `assumed`.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["question", "option", "function", "person", "people", "assumed", "seconds", "threshold"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["question", "option", "function", "person", "people", "assumed", "seconds", "threshold", "accept_seconds", "all_needed", "quorum"])]
     file: Option<PathBuf>,
     /// What is asked.
     #[arg(long, required_unless_present = "file")]
@@ -54,6 +55,17 @@ pub struct Options {
     /// Seconds until the deadline: a week unless given.
     #[arg(long, default_value_t = 7 * 24 * 3600)]
     seconds: u64,
+    /// Seconds until when to accept [default: half of the time]
+    #[arg(long, value_name = "SECONDS")]
+    accept_seconds: Option<u64>,
+    /// Ends it without a result if somebody has not accepted by then, instead of going on without
+    /// them.
+    #[arg(long)]
+    all_needed: bool,
+    /// How many must answer for a result; with fewer nothing is opened [default: half of the people,
+    /// and at least three]
+    #[arg(long, value_name = "NUMBER")]
+    quorum: Option<u16>,
     /// How many of the three servers together can stand in for whoever stays away: 2 or 3; with 0
     /// there is no result if somebody does.
     #[arg(long, default_value_t = 2)]
@@ -75,6 +87,22 @@ pub struct Created {
     pub link: Link,
     /// The links by person.
     pub links: Vec<(String, Link)>,
+    /// What its result can tell more than it seems to: sentences.
+    pub warnings: Vec<String>,
+}
+
+/// What a creator should know of a draft.
+fn warned(draft: &Draft) -> Vec<String> {
+    let sentence = |warning: &Warning| match warning {
+        Warning::TwoPeople => {
+            "Of two people each can often tell the other's answer by the result.".to_owned()
+        }
+        Warning::LoneAnswer { ballot } => format!(
+            "A result of ballot {} comes out only if exactly one person takes some option: it finds a lone answer.",
+            ballot + 1
+        ),
+    };
+    warnings(draft, draft.people.len()).iter().map(sentence).collect()
 }
 
 #[derive(Serialize)]
@@ -117,6 +145,9 @@ impl Options {
             ballots: vec![ballot],
             people,
             seconds: self.seconds,
+            accept_seconds: self.accept_seconds,
+            all_needed: self.all_needed,
+            quorum: self.quorum,
             threshold: self.threshold,
         })
     }
@@ -142,6 +173,9 @@ pub async fn run(options: Options) -> Result<()> {
     if options.json {
         let (id, link) = (created.link.decision.to_hex(), created.link.to_string());
         return output::json(&CreatedJson { id, link, people });
+    }
+    for warning in &created.warnings {
+        eprintln!("{warning}");
     }
     for person in &people {
         output::message(format!("{}: {}", person.name, person.link).as_bytes())?;
@@ -178,7 +212,8 @@ pub async fn begin(
     );
     let origin = deployment.connections[0].origin().to_owned();
     let link = Link { origin, decision: draft.id(), servers: digest, invitation: None };
-    Ok(Created { links: links(&link, &draft, &invitations), link })
+    let warnings = warned(&draft);
+    Ok(Created { links: links(&link, &draft, &invitations), warnings, link })
 }
 
 /// Everybody's link, by person.

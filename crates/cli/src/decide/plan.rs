@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_crypto::{Digest, VerifyingKey};
+use ostrakon_decide::draft::usual_quorum;
 use ostrakon_decide::{Ballot, Draft, Function, Invitation, Person, Seat, Tie};
 use serde::Deserialize;
 
@@ -21,6 +22,16 @@ pub struct Plan {
     pub people: Vec<Asked>,
     /// Seconds from now until the deadline.
     pub seconds: u64,
+    /// Seconds from now until when to accept: half of the time unless given.
+    #[serde(default)]
+    pub accept_seconds: Option<u64>,
+    /// Whether it ends if somebody has not accepted by then. Otherwise it goes on without them.
+    #[serde(default)]
+    pub all_needed: bool,
+    /// How many must answer for a result: half of the people, and at least three where there are
+    /// that many, unless given.
+    #[serde(default)]
+    pub quorum: Option<u16>,
     /// How many servers stand in for whoever stays away.
     #[serde(default = "two")]
     pub threshold: u8,
@@ -192,7 +203,10 @@ impl Plan {
         let draft = Draft {
             question: self.question.clone(),
             ballots: self.ballots.iter().map(PlannedBallot::ballot).collect::<Result<_>>()?,
+            quorum: self.quorum.unwrap_or(u16::try_from(usual_quorum(people.len()))?),
             people,
+            accept_by: now.saturating_add(self.accept_seconds.unwrap_or(self.seconds / 2)),
+            all_needed: self.all_needed,
             deadline: now.saturating_add(self.seconds),
             threshold: self.threshold,
             creator,
@@ -231,6 +245,9 @@ mod tests {
             ballots: vec![ballot],
             people,
             seconds: 60,
+            accept_seconds: None,
+            all_needed: false,
+            quorum: None,
             threshold: 2,
         }
     }

@@ -60,10 +60,14 @@ fn names(report: &Report, part: impl Fn(&Part) -> bool) -> String {
 /// What is waited for, in words; `None` at the end.
 fn waiting(report: &Report, openings: &Openings) -> Option<String> {
     match report.stage {
-        Stage::Accepting => Some(format!(
-            "these have not accepted: {}",
-            names(report, |part| matches!(part, Part::Invited))
-        )),
+        Stage::Accepting => {
+            let late = match &report.lapses {
+                None => "it goes on without them when the time to accept is over".to_owned(),
+                Some(reason) => format!("without them it ends without a result: {reason}"),
+            };
+            let names = names(report, |part| matches!(part, Part::Invited));
+            Some(format!("these have not accepted: {names}; {late}"))
+        }
         Stage::Answering => Some(format!(
             "these have not answered: {}",
             names(report, |part| matches!(part, Part::Accepted))
@@ -112,6 +116,7 @@ pub fn show(report: &Report, openings: &Openings, json: bool) -> Result<()> {
     for person in &report.people {
         let part = match person.part {
             Part::Removed => "removed".to_owned(),
+            Part::Late => "had not accepted in time".to_owned(),
             Part::Invited => "invited".to_owned(),
             Part::Accepted => "accepted".to_owned(),
             Part::Answered(number) => format!("answered (record {number})"),

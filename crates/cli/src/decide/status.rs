@@ -28,7 +28,7 @@ pub struct Options {
 pub async fn run(options: Options) -> Result<()> {
     let mut account = options.state.account()?;
     let (decision, visit, openings) = super::read(options.link).await?;
-    let key = account.key().verifying_key();
+    let key = account.key_in(chain(&visit)?).verifying_key();
     account.remember(|memory| visit.remember(&key, memory))?.map_err(refused)?;
     report::print(chain(&visit)?, decision.outcome(&visit, &openings)?, &openings, options.json)
 }

@@ -79,7 +79,7 @@ pub fn check(bytes: &[u8], link: Option<&Link>) -> Result<Report> {
 async fn online(link: Link, options: &Options) -> Result<()> {
     let mut account = options.state.account()?;
     let (decision, visit, openings) = super::read(link).await?;
-    let key = account.key().verifying_key();
+    let key = account.key_in(chain(&visit)?).verifying_key();
     account.remember(|memory| visit.remember(&key, memory))?.map_err(refused)?;
     let outcome = decision.outcome(&visit, &openings)?;
     if let Some(file) = &options.output {
@@ -95,10 +95,11 @@ async fn online(link: Link, options: &Options) -> Result<()> {
 
 async fn tell(decision: &Decision, account: &Account, visit: &Visit) -> Result<()> {
     let chain = chain(visit)?;
-    let own = chain.person(&account.key().verifying_key());
+    let key = account.key_in(chain);
+    let own = chain.person(&key.verifying_key());
     let told = own.is_none_or(|person| chain.people()[usize::from(person)].has_verified());
     if !told && chain.stage() == Stage::Closed {
-        decision.hand_in(&chain.next(&account.key(), edge::unix_time(), Content::Verified)).await?;
+        decision.hand_in(&chain.next(&key, edge::unix_time(), Content::Verified)).await?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use indicatif::ProgressBar;
+use ostrakon_decide::draft::least_quorum;
 use ostrakon_decide::{Link, Opening, Outcome};
 use ostrakon_party::PartyId;
 use serde::Serialize;
@@ -113,6 +114,13 @@ impl Options {
         };
         let people =
             (1..=self.people).map(|number| Asked::Name(format!("Person {number}"))).collect();
+        let (people_in_all, absent) = (usize::from(self.people), usize::from(self.absent));
+        let quorum = least_quorum(people_in_all);
+        ensure!(
+            absent == 0 || people_in_all.saturating_sub(absent) >= quorum,
+            "--absent: {quorum} people must answer for a result, so of {people_in_all} at most {} stay away",
+            people_in_all.saturating_sub(quorum)
+        );
         let by_size = if self.absent == 0 { 3600 } else { 20 + 2 * u64::from(self.people) };
         let seconds = self.seconds.unwrap_or(by_size);
         Ok(Plan {
@@ -120,6 +128,9 @@ impl Options {
             ballots: vec![ballot],
             people,
             seconds,
+            accept_seconds: Some(seconds * 3 / 4),
+            all_needed: false,
+            quorum: Some(u16::try_from(quorum)?),
             threshold: 2,
         })
     }

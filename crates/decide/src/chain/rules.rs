@@ -6,7 +6,7 @@ use ostrakon_party::PartyId;
 use super::{Chain, Stage};
 use crate::draft::{DecisionId, Seat};
 use crate::function::Function;
-use crate::keys::{CertifiedKey, InvalidKey};
+use crate::keys::{CertifiedKey, GRACE, InvalidKey};
 use crate::operators::Operators;
 use crate::record::{Content, Creation, MOST_RECORDS, RECORD_BYTES, SignedRecord, claim_digest};
 use crate::refused::Refused;
@@ -142,6 +142,7 @@ impl Chain {
                 self.check_accept(signed, (*person, key, claim.as_ref()), signatures)
             }
             Content::Remove { person } => self.check_remove(signed, *person),
+            Content::Begin { without } => self.check_begin(signed, without),
             Content::Cancel => {
                 self.needs(&[Stage::Accepting, Stage::Answering])?;
                 self.allow(
@@ -161,16 +162,7 @@ impl Chain {
                 self.allow(standing.step.is_none(), format!("“{name}” has answered before"))
             }
             Content::Close { absent } => self.check_close(signed, absent),
-            Content::Lapse => {
-                self.needs(&[Stage::Accepting, Stage::Answering])?;
-                self.allow(
-                    author == self.operators.sequencer(),
-                    "only server 0 lets a decision lapse",
-                )?;
-                let nobody_stands_in = self.draft.threshold == 0 && !self.missing().is_empty();
-                let may = self.stage == Stage::Accepting || nobody_stands_in;
-                self.allow(may, "it can have a result, so it does not lapse")
-            }
+            Content::Lapse => self.check_lapse(signed),
             Content::Verified => {
                 self.needs(&[Stage::Closed])?;
                 let person = self.asked().find(|(_, person)| person.owner() == Some(author));
@@ -235,6 +227,10 @@ impl Chain {
         if expected != found {
             return Err(error(InvalidKey::Threshold { expected, found }));
         }
+        let lasting = self.draft.deadline.saturating_add(GRACE);
+        if expected != 0 && key.statement.expires < lasting {
+            return Err(error(InvalidKey::Lifetime));
+        }
         match signatures {
             Signatures::Verify => key.verify(&self.operators).map_err(error),
             // The session is made of the keys' points.
@@ -273,15 +269,81 @@ impl Chain {
         self.allow(standing.key.is_none(), format!("“{name}” has accepted and cannot be removed"))?;
         let left = self.remaining() - 1;
         self.allow(left >= 2, "at least two people must remain")?;
+        self.do_without(&[person], left).map_err(|reason| self.rule(reason))
+    }
+
+    /// Whether every function has a value for so many people, without these.
+    fn do_without(&self, without: &[u16], left: usize) -> Result<(), String> {
+        let names: Vec<_> = without.iter().map(|one| format!("“{}”", self.name(*one))).collect();
         for ballot in &self.draft.ballots {
             if matches!(ballot.function, Function::Custom { .. }) {
-                return Err(self.rule("a table of one's own is for a fixed number of people, so nobody can be removed"));
+                return Err("a table of one's own is for a fixed number of people, so nobody can be removed".into());
             }
             if let Some(objection) = ballot.function.objection(left, ballot.options.len()) {
-                return Err(self.rule(format!("without “{name}” {objection}")));
+                return Err(format!("without {} {objection}", names.join(", ")));
             }
         }
         Ok(())
+    }
+
+    /// Who is left out if it goes on at the day by which to accept, with those who have by now.
+    ///
+    /// # Errors
+    /// Why it would lapse instead: a sentence.
+    pub fn goes_on_without(&self) -> Result<Vec<u16>, String> {
+        let without = self.not_accepted();
+        if without.is_empty() {
+            return Ok(without);
+        }
+        if self.draft.all_needed {
+            return Err("the creator wants all or none, and not everybody has accepted".into());
+        }
+        let (left, quorum) = (self.remaining() - without.len(), self.quorum());
+        if left < quorum {
+            return Err(format!("{quorum} people must take part, but only {left} have accepted"));
+        }
+        self.do_without(&without, left)?;
+        Ok(without)
+    }
+
+    /// Why there can be no result although the deadline has passed: somebody is missing whom nobody
+    /// stands in for, or too few have answered.
+    pub fn shortfall(&self) -> Option<String> {
+        let (answered, quorum) = (self.answered(), self.quorum());
+        if self.missing().is_empty() {
+            None
+        } else if self.draft.threshold == 0 {
+            Some("somebody is absent, and nobody can stand in".into())
+        } else {
+            let few = || format!("{quorum} people must answer, but only {answered} have");
+            (answered < quorum).then(few)
+        }
+    }
+
+    /// P0 leaves out who has not accepted in time.
+    fn check_begin(&self, signed: &SignedRecord, without: &[u16]) -> Result<(), Refused> {
+        self.needs(&[Stage::Accepting])?;
+        self.allow(
+            signed.record.author == *self.operators.sequencer(),
+            "only server 0 lets a decision go on without somebody",
+        )?;
+        self.check_time(signed, self.draft.accept_by)?;
+        let exact = self.goes_on_without().map_err(|reason| self.rule(reason))?;
+        self.allow(without == exact, "it must name exactly those who have not accepted")
+    }
+
+    fn check_lapse(&self, signed: &SignedRecord) -> Result<(), Refused> {
+        self.needs(&[Stage::Accepting, Stage::Answering])?;
+        self.allow(
+            signed.record.author == *self.operators.sequencer(),
+            "only server 0 lets a decision lapse",
+        )?;
+        let (hopeless, date) = match self.stage {
+            Stage::Accepting => (self.goes_on_without().is_err(), self.draft.accept_by),
+            _ => (self.shortfall().is_some(), self.draft.deadline),
+        };
+        self.allow(hopeless, "it can have a result, so it does not lapse")?;
+        self.check_time(signed, date)
     }
 
     fn check_close(&self, signed: &SignedRecord, absent: &[u16]) -> Result<(), Refused> {
@@ -292,8 +354,19 @@ impl Chain {
         )?;
         let exact = absent == self.missing();
         self.allow(exact, "it must name exactly those as absent who have not answered")?;
-        let stood_in = absent.is_empty() || self.draft.threshold != 0;
-        self.allow(stood_in, "somebody is absent, and nobody can stand in")
+        if absent.is_empty() {
+            return Ok(());
+        }
+        if let Some(shortfall) = self.shortfall() {
+            return Err(self.rule(shortfall));
+        }
+        self.check_time(signed, self.draft.deadline)
+    }
+
+    /// What comes only after a date does not say itself that it comes earlier.
+    fn check_time(&self, signed: &SignedRecord, date: u64) -> Result<(), Refused> {
+        let time = signed.record.time;
+        self.allow(time >= date, format!("its own time, {time}, is before the date, {date}"))
     }
 
     fn needs(&self, stages: &[Stage]) -> Result<(), Refused> {

@@ -7,7 +7,7 @@ use ostrakon_decide::*;
 use crate::world::{DEADLINE, Decision, World, account, ballot, creator, draft, invitation};
 
 fn answering() -> Decision {
-    Decision::answering(3, 2, vec![ballot(Function::Majority, 2)])
+    Decision::answering(4, 2, vec![ballot(Function::Majority, 2)])
 }
 
 fn accepting() -> Decision {
@@ -45,7 +45,7 @@ fn a_record_holds_at_its_place_only() {
     let mut elsewhere = decision.step(2, &[1]).unwrap().record;
     elsewhere.decision = DecisionId([0; 16]);
     let elsewhere = elsewhere.sign(&decision.world.operators, &account(2));
-    assert!(matches!(decision.take(&elsewhere), Err(Refused::Decision { number: 5 })));
+    assert!(matches!(decision.take(&elsewhere), Err(Refused::Decision { number: 6 })));
 }
 
 #[test]
@@ -71,6 +71,7 @@ fn nobody_answers_for_somebody_else_or_twice() {
 fn a_wrong_step_is_refused_by_p0_and_by_everybody_if_p0_lets_it_pass() {
     let mut decision = answering();
     decision.answer(0, &[0]);
+    decision.answer(3, &[0]);
     let Content::Step { mut step, person } = decision.step(1, &[1]).unwrap().record.content else {
         unreachable!()
     };
@@ -78,7 +79,7 @@ fn a_wrong_step_is_refused_by_p0_and_by_everybody_if_p0_lets_it_pass() {
     step[last - 32] ^= 1;
     let signed = decision.chain.next(&account(1), 9, Content::Step { person, step });
     let error = decision.take(&signed).unwrap_err();
-    assert!(matches!(error, Refused::Step { number: 5, person: 1, .. }), "{error}");
+    assert!(matches!(error, Refused::Step { number: 7, person: 1, .. }), "{error}");
     decision.force(&signed);
     let error = decision.visit().err().expect("every later device refuses");
     assert!(error.to_string().contains("“person 1”"), "{error}");
@@ -216,8 +217,10 @@ fn a_draft_that_was_changed_is_another_decision() {
 
 #[test]
 fn p0_closes_once_and_names_exactly_the_absent() {
-    let mut decision = answering();
-    decision.answer(0, &[1]);
+    let mut decision = Decision::answering(5, 2, vec![ballot(Function::Majority, 2)]);
+    for person in [0, 3, 4] {
+        decision.answer(person, &[1]);
+    }
     let server = p0(&decision);
     for absent in [vec![], vec![1], vec![0, 1, 2], vec![2, 1], vec![1, 2, 2]] {
         refused(&mut decision, &server, Content::Close { absent }, "exactly those");

@@ -7,15 +7,15 @@ use ostrakon_decide::record::RECORD_BYTES;
 use ostrakon_decide::*;
 use ostrakon_party::{PartyId, wire};
 
-use crate::world::{Decision, World, account, ballot, draft, seeded};
+use crate::world::{Decision, NOW, World, account, ballot, draft, seeded};
 
 #[test]
 fn the_largest_draft_fits_into_a_record() {
     let mut world = World::new(1);
     let mut largest = draft(&world, 2, 3, vec![ballot(Function::Tally, 8); 20]);
     largest.question = "q".repeat(500);
-    for ballot in &mut largest.ballots {
-        ballot.label = "l".repeat(100);
+    for (number, ballot) in (10..).zip(&mut largest.ballots) {
+        ballot.label = format!("{number}{}", "l".repeat(98));
         ballot.options = (0..8).map(|i| format!("{i}{}", "o".repeat(99))).collect();
         ballot.function = Function::Custom { outputs: vec![200; 36] };
     }
@@ -28,6 +28,7 @@ fn the_largest_draft_fits_into_a_record() {
     let mut crowded = draft(&world, 2, 3, vec![ballot(Function::Tally, 2); 4]);
     crowded.question = "q".repeat(500);
     crowded.people = (0..200).map(person).collect();
+    crowded.quorum = 100;
     assert_eq!(crowded.validate(), Ok(()));
     let people = world.create(&crowded).encode().len();
     // No draft can have more of both: so these two together bound every draft.
@@ -87,7 +88,7 @@ fn hostile_bytes_are_refused_or_read_as_one_thing() {
         }
         if let Ok(read) = Deposit::decode(&change(&deposit)) {
             assert!(
-                read.open(&identity, party, &decision.world.operators).is_err(),
+                read.open(&identity, party, &decision.world.operators, NOW).is_err(),
                 "input {number}"
             );
         }

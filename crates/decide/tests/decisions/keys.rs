@@ -6,7 +6,7 @@ use ostrakon_decide::shares::new_key;
 use ostrakon_decide::*;
 use ostrakon_party::PartyId;
 
-use crate::world::{World, account};
+use crate::world::{EXPIRES, NOW, World, account};
 
 #[test]
 fn a_helper_refuses_a_wrong_share() {
@@ -14,22 +14,25 @@ fn a_helper_refuses_a_wrong_share() {
     let (mine, other) = (world.new_key(&account(0), 2), world.new_key(&account(0), 2));
     let parties = world.parties();
     let open = |deposit: &Deposit, party: usize| {
-        deposit.open(&parties[party].1, parties[party].0, &world.operators).map(|_| ())
+        deposit.open(&parties[party].1, parties[party].0, &world.operators, NOW).map(|_| ())
     };
     assert_eq!(open(&mine.deposits[1], 1), Ok(()));
-    let mut swapped = mine.deposits[1].clone();
-    swapped.sealed = mine.deposits[2].sealed.clone();
+    let signed = |statement: &KeyStatement, sealed: &Deposit| {
+        let (statement, sealed) = (statement.clone(), sealed.sealed.clone());
+        Deposit::of(&account(0), &world.operators, PartyId(1), statement, sealed)
+    };
+    let swapped = signed(&mine.statement, &mine.deposits[2]);
     assert_eq!(open(&swapped, 1), Err(InvalidKey::Share(1)), "sealed for another server");
-    let mut swapped = mine.deposits[1].clone();
-    swapped.sealed = other.deposits[1].sealed.clone();
+    let swapped = signed(&mine.statement, &other.deposits[1]);
     assert_eq!(open(&swapped, 1), Err(InvalidKey::Share(1)), "of another key");
     assert_eq!(
         open(&mine.deposits[1], 2),
         Err(InvalidKey::Share(1)),
         "handed in at another server"
     );
-    let mut rogue = mine.deposits[1].clone();
-    rogue.statement.commitments[1] = other.statement.commitments[1];
+    let mut rogue = mine.statement.clone();
+    rogue.commitments[1] = other.statement.commitments[1];
+    let rogue = signed(&rogue, &mine.deposits[1]);
     assert_eq!(open(&rogue, 1), Err(InvalidKey::Possession), "the proof binds the commitments");
 }
 
@@ -49,6 +52,7 @@ fn a_share_that_does_not_fit_its_commitments_is_refused() {
             .field(&statement.owner.0)
             .field(&statement.serial.0)
             .number(2)
+            .number(EXPIRES)
             .field(&commitments)
             .field(&statement.proof);
         ostrakon_crypto::sealed::seal(
@@ -61,8 +65,9 @@ fn a_share_that_does_not_fit_its_commitments_is_refused() {
     };
     let (party, identity) = &world.parties()[1];
     let open = |plain: &[u8]| {
-        let deposit = Deposit { sealed: seal(plain), ..new.deposits[1].clone() };
-        deposit.open(identity, *party, &operators).map(|_| ())
+        let (statement, sealed) = (new.statement.clone(), seal(plain));
+        let deposit = Deposit::of(&account(0), &operators, PartyId(1), statement, sealed);
+        deposit.open(identity, *party, &operators, NOW).map(|_| ())
     };
     assert_eq!(open(&[1; 31]), Err(InvalidKey::Share(1)), "too short");
     assert_eq!(open(&[0xff; 32]), Err(InvalidKey::Share(1)), "no scalar");
@@ -128,15 +133,22 @@ fn shares_are_sealed_for_pinned_servers_only_and_keys_come_back_from_the_seed() 
     let mut helpers = world.helpers();
     helpers[2].exchange = helpers[1].exchange;
     let serial = Serial([1; 16]);
-    let made = new_key(&account(0), serial, 2, &world.operators, &helpers, &mut world.rng);
+    let made =
+        new_key(&account(0), serial, (2, EXPIRES), &world.operators, &helpers, &mut world.rng);
     assert_eq!(made.err(), Some(InvalidKey::Server(2)), "the server between");
-    let missing =
-        new_key(&account(0), serial, 2, &world.operators, &world.helpers()[..2], &mut world.rng);
+    let missing = new_key(
+        &account(0),
+        serial,
+        (2, EXPIRES),
+        &world.operators,
+        &world.helpers()[..2],
+        &mut world.rng,
+    );
     assert_eq!(missing.err(), Some(InvalidKey::Server(2)));
     let helpers = world.helpers();
     let operators = world.operators;
     let mut make = |threshold| {
-        new_key(&account(0), serial, threshold, &operators, &helpers, &mut world.rng)
+        new_key(&account(0), serial, (threshold, EXPIRES), &operators, &helpers, &mut world.rng)
             .unwrap()
             .statement
     };

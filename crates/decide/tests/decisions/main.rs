@@ -4,5 +4,7 @@ mod attacks;
 mod forms;
 mod histories;
 mod keys;
+mod receipts;
 mod stories;
+mod turnout;
 mod world;

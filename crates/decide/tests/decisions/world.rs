@@ -1,6 +1,7 @@
 //! A deployment in memory.
 
 use ostrakon_crypto::{Digest, Secret, SigningKey, Stream};
+use ostrakon_decide::draft::least_quorum;
 use ostrakon_decide::keys::{certify, receipt_digest};
 use ostrakon_decide::record::create;
 use ostrakon_decide::shares::new_key;
@@ -9,6 +10,14 @@ use ostrakon_party::{PartyId, Servers, SessionId};
 
 pub const DEADLINE: u64 = 1_000_000;
 pub const BEFORE: u64 = DEADLINE - 1;
+pub const ACCEPT_BY: u64 = DEADLINE - 1_000;
+pub const NOW: u64 = 1_000;
+pub const EXPIRES: u64 = DEADLINE + ostrakon_decide::keys::GRACE;
+
+/// What a server drew for the layer of a decision.
+pub fn drawn(party: PartyId) -> Secret {
+    Secret::new([party.0 + 77; 32])
+}
 
 /// Random numbers that a seed decides.
 pub fn seeded(seed: u8) -> Stream {
@@ -54,7 +63,7 @@ impl World {
         new_key(
             account,
             Serial([self.serials; 16]),
-            threshold,
+            (threshold, EXPIRES),
             &self.operators,
             &helpers,
             &mut self.rng,
@@ -68,7 +77,7 @@ impl World {
         let mut receipts = Vec::new();
         for ((party, identity), deposit) in self.parties().into_iter().zip(&new.deposits) {
             let sent = Deposit::decode(&ostrakon_party::wire::encode(deposit)).unwrap();
-            let held = sent.open(&identity, party, &self.operators).unwrap();
+            let held = sent.open(&identity, party, &self.operators, NOW).unwrap();
             receipts.push(identity.sign(&receipt_digest(&self.operators, party, held.statement())));
             self.shares[party.index()].push(HeldShare::from_bytes(&held.to_bytes()).unwrap());
         }
@@ -78,7 +87,7 @@ impl World {
     pub fn create(&mut self, draft: &Draft) -> SignedRecord {
         let (operators, rng) = (self.operators, &mut self.rng);
         let layer = |(party, identity): &(PartyId, SigningKey)| {
-            Layer::of(identity, *party, &operators, draft, rng).unwrap()
+            Layer::of(&drawn(*party), identity, *party, &operators, draft, rng).unwrap()
         };
         let parties: Vec<_> =
             (0..3).map(|i| (PartyId(i), SigningKey::from_seed(&[201 + i; 32]))).collect();
@@ -113,11 +122,18 @@ pub fn draft(world: &World, people: usize, threshold: u8, ballots: Vec<Ballot>) 
         };
         Person { name: format!("person {i}"), seat }
     };
+    let mut ballots = ballots;
+    if ballots.len() > 1 {
+        (0..).zip(&mut ballots).for_each(|(i, ballot)| ballot.label = format!("ballot {i}"));
+    }
     Draft {
         question: "Shall we?".into(),
         ballots,
         people: (0..people).map(person).collect(),
+        accept_by: ACCEPT_BY,
+        all_needed: false,
         deadline: DEADLINE,
+        quorum: u16::try_from(least_quorum(people)).unwrap(),
         threshold,
         creator: creator().verifying_key(),
         nonce: [3; 16],
@@ -225,9 +241,9 @@ impl Decision {
     pub fn openings(&mut self) -> Vec<(PartyId, Opening)> {
         let examined = self.examine().unwrap();
         let mut openings = Vec::new();
-        for (party, identity) in self.world.parties() {
+        for (party, _) in self.world.parties() {
             let shares = &self.world.shares[party.index()];
-            let opening = examined.open(&identity, party, shares, &mut self.world.rng).unwrap();
+            let opening = examined.open(&drawn(party), party, shares, &mut self.world.rng).unwrap();
             let opening = Opening::decode(&opening.encode()).unwrap();
             examined.check_opening(party, &opening).unwrap();
             openings.push((party, opening));

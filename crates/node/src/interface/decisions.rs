@@ -16,6 +16,18 @@ pub struct DepositReceipt {
     pub receipt: Signature,
 }
 
+/// A server's signature that a record stands in the chain that it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Acknowledged {
+    /// The server.
+    pub party: u8,
+    /// On decision, number and digest of the record (`ostrakon_decide::receipt::acknowledged`);
+    /// hexadecimal, 128 characters.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub signature: Signature,
+}
+
 /// How many one-time keys an account has in stock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -50,6 +62,10 @@ pub struct DecisionMade {
 pub struct RecordTaken {
     /// Its number.
     pub number: u32,
+    /// Whether it is not in the chain yet: this server holds it, and has asked the first one to
+    /// take it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
 }
 
 /// How far a decision has come.

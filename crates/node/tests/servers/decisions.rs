@@ -15,8 +15,8 @@ use sqlx::{AnyConnection, Connection};
 
 use crate::common::{Deployment, LONG, key, now};
 use crate::group::{
-    Group, account, certified, creator, draft, draw, first_record, put_forward, records, refused,
-    seeded,
+    EXPIRES, Group, account, certified, creator, draft, draft_of, draw, first_record, put_forward,
+    put_forward_by, records, refused, seeded,
 };
 use crate::scene::{P0, P1, P2, Scene, tag};
 
@@ -48,8 +48,14 @@ async fn everybody_answers_once_while_servers_are_killed() {
     // The first person is away and was asked all the same: the key came from the stock, and is used
     // up.
     group.until(&deployment, 0, |info| info.records == 2).await;
-    let level = deployment.servers[0].stock_level(account(0).verifying_key()).await.unwrap();
-    assert_eq!(level.stock, 0);
+    let (owner, time) = (account(0).verifying_key(), now());
+    let sign = |key: &SigningKey, time| key.sign(&keys::stock_digest(&operators, &owner, time));
+    let ask = |signed| deployment.servers[0].stock_level(owner, signed);
+    assert_eq!(ask((time, sign(&account(0), time))).await.unwrap().stock, 0);
+    for (time, signer) in [(time, 1), (time - 400, 0), (time + 400, 0)] {
+        let level = ask((time, sign(&account(signer), time))).await;
+        assert!(matches!(level, Err(ServiceError::Forbidden(_))), "{level:?}");
+    }
     refused(
         deployment.servers[0].add_to_stock(account(0).verifying_key(), b"junk").await,
         "no list",
@@ -99,31 +105,101 @@ async fn everybody_answers_once_while_servers_are_killed() {
     }
 }
 
+/// P0's clock is its own: whom it would call absent may still answer, at another server if P0 does
+/// not listen, and counts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn servers_stand_in_for_the_absent_after_the_deadline_of_their_own_clocks() {
+async fn nobody_is_absent_before_all_servers_say_so_and_what_one_of_them_holds_counts() {
     let mut deployment = Deployment::start().await;
-    let mut group = Group::answering(&deployment, 2, 2).await;
-    group.answer(&deployment, 1, 0).await;
-    let late = group.step(&deployment, 2, 0).await;
+    let mut group = Group::answering_of(5, &deployment, 2, 2).await;
+    for person in [1, 3, 4] {
+        group.answer(&deployment, person, 0).await;
+    }
+    let late = group.step(&deployment, 2, 0).await.encode();
     put_forward(&deployment, 0);
-    let answer = deployment.servers[0].append_record(group.id, &late.encode()).await;
+    let answer = deployment.servers[0].append_record(group.id, &late).await;
     assert!(
         matches!(answer, Err(ServiceError::Conflict(_))),
         "no answers after the deadline: {answer:?}"
     );
-    // P0 closes and opens; the others know of that, and wait: by their clocks somebody may still
-    // come.
-    group.until(&deployment, 1, |info| info.openings.contains(&0)).await;
-    group.until(&deployment, 2, |info| info.openings.contains(&0)).await;
-    assert_eq!(deployment.servers[1].decision(group.id).unwrap().openings, [0]);
-    // One is killed meanwhile, and opens when it is back.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let info = deployment.servers[1].decision(group.id).unwrap();
+    assert_eq!(info.stage, DecisionStage::Answering, "P0 cannot make others hurry");
+    // The others take the step, and P0 has it from them.
+    let held = deployment.servers[1].append_record(group.id, &late).await.unwrap();
+    assert!(held.held, "{held:?}");
+    group.until(&deployment, 0, |info| info.answered == 4).await;
+    let again = deployment.servers[2].append_record(group.id, &late).await;
+    assert!(matches!(again, Err(ServiceError::Conflict(_))), "it is in the chain: {again:?}");
+    // One is killed meanwhile, and says that it is time when it is back.
     deployment.stop(2).await;
     put_forward(&deployment, 1);
     put_forward(&deployment, 2);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let info = deployment.servers[0].decision(group.id).unwrap();
+    assert_eq!(info.stage, DecisionStage::Answering, "one has not said so");
     deployment.start_again(2).await;
     group.everywhere(&deployment, DecisionStage::Done).await;
     let p2 = deployment.servers[2].clone();
-    assert_eq!(group.result(&p2).await, [Meaning::Counts(vec![1, 2])], "the assumed answers count");
+    assert_eq!(group.result(&p2).await, [Meaning::Counts(vec![4, 1])], "the assumed answer counts");
+    for server in 0..3 {
+        assert!(deployment.servers[server].faults().await.unwrap().is_empty());
+        erased(&deployment, server, &group).await;
+    }
+}
+
+async fn count(deployment: &Deployment, server: usize, query: &'static str) -> i64 {
+    sqlx::any::install_default_drivers();
+    let url = format!("sqlite://{}", deployment.data(server).join("ostrakon.db").display());
+    let mut database = AnyConnection::connect(&url).await.unwrap();
+    sqlx::query_scalar(query).fetch_one(&mut database).await.unwrap()
+}
+
+/// Nothing is left of what could open the answers: no share, and no layer.
+async fn erased(deployment: &Deployment, server: usize, group: &Group) {
+    let layers = "SELECT count(*) FROM decision_layers";
+    let shares = "SELECT count(*) FROM held_shares WHERE length(body) > 0";
+    for query in [layers, shares] {
+        let until = async {
+            while count(deployment, server, query).await > 0 {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        tokio::time::timeout(LONG, until).await.expect(query);
+    }
+    let names = count(deployment, server, "SELECT count(*) FROM held_shares").await;
+    assert!(names >= 5, "their names stay, so that nothing else is taken under them: {names}");
+    assert!(deployment.servers[server].decision(group.id).is_ok());
+}
+
+/// Who never opens the link does not kill a decision; two servers sign for what was answered.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn it_goes_on_without_who_has_not_accepted_and_two_servers_sign_receipts() {
+    let deployment = Deployment::start().await;
+    let mut group = Group::create_of(5, &deployment, 2, 4).await;
+    for person in 0..4 {
+        group.accept(&deployment, person).await;
+    }
+    (0..3).for_each(|server| put_forward_by(&deployment, server, crate::group::TIME * 2 / 3));
+    group.until(&deployment, 0, |info| info.stage == DecisionStage::Answering).await;
+    assert_eq!(deployment.servers[0].decision(group.id).unwrap().people, 4);
+    group.answer(&deployment, 0, 1).await;
+    let (p0, p1) = (deployment.servers[0].clone(), deployment.servers[1].clone());
+    group.until(&deployment, 1, |info| info.answered == 1).await;
+    let visit = group.visit(&p1).await;
+    let me = account(0).verifying_key();
+    let mut receipt = visit.confirmed(&me, &mut Memory::default()).unwrap();
+    for server in [&p0, &p1] {
+        let word = server.acknowledge(group.id, receipt.number).await.unwrap();
+        receipt.add(&group.operators, word).unwrap();
+    }
+    assert_eq!(receipt.verify(&group.operators), Ok(()));
+    let none = p1.acknowledge(group.id, receipt.number + 1).await;
+    assert!(matches!(none, Err(ServiceError::NotFound(_))), "{none:?}");
+    for person in 1..4 {
+        group.answer(&deployment, person, 0).await;
+    }
+    group.everywhere(&deployment, DecisionStage::Done).await;
+    assert_eq!(group.result(&p1).await, [Meaning::Counts(vec![3, 1])]);
 }
 
 /// A server loses its share of the one-time key that a person has in a decision.
@@ -141,13 +217,16 @@ async fn lose_share(deployment: &Deployment, group: &mut Group, server: usize, p
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_server_that_lacks_shares_gives_what_it_can() {
     let deployment = Deployment::start().await;
-    let mut enough = Group::answering(&deployment, 2, 2).await;
-    enough.answer(&deployment, 0, 0).await;
+    let mut enough = Group::answering_of(5, &deployment, 2, 2).await;
+    for person in [0, 3, 4] {
+        enough.answer(&deployment, person, 0).await;
+    }
     lose_share(&deployment, &mut enough, 0, 1).await;
     lose_share(&deployment, &mut enough, 1, 2).await;
-    let mut too_few = Group::answering(&deployment, 2, 3).await;
-    too_few.answer(&deployment, 0, 0).await;
-    too_few.answer(&deployment, 1, 0).await;
+    let mut too_few = Group::answering_of(4, &deployment, 2, 3).await;
+    for person in [0, 1, 3] {
+        too_few.answer(&deployment, person, 0).await;
+    }
     lose_share(&deployment, &mut too_few, 0, 2).await;
     lose_share(&deployment, &mut too_few, 1, 2).await;
     (0..3).for_each(|server| put_forward(&deployment, server));
@@ -156,7 +235,7 @@ async fn a_server_that_lacks_shares_gives_what_it_can() {
     let p1 = deployment.servers[1].clone();
     assert_eq!(
         enough.result(&p1).await,
-        [Meaning::Counts(vec![1, 2])],
+        [Meaning::Counts(vec![3, 2])],
         "servers 1 and 2 for the one, 0 and 2 for the other"
     );
     assert_eq!(p1.decision(enough.id).unwrap().refusal, None);
@@ -193,7 +272,7 @@ async fn decisions_that_cannot_have_a_result_lapse_or_are_cancelled() {
     let elsewhere = deployment.servers[2].append_record(cancelled.id, &cancel).await;
     assert!(matches!(elsewhere, Err(ServiceError::Elsewhere(_))));
     p0.append_record(cancelled.id, &cancel).await.expect("cancelled");
-    put_forward(&deployment, 0);
+    (0..3).for_each(|server| put_forward(&deployment, server));
     without_helpers.everywhere(&deployment, DecisionStage::Lapsed).await;
     not_begun.everywhere(&deployment, DecisionStage::Lapsed).await;
     cancelled.everywhere(&deployment, DecisionStage::Cancelled).await;
@@ -207,30 +286,32 @@ async fn what_is_wrong_is_refused_with_its_reason() {
     let p0 = deployment.servers[0].clone();
     let junk = [0xff; 300];
     refused(p0.deposit(&junk).await, "no deposit");
-    refused(p0.layer(&junk), "no draft");
+    refused(p0.layer(&junk).await, "no draft");
     refused(p0.create_decision(Creator::Administrator, &junk).await, "malformed");
     refused(p0.append_record(group.id, &junk).await, "malformed");
     let unknown = p0.append_record(DecisionId([7; 16]), &records(&p0, group.id).await[0]).await;
     assert!(matches!(unknown, Err(ServiceError::NotFound(_))), "{unknown:?}");
 
     let mut past = draft(&operators, 2, 7);
-    past.deadline = now() - 1;
-    let record = first_record(&deployment, &operators, &past).encode();
+    (past.deadline, past.accept_by) = (now() - 1, now() - 2);
+    let record = first_record(&deployment, &operators, &past).await.encode();
     assert!(matches!(
         p0.create_decision(Creator::Administrator, &record).await,
         Err(ServiceError::Refused(_))
     ));
     let mut foreign = draft(&operators, 2, 7);
     foreign.servers.0[0] ^= 1;
-    refused(p0.layer(&wire::encode(&foreign)), "other servers");
+    refused(p0.layer(&wire::encode(&foreign)).await, "other servers");
 
     // One serial, two keys.
     let helpers: Vec<_> =
         deployment.servers.iter().map(|server| server.helper_key().unwrap()).collect();
     let serial = Serial([5; 16]);
+    let expires = now() + EXPIRES;
     let mut deposit = |threshold, helper: usize| {
+        let terms = (threshold, expires);
         let new =
-            new_key(&account(0), serial, threshold, &operators, &helpers, &mut group.rng).unwrap();
+            new_key(&account(0), serial, terms, &operators, &helpers, &mut group.rng).unwrap();
         wire::encode(&new.deposits[helper])
     };
     let (first, second, misdirected) = (deposit(2, 0), deposit(3, 0), deposit(2, 1));
@@ -260,6 +341,10 @@ struct CorruptP0 {
 
 impl CorruptP0 {
     async fn start() -> Self {
+        Self::start_with(2).await
+    }
+
+    async fn start_with(people: u8) -> Self {
         let scene = Scene::without(P0).await;
         let info = scene.honest[0].servers().await.unwrap();
         let servers = ostrakon_party::Servers {
@@ -268,13 +353,16 @@ impl CorruptP0 {
         };
         let operators = Operators::new(&servers).unwrap();
         assert_eq!(operators.digest.to_hex(), info.digest);
-        let mut draft = draft(&operators, 0, 1);
-        draft.people.truncate(2);
-        draft.people[1].seat = Seat::Account(account(1).verifying_key());
+        let mut draft = draft_of(people, &operators, 0, 1);
+        for (person, asked) in (0..).zip(&mut draft.people) {
+            asked.seat = Seat::Account(account(person).verifying_key());
+        }
         let mut rng = seeded(1);
-        let mut layers = vec![Layer::of(&key(0), P0, &operators, &draft, &mut rng).unwrap()];
+        let drawn = ostrakon_crypto::Secret::new([1; 32]);
+        let mut layers =
+            vec![Layer::of(&drawn, &key(0), P0, &operators, &draft, &mut rng).unwrap()];
         for server in &scene.honest {
-            let info = server.layer(&wire::encode(&draft)).unwrap();
+            let info = server.layer(&wire::encode(&draft)).await.unwrap();
             let layer = data_encoding::BASE64URL_NOPAD.decode(info.layer.as_bytes()).unwrap();
             layers.push(wire::decode(&layer).unwrap());
         }
@@ -306,11 +394,12 @@ impl CorruptP0 {
         self.announce(&record);
     }
 
-    fn accept_all(&mut self) {
-        for person in 0..2 {
+    fn accept_all(&mut self, people: u8) {
+        for person in 0..people {
             let serial = Serial(draw(&mut self.rng));
             let new =
-                new_key(&account(person), serial, 0, &self.operators, &[], &mut self.rng).unwrap();
+                new_key(&account(person), serial, (0, 0), &self.operators, &[], &mut self.rng)
+                    .unwrap();
             let key = keys::certify(&account(person), new.statement, Vec::new(), &self.operators)
                 .unwrap();
             self.next(
@@ -350,7 +439,7 @@ impl CorruptP0 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_step_that_p0_let_pass_is_not_opened_and_its_author_is_named() {
     let mut world = CorruptP0::start().await;
-    world.accept_all();
+    world.accept_all(2);
     let step = world.step(0);
     world.next(&account(0), Content::Step { person: 0, step });
     let mut step = world.step(1);
@@ -380,7 +469,7 @@ async fn what_p0_puts_against_the_rules_into_the_chain_is_refused_by_both_others
     // A record that is left out, one of a stranger, an opening before the close, a close before the
     // session, and junk.
     let serial = Serial([1; 16]);
-    let new = new_key(&account(0), serial, 0, &world.operators, &[], &mut world.rng).unwrap();
+    let new = new_key(&account(0), serial, (0, 0), &world.operators, &[], &mut world.rng).unwrap();
     let key_of_0 = keys::certify(&account(0), new.statement, Vec::new(), &world.operators).unwrap();
     let accept = world.chain.next(
         &account(0),
@@ -407,10 +496,46 @@ async fn what_p0_puts_against_the_rules_into_the_chain_is_refused_by_both_others
         assert_eq!((info.records, info.head), (1, world.chain.head().to_hex()));
     }
     // The log goes on.
-    world.accept_all();
+    world.accept_all(2);
     world
         .until("answering", async |server| {
             server.decision(id).is_ok_and(|info| info.stage == DecisionStage::Answering)
         })
         .await;
+}
+
+/// attacks.md 4.12: P0 signs any time that it likes, and leaves somebody out before it is time by
+/// the others' clocks, or ends a decision early.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn whom_p0_leaves_out_early_is_not_left_out() {
+    let mut world = CorruptP0::start_with(4).await;
+    world.accept_all(3);
+    let (id, draft) = (world.chain.id(), world.chain.draft().clone());
+    let begin = world.chain.next(&key(0), draft.accept_by, Content::Begin { without: vec![3] });
+    assert_eq!(world.chain.check(&begin), Ok(()), "its own word for the time is all that it takes");
+    world.say(Body::Decided { decision: id, record: begin.encode() });
+    world.say(Body::DecisionDue { decision: id, date: Date::Accept });
+    let without = world.chain.goes_on_without().unwrap();
+    let begin = world.chain.next(&key(0), u64::MAX, Content::Begin { without });
+    world.say(Body::Decided { decision: id, record: begin.encode() });
+    world.until("two faults", async |server| server.faults().await.unwrap().len() == 2).await;
+    for server in &world.scene.honest {
+        let info = server.decision(id).unwrap();
+        assert_eq!((info.stage, info.people), (DecisionStage::Accepting, 4));
+    }
+    // The last one accepts, one answers, and P0 says that the time to answer is over.
+    let serial = Serial([4; 16]);
+    let new = new_key(&account(3), serial, (0, 0), &world.operators, &[], &mut world.rng).unwrap();
+    let last = keys::certify(&account(3), new.statement, Vec::new(), &world.operators).unwrap();
+    world.next(&account(3), Content::Accept { person: 3, key: last, claim: None });
+    let step = world.step(0);
+    world.next(&account(0), Content::Step { person: 0, step });
+    let lapse = world.chain.next(&key(0), draft.deadline, Content::Lapse);
+    assert_eq!(world.chain.check(&lapse), Ok(()));
+    world.say(Body::Decided { decision: id, record: lapse.encode() });
+    world.until("three faults", async |server| server.faults().await.unwrap().len() == 3).await;
+    for server in &world.scene.honest {
+        assert!(server.faults().await.unwrap().iter().all(|fault| fault.culprit == 0));
+        assert_eq!(server.decision(id).unwrap().stage, DecisionStage::Answering);
+    }
 }

@@ -19,6 +19,9 @@ use crate::common::{Deployment, key, now};
 /// Seconds from the creation to the deadline.
 pub const TIME: u64 = 3600;
 
+/// Seconds until the shares of a key expire.
+pub const EXPIRES: u64 = 30 * 24 * 3600;
+
 /// Random numbers that a seed decides.
 pub fn seeded(seed: u8) -> Stream {
     Stream::of(Secret::new([seed; 32]), "test/randomness")
@@ -43,9 +46,9 @@ pub fn invitation(person: u8) -> Invitation {
     Invitation([130 + person; 32])
 }
 
-/// Three people; the first is named by the account, the others by invitations. A tally of two
-/// options, of which the second is assumed of who stays away.
-pub fn draft(operators: &Operators, threshold: u8, nonce: u8) -> Draft {
+/// As many people; the first is named by the account, the others by invitations. A tally of two
+/// options, of which the second is assumed of who stays away. Three must answer, or all of two.
+pub fn draft_of(people: u8, operators: &Operators, threshold: u8, nonce: u8) -> Draft {
     let person = |n: u8| {
         let seat = match n {
             0 => Seat::Account(account(0).verifying_key()),
@@ -62,8 +65,11 @@ pub fn draft(operators: &Operators, threshold: u8, nonce: u8) -> Draft {
             function: Function::Tally,
             assumed: 1,
         }],
-        people: (0..3).map(person).collect(),
+        people: (0..people).map(person).collect(),
+        accept_by: now() + TIME / 2,
+        all_needed: false,
         deadline: now() + TIME,
+        quorum: u16::from(people.min(3)),
         threshold,
         creator: creator().verifying_key(),
         nonce: [nonce; 16],
@@ -71,21 +77,30 @@ pub fn draft(operators: &Operators, threshold: u8, nonce: u8) -> Draft {
     }
 }
 
-/// A decision of three people.
+/// The same of three people.
+pub fn draft(operators: &Operators, threshold: u8, nonce: u8) -> Draft {
+    draft_of(3, operators, threshold, nonce)
+}
+
+/// A decision of some people.
 pub struct Group {
     pub operators: Operators,
     pub id: DecisionId,
     pub threshold: u8,
     pub rng: Stream,
-    memories: [Memory; 3],
+    memories: Vec<Memory>,
 }
 
 impl Group {
     pub async fn create(deployment: &Deployment, threshold: u8, nonce: u8) -> Self {
+        Self::create_of(3, deployment, threshold, nonce).await
+    }
+
+    pub async fn create_of(people: u8, deployment: &Deployment, threshold: u8, nonce: u8) -> Self {
         let operators = Operators::new(&deployment.pinned().await).unwrap();
-        let draft = draft(&operators, threshold, nonce);
+        let draft = draft_of(people, &operators, threshold, nonce);
         let mut rng = seeded(nonce);
-        let first = first_record(deployment, &operators, &draft);
+        let first = first_record(deployment, &operators, &draft).await;
         let p0 = &deployment.servers[0];
         let made = p0
             .create_decision(Creator::Guest(Some(1)), &first.encode())
@@ -95,13 +110,23 @@ impl Group {
         let again = p0.create_decision(Creator::Guest(Some(1)), &first.encode()).await;
         assert_eq!(again.unwrap(), made, "the same again");
         draw::<1>(&mut rng);
-        Self { operators, id: draft.id(), threshold, rng, memories: Default::default() }
+        let memories = draft.people.iter().map(|_| Memory::default()).collect();
+        Self { operators, id: draft.id(), threshold, rng, memories }
     }
 
     /// With everybody accepted.
     pub async fn answering(deployment: &Deployment, threshold: u8, nonce: u8) -> Self {
-        let mut group = Self::create(deployment, threshold, nonce).await;
-        for person in 0..3 {
+        Self::answering_of(3, deployment, threshold, nonce).await
+    }
+
+    pub async fn answering_of(
+        people: u8,
+        deployment: &Deployment,
+        threshold: u8,
+        nonce: u8,
+    ) -> Self {
+        let mut group = Self::create_of(people, deployment, threshold, nonce).await;
+        for person in 0..people {
             group.accept(deployment, person).await;
         }
         group
@@ -182,12 +207,17 @@ impl Group {
 }
 
 /// The first record, with each server's layer.
-pub fn first_record(deployment: &Deployment, operators: &Operators, draft: &Draft) -> SignedRecord {
-    let layer = |server: &Service| {
-        let info = server.layer(&wire::encode(draft)).expect("a layer");
-        wire::decode::<Layer>(&BASE64URL_NOPAD.decode(info.layer.as_bytes()).unwrap()).unwrap()
-    };
-    let layers: Vec<Layer> = deployment.servers.iter().map(layer).collect();
+pub async fn first_record(
+    deployment: &Deployment,
+    operators: &Operators,
+    draft: &Draft,
+) -> SignedRecord {
+    let mut layers = Vec::new();
+    for server in &deployment.servers {
+        let info = server.layer(&wire::encode(draft)).await.expect("a layer");
+        let bytes = BASE64URL_NOPAD.decode(info.layer.as_bytes()).unwrap();
+        layers.push(wire::decode::<Layer>(&bytes).unwrap());
+    }
     create(draft.clone(), layers.try_into().unwrap(), operators, &creator(), now())
 }
 
@@ -202,7 +232,8 @@ pub async fn certified(
     let helpers: Vec<_> =
         deployment.servers.iter().map(|server| server.helper_key().unwrap()).collect();
     let serial = Serial(draw(rng));
-    let new = new_key(account, serial, threshold, operators, &helpers, rng).expect("a key");
+    let terms = (threshold, now() + EXPIRES);
+    let new = new_key(account, serial, terms, operators, &helpers, rng).expect("a key");
     let mut receipts = Vec::new();
     for (server, deposit) in deployment.servers.iter().zip(&new.deposits) {
         receipts.push(server.deposit(&wire::encode(deposit)).await.expect("a receipt").receipt);
@@ -234,6 +265,11 @@ pub fn refused<T: std::fmt::Debug>(answer: Result<T, ServiceError>, words: &str)
 
 /// Puts a server's clock behind the deadline.
 pub fn put_forward(deployment: &Deployment, server: usize) {
-    let ahead = Duration::from_secs(2 * TIME).as_millis() as u64;
+    put_forward_by(deployment, server, 2 * TIME);
+}
+
+/// Puts a server's clock forward by so many seconds.
+pub fn put_forward_by(deployment: &Deployment, server: usize, seconds: u64) {
+    let ahead = Duration::from_secs(seconds).as_millis() as u64;
     deployment.ahead[server].store(ahead, std::sync::atomic::Ordering::Relaxed);
 }

@@ -6,6 +6,7 @@ mod exhaustive;
 mod finish;
 mod forgery;
 mod hybrid;
+mod unsound;
 mod vectors;
 mod wire;
 mod world;

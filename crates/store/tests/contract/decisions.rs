@@ -1,6 +1,6 @@
 //! Decisions: chains, openings, stock and shares.
 
-use ostrakon_store::{Change, DecisionRow, Error, NewRecord, OneTimeName, Store};
+use ostrakon_store::{Change, DecisionRow, Error, HeldRecord, NewRecord, OneTimeName, Store};
 
 use crate::place::Place;
 use crate::{P0, P1, deliver, on_both};
@@ -13,6 +13,8 @@ on_both! {
     a_share_is_written_once,
     a_share_is_used_for_one_decision,
     a_stock_has_a_limit_and_gives_nothing_twice,
+    what_was_erased_does_not_come_back,
+    words_of_servers_survive_and_what_is_held_ends_with_the_head,
 }
 
 const ID: [u8; 16] = [3; 16];
@@ -102,7 +104,7 @@ async fn a_share_is_used_for_one_decision(place: Place) {
     deliver(&store, P0, 1, Change::DecisionRecord(first)).await.unwrap();
     let [name, second, not_held] = [7, 8, 9].map(|serial| (OWNER, [serial; 16]));
     for name in [name, second] {
-        store.keep_share(&name, b"share").await.unwrap();
+        store.keep_share(&name, 100, b"share").await.unwrap();
     }
     assert_eq!(
         store.bind_opening(&ID, b"close", &[name, not_held]).await.unwrap(),
@@ -135,10 +137,10 @@ async fn a_share_is_written_once(place: Place) {
     let store = place.open().await;
     let name = (OWNER, [7; 16]);
     assert_eq!(store.held_share(&name).await.unwrap(), None);
-    assert_eq!(store.keep_share(&name, b"share").await.unwrap(), b"share");
-    assert_eq!(store.keep_share(&name, b"other").await.unwrap(), b"share");
+    assert_eq!(store.keep_share(&name, 100, b"share").await.unwrap(), b"share");
+    assert_eq!(store.keep_share(&name, 100, b"other").await.unwrap(), b"share");
     assert_eq!(store.held_share(&name).await.unwrap().as_deref(), Some(b"share".as_slice()));
-    store.keep_share(&([2; 32], [7; 16]), b"share").await.unwrap();
+    store.keep_share(&([2; 32], [7; 16]), 100, b"share").await.unwrap();
     assert_eq!(
         (store.held_shares_of(&OWNER).await.unwrap(), store.held_shares().await.unwrap()),
         (1, 2)
@@ -162,4 +164,55 @@ async fn a_stock_has_a_limit_and_gives_nothing_twice(place: Place) {
         "a spent key does not come back"
     );
     assert!(store.stock_keys(&[2; 32]).await.unwrap().is_empty());
+}
+
+async fn what_was_erased_does_not_come_back(place: Place) {
+    let store = begun(&place).await;
+    let [used, unused, elsewhere] = [7, 8, 9].map(|serial| (OWNER, [serial; 16]));
+    for (name, expires) in [(used, 100), (unused, 100), (elsewhere, 50)] {
+        assert_eq!(store.keep_share(&name, expires, b"share").await.unwrap(), b"share");
+    }
+    store.bind_opening(&ID, b"close", &[used]).await.unwrap();
+    store.erase_shares(&ID, &[used]).await.unwrap();
+    store.erase_shares(&[4; 16], &[used]).await.unwrap();
+    assert_eq!(store.keep_share(&used, 100, b"again").await.unwrap(), b"", "its name stays");
+    assert_eq!(store.held_share(&unused).await.unwrap(), Some(b"share".to_vec()));
+    assert_eq!(store.forget_shares(50).await.unwrap(), 0);
+    assert_eq!(store.forget_shares(51).await.unwrap(), 1);
+    assert_eq!(store.forget_shares(101).await.unwrap(), 2);
+
+    let other = [5; 16];
+    assert_eq!(store.keep_layer(&ID, b"drawn", 10, 1).await.unwrap(), Some(b"drawn".to_vec()));
+    assert_eq!(store.keep_layer(&ID, b"again", 11, 1).await.unwrap(), Some(b"drawn".to_vec()));
+    assert_eq!(store.keep_layer(&other, b"other", 12, 1).await.unwrap(), Some(b"other".to_vec()));
+    assert_eq!(store.keep_layer(&[6; 16], b"third", 12, 1).await.unwrap(), None, "too many");
+    store.forget_layers(12).await.unwrap();
+    assert_eq!(store.layer(&other).await.unwrap(), Some(b"other".to_vec()));
+    store.forget_layers(13).await.unwrap();
+    assert_eq!(store.layer(&other).await.unwrap(), None);
+    assert_eq!(store.layer(&ID).await.unwrap(), Some(b"drawn".to_vec()), "it has begun");
+    store.erase_layer(&ID).await.unwrap();
+    assert_eq!(store.layer(&ID).await.unwrap(), None);
+}
+
+async fn words_of_servers_survive_and_what_is_held_ends_with_the_head(place: Place) {
+    let store = begun(&place).await;
+    let due = |party| Change::DecisionDue { decision: ID, date: 1, party };
+    deliver(&store, P1, 0, due(P1)).await.unwrap();
+    deliver(&store, P1, 1, due(P1)).await.unwrap();
+    let held = HeldRecord {
+        decision: ID,
+        party: P1,
+        announcement: 2,
+        person: 3,
+        previous: [9; 32],
+        body: vec![1, 2, 3],
+    };
+    deliver(&store, P1, 2, Change::DecisionHeld(held.clone())).await.unwrap();
+    store.close().await;
+    let store = place.open().await;
+    assert_eq!(store.decision_due(&ID).await.unwrap(), [(1, P1, 0)], "the first word counts");
+    assert_eq!(store.decision_held(&ID).await.unwrap(), [held]);
+    deliver(&store, P0, 1, record(1, 1, None)).await.unwrap();
+    assert_eq!(store.decision_held(&ID).await.unwrap(), []);
 }

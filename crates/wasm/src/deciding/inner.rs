@@ -122,14 +122,14 @@ pub fn table_rows(people: u16, options: u16) -> Result<String, String> {
 pub fn new_key(
     operators: &Operators,
     account: &SigningKey,
-    threshold: u8,
+    terms: (u8, u64),
     helpers: &str,
 ) -> Result<NewKey, String> {
     let helpers: Vec<decide::HelperKey> = parse("a server's key for shares", helpers)?;
     let mut rng = generator()?;
     let mut serial = Serial([0; 16]);
     rand_core::Rng::fill_bytes(&mut rng, &mut serial.0);
-    decide::shares::new_key(account, serial, threshold, operators, &helpers, &mut rng).map_err(text)
+    decide::shares::new_key(account, serial, terms, operators, &helpers, &mut rng).map_err(text)
 }
 
 pub fn certify(
@@ -142,6 +142,13 @@ pub fn certify(
     let certified =
         decide::keys::certify(account, key.statement.clone(), receipts, operators).map_err(text)?;
     Ok(wire::encode(&certified))
+}
+
+pub fn add_to_receipt(operators: &Operators, receipt: &str, word: &str) -> Result<String, String> {
+    let mut receipt: decide::Receipt = parse("the receipt", receipt)?;
+    let word: decide::Acknowledgement = parse("the server's word", word)?;
+    receipt.add(operators, word).map_err(text)?;
+    Ok(json(&receipt))
 }
 
 pub fn stock(keys: &str) -> Result<Vec<u8>, String> {

@@ -5,7 +5,7 @@ const people = (n: number) => several(n, 'Person', 'Personen');
 
 export const de: Decide = {
   title: 'Gemeinsam entscheiden',
-  lead: 'Jede und jeder antwortet einmal, in einem einzigen Besuch. Heraus kommt das Ergebnis und sonst nichts: Kein Server allein und niemand von euch erfährt über eine Antwort mehr, als das Ergebnis verrät. Je weniger Antworten zählen, desto mehr ist das, und der erste Server kann Antworten zurückhalten.',
+  lead: 'Jede und jeder kommt zweimal kurz vorbei: einmal zum Annehmen, einmal zum Antworten. Heraus kommt das Ergebnis und sonst nichts: Kein Server allein und niemand von euch erfährt über eine Antwort mehr, als das Ergebnis verrät. Je weniger Antworten zählen, desto mehr ist das, und der erste Server kann Antworten zurückhalten.',
   loading: 'Der Server wird gefragt, was er erlaubt …',
 
   topic: {
@@ -86,14 +86,14 @@ export const de: Decide = {
     title: 'Wer entscheidet?',
     list: 'Namen, einer in jeder Zeile',
     hint: 'Hinter dem Namen darf, nach einem Komma, eine E-Mail-Adresse stehen oder der Kontocode von jemandem, den du kennst. Alle Gefragten sehen die Namen, niemand die Adressen.',
-    mail: 'Ist die Entscheidung angelegt, kannst du die Links per E-Mail verschicken lassen.',
+    mail: 'Ist die Entscheidung angelegt, kannst du die Links per E-Mail verschicken lassen. Der Server, der sie verschickt, liest sie und könnte jemandes Platz einnehmen: Gib sie selbst weiter, wenn er das nicht können soll.',
     noMail:
       'Kein Server hier verschickt E-Mails: Du bekommst für jede Person einen Link, den du selbst verschickst.',
     file: 'Aus einer Tabelle (CSV) …',
     me: 'Ich entscheide mit, als',
     known: 'Menschen, mit denen du schon entschieden hast',
     knownHint:
-      'Sie brauchen keine Einladung: Ihre Geräte haben bei den Servern Schlüssel hinterlegt.',
+      'Sie brauchen keine Einladung: Ihre Geräte haben bei den Servern Schlüssel hinterlegt. Wo sie so gefragt werden, nehmen sie immer unter demselben Konto teil.',
     sameName:
       'Wo mehrere denselben Namen haben, unterscheiden sie die Ziffern: Mit ihnen beginnt der Code, den jede und jeder auf dieser Seite unter „Dein Konto“ findet. Alle Gefragten sehen sie hinter dem Namen.',
     forget: (name: string) => `„${name}“ vergessen`,
@@ -119,9 +119,18 @@ export const de: Decide = {
     ],
     assumed: 'Wer wegbleibt, zählt als',
   },
-  deadline: 'Frist',
-  deadlineHint:
-    'Bis dahin müssen alle annehmen und antworten. Haben alle geantwortet, endet es früher.',
+  acceptBy: 'Annehmen bis',
+  acceptByHint:
+    'Geantwortet werden kann, sobald alle angenommen haben. Zu diesem Zeitpunkt geht es ohne die weiter, die es nicht getan haben; ihre Namen siehst du vorher.',
+  allNeeded: 'Alle sind nötig: Hat jemand bis dahin nicht angenommen, endet es ohne Ergebnis',
+  deadline: 'Frist für Antworten',
+  deadlineHint: 'Haben alle geantwortet, endet es früher.',
+  quorum: 'Wie viele müssen antworten?',
+  quorumHint: (usual: number, people: number) =>
+    people < 3
+      ? 'Mit weniger Antworten wird nichts geöffnet.'
+      : `Mit weniger Antworten wird nichts geöffnet, wer auch immer weggeblieben ist. Wenn du nichts anderes sagst: ${usual}, mindestens drei.`,
+  two: 'Beide müssen antworten. Am Ergebnis können beide oft erkennen, was die andere Person gesagt hat.',
 
   code: 'Eröffnungscode',
   codeHint:
@@ -135,6 +144,8 @@ export const de: Decide = {
     dates: 'Gib mindestens einen Termin an, höchstens zwanzig.',
     people: 'Mindestens zwei Personen müssen entscheiden, höchstens 200.',
     deadline: 'Die Frist muss in der Zukunft liegen, höchstens 400 Tage voraus.',
+    acceptBy: 'Der Zeitpunkt für das Annehmen muss in der Zukunft und vor der Frist liegen.',
+    quorum: 'Antworten müssen mindestens drei (von zweien zwei) und höchstens alle.',
     enough: 'Wie viele genug sind, muss zwischen eins und der Zahl der Personen liegen.',
     large:
       'Das ist zu viel für einen Besuch: Frag weniger Personen, oder gib weniger Antworten oder Termine an.',

@@ -77,7 +77,10 @@ export const de: Decision = {
 
   accept: {
     title: (name: string) => `${name}, du sollst mitentscheiden`,
-    text: 'Nimmst du an, macht dieses Gerät einen Schlüssel für diese eine Entscheidung. Er bleibt hier. Wenn alle angenommen haben, könnt ihr antworten, jede und jeder in einem einzigen Besuch, wann immer ihr wollt bis zur Frist.',
+    text: (until: number) =>
+      `Zwei kurze Besuche: Jetzt nimmst du an, später antwortest du. Nimmst du an, macht dieses Gerät einen Schlüssel für diese Entscheidung; Anteile davon bekommen die Server nur, wo sie für dich einspringen können. Antworten kannst du, sobald alle angenommen haben, spätestens ab ${moment(until)}.`,
+    remind: 'Den zweiten Besuch in den Kalender',
+    reminder: (question: string) => `Antworten: ${question}`,
     button: 'Annehmen',
     doing: 'Der Schlüssel wird gemacht, und seine Anteile werden verteilt …',
     spent:
@@ -88,13 +91,22 @@ export const de: Decision = {
   waiting: {
     title: 'Du hast angenommen',
     text: (names: string[]) =>
-      `${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} noch nicht angenommen. Sobald alle angenommen haben, kannst du hier antworten. Du darfst diese Seite schließen und mit demselben Link wiederkommen.`,
+      `${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} noch nicht angenommen. Sobald es alle getan haben oder die Zeit zum Annehmen vorbei ist, kannst du hier antworten. Du darfst diese Seite schließen und mit demselben Link wiederkommen.`,
     anybody: (names: string[]) =>
-      `${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} noch nicht angenommen. Geantwortet werden kann, sobald alle angenommen haben.`,
+      `${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} noch nicht angenommen. Geantwortet werden kann, sobald es alle getan haben oder die Zeit zum Annehmen vorbei ist.`,
   },
 
   deadline: (at: number) => `Bis ${moment(at)}`,
-  ended: (at: number) => `Die Frist war am ${moment(at)}`,
+  acceptBy: (at: number) => `Annehmen bis ${moment(at)}`,
+  ended: (at: number) => `Beendet am ${moment(at)}`,
+  early: (at: number) => `Früher beendet, am ${moment(at)}: Alle hatten geantwortet`,
+  quorum: (n: number) => `Geöffnet wird nur, wenn mindestens ${n} antworten.`,
+  warnings: {
+    'two-people':
+      'Ihr entscheidet nur zu zweit: Am Ergebnis können beide oft erkennen, was die andere Person gesagt hat.',
+    'lone-answer':
+      'Ein Ergebnis dieser Tabelle kommt nur heraus, wenn genau eine Person eine bestimmte Antwort gibt: Es findet eine einzelne Antwort.',
+  },
   people: {
     title: (n: number) => `${people(n)} ${n === 1 ? 'entscheidet' : 'entscheiden'}`,
     you: 'du',
@@ -104,6 +116,7 @@ export const de: Decision = {
     answered: 'hat geantwortet',
     absent: 'ist weggeblieben',
     removed: 'wurde von der Liste genommen',
+    late: 'hatte nicht rechtzeitig angenommen',
     verified: 'hat alles nachgeprüft',
   },
 
@@ -129,9 +142,10 @@ export const de: Decision = {
         ? 'Darum lässt sich aus deiner Antwort nicht mehr erfahren, selbst wenn sich alle anderen und alle drei Betreiber verschwören.'
         : `${after === 1 ? 'Verschwört sich diese Person mit allen drei Betreibern' : 'Verschwören sich alle diese mit allen drei Betreibern'}, können sie sehen, was für jede ihrer eigenen möglichen Antworten herauskäme: ${several(results, 'Ergebnis', 'Ergebnisse')} statt eines einzigen. Ist auch nur einer von ihnen ehrlich, können sie es nicht. Wo alle nur einmal kommen, lässt sich das durch nichts verhindern.`,
     everything:
-      'Von den Beteiligten kann niemand mehr als das über deine Antwort erfahren. Alle drei Betreiber zusammen könnten es: Weil sie für Weggebliebene einspringen können, könnten sie jede einzelne Antwort öffnen, auch deine. Zwei können es nicht, solange der dritte ehrlich ist. Doch der erste Betreiber kann Antworten anderer zurückhalten, sodass sie als weggeblieben zählen: Je weniger echte Antworten zählen, desto mehr verrät das Ergebnis über deine. Wessen Antwort zurückgehalten wurde, sieht keine Quittung.',
+      'Von den Beteiligten kann niemand mehr als das über deine Antwort erfahren. Alle drei Betreiber zusammen könnten es: Weil sie für Weggebliebene einspringen können, könnten sie jede einzelne Antwort öffnen, auch deine. Zwei können es nicht, solange der dritte ehrlich ist. Der erste Betreiber allein kann nicht früher schließen und niemanden weglassen, dessen Antwort ein anderer hat; zusammen mit jemandem, der gefragt ist, kann er ein Gerät übergehen, das schon weg ist. Ein solches Gerät hat keine Quittung, und mit weniger Antworten, als da sein müssen, wird nichts geöffnet.',
     missing: (n: number) =>
       `Es ${n === 1 ? 'fehlt' : 'fehlen'} noch ${several(n, 'Antwort', 'Antworten')}.`,
+    all: 'Alle sind möglich',
     go: 'Antworten …',
     confirm: 'Danach lässt sich die Antwort nicht mehr ändern, auf keinem Gerät.',
     yes: 'Diese Antwort geben',
@@ -148,7 +162,13 @@ export const de: Decision = {
         : `Es fehlen noch: ${spoken(missing)}. Das Ergebnis wird hier stehen, unter demselben Link.`,
     receipt: 'Deine Quittung',
     receiptHint:
-      'Sie sagt, dass deine Antwort in den Einträgen steht und wo, aber nicht, wie sie lautet. Bewahre sie auf, wenn du später beweisen können willst, dass die Server sie hatten.',
+      'Sie sagt, dass deine Antwort in den Einträgen steht und wo, aber nicht, wie sie lautet. Haben zwei Server sie unterschrieben, beweist sie anderen, dass diese Server sie hatten; vorher beweist sie nichts.',
+    signed: (n: number) =>
+      n === 0
+        ? 'Noch hat kein Server sie unterschrieben. Lass diese Seite offen.'
+        : n === 1
+          ? 'Ein Server hat sie unterschrieben. Lass diese Seite offen, bis es zwei sind.'
+          : `Unterschrieben von ${n} Servern.`,
     number: (n: number) => `Eintrag ${n}`,
     digest: 'Fingerabdruck des Eintrags',
     save: 'Quittung speichern',
@@ -157,12 +177,16 @@ export const de: Decision = {
   progress: (answered: number, all: number) =>
     `${answered} von ${people(all)} ${answered === 1 ? 'hat' : 'haben'} geantwortet.`,
   opening:
-    'Alle Antworten sind da, oder die Frist ist vorbei. Die drei Betreiber prüfen alles und öffnen das Ergebnis.',
+    'Es werden keine Antworten mehr angenommen: Alle sind da, oder jeder Server sagt, dass die Frist vorbei ist. Die drei Betreiber prüfen alles und öffnen das Ergebnis. Einer von ihnen könnte sich ansehen, was die anderen geöffnet haben, und sich dann weigern.',
   unresolved:
     'Es gibt kein Ergebnis, obwohl alle drei Betreiber ihre Teile geöffnet haben: Zu wenige konnten für jemanden einspringen, der weggeblieben ist, oder ein Teil ist falsch.',
   unopened: (server: string) =>
     `Der Server „${server}“ öffnet es nicht und sagt, warum. Sag es denen, die die Server betreiben.`,
   lapsed: {
+    few: (answered: number, quorum: number) =>
+      `Es gibt kein Ergebnis: ${answered} ${answered === 1 ? 'hat' : 'haben'} geantwortet, ${quorum} hätten antworten müssen. Von den Antworten wurde nichts enthüllt.`,
+    accepted: (names: string[]) =>
+      `Es gibt kein Ergebnis: ${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} nicht rechtzeitig angenommen, und ohne sie geht es nicht weiter. Von den Antworten wurde nichts enthüllt.`,
     invited: (names: string[]) =>
       `Es gibt kein Ergebnis: ${spoken(names)} ${names.length === 1 ? 'hat' : 'haben'} nicht rechtzeitig angenommen. Von den Antworten wurde nichts enthüllt.`,
     absent: (names: string[]) =>
@@ -170,6 +194,7 @@ export const de: Decision = {
   },
   removed:
     'Wer diese Entscheidung angelegt hat, hat dich von der Liste genommen. Sie geht ohne deine Antwort weiter. Wenn das ein Versehen ist, bitte um eine neue Entscheidung.',
+  late: 'Du hattest nicht rechtzeitig angenommen, und es ging ohne dich weiter. Wenn es darauf ankommt, bitte um eine neue Entscheidung.',
   cancelled:
     'Die Person, die diese Entscheidung angelegt hat, hat sie abgesagt. Von den Antworten wurde nichts enthüllt.',
 
@@ -186,6 +211,10 @@ export const de: Decision = {
     answer: 'Antwort',
     votes: 'Stimmen',
     chosen: (at: number) => `${moment(at)} passt am besten`,
+    earliest: (dates: number, at: number) =>
+      dates === 1
+        ? `Ein Termin passt: ${moment(at)}`
+        : `${dates} Termine passen; der früheste ist ${moment(at)}`,
     none: 'Kein Termin passt',
     absent: (names: string[]) =>
       `${spoken(names)} ${names.length === 1 ? 'ist' : 'sind'} weggeblieben. Statt dessen zählte die angenommene Antwort.`,
@@ -207,6 +236,10 @@ export const de: Decision = {
   creator: {
     title: 'Du hast diese Entscheidung angelegt',
     text: 'Gib allen ihren eigenen Link. Er ist verbraucht, sobald er einmal benutzt wurde.',
+    without: (names: string[], at: number) =>
+      `Ohne ${spoken(names)} geht es weiter, am ${moment(at)}: Erinnere sie, oder nimm sie von der Liste, damit es früher losgeht.`,
+    ends: (names: string[], at: number) =>
+      `Ohne ${spoken(names)} endet es ohne Ergebnis, am ${moment(at)}: Erinnere sie, oder nimm sie von der Liste.`,
     silent: 'Noch ohne Antwort',
     remind:
       'Du kannst sie erinnern. Derselbe Link führt sie zurück, in dem Browser, in dem sie angenommen haben.',

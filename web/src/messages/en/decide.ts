@@ -6,7 +6,7 @@ const people = (n: number) => several(n, 'person', 'people');
 
 export const en = {
   title: 'Decide together',
-  lead: 'Each of you answers once, in a single visit. What comes out is the result and nothing else: no server on its own, and none of you, learns more of an answer than the result tells. The fewer answers count, the more that is, and the first server can hold answers back.',
+  lead: 'Each of you comes by twice, shortly: once to accept, and once to answer. What comes out is the result and nothing else: no server on its own, and none of you, learns more of an answer than the result tells. The fewer answers count, the more that is, and the first server can hold answers back.',
   loading: 'Asking the server what it allows…',
 
   topic: {
@@ -87,12 +87,13 @@ export const en = {
     title: 'Who decides?',
     list: 'Names, one on each line',
     hint: 'Behind the name, after a comma, there may be an e-mail address, or the account code of somebody you know. Everybody who is asked sees the names, nobody the addresses.',
-    mail: 'Once the decision is made, you can have the links sent by e-mail.',
+    mail: 'Once the decision is made, you can have the links sent by e-mail. The server that sends them reads them, and could take somebody’s place: hand them over yourself if it must not.',
     noMail: 'No server here sends e-mail: you will get a link for each person, to send yourself.',
     file: 'From a table (CSV)…',
     me: 'I decide, too, as',
     known: 'People you have decided with',
-    knownHint: 'They need no invitation: their devices have left keys at the servers.',
+    knownHint:
+      'They need no invitation: their devices have left keys at the servers. They take part under the same account wherever they are asked by it.',
     sameName:
       'Where several have the same name, the digits tell them apart: with them begins the code that each finds on this page under “Your account”. Everybody who is asked sees them behind the name.',
     forget: (name: string) => `Forget “${name}”`,
@@ -118,9 +119,18 @@ export const en = {
     ],
     assumed: 'Whoever stays away counts as',
   },
-  deadline: 'Deadline',
-  deadlineHint:
-    'Until then everybody has to accept and to answer. It ends earlier when all have answered.',
+  acceptBy: 'Accept by',
+  acceptByHint:
+    'Answers are taken as soon as everybody has accepted. At this time it goes on without those who have not; you see their names beforehand.',
+  allNeeded: 'All are needed: if somebody has not accepted by then, it ends without a result',
+  deadline: 'Deadline for answers',
+  deadlineHint: 'It ends earlier when all have answered.',
+  quorum: 'How many must answer?',
+  quorumHint: (usual: number, people: number) =>
+    people < 3
+      ? 'With fewer answers nothing is opened.'
+      : `With fewer answers nothing is opened, whoever stayed away. Unless you say otherwise: ${usual}, at least three.`,
+  two: 'Both must answer. By the result, each can often tell what the other has said.',
 
   code: 'Creation code',
   codeHint:
@@ -134,6 +144,8 @@ export const en = {
     dates: 'Give at least one date, and at most twenty.',
     people: 'At least two people have to decide, and at most 200.',
     deadline: 'The deadline has to be in the future, at most 400 days ahead.',
+    acceptBy: 'The time to accept by has to be in the future, and before the deadline.',
+    quorum: 'How many must answer has to be at least three (two of two), and at most all.',
     enough: 'How many are enough has to be between one and the number of people.',
     large: 'That is too much for one visit: ask fewer people, or give fewer answers or dates.',
     table: 'Fill in the table anew: the number of people or answers has changed.',
@@ -163,7 +175,7 @@ export const en = {
       'Whoever has this file is you in every decision. Keep it where only you can reach it, and use the account in one browser at a time.',
     warningYes: 'Save the file',
     replace:
-      'The account in this browser is replaced by the one in the file. If you have not saved it, it is lost, and so is your place in its decisions.',
+      'The account in this browser is replaced by the one in the file. If you have not saved it, it is lost, and so is your place in its decisions. What this browser has answered stays answered, however old the file is.',
     replaceYes: 'Replace it',
     loaded: 'The account was loaded.',
   },

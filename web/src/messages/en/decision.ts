@@ -75,7 +75,10 @@ export const en = {
 
   accept: {
     title: (name: string) => `${name}, you are asked to decide`,
-    text: 'If you accept, this device makes a key for this one decision. It stays here. When everybody has accepted, all of you can answer, each in a single visit, whenever you like until the deadline.',
+    text: (until: number) =>
+      `Two short visits: now you accept, later you answer. If you accept, this device makes a key for this decision; the servers are given shares of it only where they can stand in for you. You can answer as soon as all have accepted, at the latest from ${moment(until)} on.`,
+    remind: 'Put the second visit into the calendar',
+    reminder: (question: string) => `Answer: ${question}`,
     button: 'Accept',
     doing: 'Making the key and handing out its shares…',
     spent:
@@ -85,13 +88,22 @@ export const en = {
   waiting: {
     title: 'You have accepted',
     text: (names: string[]) =>
-      `${spoken(names)} ${names.length === 1 ? 'has' : 'have'} not accepted yet. When everybody has, you can answer here. You may close this page and come back with the same link.`,
+      `${spoken(names)} ${names.length === 1 ? 'has' : 'have'} not accepted yet. When everybody has, or the time to accept is over, you can answer here. You may close this page and come back with the same link.`,
     anybody: (names: string[]) =>
-      `${spoken(names)} ${names.length === 1 ? 'has' : 'have'} not accepted yet. Answers can be given when everybody has.`,
+      `${spoken(names)} ${names.length === 1 ? 'has' : 'have'} not accepted yet. Answers can be given when everybody has, or the time to accept is over.`,
   },
 
   deadline: (at: number) => `Until ${moment(at)}`,
-  ended: (at: number) => `The deadline was ${moment(at)}`,
+  acceptBy: (at: number) => `Accept by ${moment(at)}`,
+  ended: (at: number) => `Ended ${moment(at)}`,
+  early: (at: number) => `Ended early, ${moment(at)}: all had answered`,
+  quorum: (n: number) => `Nothing is opened unless at least ${n} answer.`,
+  warnings: {
+    'two-people':
+      'Only two of you decide: by the result, each can often tell what the other has said.',
+    'lone-answer':
+      'A result of this table comes out only if exactly one person gives some answer: it finds a lone answer.',
+  },
   people: {
     title: (n: number) => `${people(n)} decide`,
     you: 'you',
@@ -101,6 +113,7 @@ export const en = {
     answered: 'has answered',
     absent: 'stayed away',
     removed: 'was taken off the list',
+    late: 'had not accepted in time',
     verified: 'has checked everything',
   },
 
@@ -126,8 +139,9 @@ export const en = {
         ? 'So nothing more can be learned of your answer, not even if all others and all three operators conspire.'
         : `If ${after === 1 ? 'that person' : 'all of them'} and all three operators conspired, they could look at what the result would be for each of their own possible answers: ${several(results, 'result', 'results')} instead of one. If any one of them is honest, they cannot. Where everybody comes only once, nothing can prevent that.`,
     everything:
-      'None of the people can learn more than that of your answer. All three operators together could: as they can stand in for whoever stays away, they could open every single answer, yours, too. Two of them cannot, as long as the third is honest. But the first operator can hold back others’ answers, so that they count as absent: the fewer real answers count, the more the result tells of yours. Whose answer was held back sees no receipt.',
+      'None of the people can learn more than that of your answer. All three operators together could: as they can stand in for whoever stays away, they could open every single answer, yours, too. Two of them cannot, as long as the third is honest. The first operator alone cannot close early or leave out whose answer another one holds; with somebody who is asked it may pass over a device that has gone. Such a device has no receipt, and with fewer answers than have to be there nothing is opened.',
     missing: (n: number) => `${several(n, 'answer is', 'answers are')} missing.`,
+    all: 'All are possible',
     go: 'Answer…',
     confirm: 'After this the answer cannot be changed any more, on this device or any other.',
     yes: 'Give this answer',
@@ -143,7 +157,13 @@ export const en = {
         : `Still to come: ${spoken(missing)}. The result will be here, under the same link.`,
     receipt: 'Your receipt',
     receiptHint:
-      'It says that your answer is in the records, and where, but not what it is. Keep it if you want to be able to prove later that the servers had it.',
+      'It says that your answer is in the records, and where, but not what it is. Once two servers have signed it, it proves to others that these servers had it; before that it proves nothing.',
+    signed: (n: number) =>
+      n === 0
+        ? 'No server has signed it yet. Keep this page open.'
+        : n === 1
+          ? 'One server has signed it. Keep this page open until two have.'
+          : `Signed by ${n} servers.`,
     number: (n: number) => `Record ${n}`,
     digest: 'Digest of the record',
     save: 'Save the receipt',
@@ -151,12 +171,16 @@ export const en = {
 
   progress: (answered: number, all: number) => `${answered} of ${people(all)} have answered.`,
   opening:
-    'All answers are in, or the deadline has passed. The three operators check everything and open the result.',
+    'No more answers are taken: all are in, or every server says that the deadline has passed. The three operators check everything and open the result. One of them could look at what the others have opened, and then refuse.',
   unresolved:
     'There is no result, although all three operators have opened their parts: too few of them could stand in for somebody who stayed away, or a part is wrong.',
   unopened: (server: string) =>
     `The server “${server}” does not open it, and says why. Tell the people who run the servers.`,
   lapsed: {
+    few: (answered: number, quorum: number) =>
+      `There is no result: ${people(answered)} answered, and ${quorum} had to. Nothing of the answers was revealed.`,
+    accepted: (names: string[]) =>
+      `There is no result: ${spoken(names)} did not accept in time, and it does not go on without them. Nothing of the answers was revealed.`,
     invited: (names: string[]) =>
       `There is no result: ${spoken(names)} did not accept in time. Nothing of the answers was revealed.`,
     absent: (names: string[]) =>
@@ -164,6 +188,7 @@ export const en = {
   },
   removed:
     'Whoever made this decision has taken you off its list. It goes on without your answer. If that is a mistake, ask for a new decision.',
+  late: 'You had not accepted in time, and it went on without you. If that matters, ask for a new decision.',
   cancelled: 'Whoever made this decision has called it off. Nothing of the answers was revealed.',
 
   result: {
@@ -179,6 +204,10 @@ export const en = {
     answer: 'Answer',
     votes: 'Votes',
     chosen: (at: number) => `${moment(at)} suits best`,
+    earliest: (dates: number, at: number) =>
+      dates === 1
+        ? `One date suits: ${moment(at)}`
+        : `${dates} dates suit; the earliest is ${moment(at)}`,
     none: 'No date suits',
     absent: (names: string[]) =>
       `${spoken(names)} stayed away. The assumed answer counted instead.`,
@@ -200,6 +229,10 @@ export const en = {
   creator: {
     title: 'You made this decision',
     text: 'Give everybody their own link. It is spent as soon as it is used once.',
+    without: (names: string[], at: number) =>
+      `Without ${spoken(names)} it goes on, ${moment(at)}: remind them, or take them off the list to begin earlier.`,
+    ends: (names: string[], at: number) =>
+      `Without ${spoken(names)} it ends without a result, ${moment(at)}: remind them, or take them off the list.`,
     silent: 'Not answered yet',
     remind:
       'You can remind them. The same link leads each of them back, in the browser in which it was accepted.',

@@ -23,7 +23,7 @@ pub struct Deciders {
     pub operators: Operators,
     pub id: DecisionId,
     pub rng: Stream,
-    memories: [Memory; 3],
+    memories: [Memory; 4],
 }
 
 pub fn creator() -> SigningKey {
@@ -144,16 +144,17 @@ impl Deciders {
         }
         let mut serial = Serial([0; 16]);
         rand_core::Rng::fill_bytes(&mut self.rng, &mut serial.0);
-        let new =
-            new_key(&account(person), serial, THRESHOLD, &self.operators, &helpers, &mut self.rng)
-                .expect("a key");
+        let terms = (THRESHOLD, expires());
+        let (account, operators) = (account(person), &self.operators);
+        let new = new_key(&account, serial, terms, operators, &helpers, &mut self.rng);
+        let new = new.expect("a key");
         let mut receipts: Vec<Signature> = Vec::new();
         for (server, deposit) in new.deposits.iter().enumerate() {
             let receipt: DepositReceipt =
                 insist(|| self.post(server, "shares", &wire::encode(deposit))).await;
             receipts.push(receipt.receipt);
         }
-        certify(&account(person), new.statement, receipts, &self.operators).expect("certified")
+        certify(&account, new.statement, receipts, operators).expect("certified")
     }
 
     pub async fn accept(&mut self, person: usize) {
@@ -204,7 +205,12 @@ impl Deciders {
     }
 }
 
-/// Three people, named by their accounts.
+/// Until when the servers keep the shares of a key: a month after the latest deadline.
+pub fn expires() -> u64 {
+    crate::common::now() + 31 * 24 * 3600
+}
+
+/// Four people, named by their accounts, of whom three must answer.
 pub fn draft(operators: &Operators, deadline: u64, seed: u8) -> Draft {
     let person = |n: usize| Person {
         name: format!("person {n}"),
@@ -219,8 +225,11 @@ pub fn draft(operators: &Operators, deadline: u64, seed: u8) -> Draft {
             function: Function::Tally,
             assumed: 1,
         }],
-        people: (0..3).map(person).collect(),
+        people: (0..4).map(person).collect(),
+        accept_by: deadline - 5,
+        all_needed: false,
         deadline,
+        quorum: 3,
         threshold: THRESHOLD,
         creator: creator().verifying_key(),
         nonce: [seed; 16],

@@ -29,12 +29,12 @@ async fn kill(servers: &mut Servers, victim: usize, numbers: [i64; DecisionMomen
     }
 }
 
-/// Three people decide; the last one stays away if there is a deadline.
+/// Four people decide; the last one stays away if there is a deadline.
 async fn decide(deciders: &mut Deciders, everybody: bool) {
-    for person in 0..3 {
+    for person in 0..4 {
         deciders.accept(person).await;
     }
-    for person in 0..if everybody { 3 } else { 2 } {
+    for person in 0..if everybody { 4 } else { 3 } {
         deciders.answer(person, 0).await;
     }
     for server in 0..3 {
@@ -65,11 +65,11 @@ async fn servers_killed_at_every_step_of_a_decision_lose_nothing_and_open_once()
         let limit = 2 * crate::common::servers::LONG + Duration::from_secs(soon);
         tokio::time::timeout(limit, both).await.expect("a decision is done in time");
         longest = longest.max(now() - began);
-        let meanings = [Meaning::Counts(if everybody { vec![3, 0] } else { vec![2, 1] })];
+        let meanings = [Meaning::Counts(if everybody { vec![4, 0] } else { vec![3, 1] })];
         let (records, page) = (deciders.records(0).await, deciders.page(0, 0).await);
         assert_eq!(
             records.len(),
-            if everybody { 1 + 3 + 3 + 1 } else { 1 + 3 + 2 + 1 },
+            if everybody { 1 + 4 + 4 + 1 } else { 1 + 4 + 3 + 1 },
             "each record once"
         );
         assert_eq!(

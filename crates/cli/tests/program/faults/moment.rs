@@ -109,7 +109,7 @@ impl Moment {
     }
 }
 
-/// A step of a decision of three people, as the database of one server shows it.
+/// A step of a decision of four people, as the database of one server shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecisionMoment {
     /// The server holds a share; its receipt is about to leave.
@@ -135,8 +135,8 @@ impl DecisionMoment {
         match self {
             Self::Shared => ("SELECT count(*) FROM held_shares", 1),
             Self::Accepted => ("SELECT count(*) FROM decision_records", 2),
-            // The record that creates it, three acceptances and a step.
-            Self::Answered => ("SELECT count(*) FROM decision_records", 5),
+            // The record that creates it, four acceptances and a step.
+            Self::Answered => ("SELECT count(*) FROM decision_records", 6),
             Self::Closed => ("SELECT count(*) FROM decisions WHERE closed IS NOT NULL", 1),
             Self::Bound => ("SELECT count(*) FROM decisions WHERE opens IS NOT NULL", 1),
             Self::Opened => ("SELECT count(*) FROM decision_openings", 1),

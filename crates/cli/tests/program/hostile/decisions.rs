@@ -9,7 +9,7 @@ use ostrakon_party::wire;
 use reqwest::{Client, RequestBuilder, StatusCode};
 
 use super::resident;
-use crate::common::deciders::{Deciders, THRESHOLD, account, creator, draft};
+use crate::common::deciders::{Deciders, THRESHOLD, account, creator, draft, expires};
 use crate::common::now;
 use crate::common::rogue::{answer, client, elsewhere};
 use crate::common::servers::{PAUSE, Servers};
@@ -30,7 +30,7 @@ fn routes(deciders: &Deciders) -> [(String, u16, u16); 6] {
         ("layers".into(), 422, 422),
         (format!("accounts/{owner}/keys"), 422, 421),
         ("decisions".into(), 422, 421),
-        (format!("decisions/{decision}/records"), 422, 421),
+        (format!("decisions/{decision}/records"), 422, 422),
         // Of another type.
         (format!("decisions/{decision}/mail"), 415, 415),
     ]
@@ -53,13 +53,13 @@ async fn people_decide_while_others_send_what_is_wrong() {
     let mut deciders = Deciders::create(&origins, now() + 3600, 1).await;
     garbage_is_refused(&deciders).await;
     addresses_are_checked(&deciders, &origins).await;
-    for person in 0..3 {
+    for person in 0..4 {
         deciders.accept(person).await;
     }
     keys_are_checked(&mut deciders).await;
     records_are_checked(&mut deciders, &origins).await;
     let flood = tokio::spawn(flood(deciders.id.to_hex(), origins[0].clone()));
-    for person in 0..3 {
+    for person in 0..4 {
         deciders.answer(person, 0).await;
     }
     let (answered, limited) = flood.await.expect("every request is answered");
@@ -68,7 +68,7 @@ async fn people_decide_while_others_send_what_is_wrong() {
         while deciders.page(server, 0).await.openings.len() < 3 {
             tokio::time::sleep(PAUSE).await;
         }
-        assert_eq!(deciders.result(server).await, [Meaning::Counts(vec![3, 0])]);
+        assert_eq!(deciders.result(server).await, [Meaning::Counts(vec![4, 0])]);
         let grown = resident(servers.process(server)).saturating_sub(before);
         assert!(grown < GROWTH, "server {server} has grown by {} MiB", grown >> 20);
     }
@@ -145,7 +145,7 @@ async fn keys_are_checked(deciders: &mut Deciders) {
         let new = new_key(
             &account(9),
             Serial([serial; 16]),
-            threshold,
+            (threshold, expires()),
             &operators,
             &helpers,
             &mut deciders.rng,

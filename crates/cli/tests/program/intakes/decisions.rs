@@ -15,11 +15,12 @@ fn requests(deciders: &Deciders) -> Vec<(&'static str, String)> {
         ("GET", "helper".into()),
         ("POST", "shares".into()),
         ("POST", "layers".into()),
-        ("GET", format!("accounts/{owner}")),
+        ("GET", format!("accounts/{owner}?time=1&signature={}", "0".repeat(128))),
         ("POST", format!("accounts/{owner}/keys")),
         ("POST", "decisions".into()),
         ("GET", format!("decisions/{decision}")),
         ("GET", format!("decisions/{decision}/records")),
+        ("GET", format!("decisions/{decision}/receipts/0")),
         ("POST", format!("decisions/{decision}/records")),
     ]
 }
@@ -44,16 +45,16 @@ pub async fn are_the_engines(fleet: &Fleet) {
             }
         }
     }
-    for person in 0..3 {
+    for person in 0..4 {
         deciders.accept(person).await;
     }
-    for person in 0..3 {
+    for person in 0..4 {
         deciders.answer(person, 1).await;
     }
     for server in 0..3 {
         while deciders.page(server, 0).await.openings.len() < 3 {
             tokio::time::sleep(PAUSE).await;
         }
-        assert_eq!(deciders.result(server).await, [Meaning::Counts(vec![0, 3])]);
+        assert_eq!(deciders.result(server).await, [Meaning::Counts(vec![0, 4])]);
     }
 }

@@ -32,6 +32,7 @@ fn draft_text() -> String {
         "question": "Shall we?",
         "ballots": [ballot],
         "people": [person("Ada", 40), person("Ben", 41)],
+        "accept_by": 900, "all_needed": false, "quorum": 2,
         "deadline": 1000,
         "threshold": 0,
         "creator": account(0).verifying_key().to_hex(),
@@ -51,10 +52,15 @@ fn visit(records: &[String]) -> Visit {
 }
 
 fn accepted(records: &[String], person: u8) -> Vec<u8> {
-    let new = new_key(&operators(), &account(person), 0, "[]").unwrap();
+    let new = new_key(&operators(), &account(person), (0, 0), "[]").unwrap();
     let key = wire::decode(&certify(&operators(), &account(person), &new, "[]").unwrap()).unwrap();
     let invitation = Invitation([40 + person; 32]);
     visit(records).accept(&account(person), key, Some(&invitation), 5).unwrap().encode()
+}
+
+/// What a server drew for its layer.
+fn drawn(party: u8) -> ostrakon_crypto::Secret {
+    ostrakon_crypto::Secret::new([party + 90; 32])
 }
 
 #[test]
@@ -62,6 +68,7 @@ fn a_decision_is_created_answered_and_opened_from_texts() {
     let layer = |party: u8| {
         let draft = draft(&draft_text()).unwrap();
         let layer = Layer::of(
+            &drawn(party),
             &identity(party),
             PartyId(party),
             &operators(),
@@ -110,9 +117,8 @@ fn a_decision_is_created_answered_and_opened_from_texts() {
     );
     let examined = Examined::of(&closed).unwrap();
     let opening = |party: u8| {
-        let opening = examined
-            .open(&identity(party), PartyId(party), &[], &mut generator().unwrap())
-            .unwrap();
+        let opening =
+            examined.open(&drawn(party), PartyId(party), &[], &mut generator().unwrap()).unwrap();
         json!({"party": party, "opening": BASE64URL_NOPAD.encode(&opening.encode())})
     };
     let found = |openings: Value| result(&closed, &openings.to_string()).unwrap_err().finding;
@@ -145,5 +151,8 @@ fn malformed_texts_are_refused_with_a_sentence() {
     assert!(decision_id("00").is_err());
     let mut visit = Visit::new(operators(), draft(&draft_text()).unwrap().id());
     assert!(read(&mut visit, "AAAA").unwrap_err().sentence.contains("no record"));
-    assert!(new_key(&operators(), &account(0), 2, "[]").is_err(), "the servers' keys are needed");
+    assert!(
+        new_key(&operators(), &account(0), (2, 0), "[]").is_err(),
+        "the servers' keys are needed"
+    );
 }
