@@ -196,8 +196,8 @@ impl DecisionMemory {
             .map_err(|_| shown("what this device remembers cannot be read"))
     }
 
-    /// Takes in what another copy knows, for example one that was exported with the account: nothing
-    /// that either knows is forgotten.
+    /// Takes in what another copy knows, for example one that was exported with the account:
+    /// nothing that either knows is forgotten.
     ///
     /// # Errors
     /// If `saved` is something else.

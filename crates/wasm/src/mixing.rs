@@ -22,8 +22,8 @@ impl MixRoom {
         inner::MixRoom::new(description, digest).map(Self).map_err(shown)
     }
 
-    /// What it is: JSON of `{name, servers: [{name, url}], corrupt, places, limit, seconds, minimum,
-    /// open}`.
+    /// What it is: JSON of
+    /// `{name, servers: [{name, url}], corrupt, places, limit, seconds, minimum, open}`.
     pub fn about(&self) -> String {
         self.0.about()
     }

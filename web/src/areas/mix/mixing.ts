@@ -2,7 +2,7 @@
 // does not answer holds nothing up, and nothing is believed that is not signed, or said by more
 // servers than may lie.
 
-import { t } from './words';
+import { t } from './messages';
 import { fromBase64, toBase64 } from '../../lib/api';
 import { secureRandom, type Clock } from '../../lib/clock';
 import { MixRoom, type MixVisitor } from '../../lib/cryptography';

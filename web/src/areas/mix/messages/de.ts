@@ -1,7 +1,7 @@
 // Ein Raum, dessen Server ausfallen, gesperrt oder beschlagnahmt werden können.
 
-import type { en } from '../en/mix';
-import { several, spoken } from './words';
+import type { en } from './en';
+import { several, spoken } from '../../../messages/de/words';
 
 export const de: typeof en = {
   loading: 'Der Server wird nach dem Raum gefragt…',
@@ -101,12 +101,11 @@ export const de: typeof en = {
 
   about: {
     title: 'Wann ein solcher Raum das Richtige ist',
-    choose: (servers, may) =>
-      `Wenn ein Server angegriffen, gesperrt oder beschlagnahmt werden könnte. Von ${servers} Servern ${
-        may === 1 ? 'darf einer' : `dürfen ${may}`
-      } jederzeit ausfallen oder lügen: Jede Nachricht, die „drin“ ist, kommt trotzdem heraus, und ${
-        may === 1 ? 'dieser eine erfährt' : `diese ${may} zusammen erfahren`
-      } nicht, von wem sie ist. Mehr zusammen könnten es herausfinden.`,
+    choose: (servers, may) => {
+      const bears = may === 1 ? 'darf einer' : `dürfen ${may}`;
+      const learns = may === 1 ? 'dieser eine erfährt' : `diese ${may} zusammen erfahren`;
+      return `Wenn ein Server angegriffen, gesperrt oder beschlagnahmt werden könnte. Von ${servers} Servern ${bears} jederzeit ausfallen oder lügen: Jede Nachricht, die „drin“ ist, kommt trotzdem heraus, und ${learns} nicht, von wem sie ist. Mehr zusammen könnten es herausfinden.`;
+    },
     stock: (servers, spare) =>
       spare
         ? 'Runden werden im Voraus vorbereitet, auch ohne einen Server, der fehlt.'

@@ -1,0 +1,7 @@
+// The texts of rooms that survive their servers.
+
+import { catalogue } from '../../../messages/catalogue.svelte';
+import { de } from './de';
+import { en } from './en';
+
+export const t = catalogue({ en, de });
