@@ -229,6 +229,29 @@ fn the_same_randomness_for_two_lists_shares_no_permutation() {
     assert!(read(&[edge(0, 1)]) == one);
 }
 
+#[test]
+fn bytes_that_are_no_contribution_are_refused() {
+    let terms = terms(5, 4, distances(0, 2), Shown::Counts);
+    let good = contribute(&terms, 0, &[edge(0, 1)]).body;
+    assert_eq!(good.len(), Contribution::bytes(&terms));
+    let mut draw = Draw::new(11);
+    for _ in 0..2000 {
+        let length = draw.below(2 * u32::try_from(good.len()).unwrap()) as usize;
+        let random: Vec<u8> = (0..length).map(|_| draw.below(256) as u8).collect();
+        assert!(Contribution::read(&random, &terms).is_err());
+    }
+    // Whatever is changed in a map makes it none; what is sealed only its receivers can judge.
+    let maps = BEFORE + 3 * SEALED;
+    for at in (0..4).chain(maps..good.len()) {
+        let mut changed = good.clone();
+        changed[at] ^= 1;
+        assert!(Contribution::read(&changed, &terms).is_err(), "byte {at}");
+    }
+    for length in [0, 3, BEFORE, good.len() - 1] {
+        assert!(Contribution::read(&good[..length], &terms).is_err(), "{length} bytes");
+    }
+}
+
 /// A server that says of every list that it holds nothing keeps nobody out.
 #[test]
 fn a_server_that_denies_what_it_holds_keeps_nobody_out() {

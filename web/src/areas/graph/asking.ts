@@ -3,6 +3,7 @@
 import { t } from '../../messages/ask';
 import { AskedGraph, type DeviceKey } from '../../lib/cryptography';
 import {
+  Malformed,
   count,
   flag,
   list,
@@ -43,12 +44,18 @@ const pair =
     return [a(first), b(second)];
   };
 
+/** A vertex's value: large ones are shown as near as a number can be. */
+const amount: Shape<number> = (value) => {
+  if (typeof value !== 'number' || !(value >= 0)) throw new Malformed('a number expected');
+  return value;
+};
+
 const provenShape = record({
   contributors: count,
   out: count,
   missing: count,
-  counts: optional(list(pair(optional(count), count))),
-  top: list(pair(text, count)),
+  counts: optional(list(pair(optional(amount), count))),
+  top: list(pair(text, amount)),
 });
 
 export type GraphQuestion = Of<typeof questionShape>;
