@@ -5,11 +5,12 @@ import { secureRandom, systemClock } from '../../lib/clock';
 import { roomPath } from '../../lib/addresses';
 import { DeviceKey, Issues, Messenger, loadCryptography } from '../../lib/cryptography';
 import { WrongServers, connectAny, type Deployment, type Pin } from '../../lib/deployment';
+import { Kept } from '../../lib/kept';
 import { StorageFull } from '../../lib/outbox';
 import { Participant, type Device, type Part } from '../../lib/participant';
 import { reasonOf, type Reason } from '../../lib/reason';
 import { Statuses, type Report } from '../../lib/statuses';
-import { visit } from '../../lib/visited';
+import { unlist, visit } from '../../lib/visited';
 import { BoardOfRounds } from './board';
 import { readEvents, readMessages, readView, type Event, type Message, type View } from './client';
 import { Keeping, lockOf } from './keeping';
@@ -49,6 +50,8 @@ export class Chat {
 
   private messenger: Messenger | null = null;
   private kept: Keeping | null = null;
+  /** The room's documents, so that what was said can be read without a network. */
+  private readonly documents = new Kept();
   private readonly ended = new AbortController();
   private begin: (name: string) => void = () => undefined;
 
@@ -63,7 +66,8 @@ export class Chat {
     const { signal } = this.ended;
     try {
       await loadCryptography();
-      const deployment = await connectAny(this.pin, location.origin);
+      const documents = await this.documents.room(this.pin.room);
+      const deployment = await connectAny(this.pin, location.origin, documents);
       if (signal.aborted) return;
       if (!deployment.messages) return location.replace(roomPath(this.pin));
       await this.alone(deployment, signal);
@@ -116,6 +120,8 @@ export class Chat {
     this.ended.abort();
     await this.kept?.forget();
     this.kept?.close();
+    await this.documents.forget(this.pin.room);
+    unlist(localStorage, this.pin.room);
   }
 
   /** One tab of a browser takes part, so that nothing is ever used twice. */
@@ -144,6 +150,7 @@ export class Chat {
     await this.note();
     const visited = { ...this.pin, name: deployment.name, at: systemClock.now(), messages: true };
     visit(localStorage, visited);
+    void this.documents.keepRoom(this.pin.room, { servers, descriptor: JSON.parse(descriptor) });
     this.stage = { at: 'open', deployment };
     await this.takePart(deployment, messenger, signal);
   }

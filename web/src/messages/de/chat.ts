@@ -24,7 +24,8 @@ export const de: Chat = {
     title: 'Einander schreiben, ohne eine Spur zu hinterlassen',
     lead: (room: string) =>
       `„${room}“ ist ein Raum für Nachrichten zwischen zwei Menschen. Die Server, die sie weitergeben, erfahren nicht, wer wem schreibt.`,
-    added: 'Du bist dem Kontakt-Link von jemandem gefolgt, dem du hier schreiben kannst.',
+    added:
+      'Du bist dem Kontakt-Link von jemandem gefolgt, dem du hier schreiben kannst. Hast du in diesem Raum schon Kontakte, auf der Seite eines anderen seiner Server, dann füge den Link dort ein.',
     name: 'Dein Name für die, die du anrufst',
     nameHint: 'Nur wen du anrufst, sieht ihn. Er kann beliebig sein.',
     partner: 'Wie du den Menschen nennst, dessen Link das ist',

@@ -23,7 +23,8 @@ export const en = {
     title: 'Write to each other without leaving a trace',
     lead: (room: string) =>
       `“${room}” is a room for messages between two people. The servers that pass them on do not learn who writes to whom.`,
-    added: 'You followed the contact link of somebody whom you can write to here.',
+    added:
+      'You followed the contact link of somebody whom you can write to here. If you have contacts in this room already, on the page of another of its servers, paste the link there instead.',
     name: 'Your name, for those you call',
     nameHint: 'Only people whom you call see it. It can be anything.',
     partner: 'What you call the person whose link this is',
