@@ -1,16 +1,51 @@
 //! The board: a chain of entries, each signed by t + 1 servers (spec V7).
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use ostrakon_crypto::{Digest, Signature, Transcript};
 use ostrakon_party::{PartyId, wire};
+use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::room::Room;
+use crate::room::{MAX_ROWS, Room};
+
+/// Reads a list of at most so many items. An item may take many times more memory than bytes of
+/// what is read: an empty message takes one byte, and a vector.
+pub(crate) fn at_most<'de, D, T, const MOST: usize>(from: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    struct Few<T, const MOST: usize>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Few<T, MOST> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(text, "at most {MOST} items")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
+            let mut read = Vec::new();
+            while let Some(item) = items.next_element()? {
+                if read.len() == MOST {
+                    return Err(A::Error::invalid_length(MOST + 1, &self));
+                }
+                read.push(item);
+            }
+            Ok(read)
+        }
+    }
+
+    from.deserialize_seq(Few::<T, MOST>(PhantomData))
+}
 
 /// What came of an epoch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// The messages, in the order in which they came out of the shuffle.
-    Messages(Vec<Vec<u8>>),
+    Messages(#[serde(deserialize_with = "at_most::<_, _, MAX_ROWS>")] Vec<Vec<u8>>),
     /// Fewer rows than the minimum: nothing was opened.
     TooFew,
 }
@@ -23,6 +58,7 @@ pub struct Entry {
     /// The digest of the entry before; zeros before the first.
     pub previous: Digest,
     /// The slots whose rows were sealed.
+    #[serde(deserialize_with = "at_most::<_, _, MAX_ROWS>")]
     pub sealed: Vec<u32>,
     /// What came of it.
     pub outcome: Outcome,

@@ -3,12 +3,14 @@
 use ostrakon_party::{PartyId, wire};
 use serde::{Deserialize, Serialize};
 
-use crate::board::SignedEntry;
+use crate::board::{SignedEntry, at_most};
 use crate::message::{MAX_REQUEST, ToClient, ToServer};
 use crate::room::Room;
 
 /// Messages of one visit at most.
 pub const MAX_MESSAGES: usize = 3;
+/// Replies of an answer at most.
+const MAX_REPLIES: usize = 3 * MAX_MESSAGES;
 /// Entries of an answer at most, and their bytes together, beyond the first one.
 pub(crate) const MAX_ENTRIES: usize = 64;
 pub(crate) const ENTRY_BYTES: usize = 256 << 10;
@@ -60,8 +62,10 @@ pub struct Answer {
     /// How it stands.
     pub standing: Standing,
     /// Entries of the board.
+    #[serde(deserialize_with = "at_most::<_, _, MAX_ENTRIES>")]
     pub entries: Vec<SignedEntry>,
     /// What it tells the device.
+    #[serde(deserialize_with = "at_most::<_, _, MAX_REPLIES>")]
     pub replies: Vec<ToClient>,
 }
 
@@ -116,10 +120,7 @@ impl Answer {
         let answer: Self = wire::decode(bytes)?;
         let Standing { reached, convicted, .. } = &answer.standing;
         let servers = room.servers();
-        let fits = answer.entries.len() <= MAX_ENTRIES
-            && answer.replies.len() <= 3 * MAX_MESSAGES
-            && reached.len() <= servers
-            && convicted.len() <= servers;
+        let fits = reached.len() <= servers && convicted.len() <= servers;
         if fits { Ok(answer) } else { Err(wire::Malformed) }
     }
 }

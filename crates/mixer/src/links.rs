@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -153,24 +154,55 @@ async fn dial(shared: Arc<Shared>, key: VerifyingKey, address: String, connector
     }
 }
 
+/// Connections that are not authenticated yet, in the order in which they came, and from where.
+/// They end when they are dropped here.
+#[derive(Default)]
+struct Handshakes {
+    under_way: BTreeMap<u64, (IpAddr, oneshot::Sender<()>)>,
+    next: u64,
+}
+
+impl Handshakes {
+    /// Takes one more. If there are too many, the oldest one ends of the address that has most: who
+    /// has one is not kept out by who has many.
+    fn begin(&mut self, from: IpAddr) -> (u64, oneshot::Receiver<()>) {
+        if self.under_way.len() >= HANDSHAKES {
+            let of = |ip: &IpAddr| self.under_way.values().filter(|(of, _)| of == ip).count();
+            let oldest = self.under_way.iter().rev().max_by_key(|(_, (ip, _))| of(ip));
+            if let Some(oldest) = oldest.map(|(number, _)| *number) {
+                self.under_way.remove(&oldest);
+            }
+        }
+        let (current, ended) = oneshot::channel();
+        self.next += 1;
+        self.under_way.insert(self.next, (from, current));
+        (self.next, ended)
+    }
+}
+
 async fn accept(shared: Arc<Shared>, listener: TcpListener, acceptor: TlsAcceptor) {
-    let handshakes = Arc::new(Semaphore::new(HANDSHAKES));
+    let handshakes = Arc::new(Mutex::new(Handshakes::default()));
     let mut links = JoinSet::new();
     loop {
         while links.try_join_next().is_some() {}
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, from)) = listener.accept().await else {
             sleep(PAUSE).await;
             continue;
         };
-        let Ok(permit) = Arc::clone(&handshakes).try_acquire_owned() else { continue };
+        let (number, ended) = handshakes.lock().expect("no panic while held").begin(from.ip());
         let (shared, acceptor) = (Arc::clone(&shared), acceptor.clone());
+        let handshakes = Arc::clone(&handshakes);
         links.spawn(async move {
             let connection = in_time(async {
                 stream.set_nodelay(true)?;
                 acceptor.accept(stream).await
             });
-            let Ok(tls) = connection.await else { return };
-            drop(permit);
+            let connection = tokio::select! {
+                connection = connection => connection,
+                _ = ended => return,
+            };
+            handshakes.lock().expect("no panic while held").under_way.remove(&number);
+            let Ok(tls) = connection else { return };
             if let Some(key) = presented(tls.get_ref().1.peer_certificates()) {
                 run(&shared, key, TlsStream::from(tls)).await;
             }
@@ -254,4 +286,81 @@ async fn write(
         getting_on(output.flush()).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{DuplexStream, duplex};
+
+    /// The reading end of a link, and what comes of it.
+    fn reading() -> (DuplexStream, mpsc::UnboundedReceiver<Incoming>, JoinSet<io::Result<()>>) {
+        let (incoming, frames) = mpsc::unbounded_channel();
+        let shared = Shared { peers: BTreeMap::new(), incoming, longest: 1 << 20 };
+        let (far, near) = duplex(1 << 10);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            let waiting = Arc::new(Semaphore::new(WAITING));
+            let peer = Peer { link: Mutex::default(), waiting };
+            read(&shared, VerifyingKey([1; 32]), &peer, near).await
+        });
+        (far, frames, tasks)
+    }
+
+    /// A frame that takes longer than a link may be silent arrives, as long as it gets on.
+    #[tokio::test(start_paused = true)]
+    async fn frames_over_a_slow_line() {
+        let (mut far, mut frames, _tasks) = reading();
+        let frame = vec![5; 100_000];
+        far.write_u32_le(100_000).await.unwrap();
+        for part in frame.chunks(10_000) {
+            far.write_all(part).await.unwrap();
+            sleep(SILENCE * 3 / 4).await;
+        }
+        assert_eq!(frames.recv().await.unwrap().bytes, frame);
+    }
+
+    /// A link on which nothing more comes is given up, in the middle of a frame as well.
+    #[tokio::test(start_paused = true)]
+    async fn frames_that_stop() {
+        let (mut far, _frames, mut tasks) = reading();
+        far.write_u32_le(100_000).await.unwrap();
+        far.write_all(&[5; 500]).await.unwrap();
+        let ended = tasks.join_next().await.unwrap().unwrap();
+        assert_eq!(ended.unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+
+    /// A peer that takes a little now and then has its frame; one that takes nothing is given up.
+    #[tokio::test(start_paused = true)]
+    async fn peers_that_hardly_read() {
+        let (far, near) = duplex(1 << 10);
+        let (queue, frames) = mpsc::unbounded_channel();
+        queue.send(vec![7; 300_000].into()).unwrap();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move { write(frames, &AtomicUsize::new(300_000), near).await });
+        let mut far = BufReader::new(far);
+        let mut part = vec![0; 10_000];
+        for _ in 0..10 {
+            far.read_exact(&mut part).await.unwrap();
+            sleep(SILENCE * 3 / 4).await;
+        }
+        assert!(tasks.try_join_next().is_none(), "it was given up");
+        let ended = tasks.join_next().await.unwrap().unwrap();
+        assert_eq!(ended.unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+
+    /// Of many connections from one address the oldest ends, not the only one from another.
+    #[test]
+    fn one_handshake_among_many() {
+        let mut handshakes = Handshakes::default();
+        let [honest, hostile] = [1, 2].map(|last| IpAddr::from([10, 0, 0, last]));
+        let (_, mut only) = handshakes.begin(honest);
+        let mut many: Vec<_> = (0..200).map(|_| handshakes.begin(hostile).1).collect();
+        let is_under_way = |ended: &mut oneshot::Receiver<()>| {
+            matches!(ended.try_recv(), Err(oneshot::error::TryRecvError::Empty))
+        };
+        assert!(is_under_way(&mut only));
+        assert_eq!(handshakes.under_way.len(), HANDSHAKES);
+        assert!(is_under_way(many.last_mut().unwrap()) && !is_under_way(&mut many[0]));
+    }
 }

@@ -59,7 +59,7 @@ impl CatchingUp {
                 }
                 Key::Entry(_) => {
                     if let Ok(entry) = wire::decode(value) {
-                        catching.keep(Arc::new(entry));
+                        _ = catching.keep(Arc::new(entry));
                     }
                 }
                 _ => {}
@@ -72,12 +72,20 @@ impl CatchingUp {
         self.missing.is_some()
     }
 
-    /// Keeps an entry, and no more than the newest few.
-    pub fn keep(&mut self, signed: Arc<SignedEntry>) {
+    /// Keeps an entry, and no more than the newest few; the one that it drops for it.
+    pub fn keep(&mut self, signed: Arc<SignedEntry>) -> Option<u64> {
         self.board.insert(signed.entry.epoch, signed);
-        if self.board.len() > KEPT {
-            self.board.pop_first();
-        }
+        let oldest = (self.board.len() > KEPT).then(|| self.board.pop_first()).flatten();
+        oldest.map(|(number, _)| number)
+    }
+
+    /// Forgets entries on the disk that are not kept.
+    pub fn drop_entries(&self, disk: &Disk, writes: &mut Vec<Write>) {
+        let old = disk.0.keys().filter(|key| match key {
+            Key::Entry(number) => !self.board.contains_key(number),
+            _ => false,
+        });
+        writes.extend(old.map(|key| Write::Delete(*key)));
     }
 
     /// Entries from one on, as many as an answer may have.
@@ -138,6 +146,8 @@ impl<K: Keys> Service<K> {
         self.state = state;
         self.applied = commits;
         self.catching.missing = None;
+        // Whether their words were ordered may have been missed.
+        self.desk.forget_requests();
         self.catching.states.entry(commits).or_insert_with(|| {
             effects.writes.push(Write::Put(Key::State(commits), bytes.to_vec()));
             bytes.into()

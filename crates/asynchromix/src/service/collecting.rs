@@ -1,6 +1,6 @@
 //! Participants: places, mask shares, rows, and when an epoch closes (spec V4 and V5).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ostrakon_agreement::Keys;
 use ostrakon_crypto::VerifyingKey;
@@ -17,13 +17,18 @@ use super::{Effects, Service};
 
 /// So many times longer than usual an epoch waits for the minimum of rows.
 const COMPANY: u32 = 8;
+/// Own words about places that are not ordered at most.
+const ASSIGNING: usize = 4;
 
 /// What this server has of participants.
 pub(super) struct Desk {
-    /// Who asked this server for a place in the epoch that collects.
+    /// Who asked this server for a place in the epoch that collects, and has had no answer in the
+    /// order.
     asked: BTreeSet<[u8; 32]>,
     /// Of these, the ones for whom no word has been said.
-    waiting: Vec<Assignment>,
+    waiting: VecDeque<Assignment>,
+    /// Own words about places that are not ordered.
+    assigning: usize,
     /// Rows that are written down, by epoch and slot.
     pub rows: BTreeMap<(u64, u32), Submission>,
     /// Rows that are declared in this life.
@@ -45,7 +50,8 @@ impl Desk {
         let rows: BTreeMap<_, _> = disk.0.iter().filter_map(row).collect();
         Self {
             asked: BTreeSet::new(),
-            waiting: Vec::new(),
+            waiting: VecDeque::new(),
+            assigning: 0,
             undeclared: rows.keys().copied().collect(),
             declared: BTreeSet::new(),
             rows,
@@ -60,8 +66,22 @@ impl Desk {
             self.age.1 = self.age.1.saturating_add(has_rows.into());
         } else {
             self.age = (collecting, 0);
-            self.asked.clear();
-            self.waiting.clear();
+            self.forget_requests();
+        }
+    }
+
+    /// Forgets who asked for a place: whoever still wants one asks again.
+    pub fn forget_requests(&mut self) {
+        self.asked.clear();
+        self.waiting.clear();
+        self.assigning = 0;
+    }
+
+    /// An own word about places has been ordered.
+    pub fn ordered(&mut self, assigned: &[Assignment]) {
+        self.assigning = self.assigning.saturating_sub(1);
+        for assignment in assigned {
+            self.asked.remove(&assignment.client.0);
         }
     }
 }
@@ -118,13 +138,14 @@ impl<K: Keys> Service<K> {
                 self.show_in(request.epoch, slot, effects);
             }
             None if epoch.collects() => {
-                // Bounded by what a home may give out; whoever comes later is told nothing, and
-                // asks the next home.
+                // Bounded by what a home may still give out, whether a word about them has been
+                // said or not; whoever comes later is told nothing, and asks the next home. Who has
+                // got a place elsewhere meanwhile takes none of them.
                 let room = self.room.quota().saturating_sub(epoch.of_home(self.me));
                 let admitted = self.room.admits(&client);
-                let mine = request.home == self.me && self.desk.waiting.len() < room && admitted;
+                let mine = request.home == self.me && self.desk.asked.len() < room && admitted;
                 if mine && self.desk.asked.insert(client.0) {
-                    self.desk.waiting.push(request.assignment());
+                    self.desk.waiting.push_back(request.assignment());
                     self.stirred = true;
                 }
             }
@@ -197,28 +218,31 @@ impl<K: Keys> Service<K> {
 
     /// Says what participants want said, and votes to close, and ends the own list.
     pub(super) fn collect(&mut self) {
-        self.assign_waiting();
         self.declare_rows();
         if let Some((number, epoch)) = self.state.collecting() {
             let age = self.desk.age_of(number);
             let usual = self.room.shape().ticks;
             // Too few would be told so, at the price of a batch: they wait for company first.
             let due = age >= usual && epoch.has_minimum(&self.room)
-                || age >= usual.saturating_mul(COMPANY) && epoch.has_rows()
+                || age >= usual.saturating_mul(COMPANY) && epoch.has_rows(&self.room)
                 || epoch.is_full(&self.room);
             if due && !epoch.has_voted(self.me) {
                 self.say_once("close", number, Word::Close(number));
             }
         }
         self.end_lists();
+        self.assign_waiting();
     }
 
+    /// Says who asks for places, many in one word, and few words at a time: what the protocol needs
+    /// said does not stand in line behind what participants ask.
     fn assign_waiting(&mut self) {
-        let waiting = std::mem::take(&mut self.desk.waiting);
-        if let Some((number, _)) = self.state.collecting() {
-            for assigned in waiting.chunks(MAX_ASSIGNED) {
-                self.backlog.push_back(Word::Assign(number, assigned.to_vec()));
-            }
+        let Some((number, _)) = self.state.collecting() else { return };
+        while self.desk.assigning < ASSIGNING && !self.desk.waiting.is_empty() {
+            let count = self.desk.waiting.len().min(MAX_ASSIGNED);
+            let assigned = self.desk.waiting.drain(..count).collect();
+            self.backlog.push_back(Word::Assign(number, assigned));
+            self.desk.assigning += 1;
         }
     }
 

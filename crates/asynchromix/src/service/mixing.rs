@@ -254,7 +254,8 @@ impl<K: Keys> Service<K> {
     pub(super) fn keep_entry(&mut self, signed: SignedEntry, effects: &mut Effects) {
         let number = signed.entry.epoch;
         effects.writes.push(Write::Put(Key::Entry(number), wire::encode(&signed)));
-        self.catching.keep(Arc::new(signed));
+        let old = self.catching.keep(Arc::new(signed));
+        effects.writes.extend(old.map(|number| Write::Delete(Key::Entry(number))));
     }
 
     /// Forgets everything of an epoch that is on the board: rows, masks, messages.

@@ -33,6 +33,9 @@ use self::collecting::Desk;
 use self::mixing::Mixing;
 use self::preparing::Preparing;
 
+/// Steps of a run at most, with room to spare: each phase has two.
+const STEPS: usize = 1 << 10;
+
 /// What happens to a server.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
@@ -136,6 +139,7 @@ impl<K: Keys> Service<K> {
             room,
         };
         let mut effects = Effects::default();
+        service.catching.drop_entries(disk, &mut effects.writes);
         service.absorb(step, &mut effects);
         service.settle(&mut effects);
         (service, effects)
@@ -214,6 +218,9 @@ impl<K: Keys> Service<K> {
                 self.absorb(step, effects);
             }
             Message::Run(run, bytes) => self.run_message(run, from, &bytes, effects),
+            Message::Again(_, have) if have.len() > STEPS => {
+                self.fault(from, "malformed message", effects);
+            }
             Message::Again(run, have) => {
                 let bytes = self.delivery.again(run, from, &have);
                 effects.sends.extend(bytes.into_iter().map(|bytes| (from, bytes)));
@@ -269,7 +276,7 @@ impl<K: Keys> Service<K> {
             self.ask_again(run, effects);
         }
         let collecting = self.state.collecting();
-        let has_rows = collecting.is_some_and(|(_, epoch)| epoch.has_rows());
+        let has_rows = collecting.is_some_and(|(_, epoch)| epoch.has_rows(&self.room));
         self.desk.tick(collecting.map(|(number, _)| number), has_rows);
         self.ask_others(effects);
         self.stirred = true;
@@ -377,6 +384,11 @@ impl<K: Keys> Service<K> {
             let Some(word) = Word::decode(record) else { continue };
             if let Word::Batch(number, record) = &word {
                 self.batch_record(*number, author, record, effects);
+            }
+            if let Word::Assign(_, assigned) = &word
+                && author == self.me
+            {
+                self.desk.ordered(assigned);
             }
             let changes = self.state.apply(&self.room, author, &word);
             self.changed(changes, effects);

@@ -290,6 +290,7 @@ impl<K: Keys> Service<K> {
         }
         self.preparing.burnt.clear();
         self.backlog.clear();
+        self.desk.forget_requests();
         self.mixing.forget();
     }
 }

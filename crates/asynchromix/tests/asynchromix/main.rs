@@ -7,6 +7,8 @@ mod founding;
 mod keys;
 mod late;
 mod life;
+mod limits;
+mod storms;
 mod visits;
 mod world;
 

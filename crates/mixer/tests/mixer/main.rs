@@ -2,4 +2,5 @@
 //! old copy, or speak whatever they like; and devices that visit them.
 
 mod hostile;
+mod links;
 mod world;
