@@ -6,10 +6,10 @@ use anyhow::{Context, Result, bail, ensure};
 use data_encoding::BASE64URL_NOPAD;
 use ostrakon_computation::{Draft, Input, Link};
 use ostrakon_crypto::{Secret, SigningKey};
-use ostrakon_stats::Value;
+use ostrakon_stats::{Question, Value};
 use serde::{Deserialize, Serialize};
 
-use super::survey;
+use super::{survey, terms};
 use crate::client::{Asked, http_client};
 use crate::{edge, output, secret};
 
@@ -27,10 +27,16 @@ pub struct Options {
     /// file for each link in the state directory of `ostrakon`]
     #[arg(long, value_name = "FILE")]
     keep: Option<PathBuf>,
+    /// Reports although fewer than three reports could be told apart from one.
+    #[arg(long)]
+    yes: bool,
     /// Prints one JSON object.
     #[arg(long)]
     json: bool,
 }
+
+/// Reports below which a sum says what somebody has said.
+const FEW: u32 = 3;
 
 /// What is kept of a report. The number is not.
 #[derive(Serialize, Deserialize)]
@@ -50,7 +56,7 @@ struct Reported {
 /// # Errors
 /// If the number is none, or a member refuses it or does not answer.
 pub async fn run(options: Options) -> Result<()> {
-    let Options { link, number, keep, json } = options;
+    let Options { link, number, keep, yes, json } = options;
     let asked = Asked::of(&http_client()?, &link).await?;
     let draft = asked.draft(&link.computation).await?;
     let path = match keep {
@@ -74,7 +80,7 @@ pub async fn run(options: Options) -> Result<()> {
                 .with_context(|| format!("{} is damaged", path.display()))?
         }
         None => {
-            let input = sign(&asked, &draft, &link, &number)?;
+            let input = sign(&asked, &draft, &link, &number, yes)?;
             // Whatever happens from here on, the same bytes go to all members.
             let text = serde_json::to_string(&kept(&input, Vec::new()))?;
             secret::replace(&path, &text)?;
@@ -103,8 +109,30 @@ fn file_name(link: &Link) -> String {
     format!("{}-{person}.json", link.computation.0.to_hex())
 }
 
-fn sign(asked: &Asked, draft: &Draft, link: &Link, number: &str) -> Result<Input> {
+/// Tells what the number is for before it leaves, and refuses where an answer would be somebody's
+/// number.
+fn consider(question: &Question, yes: bool) -> Result<()> {
+    let Question { text, minimum, statistics, epsilon, .. } = question;
+    let what: Vec<String> = statistics.iter().map(terms::words).collect();
+    let noise = match epsilon {
+        Some(epsilon) => format!("with noise, epsilon {}", f64::from(*epsilon) / 1000.0),
+        None => "exactly".to_owned(),
+    };
+    eprintln!(
+        "{}\nof at least {minimum} reports, {noise}: {}",
+        output::harmless(text.as_bytes()),
+        what.join(", ")
+    );
+    ensure!(
+        *minimum >= FEW || yes,
+        "with a minimum of {minimum} the result may be your number; --yes reports all the same"
+    );
+    Ok(())
+}
+
+fn sign(asked: &Asked, draft: &Draft, link: &Link, number: &str, yes: bool) -> Result<Input> {
     let question = ostrakon_stats::asked::Asked::of(draft, &asked.committee)?;
+    consider(&question.question, yes)?;
     let number: u64 = match number.trim().parse() {
         Ok(number) => number,
         Err(_) => bail!("{number:?} is no whole number of 0 or more"),
