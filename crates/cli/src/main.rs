@@ -130,7 +130,8 @@ fn main() -> ExitCode {
                 let error = format!("{error:#}");
                 tracing::error!(error, "the server cannot run");
             } else {
-                eprintln!("ostrakon: {error:#}");
+                // A server's words may be in it.
+                eprintln!("ostrakon: {}", output::harmless(format!("{error:#}").as_bytes()));
             }
             failure::exit_code(&error)
         }

@@ -60,7 +60,7 @@ pub fn message(bytes: &[u8]) -> Result<()> {
 }
 
 /// A message as text, which may come from anybody, for a terminal.
-fn harmless(bytes: &[u8]) -> String {
+pub fn harmless(bytes: &[u8]) -> String {
     let commands = |c: char| c.is_control() && c != '\n' && c != '\t';
     String::from_utf8_lossy(bytes).replace(commands, "\u{fffd}")
 }

@@ -16,3 +16,11 @@ CREATE TABLE past (
     computation BLOB PRIMARY KEY NOT NULL,
     archive BLOB
 );
+
+-- What answers have cost contributors, in thousandths of ε; kept when computations are deleted.
+CREATE TABLE spent (
+    contributor BLOB NOT NULL,
+    computation BLOB NOT NULL,
+    epsilon INTEGER NOT NULL,
+    PRIMARY KEY (contributor, computation)
+);

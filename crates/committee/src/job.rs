@@ -49,6 +49,17 @@ pub enum Ended {
     Final(String),
 }
 
+/// What an answer tells of any one contributor at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Price {
+    /// No measure applies.
+    None,
+    /// It is exact.
+    Exact,
+    /// So many thousandths of ε.
+    Epsilon(u64),
+}
+
 /// Something that a committee computes.
 pub trait Job: Send + Sync {
     /// The name in drafts.
@@ -79,6 +90,11 @@ pub trait Job: Send + Sync {
         &'a self,
         run: Run<'a>,
     ) -> futures::future::LocalBoxFuture<'a, Result<Vec<u8>, Ended>>;
+
+    /// What the answer costs whoever contributes, of the budget that a member may keep for each.
+    fn price(&self, _: &Draft) -> Price {
+        Price::None
+    }
 
     /// Whether an attempt is a function of its randomness, its journal and the messages that it
     /// receives, so that a member that was killed goes on with it, begun again with the same

@@ -17,7 +17,7 @@ mod store;
 mod view;
 
 pub use graph::Graphs;
-pub use job::{About, Ended, Job, Jobs, Run};
+pub use job::{About, Ended, Job, Jobs, Price, Run};
 pub use marks::Marks;
 pub use peers::{Peers, Unreached};
 pub use service::{Config, Refused, Service};

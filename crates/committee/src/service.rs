@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use ostrakon_computation::{
-    Archive, BadDraft, Committee, ComputationId, Conclusion, Input, Order, SignedDraft, Statement,
+    Archive, BadDraft, Committee, ComputationId, Conclusion, Contributors, Input, Order,
+    SignedDraft, Statement,
 };
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
 use ostrakon_party::Party;
@@ -15,7 +16,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
 use crate::course::{Course, Turns};
-use crate::job::Jobs;
+use crate::job::{Jobs, Price};
 use crate::peers::Peers;
 use crate::store::{Store, StoreError};
 use crate::view::View;
@@ -51,6 +52,9 @@ pub struct Config {
     /// How many computations are computed at a time; those that wait for other members do not
     /// count.
     pub at_a_time: usize,
+    /// How much answers may tell of any one contributor in all, in thousandths of ε; without, any
+    /// question is taken.
+    pub budget: Option<u64>,
     /// How long what is over is kept, inputs and all; then its archive alone is. For ever if none.
     pub keep: Option<Duration>,
 }
@@ -183,6 +187,20 @@ impl Service {
             Refused::Unsound(format!("this server computes {known}, not {}", draft.draft.job))
         })?;
         job.judge(&draft.draft, &inner.config.committee).map_err(Refused::Unsound)?;
+        let named = !matches!(draft.draft.contributors, Contributors::Anyone);
+        let why = match (inner.config.budget, job.price(&draft.draft)) {
+            (None, _) | (_, Price::None) => None,
+            (Some(_), Price::Exact) => Some("this server's answers have noise: give an epsilon"),
+            (Some(budget), Price::Epsilon(epsilon)) if epsilon > budget => {
+                Some("this server's budget for each contributor is smaller than this epsilon")
+            }
+            (Some(_), Price::Epsilon(_)) => (!named).then_some(
+                "this server counts what answers tell of each contributor: invite them by name",
+            ),
+        };
+        if let Some(why) = why {
+            return Err(Refused::Unsound(why.into()));
+        }
         if draft.draft.closes.is_some_and(|closes| closes <= (inner.config.clock)()) {
             return Err(Refused::Unsound("the date of closing is past".into()));
         }

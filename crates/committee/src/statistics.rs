@@ -15,7 +15,7 @@ use ostrakon_stats::{
 };
 use serde_json::{Value, json};
 
-use crate::job::{About, Ended, Job, Run};
+use crate::job::{About, Ended, Job, Price, Run};
 use crate::marks::Marks;
 
 /// AND gates of the largest circuit: what two gigabytes of memory bear.
@@ -100,6 +100,11 @@ impl Job for Statistics {
             }))
         }
         .boxed_local()
+    }
+
+    fn price(&self, draft: &Draft) -> Price {
+        let epsilon = question(draft).ok().and_then(|question| question.epsilon);
+        epsilon.map_or(Price::Exact, |epsilon| Price::Epsilon(epsilon.into()))
     }
 
     fn repeats(&self) -> bool {

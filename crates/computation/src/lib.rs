@@ -9,6 +9,7 @@
 mod archive;
 mod committee;
 mod draft;
+pub mod election;
 mod input;
 mod link;
 mod seal;

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::circuits::{outputs, sketch_outputs};
-use crate::question::{Form, Question, Statistic, digits};
+use crate::circuits::{outputs, size_output, sketch_outputs};
+use crate::question::{Form, Question, Statistic};
 
 /// A bin of a histogram.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +78,9 @@ impl Question {
         };
         let mut sizes = Vec::new();
         for _ in 0..groups.unwrap_or(0) {
-            sizes.push(unsigned(take(&mut rest, digits(count))?));
+            let size = number(take(&mut rest, size_output(self, count))?, self.epsilon.is_some())?;
+            // What is opened is at least the minimum, or zero.
+            sizes.push(u64::try_from(size).ok()?);
         }
         let mut answers = Vec::new();
         for statistic in &self.statistics {
@@ -126,7 +128,8 @@ impl Question {
             }
             Statistic::Distinct => {
                 let Form::Items { counters } = self.form else { return None };
-                let (sum, occupied) = (unsigned(numbers.first()?), unsigned(numbers.get(1)?));
+                let at_least_none = |i: usize| Some(u64::try_from(read(i)?.max(0)).unwrap_or(0));
+                let (sum, occupied) = (at_least_none(0)?, at_least_none(1)?);
                 Answer::Distinct { estimate: estimate(counters, sum, occupied) }
             }
         })
@@ -163,7 +166,10 @@ fn estimate(counters: u16, sum: u64, occupied: u64) -> u64 {
     let k = f64::from(counters);
     debug_assert!(sketch_outputs(counters).0 < 53, "exact in a double");
     let entries = i32::try_from(crate::question::sketch(counters).entries).unwrap_or(i32::MAX);
-    let inverse = k - sum as f64 / 2f64.powi(entries);
+    // With noise both may be more than there can be.
+    let least = k / 2f64.powi(entries);
+    let inverse = (k - sum as f64 / 2f64.powi(entries)).max(least);
+    let occupied = occupied.min(counters.into());
     let estimate = 0.7213 / (1.0 + 1.079 / k) * k * k / inverse;
     let empty = k - occupied as f64;
     let estimate = if estimate <= 2.5 * k && empty > 0.0 { k * (k / empty).ln() } else { estimate };

@@ -40,9 +40,14 @@ pub(crate) fn outputs(question: &Question, statistic: &Statistic, count: usize) 
         Statistic::Distinct => {
             let Form::Items { counters } = question.form else { return Vec::new() };
             let (sum, occupied) = sketch_outputs(counters);
-            vec![sum, occupied]
+            vec![signed(sum, scale(0)), signed(occupied, scale(1))]
         }
     }
+}
+
+/// Bits in which the size of a group is opened.
+pub(crate) fn size_output(question: &Question, count: usize) -> usize {
+    signed(digits(count), question.size_scale())
 }
 
 /// Draws of noise for a statistic, by their scales.
@@ -61,13 +66,15 @@ fn draws(question: &Question, statistic: &Statistic) -> Vec<u64> {
 /// Random bits that a question needs for its noise.
 pub(crate) fn random_bits(question: &Question) -> usize {
     let scales = question.statistics.iter().flat_map(|statistic| draws(question, statistic));
-    scales.map(noise::random_bits).sum()
+    let of_group = scales.chain(question.size_scale()).map(noise::random_bits).sum::<usize>();
+    of_group * question.form.groups().unwrap_or(1)
 }
 
 /// Whether all that is opened of `count` reports can be read as numbers of 63 bits.
 pub(crate) fn fits(question: &Question, count: usize) -> bool {
     let of = |statistic: &Statistic| outputs(question, statistic, count);
-    question.statistics.iter().flat_map(of).all(|length| length <= 63)
+    let sizes = std::iter::once(size_output(question, count));
+    question.statistics.iter().flat_map(of).chain(sizes).all(|length| length <= 63)
 }
 
 struct Making {
@@ -140,11 +147,12 @@ impl Making {
         let bits: Vec<Wire> = (0..sketch.bits()).map(|i| self.builder.input(i)).collect();
         let (sum, occupied) = sketch.summary(&mut self.builder, &bits);
         let lengths = sketch_outputs(counters);
-        let zero = self.builder.constant(false);
-        for _ in &question.statistics {
-            for (number, length) in [(&sum, lengths.0), (&occupied, lengths.1)] {
-                let mut number = number.clone();
-                number.resize(length, zero);
+        for statistic in &question.statistics {
+            let scales = question.scales(statistic);
+            for (i, (number, length)) in
+                [(&sum, lengths.0), (&occupied, lengths.1)].iter().enumerate()
+            {
+                let number = self.blurred((*number).clone(), *length, scales.get(i).copied());
                 number.into_iter().for_each(|wire| self.builder.open(wire));
             }
         }
@@ -159,13 +167,13 @@ impl Making {
         let groups: Vec<Vec<Wire>> = (0..count).map(|i| input(i, width, bits)).collect();
         let crowds = match question.form {
             Form::Grouped { groups: number, .. } => {
-                self.crowds(&numbers, &groups, number.into(), question.minimum)
+                self.crowds(question, &numbers, &groups, number.into())
             }
             _ => vec![Crowd { numbers, members: None, size: None, enough: None }],
         };
         for crowd in &crowds {
             if let Some(size) = &crowd.size {
-                self.open(size.clone(), digits(count), crowd);
+                self.open(size.clone(), size_output(question, count), crowd);
             }
         }
         for statistic in &question.statistics {
@@ -179,25 +187,27 @@ impl Making {
         }
     }
 
-    /// Who is in which group.
+    /// Who is in which group. With noise its size is a noisy one, also where it decides.
     fn crowds(
         &mut self,
+        question: &Question,
         numbers: &[Vec<Wire>],
         groups: &[Vec<Wire>],
         number: usize,
-        minimum: u32,
     ) -> Vec<Crowd> {
-        let places = digits(numbers.len());
+        let (places, scale) = (digits(numbers.len()), question.size_scale());
+        let length = signed(places, scale);
+        let minimum = u64::from(question.minimum.max(1));
         let of: Vec<Vec<Wire>> = groups.iter().map(|group| self.one_hot(group, number)).collect();
         (0..number)
             .map(|group| {
                 let members: Vec<Wire> = of.iter().map(|one_hot| one_hot[group]).collect();
-                let mut size = popcount(&mut self.builder, &members);
-                let zero = self.builder.constant(false);
-                size.resize(places, zero);
-                let fewer = if u64::from(minimum) >> places == 0 {
-                    let least = self.constant(u64::from(minimum.max(1)), places);
-                    less(&mut self.builder, &size, &least)
+                let size = popcount(&mut self.builder, &members);
+                let size = self.blurred(size, places, scale);
+                let fewer = if minimum >> places == 0 {
+                    let mut compared = [size.clone(), self.constant(minimum, length)];
+                    compared.iter_mut().for_each(|number| self.turn_sign(number, scale));
+                    less(&mut self.builder, &compared[0], &compared[1])
                 } else {
                     self.builder.constant(true)
                 };
@@ -360,7 +370,8 @@ impl Making {
             }
             Some(scale) => {
                 let noise: Vec<Vec<Wire>> = (0..width).map(|_| self.noise(scale)).collect();
-                noisy_select(&mut self.builder, &crowd.numbers, rank, &noise)
+                let members = crowd.members.clone();
+                noisy_select(&mut self.builder, &crowd.numbers, members, rank, &noise)
             }
         }
     }

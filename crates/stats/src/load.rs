@@ -68,14 +68,14 @@ impl Question {
                 let groups = u64::from(groups);
                 // Whose group it is; how many are in each.
                 let own = Load {
-                    fixed: 4 * PLACES * groups,
+                    fixed: (4 * NOISY + self.size_scale().map_or(0, draw)) * groups,
                     each: 3 * groups + self.form.group_digits() as u64,
                 };
                 sum * groups + own
             }
             // 15 gates for the OR of a string, one for that of the entries above, one in a sum.
             Form::Items { counters } => {
-                Load { fixed: 33 * 17 * u64::from(counters) + 1000, each: 0 }
+                Load { fixed: sum.fixed + 33 * 17 * u64::from(counters) + 1000, each: 0 }
             }
         }
     }
@@ -88,7 +88,8 @@ impl Question {
             Statistic::Quantile(_) => {
                 let level = if noise.is_empty() { 3 * PLACES } else { 4 * NOISY + first };
                 // The rank in a group: two products with public numbers.
-                Load { fixed: width * (level + 1) + 80 * PLACES, each: 3 * width }
+                let rank = if noise.is_empty() { 80 * PLACES } else { 80 * NOISY };
+                Load { fixed: width * (level + 1) + rank, each: 3 * width }
             }
             Statistic::Sum => Load { fixed: 2 * NOISY + first, each: 2 * width + 1 },
             Statistic::Variance => {
@@ -107,7 +108,7 @@ impl Question {
                 let round = all * (4 * count + 2 * name);
                 Load { fixed: all * (first + count) + places * round, each: 4 * all + width }
             }
-            Statistic::Distinct => Load { fixed: 0, each: 0 },
+            Statistic::Distinct => Load { fixed: noise.iter().sum(), each: 0 },
         }
     }
 }

@@ -17,6 +17,8 @@ pub const COUNTERS: std::ops::RangeInclusive<u16> = 16..=4096;
 pub const CANDIDATES: std::ops::RangeInclusive<u16> = 2..=1024;
 /// Most statistics of one question, and most bounds of a histogram.
 const MOST: usize = 64;
+/// Largest scale of the noise on the sizes of groups: beyond, they would tell nothing.
+const MOST_ON_SIZES: u64 = 1 << 20;
 /// Most places of a ranking.
 const PLACES: u8 = 32;
 
@@ -77,6 +79,14 @@ impl Form {
         match *self {
             Form::Number { width } | Form::Grouped { width, .. } => width.into(),
             Form::Items { .. } => 0,
+        }
+    }
+
+    /// How many groups there are.
+    pub(crate) fn groups(&self) -> Option<usize> {
+        match *self {
+            Form::Grouped { groups, .. } => Some(groups.into()),
+            _ => None,
         }
     }
 
@@ -180,8 +190,8 @@ pub enum BadQuestion {
     Large,
     /// No noise of this scale, or for this form.
     #[error(
-        "noise is offered for numbers without groups, and ε must be large enough for the range: \
-         take fewer bits, fewer statistics or a larger ε"
+        "ε must be large enough for the range of the numbers: take fewer bits, fewer statistics or \
+         a larger ε"
     )]
     Noise,
 }
@@ -244,36 +254,54 @@ impl Question {
 
     fn validate_noise(&self) -> Result<(), BadQuestion> {
         let Some(epsilon) = self.epsilon else { return Ok(()) };
-        let offered = matches!(self.form, Form::Number { .. }) && epsilon > 0;
+        let sizes = self.size_scale().unwrap_or(1) <= MOST_ON_SIZES;
         let possible = || {
             self.statistics.iter().all(|statistic| {
                 self.scales(statistic).iter().all(|scale| *scale <= noise::MAX_SCALE)
             })
         };
-        if offered && possible() { Ok(()) } else { Err(BadQuestion::Noise) }
+        if epsilon > 0 && sizes && possible() { Ok(()) } else { Err(BadQuestion::Noise) }
     }
 
     /// The scales of the noise on each thing that a statistic opens; none without noise.
     ///
     /// The question's ε is shared alike by all that is opened. One report, exchanged for another,
     /// changes a sum by up to 2^w − 1, a sum of squares by up to the square of that, all counts of
-    /// a histogram or a ranking together by 2, and each of the w counts of a quantile by 1.
+    /// a histogram or a ranking together by 2, and each of the w counts of a quantile by 1. With
+    /// groups these are twice as much, but for counts. Of lists, one *thing* in one list changes
+    /// the height of one counter: the sum of 2^w·2^-M by less than 2^w.
     pub(crate) fn scales(&self, statistic: &Statistic) -> Vec<u64> {
-        let Some(epsilon) = self.epsilon else { return Vec::new() };
-        let shares: u64 = self.statistics.iter().map(parts).sum();
         let width = self.form.width();
-        let most = (1u128 << width) - 1;
-        let scale = |sensitivity: u128| {
-            let scale = (sensitivity * 1000 * u128::from(shares)).div_ceil(u128::from(epsilon));
-            u64::try_from(scale).unwrap_or(u64::MAX)
+        // Who moves from a group to another one changes the answers of both.
+        let places = if self.form.groups().is_some() { 2 } else { 1 };
+        let most = places * ((1u128 << width) - 1);
+        let sensitivities = match statistic {
+            Statistic::Quantile(_) => vec![places * width as u128],
+            Statistic::Sum => vec![most],
+            Statistic::Variance => vec![most, most * ((1 << width) - 1)],
+            Statistic::Histogram(_) | Statistic::Top { .. } => vec![2],
+            Statistic::Distinct => match self.form {
+                Form::Items { counters } => vec![1 << sketch(counters).entries, 1],
+                _ => Vec::new(),
+            },
         };
-        match statistic {
-            Statistic::Quantile(_) => vec![scale(width as u128)],
-            Statistic::Sum => vec![scale(most)],
-            Statistic::Variance => vec![scale(most), scale(most * most)],
-            Statistic::Histogram(_) | Statistic::Top { .. } => vec![scale(2)],
-            Statistic::Distinct => Vec::new(),
-        }
+        sensitivities.into_iter().map_while(|sensitivity| self.scale(sensitivity)).collect()
+    }
+
+    /// The scale of the noise on the sizes of groups, if there are any, and noise.
+    pub(crate) fn size_scale(&self) -> Option<u64> {
+        self.form.groups()?;
+        self.scale(2)
+    }
+
+    /// The scale of the noise on something of this sensitivity; none without noise.
+    fn scale(&self, sensitivity: u128) -> Option<u64> {
+        let epsilon = self.epsilon?;
+        let sizes = u64::from(self.form.groups().is_some());
+        let shares = sizes + self.statistics.iter().map(parts).sum::<u64>();
+        let scale = sensitivity.saturating_mul(1000 * u128::from(shares));
+        let scale = scale.div_ceil(u128::from(epsilon.max(1)));
+        Some(u64::try_from(scale).unwrap_or(u64::MAX))
     }
 
     /// Names the question.
@@ -299,7 +327,7 @@ impl Question {
 
 /// Things that a statistic opens, each with noise of its own.
 fn parts(statistic: &Statistic) -> u64 {
-    if *statistic == Statistic::Variance { 2 } else { 1 }
+    if matches!(statistic, Statistic::Variance | Statistic::Distinct) { 2 } else { 1 }
 }
 
 fn describe(statistic: &Statistic, transcript: &mut Transcript) {

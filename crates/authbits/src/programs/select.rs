@@ -87,12 +87,13 @@ pub fn select_among(
     result
 }
 
-/// [`select`] with noise on the count of every level, one number in two's complement for each: the
+/// [`select_among`] with noise on the count of every level, one number in two's complement for each: the
 /// comparison is with the noisy count, and the true one is subtracted from the rank. The rank has a
 /// sign, since after a noisy choice it may fall below zero.
 pub fn noisy_select(
     builder: &mut Builder,
     values: &[Vec<Wire>],
+    matching: Option<Vec<Wire>>,
     mut rank: Vec<Wire>,
     noise: &[Vec<Wire>],
 ) -> Vec<Wire> {
@@ -100,7 +101,7 @@ pub fn noisy_select(
     let length = rank.len().max(noise.iter().map(Vec::len).max().unwrap_or(0)) + 2;
     let zero = builder.constant(false);
     rank.resize(length, zero);
-    let mut matching = vec![builder.constant(true); values.len()];
+    let mut matching = matching.unwrap_or_else(|| vec![builder.constant(true); values.len()]);
     let mut result = Vec::with_capacity(width);
     for (digit, noise) in (0..width).rev().zip(noise) {
         let mut zeros = Vec::with_capacity(values.len());

@@ -208,3 +208,20 @@ fn random_circuits_agree_with_plain_evaluation() {
         assert!((0..expected.len()).all(|i| opened.get(i) == expected[i]));
     }
 }
+
+/// Random lists with ties against sorting: ten thousand in the nightly run.
+#[test]
+fn selection_agrees_with_sorting_on_lists_with_ties() {
+    for seed in 0..if crate::world::nightly() { 10_000u64 } else { 200 } {
+        let (count, width) = (1 + seed as usize % 40, 2 + seed as usize % 6);
+        let rank = seed as usize * 7 % count;
+        // Half of the digits are left out, so that many values are alike.
+        let drawn = crate::world::bits(seed, count * width);
+        let kept = |(i, bit): (usize, &bool)| *bit && (i % width) % 2 == seed as usize % 2;
+        let input: Vec<bool> = drawn.iter().enumerate().map(kept).collect();
+        let mut values: Vec<usize> = input.chunks(width).map(number).collect();
+        values.sort_unstable();
+        let out = select::order_statistic(count, width, rank).evaluate(&input);
+        assert_eq!(number(&out), values[rank], "seed {seed}");
+    }
+}

@@ -6,7 +6,7 @@ use ostrakon_authbits::programs::{arithmetic, noise};
 use ostrakon_authbits::{Segment, SegmentSpec};
 use ostrakon_testkit::Network;
 
-use crate::world::{Committee, all, bits};
+use crate::world::{Committee, all, bits, nightly};
 
 fn number(bits: &[bool]) -> u64 {
     bits.iter().rev().fold(0, |n, bit| 2 * n + u64::from(*bit))
@@ -112,6 +112,33 @@ fn digits_of_the_noise_are_comparisons_with_the_constants() {
         assert_eq!(draw(&none, &all), 1 - (1 << digits));
         assert_eq!(draw(&all, &none), (1 << digits) - 1);
     }
+}
+
+/// Draws in the clear against the probabilities of a discrete Laplace variable, by chi-square.
+#[test]
+fn draws_have_the_frequencies_of_a_discrete_laplace_variable() {
+    const EDGE: i64 = 6;
+    let (scale, draws) = (2u64, if nightly() { 100_000 } else { 3_000 });
+    let circuit = noise::circuit(scale);
+    let digits = circuit.outputs() - 1;
+    let mut counts = [0u32; 2 * EDGE as usize + 1];
+    for seed in 0..draws {
+        let out = circuit.evaluate(&bits(seed, noise::random_bits(scale)));
+        let drawn = number(&out[..digits]) as i64 - (i64::from(out[digits]) << digits);
+        counts[(drawn.clamp(-EDGE, EDGE) + EDGE) as usize] += 1;
+    }
+    let a = (-1.0 / scale as f64).exp();
+    let chance = |x: i64| {
+        let one = (1.0 - a) / (1.0 + a) * a.powi(x.unsigned_abs() as i32);
+        if x.abs() == EDGE { one / (1.0 - a) } else { one }
+    };
+    let terms = counts.iter().zip(-EDGE..).map(|(count, x)| {
+        let expected = draws as f64 * chance(x);
+        (f64::from(*count) - expected).powi(2) / expected
+    });
+    // 12 degrees of freedom: 40.3 is passed once in 16,000 times.
+    let statistic: f64 = terms.sum();
+    assert!(statistic < 40.3, "{statistic}: {counts:?}");
 }
 
 /// A draw by a committee: all see the same number, and it is the circuit of nobody's input.

@@ -36,6 +36,10 @@ pub struct Settings {
     /// Whose questions are taken; everybody's if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub creators: Option<Vec<VerifyingKey>>,
+    /// How much answers may tell of any one contributor in all: ε of differential privacy. Without
+    /// it any question is taken, exact ones too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub privacy_budget: Option<f64>,
     /// For how many days a computation that is over is kept whole; then its result and signatures
     /// alone are. 0 keeps everything for ever.
     #[serde(default = "keep_days")]
@@ -44,6 +48,18 @@ pub struct Settings {
 
 fn keep_days() -> u32 {
     90
+}
+
+impl Settings {
+    /// The privacy budget in thousandths of ε.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn budget(&self) -> Result<Option<u64>> {
+        let Some(budget) = self.privacy_budget else { return Ok(None) };
+        ensure!((0.001..=1e6).contains(&budget), "`privacy_budget` must be from 0.001 to 1000000");
+        Ok(Some(format!("{:.0}", budget * 1000.0).parse()?))
+    }
 }
 
 /// A member's directory, read.
@@ -71,7 +87,8 @@ impl Home {
         address: &str,
     ) -> Result<Card> {
         secret::directory(directory)?;
-        let settings = Settings { http, mesh, creators: None, keep_days: keep_days() };
+        let settings =
+            Settings { http, mesh, creators: None, privacy_budget: None, keep_days: keep_days() };
         let hex = |seed: &[u8; 32]| Zeroizing::new(data_encoding::HEXLOWER.encode(seed) + "\n");
         let (identity, shares) = (Zeroizing::new(edge::random()), Zeroizing::new(edge::random()));
         let home = Self { directory: directory.to_owned(), settings, identity, shares };

@@ -22,7 +22,7 @@ use crate::serve::told_to_stop;
 use crate::{edge, log};
 
 /// How often the others are looked at while something is under way.
-const PAUSE: Duration = Duration::from_millis(200);
+const PAUSE: Duration = Duration::from_millis(100);
 /// Computations that are computed at a time.
 const AT_A_TIME: usize = 32;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -74,6 +74,7 @@ pub async fn run(options: Options) -> Result<()> {
         entropy: edge::fill,
         pause: PAUSE,
         at_a_time: AT_A_TIME,
+        budget: home.settings.budget()?,
         keep: (home.settings.keep_days > 0).then(|| DAY * home.settings.keep_days),
         committee: committee.clone(),
     })

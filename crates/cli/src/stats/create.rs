@@ -1,5 +1,7 @@
 //! `ostrakon stats create`.
 
+use std::path::{Path, PathBuf};
+
 use anyhow::{Context, Result, ensure};
 use ostrakon_computation::{CONTRIBUTORS, Contributors, Draft, Link};
 use ostrakon_crypto::Digest;
@@ -9,7 +11,7 @@ use ostrakon_stats::{Form, Question};
 use serde::Serialize;
 
 use super::survey::Survey;
-use super::terms;
+use super::{elect, terms};
 use crate::client::{Asked, http_client};
 use crate::{edge, output};
 
@@ -20,15 +22,18 @@ const MINIMUM: u32 = 10;
 #[derive(clap::Args)]
 pub struct Options {
     /// Any one of the committee's members: scheme, host and port.
-    #[arg(long, value_name = "ORIGIN")]
-    server: String,
+    #[arg(long, value_name = "ORIGIN", required_unless_present = "committee")]
+    server: Option<String>,
     /// The committee's digest, if you know it from elsewhere; otherwise what the member says is
-    /// believed.
-    #[arg(long, value_name = "DIGEST", value_parser = digest)]
-    committee: Option<Digest>,
+    /// believed. Or a file with operators and their weights, a Tor consensus or lines `NAME WEIGHT
+    /// [FAMILY]`: then nothing is asked, and it is proposed who of them forms a committee.
+    #[arg(long, value_name = "DIGEST|FILE", value_parser = chosen)]
+    committee: Option<Chosen>,
+    #[command(flatten)]
+    election: elect::Options,
     /// What is asked: "What do you earn a month, in euros?"
-    #[arg(long, value_name = "TEXT")]
-    question: String,
+    #[arg(long, value_name = "TEXT", required_unless_present = "committee")]
+    question: Option<String>,
     /// What is computed, once for each: median, sum, mean, deviation, quantile:THOUSANDTHS,
     /// histogram:BINS, histogram:BOUND,BOUND,…, or top:PLACES
     #[arg(long, value_name = "STATISTIC", default_value = "median")]
@@ -54,6 +59,21 @@ pub struct Options {
     json: bool,
 }
 
+/// What `--committee` names.
+#[derive(Clone)]
+enum Chosen {
+    Digest(Digest),
+    File(PathBuf),
+}
+
+fn chosen(text: &str) -> Result<Chosen, String> {
+    match digest(text) {
+        Ok(digest) => Ok(Chosen::Digest(digest)),
+        Err(_) if Path::new(text).is_file() => Ok(Chosen::File(text.into())),
+        Err(why) => Err(format!("it is no file, and {why}")),
+    }
+}
+
 /// Reads a digest.
 ///
 /// # Errors
@@ -75,8 +95,14 @@ struct Created {
 /// # Errors
 /// If the question cannot be asked, or a member refuses it or does not answer.
 pub async fn run(options: Options) -> Result<()> {
+    let committee = match &options.committee {
+        Some(Chosen::File(path)) => return elect::run(path, &options.election, options.json),
+        Some(Chosen::Digest(digest)) => Some(digest),
+        None => None,
+    };
     let question = question(&options)?;
-    let asked = Asked::open(&http_client()?, &options.server, options.committee.as_ref()).await?;
+    let server = options.server.as_deref().context("--server: any one of the members")?;
+    let asked = Asked::open(&http_client()?, server, committee).await?;
     ostrakon_stats::asked::members(&asked.committee)?;
     let count = options.invitations.unwrap_or(0);
     ensure!(count <= CONTRIBUTORS, "--invitations: at most {CONTRIBUTORS}");
@@ -90,7 +116,7 @@ pub async fn run(options: Options) -> Result<()> {
         committee: asked.digest,
         job: JOB.to_owned(),
         parameters: parameters(&question),
-        title: options.question.clone(),
+        title: question.text.clone(),
         minimum: options.minimum,
         contributors,
         closes: options.seconds.map(|seconds| edge::unix_time() + seconds),
@@ -99,7 +125,7 @@ pub async fn run(options: Options) -> Result<()> {
     };
     draft.validate()?;
     let draft = draft.sign(&creator.key());
-    let (origin, computation) = (options.server.trim_end_matches('/').to_owned(), draft.draft.id());
+    let (origin, computation) = (server.trim_end_matches('/').to_owned(), draft.draft.id());
     let link = Link { origin, computation, committee: asked.digest, invitation: None };
     // The key that closes is on disk before anybody can report.
     let kept = Survey::new(&link, &creator).keep(&link)?;
@@ -135,7 +161,7 @@ fn question(options: &Options) -> Result<Question> {
         Ok(format!("{:.0}", epsilon * 1000.0).parse()?)
     });
     let question = Question {
-        text: options.question.clone(),
+        text: options.question.clone().context("--question: what is asked")?,
         form: Form::number_up_to(options.largest),
         minimum: options.minimum,
         statistics: statistics.collect::<Result<_>>().context("--statistic")?,

@@ -2,6 +2,7 @@
 
 mod close;
 mod create;
+mod elect;
 mod report;
 mod result;
 pub mod survey;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_computation::{Draft, Input, Link};
 use ostrakon_crypto::{Secret, SigningKey};
-use ostrakon_stats::Value;
+use ostrakon_stats::{Question, Value};
 use serde::Serialize;
 
-use super::survey;
+use super::{survey, terms};
 use crate::client::{Asked, http_client};
 use crate::{edge, output, secret};
 
@@ -26,10 +26,16 @@ pub struct Options {
     /// file for each link in the state directory of `ostrakon`]
     #[arg(long, value_name = "FILE")]
     keep: Option<PathBuf>,
+    /// Reports although fewer than three reports could be told apart from one.
+    #[arg(long)]
+    yes: bool,
     /// Prints one JSON object.
     #[arg(long)]
     json: bool,
 }
+
+/// Reports below which a sum says what somebody has said.
+const FEW: u32 = 3;
 
 #[derive(Serialize)]
 struct Reported {
@@ -42,7 +48,7 @@ struct Reported {
 /// # Errors
 /// If the number is none, or a member refuses it or does not answer.
 pub async fn run(options: Options) -> Result<()> {
-    let Options { link, number, keep, json } = options;
+    let Options { link, number, keep, yes, json } = options;
     let asked = Asked::of(&http_client()?, &link).await?;
     let draft = asked.draft(&link.computation).await?;
     let path = match keep {
@@ -56,7 +62,7 @@ pub async fn run(options: Options) -> Result<()> {
             input
         }
         None => {
-            let input = sign(&asked, &draft, &link, &number)?;
+            let input = sign(&asked, &draft, &link, &number, yes)?;
             // Whatever happens from here on, the same bytes go to all members.
             survey::keep_input(&path, &input, Vec::new())?;
             input
@@ -72,8 +78,30 @@ pub async fn run(options: Options) -> Result<()> {
     output::line(&format!("reported: all {servers} servers have signed that they hold it"))
 }
 
-fn sign(asked: &Asked, draft: &Draft, link: &Link, number: &str) -> Result<Input> {
+/// Tells what the number is for before it leaves, and refuses where an answer would be somebody's
+/// number.
+fn consider(question: &Question, yes: bool) -> Result<()> {
+    let Question { text, minimum, statistics, epsilon, .. } = question;
+    let what: Vec<String> = statistics.iter().map(terms::words).collect();
+    let noise = match epsilon {
+        Some(epsilon) => format!("with noise, epsilon {}", f64::from(*epsilon) / 1000.0),
+        None => "exactly".to_owned(),
+    };
+    eprintln!(
+        "{}\nof at least {minimum} reports, {noise}: {}",
+        output::harmless(text.as_bytes()),
+        what.join(", ")
+    );
+    ensure!(
+        *minimum >= FEW || yes,
+        "with a minimum of {minimum} the result may be your number; --yes reports all the same"
+    );
+    Ok(())
+}
+
+fn sign(asked: &Asked, draft: &Draft, link: &Link, number: &str, yes: bool) -> Result<Input> {
     let question = ostrakon_stats::asked::Asked::of(draft, &asked.committee)?;
+    consider(&question.question, yes)?;
     let number: u64 = match number.trim().parse() {
         Ok(number) => number,
         Err(_) => bail!("{number:?} is no whole number of 0 or more"),

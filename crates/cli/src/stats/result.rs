@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use ostrakon_computation::{Archive, Conclusion, Link};
-use ostrakon_stats::Answer;
 use ostrakon_stats::asked::{self, StatisticsResult};
+use ostrakon_stats::{Answer, Form};
 use serde::Serialize;
 
 use super::terms;
@@ -51,6 +51,9 @@ struct Shown<'a> {
     contradicting: usize,
     unsound: usize,
     missing: u32,
+    /// What the answers have cost whoever reported, of differential privacy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epsilon: Option<f64>,
     #[serde(flatten)]
     result: Option<StatisticsResult>,
 }
@@ -101,6 +104,7 @@ pub fn verify(options: &VerifyOptions) -> Result<()> {
 fn show(archive: &Archive, json: bool) -> Result<()> {
     let draft = &archive.draft.draft;
     let (question, result) = (asked::question(draft)?, asked::result(archive)?);
+    let epsilon = question.epsilon.map(|thousandths| f64::from(thousandths) / 1000.0);
     let missing = match archive.conclusion {
         Conclusion::TooFew { missing } => missing,
         Conclusion::Reached(_) => 0,
@@ -113,6 +117,7 @@ fn show(archive: &Archive, json: bool) -> Result<()> {
             contradicting: archive.seal.conflicts.len(),
             unsound: archive.seal.unsound.len(),
             missing,
+            epsilon,
             result,
         });
     }
@@ -122,8 +127,15 @@ fn show(archive: &Archive, json: bool) -> Result<()> {
             "{reports} reports; {missing} more would have been needed, so nothing was computed"
         ));
     };
-    if question.epsilon.is_some() {
-        output::line("The numbers have noise, so that no single report shows in them.")?;
+    if let Some(epsilon) = epsilon {
+        let hidden = match question.form {
+            Form::Items { .. } => "thing in a report",
+            _ => "report",
+        };
+        output::line(&format!(
+            "The numbers have noise (epsilon {epsilon} for all together), so that no single \
+             {hidden} shows in them."
+        ))?;
     }
     result.answers.iter().try_for_each(|answer| self::answer(answer, reports))?;
     let out = archive.seal.conflicts.len() + archive.seal.unsound.len() + result.excluded.len();

@@ -58,6 +58,21 @@ pub fn statistic(text: &str, largest: u64) -> Result<Statistic> {
     })
 }
 
+/// What a statistic tells, in words.
+pub fn words(statistic: &Statistic) -> String {
+    match statistic {
+        Statistic::Quantile(500) => "the median".to_owned(),
+        Statistic::Quantile(thousandths) => format!("the quantile of {thousandths} ‰"),
+        Statistic::Sum => "sum and mean".to_owned(),
+        Statistic::Variance => "mean and deviation".to_owned(),
+        Statistic::Histogram(bounds) => {
+            format!("how many lie in each of {} parts", bounds.len() + 1)
+        }
+        Statistic::Top { places, .. } => format!("the {places} most frequent numbers"),
+        Statistic::Distinct => "how many different things".to_owned(),
+    }
+}
+
 /// Prints a histogram.
 ///
 /// # Errors

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use ostrakon_computation::{Entry, Input, Order, Said, Statement};
+use ostrakon_crypto::VerifyingKey;
 
 use super::{Course, Trouble};
+use crate::job::Price;
 use crate::service::{Inner, Refused};
+use crate::store::StoreError;
 
 const TWICE: &str = "this key has handed in another input before; with two, neither counts";
 
@@ -69,6 +72,13 @@ impl Course {
             let of_key = |e: &&Entry| e.contributor == entry.contributor;
             state.entries.iter().filter(of_key).count()
         };
+        if known == 0 && !self.charge(inner, &[entry.contributor]).await?.is_empty() {
+            return Err(Refused::Forbidden(
+                "answers have told as much about you as this server lets them: it takes no more \
+                 of you"
+                    .into(),
+            ));
+        }
         if known < 2 {
             inner.config.store.keep(&self.id, &input, true).await?;
             let mut state = self.state();
@@ -80,6 +90,21 @@ impl Course {
             return Err(Refused::Conflict(TWICE.into()));
         }
         Ok(())
+    }
+
+    /// Charges contributors, where this member keeps a budget for each. Returns who cannot pay.
+    pub(super) async fn charge(
+        &self,
+        inner: &Inner,
+        contributors: &[VerifyingKey],
+    ) -> Result<Vec<VerifyingKey>, StoreError> {
+        match (inner.config.budget, self.job.price(&self.draft.draft)) {
+            (Some(budget), Price::Epsilon(epsilon)) => {
+                let store = &inner.config.store;
+                store.charge(&self.id, contributors, (epsilon, budget)).await
+            }
+            _ => Ok(Vec::new()),
+        }
     }
 
     /// Bytes of the longest input.

@@ -26,7 +26,7 @@ use crate::store::{Remembered, StoreError};
 pub(crate) use turn::Turns;
 
 /// How much longer than the shortest the longest pause between two looks at the others is.
-const SLOWER: u32 = 50;
+const SLOWER: u32 = 100;
 
 /// A computation, from its draft to its end.
 pub(crate) struct Course {

@@ -97,6 +97,13 @@ impl Course {
         let Ok(sealed) = sealing.await else { return Ok(false) };
         match sealed {
             Ok(seal) => {
+                let keys: Vec<_> = seal.inputs.iter().map(|entry| entry.contributor).collect();
+                let short = self.charge(inner, &keys).await?.len();
+                if short > 0 {
+                    return Err(Trouble::Stop(format!(
+                        "of {short} contributors answers have told as much as is let"
+                    )));
+                }
                 let digest = seal.digest(&self.id);
                 inner.config.store.seal(&self.id, &seal).await?;
                 self.state().seal = Some(seal);

@@ -2,6 +2,7 @@
 
 mod attempts;
 mod past;
+mod spent;
 
 use std::path::Path;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::world::{World, key};
+use crate::world::{Lie, World, key};
 use ostrakon_computation::{Draft, Entry, Input, Said, Seal, SignedDraft, Statement};
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_stats::asked::{Asked, JOB, parameters, result};
@@ -108,11 +108,12 @@ async fn members_of_statistics_that_are_killed_while_they_compute_come_to_the_re
     world.stop().await;
 }
 
-/// Attack: a body that is sound under its reporter's key is signed by another key too, which one
-/// member lists. That copy is unsound; what is found of it says nothing of the original.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_is_unsound_under_one_key_counts_under_its_own() {
-    let planted: Arc<Mutex<Option<Entry>>> = Arc::default();
+/// The entry that member 2 lists besides what it holds.
+type Planted = Arc<Mutex<Option<Entry>>>;
+
+/// A lie of member 2 about what it holds.
+fn lists_besides() -> (Planted, Lie) {
+    let planted = Planted::default();
     let listed = Arc::clone(&planted);
     let lie = move |member: usize, _: usize, mut told: Vec<Statement>| {
         for statement in &mut told {
@@ -126,7 +127,15 @@ async fn a_body_that_is_unsound_under_one_key_counts_under_its_own() {
         }
         told
     };
-    let world = World::start_statistics_lying(3, Some(Arc::new(lie))).await;
+    (planted, Arc::new(lie))
+}
+
+/// Attack: a body that is sound under its reporter's key is signed by another key too, which one
+/// member lists. That copy is unsound; what is found of it says nothing of the original.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_is_unsound_under_one_key_counts_under_its_own() {
+    let (planted, lie) = lists_besides();
+    let world = World::start_statistics_with(3, Some(lie), None).await;
     let draft = ask(&world);
     let id = draft.draft.id();
     world.create(&draft).await;
@@ -142,20 +151,56 @@ async fn a_body_that_is_unsound_under_one_key_counts_under_its_own() {
     inputs.sort();
     let seal = Seal { inputs, conflicts: Vec::new(), unsound: vec![copy.entry] };
     let sealed = Said::Sealed(seal.digest(&id));
-    let both = async {
-        for member in &world.members[..2] {
-            loop {
-                let said = member.statements(&id).unwrap();
-                let own = said.iter().find(|s| matches!(s.said, Said::Sealed(_)));
-                if let Some(own) = own {
-                    assert_eq!(own.said, sealed);
-                    break;
-                }
-                tokio::time::sleep(Duration::from_millis(10)).await;
+    for member in &world.members[..2] {
+        let own = loop {
+            let said = member.statements(&id).unwrap();
+            if let Some(own) = said.iter().find(|s| matches!(s.said, Said::Sealed(_))) {
+                break own.clone();
             }
-        }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        };
+        assert_eq!(own.said, sealed);
+    }
+    world.stop().await;
+}
+
+/// All answers together tell of one contributor no more than each honest member lets them, also if
+/// another member takes what it should refuse.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_budget_is_kept_over_questions_to_the_same_people_by_every_member() {
+    let (planted, lie) = lists_besides();
+    let world = World::start_statistics_with(3, Some(lie), Some(1500)).await;
+    let noisy = |epsilon| {
+        let question = Question { epsilon, statistics: vec![Statistic::Sum], ..question() };
+        world.draft(|draft| {
+            draft.job = JOB.into();
+            draft.parameters = parameters(&question);
+        })
     };
-    tokio::time::timeout(Duration::from_secs(60), both).await.expect("both sign the seal");
+    let exact = world.members[0].create(noisy(None)).await.unwrap_err().to_string();
+    assert!(exact.contains("noise"), "{exact}");
+    let dear = world.members[0].create(noisy(Some(1501))).await.unwrap_err().to_string();
+    assert!(dear.contains("budget"), "{dear}");
+    let first = noisy(Some(1000));
+    world.create(&first).await;
+    for seed in [1, 2] {
+        world.submit(&report(&world, &first.draft, seed, 9)).await;
+    }
+    world.close(&first).await;
+    assert_eq!(world.result(&first.draft.id()).await.verify(), Ok(()));
+    let second = noisy(Some(1000));
+    world.create(&second).await;
+    let again = report(&world, &second.draft, 1, 9);
+    let refused = world.members[0].submit(&second.draft.id(), again.clone()).await.unwrap_err();
+    assert!(refused.to_string().contains("told as much"), "{refused}");
+    for seed in [3, 4] {
+        world.submit(&report(&world, &second.draft, seed, 9)).await;
+    }
+    *planted.lock().unwrap() = Some(again.entry);
+    world.plant(again);
+    world.close(&second).await;
+    let why = world.stopped(&second.draft.id(), 2).await;
+    assert!(why.iter().any(|why| why.contains("told as much")), "{why:?}");
     world.stop().await;
 }
 

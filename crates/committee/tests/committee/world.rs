@@ -240,6 +240,7 @@ pub struct World {
     jobs: Box<dyn Fn(usize) -> Jobs + Send + Sync>,
     home: TempDir,
     nonce: AtomicUsize,
+    budget: Option<u64>,
 }
 
 impl World {
@@ -250,22 +251,26 @@ impl World {
     /// Starts a committee in which `lie` says what a member shows to another one.
     pub async fn start_lying(count: usize, job: Plain, lie: Option<Lie>) -> Self {
         let jobs = move |_| Jobs::default().with(job.clone());
-        Self::start_with(count, jobs, |_| Vec::new(), lie).await
+        Self::start_with(count, jobs, |_| Vec::new(), (lie, None)).await
     }
 
     /// Starts a committee that computes statistics.
     pub async fn start_statistics(count: usize) -> Self {
-        Self::start_statistics_lying(count, None).await
+        Self::start_statistics_with(count, None, None).await
     }
 
-    /// The same, in which `lie` says what a member shows to another one.
-    pub async fn start_statistics_lying(count: usize, lie: Option<Lie>) -> Self {
+    /// The same, in which `lie` says what a member shows to another one, and members keep a budget.
+    pub async fn start_statistics_with(
+        count: usize,
+        lie: Option<Lie>,
+        budget: Option<u64>,
+    ) -> Self {
         let jobs = |member| Jobs::default().with(Statistics::new(exchange(member)));
         let share_key = |member| {
             let signing = SigningKey::from_seed(&member_key(member));
             exchange(member).member(&signing).to_bytes().to_vec()
         };
-        Self::start_with(count, jobs, share_key, lie).await
+        Self::start_with(count, jobs, share_key, (lie, budget)).await
     }
 
     /// Has every member show an input that it need not hold.
@@ -289,7 +294,7 @@ impl World {
         count: usize,
         jobs: impl Fn(usize) -> Jobs + Send + Sync + 'static,
         share_key: impl Fn(usize) -> Vec<u8>,
-        lie: Option<Lie>,
+        (lie, budget): (Option<Lie>, Option<u64>),
     ) -> Self {
         let mut listeners = Vec::new();
         for _ in 0..count {
@@ -317,6 +322,7 @@ impl World {
             jobs: Box::new(jobs),
             home: tempfile::tempdir().unwrap(),
             nonce: AtomicUsize::new(0),
+            budget,
             committee,
         };
         if let Some(lie) = lie {
@@ -368,6 +374,7 @@ impl World {
             pause: Duration::from_millis(20),
             at_a_time: 4,
             keep: Some(KEEP),
+            budget: self.budget,
         })
         .await
         .unwrap();

@@ -170,12 +170,15 @@ fn questions_that_cannot_be_asked_are_refused() {
         (top(4, 5), BadQuestion::Top),
         (top(4, 0), BadQuestion::Top),
         (noisy(number(8), 0), BadQuestion::Noise),
-        (noisy(grouped(4), 1000), BadQuestion::Noise),
+        (noisy(grouped(4), 0), BadQuestion::Noise),
         (noisy(number(48), 1000), BadQuestion::Noise),
     ] {
         assert_eq!(bad.validate(), Err(why), "{bad:?}");
     }
-    for good in [bounds(&[3, 15]), top(16, 16), noisy(number(30), 1000)] {
+    let lists = Question { epsilon: Some(1000), ..of(items(64), Statistic::Distinct) };
+    for good in
+        [bounds(&[3, 15]), top(16, 16), noisy(number(30), 1000), noisy(grouped(4), 1000), lists]
+    {
         assert_eq!(good.validate(), Ok(()));
     }
     assert_eq!(of(items(64), Statistic::Distinct).validate(), Ok(()));
@@ -251,6 +254,13 @@ fn no_circuit_has_more_gates_than_its_load_says() {
         question(Form::Items { counters: 64 }, vec![Statistic::Distinct]),
     ];
     all.extend(everything(9).into_iter().map(|statistic| noisy(5, statistic)));
+    for form in [Form::Grouped { width: 5, groups: 3 }, Form::Items { counters: 64 }] {
+        let statistics = match form {
+            Form::Items { .. } => vec![Statistic::Distinct],
+            _ => everything(9),
+        };
+        all.push(Question { epsilon: Some(1000), ..question(form, statistics) });
+    }
     for asked in all {
         assert_eq!(asked.validate(), Ok(()), "{asked:?}");
         for count in [1, 2, 15, 16, 100] {

@@ -1,7 +1,7 @@
 //! Noisy answers, in the clear.
 
 use ostrakon_crypto::Secret;
-use ostrakon_stats::{Answer, Budget, Form, Overspent, Question, Statistic};
+use ostrakon_stats::{Answer, Budget, Form, Group, Overspent, Question, Statistic};
 
 use crate::circuits::{all_expected, numbers, question};
 
@@ -113,4 +113,75 @@ fn a_budget_is_spent_once_and_refuses_what_it_cannot_pay() {
     let exact = Question { epsilon: None, ..asked };
     assert_eq!(budget.spend(&exact), Err(Overspent::Exact));
     assert_eq!(budget.left(), 500);
+}
+
+/// The answers of groups, each with noise of its own; who is in a small group is hidden by the
+/// noise on its size, which also decides whether something is told.
+#[test]
+fn groups_have_noise_of_their_own_on_sizes_and_answers() {
+    let statistics = vec![Statistic::Sum, Statistic::Quantile(500), Statistic::Histogram(vec![8])];
+    let form = Form::Grouped { width: 4, groups: 3 };
+    let mut asked = Question { epsilon: Some(8000), ..question(form, statistics) };
+    asked.minimum = 20;
+    // 60 in the first group, 40 in the second, 2 in the third.
+    let reports: Vec<u64> = (0..102)
+        .map(|i| {
+            (i % 16)
+                | if i < 60 {
+                    0
+                } else if i < 100 {
+                    1 << 4
+                } else {
+                    2 << 4
+                }
+        })
+        .collect();
+    let (mut sizes, mut sums) = (Vec::new(), Vec::new());
+    for seed in 0..30 {
+        let answers = answers(&asked, &reports, seed);
+        let [Answer::ByGroup(sum), Answer::ByGroup(median), Answer::ByGroup(bins)] = &answers[..]
+        else {
+            panic!("{answers:?}")
+        };
+        assert_eq!(sum[2], Group { size: 0, answer: None }, "seed {seed}");
+        assert!(median[2].answer.is_none() && bins[2].answer.is_none());
+        sizes.push(i64::try_from(sum[0].size).unwrap() - 60);
+        let Some(Answer::Sum(noisy)) = sum[0].answer.as_deref() else { panic!("seed {seed}") };
+        let exact: u64 = reports[..60].iter().map(|report| report & 15).sum();
+        sums.push(noisy - i64::try_from(exact).unwrap());
+        let Some(Answer::Quantile { value, .. }) = median[1].answer.as_deref() else { panic!() };
+        assert!(*value < 16);
+    }
+    // Scales: 2·4/8 on sizes, 2·15·4/8 on sums; deviations are √2 of these.
+    let deviation = |errors: &[i64]| {
+        let square = errors.iter().map(|e| (e * e) as f64).sum::<f64>();
+        (square / errors.len() as f64).sqrt()
+    };
+    let (of_sizes, of_sums) = (deviation(&sizes), deviation(&sums));
+    assert!(of_sizes > 0.5 && of_sizes < 3.5, "{of_sizes}");
+    assert!(of_sums > 9.0 && of_sums < 45.0, "{of_sums}");
+}
+
+/// A thing more or less in one list is hidden; many are counted nearly as without noise.
+#[test]
+fn different_things_are_counted_with_noise() {
+    let form = Form::Items { counters: 64 };
+    let asked = Question { epsilon: Some(2000), ..question(form, vec![Statistic::Distinct]) };
+    let circuit = asked.circuit(3);
+    let bits = asked.form.bits();
+    let mut estimates = Vec::new();
+    for seed in 0u64..20 {
+        // Half of the counters have reached their first three entries.
+        let mut inputs: Vec<bool> = (0..bits).map(|i| i / 528 % 2 == 0 && i % 528 < 48).collect();
+        let mut random = vec![0; circuit.inputs() - bits];
+        Secret::new([4; 32]).fill("test", &[&seed.to_le_bytes()], &mut random);
+        inputs.extend(random.iter().map(|byte| byte & 1 == 1));
+        let answers = asked.read(3, &circuit.evaluate(&inputs)).unwrap();
+        let [Answer::Distinct { estimate }] = answers[..] else { panic!() };
+        estimates.push(estimate);
+    }
+    // Without noise it is 64·ln 2 = 44.
+    let mean = estimates.iter().sum::<u64>() as f64 / 20.0;
+    assert!((mean - 44.0).abs() < 6.0, "{estimates:?}");
+    assert!(estimates.iter().any(|estimate| *estimate != 44), "there is noise");
 }
