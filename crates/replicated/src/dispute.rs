@@ -137,8 +137,8 @@ impl Disputes<'_> {
         self.decide(vec![Delta::D02, Delta::D01, Delta::D12]).await
     }
 
-    /// Raises a dispute that is marked ([`Outcome::disputing`]), and takes part in others, until one
-    /// is decided.
+    /// Raises a dispute that is marked ([`Outcome::disputing`]), and takes part in others, until
+    /// one is decided.
     pub async fn raise(&self, conflict: Conflict) -> Fault {
         self.run.send_all(Kind::Dispute, wire::encode(&conflict));
         let mut deltas = vec![Delta::D02, Delta::D01];

@@ -112,8 +112,8 @@ pub enum Failed {
     /// Something cannot be written down that must be before it is said.
     #[error("the journal cannot be written: {0}")]
     Journal(String),
-    /// Reports that an earlier run has used, which this is not. They can never be computed on again:
-    /// their reporters make new ones, for the scope's next number.
+    /// Reports that an earlier run has used, which this is not. They can never be computed on
+    /// again: their reporters make new ones, for the scope's next number.
     #[error(
         "{} reports were used by a run that broke off, and cannot be used again: ask for new ones",
         .reports.len()

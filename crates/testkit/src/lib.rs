@@ -9,8 +9,8 @@
 //!   signs them again.
 //!
 //! A *sabotage sweep* runs a protocol once to count the corrupt party's messages, then once for
-//! each message and each [`Mutation`] ([`Script`] lists them as [`Case`]s), and asserts what the protocol promises. Dealers and fixed
-//! randomness live here and nowhere else.
+//! each message and each [`Mutation`] ([`Script`] lists them as [`Case`]s), and asserts what the
+//! protocol promises. Dealers and fixed randomness live here and nowhere else.
 
 mod network;
 mod saboteur;

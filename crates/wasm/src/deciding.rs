@@ -39,7 +39,8 @@ pub struct NewDecisionKey {
 #[wasm_bindgen]
 impl NewDecisionKey {
     /// A fresh key of the account, that `threshold` servers (0, 2 or 3) can stand in for and whose
-    /// shares they keep until `expires` (seconds since 1970) if it is not used. `helpers` is a JSON list of the three answers of `GET /api/v1/helper`, by party; `[]` with threshold
+    /// shares they keep until `expires` (seconds since 1970) if it is not used. `helpers` is a JSON
+    /// list of the three answers of `GET /api/v1/helper`, by party; `[]` with threshold
     /// 0.
     ///
     /// # Errors

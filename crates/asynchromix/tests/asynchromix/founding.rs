@@ -126,8 +126,8 @@ fn forgotten_founding() {
     assert!(agreed.commits() > 0);
 }
 
-/// One server says to another that its disk was another one: that is nothing without the other's own
-/// signature, and it founds the room with all of them as soon as it hears the truth.
+/// One server says to another that its disk was another one: that is nothing without the other's
+/// own signature, and it founds the room with all of them as soon as it hears the truth.
 #[test]
 fn founding_with_a_false_witness() {
     let mut founding = Founding::new(4, 3);

@@ -87,9 +87,9 @@ pub fn select_among(
     result
 }
 
-/// [`select_among`] with noise on the count of every level, one number in two's complement for each: the
-/// comparison is with the noisy count, and the true one is subtracted from the rank. The rank has a
-/// sign, since after a noisy choice it may fall below zero.
+/// [`select_among`] with noise on the count of every level, one number in two's complement for
+/// each: the comparison is with the noisy count, and the true one is subtracted from the rank. The
+/// rank has a sign, since after a noisy choice it may fall below zero.
 pub fn noisy_select(
     builder: &mut Builder,
     values: &[Vec<Wire>],
