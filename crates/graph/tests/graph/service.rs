@@ -329,7 +329,8 @@ fn a_failed_preparation_opens_nothing_once_lists_are_known() {
                     body
                 })
             });
-            let ends = attempt(&network, &terms, (1, 4), &[body.clone()], &Journals::default());
+            let bodies = std::slice::from_ref(&body);
+            let ends = attempt(&network, &terms, (1, 4), bodies, &Journals::default());
             let sent = network.sent();
             let steps = sent.iter().map(|(_, message)| message.signed.header.tag.step);
             let steps: Vec<_> = steps.collect();
