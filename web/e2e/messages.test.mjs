@@ -169,7 +169,7 @@ test('two people add each other by link, talk, one goes and comes back', async (
   assert.equal(kept.extractable, false);
   for (const text of [kept.words, kept.text]) assert.ok(!text.includes('Come back'));
   await ben.page.close();
-  await tab.page.getByRole('button', { name: /Ann/ }).first().waitFor();
+  await tab.page.getByRole('heading', { name: 'Ann', exact: true }).waitFor();
   assert.deepEqual([...ann.complaints, ...tab.complaints], []);
 });
 
