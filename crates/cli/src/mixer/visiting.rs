@@ -72,8 +72,6 @@ pub enum Shown {
 
 /// A device in a room, visiting.
 pub struct Visiting {
-    /// The room's description.
-    pub description: Description,
     state: Arc<Mutex<State>>,
     shown: mpsc::UnboundedReceiver<Result<Shown>>,
     _tasks: JoinSet<()>,
@@ -123,8 +121,8 @@ async fn describe(link: &Link, known: Option<Description>) -> Result<(Descriptio
     }
     let room = description.room().map_err(|error| failure::unproven(error.to_string()))?;
     if room.digest() != link.room {
-        bail!(failure::unproven(
-            "the server shows another room than the link names; nothing was sent to it"
+        return Err(failure::unproven(
+            "the server shows another room than the link names; nothing was sent to it",
         ));
     }
     Ok((description, room))
@@ -151,7 +149,7 @@ impl Visiting {
     pub async fn watch(link: &Link) -> Result<Self> {
         let (description, room) = describe(link, None).await?;
         let visitor = Visitor::watching(Arc::new(room));
-        Self::start(description, State { visitor, memory: None })
+        Self::start(&description, State { visitor, memory: None })
     }
 
     /// Begins to take part, with what `directory` keeps of this device.
@@ -191,10 +189,10 @@ impl Visiting {
             );
         }
         let memory = Memory { path, description: description.clone(), last: None, _lock: lock };
-        Self::start(description, State { visitor, memory: Some(memory) })
+        Self::start(&description, State { visitor, memory: Some(memory) })
     }
 
-    fn start(description: Description, mut state: State) -> Result<Self> {
+    fn start(description: &Description, mut state: State) -> Result<Self> {
         state.save()?;
         let http = http_client()?;
         let longest = Answer::longest(state.visitor.room());
@@ -226,7 +224,7 @@ impl Visiting {
                 drop(tell.send(Ok(Shown::Changed)));
             }
         });
-        Ok(Self { description, state, shown, _tasks: tasks })
+        Ok(Self { state, shown, _tasks: tasks })
     }
 
     /// What the visitor knows.
