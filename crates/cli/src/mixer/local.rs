@@ -42,7 +42,7 @@ pub struct Options {
 impl Options {
     /// What `ostrakon up --engine asynchromix` runs.
     pub fn of_up(data_dir: PathBuf, servers: u8, base_port: u16, web: Option<PathBuf>) -> Self {
-        let room = RoomOptions { places: 64, bytes: 280, seconds: 5 };
+        let room = RoomOptions { places: 64, bytes: 280, seconds: 3 };
         Self { data_dir, servers, base_port, room, web }
     }
 }

@@ -121,8 +121,8 @@ async fn describe(link: &Link, known: Option<Description>) -> Result<(Descriptio
     }
     let room = description.room().map_err(|error| failure::unproven(error.to_string()))?;
     if room.digest() != link.room {
-        bail!(failure::unproven(
-            "the server shows another room than the link names; nothing was sent to it"
+        return Err(failure::unproven(
+            "the server shows another room than the link names; nothing was sent to it",
         ));
     }
     Ok((description, room))
