@@ -134,7 +134,7 @@ async fn bind(address: &str) -> TcpListener {
 
 async fn controlled(mut controls: mpsc::UnboundedReceiver<Control>) {
     while let Some(Control::Freeze(frozen)) = controls.recv().await {
-        drop(frozen.recv());
+        let _ = frozen.recv();
     }
 }
 
