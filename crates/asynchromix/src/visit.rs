@@ -111,8 +111,8 @@ impl Answer {
     /// Reads an answer; nothing of it has been checked.
     ///
     /// # Errors
-    /// [`wire::Malformed`] for anything too long or not canonical, or with more in it than an honest
-    /// server says.
+    /// [`wire::Malformed`] for anything too long or not canonical, or with more in it than an
+    /// honest server says.
     pub fn decode(bytes: &[u8], room: &Room) -> Result<Self, wire::Malformed> {
         if bytes.len() > Self::longest(room) {
             return Err(wire::Malformed);

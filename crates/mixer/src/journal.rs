@@ -1,9 +1,9 @@
 //! What is durable: one file to which writes are appended.
 //!
-//! After a mark, the file is frames, one for each append: length, digest of the bytes, digest of both
-//! and of where the frame begins, and the bytes. An append is flushed before the next one begins. So
-//! what is not whole and has nothing after it was cut short, and nothing that depended on it was
-//! sent; what is not whole and has a later frame after it was durable, and has been damaged since.
+//! After a mark, the file is frames, one for each append: length, digest of the bytes, digest of
+//! both and of where the frame begins, and the bytes. An append is flushed before the next one
+//! begins. So what is not whole and has nothing after it was cut short, and nothing that depended
+//! on it was sent; what is not whole and has a later frame after it was durable, and has been damaged since.
 //! The file is written anew beside the old one, which it then replaces, when most of it is about
 //! what is not there any more, and as soon as something is forgotten that must stay unknown.
 
@@ -109,8 +109,8 @@ fn read(file: &mut File, path: &Path, mut each: impl FnMut(Write)) -> Result<u64
     drop(input);
     if at < whole && is_followed(file, at)? {
         bail!(
-            "{} is damaged at byte {at}: what this server wrote there later is lost, so it must not \
-             go on with what is left. Check the disk, move the file away and start the server \
+            "{} is damaged at byte {at}: what this server wrote there later is lost, so it must \
+             not go on with what is left. Check the disk, move the file away and start the server \
              without it: with the same key it then takes part again as one that has lost its data",
             path.display()
         );
@@ -128,9 +128,9 @@ fn begin(file: &mut File, path: &Path) -> Result<()> {
     }
     if !MARK.starts_with(&found) {
         bail!(
-            "{} is not a journal of this version of the program, or its beginning is damaged. Move \
-             it away and start the server without it: with the same key it then takes part again as \
-             one that has lost its data",
+            "{} is not a journal of this version of the program, or its beginning is damaged. \
+             Move it away and start the server without it: with the same key it then takes part \
+             again as one that has lost its data",
             path.display()
         );
     }

@@ -160,8 +160,8 @@ impl<K: Keys> Service<K> {
         self.stirred = true;
     }
 
-    /// Takes over the state of a later checkpoint than the one that was adopted: the others may have
-    /// dropped that state since. The ledger has come past it by itself meanwhile.
+    /// Takes over the state of a later checkpoint than the one that was adopted: the others may
+    /// have dropped that state since. The ledger has come past it by itself meanwhile.
     fn take_later(&mut self, checkpoint: &[u8], bytes: &[u8], effects: &mut Effects) {
         let Ok(checkpoint) = wire::decode::<SignedCheckpoint>(checkpoint) else { return };
         let commits = checkpoint.agreed.commits;
