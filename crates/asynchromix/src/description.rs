@@ -198,7 +198,8 @@ mod tests {
         let digest = own.room().unwrap().digest();
         let keys: Vec<_> =
             (9..12).map(|i| SigningKey::from_seed(&[i; 32]).verifying_key()).collect();
-        let changes: Vec<Box<dyn Fn(&mut Description)>> = vec![
+        type Change = Box<dyn Fn(&mut Description)>;
+        let changes: Vec<Change> = vec![
             Box::new(|d| d.name = "Agore".into()),
             Box::new(|d| d.nonce.0[3] ^= 1),
             Box::new(|d| d.servers.swap(0, 1)),

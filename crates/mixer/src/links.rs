@@ -269,7 +269,7 @@ async fn write(
     queued: &AtomicUsize,
     output: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
-    let mut output = BufWriter::with_capacity(1 << 18, output);
+    let mut output = BufWriter::with_capacity(PART, output);
     while let Some(mut frame) = frames.recv().await {
         loop {
             let length = u32::try_from(frame.len()).map_err(io::Error::other)?;
@@ -339,7 +339,7 @@ mod tests {
         let mut tasks = JoinSet::new();
         tasks.spawn(async move { write(frames, &AtomicUsize::new(300_000), near).await });
         let mut far = BufReader::new(far);
-        let mut part = vec![0; 10_000];
+        let mut part = vec![0; 20_000];
         for _ in 0..10 {
             far.read_exact(&mut part).await.unwrap();
             sleep(SILENCE * 3 / 4).await;
