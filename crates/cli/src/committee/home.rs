@@ -87,13 +87,8 @@ impl Home {
         address: &str,
     ) -> Result<Card> {
         secret::directory(directory)?;
-        let settings = Settings {
-            http,
-            mesh,
-            creators: None,
-            privacy_budget: None,
-            keep_days: keep_days(),
-        };
+        let settings =
+            Settings { http, mesh, creators: None, privacy_budget: None, keep_days: keep_days() };
         let hex = |seed: &[u8; 32]| Zeroizing::new(data_encoding::HEXLOWER.encode(seed) + "\n");
         let (identity, shares) = (Zeroizing::new(edge::random()), Zeroizing::new(edge::random()));
         let home = Self { directory: directory.to_owned(), settings, identity, shares };

@@ -54,12 +54,13 @@ pub fn run(path: &Path, options: &Options, json: bool) -> Result<()> {
     let text = std::fs::read_to_string(path).with_context(|| format!("{name} cannot be read"))?;
     let table = Table::parse(&text).with_context(|| name.to_string())?;
     let Options { beacon, members, corrupt, withheld, security } = *options;
-    let strength =
-        Strength { members, corrupt, withheld, elections: 1, security, engine: ENGINE };
+    let strength = Strength { members, corrupt, withheld, elections: 1, security, engine: ENGINE };
     strength.check().context("--members")?;
     let drawn = match beacon {
         None => Vec::new(),
-        Some(beacon) => table.draw(&Beacon(beacon.0), &strength).with_context(|| name.to_string())?,
+        Some(beacon) => {
+            table.draw(&Beacon(beacon.0), &strength).with_context(|| name.to_string())?
+        }
     };
     show(&table, &drawn, beacon.map(|_| strength.log2()), json)
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use ostrakon_computation::{Archive, Conclusion, Link};
-use ostrakon_stats::{Answer, Form};
 use ostrakon_stats::asked::{self, StatisticsResult};
+use ostrakon_stats::{Answer, Form};
 use serde::Serialize;
 
 use super::terms;

@@ -65,7 +65,9 @@ pub fn words(statistic: &Statistic) -> String {
         Statistic::Quantile(thousandths) => format!("the quantile of {thousandths} ‰"),
         Statistic::Sum => "sum and mean".to_owned(),
         Statistic::Variance => "mean and deviation".to_owned(),
-        Statistic::Histogram(bounds) => format!("how many lie in each of {} parts", bounds.len() + 1),
+        Statistic::Histogram(bounds) => {
+            format!("how many lie in each of {} parts", bounds.len() + 1)
+        }
         Statistic::Top { places, .. } => format!("the {places} most frequent numbers"),
         Statistic::Distinct => "how many different things".to_owned(),
     }
