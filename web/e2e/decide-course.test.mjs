@@ -54,8 +54,7 @@ for (const [stand, learned] of /** @type {const} */ ([
     });
     await anna.at('lapsed');
     // Of two both must answer, whoever could stand in.
-    const why =
-      stand === 'Nobody' ? 'Ben stayed away' : '1 person answered, and 2 had to. Nothing';
+    const why = stand === 'Nobody' ? 'Ben stayed away' : '1 person answered, and 2 had to. Nothing';
     await anna.page.getByText(`There is no result: ${why}`).waitFor();
     await ben.at('lapsed');
     await anna.isPresentable('lapsed');

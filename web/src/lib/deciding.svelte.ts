@@ -501,7 +501,8 @@ export class Deciding {
       person.part !== 'removed' &&
       this.view?.owners[this.person ?? -1]
     ) {
-      const make: Make = ({ visit }, account) => visit.sayVerified(this.acting ?? account.key, this.now());
+      const make: Make = ({ visit }, account) =>
+        visit.sayVerified(this.acting ?? account.key, this.now());
       await this.act(
         'rechecking',
         make,
