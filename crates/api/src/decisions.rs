@@ -174,8 +174,8 @@ pub(crate) async fn records(
     turn.make(page).await
 }
 
-/// This server's signature that record `number` stands in the chain that it has: of two servers they
-/// make a receipt.
+/// This server's signature that record `number` stands in the chain that it has: of two servers
+/// they make a receipt.
 #[utoipa::path(get, path = "/api/v1/decisions/{id}/receipts/{number}", tag = "decisions",
     params(
         ("id" = String, Path, description = "The decision's id."),

@@ -115,8 +115,8 @@ impl Deposit {
         wire::decode(bytes).map_err(|_| InvalidKey::Form("this is no deposit of a share".into()))
     }
 
-    /// The server opens and checks the deposit; `now` in seconds since 1970. What it returns must be on disk before the receipt
-    /// ([`crate::keys::receipt_digest`]) leaves.
+    /// The server opens and checks the deposit; `now` in seconds since 1970. What it returns must
+    /// be on disk before the receipt ([`crate::keys::receipt_digest`]) leaves.
     ///
     /// # Errors
     /// [`InvalidKey`]: the key is malformed or not possessed, the deposit is for another server or

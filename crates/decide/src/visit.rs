@@ -200,7 +200,8 @@ impl Visit {
 
     /// The record with the account's answers, one option for each ballot, after what was read and
     /// verified. If another record came first (409), read on, verify, and ask again with the same
-    /// answers; as long as none did, it is the same record again, byte by byte. `memory` must be kept before the record leaves the device.
+    /// answers; as long as none did, it is the same record again, byte by byte. `memory` must be
+    /// kept before the record leaves the device.
     ///
     /// # Errors
     /// [`Refused`]: something is not verified, the chain is not the one seen before, the one-time
@@ -245,9 +246,9 @@ impl Visit {
         Ok(signed)
     }
 
-    /// The receipt, to which servers have to add their signatures, once the account's answers are in the chain that was read and verified; the
-    /// answers are then forgotten. Call it with what was read from another server than the one that
-    /// took the record.
+    /// The receipt, to which servers have to add their signatures, once the account's answers are
+    /// in the chain that was read and verified; the answers are then forgotten. Call it with what
+    /// was read from another server than the one that took the record.
     pub fn confirmed(&self, account: &VerifyingKey, memory: &mut Memory) -> Option<Receipt> {
         let (chain, _) = self.verified().ok()?;
         let person = chain.person(account)?;

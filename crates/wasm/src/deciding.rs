@@ -39,8 +39,8 @@ pub struct NewDecisionKey {
 #[wasm_bindgen]
 impl NewDecisionKey {
     /// A fresh key of the account, that `threshold` servers (0, 2 or 3) can stand in for and whose
-    /// shares they keep until `expires` (seconds since 1970) if it is not used. `helpers` is a JSON list of the three answers of `GET /api/v1/helper`, by party; `[]` with threshold
-    /// 0.
+    /// shares they keep until `expires` (seconds since 1970) if it is not used. `helpers` is a JSON
+    /// list of the three answers of `GET /api/v1/helper`, by party; `[]` with threshold 0.
     ///
     /// # Errors
     /// If a server's key is not signed by it, or the browser has no randomness.
@@ -196,8 +196,8 @@ impl DecisionMemory {
             .map_err(|_| shown("what this device remembers cannot be read"))
     }
 
-    /// Takes in what another copy knows, for example one that was exported with the account: nothing
-    /// that either knows is forgotten.
+    /// Takes in what another copy knows, for example one that was exported with the account:
+    /// nothing that either knows is forgotten.
     ///
     /// # Errors
     /// If `saved` is something else.

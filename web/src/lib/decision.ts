@@ -202,7 +202,8 @@ export const suitable = ({ meanings }: Outcome): number =>
 function merit(meaning: Meaning | undefined): number | null {
   if (typeof meaning !== 'object') return null;
   if ('passed' in meaning) return meaning.passed ? 1 : null;
-  // The last answer is yes; of three the one before it is “if need be”, which decides between equals.
+  // The last answer is yes; of three the one before it is “if need be”, which decides between
+  // equals.
   const counts = 'counts' in meaning ? meaning.counts : [];
   const yes = counts.at(-1) ?? 0;
   const needBe = counts.length > 2 ? (counts.at(-2) ?? 0) : 0;

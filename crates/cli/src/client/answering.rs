@@ -32,7 +32,8 @@ const CONFIRMATIONS: u32 = 12;
 /// How often somebody else may be faster.
 const ATTEMPTS: u32 = 1000;
 
-/// A fresh one-time key of the account, kept until `expires`, shared among the servers and certified.
+/// A fresh one-time key of the account, kept until `expires`, shared among the servers and
+/// certified.
 ///
 /// # Errors
 /// If one of the three servers does not answer, or its answer is not genuine.

@@ -62,8 +62,8 @@ pub struct Options {
     /// them.
     #[arg(long)]
     all_needed: bool,
-    /// How many must answer for a result; with fewer nothing is opened [default: half of the people,
-    /// and at least three]
+    /// How many must answer for a result; with fewer nothing is opened [default: half of the
+    /// people, and at least three]
     #[arg(long, value_name = "NUMBER")]
     quorum: Option<u16>,
     /// How many of the three servers together can stand in for whoever stays away: 2 or 3; with 0

@@ -87,8 +87,8 @@ impl Store {
         transaction.commit().await
     }
 
-    /// Deletes shares that were to be kept until before this time and that no decision uses, and the
-    /// names of erased ones. Returns how many.
+    /// Deletes shares that were to be kept until before this time and that no decision uses, and
+    /// the names of erased ones. Returns how many.
     ///
     /// # Errors
     /// The disk's.
