@@ -179,8 +179,9 @@ impl Examined {
     }
 
     /// The opening of the server that drew this for the draft ([`crate::Layer::of`]). `shares` are
-    /// those that it holds of [`Examined::absent_keys`]; for whom it has none, or one that does not
-    /// fit, it leaves its part out, and enough others must stand in. The caller has made sure by
+    /// those that it holds of
+    /// [`Examined::absent_keys`]; for whom it has none, or one that does not fit, it leaves its
+    /// part out, and enough others must stand in. The caller has made sure by
     /// [`Examined::may_open`], and by writing it down, that the server opens this close and no
     /// other.
     ///

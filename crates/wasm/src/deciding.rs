@@ -40,8 +40,7 @@ pub struct NewDecisionKey {
 impl NewDecisionKey {
     /// A fresh key of the account, that `threshold` servers (0, 2 or 3) can stand in for and whose
     /// shares they keep until `expires` (seconds since 1970) if it is not used. `helpers` is a JSON
-    /// list of the three answers of `GET /api/v1/helper`, by party; `[]` with threshold
-    /// 0.
+    /// list of the three answers of `GET /api/v1/helper`, by party; `[]` with threshold 0.
     ///
     /// # Errors
     /// If a server's key is not signed by it, or the browser has no randomness.

@@ -83,3 +83,14 @@ test('what suits best is said of what was counted only', () => {
   expect(suitable(passed(true, true))).toBe(2);
   expect(suitable(passed(false, false))).toBe(0);
 });
+
+test('if need be decides between dates that equally many can make', () => {
+  const poll = view([dateLabel(early), dateLabel(late)]);
+  const counted = (...all: number[][]) => ({
+    outputs: all.map(() => 0),
+    meanings: all.map((counts) => ({ counts })),
+  });
+  expect(chosenDate(poll, counted([2, 0, 3], [0, 2, 3]))).toBe(late);
+  expect(chosenDate(poll, counted([2, 0, 3], [0, 3, 2]))).toBe(early);
+  expect(chosenDate(poll, counted([5, 0, 0], [4, 1, 0]))).toBe(late);
+});

@@ -202,8 +202,13 @@ export const suitable = ({ meanings }: Outcome): number =>
 function merit(meaning: Meaning | undefined): number | null {
   if (typeof meaning !== 'object') return null;
   if ('passed' in meaning) return meaning.passed ? 1 : null;
-  const yes = 'counts' in meaning ? (meaning.counts[1] ?? 0) : 0;
-  return yes > 0 ? yes : null;
+  // The last answer is yes; of three the one before it is “if need be”, which decides between
+  // equals.
+  const counts = 'counts' in meaning ? meaning.counts : [];
+  const yes = counts.at(-1) ?? 0;
+  const needBe = counts.length > 2 ? (counts.at(-2) ?? 0) : 0;
+  const people = counts.reduce((all, one) => all + one, 0);
+  return yes + needBe > 0 ? yes + needBe / (people + 1) : null;
 }
 
 /** The date that suits best, the earliest of equals; `null` if none does. */

@@ -4,6 +4,7 @@ import { loadForTest } from '../test/world';
 import { DeviceKey, decisionId, tableRows } from './cryptography';
 import {
   complaintOf,
+  dateAnswers,
   draftOf,
   entriesOf,
   rulesFor,
@@ -20,6 +21,7 @@ const wish: Wish = {
   question: ' Shall we? ',
   options: ['No', 'Yes'],
   dates: [''],
+  needBe: false,
   rule: 'majority',
   enough: 1,
   tie: 'none',
@@ -43,7 +45,7 @@ function around(people: number) {
     creator: key(),
     servers: 'ab'.repeat(32),
     nonce: Array.from({ length: 16 }, () => 1),
-    dateOptions: ['no', 'yes'] as [string, string],
+    dateOptions: ['no', 'yes'],
   };
 }
 
@@ -102,6 +104,11 @@ test('what cannot be a draft is said before anything is sent', () => {
   ).toBe('large');
   expect(complaintOf({ ...wish, deadline: '2026-11-01T12:00' }, 3, NOW)).toBe('deadline');
   expect(complaintOf({ ...wish, deadline: '2028-11-01T12:00' }, 3, NOW)).toBe('deadline');
+  expect(complaintOf({ ...wish, acceptBy: wish.deadline }, 3, NOW)).toBe('acceptBy');
+  expect(complaintOf({ ...wish, acceptBy: '2026-11-01T12:00' }, 3, NOW)).toBe('acceptBy');
+  expect(complaintOf({ ...wish, quorum: 2 }, 3, NOW)).toBe('quorum');
+  expect(complaintOf({ ...wish, quorum: 4 }, 3, NOW)).toBe('quorum');
+  expect(complaintOf({ ...wish, quorum: 2 }, 2, NOW)).toBe(null);
 });
 
 test('rules that count one of two answers are there for two answers only, and tables for few people', () => {
@@ -127,4 +134,12 @@ test('what is assumed stays the same answer when answers are added or taken away
     assumed: 2,
   });
   expect(withoutOption({ options: ['a', 'b', 'c', 'd'], assumed: 1 }, 1).assumed).toBe(0);
+});
+
+test('if need be is an answer about dates in a full count only', () => {
+  const words = { impossible: 'no', ifNeedBe: 'perhaps', possible: 'yes' };
+  const dates = { topic: 'dates', rule: 'tally', needBe: true } as const;
+  expect(dateAnswers(dates, words)).toEqual(['no', 'perhaps', 'yes']);
+  expect(dateAnswers({ ...dates, rule: 'majority' }, words)).toEqual(['no', 'yes']);
+  expect(dateAnswers({ ...dates, needBe: false }, words)).toEqual(['no', 'yes']);
 });

@@ -15,6 +15,8 @@ export interface Wish {
   options: string[];
   /** Local points of time, as the browser's fields give them. */
   dates: string[];
+  /** Of dates in a full count: whether “if need be” is an answer, too. */
+  needBe: boolean;
   rule: RuleName;
   /** How many are enough, for `at-least`. */
   enough: number;
@@ -69,6 +71,18 @@ export function entriesOf(people: number, options: number): number {
   return Math.round(entries);
 }
 
+const hasNeedBe = ({ topic, rule, needBe }: Pick<Wish, 'topic' | 'rule' | 'needBe'>): boolean =>
+  topic === 'dates' && rule === 'tally' && needBe;
+
+/** The answers about a date, from worse to better. */
+export function dateAnswers(
+  wish: Pick<Wish, 'topic' | 'rule' | 'needBe'>,
+  words: { impossible: string; ifNeedBe: string; possible: string },
+): string[] {
+  const between = hasNeedBe(wish) ? [words.ifNeedBe] : [];
+  return [words.impossible, ...between, words.possible];
+}
+
 /** What is wrong with a wish; the sentence is in the catalogue. */
 export type Complaint =
   | 'question'
@@ -94,7 +108,7 @@ export function datesOf({ dates }: Wish): number[] {
 export function complaintOf(wish: Wish, people: number, now: number): Complaint | null {
   const dates = wish.topic === 'dates';
   const ballots = dates ? datesOf(wish).length : 1;
-  const options = dates ? 2 : wish.options.length;
+  const options = dates ? (hasNeedBe(wish) ? 3 : 2) : wish.options.length;
   if (normalised(wish.question) === '') return 'question';
   if (dates && (ballots < 1 || ballots > LIMITS.ballots)) return 'dates';
   if (!dates && new Set(filled(wish.options)).size !== options) return 'options';
@@ -166,8 +180,8 @@ export interface Around {
   creator: string;
   servers: string;
   nonce: number[];
-  /** The answers about a date: no and yes. */
-  dateOptions: [string, string];
+  /** As {@link dateAnswers} gives them. */
+  dateOptions: string[];
 }
 
 /** The draft as JSON, for the cryptography. */

@@ -14,7 +14,7 @@ import {
 } from '../../lib/cryptography';
 import { DecisionServer } from '../../lib/decisions';
 import { operatorsOf } from '../../lib/deployment';
-import { draftOf, type Seated, type Wish } from '../../lib/draft';
+import { dateAnswers, draftOf, type Seated, type Wish } from '../../lib/draft';
 import type { Guest } from '../../lib/guests';
 import { refill } from '../../lib/onetime';
 import { Told } from '../../lib/told';
@@ -54,7 +54,7 @@ export async function begin(
   const deployment = new Deployment(raw);
   const { people, secrets } = seats(guests);
   const nonce = [...crypto.getRandomValues(new Uint8Array(16))];
-  const dateOptions: [string, string] = [t.dates.impossible, t.dates.possible];
+  const dateOptions = dateAnswers(wish, t.dates);
   const draft = draftOf(wish, {
     people,
     creator: account.key.publicKey(),

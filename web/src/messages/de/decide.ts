@@ -35,6 +35,8 @@ export const de: Decide = {
     add: 'Noch ein Termin',
     remove: (n: number) => `Termin ${n} entfernen`,
     possible: 'Möglich',
+    ifNeedBe: 'Zur Not',
+    offer: 'Auch „Zur Not“ als Antwort anbieten',
     impossible: 'Nicht möglich',
   },
 

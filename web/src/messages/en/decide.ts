@@ -36,6 +36,8 @@ export const en = {
     add: 'Add a date',
     remove: (n: number) => `Remove date ${n}`,
     possible: 'Possible',
+    ifNeedBe: 'If need be',
+    offer: 'Offer “if need be” as an answer, too',
     impossible: 'Not possible',
   },
 
