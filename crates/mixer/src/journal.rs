@@ -4,8 +4,9 @@
 //! both and of where the frame begins, and the bytes. An append is flushed before the next one
 //! begins. So what is not whole and has nothing after it was cut short, and nothing that depended
 //! on it was sent; what is not whole and has a later frame after it was durable, and has been
-//! damaged since. The file is written anew beside the old one, which it then replaces, when most of it is about
-//! what is not there any more, and as soon as something is forgotten that must stay unknown.
+//! damaged since. The file is written anew beside the old one, which it then replaces, when most of
+//! it is about what is not there any more, and as soon as something is forgotten that must stay
+//! unknown.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
