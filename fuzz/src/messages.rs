@@ -64,7 +64,7 @@ pub fn read_call(bytes: &[u8]) -> bool {
     };
     assert!(!name.chars().any(char::is_control) && !name.trim().is_empty());
     // Whatever key it named: it is accepted, or it is from nobody.
-    drop(client.accept(*contact, &mut rng()));
+    let _accepted = client.accept(*contact, &mut rng());
     assert_eq!(client.next_row(DIALING + 5, &mut rng()).map(|row| row.len()), Ok(WIDTH));
     true
 }
