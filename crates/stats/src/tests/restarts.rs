@@ -1,7 +1,8 @@
 //! Members that are killed at any step, and go on with what is on disk.
 //!
 //! A member dies at one of its messages or entries: before it is written, or after that and before
-//! it is sent. What it has received since it last wrote is gone with it.
+//! it is sent. What it has received since it last wrote is gone with it. `OSTRAKON_NIGHTLY` runs
+//! every step; otherwise some.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -237,23 +238,23 @@ fn sweep(parties: usize, every: usize) {
             }
         }
     }
-    assert!(deaths > 30, "{deaths} deaths");
+    assert!(deaths > 15, "{deaths} deaths");
 }
 
 #[test]
 fn a_member_of_two_that_is_killed_at_any_step_goes_on() {
-    sweep(2, if nightly() { 1 } else { 2 });
+    sweep(2, if nightly() { 1 } else { 5 });
 }
 
 #[test]
 fn a_member_of_three_that_is_killed_at_any_step_goes_on() {
-    sweep(3, if nightly() { 1 } else { 9 });
+    sweep(3, if nightly() { 1 } else { 19 });
 }
 
 #[test]
 fn members_that_are_killed_together_at_any_step_go_on() {
     let course = Course::new(3);
-    for number in (0..course.steps(0)).step_by(if nightly() { 1 } else { 7 }) {
+    for number in (0..course.steps(0)).step_by(if nightly() { 1 } else { 17 }) {
         course.check(&[Death::Before(number); 3]);
         course.check(&[Death::After(number), Death::Before(number), Death::After(number)]);
     }
