@@ -287,7 +287,7 @@ impl World {
         let share_key = |member: usize| {
             ShareKey::new(&[u8::try_from(member).unwrap(); 192], &key(member).public()).0
         };
-        Self::start_with(count, jobs, share_key, None).await
+        Self::start_with(count, jobs, share_key, (None, None)).await
     }
 
     async fn start_with(
