@@ -175,6 +175,8 @@ impl Description {
 mod tests {
     use super::*;
 
+    type Change = Box<dyn Fn(&mut Description)>;
+
     fn card(i: u8) -> Card {
         let key = SigningKey::from_seed(&[i; 32]);
         Card::sign(&format!("s{i}"), &format!("https://s{i}.test"), &format!("s{i}.test:7"), &key)
@@ -198,7 +200,6 @@ mod tests {
         let digest = own.room().unwrap().digest();
         let keys: Vec<_> =
             (9..12).map(|i| SigningKey::from_seed(&[i; 32]).verifying_key()).collect();
-        type Change = Box<dyn Fn(&mut Description)>;
         let changes: Vec<Change> = vec![
             Box::new(|d| d.name = "Agore".into()),
             Box::new(|d| d.nonce.0[3] ^= 1),

@@ -134,6 +134,7 @@ async fn bind(address: &str) -> TcpListener {
 
 async fn controlled(mut controls: mpsc::UnboundedReceiver<Control>) {
     while let Some(Control::Freeze(frozen)) = controls.recv().await {
+        // It ends when the other end is dropped.
         frozen.recv().unwrap_or_default();
     }
 }
