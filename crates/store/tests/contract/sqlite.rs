@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use ostrakon_store::Error;
+use ostrakon_store::{Database, Error, Store};
 use sqlx::Connection;
 
 use crate::{Place, collecting};
