@@ -507,6 +507,10 @@ fn agreed(world: &World) -> World {
     let mut world = world.clone();
     world.version = 0;
     world.setbacks = (0, 0);
-    world.rooms.values_mut().for_each(|room| (room.version, room.active_at) = (0, 0));
+    for room in world.rooms.values_mut() {
+        (room.version, room.active_at) = (0, 0);
+        // In which order a server learned of slots is its own.
+        room.collecting.iter_mut().for_each(|collecting| collecting.order.clear());
+    }
     world
 }

@@ -130,7 +130,8 @@ fn a_server_admits_nobody_by_itself() {
         server.deliver_all(P0, [hosted(action)]);
     }
     assert!(server.judge(&unheard).unwrap_err().0.contains("members"), "it had not heard of it");
-    server.deliver_all(P1, [assigned(0, &[(1, 1), (4, 9)])]);
+    server.deliver_all(P1, [assigned(0, &[(1, 1)])]);
+    server.deliver_all(P2, [assigned(0, &[(2, 9)])]);
     close(&mut server, id(), 0);
     server.deliver_all(P0, [Body::EpochOpened { room: id(), number: 1, batch: 1 }]);
     server.deliver_all(P1, [assigned(1, &[(1, 9)])]);
