@@ -253,6 +253,7 @@ impl Server {
         if self.config.process.role == Role::Engine {
             core.spawn(sharing::run(Arc::clone(&core)));
         }
+        core.spawn(mending::run(Arc::clone(&core)));
         // This is the only place where it is set.
         drop(self.core.set(Arc::clone(&core)));
         self.find_standing(&core, repeat).await?;
@@ -262,7 +263,6 @@ impl Server {
             core.spawn(follow(Arc::clone(&core), author));
         }
         core.spawn(conductor::run(Arc::clone(&core)));
-        core.spawn(mending::run(Arc::clone(&core)));
         core.spawn(mending::serve(Arc::clone(&core)));
         core.spawn(decision_course::run(Arc::clone(&core)));
         tracing::info!(party = %id, "the server is at work");

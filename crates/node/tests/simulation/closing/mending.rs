@@ -33,7 +33,6 @@ impl Scene {
     }
 }
 
-#[ignore = "until the first verification has come to it, a server that starts shows the entry"]
 #[test]
 fn an_entry_that_a_disk_has_changed_is_shown_to_nobody_and_mended_from_another_server() {
     inside(|| {
