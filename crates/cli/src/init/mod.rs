@@ -197,7 +197,6 @@ fn read_cards(directory: &Path, options: &Options) -> Result<Vec<ServerConfig>> 
             cards.push((path, card));
         }
     }
-    distinct(&cards)?;
     ensure!(
         cards.len() == SERVERS,
         "--card: {SERVERS} different cards are needed, this server's own among them; there are {}: {}. Name the other \
@@ -205,6 +204,7 @@ fn read_cards(directory: &Path, options: &Options) -> Result<Vec<ServerConfig>> 
         cards.len(),
         if cards.is_empty() { "none".to_owned() } else { listed(&cards) }
     );
+    distinct(&cards)?;
     let mut servers: Vec<ServerConfig> = cards.into_iter().map(|(_, card)| card).collect();
     servers.sort_by_key(|server| server.key);
     Ok(servers)
@@ -336,10 +336,12 @@ mod tests {
     fn whoever_only_answers_gets_a_card_and_then_a_configuration() {
         let directory = tempfile::tempdir().unwrap();
         let homes = ["x", "y", "z"].map(|name| directory.path().join(name));
-        for home in &homes {
-            let answers = "\nThe Institute\nnot an address\nhttps://institute.example\n\n";
-            interview(home, answers).unwrap();
-            assert_eq!(read_card(&home.join(CARD)).unwrap().address, "institute.example:7100");
+        for (home, name) in homes.iter().zip(["x", "y", "z"]) {
+            let url = format!("https://{name}.example");
+            let answers = format!("\nThe Institute\nnot an address\n{url}\n\n");
+            interview(home, &answers).unwrap();
+            let card = read_card(&home.join(CARD)).unwrap();
+            assert_eq!(card.address, format!("{name}.example:7100"));
         }
         let cards = homes.each_ref().map(|home| home.join(CARD));
         let answers = format!("nowhere\n{}\n{}\n3\n\n\n", cards[1].display(), cards[2].display());

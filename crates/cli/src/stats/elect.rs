@@ -14,6 +14,7 @@ const ENGINE: u32 = 46;
 
 /// Options of an election.
 #[derive(clap::Args)]
+#[group(id = "election")]
 pub struct Options {
     /// With a file: 32 bytes in hexadecimal that nobody knew when the table was fixed, for example
     /// a round of a public beacon. Without it the table's digest is printed, on which all agree

@@ -132,7 +132,7 @@ fn two_people_talk_beside_a_third_and_one_who_was_away_hears_all() {
     ann.order("say Bob Hello, this is Ann.");
     let called = bob.told("a call", |event| event["event"] == "called");
     assert_eq!((&called["name"], &called["known"]), (&"Ann".into(), &false.into()));
-    bob.order("accept Ann");
+    bob.order(&format!("accept {}", called["contact"]));
     bob.hears("Hello, this is Ann.");
     bob.order("say Ann And this is Bob.");
     ann.hears("And this is Bob.");

@@ -128,6 +128,7 @@ async fn nobody_is_absent_before_all_servers_say_so_and_what_one_of_them_holds_c
     let held = deployment.servers[1].append_record(group.id, &late).await.unwrap();
     assert!(held.held, "{held:?}");
     group.until(&deployment, 0, |info| info.answered == 4).await;
+    group.until(&deployment, 2, |info| info.answered == 4).await;
     let again = deployment.servers[2].append_record(group.id, &late).await;
     assert!(matches!(again, Err(ServiceError::Conflict(_))), "it is in the chain: {again:?}");
     // One is killed meanwhile, and says that it is time when it is back.

@@ -222,7 +222,7 @@ async fn the_url_is_checked_and_not_shown() {
         .await
         .err()
         .expect("nobody is there");
-    assert!(error.to_string().contains("check that PostgreSQL runs"), "{error}");
+    assert!(error.to_string().contains("that PostgreSQL runs"), "{error}");
 }
 
 /// Rows of these tables that were read by sessions that have ended.

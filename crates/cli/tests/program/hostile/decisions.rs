@@ -127,7 +127,8 @@ async fn addresses_are_checked(deciders: &Deciders, origins: &[String]) {
     }
     let (status, text) = answer(get(&format!("decisions/{id}/records?from=4294967295"))).await;
     assert!(status.is_success() && text.contains("\"records\":[]"), "{status} {text}");
-    refused(get("accounts/77"), 404, "no account").await;
+    let stock = format!("accounts/77?time=0&signature={}", "0".repeat(128));
+    refused(get(&stock), 404, "no account").await;
     refused(http.delete(format!("{}/api/v1/decisions/{id}", origins[0])), 405, "another method")
         .await;
 }
