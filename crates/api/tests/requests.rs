@@ -175,7 +175,7 @@ async fn what_is_signed_for_decisions_travels_as_bytes_within_limits() {
     }
     let stock = format!("/api/v1/accounts/xyz?time=0&signature={}", "0".repeat(128));
     for (method, path, body, status) in [
-        (Method::GET, &stock, "", 404),
+        (Method::GET, stock.as_str(), "", 404),
         (Method::GET, "/api/v1/decisions/xyz", "", 404),
         (Method::GET, "/api/v1/decisions/xyz/records", "", 404),
         (Method::GET, &format!("{records}?from=-1"), "", 400),

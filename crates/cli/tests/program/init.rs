@@ -108,5 +108,5 @@ fn three_operators_exchange_cards_and_agree_on_the_numbers() {
         "--card",
         cards[2],
     ];
-    assert!(complaint(&arguments, 1).contains("not 4"));
+    assert!(complaint(&arguments, 1).contains("there are 4"));
 }
