@@ -44,6 +44,7 @@ test('files of edges are checked, contributed and computed on, and the result is
       await page.getByText('line 2: the job has no vertex "frida"').waitFor();
       await page.getByText('line 3: expected two names').waitFor();
       await owner.isAccessible();
+      await owner.fits();
       await owner.picture(`graph-bad-line-${index}`);
       const buffer = Buffer.from(content);
       await file.setInputFiles({ name: 'good.csv', mimeType: 'text/csv', buffer });

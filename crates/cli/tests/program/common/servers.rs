@@ -15,7 +15,7 @@ use tokio::process::{Child, Command};
 use crate::common::{free_base_port, json};
 
 /// Longer than anything takes, on a machine with much else to do.
-pub const LONG: Duration = Duration::from_secs(180);
+pub const LONG: Duration = Duration::from_secs(600);
 /// Between two looks at the same thing.
 pub const PAUSE: Duration = Duration::from_millis(100);
 
