@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use ostrakon_computation::{
     Archive, Card, Committee, Conclusion, Contributors, Draft, Input, Parameters, Said, Seal,
-    SignedDraft, Statement,
+    ShareKey, SignedDraft, Statement,
 };
 use ostrakon_crypto::Secret;
 use ostrakon_stats::asked::{Asked, JOB, parameters};
@@ -15,7 +15,7 @@ use super::key;
 static COMMITTEE: LazyLock<Committee> = LazyLock::new(|| {
     let card = |m: u8| {
         let exchange = ExchangeKey::from_seed(&Secret::new([m; 32]));
-        let share_key = exchange.member(&key(m)).to_bytes().to_vec();
+        let share_key = ShareKey::new(&exchange.member(&key(m)).to_bytes(), &[m; 32]);
         let (url, mesh) = (format!("http://m{m}"), format!("m{m}:1"));
         Card::sign(&format!("m{m}"), &url, &mesh, share_key, &key(m))
     };

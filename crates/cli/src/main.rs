@@ -6,6 +6,7 @@
 
 mod acme;
 mod bench;
+mod cards;
 mod chat;
 mod check;
 mod client;
@@ -142,8 +143,8 @@ fn main() -> ExitCode {
 fn log_form(command: &Command) -> Option<log::Format> {
     match command {
         Command::Serve(options) => Some(options.log_format),
-        Command::Committee(committee::Command::Serve(options)) => Some(options.log_format),
-        Command::Mixer(mixer::Command::Serve(options)) => Some(options.log_format),
+        Command::Committee(committee::Command::Serve(options)) => Some(options.serving.log_format),
+        Command::Mixer(mixer::Command::Serve(options)) => Some(options.serving.log_format),
         _ => None,
     }
 }

@@ -12,8 +12,6 @@ use crate::{NAME_BYTES, is_label};
 pub const MEMBERS: std::ops::RangeInclusive<usize> = 2..=32;
 /// Longest address in bytes.
 const ADDRESS_BYTES: usize = 300;
-/// Longest key for shares with its proof, in bytes.
-const SHARE_KEY_BYTES: usize = 224;
 
 /// What a member says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,27 +30,33 @@ pub struct Card {
     pub signature: Signature,
 }
 
-/// The keys for shares, encoded; hexadecimal where people may read it.
+/// A member's keys for inputs: one with a proof of possession, then an X25519 key to seal seeds
+/// for. Hexadecimal where people may read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShareKey(pub Vec<u8>);
+pub struct ShareKey([u8; Self::BYTES]);
 
 impl ShareKey {
-    /// Bytes of the key with a proof of possession, which comes first.
+    /// Bytes of the key with a proof of possession.
     const PROVEN: usize = 192;
+    /// Bytes of both keys.
+    const BYTES: usize = Self::PROVEN + 32;
 
     /// A key with its proof of possession, then an X25519 key to seal seeds for.
     pub fn new(proven: &[u8; Self::PROVEN], for_seeds: &[u8; 32]) -> Self {
-        Self([&proven[..], for_seeds].concat())
+        let mut bytes = [0; Self::BYTES];
+        bytes[..Self::PROVEN].copy_from_slice(proven);
+        bytes[Self::PROVEN..].copy_from_slice(for_seeds);
+        Self(bytes)
     }
 
-    /// The key with a proof of possession. Cards of earlier versions have no other one.
+    /// The key with a proof of possession.
     pub fn proven(&self) -> &[u8] {
-        self.0.get(..Self::PROVEN).unwrap_or(&self.0)
+        &self.0[..Self::PROVEN]
     }
 
-    /// The key to seal seeds for, unless the card is of an earlier version.
-    pub fn for_seeds(&self) -> Option<[u8; 32]> {
-        self.0.get(Self::PROVEN..)?.try_into().ok()
+    /// The key to seal seeds for.
+    pub fn for_seeds(&self) -> [u8; 32] {
+        std::array::from_fn(|byte| self.0[Self::PROVEN + byte])
     }
 }
 
@@ -61,31 +65,33 @@ impl Serialize for ShareKey {
         if serializer.is_human_readable() {
             serializer.serialize_str(&data_encoding::HEXLOWER.encode(&self.0))
         } else {
-            self.0.serialize(serializer)
+            serializer.serialize_bytes(&self.0)
         }
     }
 }
 
 impl<'de> Deserialize<'de> for ShareKey {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        if !deserializer.is_human_readable() {
-            return Vec::deserialize(deserializer).map(Self);
-        }
-        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        let bytes = data_encoding::HEXLOWER.decode(text.as_bytes());
-        bytes.map(Self).map_err(serde::de::Error::custom)
+        let bytes = if deserializer.is_human_readable() {
+            let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+            data_encoding::HEXLOWER.decode(text.as_bytes()).map_err(serde::de::Error::custom)?
+        } else {
+            Vec::deserialize(deserializer)?
+        };
+        let length = |_| serde::de::Error::invalid_length(bytes.len(), &"a member's two keys");
+        bytes.as_slice().try_into().map(Self).map_err(length)
     }
 }
 
 impl Card {
     /// A card, signed.
-    pub fn sign(name: &str, url: &str, mesh: &str, share_key: Vec<u8>, key: &SigningKey) -> Self {
+    pub fn sign(name: &str, url: &str, mesh: &str, share_key: ShareKey, key: &SigningKey) -> Self {
         let mut card = Self {
             name: name.to_owned(),
             url: url.trim_end_matches('/').to_owned(),
             mesh: mesh.to_owned(),
             key: key.verifying_key(),
-            share_key: ShareKey(share_key),
+            share_key,
             signature: Signature([0; 64]),
         };
         card.signature = key.sign(&card.digest());
@@ -116,9 +122,6 @@ impl Card {
         }
         if !short(&self.mesh) || !self.mesh.contains(':') || self.mesh.contains(['/', ' ']) {
             return wrong("its address for the other members must read HOST:PORT");
-        }
-        if self.share_key.0.len() > SHARE_KEY_BYTES {
-            return wrong("its key for shares is too long");
         }
         if !self.key.verifies(&self.digest(), &self.signature) {
             return wrong("it was changed after it was signed");
@@ -230,7 +233,8 @@ pub(crate) mod tests {
     pub(crate) fn committee(members: u8) -> Committee {
         let card = |m: u8| {
             let (url, mesh) = (format!("http://m{m}.example"), format!("m{m}.example:9"));
-            Card::sign(&format!("member {m}"), &url, &mesh, vec![m; 32], &key(100 + m))
+            let keys = ShareKey::new(&[m; 192], &[m; 32]);
+            Card::sign(&format!("member {m}"), &url, &mesh, keys, &key(100 + m))
         };
         Committee::found("Wages", (0..members).map(card).collect()).unwrap()
     }

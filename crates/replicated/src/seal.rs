@@ -119,8 +119,7 @@ impl Standing {
         if let Ok(digest) = mark.try_into() {
             return Some(Self::Sealed(Digest(digest)));
         }
-        // Earlier versions marked an empty list.
-        let Some((kind, rest)) = mark.split_first() else { return Some(Self::TooFew(0)) };
+        let (kind, rest) = mark.split_first()?;
         match *kind {
             TOO_FEW => Some(Self::TooFew(u32::from_le_bytes(rest.try_into().ok()?))),
             NOTHING => Some(Self::Nothing(Box::new(Fault::decode(rest).ok()?))),

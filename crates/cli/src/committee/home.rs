@@ -1,29 +1,30 @@
 //! A member's directory: keys, configuration, the committee, data.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use ostrakon_computation::{Card, Committee, ShareKey};
 use ostrakon_crypto::{Secret, SigningKey, VerifyingKey};
 use ostrakon_stats::ExchangeKey;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::{edge, secret};
+use crate::cards::{Directory, Kind};
+use crate::edge;
 
-/// The configuration.
-const CONFIG: &str = "member.toml";
-/// The seed of the member's identity.
-const IDENTITY: &str = "identity.key";
+/// Members of committees.
+pub const KIND: Kind = Kind {
+    command: "committee",
+    server: "member",
+    group: "committee",
+    config: "member.toml",
+    founded: "committee.json",
+};
 /// The seed of the member's key for shares.
 const SHARES: &str = "shares.key";
-/// The committee, as `found` printed it.
-pub const COMMITTEE: &str = "committee.json";
 /// The database.
 const DATA: &str = "member.db";
-/// Held while a process serves.
-const LOCK: &str = "lock";
 
 /// What an operator may change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -51,6 +52,11 @@ fn keep_days() -> u32 {
 }
 
 impl Settings {
+    /// Those of a new member.
+    pub fn new(http: SocketAddr, mesh: SocketAddr) -> Self {
+        Self { http, mesh, creators: None, privacy_budget: None, keep_days: keep_days() }
+    }
+
     /// The privacy budget in thousandths of ε.
     ///
     /// # Errors
@@ -65,7 +71,7 @@ impl Settings {
 /// A member's directory, read.
 pub struct Home {
     /// Where.
-    pub directory: PathBuf,
+    pub directory: Directory,
     /// The configuration.
     pub settings: Settings,
     /// The seed of its identity.
@@ -80,44 +86,27 @@ impl Home {
     /// # Errors
     /// If there are some already, or they cannot be written.
     pub fn create(
-        directory: &Path,
-        (http, mesh): (SocketAddr, SocketAddr),
+        directory: Directory,
+        settings: Settings,
         name: &str,
         url: &str,
         address: &str,
     ) -> Result<Card> {
-        secret::directory(directory)?;
-        let settings =
-            Settings { http, mesh, creators: None, privacy_budget: None, keep_days: keep_days() };
-        let hex = |seed: &[u8; 32]| Zeroizing::new(data_encoding::HEXLOWER.encode(seed) + "\n");
         let (identity, shares) = (Zeroizing::new(edge::random()), Zeroizing::new(edge::random()));
-        let home = Self { directory: directory.to_owned(), settings, identity, shares };
-        let signing = home.signing();
-        let card = Card::sign(name, url, address, home.share_key().0, &signing);
-        secret::write_new(&directory.join(IDENTITY), &hex(&home.identity))?;
-        secret::write_new(&directory.join(SHARES), &hex(&home.shares))?;
-        secret::write_new(&directory.join(CONFIG), &toml::to_string_pretty(&home.settings)?)?;
-        Ok(card)
+        directory.create(&identity, &settings)?;
+        directory.write_seed(SHARES, &shares)?;
+        let home = Self { directory, settings, identity, shares };
+        Ok(Card::sign(name, url, address, home.share_key(), &home.signing()))
     }
 
     /// Reads what [`Home::create`] made.
     ///
     /// # Errors
     /// If something is missing or wrong.
-    pub fn open(directory: &Path) -> Result<Self> {
-        let path = directory.join(CONFIG);
-        let text = std::fs::read_to_string(&path).with_context(|| {
-            format!("{} cannot be read; `ostrakon committee init` makes it", path.display())
-        })?;
-        let settings = toml::from_str(&text).with_context(|| path.display().to_string())?;
-        let seed = |name| -> Result<Zeroizing<[u8; 32]>> {
-            let text = Zeroizing::new(secret::read(&directory.join(name))?);
-            let bytes = data_encoding::HEXLOWER.decode(text.as_bytes()).ok();
-            let seed: Option<[u8; 32]> = bytes.and_then(|bytes| bytes.try_into().ok());
-            Ok(Zeroizing::new(seed.with_context(|| format!("{name} holds no key"))?))
-        };
-        let (identity, shares) = (seed(IDENTITY)?, seed(SHARES)?);
-        Ok(Self { directory: directory.to_owned(), settings, identity, shares })
+    pub fn open(directory: Directory) -> Result<Self> {
+        let (settings, identity) = (directory.settings()?, directory.identity()?);
+        let shares = directory.seed(SHARES)?;
+        Ok(Self { directory, settings, identity, shares })
     }
 
     /// The identity.
@@ -144,7 +133,7 @@ impl Home {
 
     /// The database's file.
     pub fn data(&self) -> PathBuf {
-        self.directory.join(DATA)
+        self.directory.file(DATA)
     }
 
     /// The committee, and this member's number in it.
@@ -152,43 +141,17 @@ impl Home {
     /// # Errors
     /// If there is none, or this member is not in it.
     pub fn committee(&self) -> Result<(Committee, usize)> {
-        let path = self.directory.join(COMMITTEE);
-        let text = std::fs::read_to_string(&path).with_context(|| {
-            format!(
-                "{} cannot be read: it must be what `ostrakon committee found` printed",
-                path.display()
-            )
-        })?;
-        let committee: Committee =
-            serde_json::from_str(&text).with_context(|| path.display().to_string())?;
-        committee.validate().with_context(|| path.display().to_string())?;
-        let signing = self.signing();
-        let number = committee.number(&signing.verifying_key()).with_context(|| {
-            format!(
-                "{}: this member's card is not in it; hand in the card that `init` printed",
-                path.display()
-            )
-        })?;
-        let (own, card) = (self.share_key(), &committee.members[number].share_key);
-        // A card of an earlier version has no key for seeds.
-        let same = own.proven() == card.proven()
-            && card.for_seeds().is_none_or(|key| Some(key) == own.for_seeds());
-        ensure!(
-            same,
-            "{}: this member's card has another key for shares than {SHARES}",
-            path.display()
-        );
+        let committee: Committee = self.directory.founded()?;
+        let number = self.number(&committee).with_context(|| self.directory.in_founded())?;
         Ok((committee, number))
     }
 
-    /// Keeps other processes from using the directory until the lock is dropped.
-    ///
-    /// # Errors
-    /// If one does.
-    pub fn lock(&self) -> Result<std::fs::File> {
-        match secret::lock(&self.directory.join(LOCK))? {
-            Some(lock) => Ok(lock),
-            None => bail!("another process serves {}", self.directory.display()),
-        }
+    fn number(&self, committee: &Committee) -> Result<usize> {
+        committee.validate()?;
+        let number = committee.number(&self.signing().verifying_key());
+        let number = number.with_context(|| self.directory.absent())?;
+        let same = committee.members[number].share_key == self.share_key();
+        ensure!(same, "this member's card has another key for shares than {SHARES}");
+        Ok(number)
     }
 }

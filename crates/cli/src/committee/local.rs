@@ -1,20 +1,14 @@
 //! `ostrakon committee up`: all members of a committee on this machine.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use ostrakon_computation::Committee;
 
-use super::home::{COMMITTEE, Home};
-use crate::client::http_client;
-use crate::processes::Processes;
-use crate::serve::interrupted;
+use super::home::{Home, KIND, Settings};
+use crate::cards::{Directory, Loopback, run_until_stopped};
+use crate::output;
 use crate::site::Server;
-use crate::{output, secret};
-
-/// From a member's public port to the port for the other members.
-const MESH_OFFSET: u16 = 100;
 
 /// Options of `committee up`.
 #[derive(clap::Args)]
@@ -40,34 +34,17 @@ pub struct Options {
 pub async fn run(options: Options) -> Result<()> {
     let Options { data_dir, members, base_port, web } = options;
     let (committee, servers) = prepared(&data_dir, members, base_port).context("--data-dir")?;
-    let mut processes = Processes::of(servers, web.as_deref())?;
-    let http = http_client()?;
-    let work = async {
-        let spinner = output::spinner("the members find each other");
-        processes.ready(&http, |reason| spinner.set_message(reason)).await?;
-        spinner.finish_and_clear();
-        output::line(&format!(
-            "{} members serve as the committee \"{}\": {}",
-            committee.members.len(),
-            committee.name,
-            committee.members[0].url
-        ))?;
-        eprintln!("Ask something: ostrakon stats create --server {} …", committee.members[0].url);
+    run_until_stopped(servers, web.as_deref(), "the members find each other", || {
+        let (members, url) = (committee.members.len(), &committee.members[0].url);
+        let name = &committee.name;
+        output::line(&format!("{members} members serve as the committee \"{name}\": {url}"))?;
+        eprintln!("Ask something: ostrakon stats create --server {url} …");
         if web.is_some() {
             eprintln!("Or in a browser: {}", page(&committee));
         }
-        eprintln!("Ctrl-C stops the members; the next start continues with the same data.");
-        processes.keep(|text| eprintln!("{text}")).await
-    };
-    let result = tokio::select! {
-        result = work => result,
-        () = interrupted() => {
-            eprintln!("stopping");
-            Ok(())
-        }
-    };
-    processes.stop().await;
-    result
+        Ok(())
+    })
+    .await
 }
 
 /// Where people ask a committee.
@@ -81,56 +58,28 @@ pub fn page(committee: &Committee) -> String {
 /// # Errors
 /// If files cannot be written, are missing or wrong.
 pub fn prepared(directory: &Path, members: u8, base_port: u16) -> Result<(Committee, Vec<Server>)> {
+    let group = Loopback::new(directory, &KIND);
     if !directory.exists() {
-        create(directory, members, base_port)?;
+        create(&group, members, base_port)?;
     }
-    open(directory)
+    let (committee, _) = Home::open(Directory::new(&group.home(0), &KIND))?.committee()?;
+    let cards = committee.members.iter();
+    let servers = group.servers(cards.map(|card| (card.name.as_str(), card.url.as_str())));
+    Ok((committee, servers))
 }
 
 /// Founds a committee on this machine.
 ///
 /// # Errors
 /// If its files cannot be written.
-fn create(directory: &Path, members: u8, base_port: u16) -> Result<()> {
-    let last = u16::MAX - MESH_OFFSET - u16::from(members);
-    ensure!((1..last).contains(&base_port), "--base-port must be from 1 to {last}");
+fn create(group: &Loopback<'_>, members: u8, base_port: u16) -> Result<()> {
+    let places = group.places(members, base_port)?;
     let mut cards = Vec::new();
-    for number in 0..members {
-        let at = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let http = at(base_port + u16::from(number));
-        let mesh = at(base_port + MESH_OFFSET + u16::from(number));
-        let (name, url) = (name(number), format!("http://{http}"));
-        let home = directory.join(&name);
-        cards.push(Home::create(&home, (http, mesh), &name, &url, &mesh.to_string())?);
+    for place in &places {
+        let directory = Directory::new(&place.home, &KIND);
+        let settings = Settings::new(place.http, place.mesh);
+        let (url, address) = (place.url(), place.mesh.to_string());
+        cards.push(Home::create(directory, settings, &place.name, &url, &address)?);
     }
-    let committee = Committee::found("On this machine", cards)?;
-    let text = serde_json::to_string_pretty(&committee)?;
-    for number in 0..members {
-        secret::write_new(&directory.join(name(number)).join(COMMITTEE), &text)?;
-    }
-    Ok(())
-}
-
-fn name(number: u8) -> String {
-    format!("member-{}", number + 1)
-}
-
-/// The committee that [`create`] made, and its members as processes to be started.
-///
-/// # Errors
-/// If a file is missing or wrong.
-fn open(directory: &Path) -> Result<(Committee, Vec<Server>)> {
-    let (committee, _) = Home::open(&directory.join(name(0)))?.committee()?;
-    let server = |(number, member): (u8, &ostrakon_computation::Card)| {
-        let home = directory.join(name(number));
-        let log = home.join("log");
-        Server {
-            name: member.name.clone(),
-            command: vec!["committee".into(), "serve".into(), "--home".into(), home.into()],
-            log,
-            url: member.url.clone(),
-        }
-    };
-    let servers = (0..).zip(&committee.members).map(server).collect();
-    Ok((committee, servers))
+    group.hand_out(&places, &Committee::found("On this machine", cards)?)
 }

@@ -6,13 +6,14 @@ pub mod local;
 mod serve;
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result};
-use ostrakon_computation::{Card, Committee};
+use anyhow::Result;
+use ostrakon_computation::Committee;
 
+use crate::cards::{self, Directory};
 use crate::output;
-pub use home::Home;
+use home::{Home, KIND, Settings};
 
 /// What can be done with committees.
 #[derive(clap::Subcommand)]
@@ -30,18 +31,8 @@ pub enum Command {
 /// Options of `committee init`.
 #[derive(clap::Args)]
 pub struct InitOptions {
-    /// Where the member keeps its keys, configuration and data.
-    #[arg(long, value_name = "DIR")]
-    home: PathBuf,
-    /// The member's name: who runs it.
-    #[arg(long)]
-    name: String,
-    /// Where everybody finds it: `https://HOST[:PORT]`.
-    #[arg(long)]
-    url: String,
-    /// Where the other members find it: HOST:PORT.
-    #[arg(long, value_name = "HOST:PORT")]
-    address: String,
+    #[command(flatten)]
+    member: cards::CardOptions,
     /// Where the public interface listens.
     #[arg(long, default_value = "0.0.0.0:7200")]
     http: SocketAddr,
@@ -75,21 +66,16 @@ pub async fn run(command: Command) -> Result<()> {
 }
 
 fn init(options: &InitOptions) -> Result<()> {
-    let InitOptions { home, name, url, address, http, mesh } = options;
-    let card = Home::create(home, (*http, *mesh), name, url, address)?;
-    output::line(&serde_json::to_string(&card)?)?;
-    eprintln!(
-        "Give this card to whoever founds the committee, keep what comes back as {}, compare its digest with \
-         the other operators, and start the member: ostrakon committee serve --home {}",
-        home.join(home::COMMITTEE).display(),
-        home.display()
-    );
-    Ok(())
+    let InitOptions { member, http, mesh } = options;
+    let directory = Directory::new(&member.home, &KIND);
+    let settings = Settings::new(*http, *mesh);
+    let card = Home::create(directory, settings, &member.name, &member.url, &member.address)?;
+    member.print(&card, &KIND)
 }
 
 fn found(options: &FoundOptions) -> Result<()> {
-    let cards = options.cards.iter().map(|path| read_card(path)).collect::<Result<Vec<_>>>()?;
-    let committee = Committee::found(&options.name, cards)?;
+    let cards = options.cards.iter().map(|path| cards::read_card(path, &KIND));
+    let committee = Committee::found(&options.name, cards.collect::<Result<_>>()?)?;
     ostrakon_stats::asked::members(&committee)?;
     output::line(&serde_json::to_string_pretty(&committee)?)?;
     eprintln!(
@@ -97,12 +83,4 @@ fn found(options: &FoundOptions) -> Result<()> {
         committee.digest().to_hex()
     );
     Ok(())
-}
-
-fn read_card(path: &Path) -> Result<Card> {
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("{} cannot be read", path.display()))?;
-    serde_json::from_str(&text).with_context(|| {
-        format!("{} is no card: it must be what `ostrakon committee init` printed", path.display())
-    })
 }

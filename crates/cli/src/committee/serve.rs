@@ -1,6 +1,5 @@
 //! `ostrakon committee serve`.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,12 +13,12 @@ use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_net::{Identity, Mesh, Quota, Reach, Timing};
 use ostrakon_node::config::Limits;
 use ostrakon_party::{Party, PartyId, Roster, SessionId};
-use tokio::net::TcpListener;
 
-use super::Home;
+use super::home::{Home, KIND};
+use crate::cards::{self, Directory, ServingOptions};
 use crate::client::{Connection, http_client};
+use crate::edge;
 use crate::serve::told_to_stop;
-use crate::{edge, log};
 
 /// How often the others are looked at while something is under way.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -30,19 +29,8 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Options of `committee serve`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The directory that `committee init` made, with the committee's file in it.
-    #[arg(long, value_name = "DIR")]
-    home: PathBuf,
-    /// The directory of the web client's files.
-    #[arg(long)]
-    web: Option<PathBuf>,
-    /// The form of the log, which goes to standard error.
-    #[arg(long, value_enum, default_value = "json")]
-    pub log_format: log::Format,
-    /// Stops when standard input ends: for a parent process that takes the server with it when it
-    /// goes.
-    #[arg(long, hide = true)]
-    until_stdin_ends: bool,
+    #[command(flatten)]
+    pub serving: ServingOptions,
 }
 
 /// Runs a member until it is told to stop.
@@ -50,14 +38,12 @@ pub struct Options {
 /// # Errors
 /// If its directory is not in order, or a port cannot be used.
 pub async fn run(options: Options) -> Result<()> {
-    let stop = told_to_stop(options.until_stdin_ends);
-    let home = Home::open(&options.home).context("--home")?;
-    let _lock = home.lock()?;
+    let stop = told_to_stop(options.serving.until_stdin_ends);
+    let home = Home::open(Directory::new(&options.serving.home, &KIND)).context("--home")?;
+    let _lock = home.directory.lock()?;
     let (committee, number) = home.committee()?;
     let store = Store::open(&home.data()).await?;
-    let http = TcpListener::bind(home.settings.http)
-        .await
-        .with_context(|| format!("cannot listen at `http` = {}", home.settings.http))?;
+    let http = cards::listen("http", home.settings.http).await?;
     let mesh = mesh(&home, &committee, number).await?;
     let party =
         Party::new(party_of(number)?, roster(&committee), Arc::new(home.signing()), mesh.channel());
@@ -86,7 +72,8 @@ pub async fn run(options: Options) -> Result<()> {
         let far = states.iter().filter(|(_, state)| state.reach == Reach::No);
         far.map(|(id, _)| names[id.index()].clone()).collect()
     };
-    let router = ostrakon_api::committee_router(service.clone(), options.web, Arc::new(missing));
+    let router =
+        ostrakon_api::committee_router(service.clone(), options.serving.web, Arc::new(missing));
     ostrakon_api::serve(Listener::new(http, None), router, &Limits::default(), stop).await;
     service.stop().await;
     Ok(())
@@ -101,9 +88,7 @@ fn roster(committee: &Committee) -> Arc<Roster> {
 }
 
 async fn mesh(home: &Home, committee: &Committee, number: usize) -> Result<Arc<Mesh>> {
-    let listener = TcpListener::bind(home.settings.mesh)
-        .await
-        .with_context(|| format!("cannot listen at `mesh` = {}", home.settings.mesh))?;
+    let listener = cards::listen("mesh", home.settings.mesh).await?;
     let roster = roster(committee);
     let addresses = roster.parties().zip(&committee.members);
     let addresses = addresses.map(|(id, member)| (id, member.mesh.clone())).collect();

@@ -1,22 +1,15 @@
 //! `ostrakon mixer up`: all servers of a room on this machine.
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use ostrakon_asynchromix::Description;
 use ostrakon_crypto::Digest;
 
-use super::home::{Home, ROOM};
+use super::home::{Home, KIND, Settings};
 use super::{RoomOptions, link_of};
-use crate::client::http_client;
-use crate::processes::Processes;
-use crate::serve::interrupted;
-use crate::site::Server;
-use crate::{edge, output, secret};
-
-/// From a server's public port to the port for the other servers.
-const MESH_OFFSET: u16 = 100;
+use crate::cards::{Directory, Loopback, run_until_stopped};
+use crate::{edge, output};
 
 /// Options of `mixer up`.
 #[derive(clap::Args)]
@@ -52,38 +45,25 @@ impl Options {
 /// # Errors
 /// If they cannot be set up, or do not come to work.
 pub async fn run(options: Options) -> Result<()> {
-    let directory = &options.data_dir;
-    if !directory.exists() {
-        create(&options).context("--data-dir")?;
+    let group = Loopback::new(&options.data_dir, &KIND);
+    if !options.data_dir.exists() {
+        create(&options, &group).context("--data-dir")?;
     }
-    let (description, servers) = open(directory).context("--data-dir")?;
-    let room = description.room()?;
-    let mut processes = Processes::of(servers, options.web.as_deref())?;
-    let http = http_client()?;
-    let work = async {
-        let spinner = output::spinner("the servers make their common key");
-        processes.ready(&http, |reason| spinner.set_message(reason)).await?;
-        spinner.finish_and_clear();
-        output::line(&format!(
-            "The room \"{}\" is open. Any of these links leads there:",
-            description.name
-        ))?;
+    // The room that `create` made.
+    let home = Home::open(Directory::new(&group.home(0), &KIND)).context("--data-dir")?;
+    let (description, room) = home.room().context("--data-dir")?;
+    let cards = description.servers.iter();
+    let servers = group.servers(cards.map(|card| (card.name.as_str(), card.url.as_str())));
+    run_until_stopped(servers, options.web.as_deref(), "the servers make their common key", || {
+        let name = &description.name;
+        output::line(&format!("The room \"{name}\" is open. Any of these links leads there:"))?;
         for server in 0..description.servers.len() {
             output::line(&format!("  {}", link_of(&description, server, &room)))?;
         }
         eprintln!("{}", promise(&description));
-        eprintln!("Ctrl-C stops the servers; the next start continues with the same data.");
-        processes.keep(|text| eprintln!("{text}")).await
-    };
-    let result = tokio::select! {
-        result = work => result,
-        () = interrupted() => {
-            eprintln!("stopping");
-            Ok(())
-        }
-    };
-    processes.stop().await;
-    result
+        Ok(())
+    })
+    .await
 }
 
 /// What people are told of a room with so many servers (step W6).
@@ -107,52 +87,24 @@ pub fn promise(description: &Description) -> String {
     )
 }
 
-fn create(options: &Options) -> Result<()> {
-    let Options { data_dir, servers, base_port, room, .. } = options;
-    let last = u16::MAX - MESH_OFFSET - u16::from(*servers);
-    ensure!((1..last).contains(base_port), "--base-port must be from 1 to {last}");
-    let mut cards = Vec::new();
-    for number in 0..*servers {
-        let at = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let http = at(base_port + u16::from(number));
-        let mesh = at(base_port + MESH_OFFSET + u16::from(number));
-        let (name, url) = (name(number), format!("http://{http}"));
-        let home = data_dir.join(&name);
-        cards.push(Home::create(&home, (http, mesh), &name, &url, &mesh.to_string())?);
+fn create(options: &Options, group: &Loopback<'_>) -> Result<()> {
+    let places = group.places(options.servers, options.base_port)?;
+    let mut servers = Vec::new();
+    for place in &places {
+        let directory = Directory::new(&place.home, &KIND);
+        let settings = Settings { http: place.http, mesh: place.mesh };
+        let (url, address) = (place.url(), place.mesh.to_string());
+        servers.push(Home::create(&directory, &settings, &place.name, &url, &address)?);
     }
     let description = Description {
         name: "Agora".to_owned(),
         nonce: Digest(edge::random()),
-        corrupt: ostrakon_mixer::demo::corrupt(cards.len())?,
-        servers: cards,
+        corrupt: ostrakon_mixer::demo::corrupt(servers.len())?,
+        servers,
         // One person alone is to see what it says.
-        shape: room.shape(1),
+        shape: options.room.shape(1),
         admitted: None,
     };
     drop(description.room()?);
-    let text = serde_json::to_string_pretty(&description)?;
-    for number in 0..*servers {
-        secret::write_new(&data_dir.join(name(number)).join(ROOM), &text)?;
-    }
-    Ok(())
-}
-
-fn name(number: u8) -> String {
-    format!("server-{}", number + 1)
-}
-
-/// The room that [`create`] made, and its servers as processes to be started.
-fn open(directory: &Path) -> Result<(Description, Vec<Server>)> {
-    let (description, _) = Home::open(&directory.join(name(0)))?.room()?;
-    let server = |(number, card): (u8, &ostrakon_asynchromix::Card)| {
-        let home = directory.join(name(number));
-        Server {
-            name: card.name.clone(),
-            log: home.join("log"),
-            command: vec!["mixer".into(), "serve".into(), "--home".into(), home.into()],
-            url: card.url.clone(),
-        }
-    };
-    let servers = (0..).zip(&description.servers).map(server).collect();
-    Ok((description, servers))
+    group.hand_out(&places, &description)
 }

@@ -10,16 +10,17 @@ mod visiting;
 mod watch;
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use ostrakon_asynchromix::participant::key_of;
 use ostrakon_asynchromix::{Card, Description, Shape};
 use ostrakon_crypto::{Digest, Secret};
 use ostrakon_mixer::TICK;
 
+use crate::cards::{self, Directory};
 use crate::{edge, output, secret};
-pub use home::Home;
+use home::{Home, KIND, Settings};
 pub use link::{AnyLink, Link};
 pub use say::say;
 pub use watch::watch;
@@ -40,18 +41,8 @@ pub enum Command {
 /// Options of `mixer init`.
 #[derive(clap::Args)]
 pub struct InitOptions {
-    /// Where the server keeps its keys, configuration and data.
-    #[arg(long, value_name = "DIR")]
-    home: PathBuf,
-    /// The server's name: who runs it.
-    #[arg(long)]
-    name: String,
-    /// Where everybody finds it: `https://HOST[:PORT]`.
-    #[arg(long)]
-    url: String,
-    /// Where the other servers find it: HOST:PORT.
-    #[arg(long, value_name = "HOST:PORT")]
-    address: String,
+    #[command(flatten)]
+    server: cards::CardOptions,
     /// Where the public interface listens.
     #[arg(long, default_value = "0.0.0.0:7400")]
     http: SocketAddr,
@@ -123,20 +114,20 @@ pub async fn run(command: Command) -> Result<()> {
 }
 
 fn init(options: &InitOptions) -> Result<()> {
-    let InitOptions { home, name, url, address, http, mesh } = options;
-    let card = Home::create(home, (*http, *mesh), name, url, address)?;
-    output::line(&serde_json::to_string(&card)?)?;
-    eprintln!(
-        "Give this card to whoever founds the room, keep what comes back as {}, compare its digest with the \
-         other operators, and start the server: ostrakon mixer serve --home {}",
-        home.join(home::ROOM).display(),
-        home.display()
-    );
-    Ok(())
+    let InitOptions { server, http, mesh } = options;
+    let directory = Directory::new(&server.home, &KIND);
+    let settings = Settings { http: *http, mesh: *mesh };
+    let card = Home::create(&directory, &settings, &server.name, &server.url, &server.address)?;
+    server.print(&card, &KIND)
 }
 
 fn found(options: &FoundOptions) -> Result<()> {
-    let servers = options.cards.iter().map(|path| read_card(path)).collect::<Result<Vec<_>>>()?;
+    let read = |path: &PathBuf| -> Result<Card> {
+        let card: Card = cards::read_card(path, &KIND)?;
+        card.validate()?;
+        Ok(card)
+    };
+    let servers = options.cards.iter().map(read).collect::<Result<Vec<_>>>()?;
     ensure!(
         options.minimum <= options.room.places,
         "--minimum is greater than --places: no round would ever be opened"
@@ -172,14 +163,4 @@ fn found(options: &FoundOptions) -> Result<()> {
 /// The link at one of the servers.
 fn link_of(description: &Description, server: usize, room: &ostrakon_asynchromix::Room) -> Link {
     Link { origin: description.servers[server].url.clone(), room: room.digest(), seed: None }
-}
-
-fn read_card(path: &Path) -> Result<Card> {
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("{} cannot be read", path.display()))?;
-    let card: Card = serde_json::from_str(&text).with_context(|| {
-        format!("{} is no card: it must be what `ostrakon mixer init` printed", path.display())
-    })?;
-    card.validate()?;
-    Ok(card)
 }

@@ -1,6 +1,5 @@
 //! `ostrakon mixer serve`.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -8,32 +7,20 @@ use ostrakon_api::Listener;
 use ostrakon_asynchromix::Told;
 use ostrakon_mixer::{Config, Report, Runner};
 use ostrakon_node::config::Limits;
-use tokio::net::TcpListener;
 
-use super::Home;
-use crate::log;
+use super::home::{Home, KIND};
+use crate::cards::{self, Directory, ServingOptions};
 use crate::serve::told_to_stop;
 
 /// Options of `mixer serve`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The directory that `mixer init` made, with the room's file in it.
-    #[arg(long, value_name = "DIR")]
-    home: PathBuf,
-    /// The directory of the web client's files.
-    #[arg(long)]
-    web: Option<PathBuf>,
-    /// The form of the log, which goes to standard error.
-    #[arg(long, value_enum, default_value = "json")]
-    pub log_format: log::Format,
+    #[command(flatten)]
+    pub serving: ServingOptions,
     /// The data were restored from a copy, or are known to be old. The server uses nothing of them,
     /// and takes part again when the others have agreed to that; once is enough.
     #[arg(long)]
     restored: bool,
-    /// Stops when standard input ends: for a parent process that takes the server with it when it
-    /// goes.
-    #[arg(long, hide = true)]
-    until_stdin_ends: bool,
 }
 
 /// Runs a server until it is told to stop.
@@ -42,16 +29,12 @@ pub struct Options {
 /// If its directory is not in order, a port cannot be used, or its journal cannot be written: then
 /// it must not speak any more.
 pub async fn run(options: Options) -> Result<()> {
-    let stop = told_to_stop(options.until_stdin_ends);
-    let home = Home::open(&options.home).context("--home")?;
-    let _lock = home.lock()?;
+    let stop = told_to_stop(options.serving.until_stdin_ends);
+    let home = Home::open(Directory::new(&options.serving.home, &KIND)).context("--home")?;
+    let _lock = home.directory.lock()?;
     let (description, room) = home.room()?;
-    let listen = async |what, address| {
-        let bound = TcpListener::bind(address).await;
-        bound.with_context(|| format!("cannot listen at `{what}` = {address}"))
-    };
-    let http = listen("http", home.settings.http).await?;
-    let listener = listen("mesh", home.settings.mesh).await?;
+    let http = cards::listen("http", home.settings.http).await?;
+    let listener = cards::listen("mesh", home.settings.mesh).await?;
     let (mut runner, visits, reports) = Runner::start(Config {
         room: Arc::new(room),
         identity: home.identity.clone(),
@@ -65,7 +48,7 @@ pub async fn run(options: Options) -> Result<()> {
         runner.readmit()?;
     }
     reports.into_iter().for_each(note);
-    let router = ostrakon_api::mixer_router(visits, description, options.web);
+    let router = ostrakon_api::mixer_router(visits, description, options.serving.web);
     let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
     let serving = async {
         let until = async {

@@ -251,7 +251,7 @@ impl World {
     /// Starts a committee in which `lie` says what a member shows to another one.
     pub async fn start_lying(count: usize, job: Plain, lie: Option<Lie>) -> Self {
         let jobs = move |_| Jobs::default().with(job.clone());
-        Self::start_with(count, jobs, |_| Vec::new(), (lie, None)).await
+        Self::start_with(count, jobs, |member| ShareKey::new(&[0; 192], &member_key(member)), (lie, None)).await
     }
 
     /// Starts a committee that computes statistics.
@@ -268,7 +268,7 @@ impl World {
         let jobs = |member| Jobs::default().with(Statistics::new(exchange(member)));
         let share_key = |member| {
             let signing = SigningKey::from_seed(&member_key(member));
-            exchange(member).member(&signing).to_bytes().to_vec()
+            ShareKey::new(&exchange(member).member(&signing).to_bytes(), &[0; 32])
         };
         Self::start_with(count, jobs, share_key, (lie, budget)).await
     }
@@ -285,7 +285,7 @@ impl World {
         };
         let jobs = move |member| Jobs::default().with(Graphs::new(key(member)));
         let share_key = |member: usize| {
-            ShareKey::new(&[u8::try_from(member).unwrap(); 192], &key(member).public()).0
+            ShareKey::new(&[u8::try_from(member).unwrap(); 192], &key(member).public())
         };
         Self::start_with(count, jobs, share_key, (None, None)).await
     }
@@ -293,7 +293,7 @@ impl World {
     async fn start_with(
         count: usize,
         jobs: impl Fn(usize) -> Jobs + Send + Sync + 'static,
-        share_key: impl Fn(usize) -> Vec<u8>,
+        share_key: impl Fn(usize) -> ShareKey,
         (lie, budget): (Option<Lie>, Option<u64>),
     ) -> Self {
         let mut listeners = Vec::new();
@@ -304,11 +304,7 @@ impl World {
             let mesh = listener.local_addr().unwrap().to_string();
             let seed = member_key(member);
             let (name, url) = (format!("m{member}"), format!("http://m{member}"));
-            let mut share_key = share_key(member);
-            if share_key.is_empty() {
-                share_key = seed.to_vec();
-            }
-            Card::sign(&name, &url, &mesh, share_key, &SigningKey::from_seed(&seed))
+            Card::sign(&name, &url, &mesh, share_key(member), &SigningKey::from_seed(&seed))
         });
         let committee = Committee::found("test", cards.collect()).unwrap();
         let mut world = Self {

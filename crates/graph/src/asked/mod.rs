@@ -36,12 +36,6 @@ pub enum NotGraphs {
     /// The committee.
     #[error("graphs are computed by committees of exactly three servers, and this one has {0}")]
     Servers(usize),
-    /// A card without a key for seeds.
-    #[error(
-        "the card of {0} is of an earlier version, without a key for graphs: its operator has to \
-         make a new one, and the committee is founded anew"
-    )]
-    Card(String),
 }
 
 /// The three members' keys for seeds.
@@ -49,13 +43,10 @@ pub enum NotGraphs {
 /// # Errors
 /// [`NotGraphs`].
 pub fn members(committee: &Committee) -> Result<[[u8; 32]; SERVERS], NotGraphs> {
-    let key =
-        |card: &Card| card.share_key.for_seeds().ok_or_else(|| NotGraphs::Card(card.name.clone()));
     let count = committee.members.len();
     let members: &[Card; SERVERS] =
         committee.members[..].try_into().map_err(|_| NotGraphs::Servers(count))?;
-    let [a, b, c] = members.each_ref().map(key);
-    Ok([a?, b?, c?])
+    Ok(members.each_ref().map(|card| card.share_key.for_seeds()))
 }
 
 /// The result in an archive; none if too few had contributed.

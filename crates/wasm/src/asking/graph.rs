@@ -235,7 +235,7 @@ mod tests {
     fn committee() -> Committee {
         let card = |m: u8| {
             let seeds = ExchangeKey::new(&Secret::new([m; 32]));
-            let share_key = ShareKey::new(&[m; 192], &seeds.public()).0;
+            let share_key = ShareKey::new(&[m; 192], &seeds.public());
             let (url, mesh) = (format!("http://m{m}"), format!("m{m}:1"));
             Card::sign(&format!("m{m}"), &url, &mesh, share_key, &key(m))
         };

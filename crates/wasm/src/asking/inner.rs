@@ -207,7 +207,7 @@ pub fn is_receipt_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ostrakon_computation::Card;
+    use ostrakon_computation::{Card, ShareKey};
     use ostrakon_stats::ExchangeKey;
 
     fn key(seed: u8) -> SigningKey {
@@ -217,7 +217,7 @@ mod tests {
     fn committee() -> String {
         let card = |m: u8| {
             let exchange = ExchangeKey::from_seed(&Secret::new([m; 32]));
-            let share_key = exchange.member(&key(m)).to_bytes().to_vec();
+            let share_key = ShareKey::new(&exchange.member(&key(m)).to_bytes(), &[m; 32]);
             let (url, mesh) = (format!("http://m{m}"), format!("m{m}:1"));
             Card::sign(&format!("m{m}"), &url, &mesh, share_key, &key(m))
         };
