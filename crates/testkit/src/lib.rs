@@ -5,6 +5,7 @@
 //!   then is *waiting*.
 //! * [`Network`]: the parties' channels in memory. It keeps every message that was posted; its
 //!   links may have latency and bandwidth.
+//! * [`Draw`]: choices from a seed, for worlds of other shapes.
 //! * [`Saboteur`]: changes, drops, repeats, delays or replaces the corrupt party's messages, and
 //!   signs them again.
 //!
@@ -12,12 +13,14 @@
 //! each message and each [`Mutation`] ([`Script`] lists them as [`Case`]s), and asserts what the
 //! protocol promises. Dealers and fixed randomness live here and nowhere else.
 
+mod draw;
 mod network;
 mod saboteur;
 mod sweep;
 mod wake;
 mod world;
 
+pub use draw::Draw;
 pub use network::{Network, Wire};
 pub use saboteur::{Mutation, Saboteur, Target};
 pub use sweep::{Case, Script};

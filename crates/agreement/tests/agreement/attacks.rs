@@ -555,7 +555,7 @@ fn absurd_messages_are_dropped() {
     }
     for length in [0, 1, 2, 40, 300, 5000] {
         for _ in 0..50 {
-            let bytes: Vec<_> = (0..length).map(|_| world.draw.next() as u8).collect();
+            let bytes: Vec<_> = (0..length).map(|_| world.draw.bits() as u8).collect();
             world.event(0, Event::Receive(id(3), &bytes));
         }
     }

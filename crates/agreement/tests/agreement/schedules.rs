@@ -91,7 +91,7 @@ fn lose(
         // Whoever gives the command sees to it that it is carried out.
         let crash = std::mem::take(&mut world.crash_once_in);
         world.restart(who);
-        let nonce = world.draw.nonce();
+        let nonce = world.draw.bytes();
         world.event(who, Event::Readmit(nonce));
         world.crash_once_in = crash;
         world.machines[who].app.lost = true;

@@ -10,37 +10,9 @@ use ostrakon_agreement::{Event, Fault, Keys, Ledger, Params};
 use ostrakon_crypto::hash::digest;
 use ostrakon_crypto::{Digest, Transcript};
 use ostrakon_party::{Delivery, PartyId, SessionId, Trust};
+use ostrakon_testkit::Draw;
 
 use crate::keys::TestKeys;
-
-/// SplitMix64: every choice of a run, from its seed.
-#[derive(Clone)]
-pub struct Draw(pub u64);
-
-impl Draw {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
-    /// True once in `n` times.
-    pub fn once_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-
-    pub fn nonce(&mut self) -> [u8; 32] {
-        let mut nonce = [0; 32];
-        nonce[..8].copy_from_slice(&self.next().to_le_bytes());
-        nonce
-    }
-}
 
 /// How a server behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -255,8 +227,8 @@ impl World {
                 spoilt[bit / 8] ^= 1 << (bit % 8);
             }
             1 => spoilt.truncate(self.draw.below(spoilt.len())),
-            2 => spoilt.push(self.draw.next() as u8),
-            3 => spoilt.fill_with(|| self.draw.next() as u8),
+            2 => spoilt.push(self.draw.bits() as u8),
+            3 => spoilt.fill_with(|| self.draw.bits() as u8),
             _ => return None,
         }
         Some(spoilt.into())
@@ -351,7 +323,7 @@ impl World {
     }
 
     pub fn restart(&mut self, of: usize) {
-        let nonce = self.draw.nonce();
+        let nonce = self.draw.bytes();
         let keys = self.keys(id(of));
         let (ledger, step) = Ledger::restore(self.params, keys, &self.machines[of].disk, nonce);
         self.machines[of].ledger = Some(ledger);
@@ -461,7 +433,7 @@ impl World {
             for i in self.honest() {
                 // Whoever runs a server gives it one nonce when it says that its data are lost.
                 if self.machines[i].data_lost > 0 {
-                    let nonce = self.draw.nonce();
+                    let nonce = self.draw.bytes();
                     self.event(i, Event::Readmit(nonce));
                 }
             }

@@ -8,8 +8,9 @@ use ostrakon_asynchromix::{Disk, Server};
 use ostrakon_crypto::hash::digest;
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_party::PartyId;
+use ostrakon_testkit::Draw;
 
-use crate::world::{Draw, SHAPE, id, room};
+use crate::world::{SHAPE, id, room};
 
 /// What becomes of a message on its way.
 type Meddle = Box<dyn Fn(PartyId, PartyId, &[u8]) -> Vec<u8>>;

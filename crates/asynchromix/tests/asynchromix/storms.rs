@@ -5,9 +5,10 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use ostrakon_asynchromix::Participant;
+use ostrakon_testkit::Draw;
 
 use crate::nightly;
-use crate::world::{Draw, End, SHAPE, World, room};
+use crate::world::{End, SHAPE, World, room};
 
 /// Three epochs or more under one seed's weather. At most t servers are cut off at a time, and
 /// everybody comes back.

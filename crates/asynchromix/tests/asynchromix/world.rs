@@ -11,36 +11,11 @@ use ostrakon_asynchromix::service::{Effects, Event, Parts, Service, Told};
 use ostrakon_asynchromix::visit::Ask;
 use ostrakon_asynchromix::{Disk, Participant, Room, Shape};
 use ostrakon_crypto::hash::digest;
-use ostrakon_crypto::{Digest, Secret, SigningKey};
+use ostrakon_crypto::{Digest, SigningKey};
 use ostrakon_party::{PartyId, SessionId};
+use ostrakon_testkit::Draw;
 
 use crate::keys::TestKeys;
-
-/// SplitMix64: every choice of a run, from its seed.
-#[derive(Clone)]
-pub struct Draw(pub u64);
-
-impl Draw {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
-    pub fn once_in(&mut self, n: usize) -> bool {
-        n > 0 && self.below(n) == 0
-    }
-
-    pub fn secret(&mut self) -> Secret {
-        Secret::new(digest("test secret", &self.next().to_le_bytes()).0)
-    }
-}
 
 /// How a server behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -266,8 +241,8 @@ impl World {
                 spoilt[bit / 8] ^= 1 << (bit % 8);
             }
             1 => spoilt.truncate(self.draw.below(spoilt.len())),
-            2 => spoilt.push(self.draw.next() as u8),
-            _ => spoilt.fill_with(|| self.draw.next() as u8),
+            2 => spoilt.push(self.draw.bits() as u8),
+            _ => spoilt.fill_with(|| self.draw.bits() as u8),
         }
         spoilt
     }

@@ -251,7 +251,13 @@ impl World {
     /// Starts a committee in which `lie` says what a member shows to another one.
     pub async fn start_lying(count: usize, job: Plain, lie: Option<Lie>) -> Self {
         let jobs = move |_| Jobs::default().with(job.clone());
-        Self::start_with(count, jobs, |member| ShareKey::new(&[0; 192], &member_key(member)), (lie, None)).await
+        Self::start_with(
+            count,
+            jobs,
+            |member| ShareKey::new(&[0; 192], &member_key(member)),
+            (lie, None),
+        )
+        .await
     }
 
     /// Starts a committee that computes statistics.
