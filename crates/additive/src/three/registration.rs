@@ -15,17 +15,18 @@ use ostrakon_threeparty::{Marks, Protocol, Stop};
 use rayon::prelude::*;
 
 use super::fault::Fault;
+use super::looked::{Opened, genuine, opened};
 use super::messages::{Kind, LACKING_ENTRY, RegistrationSpec, SEEDS_ENTRY, Subject};
-use crate::client::{
-    BOX, BOX_BYTES, ClientSeed, Forgotten, Registration, Submission, box_about, commitment,
-};
+use crate::client::{BOX_BYTES, ClientSeed, Forgotten, Registration, Submission, commitment};
+
+pub use super::looked::Looked;
 
 /// A run of this engine.
 pub type Run = ostrakon_threeparty::Run<Subject>;
 
 /// The server's half of the boxes of one occasion of registering. Erased with its end: who has it
 /// and the boxes has every seed that they brought.
-pub struct RegistrationKey(ExchangeKey);
+pub struct RegistrationKey(pub(super) ExchangeKey);
 
 impl RegistrationKey {
     /// Of 32 fresh random bytes.
@@ -198,16 +199,9 @@ impl From<Unsealed<Fault>> for Unregistered {
     }
 }
 
-/// A registration that the servers agree on, with what this server's box for it holds.
-struct Opened<'a> {
-    number: u32,
-    owner: VerifyingKey,
-    registration: &'a Registration,
-    seeds: [Option<[u8; 32]>; 2],
-}
-
 /// Agrees on the registrations of one occasion and returns those that all servers hold. After a
 /// crash the same call continues; `key` and the boxes are erased when every server has returned.
+/// `looked` holds, by number, what is known of some of them already; the others are looked at now.
 ///
 /// Marks, each written before it is voted for: the accepted list, and the list that results. A peer
 /// that says other things after a crash of this server is waited for without end.
@@ -218,7 +212,8 @@ pub async fn agree(
     party: &Party,
     spec: RegistrationSpec,
     key: &RegistrationKey,
-    slots: &[Slot<Registration>],
+    slots: Vec<Slot<Registration>>,
+    looked: BTreeMap<u32, Looked>,
     marks: &dyn Marks,
 ) -> Result<Registry, Unregistered> {
     let run = Run { party: party.clone(), subject: Subject::Registration(spec) };
@@ -229,26 +224,11 @@ pub async fn agree(
         return Err(Unregistered::Unfit("participants were told another key of this server"));
     }
     let scope = Scope { context: spec.occasion(), width: BOX_BYTES as u32 };
-    let slots = &genuine(&spec, slots)[..];
+    let (slots, looked) = genuine(party, &spec, key, slots, looked);
     // R2.
-    let (accepted, registrations) = seal::agree(&run, &scope, slots, marks).await?;
+    let (accepted, registrations) = seal::agree(&run, &scope, &slots, marks).await?;
     vote(&run, marks, steps::SEAL_VOTE, "registrations", &accepted).await?;
-    let owners: BTreeMap<u32, VerifyingKey> =
-        slots.iter().map(|slot| (slot.slot, slot.owner)).collect();
-    let deployment = party.roster.session.0;
-    let entries: Vec<(u32, &Registration)> = accepted
-        .iter()
-        .map(|(number, _)| *number)
-        .zip(registrations.iter().map(|r| &**r))
-        .collect();
-    let mut opened: Vec<Opened<'_>> = entries
-        .into_par_iter()
-        .map(|(number, registration)| {
-            let owner = owners[&number];
-            let seeds = open(&deployment, key, party.id.0, &owner, registration);
-            Opened { number, owner, registration, seeds }
-        })
-        .collect();
+    let mut opened = opened(party, key, &slots, looked, &accepted, &registrations);
     // R3.
     let lacking = run.broadcast(Kind::Lacking, encode_lacking(&opened)).await?;
     let lacking = Lacking([0, 1, 2].map(|server: usize| decode_lacking(&lacking[server].body)));
@@ -302,26 +282,10 @@ async fn repair(
                     == entry.registration.commitments[pair.index()]
             });
             let Some(seed) = seed else { return Err(Unregistered::Disagreement(pair)) };
-            entry.seeds[usize::from(Pair::of_party(me)[1] == pair)] = Some(*seed);
+            entry.seeds[usize::from(Pair::of_party(me)[1] == pair)] = Some(Secret::new(*seed));
         }
     }
     Ok(())
-}
-
-/// The slots of the occasion, without registrations that are not their owners' for it, or whose
-/// boxes have another length: a server that gets such a one from two others cannot take it.
-fn genuine(spec: &RegistrationSpec, slots: &[Slot<Registration>]) -> Vec<Slot<Registration>> {
-    let occasion = spec.occasion();
-    let is_genuine = |slot: &Slot<Registration>, registration: &Registration| {
-        let content = registration.content();
-        let listed = Registration::listed(&occasion, slot.slot, &slot.owner, &content);
-        registration.is_wellformed() && slot.owner.verifies(&listed, &registration.signature)
-    };
-    let checked = |slot: &Slot<Registration>| {
-        let submission = slot.submission.as_ref().filter(|held| is_genuine(slot, held)).cloned();
-        Slot { slot: slot.slot, owner: slot.owner, submission }
-    };
-    slots.par_iter().filter(|slot| slot.slot < spec.slots).map(checked).collect()
 }
 
 /// Marks a list, signs it, and waits until both peers have signed the same one. If another one is
@@ -349,38 +313,18 @@ async fn finish(
     opened: Vec<Opened<'_>>,
 ) -> Result<Registry, Unregistered> {
     let listed: Vec<(u32, Digest)> =
-        opened.iter().map(|entry| (entry.number, entry.registration.content())).collect();
+        opened.iter().map(|entry| (entry.number, entry.content)).collect();
     vote(run, marks, Kind::Registered, "registered", &listed).await?;
     let held = opened.into_iter().map(|entry| {
         let seeds = entry.seeds.map(|seed| seed.expect("lacking seeds were given or dropped"));
         let held = Held {
-            registration: entry.registration.content(),
+            registration: entry.content,
             party: run.me(),
-            seeds: seeds.map(ClientSeed::initial),
+            seeds: seeds.map(|seed| ClientSeed::initial(*seed.expose())),
         };
         (entry.owner, held)
     });
     Ok(Registry { held: held.collect() })
-}
-
-/// The seeds in this server's box, those that open their commitments.
-fn open(
-    deployment: &Digest,
-    key: &RegistrationKey,
-    me: u8,
-    owner: &VerifyingKey,
-    registration: &Registration,
-) -> [Option<[u8; 32]>; 2] {
-    let mut about = box_about(deployment, owner, me);
-    let Some(plain) = key.0.open(BOX, &mut about, &registration.boxes[usize::from(me)]) else {
-        return [None, None];
-    };
-    let pairs = Pair::of_party(me);
-    [0, 1].map(|place: usize| {
-        let seed: [u8; 32] = plain.get(32 * place..32 * place + 32)?.try_into().ok()?;
-        let committed = registration.commitments[pairs[place].index()];
-        (commitment(deployment, owner, pairs[place], &seed) == committed).then_some(seed)
-    })
 }
 
 fn encode_lacking(opened: &[Opened<'_>]) -> Vec<u8> {
@@ -405,7 +349,7 @@ fn give(run: &Run, peer: u8, opened: &[Opened<'_>], lacks: impl Fn(u32, Pair) ->
     for entry in opened.iter().filter(|entry| lacks(entry.number, pair)) {
         if let Some(seed) = &entry.seeds[place] {
             body.extend_from_slice(&entry.number.to_le_bytes());
-            body.extend_from_slice(seed);
+            body.extend_from_slice(seed.expose());
         }
     }
     if !body.is_empty() {
