@@ -93,14 +93,13 @@ fn registered(servers: &Servers, rows: u32) -> Result<Registered, Box<dyn Error>
             submission: Some(registration.clone()),
         })
         .collect();
-    let results =
-        world.run(&Network::default(), |party| {
-            let (key, slots) = (&keys[party.id.index()], &slots);
-            async move {
+    let results = world.run(&Network::default(), |party| {
+        let (key, slots) = (&keys[party.id.index()], &slots);
+        async move {
                 agree(&party, spec, key, slots.clone(), BTreeMap::new(), &Memory::default()).await
             }
             .boxed_local()
-        });
+    });
     let mut registries = Vec::new();
     for result in results {
         let mut registry = result.ok_or("the registration waits")??;

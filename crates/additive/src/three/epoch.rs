@@ -291,8 +291,7 @@ impl Epoch<'_> {
         let (seeds, coin, sealed) = self.sealed(&keys, slots, randomness).await?;
         let (rows, width) = (sealed.owners.len(), self.spec.width as usize);
         let mixing = Mixing { rows, width, keys: &keys };
-        let pads =
-            Pads { context: self.spec.context, owners: &sealed.owners, registry: self.registry };
+        let pads = Pads::new(self.spec.context, &sealed.owners, self.registry);
         let (made, headers) = self.tables(&mixing, &pads, sealed.padded).await?;
         let (tables, digests) = self.stated(&headers).await?;
         let coin = self.toss(coin).await?;

@@ -4,22 +4,25 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use ostrakon_crypto::{Digest, Secret, VerifyingKey};
+use ostrakon_crypto::{Digest, Secret, Signature, VerifyingKey};
 use ostrakon_party::Party;
 use ostrakon_threeparty::pair::Pair;
-use ostrakon_threeparty::seal::Slot;
+use ostrakon_threeparty::seal::{Sealable, Slot};
 use rayon::prelude::*;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::messages::RegistrationSpec;
 use super::registration::RegistrationKey;
-use crate::client::{BOX, Registration, box_about, commitment};
+use crate::client::{BOX, BOX_BYTES, Registration, box_about, commitment};
 
 /// What a server has found of a registration by itself: that it is its owner's for the occasion,
 /// and what the own box holds. That takes public-key operations, which need not wait until the
 /// servers agree: whoever looks at registrations as they come in gives what it found to [`agree`].
 pub struct Looked {
+    occasion: Digest,
+    owner: VerifyingKey,
     content: Digest,
-    listed: Digest,
+    signature: Signature,
     seeds: [Option<Secret>; 2],
 }
 
@@ -35,27 +38,66 @@ impl Looked {
         owner: &VerifyingKey,
         registration: &Registration,
     ) -> Option<Self> {
-        let content = registration.content();
-        let listed = Registration::listed(&spec.occasion(), number, owner, &content);
-        let genuine =
-            registration.is_wellformed() && owner.verifies(&listed, &registration.signature);
+        let (occasion, content) = (spec.occasion(), registration.content());
+        let listed = Registration::listed(&occasion, number, owner, &content);
+        let signature = registration.signature;
+        let genuine = registration.is_wellformed() && owner.verifies(&listed, &signature);
         genuine.then(|| {
             let deployment = &party.roster.session.0;
             let seeds = open(deployment, key, party.id.0, owner, registration);
-            Self { content, listed, seeds }
+            Self { occasion, owner: *owner, content, signature, seeds }
         })
     }
 
-    /// Whether it is of this registration.
-    fn is_of(
-        &self,
-        spec: &RegistrationSpec,
-        number: u32,
-        owner: &VerifyingKey,
-        registration: &Registration,
-    ) -> bool {
+    /// Whether it is of this registration, under the number that it was looked at for.
+    fn is_of(&self, occasion: &Digest, owner: &VerifyingKey, known: &Digested) -> bool {
+        let signature = &known.registration.signature;
+        (&self.occasion, &self.owner, &self.content, &self.signature)
+            == (occasion, owner, &known.content, signature)
+    }
+}
+
+/// A registration with the digest of its content, which is made once.
+#[derive(Clone)]
+pub(super) struct Digested {
+    registration: Registration,
+    content: Digest,
+}
+
+impl From<Registration> for Digested {
+    fn from(registration: Registration) -> Self {
         let content = registration.content();
-        Registration::listed(&spec.occasion(), number, owner, &content) == self.listed
+        Self { registration, content }
+    }
+}
+
+impl Serialize for Digested {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.registration.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digested {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Registration::deserialize(deserializer).map(Self::from)
+    }
+}
+
+impl Sealable for Digested {
+    fn content(&self) -> Digest {
+        self.content
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.registration.signature
+    }
+
+    fn listed(context: &Digest, slot: u32, owner: &VerifyingKey, content: &Digest) -> Digest {
+        Registration::listed(context, slot, owner, content)
+    }
+
+    fn is_wide(&self, width: usize) -> bool {
+        width == BOX_BYTES && self.registration.is_wellformed()
     }
 }
 
@@ -76,22 +118,21 @@ pub(super) fn genuine(
     key: &RegistrationKey,
     slots: Vec<Slot<Registration>>,
     mut looked: BTreeMap<u32, Looked>,
-) -> (Vec<Slot<Registration>>, BTreeMap<u32, Looked>) {
+) -> (Vec<Slot<Digested>>, BTreeMap<u32, Looked>) {
     let before: Vec<Option<Looked>> = slots.iter().map(|slot| looked.remove(&slot.slot)).collect();
-    let look = |(mut slot, before): (Slot<Registration>, Option<Looked>)| {
-        let (number, owner) = (slot.slot, slot.owner);
-        let found = slot.submission.as_ref().and_then(|registration| {
+    let occasion = spec.occasion();
+    let look = |(slot, before): (Slot<Registration>, Option<Looked>)| {
+        let Slot { slot, owner, submission } = slot;
+        let known = submission.map(Digested::from);
+        let found = known.as_ref().and_then(|known| {
             before
-                .filter(|looked| looked.is_of(spec, number, &owner, registration))
-                .or_else(|| Looked::at(party, spec, key, number, &owner, registration))
+                .filter(|looked| looked.is_of(&occasion, &owner, known))
+                .or_else(|| Looked::at(party, spec, key, slot, &owner, &known.registration))
         });
-        if found.is_none() {
-            slot.submission = None;
-        }
-        (slot, found)
+        (Slot { slot, owner, submission: known.filter(|_| found.is_some()) }, found)
     };
     let known = slots.into_par_iter().zip(before).filter(|(slot, _)| slot.slot < spec.slots);
-    let all: Vec<(Slot<Registration>, Option<Looked>)> = known.map(look).collect();
+    let all: Vec<(Slot<Digested>, Option<Looked>)> = known.map(look).collect();
     let (mut slots, mut looked) = (Vec::with_capacity(all.len()), BTreeMap::new());
     for (slot, found) in all {
         looked.extend(found.map(|found| (slot.slot, found)));
@@ -104,32 +145,29 @@ pub(super) fn genuine(
 pub(super) fn opened<'a>(
     party: &Party,
     key: &RegistrationKey,
-    slots: &[Slot<Registration>],
+    slots: &[Slot<Digested>],
     mut looked: BTreeMap<u32, Looked>,
     accepted: &[(u32, Digest)],
-    registrations: &'a [Cow<'_, Registration>],
+    registrations: &'a [Cow<'_, Digested>],
 ) -> Vec<Opened<'a>> {
     let owners: BTreeMap<u32, VerifyingKey> =
         slots.iter().map(|slot| (slot.slot, slot.owner)).collect();
     let entries: Vec<_> = accepted
         .iter()
         .zip(registrations)
-        .map(|((number, listed), registration)| {
-            let looked = looked.remove(number).filter(|looked| looked.listed == *listed);
-            (*number, &**registration, looked)
+        .map(|((number, _), known)| {
+            let looked = looked.remove(number).filter(|looked| looked.content == known.content);
+            (*number, &**known, looked)
         })
         .collect();
     let deployment = &party.roster.session.0;
-    let open = |(number, registration, looked): (u32, &'a Registration, Option<Looked>)| {
-        let owner = owners[&number];
-        let (content, seeds) = match looked {
-            Some(looked) => (looked.content, looked.seeds),
-            None => {
-                let seeds = open(deployment, key, party.id.0, &owner, registration);
-                (registration.content(), seeds)
-            }
+    let open = |(number, known, looked): (u32, &'a Digested, Option<Looked>)| {
+        let (owner, registration) = (owners[&number], &known.registration);
+        let seeds = match looked {
+            Some(looked) => looked.seeds,
+            None => open(deployment, key, party.id.0, &owner, registration),
         };
-        Opened { number, owner, registration, content, seeds }
+        Opened { number, owner, registration, content: known.content, seeds }
     };
     entries.into_par_iter().map(open).collect()
 }

@@ -1,7 +1,7 @@
 //! Registrations (`docs/spec/clarion.md`, R2 to R5): the servers agree on them, and each comes to
 //! hold the two seeds of every participant that its pairs share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use futures::future::{join, pending};
 use ostrakon_crypto::sealed::ExchangeKey;
@@ -58,24 +58,6 @@ pub async fn exchange_keys(
     run.with_accusations(told).await
 }
 
-impl Sealable for Registration {
-    fn content(&self) -> Digest {
-        Registration::content(self)
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn listed(context: &Digest, slot: u32, owner: &VerifyingKey, content: &Digest) -> Digest {
-        Registration::listed(context, slot, owner, content)
-    }
-
-    fn is_wide(&self, width: usize) -> bool {
-        width == BOX_BYTES && self.is_wellformed()
-    }
-}
-
 impl Sealable for Submission {
     fn content(&self) -> Digest {
         Submission::content(self)
@@ -126,7 +108,7 @@ impl Held {
 /// Everybody who is registered, at one round.
 #[derive(Default)]
 pub struct Registry {
-    held: BTreeMap<VerifyingKey, Held>,
+    held: HashMap<VerifyingKey, Held>,
 }
 
 impl Registry {

@@ -3,11 +3,13 @@
 //! a salt, which grows from a key that the third server lacks: the third server is shown the
 //! message's digest, and could otherwise test guesses of the permutation and of rows with it.
 
+use std::sync::OnceLock;
+
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_kernels::{gather, gather_xor_prg, short_prg_rows, xor_into, zeroed_table};
 use ostrakon_threeparty::pair::Pair;
 use rayon::prelude::*;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::columns;
 use super::keys::{EpochKeys, Purpose};
@@ -32,22 +34,34 @@ pub struct Pads<'a> {
     pub owners: &'a [(u32, VerifyingKey)],
     /// Everybody's seeds.
     pub registry: &'a Registry,
+    /// The seeds of the pads of a pair, made when they are needed first.
+    seeds: [OnceLock<Zeroizing<Vec<u8>>>; 3],
 }
 
-impl Pads<'_> {
+impl<'a> Pads<'a> {
+    /// The pads of these rows.
+    pub fn new(context: Digest, owners: &'a [(u32, VerifyingKey)], registry: &'a Registry) -> Self {
+        Self { context, owners, registry, seeds: Default::default() }
+    }
+
+    fn seeds(&self, pair: Pair) -> &[u8] {
+        self.seeds[pair.index()].get_or_init(|| {
+            let mut seeds = Zeroizing::new(vec![0; self.owners.len() * PAD_SEED]);
+            let of_row = |(seed, (slot, owner)): (&mut [u8], &(u32, VerifyingKey))| {
+                let held = self.registry.get(owner).expect("sealed owners are registered");
+                let mut pad = held.seed(pair).pad(&self.context, *slot, owner);
+                seed.copy_from_slice(&pad);
+                pad.zeroize();
+            };
+            seeds.par_chunks_mut(PAD_SEED).zip(self.owners).with_min_len(1024).for_each(of_row);
+            seeds
+        })
+    }
+
     /// Adds the pads of a pair to a table.
     pub fn xor(&self, pair: Pair, table: &mut [u8]) {
         let Some(rows) = table.len().checked_div(self.owners.len()) else { return };
-        let mut seeds = vec![0; self.owners.len() * PAD_SEED];
-        let of_row = |(seed, (slot, owner)): (&mut [u8], &(u32, VerifyingKey))| {
-            let held = self.registry.get(owner).expect("sealed owners are registered");
-            let mut pad = held.seed(pair).pad(&self.context, *slot, owner);
-            seed.copy_from_slice(&pad);
-            pad.zeroize();
-        };
-        seeds.par_chunks_mut(PAD_SEED).zip(self.owners).with_min_len(1024).for_each(of_row);
-        short_prg_rows(&seeds, rows, table, true);
-        seeds.zeroize();
+        short_prg_rows(self.seeds(pair), rows, table, true);
     }
 
     /// The table of the pads of a pair.

@@ -19,7 +19,6 @@ use ostrakon_threeparty::seal::Slot;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::HandedIn;
 use crate::engine::{
     Batch, Engine, EpochContext, Fault, Journal, Mixed, Opened, Rejected, Shape, SlotState,
     Stopped, context_digest,
@@ -303,12 +302,16 @@ fn signed_submission(
     Ok((registration, submission))
 }
 
+/// What a participant hands in.
+type HandedIn = (Registration, Submission);
+
+/// Both, one after the other ([`super::client`]).
 fn decode(context: &EpochContext, body: &[u8]) -> Result<HandedIn, Rejected> {
-    let (registration, submission): HandedIn = wire::decode(body)
-        .map_err(|_| Rejected("the submission is not in the form that this room's engine uses"))?;
-    if !registration.is_wellformed() {
-        return Err(Rejected("the registration's boxes are not of the length that they have"));
-    }
+    let parts = body.split_first_chunk().and_then(|(registration, submission)| {
+        Some((Registration::from_bytes(registration), Submission::from_bytes(submission)?))
+    });
+    let (registration, submission) =
+        parts.ok_or(Rejected("the submission is not in the form that this room's engine uses"))?;
     if submission.padded.len() != context.shape.width as usize {
         return Err(Rejected("the submission is not as wide as this room's rows"));
     }
