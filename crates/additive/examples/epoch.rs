@@ -6,7 +6,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "it measures time")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::sync::Mutex;
 use std::time::Instant;
@@ -96,7 +96,7 @@ fn registered(servers: &Servers, rows: u32) -> Result<Registered, Box<dyn Error>
     let results = world.run(&Network::default(), |party| {
         let (key, slots) = (&keys[party.id.index()], &slots);
         async move {
-                agree(&party, spec, key, slots.clone(), BTreeMap::new(), &Memory::default()).await
+                agree(&party, spec, key, slots.clone(), HashMap::new(), &Memory::default()).await
             }
             .boxed_local()
     });

@@ -2,7 +2,7 @@
 //! and what the own boxes hold.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use ostrakon_crypto::{Digest, Secret, Signature, VerifyingKey};
 use ostrakon_party::Party;
@@ -110,15 +110,18 @@ pub(super) struct Opened<'a> {
     pub seeds: [Option<Secret>; 2],
 }
 
-/// The slots of the occasion, without registrations that nobody may list, and what was found of
-/// the others, by number.
+/// The slots of the occasion in ascending order, without registrations that nobody may list, and
+/// what was found of each of the others.
 pub(super) fn genuine(
     party: &Party,
     spec: &RegistrationSpec,
     key: &RegistrationKey,
-    slots: Vec<Slot<Registration>>,
-    mut looked: BTreeMap<u32, Looked>,
-) -> (Vec<Slot<Digested>>, BTreeMap<u32, Looked>) {
+    mut slots: Vec<Slot<Registration>>,
+    looked: HashMap<u32, Looked>,
+) -> (Vec<Slot<Digested>>, Vec<Option<Looked>>) {
+    slots.sort_unstable_by_key(|slot| slot.slot);
+    slots.retain(|slot| slot.slot < spec.slots);
+    let mut looked = looked;
     let before: Vec<Option<Looked>> = slots.iter().map(|slot| looked.remove(&slot.slot)).collect();
     let occasion = spec.occasion();
     let look = |(slot, before): (Slot<Registration>, Option<Looked>)| {
@@ -131,43 +134,36 @@ pub(super) fn genuine(
         });
         (Slot { slot, owner, submission: known.filter(|_| found.is_some()) }, found)
     };
-    let known = slots.into_par_iter().zip(before).filter(|(slot, _)| slot.slot < spec.slots);
-    let all: Vec<(Slot<Digested>, Option<Looked>)> = known.map(look).collect();
-    let (mut slots, mut looked) = (Vec::with_capacity(all.len()), BTreeMap::new());
-    for (slot, found) in all {
-        looked.extend(found.map(|found| (slot.slot, found)));
-        slots.push(slot);
-    }
-    (slots, looked)
+    slots.into_par_iter().zip(before).map(look).unzip()
 }
 
-/// The accepted registrations with what the own boxes hold; those that others gave are opened now.
+/// The accepted registrations, in ascending order, with what the own boxes hold; those that others
+/// gave are opened now.
 pub(super) fn opened<'a>(
     party: &Party,
     key: &RegistrationKey,
     slots: &[Slot<Digested>],
-    mut looked: BTreeMap<u32, Looked>,
+    looked: Vec<Option<Looked>>,
     accepted: &[(u32, Digest)],
     registrations: &'a [Cow<'_, Digested>],
 ) -> Vec<Opened<'a>> {
-    let owners: BTreeMap<u32, VerifyingKey> =
-        slots.iter().map(|slot| (slot.slot, slot.owner)).collect();
-    let entries: Vec<_> = accepted
-        .iter()
-        .zip(registrations)
-        .map(|((number, _), known)| {
-            let looked = looked.remove(number).filter(|looked| looked.content == known.content);
-            (*number, &**known, looked)
-        })
-        .collect();
+    let mut known = slots.iter().zip(looked);
+    let of_slot = |((number, _), registration): (&(u32, Digest), &'a Cow<'_, Digested>)| {
+        let slot = known.find(|(slot, _)| slot.slot == *number);
+        let (slot, looked) = slot.expect("accepted slots are among the given ones, in order");
+        (slot.owner, *number, &**registration, looked)
+    };
+    let entries: Vec<_> = accepted.iter().zip(registrations).map(of_slot).collect();
     let deployment = &party.roster.session.0;
-    let open = |(number, known, looked): (u32, &'a Digested, Option<Looked>)| {
-        let (owner, registration) = (owners[&number], &known.registration);
-        let seeds = match looked {
+    let open = |(owner, number, known, looked)| {
+        let known: &'a Digested = known;
+        let looked: Option<Looked> = looked;
+        let seeds = match looked.filter(|looked| looked.content == known.content) {
             Some(looked) => looked.seeds,
-            None => open(deployment, key, party.id.0, &owner, registration),
+            None => open(deployment, key, party.id.0, &owner, &known.registration),
         };
-        Opened { number, owner, registration, content: known.content, seeds }
+        let (registration, content) = (&known.registration, known.content);
+        Opened { number, owner, registration, content, seeds }
     };
     entries.into_par_iter().map(open).collect()
 }

@@ -195,7 +195,7 @@ pub async fn agree(
     spec: RegistrationSpec,
     key: &RegistrationKey,
     slots: Vec<Slot<Registration>>,
-    looked: BTreeMap<u32, Looked>,
+    looked: HashMap<u32, Looked>,
     marks: &dyn Marks,
 ) -> Result<Registry, Unregistered> {
     let run = Run { party: party.clone(), subject: Subject::Registration(spec) };
@@ -217,12 +217,9 @@ pub async fn agree(
     // R4.
     repair(&run, &lacking, &mut opened).await?;
     // A seed that both holders lack drops its participant, at every server alike.
-    opened.retain(|entry| {
-        let lost = |pair: &Pair| {
-            pair.members().into_iter().all(|member| lacking.lacks(member, entry.number, *pair))
-        };
-        !Pair::ALL.iter().any(lost)
-    });
+    if !lacking.is_empty() {
+        opened.retain(|entry| !lacking.is_lost(entry.number));
+    }
     finish(&run, marks, opened).await
 }
 
@@ -235,6 +232,18 @@ impl Lacking {
         let bit = 1 << usize::from(Pair::of_party(server)[1] == pair);
         self.0[usize::from(server)].get(&number).is_some_and(|bits| bits & bit != 0)
     }
+
+    /// Whether no server says that it lacks any.
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(BTreeMap::is_empty)
+    }
+
+    /// Whether both holders lack a seed of a registration.
+    fn is_lost(&self, number: u32) -> bool {
+        Pair::ALL
+            .iter()
+            .any(|pair| pair.members().into_iter().all(|member| self.lacks(member, number, *pair)))
+    }
 }
 
 /// R4: gives the peers the seeds that they alone lack, and takes the own ones from them.
@@ -243,6 +252,9 @@ async fn repair(
     lacking: &Lacking,
     opened: &mut [Opened<'_>],
 ) -> Result<(), Unregistered> {
+    if lacking.is_empty() {
+        return Ok(());
+    }
     for peer in run.peers() {
         give(run, peer, opened, |number, pair| lacking.lacks(peer, number, pair));
     }

@@ -13,7 +13,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::columns;
 use super::keys::{EpochKeys, Purpose};
-use super::registration::Registry;
+use super::registration::Held;
 use crate::params::{PAD_SEED, SALT, WORD};
 
 /// Rows and width of an epoch's tables, with the keys.
@@ -26,30 +26,38 @@ pub struct Mixing<'a> {
     pub keys: &'a EpochKeys,
 }
 
+/// Whose a sealed row is.
+pub struct Owner<'a> {
+    /// Its slot.
+    pub slot: u32,
+    /// The slot's owner.
+    pub key: VerifyingKey,
+    /// What is held of the owner.
+    pub held: &'a Held,
+}
+
 /// The participants' pads of the sealed rows.
 pub struct Pads<'a> {
     /// The context that the pads are bound to.
     pub context: Digest,
-    /// Slots and owners of the rows, in order.
-    pub owners: &'a [(u32, VerifyingKey)],
-    /// Everybody's seeds.
-    pub registry: &'a Registry,
+    /// Whose the rows are, in order.
+    pub owners: &'a [Owner<'a>],
     /// The seeds of the pads of a pair, made when they are needed first.
     seeds: [OnceLock<Zeroizing<Vec<u8>>>; 3],
 }
 
 impl<'a> Pads<'a> {
     /// The pads of these rows.
-    pub fn new(context: Digest, owners: &'a [(u32, VerifyingKey)], registry: &'a Registry) -> Self {
-        Self { context, owners, registry, seeds: Default::default() }
+    pub fn new(context: Digest, owners: &'a [Owner<'a>]) -> Self {
+        Self { context, owners, seeds: Default::default() }
     }
 
     fn seeds(&self, pair: Pair) -> &[u8] {
         self.seeds[pair.index()].get_or_init(|| {
             let mut seeds = Zeroizing::new(vec![0; self.owners.len() * PAD_SEED]);
-            let of_row = |(seed, (slot, owner)): (&mut [u8], &(u32, VerifyingKey))| {
-                let held = self.registry.get(owner).expect("sealed owners are registered");
-                let mut pad = held.seed(pair).pad(&self.context, *slot, owner);
+            let of_row = |(seed, owner): (&mut [u8], &Owner<'_>)| {
+                let of_pair = owner.held.seed(pair);
+                let mut pad = of_pair.pad(&self.context, owner.slot, &owner.key);
                 seed.copy_from_slice(&pad);
                 pad.zeroize();
             };

@@ -1,6 +1,6 @@
 //! Attacks on registrations.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 
 use ostrakon_additive::client::{OwnSeeds, Registration};
 use ostrakon_additive::three::messages::{Kind, RegistrationSpec};
@@ -252,7 +252,7 @@ fn false_registration_key() {
         let deployment = &deployment;
         Box::pin(async move {
             let slots = registered_slots(&registered(deployment, 1));
-            agree(&party, spec, &key, slots, BTreeMap::new(), &Memory::default()).await
+            agree(&party, spec, &key, slots, HashMap::new(), &Memory::default()).await
         })
     });
     assert!(matches!(results[1], Some(Err(Unregistered::Unfit(_)))));
@@ -300,7 +300,7 @@ fn what_was_found_before_is_of_that_registration_only() {
         assert!(look(&elsewhere, 0, &list[0].0).is_none(), "signed for another occasion");
         assert!(look(&spec, 1, &list[0].0).is_none(), "under another number");
         let mut looked =
-            BTreeMap::from([0, 1].map(|at: u32| {
+            HashMap::from([0, 1].map(|at: u32| {
                 (at, look(&spec, at, &list[at as usize].0).expect("it is genuine"))
             }));
         looked.extend(look(&spec, 2, &other).map(|other| (2, other)));

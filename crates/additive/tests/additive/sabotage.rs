@@ -5,7 +5,8 @@
 //! does; whoever is convicted is the corrupt one, by evidence that holds before a third person, and
 //! silence convicts nobody; an abort without proof names a pair that the corrupt one is in. In every
 //! second case an honest server dies at one of its marks, before or behind it, and sends again.
-//! `OSTRAKON_NIGHTLY` runs 1,000 seeds; a failure prints the case, which repeats it.
+//! `OSTRAKON_NIGHTLY` runs 1,000 seeds, `OSTRAKON_SEEDS` as many as it says; a failure prints the
+//! case, which repeats it.
 
 use ostrakon_additive::three::epoch::{Opened, Unmixed};
 use ostrakon_additive::three::fault::Fault;
@@ -19,7 +20,8 @@ const ROWS: u32 = 5;
 const WIDTH: u32 = 16;
 
 fn seeds() -> std::ops::Range<u64> {
-    if nightly() { 100..1100 } else { 100..101 }
+    let told = std::env::var("OSTRAKON_SEEDS").ok().and_then(|count| count.parse::<u64>().ok());
+    100..100 + told.unwrap_or(if nightly() { 1000 } else { 1 })
 }
 
 /// How many ways are drawn for each message.

@@ -1,6 +1,6 @@
 //! A small deployment in one process: three servers, participants, marks in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -164,7 +164,7 @@ impl Deployment {
         self.world.run(network, |party| {
             let (key, slots) = (self.registration_key(party.id), slots(party.id));
             let (marks, spec) = (&marks[party.id.index()], self.registration_spec());
-            async move { registration::agree(&party, spec, &key, slots, BTreeMap::new(), marks).await }
+            async move { registration::agree(&party, spec, &key, slots, HashMap::new(), marks).await }
                 .boxed_local()
         })
     }
@@ -331,6 +331,7 @@ impl Scene {
                 let dying = Dying { marks, left, written };
                 match self.epoch(&party, slots.clone(), &dying, "epoch").await {
                     Err(Unmixed::Marks(_)) => {
+                        network.network().restart(crash.victim);
                         self.epoch(&party, slots, marks, "epoch, after a crash").await
                     }
                     result => result,

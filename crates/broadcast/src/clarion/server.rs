@@ -1,6 +1,6 @@
 //! A server of Clarion rooms.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
@@ -186,7 +186,7 @@ struct ClarionBatch {
     /// All servers' public registration keys.
     told: [[u8; 32]; 3],
     /// What was found of registrations as they came in, by slot.
-    looked: Mutex<BTreeMap<u32, Looked>>,
+    looked: Mutex<HashMap<u32, Looked>>,
 }
 
 impl Batch for ClarionBatch {
