@@ -6,7 +6,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "it measures time")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::sync::Mutex;
 use std::time::Instant;
@@ -95,7 +95,10 @@ fn registered(servers: &Servers, rows: u32) -> Result<Registered, Box<dyn Error>
         .collect();
     let results = world.run(&Network::default(), |party| {
         let (key, slots) = (&keys[party.id.index()], &slots);
-        async move { agree(&party, spec, key, slots, &Memory::default()).await }.boxed_local()
+        async move {
+                agree(&party, spec, key, slots.clone(), HashMap::new(), &Memory::default()).await
+            }
+            .boxed_local()
     });
     let mut registries = Vec::new();
     for result in results {

@@ -136,12 +136,45 @@ pub struct Registration {
 
 /// Bytes of a closed box: two seeds and the cipher's tag.
 pub const BOX_BYTES: usize = 2 * 32 + 16;
+/// Bytes of a registration.
+pub const REGISTRATION_BYTES: usize = 3 * 32 + 3 * (32 + BOX_BYTES) + 64;
+
+/// The first bytes of what is left of something whose length was checked.
+fn taken<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
+    let (first, after) = rest.split_first_chunk().expect("the length was checked");
+    *rest = after;
+    *first
+}
 
 impl Registration {
     /// Whether its boxes have the length that boxes have.
     #[must_use]
     pub fn is_wellformed(&self) -> bool {
         self.boxes.iter().all(|sealed| sealed.closed.len() == BOX_BYTES)
+    }
+
+    /// Commitments, boxes and signature, one after another: [`REGISTRATION_BYTES`]. The boxes must
+    /// have the length that boxes have.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(REGISTRATION_BYTES);
+        self.commitments.iter().for_each(|commitment| bytes.extend_from_slice(&commitment.0));
+        for sealed in &self.boxes {
+            bytes.extend_from_slice(&sealed.exchange);
+            bytes.extend_from_slice(&sealed.closed);
+        }
+        bytes.extend_from_slice(&self.signature.0);
+        bytes
+    }
+
+    /// Reads what [`Registration::to_bytes`] wrote.
+    pub fn from_bytes(bytes: &[u8; REGISTRATION_BYTES]) -> Self {
+        let mut rest = &bytes[..];
+        let commitments = [0; 3].map(|_: u8| Digest(taken(&mut rest)));
+        let boxes = [0; 3].map(|_: u8| {
+            let exchange = taken(&mut rest);
+            Sealed { exchange, closed: taken::<BOX_BYTES>(&mut rest).to_vec() }
+        });
+        Self { commitments, boxes, signature: Signature(taken(&mut rest)) }
     }
 
     /// The digest of commitments and boxes.
@@ -248,10 +281,35 @@ pub struct Submission {
     pub signature: Signature,
 }
 
-/// Bytes that a submission has beyond the padded row, at most.
-pub const SUBMISSION_OVERHEAD: usize = 32 + 3 * MAC + 64 + 3;
+/// Bytes that a submission has beyond the padded row.
+pub const SUBMISSION_OVERHEAD: usize = 32 + 3 * MAC + 64;
 
 impl Submission {
+    /// What comes with the row, and then the row: [`SUBMISSION_OVERHEAD`] and the row's width.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(SUBMISSION_OVERHEAD + self.padded.len());
+        bytes.extend_from_slice(&self.registration.0);
+        self.macs.iter().for_each(|mac| bytes.extend_from_slice(mac));
+        bytes.extend_from_slice(&self.signature.0);
+        bytes.extend_from_slice(&self.padded);
+        bytes
+    }
+
+    /// Reads what [`Submission::to_bytes`] wrote; the row is what is left. `None` if there is too
+    /// little for what comes before it.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (mut head, padded) = bytes.split_at_checked(SUBMISSION_OVERHEAD)?;
+        let rest = &mut head;
+        let registration = Digest(taken(rest));
+        let macs = [0; 3].map(|_: u8| taken(rest));
+        Some(Self {
+            padded: padded.to_vec(),
+            registration,
+            macs,
+            signature: Signature(taken(rest)),
+        })
+    }
+
     /// The digest of row and registration.
     pub fn content(&self) -> Digest {
         let mut transcript = Transcript::new("ostrakon/v1/clarion/submission content");
@@ -347,6 +405,29 @@ mod tests {
         assert_ne!(pads[0], b.pad(&Digest([2; 32]), 3, &owner), "another round");
         assert_ne!(pads[0], a.pad(&Digest([2; 32]), 4, &owner), "another slot");
         assert_ne!(pads[0], a.pad(&Digest([2; 32]), 3, &VerifyingKey([2; 32])), "another owner");
+    }
+
+    #[test]
+    fn what_is_handed_in_reads_back() {
+        let key = SigningKey::from_seed(&[5; 32]);
+        let (deployment, servers) = (Digest([1; 32]), [[2; 32], [3; 32], [4; 32]]);
+        let context = Digest([6; 32]);
+        let name = RegistrationName {
+            deployment: &deployment,
+            context: &context,
+            number: 7,
+            servers: &servers,
+        };
+        let (registration, mut seeds) = register(name, &key, &Secret::new([8; 32]));
+        let bytes = registration.to_bytes();
+        assert_eq!(Registration::from_bytes(&bytes[..].try_into().unwrap()), registration);
+        let content = registration.content();
+        let name = SlotName { context: &context, slot: 7, registration: &content };
+        let submission = submit(name, &mut seeds, &[9; 24], &key);
+        let bytes = submission.to_bytes();
+        assert_eq!(bytes.len(), SUBMISSION_OVERHEAD + 24);
+        assert_eq!(Submission::from_bytes(&bytes), Some(submission));
+        assert_eq!(Submission::from_bytes(&bytes[..SUBMISSION_OVERHEAD - 1]), None);
     }
 
     /// Whoever wants to change what it has handed in, and pads another row for the same slot, does

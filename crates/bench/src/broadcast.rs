@@ -14,7 +14,7 @@ use rand_core::Rng;
 
 use crate::control::{Answers, Command, Epoch, Parties, Program};
 use crate::limit::{Limits, Work, time};
-use crate::measurement::{Measurement, median};
+use crate::measurement::{Measurement, Published, median};
 use crate::party::secret;
 use crate::phase::Phase;
 use crate::shuffle::checked;
@@ -34,38 +34,65 @@ pub struct Options {
 
 /// Phases of an epoch, until their measurements are made.
 struct Phases {
+    take_in: Phase,
     mix: Phase,
     open: Phase,
+    /// What lies between the end of the epoch's time and its board.
+    epoch: Phase,
 }
 
 impl Phases {
     fn of(engine: EngineKind, shape: Shape) -> Self {
         let Shape { rows, width } = shape;
+        let phase = |name, cost, limit| Phase::new(name, cost, limit);
+        let nothing = Cost::default();
         match engine {
-            EngineKind::Clarion => Self {
-                mix: Phase::new(
-                    "seal-and-mix",
-                    clarion::sealing(rows) + clarion::mixing(rows, width) + clarion::readiness(),
-                    Work::clarion_mix,
-                ),
-                open: Phase::new("open", clarion::opening(rows, width), Work::clarion_open),
-            },
+            EngineKind::Clarion => {
+                let until_ready =
+                    clarion::sealing(rows) + clarion::mixing(rows, width) + clarion::readiness();
+                Self {
+                    take_in: phase("take-in", nothing, Work::clarion_take_in),
+                    mix: phase("seal-and-mix", until_ready, Work::clarion_mix),
+                    open: phase("open", clarion::opening(rows, width), Work::clarion_open),
+                    epoch: phase("epoch", clarion::epoch(rows, width), Work::clarion_epoch),
+                }
+            }
             // The formula is of the whole epoch.
-            EngineKind::Ruffle => Self {
-                mix: Phase::new(
-                    "seal-and-mix",
-                    less(cost::epoch(shape, rows), cost::opening(shape)),
-                    Work::ruffle_mix,
-                ),
-                open: Phase::new("open", cost::opening(shape), Work::opening),
-            },
+            EngineKind::Ruffle => {
+                let (whole, opening) = (cost::epoch(shape, rows), cost::opening(shape));
+                Self {
+                    take_in: phase("take-in", nothing, Work::ruffle_take_in),
+                    mix: phase("seal-and-mix", less(whole, opening), Work::ruffle_mix),
+                    open: phase("open", opening, Work::opening),
+                    epoch: phase("epoch", whole, Work::epoch),
+                }
+            }
         }
     }
 
-    fn note(&mut self, mixed: &Answers, opened: &Answers) -> Result<()> {
+    fn note(&mut self, taken: &Answers, mixed: &Answers, opened: &Answers) -> Result<()> {
+        self.take_in.note(taken, None)?;
         self.mix.note(mixed, None)?;
-        self.open.note(opened, Some(mixed))
+        self.open.note(opened, Some(mixed))?;
+        self.epoch.note(&opened.after(mixed), None)
     }
+
+    fn measurements(self, shape: Shape, limits: &Limits) -> Vec<Measurement> {
+        let Self { take_in, mix, open, epoch } = self;
+        [take_in, mix, open, epoch].map(|phase| phase.measurement(shape, limits)).into()
+    }
+}
+
+/// Figures of the paper's own code, in Go, by rows and payload: without the participants' lists,
+/// which it has not, and on other machines.
+fn published(rows: u32, payload: u32) -> Option<Published> {
+    let (seconds, peak_rss) = match (rows, payload) {
+        (100_000, 160) => (7.1, None),
+        (100_000, 256) => (2.8, None),
+        (1_000_000, 32) => (24.9, Some((21 << 30) / 10)),
+        _ => return None,
+    };
+    Some(Published { what: "the paper's own code", seconds, peak_rss })
 }
 
 fn less(whole: Cost, part: Cost) -> Cost {
@@ -93,19 +120,23 @@ pub fn run(
         report(&format!("run {} of {runs}: making {rows} submissions", number + 1));
         let epoch = Epoch { number, clients: rows, payload: width, engine };
         let seeds = parties.prepare_epoch(epoch)?;
-        parties.all(&Command::Submit { seeds })?;
+        let taken = parties.hand_in(seeds)?;
         report(&format!("run {} of {runs}", number + 1));
         let mixed = parties.all(&Command::MixOnly)?;
         let opened = parties.all(&Command::OpenEpoch)?;
         let published = &opened.reports[0].result;
         ensure!(published.starts_with(&format!("{rows} messages")), "only {published} came out");
-        phases.note(&mixed, &opened)?;
+        phases.note(&taken, &mixed, &opened)?;
         parties.all(&Command::RetireEpoch)?;
         limits.sample()?;
         limits.sample_slots();
+        limits.sample_keys();
     }
-    let Phases { mix, open } = phases;
-    Ok(vec![mix.measurement(shape, &limits), open.measurement(shape, &limits)])
+    let mut measured = phases.measurements(shape, &limits);
+    for whole in measured.iter_mut().filter(|phase| phase.phase == "epoch") {
+        whole.published = published(rows, width);
+    }
+    Ok(measured)
 }
 
 /// Runs the benchmark of a round of messages: as [`run`], and a client's work on the board of a
@@ -218,6 +249,7 @@ impl Reader {
             formula_bytes: 0,
             peak_rss: Vec::new(),
             limit_parts: [(part, limit)].into(),
+            published: None,
         }
     }
 }

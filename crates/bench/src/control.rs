@@ -41,12 +41,22 @@ pub enum Command {
     CommitSlots(BatchSpec),
     /// Prepares the batch of a room's epoch and loads it.
     PrepareEpoch(Epoch),
-    /// Makes the submissions of all participants: nobody is absent.
+    /// Makes the submissions of a third of the participants, those whose slots the party gives out,
+    /// and leaves them in a file.
     Submit {
         /// Of Ruffle the batch seeds of all three pairs, by
         /// [`ostrakon_replicated::pair::Pair::index`]; of Clarion what each server gives out.
         seeds: [[u8; 32]; 3],
+        /// Where the file goes.
+        directory: PathBuf,
     },
+    /// Reads what all parties left: every party has all submissions, and nobody is absent.
+    Collect {
+        /// Where the files are.
+        directory: PathBuf,
+    },
+    /// Checks every submission as a server does when it comes in.
+    TakeIn,
     /// Seals, shuffles, certifies and opens the epoch, reads the rows, and signs the board's entry.
     Mix,
     /// The first part of that, up to the certified table.
@@ -136,6 +146,15 @@ impl Answers {
     pub fn rounds(&self) -> u32 {
         self.reports.iter().map(|report| report.rounds).max().unwrap_or(0)
     }
+
+    /// This command and the one before it, of the same run, as one.
+    pub fn after(&self, before: &Answers) -> Answers {
+        let mut reports = self.reports.clone();
+        for (report, earlier) in reports.iter_mut().zip(&before.reports) {
+            report.peak_rss = report.peak_rss.max(earlier.peak_rss);
+        }
+        Answers { seconds: self.seconds + before.seconds, reports }
+    }
 }
 
 impl Parties {
@@ -186,6 +205,19 @@ impl Parties {
         Ok(all)
     }
 
+    /// Has the participants of a prepared epoch hand in, and all three servers take it in.
+    ///
+    /// # Errors
+    /// If a process ends, or a submission is refused.
+    pub fn hand_in(&mut self, seeds: [[u8; 32]; 3]) -> Result<Answers> {
+        let name = format!("ostrakon-bench-submissions-{}", std::process::id());
+        let directory = Files::new(std::env::temp_dir().join(name))?;
+        self.all(&Command::Submit { seeds, directory: directory.0.clone() })?;
+        self.all(&Command::Collect { directory: directory.0.clone() })?;
+        drop(directory);
+        self.all(&Command::TakeIn)
+    }
+
     /// Has all three carry out a command at once.
     ///
     /// # Errors
@@ -208,6 +240,23 @@ impl Parties {
             bail!("the parties hold different results");
         }
         Ok(Answers { seconds, reports })
+    }
+}
+
+/// A directory for as long as it is needed.
+struct Files(PathBuf);
+
+impl Files {
+    fn new(path: PathBuf) -> Result<Self> {
+        std::fs::create_dir_all(&path)
+            .with_context(|| format!("{} cannot be made for submissions", path.display()))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
     }
 }
 

@@ -44,7 +44,7 @@ pub fn run(
     for number in 0..u64::from(runs) {
         report(&format!("run {} of {runs}: making {clients} submissions", number + 1));
         let seeds = parties.prepare_epoch(Epoch { number, clients, payload, engine })?;
-        parties.all(&Command::Submit { seeds })?;
+        parties.hand_in(seeds)?;
         report(&format!("run {} of {runs}", number + 1));
         let mixed = parties.all(&Command::Mix)?;
         let published = &mixed.reports[0].result;

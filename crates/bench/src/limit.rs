@@ -14,6 +14,8 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use ostrakon_crypto::hash::keyed;
+use ostrakon_crypto::sealed::ExchangeKey;
+use ostrakon_crypto::{Digest, Secret, SigningKey};
 use ostrakon_kernels::{
     Prg, gather, permutation, replicated_rows, short_prg_rows, xor_into, zeroed_table,
 };
@@ -39,6 +41,7 @@ pub struct Limits {
     tables: [Vec<u8>; 2],
     samples: Vec<Units>,
     slot_samples: Vec<SlotUnits>,
+    key_samples: Vec<KeyUnits>,
 }
 
 /// Seconds for one piece of each kind of work.
@@ -65,6 +68,18 @@ struct SlotUnits {
     /// Expanding a seed into a row.
     expand: f64,
 }
+
+/// Seconds for one operation with public keys for every slot.
+#[derive(Clone, Copy, Debug, Default)]
+struct KeyUnits {
+    /// Verifying a signature.
+    verify: f64,
+    /// An exchange.
+    exchange: f64,
+}
+
+/// Operations with public keys of which the time is measured.
+const KEY_OPERATIONS: usize = 2000;
 
 #[expect(clippy::disallowed_methods, reason = "measuring is what this program is for")]
 pub(crate) fn time(work: impl FnOnce()) -> f64 {
@@ -95,6 +110,7 @@ impl Limits {
             tables: [table(1), table(2)],
             samples: Vec::new(),
             slot_samples: Vec::new(),
+            key_samples: Vec::new(),
         }
     }
 
@@ -150,6 +166,26 @@ impl Limits {
         });
     }
 
+    /// Measures operations with public keys once more: of some, for all rows.
+    pub fn sample_keys(&mut self) {
+        let key = SigningKey::from_seed(&[10; 32]);
+        let (public, digest) = (key.verifying_key(), Digest([11; 32]));
+        let signature = key.sign(&digest);
+        let own = ExchangeKey::new(&Secret::new([12; 32]));
+        let other = ExchangeKey::new(&Secret::new([13; 32])).public();
+        let all = f64::from(self.shape.rows) / KEY_OPERATIONS as f64;
+        let many = |operation: &(dyn Fn() -> bool + Sync)| {
+            all * best(|| {
+                let done = (0..KEY_OPERATIONS).into_par_iter().all(|_| black_box(operation()));
+                assert!(done, "a right signature holds, and two keys agree");
+            })
+        };
+        self.key_samples.push(KeyUnits {
+            verify: many(&|| public.verifies(&digest, &signature)),
+            exchange: many(&|| own.agree(&other).is_some()),
+        });
+    }
+
     /// The limit of a phase.
     pub fn parts(&self, phase: fn(&Work) -> Parts) -> Parts {
         let middle = |unit: fn(&Units) -> f64| median(self.samples.iter().map(unit).collect());
@@ -175,7 +211,12 @@ impl Limits {
             compression: middle(|u| u.compression),
             expand: middle(|u| u.expand),
         };
-        phase(&Work { units, slots, weighted, per_byte: 1.0 / f64::from(self.shape.width) })
+        let middle = |unit: fn(&KeyUnits) -> f64| match self.key_samples.len() {
+            0 => 0.0,
+            _ => median(self.key_samples.iter().map(unit).collect()),
+        };
+        let keys = KeyUnits { verify: middle(|u| u.verify), exchange: middle(|u| u.exchange) };
+        phase(&Work { units, slots, keys, weighted, per_byte: 1.0 / f64::from(self.shape.width) })
     }
 }
 
@@ -183,6 +224,7 @@ impl Limits {
 pub struct Work {
     units: Units,
     slots: SlotUnits,
+    keys: KeyUnits,
     /// Size of a table with weights, in tables.
     weighted: f64,
     /// Size of one byte for each row, in tables.
@@ -298,6 +340,27 @@ impl Work {
             ("aead", m * u.aead),
             ("loopback", m * u.loopback),
         ])
+    }
+
+    /// Clarion's sealing, mix, opening and board.
+    pub fn clarion_epoch(&self) -> Parts {
+        let mut parts = self.clarion_mix();
+        for (kind, seconds) in self.clarion_open() {
+            *parts.entry(kind).or_default() += seconds;
+        }
+        parts
+    }
+
+    /// What each server does with each submission of a Clarion room: the signatures of submission
+    /// and registration, and its box.
+    pub fn clarion_take_in(&self) -> Parts {
+        let k = &self.keys;
+        BTreeMap::from([("verify", 3.0 * 2.0 * k.verify), ("exchange", 3.0 * k.exchange)])
+    }
+
+    /// The same in a Ruffle room: one signature.
+    pub fn ruffle_take_in(&self) -> Parts {
+        BTreeMap::from([("verify", 3.0 * self.keys.verify)])
     }
 
     /// Ruffle's sealing and shuffle, up to the certified table.

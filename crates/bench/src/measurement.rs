@@ -33,6 +33,22 @@ pub struct Measurement {
     pub peak_rss: Vec<u64>,
     /// Seconds that the unavoidable work takes on all cores, by kind ([`crate::limit`]).
     pub limit_parts: BTreeMap<&'static str, f64>,
+    /// What others report of the same work, where there is such a figure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
+}
+
+/// A figure of another implementation, for the same number of rows with the same payload. It is of
+/// another machine and another run: it shows the order of magnitude.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Published {
+    /// What was measured.
+    pub what: &'static str,
+    /// How long it took.
+    pub seconds: f64,
+    /// How much memory a server needed, if that is known: bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_rss: Option<u64>,
 }
 
 /// The middle of some values; of two middle ones the lower.
@@ -59,6 +75,12 @@ pub fn table(measurements: &[Measurement]) -> String {
             m.limit_parts.iter().map(|(name, seconds)| format!("{name} {:.1}", seconds * 1e3));
         writeln!(text, "  limit in ms: {}", parts.collect::<Vec<_>>().join(", "))
             .expect("text can be written to");
+        if let Some(Published { what, seconds, peak_rss }) = m.published {
+            let memory = peak_rss.map_or(String::new(), |peak| format!(", {} MiB", peak >> 20));
+            let times = seconds / m.seconds;
+            writeln!(text, "  {what}: {seconds} s{memory}; {times:.1} times as long")
+                .expect("text can be written to");
+        }
     }
     text
 }

@@ -215,8 +215,16 @@ impl Server {
                 Ok(Report::default())
             }
             Command::CommitSlots(spec) => Ok(self.commit_slots(&spec)),
-            Command::Submit { seeds } => {
-                self.room()?.submit(seeds)?;
+            Command::Submit { seeds, directory } => {
+                self.room()?.submit(seeds, &directory)?;
+                Ok(Report::default())
+            }
+            Command::Collect { directory } => {
+                self.room()?.collect(&directory)?;
+                Ok(Report::default())
+            }
+            Command::TakeIn => {
+                self.room()?.take_in()?;
                 Ok(Report::default())
             }
             Command::Mix => {

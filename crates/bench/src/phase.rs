@@ -71,6 +71,7 @@ impl Phase {
             formula_bytes: self.cost.table + self.cost.constant,
             peak_rss: self.peak_rss,
             limit_parts,
+            published: None,
         }
     }
 }

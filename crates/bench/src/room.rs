@@ -1,5 +1,6 @@
 //! A room's epoch at one party, with all its participants.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
@@ -9,13 +10,15 @@ use ostrakon_broadcast::clarion::client::ClarionClient;
 use ostrakon_broadcast::clarion::server::ClarionEngine;
 use ostrakon_broadcast::engine::{
     Batch, ClientEngine, Engine, EpochContext, Journal, Mixed, Shape, SlotState, context_digest,
+    slot_class,
 };
 use ostrakon_broadcast::ruffle::server::RuffleEngine;
 use ostrakon_broadcast::{
     Content, EngineKind, Entry, EpochId, Mode, RoomDescriptor, RowFormat, Servers,
 };
 use ostrakon_crypto::{Digest, Secret, SigningKey};
-use ostrakon_party::{Instance, Party, wire};
+use ostrakon_kernels::Prg;
+use ostrakon_party::{Instance, Party, PartyId, wire};
 use ostrakon_replicated::Stock;
 use ostrakon_replicated::client::{self, SlotName};
 use ostrakon_replicated::messages::{self, BatchSpec, EpochSpec, Inputs};
@@ -108,44 +111,60 @@ impl Room {
         Ok((Self { party, engine, descriptor, servers, context, batch, slots, mixed }, given))
     }
 
-    /// Makes every participant's submission, all parties being known to hold the batch.
-    pub fn submit(&mut self, seeds: [[u8; 32]; 3]) -> Result<()> {
+    /// Makes the submissions for the slots that this party gives out, all parties being known to
+    /// hold the batch, and leaves them in a file of a directory.
+    pub fn submit(&mut self, seeds: [[u8; 32]; 3], directory: &Path) -> Result<()> {
         self.engine.retire_batch(self.context.batch, self.context.shape);
-        let streams = seeds.map(|seed| slots_prg(&PairSeed::opened(seed).purpose(Purpose::Inputs)));
-        let issues = seeds.map(|issue| Some(issue.to_vec()));
-        let format = RowFormat::new(&self.descriptor, self.context.epoch.number);
-        let digest = context_digest(&self.servers.session, &self.context);
-        let submit = |slot: u32| -> Result<SlotState> {
-            let key = participant(slot);
-            let text =
-                format!("participant {slot} says something that nobody can trace").into_bytes();
-            let text = text[..text.len().min(format.limit())].to_vec();
-            let row = format
-                .encode(&Content::Message(text), &format.padding(&key))
-                .expect("the text is cut to fit");
-            let submission = match self.context.engine {
-                EngineKind::Ruffle => {
-                    let masks: [SlotSeeds; 3] =
-                        [0, 1, 2].map(|pair: usize| SlotSeeds::derive(&streams[pair], slot));
-                    let name = SlotName {
-                        session: &self.servers.session.0,
-                        batch: self.context.batch,
-                        context: &digest,
-                        rows: self.context.shape.rows,
-                        slot,
-                    };
-                    wire::encode(&client::submit(name, &masks, &row, &key))
-                }
-                EngineKind::Clarion => {
-                    let (servers, context) = (&self.servers, &self.context);
-                    ClarionClient.submit(servers, context, slot, &issues, &row, &key)?
-                }
-            };
-            Ok(SlotState { slot, owner: key.verifying_key(), submission: Some(submission) })
+        let submitting = Submitting {
+            servers: &self.servers,
+            context: &self.context,
+            digest: context_digest(&self.servers.session, &self.context),
+            format: RowFormat::new(&self.descriptor, self.context.epoch.number),
+            streams: seeds.map(|seed| slots_prg(&PairSeed::opened(seed).purpose(Purpose::Inputs))),
+            issues: seeds.map(|issue| Some(issue.to_vec())),
         };
-        let all = (0..self.context.shape.rows).into_par_iter().map(submit);
-        self.slots = all.collect::<Result<_>>()?;
+        let own = self.own_slots(self.party.id.0);
+        let made: Result<Vec<Vec<u8>>> =
+            own.into_par_iter().map(|slot| submitting.submission(slot)).collect();
+        let file = directory.join(self.party.id.0.to_string());
+        std::fs::write(&file, wire::encode(&made?))
+            .with_context(|| format!("{} cannot be written", file.display()))
+    }
+
+    fn own_slots(&self, party: u8) -> Vec<u32> {
+        let parties = self.party.roster.keys.len();
+        (0..self.context.shape.rows)
+            .filter(|slot| slot_class(*slot, parties) == PartyId(party))
+            .collect()
+    }
+
+    /// Takes what all parties left in their files.
+    pub fn collect(&mut self, directory: &Path) -> Result<()> {
+        let mut slots = Vec::with_capacity(self.context.shape.rows as usize);
+        for party in self.party.roster.parties() {
+            let file = directory.join(party.0.to_string());
+            let text = std::fs::read(&file)
+                .with_context(|| format!("{} cannot be read", file.display()))?;
+            let made: Vec<Vec<u8>> = wire::decode(&text)?;
+            slots.extend(self.own_slots(party.0).into_iter().zip(made));
+        }
+        slots.sort_unstable_by_key(|(slot, _)| *slot);
+        let state = |(slot, body): (u32, Vec<u8>)| {
+            let owner = participant(slot).verifying_key();
+            SlotState { slot, owner, submission: Some(body) }
+        };
+        self.slots = slots.into_par_iter().map(state).collect();
         Ok(())
+    }
+
+    /// Checks all submissions, as a server does one by one when they come in.
+    pub fn take_in(&self) -> Result<()> {
+        let batch = self.batch.as_ref().context("the batch is spent")?;
+        let context = &self.context;
+        self.slots.par_iter().try_for_each(|state| {
+            let body = state.submission.as_deref().context("nobody is absent")?;
+            Ok(batch.check(context, state.slot, &state.owner, body)?)
+        })
     }
 
     /// Seals and shuffles, up to the certified table.
@@ -217,6 +236,44 @@ impl Room {
             width,
             minimum: self.context.minimum,
         }
+    }
+}
+
+/// What all participants know of an epoch.
+struct Submitting<'a> {
+    servers: &'a Servers,
+    context: &'a EpochContext,
+    digest: Digest,
+    format: RowFormat,
+    streams: [Prg; 3],
+    issues: [Option<Vec<u8>>; 3],
+}
+
+impl Submitting<'_> {
+    /// What the owner of a slot hands in.
+    fn submission(&self, slot: u32) -> Result<Vec<u8>> {
+        let key = participant(slot);
+        let text = format!("participant {slot} says something that nobody can trace").into_bytes();
+        let text = text[..text.len().min(self.format.limit())].to_vec();
+        let content = Content::Message(text);
+        let row = self.format.encode(&content, &self.format.padding(&key));
+        let row = row.context("the text is cut to fit")?;
+        let context = self.context;
+        if context.engine == EngineKind::Clarion {
+            let made =
+                ClarionClient.submit(self.servers, context, slot, &self.issues, &row, &key)?;
+            return Ok(made);
+        }
+        let masks: [SlotSeeds; 3] =
+            self.streams.each_ref().map(|stream| SlotSeeds::derive(stream, slot));
+        let name = SlotName {
+            session: &self.servers.session.0,
+            batch: context.batch,
+            context: &self.digest,
+            rows: context.shape.rows,
+            slot,
+        };
+        Ok(wire::encode(&client::submit(name, &masks, &row, &key)))
     }
 }
 

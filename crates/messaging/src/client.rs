@@ -13,7 +13,8 @@ use crate::event::{ContactState, Message, MessageState};
 use crate::hidden::Hidden;
 use crate::link::Callee;
 use crate::params::{
-    CHANNELS, CONTACTS, HISTORY, LEAST_WIDTH, LINK_SECRET, LINKS, NAME, OUTGOING, PARTS, SEEN,
+    ALL_HISTORIES, CHANNELS, CONTACTS, HISTORY, HISTORY_BYTES, LEAST_WIDTH, LINK_SECRET, LINKS,
+    NAME, OUTGOING, OUTGOING_BYTES, PARTS, SEEN,
 };
 use crate::parts::room_for_text;
 use crate::talk::Talk;
@@ -69,8 +70,10 @@ pub enum Refused {
     /// An empty text.
     #[error("there is nothing to say")]
     Empty,
-    /// See [`OUTGOING`].
-    #[error("{OUTGOING} messages wait for this contact already: wait until some are delivered")]
+    /// See [`OUTGOING`] and [`OUTGOING_BYTES`].
+    #[error(
+        "{OUTGOING} messages wait for this contact already, or too much text for all contacts: wait until some are delivered"
+    )]
     TooMuch,
     /// A name that is too long.
     #[error("a name has 1 to {NAME} bytes")]
@@ -178,12 +181,31 @@ impl Contact {
         self.next_message += 1;
         let state = if own { MessageState::Waiting } else { MessageState::Delivered };
         self.history.push_back(Message { number, own, text, state, round });
-        if self.history.len() > HISTORY {
-            // What is on its way, or waits, is not pushed out by what the partner says.
-            let settled = self.history.iter().position(|message| message.state.is_settled());
-            self.history.remove(settled.unwrap_or(0));
+        let mut goes_on = true;
+        while goes_on && (self.history.len() > HISTORY || self.bytes() > HISTORY_BYTES) {
+            goes_on = self.shorten().is_some();
         }
         number
+    }
+
+    /// Bytes of the texts that are kept.
+    fn bytes(&self) -> usize {
+        self.history.iter().map(|message| message.text.len()).sum()
+    }
+
+    /// Bytes of the texts that nobody is known to have yet.
+    fn open_bytes(&self) -> usize {
+        let open = self.history.iter().filter(|message| !message.state.is_settled());
+        open.map(|message| message.text.len()).sum()
+    }
+
+    /// Forgets the oldest message of which nothing more becomes; not the newest of all, which the
+    /// user has not seen. What waits or is on its way is not pushed out by what the partner says.
+    /// Bytes of its text; `None` if there is none.
+    fn shorten(&mut self) -> Option<usize> {
+        let last = self.history.len().saturating_sub(1);
+        let old = self.history.iter().take(last).position(|message| message.state.is_settled());
+        old.and_then(|at| self.history.remove(at)).map(|message| message.text.len())
     }
 
     /// Says how a message stands. Whether that is new.
@@ -263,6 +285,9 @@ pub struct Client {
     pub(crate) spent: Option<u64>,
     /// The last round whose board was read.
     pub(crate) read: Option<u64>,
+    /// Whether a board was read since the client was opened (step 3.7).
+    #[serde(skip)]
+    pub(crate) looked: bool,
 }
 
 impl Client {
@@ -286,6 +311,7 @@ impl Client {
             next_contact: 0,
             spent: None,
             read: None,
+            looked: false,
         })
     }
 
@@ -542,6 +568,7 @@ impl Client {
     /// [`Refused::NoContact`], [`Refused::Empty`], [`Refused::TooLong`], [`Refused::TooMuch`].
     pub fn say(&mut self, number: u32, text: &str) -> Result<u64, Refused> {
         let limit = self.limit();
+        let waiting: usize = self.contacts.iter().map(Contact::open_bytes).sum();
         let contact = self.contact_mut(number)?;
         if text.is_empty() {
             return Err(Refused::Empty);
@@ -550,7 +577,7 @@ impl Client {
             return Err(Refused::TooLong { length: text.len(), limit });
         }
         let open = contact.history.iter().filter(|message| !message.state.is_settled()).count();
-        if open >= OUTGOING {
+        if open >= OUTGOING || waiting + text.len() > OUTGOING_BYTES {
             return Err(Refused::TooMuch);
         }
         Ok(contact.note(true, text.to_owned(), None))
@@ -572,6 +599,25 @@ impl Client {
             None => return Err(Refused::NothingToEnd),
         }
         Ok(())
+    }
+
+    /// Forgets the oldest messages of those contacts of which most is kept, until all that is kept
+    /// is not too long to be written down in every round.
+    pub(crate) fn shorten_histories(&mut self) {
+        let mut kept: Vec<usize> = self.contacts.iter().map(Contact::bytes).collect();
+        let mut all: usize = kept.iter().sum();
+        while all > ALL_HISTORIES {
+            let longest = (0..kept.len()).max_by_key(|at| kept[*at]).filter(|at| kept[*at] > 0);
+            let Some(at) = longest else { return };
+            match self.contacts[at].shorten() {
+                Some(gone) => {
+                    kept[at] -= gone;
+                    all -= gone;
+                }
+                // Nothing of it may go.
+                None => kept[at] = 0,
+            }
+        }
     }
 
     /// Channels without a conversation, by bits.

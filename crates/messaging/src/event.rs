@@ -113,6 +113,12 @@ pub enum Event {
         /// The contact.
         contact: u32,
     },
+    /// Another copy of this client has written to the contact, or the contact has written in the
+    /// user's place. The conversation was ended here: both would use the same keys.
+    Copied {
+        /// The contact.
+        contact: u32,
+    },
     /// More calls came in than are kept.
     CallsDropped {
         /// How many.

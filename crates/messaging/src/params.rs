@@ -49,8 +49,14 @@ pub const ANSWERS: u32 = 64;
 pub const SEEN: usize = 256;
 /// Messages that are kept of a contact.
 pub const HISTORY: usize = 1000;
+/// Bytes of the texts that are kept of a contact: what waits and the newest stay in any case.
+pub const HISTORY_BYTES: usize = 1 << 18;
+/// Bytes of the texts that are kept of all contacts; the same.
+pub const ALL_HISTORIES: usize = 1 << 22;
 /// Messages that wait or are on their way to one contact.
 pub const OUTGOING: usize = 100;
+/// Bytes of the texts that wait or are on their way to all contacts.
+pub const OUTGOING_BYTES: usize = 1 << 20;
 /// Rounds whose rows are awaited at a time by one talk.
 pub const AWAITED: usize = 8;
 /// Rounds before the last that is over, for which it is told that they brought nothing out.

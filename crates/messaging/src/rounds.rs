@@ -24,6 +24,8 @@ impl Client {
         }
         self.spent = Some(round);
         let row = match Turn::of(round) {
+            // Step 3.7.
+            Turn::Channel(_) if !self.looked => None,
             Turn::Channel(channel) => self.write(channel, round),
             Turn::Dialing => self.dial(round, rng),
         };
@@ -69,6 +71,7 @@ impl Client {
             return Vec::new();
         }
         self.read = Some(round);
+        self.looked = true;
         self.spent = self.spent.max(Some(round));
         let mut events = Vec::new();
         match Turn::of(round) {
@@ -130,8 +133,9 @@ impl Client {
         }
     }
 
-    /// Forgets conversations that are over.
+    /// Forgets conversations that are over, and what is too much to be kept.
     fn clear_up(&mut self, round: u64) {
+        self.shorten_histories();
         for contact in &mut self.contacts {
             if contact.talk.as_ref().is_some_and(|talk| talk.is_over(cycle_of(round))) {
                 contact.hang_up();
@@ -186,6 +190,10 @@ impl Contact {
                     }
                 }
                 News::Ended => events.push(Event::Ended { contact }),
+                News::Copied => {
+                    self.hang_up();
+                    events.push(Event::Copied { contact });
+                }
             }
         }
     }

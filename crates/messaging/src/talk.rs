@@ -29,8 +29,10 @@ struct Outgoing {
 #[derive(Serialize, Deserialize)]
 struct Awaited {
     cycle: u64,
-    /// Where the own row is, if one was written.
-    own: Option<[u8; ADDRESS]>,
+    /// Where the own row is, or would be.
+    own: [u8; ADDRESS],
+    /// Whether one was written.
+    wrote: bool,
     key: RowKey,
 }
 
@@ -57,6 +59,8 @@ pub(crate) enum News {
     Stopped(u64),
     /// The partner has ended the conversation.
     Ended,
+    /// Somebody else has written where only this device writes, or the partner.
+    Copied,
 }
 
 /// What a turn's row carries.
@@ -179,7 +183,7 @@ impl Talk {
         let cycle = cycle_of(round);
         let (own, key) = self.chain.take(cycle, self.side)?;
         let address = own.address();
-        self.awaited.push_back(Awaited { cycle, own: Some(address), key });
+        self.awaited.push_back(Awaited { cycle, own: address, wrote: true, key });
         if self.awaited.len() > AWAITED {
             self.awaited.pop_front();
         }
@@ -227,16 +231,21 @@ impl Talk {
         width: usize,
     ) -> Vec<News> {
         let cycle = cycle_of(round);
-        let Some(Awaited { own, key, .. }) = self.awaited_of(cycle) else { return Vec::new() };
-        let (address, mut own_is_there, mut partners) = (key.address(), false, None);
+        let Some(Awaited { own, wrote, key, .. }) = self.awaited_of(cycle) else {
+            return Vec::new();
+        };
+        let (address, mut own_rows, mut partners) = (key.address(), 0, None);
         for (found, locked) in rows.filter_map(|row| split(row, width)) {
-            own_is_there |= own.as_ref() == Some(found);
+            own_rows += usize::from(*found == own);
             if *found == address && partners.is_none() {
                 partners = Some(locked);
             }
         }
+        if own_rows > usize::from(wrote) {
+            return vec![News::Copied];
+        }
         let mut news = Vec::new();
-        if !own_is_there {
+        if own_rows == 0 {
             news.extend(self.not_sent(cycle).map(News::Stopped));
         }
         let plain = partners.and_then(|locked| key.unlock(&about(room, round), locked));
@@ -268,8 +277,8 @@ impl Talk {
         if self.awaited.front().is_some_and(|awaited| awaited.cycle == cycle) {
             return self.awaited.pop_front();
         }
-        let (_, key) = self.chain.take(cycle, self.side)?;
-        Some(Awaited { cycle, own: None, key })
+        let (own, key) = self.chain.take(cycle, self.side)?;
+        Some(Awaited { cycle, own: own.address(), wrote: false, key })
     }
 
     /// What was sent in a cycle is to be sent again at the next turn; the message that it belongs

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod callers;
+mod copies;
 mod crowd;
 mod traffic;
 

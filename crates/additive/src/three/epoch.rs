@@ -1,7 +1,5 @@
 //! One epoch on one server (`docs/spec/clarion.md`, E0 to E15).
 
-use std::collections::BTreeMap;
-
 use futures::future::{Either, pending, select, try_join, try_join3};
 use ostrakon_crypto::{Digest, Secret, Transcript, VerifyingKey};
 use ostrakon_kernels::zeroed_table;
@@ -21,7 +19,7 @@ use super::messages::{EpochSpec, Kind, Subject, TABLES, decode_tables, stated_by
 use super::opening::Opening;
 use super::outcome::{self, Outcome, Standing};
 use super::registration::{Registry, Run};
-use super::tables::{Mixing, Pads};
+use super::tables::{Mixing, Owner, Pads};
 use super::{K23, P1, P2, P3};
 use crate::client::Submission;
 
@@ -262,9 +260,9 @@ struct Checked {
 }
 
 /// What is sealed, as tables need it.
-struct Sealed {
+struct Sealed<'a> {
     digest: Digest,
-    owners: Vec<(u32, VerifyingKey)>,
+    owners: Vec<Owner<'a>>,
     padded: Vec<u8>,
 }
 
@@ -275,7 +273,7 @@ struct Epoch<'a> {
     registry: &'a Registry,
 }
 
-impl Epoch<'_> {
+impl<'a> Epoch<'a> {
     fn record(&self, what: &str, value: &[u8]) -> Result<Vec<u8>, Halt> {
         let name = epoch_mark(&self.run.subject.instance(), what);
         self.marks.record(&name, value).map_err(|why| Halt::End(Unmixed::Marks(why)))
@@ -291,8 +289,7 @@ impl Epoch<'_> {
         let (seeds, coin, sealed) = self.sealed(&keys, slots, randomness).await?;
         let (rows, width) = (sealed.owners.len(), self.spec.width as usize);
         let mixing = Mixing { rows, width, keys: &keys };
-        let pads =
-            Pads { context: self.spec.context, owners: &sealed.owners, registry: self.registry };
+        let pads = Pads::new(self.spec.context, &sealed.owners);
         let (made, headers) = self.tables(&mixing, &pads, sealed.padded).await?;
         let (tables, digests) = self.stated(&headers).await?;
         let coin = self.toss(coin).await?;
@@ -314,9 +311,10 @@ impl Epoch<'_> {
         keys: &EpochKeys,
         slots: Vec<Slot<Submission>>,
         randomness: [u8; 32],
-    ) -> Result<([Received; 3], coin::Committed, Sealed), Halt> {
+    ) -> Result<([Received; 3], coin::Committed, Sealed<'a>), Halt> {
         let (run, spec) = (self.run, self.spec);
-        let slots = self.registered(slots)?;
+        let mut slots = self.registered(slots)?;
+        slots.sort_unstable_by_key(|slot| slot.slot);
         let contribution = self.contribution(randomness)?;
         let (nonce, value) = contribution.split_at(32);
         let nonce = nonce.try_into().expect("half of 64 bytes");
@@ -339,15 +337,25 @@ impl Epoch<'_> {
             }
         }
         let digest = self.seal(&accepted).await?;
-        let owned: BTreeMap<u32, VerifyingKey> =
-            slots.iter().map(|slot| (slot.slot, slot.owner)).collect();
-        let owners = accepted.iter().map(|(slot, _)| (*slot, owned[slot])).collect();
+        let owners = self.owners(&slots, &accepted);
         let width = spec.width as usize;
         let mut padded = zeroed_table(if run.me() == P3 { 0 } else { accepted.len() * width });
         for (row, submission) in padded.chunks_exact_mut(width).zip(&submissions) {
             row.copy_from_slice(&submission.padded);
         }
         Ok((seeds, committed, Sealed { digest, owners, padded }))
+    }
+
+    /// Whose accepted slots are, both lists being in ascending order.
+    fn owners(&self, slots: &[Slot<Submission>], accepted: &[(u32, Digest)]) -> Vec<Owner<'a>> {
+        let mut known = slots.iter();
+        let owner = |(slot, _): &(u32, Digest)| {
+            let known = known.find(|known| known.slot == *slot);
+            let key = known.expect("accepted slots are among the given ones, in order").owner;
+            let held = self.registry.get(&key).expect("who is not registered was left out");
+            Owner { slot: *slot, key, held }
+        };
+        accepted.iter().map(owner).collect()
     }
 
     /// The slots of those who are registered, without submissions that name another registration.

@@ -10,6 +10,7 @@ pub mod registration;
 mod checks;
 mod columns;
 mod intake;
+mod looked;
 mod opening;
 mod outcome;
 mod tables;

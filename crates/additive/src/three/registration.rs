@@ -1,7 +1,7 @@
 //! Registrations (`docs/spec/clarion.md`, R2 to R5): the servers agree on them, and each comes to
 //! hold the two seeds of every participant that its pairs share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use futures::future::{join, pending};
 use ostrakon_crypto::sealed::ExchangeKey;
@@ -15,17 +15,18 @@ use ostrakon_threeparty::{Marks, Protocol, Stop};
 use rayon::prelude::*;
 
 use super::fault::Fault;
+use super::looked::{Opened, genuine, opened};
 use super::messages::{Kind, LACKING_ENTRY, RegistrationSpec, SEEDS_ENTRY, Subject};
-use crate::client::{
-    BOX, BOX_BYTES, ClientSeed, Forgotten, Registration, Submission, box_about, commitment,
-};
+use crate::client::{BOX_BYTES, ClientSeed, Forgotten, Registration, Submission, commitment};
+
+pub use super::looked::Looked;
 
 /// A run of this engine.
 pub type Run = ostrakon_threeparty::Run<Subject>;
 
 /// The server's half of the boxes of one occasion of registering. Erased with its end: who has it
 /// and the boxes has every seed that they brought.
-pub struct RegistrationKey(ExchangeKey);
+pub struct RegistrationKey(pub(super) ExchangeKey);
 
 impl RegistrationKey {
     /// Of 32 fresh random bytes.
@@ -55,24 +56,6 @@ pub async fn exchange_keys(
         Ok(told.map(|key| key.body[..].try_into().expect("length is checked")))
     };
     run.with_accusations(told).await
-}
-
-impl Sealable for Registration {
-    fn content(&self) -> Digest {
-        Registration::content(self)
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn listed(context: &Digest, slot: u32, owner: &VerifyingKey, content: &Digest) -> Digest {
-        Registration::listed(context, slot, owner, content)
-    }
-
-    fn is_wide(&self, width: usize) -> bool {
-        width == BOX_BYTES && self.is_wellformed()
-    }
 }
 
 impl Sealable for Submission {
@@ -125,7 +108,7 @@ impl Held {
 /// Everybody who is registered, at one round.
 #[derive(Default)]
 pub struct Registry {
-    held: BTreeMap<VerifyingKey, Held>,
+    held: HashMap<VerifyingKey, Held>,
 }
 
 impl Registry {
@@ -198,16 +181,9 @@ impl From<Unsealed<Fault>> for Unregistered {
     }
 }
 
-/// A registration that the servers agree on, with what this server's box for it holds.
-struct Opened<'a> {
-    number: u32,
-    owner: VerifyingKey,
-    registration: &'a Registration,
-    seeds: [Option<[u8; 32]>; 2],
-}
-
 /// Agrees on the registrations of one occasion and returns those that all servers hold. After a
 /// crash the same call continues; `key` and the boxes are erased when every server has returned.
+/// `looked` holds, by number, what is known of some of them already; the others are looked at now.
 ///
 /// Marks, each written before it is voted for: the accepted list, and the list that results. A peer
 /// that says other things after a crash of this server is waited for without end.
@@ -218,7 +194,8 @@ pub async fn agree(
     party: &Party,
     spec: RegistrationSpec,
     key: &RegistrationKey,
-    slots: &[Slot<Registration>],
+    slots: Vec<Slot<Registration>>,
+    looked: HashMap<u32, Looked>,
     marks: &dyn Marks,
 ) -> Result<Registry, Unregistered> {
     let run = Run { party: party.clone(), subject: Subject::Registration(spec) };
@@ -229,38 +206,20 @@ pub async fn agree(
         return Err(Unregistered::Unfit("participants were told another key of this server"));
     }
     let scope = Scope { context: spec.occasion(), width: BOX_BYTES as u32 };
-    let slots = &genuine(&spec, slots)[..];
+    let (slots, looked) = genuine(party, &spec, key, slots, looked);
     // R2.
-    let (accepted, registrations) = seal::agree(&run, &scope, slots, marks).await?;
+    let (accepted, registrations) = seal::agree(&run, &scope, &slots, marks).await?;
     vote(&run, marks, steps::SEAL_VOTE, "registrations", &accepted).await?;
-    let owners: BTreeMap<u32, VerifyingKey> =
-        slots.iter().map(|slot| (slot.slot, slot.owner)).collect();
-    let deployment = party.roster.session.0;
-    let entries: Vec<(u32, &Registration)> = accepted
-        .iter()
-        .map(|(number, _)| *number)
-        .zip(registrations.iter().map(|r| &**r))
-        .collect();
-    let mut opened: Vec<Opened<'_>> = entries
-        .into_par_iter()
-        .map(|(number, registration)| {
-            let owner = owners[&number];
-            let seeds = open(&deployment, key, party.id.0, &owner, registration);
-            Opened { number, owner, registration, seeds }
-        })
-        .collect();
+    let mut opened = opened(party, key, &slots, looked, &accepted, &registrations);
     // R3.
     let lacking = run.broadcast(Kind::Lacking, encode_lacking(&opened)).await?;
     let lacking = Lacking([0, 1, 2].map(|server: usize| decode_lacking(&lacking[server].body)));
     // R4.
     repair(&run, &lacking, &mut opened).await?;
     // A seed that both holders lack drops its participant, at every server alike.
-    opened.retain(|entry| {
-        let lost = |pair: &Pair| {
-            pair.members().into_iter().all(|member| lacking.lacks(member, entry.number, *pair))
-        };
-        !Pair::ALL.iter().any(lost)
-    });
+    if !lacking.is_empty() {
+        opened.retain(|entry| !lacking.is_lost(entry.number));
+    }
     finish(&run, marks, opened).await
 }
 
@@ -273,6 +232,18 @@ impl Lacking {
         let bit = 1 << usize::from(Pair::of_party(server)[1] == pair);
         self.0[usize::from(server)].get(&number).is_some_and(|bits| bits & bit != 0)
     }
+
+    /// Whether no server says that it lacks any.
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(BTreeMap::is_empty)
+    }
+
+    /// Whether both holders lack a seed of a registration.
+    fn is_lost(&self, number: u32) -> bool {
+        Pair::ALL
+            .iter()
+            .any(|pair| pair.members().into_iter().all(|member| self.lacks(member, number, *pair)))
+    }
 }
 
 /// R4: gives the peers the seeds that they alone lack, and takes the own ones from them.
@@ -281,6 +252,9 @@ async fn repair(
     lacking: &Lacking,
     opened: &mut [Opened<'_>],
 ) -> Result<(), Unregistered> {
+    if lacking.is_empty() {
+        return Ok(());
+    }
     for peer in run.peers() {
         give(run, peer, opened, |number, pair| lacking.lacks(peer, number, pair));
     }
@@ -302,26 +276,10 @@ async fn repair(
                     == entry.registration.commitments[pair.index()]
             });
             let Some(seed) = seed else { return Err(Unregistered::Disagreement(pair)) };
-            entry.seeds[usize::from(Pair::of_party(me)[1] == pair)] = Some(*seed);
+            entry.seeds[usize::from(Pair::of_party(me)[1] == pair)] = Some(Secret::new(*seed));
         }
     }
     Ok(())
-}
-
-/// The slots of the occasion, without registrations that are not their owners' for it, or whose
-/// boxes have another length: a server that gets such a one from two others cannot take it.
-fn genuine(spec: &RegistrationSpec, slots: &[Slot<Registration>]) -> Vec<Slot<Registration>> {
-    let occasion = spec.occasion();
-    let is_genuine = |slot: &Slot<Registration>, registration: &Registration| {
-        let content = registration.content();
-        let listed = Registration::listed(&occasion, slot.slot, &slot.owner, &content);
-        registration.is_wellformed() && slot.owner.verifies(&listed, &registration.signature)
-    };
-    let checked = |slot: &Slot<Registration>| {
-        let submission = slot.submission.as_ref().filter(|held| is_genuine(slot, held)).cloned();
-        Slot { slot: slot.slot, owner: slot.owner, submission }
-    };
-    slots.par_iter().filter(|slot| slot.slot < spec.slots).map(checked).collect()
 }
 
 /// Marks a list, signs it, and waits until both peers have signed the same one. If another one is
@@ -349,38 +307,18 @@ async fn finish(
     opened: Vec<Opened<'_>>,
 ) -> Result<Registry, Unregistered> {
     let listed: Vec<(u32, Digest)> =
-        opened.iter().map(|entry| (entry.number, entry.registration.content())).collect();
+        opened.iter().map(|entry| (entry.number, entry.content)).collect();
     vote(run, marks, Kind::Registered, "registered", &listed).await?;
     let held = opened.into_iter().map(|entry| {
         let seeds = entry.seeds.map(|seed| seed.expect("lacking seeds were given or dropped"));
         let held = Held {
-            registration: entry.registration.content(),
+            registration: entry.content,
             party: run.me(),
-            seeds: seeds.map(ClientSeed::initial),
+            seeds: seeds.map(|seed| ClientSeed::initial(*seed.expose())),
         };
         (entry.owner, held)
     });
     Ok(Registry { held: held.collect() })
-}
-
-/// The seeds in this server's box, those that open their commitments.
-fn open(
-    deployment: &Digest,
-    key: &RegistrationKey,
-    me: u8,
-    owner: &VerifyingKey,
-    registration: &Registration,
-) -> [Option<[u8; 32]>; 2] {
-    let mut about = box_about(deployment, owner, me);
-    let Some(plain) = key.0.open(BOX, &mut about, &registration.boxes[usize::from(me)]) else {
-        return [None, None];
-    };
-    let pairs = Pair::of_party(me);
-    [0, 1].map(|place: usize| {
-        let seed: [u8; 32] = plain.get(32 * place..32 * place + 32)?.try_into().ok()?;
-        let committed = registration.commitments[pairs[place].index()];
-        (commitment(deployment, owner, pairs[place], &seed) == committed).then_some(seed)
-    })
 }
 
 fn encode_lacking(opened: &[Opened<'_>]) -> Vec<u8> {
@@ -405,7 +343,7 @@ fn give(run: &Run, peer: u8, opened: &[Opened<'_>], lacks: impl Fn(u32, Pair) ->
     for entry in opened.iter().filter(|entry| lacks(entry.number, pair)) {
         if let Some(seed) = &entry.seeds[place] {
             body.extend_from_slice(&entry.number.to_le_bytes());
-            body.extend_from_slice(seed);
+            body.extend_from_slice(seed.expose());
         }
     }
     if !body.is_empty() {

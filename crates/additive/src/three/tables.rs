@@ -3,15 +3,17 @@
 //! a salt, which grows from a key that the third server lacks: the third server is shown the
 //! message's digest, and could otherwise test guesses of the permutation and of rows with it.
 
+use std::sync::OnceLock;
+
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_kernels::{gather, gather_xor_prg, short_prg_rows, xor_into, zeroed_table};
 use ostrakon_threeparty::pair::Pair;
 use rayon::prelude::*;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::columns;
 use super::keys::{EpochKeys, Purpose};
-use super::registration::Registry;
+use super::registration::Held;
 use crate::params::{PAD_SEED, SALT, WORD};
 
 /// Rows and width of an epoch's tables, with the keys.
@@ -24,30 +26,50 @@ pub struct Mixing<'a> {
     pub keys: &'a EpochKeys,
 }
 
+/// Whose a sealed row is.
+pub struct Owner<'a> {
+    /// Its slot.
+    pub slot: u32,
+    /// The slot's owner.
+    pub key: VerifyingKey,
+    /// What is held of the owner.
+    pub held: &'a Held,
+}
+
 /// The participants' pads of the sealed rows.
 pub struct Pads<'a> {
     /// The context that the pads are bound to.
     pub context: Digest,
-    /// Slots and owners of the rows, in order.
-    pub owners: &'a [(u32, VerifyingKey)],
-    /// Everybody's seeds.
-    pub registry: &'a Registry,
+    /// Whose the rows are, in order.
+    pub owners: &'a [Owner<'a>],
+    /// The seeds of the pads of a pair, made when they are needed first.
+    seeds: [OnceLock<Zeroizing<Vec<u8>>>; 3],
 }
 
-impl Pads<'_> {
+impl<'a> Pads<'a> {
+    /// The pads of these rows.
+    pub fn new(context: Digest, owners: &'a [Owner<'a>]) -> Self {
+        Self { context, owners, seeds: Default::default() }
+    }
+
+    fn seeds(&self, pair: Pair) -> &[u8] {
+        self.seeds[pair.index()].get_or_init(|| {
+            let mut seeds = Zeroizing::new(vec![0; self.owners.len() * PAD_SEED]);
+            let of_row = |(seed, owner): (&mut [u8], &Owner<'_>)| {
+                let of_pair = owner.held.seed(pair);
+                let mut pad = of_pair.pad(&self.context, owner.slot, &owner.key);
+                seed.copy_from_slice(&pad);
+                pad.zeroize();
+            };
+            seeds.par_chunks_mut(PAD_SEED).zip(self.owners).with_min_len(1024).for_each(of_row);
+            seeds
+        })
+    }
+
     /// Adds the pads of a pair to a table.
     pub fn xor(&self, pair: Pair, table: &mut [u8]) {
         let Some(rows) = table.len().checked_div(self.owners.len()) else { return };
-        let mut seeds = vec![0; self.owners.len() * PAD_SEED];
-        let of_row = |(seed, (slot, owner)): (&mut [u8], &(u32, VerifyingKey))| {
-            let held = self.registry.get(owner).expect("sealed owners are registered");
-            let mut pad = held.seed(pair).pad(&self.context, *slot, owner);
-            seed.copy_from_slice(&pad);
-            pad.zeroize();
-        };
-        seeds.par_chunks_mut(PAD_SEED).zip(self.owners).with_min_len(1024).for_each(of_row);
-        short_prg_rows(&seeds, rows, table, true);
-        seeds.zeroize();
+        short_prg_rows(self.seeds(pair), rows, table, true);
     }
 
     /// The table of the pads of a pair.

@@ -1,11 +1,11 @@
 //! Attacks on registrations.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use ostrakon_additive::client::{OwnSeeds, Registration};
 use ostrakon_additive::three::messages::{Kind, RegistrationSpec};
 use ostrakon_additive::three::registration::{
-    RegistrationKey, Registry, Unregistered, agree, exchange_keys,
+    Looked, RegistrationKey, Registry, Unregistered, agree, exchange_keys,
 };
 use ostrakon_crypto::{Digest, Secret};
 use ostrakon_party::{PartyId, Step};
@@ -252,7 +252,7 @@ fn false_registration_key() {
         let deployment = &deployment;
         Box::pin(async move {
             let slots = registered_slots(&registered(deployment, 1));
-            agree(&party, spec, &key, &slots, &Memory::default()).await
+            agree(&party, spec, &key, slots, HashMap::new(), &Memory::default()).await
         })
     });
     assert!(matches!(results[1], Some(Err(Unregistered::Unfit(_)))));
@@ -281,4 +281,31 @@ fn servers_know_the_same_registration_keys() {
         assert_eq!(fault.culprit, PartyId(1));
         assert!(fault.verify(&deployment.world.roster));
     }
+}
+
+/// What a server found of registrations as they came in counts for these registrations only: what
+/// was found of another one, or for another occasion, is found anew.
+#[test]
+fn what_was_found_before_is_of_that_registration_only() {
+    let deployment = Deployment::new(50);
+    let list = registered(&deployment, 4);
+    let (spec, other) = (deployment.registration_spec(), deployment.register(2, 1).0);
+    let elsewhere = RegistrationSpec { context: Digest([5; 32]), ..spec };
+    let results = deployment.world.run(&Network::default(), |party| {
+        let key = deployment.registration_key(party.id);
+        let look = |spec: &RegistrationSpec, number: u32, registration: &Registration| {
+            let owner = participant(number).verifying_key();
+            Looked::at(&party, spec, &key, number, &owner, registration)
+        };
+        assert!(look(&elsewhere, 0, &list[0].0).is_none(), "signed for another occasion");
+        assert!(look(&spec, 1, &list[0].0).is_none(), "under another number");
+        let mut looked =
+            HashMap::from([0, 1].map(|at: u32| {
+                (at, look(&spec, at, &list[at as usize].0).expect("it is genuine"))
+            }));
+        looked.extend(look(&spec, 2, &other).map(|other| (2, other)));
+        let slots = registered_slots(&list);
+        Box::pin(async move { agree(&party, spec, &key, slots, looked, &Memory::default()).await })
+    });
+    assert_eq!(agreed(&results, &[0, 1, 2], 4), [0, 1, 2, 3]);
 }

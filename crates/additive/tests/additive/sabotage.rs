@@ -3,8 +3,10 @@
 //!
 //! Whatever the corrupt server does: no honest one gets a wrong board; if one opens, the other one
 //! does; whoever is convicted is the corrupt one, by evidence that holds before a third person, and
-//! silence convicts nobody; an abort without proof names a pair that the corrupt one is in.
-//! `OSTRAKON_NIGHTLY` runs 1,000 seeds; a failure prints the case, which repeats it.
+//! silence convicts nobody; an abort without proof names a pair that the corrupt one is in. In every
+//! second case an honest server dies at one of its marks, before or behind it, and sends again.
+//! `OSTRAKON_NIGHTLY` runs 1,000 seeds, `OSTRAKON_SEEDS` as many as it says; a failure prints the
+//! case, which repeats it.
 
 use ostrakon_additive::three::epoch::{Opened, Unmixed};
 use ostrakon_additive::three::fault::Fault;
@@ -18,7 +20,8 @@ const ROWS: u32 = 5;
 const WIDTH: u32 = 16;
 
 fn seeds() -> std::ops::Range<u64> {
-    if nightly() { 100..1100 } else { 100..101 }
+    let told = std::env::var("OSTRAKON_SEEDS").ok().and_then(|count| count.parse::<u64>().ok());
+    100..100 + told.unwrap_or(if nightly() { 1000 } else { 1 })
 }
 
 /// How many ways are drawn for each message.
@@ -38,6 +41,40 @@ fn assert_convicts(case: &Case, roster: &Roster, fault: &Fault) {
     assert!(fault.verify(roster), "{case:?}: the evidence does not hold: {fault}");
     let copied = Fault::decode(&fault.encode()).unwrap();
     assert!(copied.verify(roster), "{case:?}: the evidence does not survive the wire");
+}
+
+/// Marks of a server in an epoch, at least.
+const MARKS: u64 = 9;
+
+/// Which honest server dies in a case, and at which mark.
+fn crash(number: u64, corrupt: PartyId) -> Option<Crash> {
+    let (number, odd) = (number / 2, number % 2 == 1);
+    let victim = PartyId(honest(corrupt)[(number % 2) as usize] as u8);
+    let (mark, written) = (number / 2 % MARKS, number / 2 / MARKS % 2 == 1);
+    odd.then_some(Crash { victim, mark, written })
+}
+
+/// With honest peers, a server may die at each of its marks, before and behind it: what it says
+/// again is what it said, and nobody notices.
+#[test]
+fn a_crash_at_any_mark_changes_nothing() {
+    let scene = Scene::new(90, 4, WIDTH);
+    for victim in (0..3).map(PartyId) {
+        let marks: [Memory; 3] = Default::default();
+        scene.run_with(&Network::default(), |_| scene.slots.clone(), &marks);
+        let count = marks[victim.index()].all().len() as u64;
+        assert!(count >= MARKS, "{victim} has {count} marks");
+        for (mark, written) in (0..count).flat_map(|mark| [(mark, false), (mark, true)]) {
+            let crash = Crash { victim, mark, written };
+            let marks: [Memory; 3] = Default::default();
+            let slots = |_: PartyId| scene.slots.clone();
+            let results = scene.run_crashing(&Network::default(), slots, &marks, crash);
+            for result in &results {
+                scene.assert_whole(result);
+                assert!(result.as_ref().unwrap().as_ref().unwrap().faults.is_empty(), "{crash:?}");
+            }
+        }
+    }
 }
 
 /// How often the sweep reached what.
@@ -68,8 +105,13 @@ fn sweep(corrupt: PartyId) {
         Scene::new(seed + 5000, ROWS, WIDTH).run(&replay);
         let other = Script::of(&replay, corrupt);
         let mut reached = Reached::default();
-        for case in Script::of(&network, corrupt).drawn_cases(seed, 3, DRAWN) {
-            let results = run(&case.network(&scene.deployment.world, &other));
+        let cases = Script::of(&network, corrupt).drawn_cases(seed, 3, DRAWN);
+        for (number, case) in (seed..).zip(cases) {
+            let network = case.network(&scene.deployment.world, &other);
+            let results = match crash(number, corrupt) {
+                Some(crash) => scene.run_crashing(&network, slots, &Default::default(), crash),
+                None => run(&network),
+            };
             let honest = honest(corrupt).map(|i| results[i].as_ref());
             judge(&case, &scene, honest, &mut reached);
         }

@@ -1,6 +1,6 @@
 //! A small deployment in one process: three servers, participants, marks in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -38,6 +38,43 @@ impl Marks for Memory {
 
     fn standing(&self, name: &str) -> Result<Option<Vec<u8>>, String> {
         Ok(self.0.lock().unwrap().get(name).cloned())
+    }
+}
+
+/// A server that dies at one of its marks, and is started again.
+#[derive(Clone, Copy, Debug)]
+pub struct Crash {
+    /// Which server.
+    pub victim: PartyId,
+    /// At its mark of this number, if it comes so far.
+    pub mark: u64,
+    /// Whether the mark was written before.
+    pub written: bool,
+}
+
+/// Marks of a server that dies at one of them.
+struct Dying<'a> {
+    marks: &'a Memory,
+    left: AtomicU64,
+    written: bool,
+}
+
+impl Marks for Dying<'_> {
+    fn record(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
+        let dies = self.left.fetch_sub(1, Ordering::Relaxed) == 0;
+        if dies && !self.written {
+            return Err("it died before".into());
+        }
+        let standing = self.marks.record(name, value);
+        if dies { Err("it died behind".into()) } else { standing }
+    }
+
+    fn record_spent(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, String> {
+        self.record(name, value)
+    }
+
+    fn standing(&self, name: &str) -> Result<Option<Vec<u8>>, String> {
+        self.marks.standing(name)
     }
 }
 
@@ -127,7 +164,7 @@ impl Deployment {
         self.world.run(network, |party| {
             let (key, slots) = (self.registration_key(party.id), slots(party.id));
             let (marks, spec) = (&marks[party.id.index()], self.registration_spec());
-            async move { registration::agree(&party, spec, &key, &slots, marks).await }
+            async move { registration::agree(&party, spec, &key, slots, HashMap::new(), marks).await }
                 .boxed_local()
         })
     }
@@ -273,6 +310,37 @@ impl Scene {
         })
     }
 
+    /// Runs the epoch with a server that dies at a mark and starts again at once. What it sent
+    /// stays where it is, and what it draws is drawn anew.
+    pub fn run_crashing(
+        &self,
+        network: &impl Wiring,
+        slots: impl Fn(PartyId) -> Vec<Slot<Submission>>,
+        marks: &[Memory; 3],
+        crash: Crash,
+    ) -> Result3 {
+        let world = &self.deployment.world;
+        world.run(network.network(), |party| {
+            let party = network.end(world, party);
+            let (slots, marks) = (slots(party.id), &marks[party.id.index()]);
+            async move {
+                if party.id != crash.victim {
+                    return self.epoch(&party, slots, marks, "epoch").await;
+                }
+                let (left, written) = (AtomicU64::new(crash.mark), crash.written);
+                let dying = Dying { marks, left, written };
+                match self.epoch(&party, slots.clone(), &dying, "epoch").await {
+                    Err(Unmixed::Marks(_)) => {
+                        network.network().restart(crash.victim);
+                        self.epoch(&party, slots, marks, "epoch, after a crash").await
+                    }
+                    result => result,
+                }
+            }
+            .boxed_local()
+        })
+    }
+
     /// Goes on with the epoch without one of the servers.
     pub fn run_without(&self, silent: PartyId, network: &Network, marks: &[Memory; 3]) -> Result3 {
         self.deployment.world.run(network, |party| {
@@ -289,7 +357,7 @@ impl Scene {
         &self,
         party: &Party,
         slots: Vec<Slot<Submission>>,
-        marks: &Memory,
+        marks: &dyn Marks,
         drawn: &str,
     ) -> Result<Opened, Unmixed> {
         let i = party.id.index();

@@ -2,9 +2,9 @@
 
 use ostrakon_additive::client::{OwnSeeds, RegistrationName, SlotName, register, submit};
 use ostrakon_crypto::{Secret, SigningKey};
-use ostrakon_party::{PartyId, wire};
+use ostrakon_party::PartyId;
 
-use super::{HandedIn, ISSUE};
+use super::ISSUE;
 use crate::engine::{ClientEngine, EpochContext, IssueError, context_digest};
 use crate::room::Servers;
 
@@ -35,8 +35,8 @@ impl ClientEngine for ClarionClient {
             register(name, key, &randomness(key, &digest.0, slot, &publics, row));
         let content = registration.content();
         let name = SlotName { context: &digest, slot, registration: &content };
-        let handed_in: HandedIn = (registration, submit(name, &mut seeds, row, key));
-        Ok(wire::encode(&handed_in))
+        let submission = submit(name, &mut seeds, row, key);
+        Ok([registration.to_bytes(), submission.to_bytes()].concat())
     }
 }
 

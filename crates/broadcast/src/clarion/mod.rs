@@ -5,14 +5,9 @@
 //! with a padded row, and the keys of the batch and of its boxes are erased with it. So there is no
 //! state between epochs that a participant or a server could lose.
 
-use ostrakon_additive::client::{Registration, Submission};
-
 pub mod client;
 #[cfg(feature = "server")]
 pub mod server;
-
-/// What a participant hands in.
-type HandedIn = (Registration, Submission);
 
 /// Bytes of an issue: a public registration key.
 const ISSUE: usize = 32;

@@ -1,6 +1,7 @@
 //! A server of Clarion rooms.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -9,15 +10,15 @@ use ostrakon_additive::three::epoch::{self, Unmixed, verify_signature};
 use ostrakon_additive::three::fault;
 use ostrakon_additive::three::keys::BatchKeys;
 use ostrakon_additive::three::messages::{EpochSpec, RegistrationSpec, Subject};
-use ostrakon_additive::three::registration::{self, RegistrationKey, Unregistered};
+use ostrakon_additive::three::registration::{self, Looked, RegistrationKey, Unregistered};
 use ostrakon_crypto::{Secret, VerifyingKey};
 use ostrakon_party::{Party, PartyId, Roster, SessionId, wire};
 use ostrakon_threeparty::Stop;
 use ostrakon_threeparty::pair::Pair;
 use ostrakon_threeparty::seal::Slot;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::HandedIn;
 use crate::engine::{
     Batch, Engine, EpochContext, Fault, Journal, Mixed, Opened, Rejected, Shape, SlotState,
     Stopped, context_digest,
@@ -152,7 +153,8 @@ impl Engine for ClarionEngine {
         let secret = Secret::new(stored.secret);
         let (party, told) = (self.party.clone(), stored.registration);
         let registration = registration_key(&secret);
-        Ok(Box::new(ClarionBatch { party, keys, secret, registration, told }))
+        let looked = Mutex::default();
+        Ok(Box::new(ClarionBatch { party, keys, secret, registration, told, looked }))
     }
 
     fn verify_evidence(&self, servers: &Servers, fault: &Fault) -> bool {
@@ -183,6 +185,8 @@ struct ClarionBatch {
     registration: RegistrationKey,
     /// All servers' public registration keys.
     told: [[u8; 32]; 3],
+    /// What was found of registrations as they came in, by slot.
+    looked: Mutex<HashMap<u32, Looked>>,
 }
 
 impl Batch for ClarionBatch {
@@ -197,7 +201,16 @@ impl Batch for ClarionBatch {
         owner: &VerifyingKey,
         submission: &[u8],
     ) -> Result<(), Rejected> {
-        check_submission(&self.party.roster.session, context, slot, owner, submission)
+        let (registration, _) =
+            signed_submission(&self.party.roster.session, context, slot, owner, submission)?;
+        let spec = registration_spec(&self.party.roster.session, context, self.told);
+        let looked = Looked::at(&self.party, &spec, &self.registration, slot, owner, &registration);
+        let looked = looked.ok_or(Rejected(
+            "the registration is not signed by the owner of this slot for these servers' keys",
+        ))?;
+        // The one that is handed in first is the one that is kept.
+        self.looked.lock().unwrap_or_else(PoisonError::into_inner).entry(slot).or_insert(looked);
+        Ok(())
     }
 
     fn mix(
@@ -214,8 +227,9 @@ impl Batch for ClarionBatch {
             let marks = Marks(journal);
             let (registrations, submissions) = split(&context, slots);
             let spec = registration_spec(&session, &context, self.told);
-            let registering =
-                registration::agree(&self.party, spec, &self.registration, &registrations, &marks);
+            let looked = self.looked.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let (party, key) = (&self.party, &self.registration);
+            let registering = registration::agree(party, spec, key, registrations, looked, &marks);
             let registry = registering.await.map_err(|why| unregistered(why, self.party.id))?;
             let coin = self.secret.derive("ostrakon/v1/clarion/batch coin", &[]);
             let spec = epoch_spec(&session, &context);
@@ -242,15 +256,14 @@ fn split(
     context: &EpochContext,
     slots: Vec<SlotState>,
 ) -> (Vec<Slot<Registration>>, Vec<Slot<Submission>>) {
-    let (mut registrations, mut submissions) = (Vec::new(), Vec::new());
-    for SlotState { slot, owner, submission } in slots {
+    let of_slot = |SlotState { slot, owner, submission }: SlotState| {
         // Its signatures were verified when it was accepted.
         let handed_in = submission.and_then(|body| decode(context, &body).ok());
         let (registration, submission) = handed_in.unzip();
-        registrations.push(Slot { slot, owner, submission: registration });
-        submissions.push(Slot { slot, owner, submission });
-    }
-    (registrations, submissions)
+        let registration = Slot { slot, owner, submission: registration };
+        (registration, Slot { slot, owner, submission })
+    };
+    slots.into_par_iter().with_min_len(256).map(of_slot).unzip()
 }
 
 /// Whether a submission is acceptable as far as one server can tell. It takes no secret, and no
@@ -265,6 +278,17 @@ pub fn check_submission(
     owner: &VerifyingKey,
     body: &[u8],
 ) -> Result<(), Rejected> {
+    signed_submission(session, context, slot, owner, body).map(|_| ())
+}
+
+/// A submission that is signed by its slot's owner.
+fn signed_submission(
+    session: &SessionId,
+    context: &EpochContext,
+    slot: u32,
+    owner: &VerifyingKey,
+    body: &[u8],
+) -> Result<HandedIn, Rejected> {
     let (registration, submission) = decode(context, body)?;
     // The registration's own signature is for the servers' keys, which only a batch knows: it is
     // looked at when registrations are agreed on. That of the submission covers its content.
@@ -275,15 +299,19 @@ pub fn check_submission(
             "the submission is not signed by the owner of this slot for this epoch",
         ));
     }
-    Ok(())
+    Ok((registration, submission))
 }
 
+/// What a participant hands in.
+type HandedIn = (Registration, Submission);
+
+/// Both, one after the other ([`super::client`]).
 fn decode(context: &EpochContext, body: &[u8]) -> Result<HandedIn, Rejected> {
-    let (registration, submission): HandedIn = wire::decode(body)
-        .map_err(|_| Rejected("the submission is not in the form that this room's engine uses"))?;
-    if !registration.is_wellformed() {
-        return Err(Rejected("the registration's boxes are not of the length that they have"));
-    }
+    let parts = body.split_first_chunk().and_then(|(registration, submission)| {
+        Some((Registration::from_bytes(registration), Submission::from_bytes(submission)?))
+    });
+    let (registration, submission) =
+        parts.ok_or(Rejected("the submission is not in the form that this room's engine uses"))?;
     if submission.padded.len() != context.shape.width as usize {
         return Err(Rejected("the submission is not as wide as this room's rows"));
     }

@@ -11,18 +11,21 @@ use data_encoding::BASE64URL_NOPAD;
 use ostrakon_broadcast::RoomId;
 use ostrakon_broadcast::client::{Invitation, Link};
 use ostrakon_crypto::Secret;
-use ostrakon_messaging::Client;
+use ostrakon_messaging::{Client, Event, state};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::{edge, secret};
+
+/// How what is kept is written ([`state::seal`]): a client, and as JSON what its user is to be told.
+const FORM: u8 = 4;
 
 /// What the file of a room holds.
 #[derive(Serialize, Deserialize)]
 struct Written {
     /// The link to the room.
     room: String,
-    /// The client, sealed.
+    /// The client and what is to be told, sealed.
     state: String,
 }
 
@@ -38,6 +41,9 @@ pub struct Kept {
     pub client: Client,
     /// The link to its room.
     pub room: Link,
+    /// What happened and the user has not been told: to be told first if the program was stopped in
+    /// between.
+    pub untold: Vec<Event>,
     path: PathBuf,
     key: Secret,
     /// Held as long as the client is in use.
@@ -100,9 +106,11 @@ impl Directory {
         let text = secret::read_all(&path)?;
         let written: Written = serde_json::from_str(&text).with_context(damaged)?;
         let sealed = BASE64URL_NOPAD.decode(written.state.as_bytes()).with_context(damaged)?;
-        let client = Client::open(&self.key, &sealed).with_context(damaged)?;
+        let (client, untold): (Client, String) =
+            state::open(FORM, &self.key, &sealed).with_context(damaged)?;
+        let untold = serde_json::from_str(&untold).with_context(damaged)?;
         let room = written.room.parse().with_context(damaged)?;
-        Ok(Kept { client, room, path, key: self.key.clone(), _lock: lock })
+        Ok(Kept { client, room, untold, path, key: self.key.clone(), _lock: lock })
     }
 
     /// Keeps a new client, of the room with this link.
@@ -115,7 +123,8 @@ impl Directory {
         if path.exists() {
             bail!("there is a client of this room already");
         }
-        let kept = Kept { client, room, path, key: self.key.clone(), _lock: lock };
+        let (untold, key) = (Vec::new(), self.key.clone());
+        let kept = Kept { client, room, untold, path, key, _lock: lock };
         kept.save()?;
         Ok(kept)
     }
@@ -134,7 +143,8 @@ impl Kept {
     /// # Errors
     /// If it cannot be written.
     pub fn save(&self) -> Result<()> {
-        let sealed = self.client.seal(&self.key, &mut edge::entropy());
+        let untold = serde_json::to_string(&self.untold)?;
+        let sealed = state::seal(FORM, &(&self.client, untold), &self.key, &mut edge::entropy());
         let state = BASE64URL_NOPAD.encode(&sealed);
         let written = Written { room: self.room.to_string(), state };
         secret::replace(&self.path, &serde_json::to_string(&written)?)
@@ -172,7 +182,14 @@ mod tests {
         assert!(open().client(&link().room).is_err_and(|e| e.to_string().contains("another")));
         drop(kept);
         assert_eq!(open().rooms().unwrap(), [link().room]);
-        assert_eq!(open().client(&link().room).unwrap().client.links(), [own]);
+        let mut again = open().client(&link().room).unwrap();
+        assert_eq!(again.client.links(), [own]);
+        // What happened is kept until it was told.
+        let happened = Event::Received { contact: 0, message: 3, text: "Hello".into() };
+        again.untold.push(happened.clone());
+        again.save().unwrap();
+        drop(again);
+        assert_eq!(open().client(&link().room).unwrap().untold, [happened]);
         let file = path.join(format!("{}.json", link().room.to_hex()));
         assert!(!std::fs::read_to_string(&file).unwrap().contains("secret"));
         std::fs::remove_file(path.join("key")).unwrap();

@@ -94,6 +94,11 @@ impl Report {
             Event::Ended { contact } => {
                 output::line(&format!("* {} has ended the conversation", name(*contact)))
             }
+            Event::Copied { contact } => output::line(&format!(
+                "* the conversation with {0} was ended here: another copy of your contacts takes part in it from elsewhere, or {0} \
+                 has written in your place. Use one copy only, and call again",
+                name(*contact)
+            )),
             Event::CallsDropped { count } => output::line(&format!(
                 "* {count} more calls were dropped: too many wait; revoke a link that went too far"
             )),

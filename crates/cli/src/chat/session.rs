@@ -88,9 +88,9 @@ impl Session {
         let (room, entries) = (self.room.clone(), self.room.entries());
         // Those that were read are passed over by their rounds: the first ones get lost.
         let new: Vec<_> = entries.borrow().clone();
-        let mut events = Vec::new();
-        let mut kept = self.kept.lock().expect("no panic while held");
+        let mut kept = self.kept();
         let began = kept.client.last_read();
+        let mut events = Vec::new();
         for signed in &new {
             let round = signed.entry.epoch.number;
             if began.is_some_and(|began| round <= began) {
@@ -101,27 +101,30 @@ impl Session {
         }
         debug_assert_eq!(room.link.room, kept.client.room());
         events.extend(over.into_iter().flat_map(|over| kept.client.on_over(over)));
+        kept.untold.extend(events);
         if self.manner.accepts {
             accept_all(&mut kept.client);
         }
         if kept.client.last_read() != began {
             kept.save()?;
         }
-        drop(kept);
-        events.iter().try_for_each(|event| self.tell(event))
+        self.tell(&mut kept)
     }
 
-    /// Tells the user what happened, and does what is to be done by itself.
-    fn tell(&self, event: &Event) -> Result<()> {
-        let mut kept = self.kept();
-        self.report.event(event, &kept.client)?;
-        match event {
-            Event::Received { contact, text, .. } if self.manner.echoes => {
-                if let Err(error) = kept.client.say(*contact, text) {
-                    self.report.complaint(&error.to_string());
-                }
+    /// Tells the user what happened, and does what is to be done by itself. What was told is told
+    /// again if the program ends before that is written down; nothing is left out.
+    fn tell(&self, kept: &mut Kept) -> Result<()> {
+        let untold = std::mem::take(&mut kept.untold);
+        if untold.is_empty() {
+            return Ok(());
+        }
+        for event in &untold {
+            self.report.event(event, &kept.client)?;
+            if let (Event::Received { contact, text, .. }, true) = (event, self.manner.echoes)
+                && let Err(error) = kept.client.say(*contact, text)
+            {
+                self.report.complaint(&error.to_string());
             }
-            _ => return Ok(()),
         }
         kept.save()
     }

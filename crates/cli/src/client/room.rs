@@ -114,16 +114,21 @@ impl Room {
         }))
     }
 
-    /// Like [`Room::open`], for who follows the board from its end on, and needs the last `keep`
-    /// entries at most: [`Room::entries`] loses others.
+    /// Like [`Room::open`], for who follows the board from `back` entries before its end on, and
+    /// needs the last `keep` entries at most: [`Room::entries`] loses others.
     ///
     /// # Errors
     /// Like [`Room::open`], or if no two servers show the same end for a while.
-    pub async fn open_at_end(http: &reqwest::Client, link: Link, keep: usize) -> Result<Arc<Self>> {
+    pub async fn open_at_end(
+        http: &reqwest::Client,
+        link: Link,
+        back: u64,
+        keep: usize,
+    ) -> Result<Arc<Self>> {
         let mut room = Self::open(http, link).await?;
         let mut pauses = Pauses::new(Duration::from_millis(200), Duration::from_secs(2));
         for _ in 0..END_TRIES {
-            if let Some((index, previous)) = room.end().await {
+            if let Some((index, previous)) = room.near_end(back).await {
                 let fresh = Arc::get_mut(&mut room).expect("nobody else has it yet");
                 fresh.keep = Some(keep);
                 let board = BoardReader::new(fresh.servers.clone(), fresh.descriptor.clone());
@@ -135,14 +140,17 @@ impl Room {
         Err(failure::unreachable("no two servers show the same end of the room's board; try again"))
     }
 
-    /// The index of the board's last entry and what it names as the one before, as two servers show
-    /// it.
-    async fn end(&self) -> Option<(usize, Digest)> {
+    /// The index of the entry that is `back` before the board's end, and what it names as the one
+    /// before, as two servers show it.
+    async fn near_end(&self, back: u64) -> Option<(usize, Digest)> {
         let mut said: Vec<_> = self.board_lengths().await.into_iter().flatten().collect();
         said.sort_unstable();
         // One of the two that say most is honest, so there are so many.
         let length = *said.get(said.len().checked_sub(2)?)?;
-        let Some(index) = length.checked_sub(1) else { return Some((0, Digest([0; 32]))) };
+        let index = length.saturating_sub(back);
+        if index == 0 {
+            return Some((0, Digest([0; 32])));
+        }
         let path = format!("rooms/{}/board", self.link.room.to_hex());
         let ask = async |party: PartyId| {
             let from = [("from", index)];

@@ -60,6 +60,34 @@ fn an_epoch_is_measured_with_everybody_taking_part() {
 }
 
 #[test]
+fn a_broadcast_is_measured_phase_by_phase_with_either_engine() {
+    let (rows, width) = (60, 64 + 16);
+    for (engine, rounds) in [("clarion", 14), ("ruffle", 8)] {
+        let phases =
+            measure(&["broadcast", "--engine", engine, "--rows", "60", "--width", "64"]);
+        let names: Vec<&str> =
+            phases.iter().map(|phase| phase["phase"].as_str().unwrap()).collect();
+        assert_eq!(names, ["take-in", "seal-and-mix", "open", "epoch"]);
+        phases.iter().for_each(assert_is_a_measurement);
+        let sent = |phase: usize| bytes(&phases[phase]).iter().sum::<u64>();
+        assert_eq!((sent(0), sent(1) + sent(2)), (0, sent(3)));
+        assert!(phases[3]["rounds"].as_u64().unwrap() >= rounds - 1, "{:?}", phases[3]["rounds"]);
+        let table = if engine == "clarion" { 5 * width + 120 + 216 } else { 4 * width };
+        assert!(sent(3) >= rows * table, "{engine}: {}", sent(3));
+    }
+}
+
+#[test]
+fn a_round_of_messages_is_measured_with_what_a_client_reads() {
+    let phases = measure(&["messaging", "--rows", "30", "--width", "256"]);
+    let names: Vec<&str> = phases.iter().map(|phase| phase["phase"].as_str().unwrap()).collect();
+    let read = ["read-conversation", "read-calls"];
+    assert_eq!(names, [&["take-in", "seal-and-mix", "open", "epoch"][..], &read[..]].concat());
+    phases[..4].iter().for_each(assert_is_a_measurement);
+    assert!(phases[4..].iter().all(|phase| phase["seconds"].as_f64().unwrap() > 0.0));
+}
+
+#[test]
 fn a_visit_to_a_decision_is_measured_beside_its_limit_and_its_sizes() {
     let visits = measure(&["decide"]);
     assert_eq!(visits.len(), 5);

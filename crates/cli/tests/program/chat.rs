@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Up, board, complaint, free_base_port, json, ostrakon};
+use crate::common::{Up, board, complaint, free_base_port, json, ostrakon, signal};
 
 /// How long anything may take, on a busy machine.
 const LONG: Duration = Duration::from_secs(240);
@@ -60,6 +60,17 @@ impl Person {
         self.present = Some(Present { child, orders, told, early: Vec::new() });
     }
 
+    /// Comes, but nobody reads what it tells: it ends with the first thing that it has to tell,
+    /// after it has written that down.
+    fn come_unread(&self, room: &str) -> Child {
+        let stay = ["chat", "stay", room, "--json", "--state-dir", self.state()];
+        let mut command = ostrakon(&stay);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+        drop(child.stdout.take());
+        child
+    }
+
     /// Goes, without any farewell.
     fn go(&mut self) {
         let mut present = self.present.take().expect("present");
@@ -105,7 +116,7 @@ impl Drop for Person {
 fn room(site: &Path) -> (String, String) {
     let site = site.to_str().expect("temporary paths are text");
     let create = ["room", "create", "Letters", "--messages", "--seconds", "1", "--minimum", "1"];
-    let more = ["--without-crowd", "--capacity", "12", "--data-dir", site, "--json"];
+    let more = ["--engine", "clarion", "--without-crowd", "--capacity", "12", "--data-dir", site, "--json"];
     let room = json(&[&create[..], &more].concat()).remove(0);
     assert_eq!(room["descriptor"]["admission"], "messages");
     assert_eq!(room["descriptor"]["retention_days"], 1);
@@ -146,6 +157,16 @@ fn two_people_talk_beside_a_third_and_one_who_was_away_hears_all() {
     assert_eq!(one, other);
 
     let [ann, bob, third] = &mut people;
+    // A server dies and is started again: the rounds go on by themselves.
+    signal("KILL", up.servers()[1]);
+    ann.order("say Bob Are the servers well?");
+    bob.order("say Ann One was killed.");
+    bob.hears("Are the servers well?");
+    ann.hears("One was killed.");
+    for _ in 0..2 {
+        bob.told("an acknowledgement", |event| event["state"] == "delivered");
+    }
+
     bob.go();
     let long = "You were away. ".repeat(40);
     ann.order(&format!("say Bob {}", long.trim()));
@@ -156,6 +177,14 @@ fn two_people_talk_beside_a_third_and_one_who_was_away_hears_all() {
     bob.hears(long.trim());
     bob.hears("Still there?");
 
+    // Whose program ends between writing a message down and showing it is shown it later.
+    bob.go();
+    let mut unread = bob.come_unread(&second);
+    ann.order("say Bob Did you see this?");
+    unread.wait().expect("it ends by itself");
+    bob.come(&second, &[]);
+    bob.hears("Did you see this?");
+
     assert!(third.present.as_mut().unwrap().told.try_recv().is_err(), "nobody talks to the third");
     let entries = json(&["watch", &first, "--once", "--json"]);
     assert!(entries.iter().any(|entry| entry["accepted"] == 3), "all three were there");
@@ -163,9 +192,15 @@ fn two_people_talk_beside_a_third_and_one_who_was_away_hears_all() {
     refusals(&up, &site, &first, &link);
     [ann, bob, third].into_iter().for_each(Person::go);
     let listed = people[1].chat(&["list"]);
-    let texts: Vec<_> =
-        listed[0]["messages"].as_array().unwrap().iter().map(|m| &m["text"]).collect();
-    assert_eq!(texts, ["Hello, this is Ann.", "And this is Bob.", long.trim(), "Still there?"]);
+    let of_ann = ["Hello, this is Ann.", "Are the servers well?", long.trim(), "Still there?"];
+    let of_bob = ["And this is Bob.", "One was killed."];
+    let said = |by_bob: bool| {
+        let of_one = move |message: &&Value| message["own"] == by_bob;
+        let all = listed[0]["messages"].as_array().unwrap().iter().filter(of_one);
+        all.map(|message| message["text"].as_str().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(said(false), [&of_ann[..], &["Did you see this?"]].concat(), "once, in order");
+    assert_eq!(said(true), of_bob);
     up.stop();
 }
 

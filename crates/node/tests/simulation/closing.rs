@@ -1,5 +1,6 @@
 //! When epochs close, and for how few people.
 
+pub mod letters;
 mod mending;
 mod stories;
 

@@ -17,6 +17,7 @@ use ostrakon_node::ServiceError;
 use ostrakon_node::interface::{IssueRequest, Outcome, Presence, Status, SubmissionRequest};
 use ostrakon_party::PartyId;
 
+use crate::closing::letters::Letters;
 use crate::deployment::Deployment;
 use crate::executor::Executor;
 use crate::host::{SCHEDULER, spoil_actions};
@@ -51,11 +52,13 @@ pub struct Device {
     taken: BTreeMap<u64, Vec<u8>>,
     /// What it will not say again, since it may be among the erased.
     pub given_up: BTreeSet<String>,
+    /// Of one that exchanges messages with somebody: it has a row of its own for every epoch.
+    pub letters: Option<Letters>,
 }
 
 impl Device {
     pub fn new(key: SigningKey, cheats: bool, invitation: Option<SigningKey>) -> Self {
-        let (outbox, wishes, said, asked, taken, given_up) = Default::default();
+        let (outbox, wishes, said, asked, taken, given_up, letters) = Default::default();
         Self {
             key,
             outbox,
@@ -68,6 +71,7 @@ impl Device {
             asked,
             taken,
             given_up,
+            letters,
         }
     }
 }
@@ -225,6 +229,9 @@ impl Participant {
         let mut device = self.device.lock().unwrap();
         let holds = |body: &[u8]| entry.bodies().any(|text| text == body);
         let erased = entry.messages.iter().any(|message| message.body().is_none());
+        if let Some(letters) = &mut device.letters {
+            letters.read(entry);
+        }
         let taken = device.taken.remove(&entry.epoch.number);
         let there = taken.is_none_or(|body| holds(&body));
         assert!(
@@ -391,7 +398,10 @@ impl Participant {
             return;
         }
         let mut device = self.device.lock().unwrap();
-        let Device { key, outbox, said, cheats, .. } = &mut *device;
+        let Device { key, outbox, said, cheats, letters, .. } = &mut *device;
+        if letters.as_mut().is_some_and(|letters| !letters.fill(outbox, work.epoch)) {
+            return;
+        }
         let author =
             Author { engine: &*self.engine, servers: &self.servers, room: &self.room, key };
         match author.submission(&work.issues, outbox) {

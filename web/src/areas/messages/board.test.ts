@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { Status } from '../../lib/api';
 import type { Report } from '../../lib/statuses';
 import { World, settled } from '../../test/world';
-import { BEHIND, BoardOfRounds, lengthOf, overBy, type Reader } from './board';
+import { BACK, BEHIND, BoardOfRounds, lengthOf, overBy, type Reader } from './board';
 
 function report(wishes: Partial<Status>, reachable = true): Report {
   const status: Status = {
@@ -86,21 +86,34 @@ function scene(length: number) {
   return { world, board, show, begun, read, asked };
 }
 
-test('it begins at the end, reads on, and begins anew after a long sleep', async () => {
+test('it begins near the end, reads on, and begins anew after a long sleep', async () => {
   const { world, board, show, begun, read, asked } = scene(100);
   const leaving = new AbortController();
   const following = board.follow(leaving.signal);
   await settled();
-  expect(begun).toEqual([99]);
-  expect(read).toEqual([99]);
+  expect(begun).toEqual([100 - BACK]);
+  await world.clock.advance(3_000);
+  const all = (from: number, until: number) =>
+    Array.from({ length: until - from }, (_, at) => from + at);
+  expect(read).toEqual(all(100 - BACK, 100));
   show(102);
   await world.clock.advance(3_000);
-  expect(read).toEqual([99, 100, 101]);
+  expect(read).toEqual(all(100 - BACK, 102));
   show(102 + 10 * BEHIND);
   await world.clock.advance(3_000);
-  expect(begun).toEqual([99, 101 + 10 * BEHIND]);
+  expect(begun).toEqual([100 - BACK, 102 + 10 * BEHIND - BACK]);
   expect(read.at(-1)).toBe(101 + 10 * BEHIND);
-  expect(asked.length).toBeLessThan(30);
+  expect(asked.length).toBeLessThan(60);
+  leaving.abort();
+  await following;
+});
+
+test('a short board is read from its beginning', async () => {
+  const { board, begun } = scene(BACK);
+  const leaving = new AbortController();
+  const following = board.follow(leaving.signal);
+  await settled();
+  expect(begun).toEqual([0]);
   leaving.abort();
   await following;
 });

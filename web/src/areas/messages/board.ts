@@ -1,9 +1,10 @@
-// Follows the board of a room for messages from its end on, whole, whatever is on it.
+// Follows the board of a room for messages from near its end on, whole, whatever is on it.
 
 import { AGREEING, type Server } from '../../lib/api';
 import type { Messenger } from '../../lib/cryptography';
 import { Follower, type Alarm } from '../../lib/follower';
 import type { Report, Statuses } from '../../lib/statuses';
+import { CYCLE } from './client';
 
 /** The part of the client that reads. */
 export type Reader = Pick<Messenger, 'begin' | 'length' | 'lastRound' | 'read' | 'over'>;
@@ -15,6 +16,12 @@ const AGAIN = 1_000;
  * was closed does: what was said meanwhile is said again.
  */
 export const BEHIND = 64;
+
+/**
+ * Entries before the end with which reading begins: two turns of every conversation, in which
+ * another copy of the same contacts would show.
+ */
+export const BACK = 2 * CYCLE;
 
 /**
  * What two servers say at least, of what each says; `null` where fewer do. One of two is honest.
@@ -94,18 +101,19 @@ export class BoardOfRounds {
     }
   }
 
-  /** Finds the end as two servers show it. Whether it was found. */
+  /** Finds the entry near the end as two servers show it. Whether it was found. */
   private async begin(signal: AbortSignal): Promise<boolean> {
     const length = lengthOf(this.statuses.reports);
     if (length === null) return false;
-    if (length === 0) return this.reader.begin(0, '[]');
+    const first = Math.max(length - BACK, 0);
+    if (first === 0) return this.reader.begin(0, '[]');
     const ask = (server: Server) =>
-      server.board(this.room, length - 1, signal).then(
+      server.board(this.room, first, signal).then(
         ([entry]) => (entry === undefined ? [] : [entry]),
         () => [],
       );
     const shown = (await Promise.all(this.servers.map(ask))).flat();
-    return !signal.aborted && this.reader.begin(length - 1, JSON.stringify(shown));
+    return !signal.aborted && this.reader.begin(first, JSON.stringify(shown));
   }
 
   private settle(): void {

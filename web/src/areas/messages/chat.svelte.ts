@@ -41,6 +41,8 @@ export class Chat {
   alarms = $state.raw<Alarm[]>([]);
   /** What happened last. */
   events = $state.raw<Event[]>([]);
+  /** Contacts to whom another copy of this device's contacts has written, or who pretend so. */
+  copied = $state.raw<number[]>([]);
   /** The minimum that a host has lowered: until the user agrees, nothing is handed in. */
   eased = $state<number | null>(null);
   /** Whether this device could write down what it knows. While it cannot, nothing is handed in. */
@@ -237,6 +239,11 @@ export class Chat {
     const before = this.view.read;
     if (events.length === 0 && readView(messenger.view()).read === before) return;
     if (events.length > 0) this.events = events;
+    const copied = events.filter(({ event }) => event === 'copied').map(({ contact }) => contact);
+    if (copied.length > 0) {
+      const known = copied.filter((contact) => contact !== undefined);
+      this.copied = [...new Set([...this.copied, ...known])];
+    }
     void this.note();
   }
 

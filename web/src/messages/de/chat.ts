@@ -99,6 +99,8 @@ export const de: Chat = {
       `${name} vergessen und alles, was gesagt wurde? Die andere Seite erfährt es nicht; für sie bist du nicht da.`,
     removeNow: 'Vergessen',
     received: (name: string) => `Neue Nachricht von ${name}`,
+    copied: (name: string) =>
+      `Das Gespräch mit ${name} wurde hier beendet. Eine andere Kopie deiner Kontakte nimmt anderswo daran teil, oder ${name} hat an deiner Stelle geschrieben. Benutze nur eine Kopie und rufe ${name} dann neu an.`,
   },
 
   message: {
@@ -181,7 +183,7 @@ export const de: Chat = {
     'nothing-to-end': 'Es gibt kein Gespräch und keinen Anruf.',
     'too-long': 'Das ist zu lang. Sende es in Stücken.',
     empty: 'Es gibt noch nichts zu senden.',
-    'too-much': 'Hundert Nachrichten warten auf diesen Kontakt. Warte, bis einige angekommen sind.',
+    'too-much': 'Es wartet schon so viel, wie warten kann. Warte, bis etwas davon angekommen ist.',
     'bad-name': 'Ein Name hat 1 bis 64 Byte.',
     'calls-dropped':
       'Es kamen mehr Anrufe, als behalten werden. Ist einer deiner Links zu weit herumgekommen, nimm ihn zurück.',

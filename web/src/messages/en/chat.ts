@@ -97,6 +97,8 @@ export const en = {
       `Forget ${name}, and everything that was said? ${name} is not told; to them you are away.`,
     removeNow: 'Forget',
     received: (name: string) => `New message from ${name}`,
+    copied: (name: string) =>
+      `The conversation with ${name} was ended here. Another copy of your contacts takes part in it from elsewhere, or ${name} has written in your place. Use one copy only, then call ${name} again.`,
   },
 
   message: {
@@ -177,7 +179,7 @@ export const en = {
     'nothing-to-end': 'There is no conversation and no call.',
     'too-long': 'This is too long. Send it in pieces.',
     empty: 'There is nothing to send yet.',
-    'too-much': 'A hundred messages wait for this contact. Wait until some are delivered.',
+    'too-much': 'As much as can wait is waiting already. Wait until some of it is delivered.',
     'bad-name': 'A name has 1 to 64 bytes.',
     'calls-dropped':
       'More calls came in than are kept. If a link of yours went too far, take it back.',

@@ -1,0 +1,261 @@
+//! A room for messages: clients that write a row in every round of real servers, which die and come
+//! back.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::FutureExt;
+use ostrakon_broadcast::Entry;
+use ostrakon_broadcast::outbox::Outbox;
+use ostrakon_crypto::{Digest, Secret, SigningKey, Stream};
+use ostrakon_messaging::{Client, Event, MessageState};
+use ostrakon_party::PartyId;
+
+use super::{Scene, inside};
+use crate::checks::parties;
+use crate::executor::OUTSIDE;
+use crate::line::Line;
+use crate::participant::{Device, Participant};
+use crate::random::Random;
+use crate::scenario::PlainClient;
+
+/// Bytes of a row of a room for messages: its payload without what a message begins with.
+const WIDTH: usize = 254;
+/// Seconds of a round.
+const SECONDS: u32 = 3;
+/// How long all may take once all is well again, in virtual time.
+const LONGEST_END: Duration = Duration::from_secs(900);
+
+/// What a device has that exchanges messages.
+pub struct Letters {
+    client: Client,
+    rng: Stream,
+    /// The row that was made last: the only one there will ever be for its round.
+    row: Option<(u64, Vec<u8>)>,
+    heard: Vec<String>,
+}
+
+impl Letters {
+    fn new(scene: &Scene, number: u64) -> Self {
+        let client = Client::new(scene.room.id(), WIDTH, &format!("client {number}")).unwrap();
+        let (row, heard) = Default::default();
+        Self { client, rng: generator(number), row, heard }
+    }
+
+    /// Puts the row of a round into the outbox. Whether there is one.
+    pub fn fill(&mut self, outbox: &mut Outbox, round: u64) -> bool {
+        if self.row.as_ref().is_none_or(|(made, _)| *made != round) {
+            let Ok(row) = self.client.next_row(round, &mut self.rng) else { return false };
+            self.row = Some((round, row));
+        }
+        *outbox = Outbox::default();
+        outbox.agree(1);
+        self.row.as_ref().is_some_and(|(_, row)| outbox.put(row.clone()).is_ok())
+    }
+
+    /// Reads a round's board, and accepts whoever calls.
+    pub fn read(&mut self, entry: &Entry) {
+        let rows: Vec<&[u8]> = entry.bodies().collect();
+        for event in self.client.on_round(entry.epoch.number, &rows) {
+            match event {
+                Event::Called { contact, .. } => {
+                    self.client.accept(contact, &mut self.rng).expect("a channel is free");
+                }
+                Event::Received { text, .. } => self.heard.push(text),
+                Event::Copied { .. } => panic!("nobody has a copy"),
+                _ => {}
+            }
+        }
+    }
+
+    /// The program is killed and started again.
+    fn restart(&mut self) {
+        let key = Secret::new([8; 32]);
+        self.client = Client::open(&key, &self.client.seal(&key, &mut self.rng)).unwrap();
+        self.row = None;
+    }
+
+    fn is_quiet(&self) -> bool {
+        let contacts = self.client.contacts();
+        let mut messages = contacts.iter().flat_map(|contact| &contact.messages);
+        messages.all(|message| message.state == MessageState::Delivered)
+    }
+}
+
+fn generator(number: u64) -> Stream {
+    let mut seed = [0; 32];
+    seed[..8].copy_from_slice(&number.to_le_bytes());
+    Stream::of(Secret::new(seed), "test of letters")
+}
+
+/// People in a room for messages, each with one partner.
+struct Crowd {
+    scene: Scene,
+    devices: Vec<Arc<Mutex<Device>>>,
+    /// Caller and callee.
+    pairs: Vec<(usize, usize)>,
+    said: Vec<Vec<String>>,
+}
+
+impl Crowd {
+    fn new(seed: u64, pairs: Vec<(usize, usize)>) -> Self {
+        let count = 2 * pairs.len();
+        let scene = Scene::with(seed, (SECONDS, 1, 3 * count as u32, 256));
+        let mut all: Vec<_> =
+            (0..count).map(|number| Letters::new(&scene, number as u64)).collect();
+        for (caller, callee) in &pairs {
+            let rng = &mut generator(1000 + *callee as u64);
+            let link = all[*callee].client.add_link("", rng).unwrap();
+            let client = &mut all[*caller].client;
+            let contact = client.add_contact(link.callee, "partner").unwrap();
+            client.call(contact, None, rng).unwrap();
+        }
+        let enter = |(number, letters): (usize, Letters)| enter(&scene, number as u64, letters);
+        let devices = all.into_iter().enumerate().map(enter).collect();
+        Self { scene, devices, pairs, said: vec![Vec::new(); count] }
+    }
+
+    fn letters<T>(&self, who: usize, act: impl FnOnce(&mut Letters) -> T) -> T {
+        act(self.devices[who].lock().unwrap().letters.as_mut().unwrap())
+    }
+
+    /// Somebody says something; who was never called has nobody to say it to yet.
+    fn say(&mut self, who: usize) {
+        let text = format!("{who:04} says {:04}", self.said[who].len());
+        if self.letters(who, |letters| letters.client.say(0, &text)).is_ok() {
+            self.said[who].push(text);
+        }
+    }
+
+    fn run(&self, millis: u64) {
+        self.scene.deployment.executor.run_for(Duration::from_millis(millis));
+    }
+
+    /// Somebody leaves, comes back, is killed, or says something.
+    fn churn(&mut self, random: &mut Random) {
+        let who = random.below(self.devices.len() as u64) as usize;
+        match random.below(8) {
+            0 => {
+                let mut device = self.devices[who].lock().unwrap();
+                device.open = !device.open;
+            }
+            1 => {
+                self.letters(who, Letters::restart);
+                self.devices[who].lock().unwrap().loads += 1;
+            }
+            _ => self.say(who),
+        }
+    }
+
+    /// All is well again, and everything arrives, once and in order.
+    fn end(&self) {
+        let deployment = &self.scene.deployment;
+        parties()
+            .filter(|party| deployment.is_down(*party))
+            .for_each(|down| deployment.start(down));
+        self.devices.iter().for_each(|device| device.lock().unwrap().open = true);
+        let quiet = || (0..self.devices.len()).all(|who| self.letters(who, |one| one.is_quiet()));
+        deployment.executor.run_until(LONGEST_END, Duration::from_secs(1), quiet);
+        for (caller, callee) in &self.pairs {
+            for (from, to) in [(*caller, *callee), (*callee, *caller)] {
+                let heard = self.letters(to, |letters| letters.heard.clone());
+                assert_eq!(heard, self.said[from], "from {from} to {to}");
+            }
+        }
+    }
+}
+
+fn enter(scene: &Scene, number: u64, letters: Letters) -> Arc<Mutex<Device>> {
+    let mut seed = [9; 32];
+    seed[..8].copy_from_slice(&number.to_le_bytes());
+    let mut device = Device::new(SigningKey::from_seed(&seed), false, None);
+    device.letters = Some(letters);
+    let device = Arc::new(Mutex::new(device));
+    let participant = Participant {
+        line: Line { number, deployment: Arc::clone(&scene.deployment) },
+        device: Arc::clone(&device),
+        late: false,
+        room: Arc::clone(&scene.room),
+        servers: Arc::clone(&scene.servers),
+        engine: Arc::new(PlainClient),
+        honest: true,
+    };
+    scene.deployment.executor.spawn(OUTSIDE, participant.take_part().boxed());
+    device
+}
+
+fn neighbours(pairs: usize) -> Vec<(usize, usize)> {
+    (0..pairs).map(|pair| (2 * pair, 2 * pair + 1)).collect()
+}
+
+/// People come, go and are killed; one server after another dies, the second between two of its
+/// writes, and is started again: the rounds go on by themselves, and every message arrives once and
+/// in order.
+#[test]
+fn every_message_arrives_once_while_servers_die_and_come_back() {
+    let nightly = std::env::var_os("OSTRAKON_NIGHTLY").is_some();
+    let (pairs, rounds) = if nightly { (100, 20) } else { (2, 9) };
+    inside(|| {
+        let mut crowd = Crowd::new(11, neighbours(pairs));
+        let mut random = Random::new(12);
+        for round in 0..rounds {
+            match round {
+                3 => crowd.scene.deployment.kill(PartyId(1)),
+                4 => crowd.scene.deployment.start(PartyId(1)),
+                6 => crowd.scene.deployment.kill_after(PartyId(2), 7),
+                8 => crowd.scene.deployment.start(PartyId(2)),
+                _ => {}
+            }
+            for _ in 0..2 * pairs {
+                crowd.churn(&mut random);
+                crowd.run(u64::from(SECONDS) * 500 / pairs as u64);
+            }
+        }
+        crowd.end();
+        let said: usize = crowd.said.iter().map(Vec::len).sum();
+        println!("{said} messages of {pairs} pairs");
+        assert!(said > pairs);
+        crowd.scene.deployment.end();
+    });
+}
+
+/// What all lines carry and when, and what all servers have on their boards but for its contents,
+/// with these pairs.
+fn observed(pairs: Vec<(usize, usize)>) -> (Digest, Digest, Vec<Vec<Vec<usize>>>) {
+    let mut crowd = Crowd::new(21, pairs);
+    for round in 0..9 {
+        (0..crowd.devices.len()).filter(|who| who % 3 != round % 3).for_each(|who| crowd.say(who));
+        crowd.run(u64::from(SECONDS) * 1000);
+    }
+    let deployment = &crowd.scene.deployment;
+    let room = crowd.scene.room.id();
+    let board = |party: PartyId| {
+        let page = deployment.call(party, |server| {
+            async move { server.board(room, 0, Duration::ZERO).await }.boxed()
+        });
+        let entries = page.unwrap().unwrap().entries;
+        let lengths = |signed: &ostrakon_broadcast::SignedEntry| {
+            signed.entry.bodies().map(<[u8]>::len).collect()
+        };
+        entries.iter().map(lengths).collect()
+    };
+    let boards: Vec<Vec<Vec<usize>>> = parties().map(board).collect();
+    let (trace, shape) = deployment.executor.digests();
+    let heard = |who: usize| crowd.letters(who, |letters| letters.heard.len());
+    assert!((0..crowd.devices.len()).all(|who| heard(who) > 0), "all have talked");
+    deployment.end();
+    (trace, shape, boards)
+}
+
+/// Who talks to whom changes nothing that the servers see or keep, but for bytes that look random.
+#[test]
+fn who_talks_to_whom_changes_nothing_that_servers_have() {
+    inside(|| {
+        let (trace, shape, boards) = observed(neighbours(2));
+        let (other_trace, other_shape, other_boards) = observed(vec![(0, 3), (2, 1)]);
+        assert_eq!(shape, other_shape, "the same lines carry the same lengths at the same times");
+        assert_eq!(boards, other_boards, "and the servers keep as much");
+        assert!(boards.iter().all(|board| board.len() >= 6 && *board == boards[0]));
+        assert_ne!(trace, other_trace, "but not the same contents");
+    });
+}
