@@ -54,11 +54,14 @@ pub fn table(measurements: &[Measurement]) -> String {
             "{:<17} {:>9} {:>6} {:>9.4} {:>9.4} {:>6.2} {:>7} {:>12} {:>10}",
             m.phase, m.rows, m.width, m.seconds, m.limit_seconds, m.ratio, m.rounds, sent, peak
         );
-        writeln!(text, "{row}").expect("text can be written to");
-        let parts =
-            m.limit_parts.iter().map(|(name, seconds)| format!("{name} {:.1}", seconds * 1e3));
-        writeln!(text, "  limit in ms: {}", parts.collect::<Vec<_>>().join(", "))
+        writeln!(text, "{row}\n{}", parts_in_words(&m.limit_parts))
             .expect("text can be written to");
     }
     text
+}
+
+/// What a limit is made of, as a line for people.
+pub(crate) fn parts_in_words(parts: &BTreeMap<&'static str, f64>) -> String {
+    let parts = parts.iter().map(|(name, seconds)| format!("{name} {:.1}", seconds * 1e3));
+    format!("  limit in ms: {}", parts.collect::<Vec<_>>().join(", "))
 }

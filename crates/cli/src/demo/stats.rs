@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use ostrakon_bench::committee::{Committee, Outcome};
+use ostrakon_bench::stats::committee::{Committee, Outcome};
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_stats::{Answer, Form, Question, Statistic, Value, WIDTH, report};
 use serde::Serialize;
@@ -72,7 +72,8 @@ pub fn run(options: &Options) -> Result<()> {
             (SigningKey::from_seed(&edge::random()), Secret::new(edge::random()));
         reports.push(report::make(&scope, &Value::Number(*number), &reporter, &randomness)?);
     }
-    let (outcome, seconds) = committee.compute(&question, &reports)?;
+    let outcome = committee.compute(&question, &reports)?;
+    let seconds = outcome.phases.sum();
     spinner.finish_and_clear();
     if options.json {
         return output::json(&Summary {
@@ -81,8 +82,8 @@ pub fn run(options: &Options) -> Result<()> {
             answers: outcome.answers,
             seconds,
             ands: outcome.ands,
-            bytes_sent_by_each: outcome.bytes,
-            rounds: outcome.rounds,
+            bytes_sent_by_each: outcome.sent.bytes,
+            rounds: outcome.sent.rounds,
         });
     }
     print(options, &outcome, numbers.len(), seconds)
@@ -150,6 +151,6 @@ fn print(options: &Options, outcome: &Outcome, count: usize, seconds: f64) -> Re
          {:.1} MB sent by each",
         options.servers,
         outcome.ands,
-        outcome.bytes as f64 / 1e6
+        outcome.sent.bytes as f64 / 1e6
     ))
 }
