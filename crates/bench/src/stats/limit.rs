@@ -19,6 +19,8 @@ use crate::limit::{Parts, aead, best, loopback, time};
 const CACHED: usize = 1 << 14;
 /// Bytes that are sealed, opened and sent to be measured.
 const CARRIED: usize = 1 << 24;
+/// Operations on points that are measured together.
+const POINTS: usize = 64;
 
 /// Seconds that one piece of each kind of work takes, all cores together.
 #[derive(Clone, Copy, Debug)]
@@ -85,11 +87,11 @@ impl Units {
         let mut carried = vec![3; CARRIED];
         let (aead, loopback) =
             (best_of(|| Ok(aead(&mut carried)))?, best_of(|| loopback(&carried))?);
-        let point = |i: usize| RistrettoPoint::mul_base(&scalar(i));
+        let scalars: Vec<Scalar> = (0..=POINTS).map(scalar).collect();
+        let points: Vec<_> = scalars.iter().map(RistrettoPoint::mul_base).collect();
         let key = SigningKey::from_seed(&[5; 32]);
         let (signed, public) = (key.sign(&Digest([6; 32])), key.verifying_key());
-        let encoded = point(1).compress();
-        const POINTS: usize = 64;
+        let encoded: Vec<_> = points.iter().map(RistrettoPoint::compress).collect();
         let many =
             |work: &(dyn Fn(usize) + Sync)| per_piece(POINTS, |_| (0..POINTS).for_each(work));
         Ok(Self {
@@ -126,15 +128,14 @@ impl Units {
                 black_box(public.verifies(&Digest([6; 32]), &signed));
             }),
             multiplication: many(&|i| {
-                black_box(scalar(i) * point(1));
+                black_box(scalars[i] * points[i]);
             }),
             combination: many(&|i| {
-                let (a, b) = (scalar(i), scalar(i + 1));
                 let sum = RistrettoPoint::vartime_double_scalar_mul_basepoint;
-                black_box(sum(&a, &point(1), &b));
+                black_box(sum(&scalars[i], &points[i], &scalars[i + 1]));
             }),
-            decoding: many(&|_| {
-                black_box(black_box(&encoded).decompress());
+            decoding: many(&|i| {
+                black_box(encoded[i].decompress());
             }),
         })
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_computation::{Card, Committee, ShareKey};
 use ostrakon_crypto::{Secret, SigningKey, VerifyingKey};
+use ostrakon_node::config::Https;
 use ostrakon_stats::ExchangeKey;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -25,6 +26,9 @@ const DATA: &str = "member.db";
 /// Held while a process serves.
 const LOCK: &str = "lock";
 
+/// The least minimum of reports that questions may have, unless the operator says otherwise.
+pub const FEWEST_REPORTS: u32 = 10;
+
 /// What an operator may change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,17 +44,35 @@ pub struct Settings {
     /// it any question is taken, exact ones too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub privacy_budget: Option<f64>,
+    /// Questions with a smaller minimum of reports are refused: an exact answer about very few
+    /// tells what one of them has reported.
+    #[serde(default = "fewest_reports")]
+    pub fewest_reports: u32,
     /// For how many days a computation that is over is kept whole; then its result and signatures
     /// alone are. 0 keeps everything for ever.
     #[serde(default = "keep_days")]
     pub keep_days: u32,
+    /// HTTPS without a proxy; files are looked for beside this one. Plain HTTP if it is left out.
+    #[serde(default, skip_serializing_if = "Https::is_default")]
+    pub https: Https,
 }
 
 fn keep_days() -> u32 {
     90
 }
 
+fn fewest_reports() -> u32 {
+    FEWEST_REPORTS
+}
+
 impl Settings {
+    /// What an operator has not changed.
+    pub fn new(http: SocketAddr, mesh: SocketAddr, fewest_reports: u32) -> Self {
+        let (creators, privacy_budget) = (None, None);
+        let (https, keep_days) = (Https::default(), keep_days());
+        Self { http, mesh, https, creators, privacy_budget, fewest_reports, keep_days }
+    }
+
     /// The privacy budget in thousandths of ε.
     ///
     /// # Errors
@@ -75,20 +97,17 @@ pub struct Home {
 }
 
 impl Home {
-    /// Makes a member's keys and configuration, and returns its card.
+    /// Makes a member's keys and configuration, and returns its card with this name, URL and
+    /// address for the other members.
     ///
     /// # Errors
     /// If there are some already, or they cannot be written.
     pub fn create(
         directory: &Path,
-        (http, mesh): (SocketAddr, SocketAddr),
-        name: &str,
-        url: &str,
-        address: &str,
+        settings: Settings,
+        [name, url, address]: [&str; 3],
     ) -> Result<Card> {
         secret::directory(directory)?;
-        let settings =
-            Settings { http, mesh, creators: None, privacy_budget: None, keep_days: keep_days() };
         let hex = |seed: &[u8; 32]| Zeroizing::new(data_encoding::HEXLOWER.encode(seed) + "\n");
         let (identity, shares) = (Zeroizing::new(edge::random()), Zeroizing::new(edge::random()));
         let home = Self { directory: directory.to_owned(), settings, identity, shares };
@@ -109,7 +128,17 @@ impl Home {
         let text = std::fs::read_to_string(&path).with_context(|| {
             format!("{} cannot be read; `ostrakon committee init` makes it", path.display())
         })?;
-        let settings = toml::from_str(&text).with_context(|| path.display().to_string())?;
+        let mut settings: Settings =
+            toml::from_str(&text).with_context(|| path.display().to_string())?;
+        let Https { certificate_file, key_file, .. } = &mut settings.https;
+        ensure!(
+            certificate_file.is_some() == key_file.is_some(),
+            "{}: `https.certificate_file` and `https.key_file` go together: give both",
+            path.display()
+        );
+        [certificate_file, key_file].into_iter().flatten().for_each(|file| {
+            *file = directory.join(&*file);
+        });
         let seed = |name| -> Result<Zeroizing<[u8; 32]>> {
             let text = Zeroizing::new(secret::read(&directory.join(name))?);
             let bytes = data_encoding::HEXLOWER.decode(text.as_bytes()).ok();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use ostrakon_computation::Committee;
 
-use super::home::{COMMITTEE, Home};
+use super::home::{COMMITTEE, FEWEST_REPORTS, Home, Settings};
 use crate::client::http_client;
 use crate::processes::Processes;
 use crate::serve::interrupted;
@@ -28,6 +28,10 @@ pub struct Options {
     /// On the first start: the first member's public port; the others have the next ones.
     #[arg(long, default_value_t = 7200)]
     base_port: u16,
+    /// On the first start: questions for statistics whose minimum of reports is smaller are
+    /// refused.
+    #[arg(long, value_name = "REPORTS", default_value_t = FEWEST_REPORTS, value_parser = clap::value_parser!(u32).range(1..))]
+    fewest_reports: u32,
     /// The directory of the web client's files.
     #[arg(long)]
     web: Option<PathBuf>,
@@ -38,8 +42,9 @@ pub struct Options {
 /// # Errors
 /// If they cannot be set up, or do not come to work.
 pub async fn run(options: Options) -> Result<()> {
-    let Options { data_dir, members, base_port, web } = options;
-    let (committee, servers) = prepared(&data_dir, members, base_port).context("--data-dir")?;
+    let Options { data_dir, members, base_port, fewest_reports, web } = options;
+    let prepared = prepared(&data_dir, members, base_port, fewest_reports);
+    let (committee, servers) = prepared.context("--data-dir")?;
     let mut processes = Processes::of(servers, web.as_deref())?;
     let http = http_client()?;
     let work = async {
@@ -80,9 +85,14 @@ pub fn page(committee: &Committee) -> String {
 ///
 /// # Errors
 /// If files cannot be written, are missing or wrong.
-pub fn prepared(directory: &Path, members: u8, base_port: u16) -> Result<(Committee, Vec<Server>)> {
+pub fn prepared(
+    directory: &Path,
+    members: u8,
+    base_port: u16,
+    fewest_reports: u32,
+) -> Result<(Committee, Vec<Server>)> {
     if !directory.exists() {
-        create(directory, members, base_port)?;
+        create(directory, members, base_port, fewest_reports)?;
     }
     open(directory)
 }
@@ -91,7 +101,7 @@ pub fn prepared(directory: &Path, members: u8, base_port: u16) -> Result<(Commit
 ///
 /// # Errors
 /// If its files cannot be written.
-fn create(directory: &Path, members: u8, base_port: u16) -> Result<()> {
+fn create(directory: &Path, members: u8, base_port: u16, fewest_reports: u32) -> Result<()> {
     let last = u16::MAX - MESH_OFFSET - u16::from(members);
     ensure!((1..last).contains(&base_port), "--base-port must be from 1 to {last}");
     let mut cards = Vec::new();
@@ -101,7 +111,8 @@ fn create(directory: &Path, members: u8, base_port: u16) -> Result<()> {
         let mesh = at(base_port + MESH_OFFSET + u16::from(number));
         let (name, url) = (name(number), format!("http://{http}"));
         let home = directory.join(&name);
-        cards.push(Home::create(&home, (http, mesh), &name, &url, &mesh.to_string())?);
+        let settings = Settings::new(http, mesh, fewest_reports);
+        cards.push(Home::create(&home, settings, [&name, &url, &mesh.to_string()])?);
     }
     let committee = Committee::found("On this machine", cards)?;
     let text = serde_json::to_string_pretty(&committee)?;

@@ -4,6 +4,7 @@
 mod home;
 pub mod local;
 mod serve;
+mod status;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ use anyhow::{Context, Result};
 use ostrakon_computation::{Card, Committee};
 
 use crate::output;
-pub use home::Home;
+use home::Settings;
+pub use home::{FEWEST_REPORTS, Home};
 
 /// What can be done with committees.
 #[derive(clap::Subcommand)]
@@ -23,6 +25,8 @@ pub enum Command {
     Found(FoundOptions),
     /// Runs one member.
     Serve(serve::Options),
+    /// Shows a member's operator what was asked, how far it is, and how many rounds it took.
+    Status(status::Options),
     /// Runs a whole committee on this machine, set up on the first start.
     Up(local::Options),
 }
@@ -48,6 +52,10 @@ pub struct InitOptions {
     /// Where it listens for the other members.
     #[arg(long, default_value = "0.0.0.0:7300")]
     mesh: SocketAddr,
+    /// Refuses questions for statistics whose minimum of reports is smaller: of very few, an answer
+    /// tells what one of them has reported. `member.toml` keeps it.
+    #[arg(long, value_name = "REPORTS", default_value_t = FEWEST_REPORTS, value_parser = clap::value_parser!(u32).range(1..))]
+    fewest_reports: u32,
 }
 
 /// Options of `committee found`.
@@ -70,13 +78,15 @@ pub async fn run(command: Command) -> Result<()> {
         Command::Init(options) => init(&options),
         Command::Found(options) => found(&options),
         Command::Serve(options) => serve::run(options).await,
+        Command::Status(options) => status::run(&options).await,
         Command::Up(options) => local::run(options).await,
     }
 }
 
 fn init(options: &InitOptions) -> Result<()> {
-    let InitOptions { home, name, url, address, http, mesh } = options;
-    let card = Home::create(home, (*http, *mesh), name, url, address)?;
+    let InitOptions { home, name, url, address, http, mesh, fewest_reports } = options;
+    let settings = Settings::new(*http, *mesh, *fewest_reports);
+    let card = Home::create(home, settings, [name, url, address])?;
     output::line(&serde_json::to_string(&card)?)?;
     eprintln!(
         "Give this card to whoever founds the committee, keep what comes back as {}, compare its digest with \

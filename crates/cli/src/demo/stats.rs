@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use ostrakon_bench::stats::committee::{Committee, Outcome};
+use ostrakon_computation::election::Table;
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_stats::{Answer, Form, Question, Statistic, Value, WIDTH, report};
 use serde::Serialize;
@@ -12,13 +13,17 @@ use serde::Serialize;
 use crate::stats::terms;
 use crate::{bench, edge, output};
 
+/// How a Tor consensus begins.
+const CONSENSUS: &str = "network-status-version";
+
 /// Fewest reports of which something is told.
 const MINIMUM: u32 = 10;
 
 /// Options of `demo stats`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The reports: one whole number on each line; empty lines are left out.
+    /// The reports: one whole number on each line; empty lines are left out. Or a Tor consensus, of
+    /// which the bandwidths of all relays that run are the reports.
     #[arg(long, value_name = "FILE")]
     reports: PathBuf,
     /// What is computed, once for each: median, sum, mean, deviation, quantile:THOUSANDTHS,
@@ -93,6 +98,11 @@ pub fn run(options: &Options) -> Result<()> {
 fn read(path: &Path) -> Result<Vec<u64>> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("{} cannot be read", path.display()))?;
+    if text.starts_with(CONSENSUS) {
+        let table = Table::parse(&text).with_context(|| path.display().to_string())?;
+        let weights = table.operators().iter().map(|relay| relay.weight);
+        return Ok(weights.filter(|weight| *weight > 0).collect());
+    }
     let mut numbers = Vec::new();
     for (line, text) in (1..).zip(text.lines()) {
         let text = text.trim();
