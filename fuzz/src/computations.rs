@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use ostrakon_computation::{
     Archive, Card, Committee, Conclusion, Contributors, Draft, Input, Parameters, Said, Seal,
-    ShareKey, SignedDraft, Statement,
+    SealedBy, ShareKey, SignedDraft, Statement,
 };
 use ostrakon_crypto::Secret;
 use ostrakon_stats::asked::{Asked, JOB, parameters};
@@ -103,7 +103,9 @@ static ARCHIVE: LazyLock<Archive> = LazyLock::new(|| {
     let (digest, result) = (seal.digest(&id), conclusion.digest(&id));
     let sign =
         |said: &Said| [1, 2].map(|m| Statement::sign(id, said.clone(), &key(m)).signature).to_vec();
-    let signatures = (sign(&Said::Sealed(digest)), sign(&Said::Outcome { seal: digest, result }));
+    let sealed = sign(&Said::Sealed { seal: digest, spent: None }).into_iter();
+    let sealed = sealed.map(|signature| SealedBy { spent: None, signature }).collect();
+    let signatures = (sealed, sign(&Said::Outcome { seal: digest, result }));
     Archive::new(COMMITTEE.clone(), draft(), seal, conclusion, signatures)
 });
 

@@ -18,6 +18,7 @@ use serde::Deserialize;
 use crate::extract::{Administrator, Json, MayCreate, Path, Query};
 use crate::guard::{Origin, Turn};
 use crate::problem::Problem;
+use crate::web::METRICS;
 
 pub(crate) type Answer<T> = Result<axum::Json<T>, Problem>;
 
@@ -270,6 +271,5 @@ pub(crate) async fn readyz(State(service): State<Service>) -> (StatusCode, axum:
 /// Coarse counters and levels, as Prometheus reads them.
 #[utoipa::path(get, path = "/metrics", tag = "operation", responses((status = 200, body = String)))]
 pub(crate) async fn metrics(State(service): State<Service>) -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], service.metrics())
-        .into_response()
+    ([(header::CONTENT_TYPE, METRICS)], service.metrics()).into_response()
 }

@@ -15,6 +15,9 @@ use crate::problem::Problem;
 /// Names of files below this path contain a digest of their contents.
 const HASHED: &str = "/assets/";
 
+/// The type of Prometheus' text format.
+pub(crate) const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+
 const PERMISSIONS: &str =
     "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()";
 

@@ -6,7 +6,6 @@
 
 pub mod asynchromix;
 pub mod broadcast;
-pub mod committee;
 pub mod control;
 pub mod decide;
 pub mod epoch;

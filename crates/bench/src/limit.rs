@@ -89,7 +89,7 @@ pub(crate) fn time(work: impl FnOnce()) -> f64 {
 }
 
 /// The least time of a few: what disturbs one of them is not part of the work.
-fn best(mut work: impl FnMut()) -> f64 {
+pub(crate) fn best(mut work: impl FnMut()) -> f64 {
     const TRIES: usize = 3;
     (0..TRIES).map(|_| time(&mut work)).fold(f64::INFINITY, f64::min)
 }

@@ -70,10 +70,7 @@ pub fn table(measurements: &[Measurement]) -> String {
             "{:<17} {:>9} {:>6} {:>9.4} {:>9.4} {:>6.2} {:>7} {:>12} {:>10}",
             m.phase, m.rows, m.width, m.seconds, m.limit_seconds, m.ratio, m.rounds, sent, peak
         );
-        writeln!(text, "{row}").expect("text can be written to");
-        let parts =
-            m.limit_parts.iter().map(|(name, seconds)| format!("{name} {:.1}", seconds * 1e3));
-        writeln!(text, "  limit in ms: {}", parts.collect::<Vec<_>>().join(", "))
+        writeln!(text, "{row}\n{}", parts_in_words(&m.limit_parts))
             .expect("text can be written to");
         if let Some(Published { what, seconds, peak_rss }) = m.published {
             let memory = peak_rss.map_or(String::new(), |peak| format!(", {} MiB", peak >> 20));
@@ -83,4 +80,10 @@ pub fn table(measurements: &[Measurement]) -> String {
         }
     }
     text
+}
+
+/// What a limit is made of, as a line for people.
+pub(crate) fn parts_in_words(parts: &BTreeMap<&'static str, f64>) -> String {
+    let parts = parts.iter().map(|(name, seconds)| format!("{name} {:.1}", seconds * 1e3));
+    format!("  limit in ms: {}", parts.collect::<Vec<_>>().join(", "))
 }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use ostrakon_crypto::{Digest, SigningKey, VerifyingKey, merkle};
 use ostrakon_kernels::{Prg, zeroed_table};
 use ostrakon_net::{Config, Identity, Mesh, Quota, Reach, Timing};
-use ostrakon_party::{Header, Instance, Party, PartyId, Roster};
+use ostrakon_party::{Channel, Header, Instance, Party, PartyId, Roster};
 use ostrakon_replicated::Stock;
 use ostrakon_replicated::epoch::{self, Marks, Mixed};
 use ostrakon_replicated::messages::{BatchSpec, EpochSpec};
@@ -130,6 +130,18 @@ pub(crate) async fn meet(
     roster: Roster,
     ports: &[u16],
 ) -> Result<Party> {
+    meet_over(|channel| channel, seed, key, listener, roster, ports).await
+}
+
+/// The same, over the channel that is made of the one to them.
+pub(crate) async fn meet_over(
+    over: impl FnOnce(Arc<dyn Channel>) -> Arc<dyn Channel>,
+    seed: [u8; 32],
+    key: &VerifyingKey,
+    listener: TcpListener,
+    roster: Roster,
+    ports: &[u16],
+) -> Result<Party> {
     let id = roster.keys.iter().position(|k| k == key);
     let id = PartyId(u8::try_from(id.context("this party is not among the parties")?)?);
     let roster = Arc::new(roster);
@@ -149,7 +161,7 @@ pub(crate) async fn meet(
     while mesh.peer_states().values().any(|peer| peer.reach != Reach::Direct) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    Ok(Party::new(id, roster, Arc::new(SigningKey::from_seed(&seed)), mesh.channel()))
+    Ok(Party::new(id, roster, Arc::new(SigningKey::from_seed(&seed)), over(mesh.channel())))
 }
 
 struct Server {

@@ -72,7 +72,7 @@ pub async fn run(options: Options, log: LogControl) -> Result<()> {
     let listener = listener.with_context(|| {
         format!("cannot listen at `http` = {}: another program does, or the address is not this machine's", config.http)
     })?;
-    let tls = upkeep::tls(&config)?;
+    let tls = upkeep::tls(&config.https)?;
     let origins = config.servers.iter().map(|server| server.url.clone()).collect();
     let service = tokio::select! {
         service = Service::start(config, Arc::new(ThreeServers)) => service?,

@@ -10,7 +10,7 @@ use ostrakon_node::interface::{NewRoom, RoomInfo, RoomState};
 use tokio::task::JoinSet;
 
 use crate::client::http_client;
-use crate::committee::local;
+use crate::committee::{FEWEST_REPORTS, local};
 use crate::processes::Processes;
 use crate::serve::interrupted;
 use crate::site::{Ports, Site};
@@ -45,6 +45,10 @@ pub struct Options {
     /// asked.
     #[arg(long, value_name = "MEMBERS", value_parser = clap::value_parser!(u8).range(2..=9))]
     committee: Option<u8>,
+    /// On the first start of a committee: questions whose minimum of reports is smaller are
+    /// refused.
+    #[arg(long, value_name = "REPORTS", requires = "committee", default_value_t = FEWEST_REPORTS, value_parser = clap::value_parser!(u32).range(1..))]
+    fewest_reports: u32,
 }
 
 /// An engine of its own servers.
@@ -149,7 +153,8 @@ async fn work(site: &Site, processes: &mut Processes, options: &Options) -> Resu
     if let Some(members) = options.committee {
         let directory = options.data_dir.join("committee");
         let port = options.base_port.checked_add(COMMITTEE_OFFSET).context("--base-port")?;
-        let (committee, servers) = local::prepared(&directory, members, port)?;
+        let (committee, servers) =
+            local::prepared(&directory, members, port, options.fewest_reports)?;
         processes.add(servers)?;
         processes.ready(&http, |_| ()).await?;
         output::line(&format!(

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use ostrakon_api::{LogControl, Tls};
 use ostrakon_kernels::give_back_memory;
 use ostrakon_node::Service;
-use ostrakon_node::config::Config;
+use ostrakon_node::config::{Config, Https};
 use tokio::signal::unix::Signal;
 use tokio::time::Instant;
 
@@ -74,28 +74,27 @@ pub struct Upkeep {
 ///
 /// # Errors
 /// If the operator's own certificate cannot be used.
-pub fn tls(config: &Config) -> Result<Option<Tls>> {
-    let https = &config.https;
+pub fn tls(https: &Https) -> Result<Option<Tls>> {
     if let Some(acme) = &https.acme {
         let tls = Tls::default();
         tokio::spawn(acme::keep(acme.clone(), tls.clone()));
         return Ok(Some(tls));
     }
-    let Some((certificate, key)) = pair(config) else { return Ok(None) };
+    let Some((certificate, key)) = pair(https) else { return Ok(None) };
     let tls = Tls::default();
     tls.use_files(&certificate, &key).context("`https`")?;
     Ok(Some(tls))
 }
 
-fn pair(config: &Config) -> Option<(PathBuf, PathBuf)> {
-    config.https.certificate_file.clone().zip(config.https.key_file.clone())
+fn pair(https: &Https) -> Option<(PathBuf, PathBuf)> {
+    https.certificate_file.clone().zip(https.key_file.clone())
 }
 
 impl Upkeep {
     /// The upkeep of `service`, whose configuration is at `config_path`.
     pub fn new(service: Service, config_path: PathBuf, log: LogControl, tls: Option<Tls>) -> Self {
         let config = service.config().clone();
-        let pair = pair(&config);
+        let pair = pair(&config.https);
         let own = &config.servers[config.id().index()];
         let proxied = config.limits.behind_proxy && own.url.starts_with("https://");
         let tokens = [Some(&config.admin_token_file), config.rooms.creation_token_file.as_ref()];

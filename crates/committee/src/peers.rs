@@ -11,11 +11,12 @@ pub struct Unreached(pub String);
 
 /// Reads what other members show, by their number. What they answer is checked by whoever asked.
 pub trait Peers: Send + Sync {
-    /// A member's own statements on a computation.
+    /// A member's own statements on a computation; never more than `limit` bytes of JSON.
     fn statements<'a>(
         &'a self,
         member: usize,
         computation: &'a ComputationId,
+        limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Statement>, Unreached>>;
 
     /// A contributor's input by the digest of its body, as [`ostrakon_computation::Input::encode`]

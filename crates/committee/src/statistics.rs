@@ -24,14 +24,18 @@ const MOST_GATES: u64 = 2_000_000;
 /// The job of private statistics, at a member with this key for shares.
 pub struct Statistics {
     exchange: ExchangeKey,
+    /// The least minimum of reports that a question may have: an exact answer about very few tells
+    /// what one of them has reported.
+    fewest: u32,
     /// The committee whose keys were checked last, by its digest: a member serves one.
     checked: Mutex<Option<(Digest, Arc<Keys>)>>,
 }
 
 impl Statistics {
-    /// The job with a member's key for shares.
-    pub fn new(exchange: ExchangeKey) -> Self {
-        Self { exchange, checked: Mutex::default() }
+    /// The job with a member's key for shares. Questions whose minimum of reports is below
+    /// `fewest` are refused.
+    pub fn new(exchange: ExchangeKey, fewest: u32) -> Self {
+        Self { exchange, fewest, checked: Mutex::default() }
     }
 
     /// What a draft asks. The members' proofs are checked once, not for every input.
@@ -57,6 +61,13 @@ impl Job for Statistics {
 
     fn judge(&self, draft: &Draft, committee: &Committee) -> Result<(), String> {
         let asked = self.asked(draft, committee)?;
+        if draft.minimum < self.fewest {
+            let fewest = self.fewest;
+            return Err(format!(
+                "this server tells nothing of fewer than {fewest} reports: ask with a minimum of \
+                 {fewest} or more, or ask its operator to let it be less"
+            ));
+        }
         let most = most(&asked.question);
         let too_many = match &draft.contributors {
             // Each member takes its part of what all together can compute on.
@@ -86,8 +97,10 @@ impl Job for Statistics {
         async move {
             let Run { about, party, number, inputs, marks, randomness } = run;
             let asked = self.asked(about.draft, about.committee).map_err(Ended::Final)?;
-            let reports = inputs.iter().map(|input| read(&asked, input));
-            let reports = reports.collect::<Result<Vec<_>, _>>().map_err(Ended::Final)?;
+            // Each has passed `check`.
+            let reports = inputs.iter().map(|input| asked.read_again(input));
+            let reports = reports.collect::<Result<Vec<_>, _>>();
+            let reports = reports.map_err(|bad| Ended::Final(sentence(bad)))?;
             let sealed = Sealed { scope: asked.scope(), run: number, reports: &reports };
             let mut journal = Kept(marks);
             let answered = compute(&party, &self.exchange, sealed, &mut journal, randomness).await;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::committee::{Committee, NotACommittee};
 use crate::draft::{BadDraft, ComputationId, Parameters, SignedDraft};
 use crate::seal::Seal;
-use crate::statement::{Said, Statement};
+use crate::statement::{Said, Spent, Statement};
 
 /// The form of archives that this program writes and reads.
 const FORMAT: u32 = 1;
@@ -38,10 +38,19 @@ pub struct Archive {
     pub seal: Seal,
     /// What came out.
     pub conclusion: Conclusion,
-    /// Each member's signature on the seal, in order.
-    pub sealed: Vec<Signature>,
+    /// Each member's signature on the seal, in order, with what it says has been spent.
+    pub sealed: Vec<SealedBy>,
     /// Each member's signature on the result, in order.
     pub outcomes: Vec<Signature>,
+}
+
+/// A member's signature on a seal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SealedBy {
+    /// What answers have told of those in the seal; the member's own account, which it has signed.
+    pub spent: Option<Spent>,
+    /// The signature.
+    pub signature: Signature,
 }
 
 /// Why an archive proves nothing.
@@ -83,7 +92,7 @@ impl Archive {
         draft: SignedDraft,
         seal: Seal,
         conclusion: Conclusion,
-        (sealed, outcomes): (Vec<Signature>, Vec<Signature>),
+        (sealed, outcomes): (Vec<SealedBy>, Vec<Signature>),
     ) -> Self {
         Self { format: FORMAT, committee, draft, seal, conclusion, sealed, outcomes }
     }
@@ -113,8 +122,22 @@ impl Archive {
         if !self.fits() {
             return Err(Unverified::Seal);
         }
-        self.signed_by_all(&self.sealed, &Said::Sealed(seal))?;
-        self.signed_by_all(&self.outcomes, &Said::Outcome { seal, result })
+        let sealed = self.sealed.iter();
+        let sealed = sealed.map(|by| (Said::Sealed { seal, spent: by.spent }, by.signature));
+        self.signed_by_all(&sealed.collect::<Vec<_>>())?;
+        let outcomes = self.outcomes.iter();
+        let outcomes = outcomes.map(|signature| (Said::Outcome { seal, result }, *signature));
+        self.signed_by_all(&outcomes.collect::<Vec<_>>())
+    }
+
+    /// What answers have told of those in the seal: the most that any member states, and the least
+    /// that one allows. None if no member counts.
+    pub fn spent(&self) -> Option<Spent> {
+        let stated = self.sealed.iter().filter_map(|by| by.spent);
+        stated.reduce(|one, other| Spent {
+            most: one.most.max(other.most),
+            budget: one.budget.into_iter().chain(other.budget).min(),
+        })
     }
 
     /// As [`Archive::verify`], and of this computation by this committee.
@@ -142,19 +165,19 @@ impl Archive {
         }
     }
 
-    fn signed_by_all(&self, signatures: &[Signature], said: &Said) -> Result<(), Unverified> {
+    /// Whether there is one statement of each member, in order, and it has signed it.
+    fn signed_by_all(&self, statements: &[(Said, Signature)]) -> Result<(), Unverified> {
         let computation = self.computation();
         let members = &self.committee.members;
         for (i, member) in members.iter().enumerate() {
-            let verifies = signatures.get(i).is_some_and(|signature| {
-                let (said, signature) = (said.clone(), *signature);
+            let verifies = statements.get(i).cloned().is_some_and(|(said, signature)| {
                 Statement { computation, said, signature }.verifies(&member.key)
             });
             if !verifies {
                 return Err(Unverified::Signature(member.name.clone()));
             }
         }
-        let as_many = signatures.len() == members.len();
+        let as_many = statements.len() == members.len();
         if as_many { Ok(()) } else { Err(Unverified::Signature("nobody".to_owned())) }
     }
 }
@@ -180,7 +203,14 @@ mod tests {
             let by = |m: u8| Statement::sign(id, said.clone(), &key(100 + m)).signature;
             (0..3u8).map(by).collect::<Vec<_>>()
         };
-        let sealed = sign(&Said::Sealed(digest));
+        let spent = |m: u64| Some(Spent { most: 500 + m, budget: (m < 2).then_some(2000 + m) });
+        let sealed = (0..3u8).map(|m| {
+            let spent = spent(m.into());
+            let said = Said::Sealed { seal: digest, spent };
+            let signature = Statement::sign(id, said, &key(100 + m)).signature;
+            SealedBy { spent, signature }
+        });
+        let sealed = sealed.collect();
         let outcomes = sign(&Said::Outcome { seal: digest, result: of });
         Archive::new(committee(3), draft, seal, conclusion, (sealed, outcomes))
     }
@@ -193,13 +223,15 @@ mod tests {
         let (id, by) = (good.computation(), good.committee.digest());
         assert_eq!(good.verify_as(&id, &by), Ok(()));
         assert_eq!(good.verify_as(&id, &Digest([0; 32])), Err(Unverified::Other));
-        let changes: [(&str, Change); 9] = [
+        assert_eq!(good.spent(), Some(Spent { most: 502, budget: Some(2000) }));
+        let changes: [(&str, Change); 10] = [
             ("the result", |a| a.conclusion = Conclusion::Reached(Parameters(b"43".to_vec()))),
             ("too few", |a| a.conclusion = Conclusion::TooFew { missing: 1 }),
             ("an input left out", |a| a.seal.inputs.truncate(2)),
             ("the order of inputs", |a| a.seal.inputs.reverse()),
             ("a signature on the result", |a| a.outcomes[2] = a.outcomes[1]),
-            ("a signature on the seal", |a| a.sealed[0].0[9] ^= 1),
+            ("a signature on the seal", |a| a.sealed[0].signature.0[9] ^= 1),
+            ("what has been spent", |a| a.sealed[2].spent = a.sealed[1].spent),
             ("fewer signatures", |a| a.outcomes.truncate(2)),
             ("more signatures", |a| a.outcomes.push(a.outcomes[0])),
             ("the question", |a| a.draft.draft.title.push('?')),

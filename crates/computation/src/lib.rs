@@ -15,7 +15,7 @@ mod link;
 mod seal;
 mod statement;
 
-pub use archive::{Archive, Conclusion, Unverified};
+pub use archive::{Archive, Conclusion, SealedBy, Unverified};
 pub use committee::{Card, Committee, MEMBERS, NotACommittee, ShareKey};
 pub use draft::{
     BadDraft, CONTRIBUTORS, ComputationId, Contributors, Draft, Order, PARAMETER_BYTES, Parameters,
@@ -24,7 +24,7 @@ pub use draft::{
 pub use input::{Entry, Input, body_digest};
 pub use link::{InvalidLink, Link};
 pub use seal::{Conflict, Incomplete, Seal};
-pub use statement::{Equivocation, Said, Statement, Told};
+pub use statement::{Equivocation, Said, Spent, Statement, Told};
 
 /// Longest name of a member or a committee in bytes of UTF-8.
 pub const NAME_BYTES: usize = 60;

@@ -15,6 +15,16 @@ const WHY_BYTES: usize = 300;
 /// Most inputs that a member can hold: two of each contributor, which are evidence.
 const MOST_HELD: usize = 2 * CONTRIBUTORS;
 
+/// What answers have told of contributors, by one member's account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// The most that all answers together, this one included, tell of any one contributor in the
+    /// seal: thousandths of ε.
+    pub most: u64,
+    /// How much the member lets them tell; none if it sets no limit.
+    pub budget: Option<u64>,
+}
+
 /// What is said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -29,7 +39,12 @@ pub enum Said {
     /// "I have closed, and these are the inputs that I hold", in ascending order (C6).
     Holdings(Vec<Entry>),
     /// "This is the list that counts, and I hold all that is in it" (C7).
-    Sealed(Digest),
+    Sealed {
+        /// The seal's digest.
+        seal: Digest,
+        /// "And this is what answers have told of those who are in it", if the job has a measure.
+        spent: Option<Spent>,
+    },
     /// "I am ready to compute on this seal, for the time of this number" (C8).
     Ready {
         /// The seal's digest.
@@ -81,7 +96,7 @@ impl Statement {
             }
             Said::Ready { generation, .. } => (1..=GENERATIONS).contains(generation),
             Said::Stopped(why) => why.len() <= WHY_BYTES && !why.contains(char::is_control),
-            Said::Receipt { .. } | Said::Sealed(_) | Said::Outcome { .. } => true,
+            Said::Receipt { .. } | Said::Sealed { .. } | Said::Outcome { .. } => true,
         };
         formed && member.verifies(&Self::digest(&self.computation, &self.said), &self.signature)
     }
@@ -144,7 +159,7 @@ impl Said {
         match self {
             Said::Receipt { contributor, body } => Place::Receipt(*contributor, *body),
             Said::Holdings(_) => Place::Holdings,
-            Said::Sealed(_) => Place::Sealed,
+            Said::Sealed { .. } => Place::Sealed,
             Said::Ready { generation, .. } => Place::Ready(*generation),
             Said::Outcome { .. } => Place::Outcome,
             Said::Stopped(_) => Place::Stopped,
@@ -187,7 +202,7 @@ impl Told {
         let place = match &statement.said {
             Said::Receipt { .. } => return Ok(false),
             Said::Holdings(_) => &mut self.holdings,
-            Said::Sealed(_) => &mut self.sealed,
+            Said::Sealed { .. } => &mut self.sealed,
             Said::Ready { .. } => &mut self.ready,
             Said::Outcome { .. } => &mut self.outcome,
             Said::Stopped(_) => &mut self.stopped,
@@ -214,7 +229,15 @@ impl Told {
     /// Which seal it has signed.
     pub fn seal(&self) -> Option<Digest> {
         match &self.sealed.as_ref()?.said {
-            Said::Sealed(seal) => Some(*seal),
+            Said::Sealed { seal, .. } => Some(*seal),
+            _ => None,
+        }
+    }
+
+    /// What answers have told of those in the seal that it has signed.
+    pub fn spent(&self) -> Option<Spent> {
+        match &self.sealed.as_ref()?.said {
+            Said::Sealed { spent, .. } => *spent,
             _ => None,
         }
     }
@@ -267,9 +290,10 @@ mod tests {
         let seal = Digest([2; 32]);
         let ready = |generation| said(Said::Ready { seal, generation });
         let mut told = Told::default();
-        assert_eq!(told.take(said(Said::Sealed(seal))), Ok(true));
-        assert_eq!(told.take(said(Said::Sealed(seal))), Ok(false), "no news");
-        let other = said(Said::Sealed(Digest([3; 32])));
+        let sealed = |seal| said(Said::Sealed { seal, spent: None });
+        assert_eq!(told.take(sealed(seal)), Ok(true));
+        assert_eq!(told.take(sealed(seal)), Ok(false), "no news");
+        let other = sealed(Digest([3; 32]));
         let one = *told.take(other.clone()).unwrap_err();
         let evidence = Equivocation { member: 0, one, other };
         assert!(evidence.convicts(&key(9).verifying_key()));
@@ -302,7 +326,7 @@ mod tests {
     #[test]
     fn statements_are_of_one_member_on_one_computation_in_one_form() {
         let member = key(9).verifying_key();
-        let good = said(Said::Sealed(Digest([2; 32])));
+        let good = said(Said::Sealed { seal: Digest([2; 32]), spent: None });
         assert!(good.verifies(&member));
         assert!(!good.verifies(&key(8).verifying_key()));
         let elsewhere = Statement { computation: ComputationId(Digest([5; 32])), ..good };

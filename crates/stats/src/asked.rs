@@ -103,6 +103,14 @@ impl Asked {
     pub fn read(&self, input: &Input) -> Result<Report, BadReport> {
         report::check(&input.body, &self.scope())
     }
+
+    /// The same of an input that has passed [`Asked::read`] before, by this server.
+    ///
+    /// # Errors
+    /// [`BadReport`].
+    pub fn read_again(&self, input: &Input) -> Result<Report, BadReport> {
+        report::checked_before(&input.body, &self.scope())
+    }
 }
 
 /// A question as a draft's parameters.

@@ -65,6 +65,8 @@ pub struct Answered {
     pub ands: usize,
     /// Triples that were prepared for them.
     pub triples: usize,
+    /// How many leaky triples each was made of.
+    pub bucket: usize,
     /// What every server sends in the run, by formula.
     pub cost: Cost,
 }
@@ -336,8 +338,9 @@ async fn answer(
         + cost::preparation(parties, &spec)
         + cost::circuit(parties, &circuit)
         + cost::reveal(parties, opened.len());
-    let (ands, triples, run) = (circuit.ands(), spec.triples, spec.instance());
-    Ok(Answered { answers, accepted, excluded, list, signatures, run, ands, triples, cost })
+    let (ands, run) = (circuit.ands(), spec.instance());
+    let SegmentSpec { triples, bucket, .. } = spec;
+    Ok(Answered { answers, accepted, excluded, list, signatures, run, ands, triples, bucket, cost })
 }
 
 async fn open(

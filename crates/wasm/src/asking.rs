@@ -74,8 +74,9 @@ impl AskedCommittee {
         self.0.order(&creator.key)
     }
 
-    /// Checks an archive (JSON), and returns what came out: JSON of `{reports, out, missing,
-    /// answers}`, of which the answers are null if too few had reported.
+    /// Checks an archive (JSON), and returns what came out: JSON of `{reports, out, missing, spent,
+    /// answers}`, of which the answers are null if too few had reported, and `spent`, of `{most,
+    /// budget}` in thousandths of ε, if nobody counts.
     ///
     /// # Errors
     /// If it does not prove the result of this question.

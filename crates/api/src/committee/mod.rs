@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::problem::Problem;
 use crate::router::{cors, in_time};
-use crate::web;
+use crate::web::{self, METRICS};
 
 /// The longest draft: ten thousand keys in hexadecimal digits.
 const DRAFT_BYTES: usize = 1 << 20;
@@ -31,6 +31,7 @@ pub fn committee_router(service: Service, files: Option<PathBuf>, missing: Missi
     Router::new()
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(async move || readiness(missing())))
+        .route("/metrics", get(metrics))
         .route("/api/v1/committee", get(committee))
         .route("/api/v1/computations", post(create))
         .layer(DefaultBodyLimit::max(DRAFT_BYTES))
@@ -64,6 +65,10 @@ type Answer<T> = Result<T, Problem>;
 
 async fn committee(State(service): State<Service>) -> Json<Committee> {
     Json(service.committee().clone())
+}
+
+async fn metrics(State(service): State<Service>) -> Response {
+    ([(header::CONTENT_TYPE, METRICS)], service.metrics()).into_response()
 }
 
 async fn create(

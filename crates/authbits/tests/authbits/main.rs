@@ -9,3 +9,4 @@ mod honest;
 mod imports;
 mod programs;
 mod sabotage;
+mod sorting;

@@ -5,9 +5,8 @@ mod intake;
 use anyhow::Result;
 use ostrakon_bench::control::Program;
 use ostrakon_bench::measurement::table;
-use ostrakon_bench::{
-    asynchromix, broadcast, committee, decide, epoch, graph, party, shuffle, stats,
-};
+use ostrakon_bench::stats::{self, triples};
+use ostrakon_bench::{asynchromix, broadcast, decide, epoch, graph, party, shuffle};
 use serde::Serialize;
 
 use crate::output;
@@ -30,8 +29,12 @@ pub enum Command {
     /// Measures what one device computes when somebody answers a decision: checking everybody's
     /// steps, and the own one.
     Decide(DecideOptions),
-    /// Measures statistics of reports by a committee: from their shares to the answer.
+    /// Measures statistics of reports by committees: from the reports, as they are sent, to the
+    /// answer, by phases.
     Stats(StatsOptions),
+    /// Measures the preparation of triples by committees: from nothing to a checked segment, base
+    /// transfers included.
+    Triples(TriplesOptions),
     /// Measures distances in a random graph: three servers, by phases.
     Graph(GraphOptions),
     /// Measures AsynchroMix: whole servers prepare stock and mix an epoch, by phases.
@@ -152,17 +155,63 @@ pub struct StatsOptions {
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     reports: u32,
     /// Bits of a number.
-    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u8).range(4..=48))]
+    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u8).range(4..=48))]
     width: u8,
-    /// Servers of the committee.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=9))]
-    servers: u8,
+    /// Servers of the committee; several sizes with commas between them.
+    #[arg(long, default_value = "3", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(2..=9))]
+    servers: Vec<u8>,
+    /// Holds every message up for so long before it leaves, as a link over that distance would.
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1000))]
+    latency: u64,
+    /// Measures the median alone, without the sum and the histogram.
+    #[arg(long)]
+    median: bool,
     /// How often to measure; medians are reported.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
     /// Prints the measurements as a JSON list.
     #[arg(long)]
     json: bool,
+}
+
+impl StatsOptions {
+    fn wanted(&self) -> stats::Options {
+        stats::Options {
+            reports: self.reports,
+            width: self.width,
+            servers: self.servers.clone(),
+            latency: std::time::Duration::from_millis(self.latency),
+            median_only: self.median,
+            runs: self.runs,
+        }
+    }
+}
+
+/// Options of `bench triples`.
+#[derive(clap::Args)]
+pub struct TriplesOptions {
+    /// Servers of the committee; several sizes with commas between them.
+    #[arg(long, default_value = "3,5,9", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(2..=9))]
+    servers: Vec<u8>,
+    /// Triples of a segment; the default is 2^20.
+    #[arg(long, default_value_t = 1 << 20, value_parser = clap::value_parser!(u32).range(1..=1 << 22))]
+    triples: u32,
+    /// A cheater succeeds with at most 2^-BITS; the buckets are as large as that needs.
+    #[arg(long, value_name = "BITS", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=58))]
+    security: u32,
+    /// How often to measure; medians are reported.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Prints the measurements as a JSON list.
+    #[arg(long)]
+    json: bool,
+}
+
+impl TriplesOptions {
+    fn wanted(&self) -> triples::Options {
+        let (servers, triples) = (self.servers.clone(), self.triples as usize);
+        triples::Options { servers, triples, security: self.security, runs: self.runs }
+    }
 }
 
 /// Options of `bench graph`.
@@ -220,11 +269,14 @@ pub fn run(command: &Command) -> Result<()> {
             return show(options.json, &measured, decide::table);
         }
         Command::Stats(options) => {
-            let StatsOptions { reports, width, servers, runs, json } = *options;
-            let wanted = stats::Options { reports, width, servers, runs };
-            let measured = stats::run(wanted, &program("member")?, report)?;
+            let measured = stats::run(&options.wanted(), &program("member")?, report)?;
             bar.finish_and_clear();
-            return show(json, &measured, stats::table);
+            return show(options.json, &measured, stats::table);
+        }
+        Command::Triples(options) => {
+            let measured = triples::run(&options.wanted(), &program("member")?, report)?;
+            bar.finish_and_clear();
+            return show(options.json, &measured, triples::table);
         }
         Command::Party => return party::run(),
         Command::Graph(options) => {
@@ -243,7 +295,7 @@ pub fn run(command: &Command) -> Result<()> {
             return show(json, &measured, asynchromix::table);
         }
         Command::Mixer => return ostrakon_mixer::process::run(),
-        Command::Member => return committee::run(),
+        Command::Member => return stats::member::run(),
         Command::GraphServer => return graph::serve(),
     };
     bar.finish_and_clear();

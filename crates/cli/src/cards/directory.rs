@@ -47,6 +47,11 @@ impl Directory {
         secret::write_new(&self.file(name), &hex)
     }
 
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// A file in the directory.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use ostrakon_computation::{Card, Committee, ShareKey};
 use ostrakon_crypto::{Secret, SigningKey, VerifyingKey};
+use ostrakon_node::config::Https;
 use ostrakon_stats::ExchangeKey;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -26,6 +27,9 @@ const SHARES: &str = "shares.key";
 /// The database.
 const DATA: &str = "member.db";
 
+/// The least minimum of reports that questions may have, unless the operator says otherwise.
+pub const FEWEST_REPORTS: u32 = 10;
+
 /// What an operator may change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -41,20 +45,33 @@ pub struct Settings {
     /// it any question is taken, exact ones too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub privacy_budget: Option<f64>,
+    /// Questions with a smaller minimum of reports are refused: an exact answer about very few
+    /// tells what one of them has reported.
+    #[serde(default = "fewest_reports")]
+    pub fewest_reports: u32,
     /// For how many days a computation that is over is kept whole; then its result and signatures
     /// alone are. 0 keeps everything for ever.
     #[serde(default = "keep_days")]
     pub keep_days: u32,
+    /// HTTPS without a proxy; files are looked for beside this one. Plain HTTP if it is left out.
+    #[serde(default, skip_serializing_if = "Https::is_default")]
+    pub https: Https,
 }
 
 fn keep_days() -> u32 {
     90
 }
 
+fn fewest_reports() -> u32 {
+    FEWEST_REPORTS
+}
+
 impl Settings {
-    /// Those of a new member.
-    pub fn new(http: SocketAddr, mesh: SocketAddr) -> Self {
-        Self { http, mesh, creators: None, privacy_budget: None, keep_days: keep_days() }
+    /// What an operator has not changed.
+    pub fn new(http: SocketAddr, mesh: SocketAddr, fewest_reports: u32) -> Self {
+        let (creators, privacy_budget) = (None, None);
+        let (https, keep_days) = (Https::default(), keep_days());
+        Self { http, mesh, https, creators, privacy_budget, fewest_reports, keep_days }
     }
 
     /// The privacy budget in thousandths of ε.
@@ -104,7 +121,17 @@ impl Home {
     /// # Errors
     /// If something is missing or wrong.
     pub fn open(directory: Directory) -> Result<Self> {
-        let (settings, identity) = (directory.settings()?, directory.identity()?);
+        let mut settings: Settings = directory.settings()?;
+        let Https { certificate_file, key_file, .. } = &mut settings.https;
+        ensure!(
+            certificate_file.is_some() == key_file.is_some(),
+            "{}: `https.certificate_file` and `https.key_file` go together: give both",
+            directory.file(KIND.config).display()
+        );
+        [certificate_file, key_file].into_iter().flatten().for_each(|file| {
+            *file = directory.path().join(&*file);
+        });
+        let identity = directory.identity()?;
         let shares = directory.seed(SHARES)?;
         Ok(Self { directory, settings, identity, shares })
     }

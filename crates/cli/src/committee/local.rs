@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use ostrakon_computation::Committee;
 
-use super::home::{Home, KIND, Settings};
+use super::home::{FEWEST_REPORTS, Home, KIND, Settings};
 use crate::cards::{Directory, Loopback, run_until_stopped};
 use crate::output;
 use crate::site::Server;
@@ -22,6 +22,10 @@ pub struct Options {
     /// On the first start: the first member's public port; the others have the next ones.
     #[arg(long, default_value_t = 7200)]
     base_port: u16,
+    /// On the first start: questions for statistics whose minimum of reports is smaller are
+    /// refused.
+    #[arg(long, value_name = "REPORTS", default_value_t = FEWEST_REPORTS, value_parser = clap::value_parser!(u32).range(1..))]
+    fewest_reports: u32,
     /// The directory of the web client's files.
     #[arg(long)]
     web: Option<PathBuf>,
@@ -32,8 +36,9 @@ pub struct Options {
 /// # Errors
 /// If they cannot be set up, or do not come to work.
 pub async fn run(options: Options) -> Result<()> {
-    let Options { data_dir, members, base_port, web } = options;
-    let (committee, servers) = prepared(&data_dir, members, base_port).context("--data-dir")?;
+    let Options { data_dir, members, base_port, fewest_reports, web } = options;
+    let prepared = prepared(&data_dir, members, base_port, fewest_reports);
+    let (committee, servers) = prepared.context("--data-dir")?;
     run_until_stopped(servers, web.as_deref(), "the members find each other", || {
         let (members, url) = (committee.members.len(), &committee.members[0].url);
         let name = &committee.name;
@@ -57,10 +62,15 @@ pub fn page(committee: &Committee) -> String {
 ///
 /// # Errors
 /// If files cannot be written, are missing or wrong.
-pub fn prepared(directory: &Path, members: u8, base_port: u16) -> Result<(Committee, Vec<Server>)> {
+pub fn prepared(
+    directory: &Path,
+    members: u8,
+    base_port: u16,
+    fewest_reports: u32,
+) -> Result<(Committee, Vec<Server>)> {
     let group = Loopback::new(directory, &KIND);
     if !directory.exists() {
-        create(&group, members, base_port)?;
+        create(&group, members, base_port, fewest_reports)?;
     }
     let (committee, _) = Home::open(Directory::new(&group.home(0), &KIND))?.committee()?;
     let cards = committee.members.iter();
@@ -72,12 +82,12 @@ pub fn prepared(directory: &Path, members: u8, base_port: u16) -> Result<(Commit
 ///
 /// # Errors
 /// If its files cannot be written.
-fn create(group: &Loopback<'_>, members: u8, base_port: u16) -> Result<()> {
+fn create(group: &Loopback<'_>, members: u8, base_port: u16, fewest_reports: u32) -> Result<()> {
     let places = group.places(members, base_port)?;
     let mut cards = Vec::new();
     for place in &places {
         let directory = Directory::new(&place.home, &KIND);
-        let settings = Settings::new(place.http, place.mesh);
+        let settings = Settings::new(place.http, place.mesh, fewest_reports);
         let (url, address) = (place.url(), place.mesh.to_string());
         cards.push(Home::create(directory, settings, &place.name, &url, &address)?);
     }

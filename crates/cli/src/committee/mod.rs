@@ -4,6 +4,7 @@
 mod home;
 pub mod local;
 mod serve;
+mod status;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use ostrakon_computation::Committee;
 
 use crate::cards::{self, Directory};
 use crate::output;
+pub use home::FEWEST_REPORTS;
 use home::{Home, KIND, Settings};
 
 /// What can be done with committees.
@@ -24,6 +26,8 @@ pub enum Command {
     Found(FoundOptions),
     /// Runs one member.
     Serve(serve::Options),
+    /// Shows a member's operator what was asked, how far it is, and how many rounds it took.
+    Status(status::Options),
     /// Runs a whole committee on this machine, set up on the first start.
     Up(local::Options),
 }
@@ -39,6 +43,10 @@ pub struct InitOptions {
     /// Where it listens for the other members.
     #[arg(long, default_value = "0.0.0.0:7300")]
     mesh: SocketAddr,
+    /// Refuses questions for statistics whose minimum of reports is smaller: of very few, an answer
+    /// tells what one of them has reported. `member.toml` keeps it.
+    #[arg(long, value_name = "REPORTS", default_value_t = FEWEST_REPORTS, value_parser = clap::value_parser!(u32).range(1..))]
+    fewest_reports: u32,
 }
 
 /// Options of `committee found`.
@@ -61,14 +69,15 @@ pub async fn run(command: Command) -> Result<()> {
         Command::Init(options) => init(&options),
         Command::Found(options) => found(&options),
         Command::Serve(options) => serve::run(options).await,
+        Command::Status(options) => status::run(&options).await,
         Command::Up(options) => local::run(options).await,
     }
 }
 
 fn init(options: &InitOptions) -> Result<()> {
-    let InitOptions { member, http, mesh } = options;
+    let InitOptions { member, http, mesh, fewest_reports } = options;
     let directory = Directory::new(&member.home, &KIND);
-    let settings = Settings::new(*http, *mesh);
+    let settings = Settings::new(*http, *mesh, *fewest_reports);
     let card = Home::create(directory, settings, &member.name, &member.url, &member.address)?;
     member.print(&card, &KIND)
 }

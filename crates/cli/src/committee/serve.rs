@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use ostrakon_api::Listener;
-use ostrakon_committee::{Config, Jobs, Peers, Service, Store, Unreached};
+use ostrakon_committee::{Config, Jobs, Peers, Service, Statistics, Store, Unreached};
 use ostrakon_computation::{Committee, ComputationId, Order, Statement};
 use ostrakon_crypto::{Digest, VerifyingKey};
 use ostrakon_net::{Identity, Mesh, Quota, Reach, Timing};
@@ -17,8 +17,8 @@ use ostrakon_party::{Party, PartyId, Roster, SessionId};
 use super::home::{Home, KIND};
 use crate::cards::{self, Directory, ServingOptions};
 use crate::client::{Connection, http_client};
-use crate::edge;
 use crate::serve::told_to_stop;
+use crate::{edge, upkeep};
 
 /// How often the others are looked at while something is under way.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -51,7 +51,7 @@ pub async fn run(options: Options) -> Result<()> {
         signing: home.signing(),
         party,
         jobs: Jobs::default()
-            .with(ostrakon_committee::Statistics::new(home.exchange()))
+            .with(Statistics::new(home.exchange(), home.settings.fewest_reports))
             .with(ostrakon_committee::Graphs::new(home.for_seeds())),
         creators: home.settings.creators.clone(),
         store,
@@ -74,7 +74,8 @@ pub async fn run(options: Options) -> Result<()> {
     };
     let router =
         ostrakon_api::committee_router(service.clone(), options.serving.web, Arc::new(missing));
-    ostrakon_api::serve(Listener::new(http, None), router, &Limits::default(), stop).await;
+    let tls = upkeep::tls(&home.settings.https)?;
+    ostrakon_api::serve(Listener::new(http, tls), router, &Limits::default(), stop).await;
     service.stop().await;
     Ok(())
 }
@@ -124,9 +125,14 @@ impl Peers for Others {
         &'a self,
         member: usize,
         computation: &'a ComputationId,
+        limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Statement>, Unreached>> {
         let path = format!("computations/{}/statements", computation.0.to_hex());
-        async move { self.0[member].get(&path, &[(); 0]).await.map_err(unreached) }.boxed()
+        async move {
+            let told = self.0[member].get_bytes(&path, limit).await.map_err(unreached)?;
+            serde_json::from_slice(&told).map_err(unreached)
+        }
+        .boxed()
     }
 
     fn input<'a>(

@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use ostrakon_bench::committee::{Committee, Outcome};
+use ostrakon_bench::stats::committee::{Committee, Outcome};
+use ostrakon_computation::election::Table;
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_stats::{Answer, Form, Question, Statistic, Value, WIDTH, report};
 use serde::Serialize;
@@ -12,13 +13,17 @@ use serde::Serialize;
 use crate::stats::terms;
 use crate::{bench, edge, output};
 
+/// How a Tor consensus begins.
+const CONSENSUS: &str = "network-status-version";
+
 /// Fewest reports of which something is told.
 const MINIMUM: u32 = 10;
 
 /// Options of `demo stats`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The reports: one whole number on each line; empty lines are left out.
+    /// The reports: one whole number on each line; empty lines are left out. Or a Tor consensus, of
+    /// which the bandwidths of all relays that run are the reports.
     #[arg(long, value_name = "FILE")]
     reports: PathBuf,
     /// What is computed, once for each: median, sum, mean, deviation, quantile:THOUSANDTHS,
@@ -72,7 +77,8 @@ pub fn run(options: &Options) -> Result<()> {
             (SigningKey::from_seed(&edge::random()), Secret::new(edge::random()));
         reports.push(report::make(&scope, &Value::Number(*number), &reporter, &randomness)?);
     }
-    let (outcome, seconds) = committee.compute(&question, &reports)?;
+    let outcome = committee.compute(&question, &reports)?;
+    let seconds = outcome.phases.sum();
     spinner.finish_and_clear();
     if options.json {
         return output::json(&Summary {
@@ -81,8 +87,8 @@ pub fn run(options: &Options) -> Result<()> {
             answers: outcome.answers,
             seconds,
             ands: outcome.ands,
-            bytes_sent_by_each: outcome.bytes,
-            rounds: outcome.rounds,
+            bytes_sent_by_each: outcome.sent.bytes,
+            rounds: outcome.sent.rounds,
         });
     }
     print(options, &outcome, numbers.len(), seconds)
@@ -92,6 +98,11 @@ pub fn run(options: &Options) -> Result<()> {
 fn read(path: &Path) -> Result<Vec<u64>> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("{} cannot be read", path.display()))?;
+    if text.starts_with(CONSENSUS) {
+        let table = Table::parse(&text).with_context(|| path.display().to_string())?;
+        let weights = table.operators().iter().map(|relay| relay.weight);
+        return Ok(weights.filter(|weight| *weight > 0).collect());
+    }
     let mut numbers = Vec::new();
     for (line, text) in (1..).zip(text.lines()) {
         let text = text.trim();
@@ -150,6 +161,6 @@ fn print(options: &Options, outcome: &Outcome, count: usize, seconds: f64) -> Re
          {:.1} MB sent by each",
         options.servers,
         outcome.ands,
-        outcome.bytes as f64 / 1e6
+        outcome.sent.bytes as f64 / 1e6
     ))
 }

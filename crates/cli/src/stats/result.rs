@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use ostrakon_computation::{Archive, Conclusion, Link};
+use ostrakon_computation::{Archive, Conclusion, Link, Spent};
 use ostrakon_stats::asked::{self, StatisticsResult};
 use ostrakon_stats::{Answer, Form};
 use serde::Serialize;
@@ -54,6 +54,13 @@ struct Shown<'a> {
     /// What the answers have cost whoever reported, of differential privacy.
     #[serde(skip_serializing_if = "Option::is_none")]
     epsilon: Option<f64>,
+    /// What all answers together have told of any one of those who reported, this one included, by
+    /// the members' signed accounts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spent: Option<f64>,
+    /// How much they let it be, if one of them has a limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget: Option<f64>,
     #[serde(flatten)]
     result: Option<StatisticsResult>,
 }
@@ -104,7 +111,9 @@ pub fn verify(options: &VerifyOptions) -> Result<()> {
 fn show(archive: &Archive, json: bool) -> Result<()> {
     let draft = &archive.draft.draft;
     let (question, result) = (asked::question(draft)?, asked::result(archive)?);
-    let epsilon = question.epsilon.map(|thousandths| f64::from(thousandths) / 1000.0);
+    let in_ones = |thousandths: u64| thousandths as f64 / 1000.0;
+    let epsilon = question.epsilon.map(|thousandths| in_ones(thousandths.into()));
+    let spent = archive.spent();
     let missing = match archive.conclusion {
         Conclusion::TooFew { missing } => missing,
         Conclusion::Reached(_) => 0,
@@ -118,6 +127,8 @@ fn show(archive: &Archive, json: bool) -> Result<()> {
             unsound: archive.seal.unsound.len(),
             missing,
             epsilon,
+            spent: spent.map(|spent| in_ones(spent.most)),
+            budget: spent.and_then(|spent| spent.budget).map(in_ones),
             result,
         });
     }
@@ -135,6 +146,16 @@ fn show(archive: &Archive, json: bool) -> Result<()> {
         output::line(&format!(
             "The numbers have noise (epsilon {epsilon} for all together), so that no single \
              {hidden} shows in them."
+        ))?;
+    }
+    if let Some(Spent { most, budget }) = spent {
+        let limit = match budget {
+            Some(budget) => format!("; the servers let it be {}", in_ones(budget)),
+            None => "; the servers set no limit".to_owned(),
+        };
+        let most = in_ones(most);
+        output::line(&format!(
+            "All answers so far tell of any one of those who reported at most epsilon {most}{limit}"
         ))?;
     }
     result.answers.iter().try_for_each(|answer| self::answer(answer, reports))?;

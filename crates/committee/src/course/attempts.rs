@@ -125,15 +125,13 @@ impl Course {
     /// The sealed inputs, in the seal's order.
     async fn inputs(self: Arc<Self>, inner: Arc<Inner>) -> Result<Vec<Input>, Ended> {
         let sealed = self.state().seal.as_ref().map(|seal| seal.inputs.clone());
-        let mut inputs = Vec::new();
-        for entry in sealed.unwrap_or_default() {
-            match inner.config.store.input(&self.id, &entry.contributor, &entry.body).await {
-                Ok(Some(input)) => inputs.push(Input { entry, ..input }),
-                Ok(None) => return Err(Ended::Final("an input has gone".into())),
-                Err(error) => return Err(Ended::Later(error.to_string())),
-            }
-        }
-        Ok(inputs)
+        let kept = inner.config.store.inputs(&self.id).await;
+        let mut kept = kept.map_err(|error| Ended::Later(error.to_string()))?;
+        let sealed = sealed.unwrap_or_default().into_iter().map(|entry| {
+            let input = kept.remove(&entry.input())?;
+            Some(Input { entry, ..input })
+        });
+        sealed.collect::<Option<Vec<_>>>().ok_or(Ended::Final("an input has gone".into()))
     }
 
     fn on_a_thread(

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use ostrakon_computation::{Entry, Input, Order, Said, Statement};
+use ostrakon_computation::{Contributors, Entry, Input, Order, Said, Spent, Statement};
 use ostrakon_crypto::VerifyingKey;
 
 use super::{Course, Trouble};
 use crate::job::Price;
 use crate::service::{Inner, Refused};
-use crate::store::StoreError;
+use crate::store::{Charged, StoreError};
 
 const TWICE: &str = "this key has handed in another input before; with two, neither counts";
 
@@ -72,7 +72,11 @@ impl Course {
             let of_key = |e: &&Entry| e.contributor == entry.contributor;
             state.entries.iter().filter(of_key).count()
         };
-        if known == 0 && !self.charge(inner, &[entry.contributor]).await?.is_empty() {
+        let charged = match known {
+            0 => self.charge(inner, &[entry.contributor]).await?,
+            _ => None,
+        };
+        if charged.is_some_and(|charged| charged.short > 0) {
             return Err(Refused::Forbidden(
                 "answers have told as much about you as this server lets them: it takes no more \
                  of you"
@@ -92,19 +96,22 @@ impl Course {
         Ok(())
     }
 
-    /// Charges contributors, where this member keeps a budget for each. Returns who cannot pay.
+    /// Charges contributors, if there is a measure of what the answer tells of them. They are
+    /// remembered by name where they are named, and where this member keeps a budget for each.
     pub(super) async fn charge(
         &self,
         inner: &Inner,
         contributors: &[VerifyingKey],
-    ) -> Result<Vec<VerifyingKey>, StoreError> {
-        match (inner.config.budget, self.job.price(&self.draft.draft)) {
-            (Some(budget), Price::Epsilon(epsilon)) => {
-                let store = &inner.config.store;
-                store.charge(&self.id, contributors, (epsilon, budget)).await
-            }
-            _ => Ok(Vec::new()),
+    ) -> Result<Option<Charged>, StoreError> {
+        let Price::Epsilon(epsilon) = self.job.price(&self.draft.draft) else { return Ok(None) };
+        let budget = inner.config.budget;
+        if budget.is_none() && self.draft.draft.contributors == Contributors::Anyone {
+            // Their keys are new each time.
+            let spent = Spent { most: epsilon, budget };
+            return Ok(Some(Charged { short: 0, spent }));
         }
+        let store = &inner.config.store;
+        store.charge(&self.id, contributors, epsilon, budget).await.map(Some)
     }
 
     /// Bytes of the longest input.

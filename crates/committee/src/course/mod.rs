@@ -23,6 +23,7 @@ use crate::job::{About, Job};
 use crate::service::{Inner, Refused};
 use crate::store::{Remembered, StoreError};
 
+pub(crate) use showing::phase;
 pub(crate) use turn::Turns;
 
 /// How much longer than the shortest the longest pause between two looks at the others is.
@@ -71,10 +72,15 @@ struct State {
 impl State {
     /// Whether there is a conclusion, and every member has signed the same.
     fn is_signed_by_all(&self) -> bool {
-        let mut results = self.told.iter().map(Told::result);
-        let first = results.next().flatten();
-        self.conclusion.is_some() && first.is_some() && results.all(|result| result == first)
+        self.conclusion.is_some() && is_signed_by_all(&self.told)
     }
+}
+
+/// Whether every member has signed the same result.
+fn is_signed_by_all(told: &[Told]) -> bool {
+    let mut results = told.iter().map(Told::result);
+    let first = results.next().flatten();
+    first.is_some() && results.all(|result| result == first)
 }
 
 /// What a course does next.

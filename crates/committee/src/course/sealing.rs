@@ -3,21 +3,40 @@
 use std::sync::Arc;
 
 use futures::future::join_all;
-use ostrakon_computation::{Entry, Equivocation, Incomplete, Input, Said, Seal, Statement, Told};
+use ostrakon_computation::{
+    CONTRIBUTORS, Contributors, Entry, Equivocation, Incomplete, Input, Said, Seal, Statement, Told,
+};
 use ostrakon_crypto::Digest;
 
 use super::{Course, Trouble};
 use crate::service::Inner;
+use crate::store::Charged;
 
 /// Bodies that are fetched of one member at a time.
 const FETCHED: usize = 64;
+
+/// Bytes of JSON that an entry in a list of inputs takes at most, and all else in the statements of
+/// a member together: its reason for stopping may be escaped.
+const ENTRY_BYTES: usize = 400;
+const OTHER_BYTES: usize = 8 << 10;
+
+/// Bytes of JSON in which an honest member's statements are told: two inputs of each contributor,
+/// which are evidence, and the rest.
+fn statement_bytes(contributors: usize) -> usize {
+    2 * contributors * ENTRY_BYTES + OTHER_BYTES
+}
 
 impl Course {
     /// Reads the others' statements, and passes the creator's order on to who has not closed.
     pub(super) async fn listen(&self, inner: &Inner) -> Result<(), Trouble> {
         let peers = &inner.config.peers;
         let others = (0..inner.config.committee.members.len()).filter(|m| *m != inner.number);
-        let asked = others.map(async |member| (member, peers.statements(member, &self.id).await));
+        let limit = statement_bytes(match &self.draft.draft.contributors {
+            Contributors::Anyone => CONTRIBUTORS,
+            Contributors::Keys(keys) => keys.len(),
+        });
+        let asked =
+            others.map(async |member| (member, peers.statements(member, &self.id, limit).await));
         let mut news = Vec::new();
         for (member, answer) in join_all(asked).await {
             let key = &inner.config.committee.members[member].key;
@@ -98,18 +117,19 @@ impl Course {
         match sealed {
             Ok(seal) => {
                 let keys: Vec<_> = seal.inputs.iter().map(|entry| entry.contributor).collect();
-                let short = self.charge(inner, &keys).await?.len();
-                if short > 0 {
+                let charged = self.charge(inner, &keys).await?;
+                if let Some(Charged { short: short @ 1.., .. }) = charged {
                     return Err(Trouble::Stop(format!(
                         "of {short} contributors answers have told as much as is let"
                     )));
                 }
+                let spent = charged.map(|charged| charged.spent);
                 let digest = seal.digest(&self.id);
                 inner.config.store.seal(&self.id, &seal).await?;
                 self.state().seal = Some(seal);
                 let said = self.state().told[inner.number].seal();
                 match said {
-                    None => self.say(inner, Said::Sealed(digest)).await?,
+                    None => self.say(inner, Said::Sealed { seal: digest, spent }).await?,
                     Some(before) if before == digest => {}
                     Some(_) => {
                         return Err(Trouble::Stop("the list of inputs is not what it was".into()));
@@ -179,5 +199,40 @@ impl Course {
             }
         }
         Ok(own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ostrakon_computation::{ComputationId, Spent};
+    use ostrakon_crypto::SigningKey;
+
+    use super::*;
+
+    /// Attack: a member answers with statements that fill the others' memory.
+    #[test]
+    fn statements_are_read_as_far_as_an_honest_member_makes_them_and_no_further() {
+        let id = ComputationId(Digest([255; 32]));
+        let key = SigningKey::from_seed(&[1; 32]);
+        let told = |entries: usize| {
+            let entry = Input::sign(&id, vec![1], &key).entry;
+            let spent = Some(Spent { most: u64::MAX, budget: Some(u64::MAX) });
+            let (seal, result, generation) = (id.0, id.0, u32::MAX);
+            let all = [
+                Said::Holdings(vec![entry; entries]),
+                Said::Sealed { seal, spent },
+                Said::Ready { seal, generation },
+                Said::Outcome { seal, result },
+                // Every character of it is escaped.
+                Said::stopped(&"\"".repeat(1000)),
+            ];
+            let all = all.map(|said| Statement::sign(id, said, &key));
+            serde_json::to_vec(&all).unwrap().len()
+        };
+        for contributors in [1, 5, 300] {
+            let limit = statement_bytes(contributors);
+            assert!(told(2 * contributors) <= limit, "{contributors}");
+            assert!(told(3 * contributors + 30) > limit, "{contributors}");
+        }
     }
 }

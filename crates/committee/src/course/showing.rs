@@ -1,8 +1,8 @@
 //! What there is to see.
 
-use ostrakon_computation::{Archive, Conclusion, Statement, Told};
+use ostrakon_computation::{Archive, Conclusion, SealedBy, Statement, Told};
 
-use super::{Course, State};
+use super::{Course, is_signed_by_all};
 use crate::view::{MemberView, Phase, View};
 
 impl Course {
@@ -17,11 +17,12 @@ impl Course {
         let inner = self.inner.upgrade()?;
         let state = self.state();
         let conclusion = state.conclusion.clone().filter(|_| state.is_signed_by_all())?;
-        let signature = |of: fn(&Told) -> &Option<Statement>| {
-            let signed = |told: &Told| Some(of(told).as_ref()?.signature);
-            state.told.iter().map(signed).collect::<Option<Vec<_>>>()
+        let sealed = |told: &Told| {
+            Some(SealedBy { spent: told.spent(), signature: told.sealed.as_ref()?.signature })
         };
-        let signatures = (signature(|told| &told.sealed)?, signature(|told| &told.outcome)?);
+        let outcome = |told: &Told| Some(told.outcome.as_ref()?.signature);
+        let sealed = state.told.iter().map(sealed).collect::<Option<Vec<_>>>()?;
+        let signatures = (sealed, state.told.iter().map(outcome).collect::<Option<Vec<_>>>()?);
         let seal = state.seal.clone()?;
         let (committee, draft) = (inner.config.committee.clone(), self.draft.clone());
         Some(Archive::new(committee, draft, seal, conclusion, signatures))
@@ -45,7 +46,10 @@ impl Course {
             id: self.id,
             draft: self.draft.clone(),
             asked: self.job.describe(&self.draft.draft),
-            phase: phase(&state, inner.as_ref().map_or(0, |inner| inner.number)),
+            phase: phase(
+                (&state.told, state.conclusion.as_ref(), state.attempt.is_some()),
+                inner.as_ref().map_or(0, |inner| inner.number),
+            ),
             inputs: inputs as u64,
             members: members.collect(),
             equivocations: state.equivocations.clone(),
@@ -53,16 +57,21 @@ impl Course {
     }
 }
 
-fn phase(state: &State, own: usize) -> Phase {
-    if let Some(why) = state.told.get(own).and_then(Told::why) {
+/// How far a computation is at the member of number `own`: from what all have said, what came out,
+/// and whether an attempt is under way.
+pub(crate) fn phase(
+    (told, conclusion, under_way): (&[Told], Option<&Conclusion>, bool),
+    own: usize,
+) -> Phase {
+    if let Some(why) = told.get(own).and_then(Told::why) {
         return Phase::Stopped { why: why.to_owned() };
     }
-    let signed = state.is_signed_by_all();
-    match (&state.conclusion, signed) {
+    let signed = conclusion.is_some() && is_signed_by_all(told);
+    match (conclusion, signed) {
         (Some(Conclusion::TooFew { missing }), true) => Phase::TooFew { missing: *missing },
         (Some(Conclusion::Reached(_)), true) => Phase::Done,
-        _ if state.attempt.is_some() || state.conclusion.is_some() => Phase::Computing,
-        _ if state.told.get(own).is_some_and(|told| told.holdings.is_some()) => Phase::Sealing,
+        _ if under_way || conclusion.is_some() => Phase::Computing,
+        _ if told.get(own).is_some_and(|told| told.holdings.is_some()) => Phase::Sealing,
         _ => Phase::Collecting,
     }
 }

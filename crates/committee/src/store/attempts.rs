@@ -43,6 +43,15 @@ impl Store {
         Ok(())
     }
 
+    /// How many pieces there are on the tapes of a computation's attempts.
+    pub(crate) async fn exchanges(&self, id: &ComputationId) -> Done<u64> {
+        let row = sqlx::query("SELECT COUNT(*) FROM attempts WHERE computation = ? AND place > 0")
+            .bind(&id.0.0[..])
+            .fetch_one(&self.0)
+            .await?;
+        Ok(u64::try_from(row.get::<i64, _>(0)).unwrap_or(0))
+    }
+
     /// Erases what is on disk of all attempts at a computation that is over.
     pub(crate) async fn erase_attempts(&self, id: &ComputationId) -> Done<()> {
         sqlx::query("DELETE FROM attempts WHERE computation = ?")

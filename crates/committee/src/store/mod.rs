@@ -4,6 +4,7 @@ mod attempts;
 mod past;
 mod spent;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -52,6 +53,8 @@ pub(crate) struct Remembered {
 }
 
 type Done<T> = Result<T, StoreError>;
+
+pub(crate) use spent::Charged;
 
 impl Store {
     /// Opens the database in this file, and makes it if there is none.
@@ -188,9 +191,24 @@ impl Store {
         .bind(&body.0[..])
         .fetch_optional(&self.0)
         .await?;
-        let Some(row) = row else { return Ok(None) };
-        let bytes = [row.get::<&[u8], _>(0), row.get(1), row.get(2)].concat();
-        Ok(Some(Input::decode(&bytes).ok_or(wire::Malformed)?))
+        row.as_ref().map(input_of).transpose()
+    }
+
+    /// All inputs that are at hand, those included that nobody brought here.
+    pub(crate) async fn inputs(
+        &self,
+        id: &ComputationId,
+    ) -> Done<BTreeMap<(VerifyingKey, Digest), Input>> {
+        let rows =
+            sqlx::query("SELECT contributor, signature, body FROM inputs WHERE computation = ?")
+                .bind(&id.0.0[..])
+                .fetch_all(&self.0)
+                .await?;
+        let read = |row: &sqlx::sqlite::SqliteRow| {
+            let input = input_of(row)?;
+            Ok((input.entry.input(), input))
+        };
+        rows.iter().map(read).collect()
     }
 
     pub(crate) async fn order(&self, order: &Order) -> Done<()> {
@@ -268,13 +286,7 @@ impl Store {
         let mut transaction = self.0.begin_with("BEGIN IMMEDIATE").await?;
         let mut before = Vec::with_capacity(entries.len());
         for (name, value) in entries {
-            let row = sqlx::query("SELECT value FROM marks WHERE computation = ? AND name = ?")
-                .bind(&id.0.0[..])
-                .bind(name)
-                .fetch_optional(&mut *transaction)
-                .await?;
-            before.push(row.map(|row| row.get(0)));
-            sqlx::query(
+            let written = sqlx::query(
                 "INSERT INTO marks (computation, name, value) VALUES (?, ?, ?) \
                  ON CONFLICT DO NOTHING",
             )
@@ -283,6 +295,16 @@ impl Store {
             .bind(value)
             .execute(&mut *transaction)
             .await?;
+            if written.rows_affected() > 0 {
+                before.push(None);
+                continue;
+            }
+            let row = sqlx::query("SELECT value FROM marks WHERE computation = ? AND name = ?")
+                .bind(&id.0.0[..])
+                .bind(name)
+                .fetch_one(&mut *transaction)
+                .await?;
+            before.push(Some(row.get(0)));
         }
         transaction.commit().await?;
         Ok(before)
@@ -298,6 +320,12 @@ impl Store {
     }
 }
 
+/// An input of its contributor, signature and body.
+fn input_of(row: &sqlx::sqlite::SqliteRow) -> Done<Input> {
+    let bytes = [row.get::<&[u8], _>(0), row.get(1), row.get(2)].concat();
+    Ok(Input::decode(&bytes).ok_or(wire::Malformed)?)
+}
+
 fn optional<T: DeserializeOwned + Serialize>(bytes: Option<Vec<u8>>) -> Done<Option<T>> {
     Ok(bytes.map(|bytes| wire::decode(&bytes)).transpose()?)
 }
@@ -310,7 +338,7 @@ fn kind(said: &Said) -> &'static str {
     match said {
         Said::Receipt { .. } => "receipt",
         Said::Holdings(_) => "holdings",
-        Said::Sealed(_) => "sealed",
+        Said::Sealed { .. } => "sealed",
         Said::Ready { .. } => "ready",
         Said::Outcome { .. } => "outcome",
         Said::Stopped(_) => "stopped",

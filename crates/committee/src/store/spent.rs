@@ -1,23 +1,33 @@
 //! What answers have cost contributors (`docs/spec/statistics.md`, section 8).
 
-use ostrakon_computation::ComputationId;
+use ostrakon_computation::{ComputationId, Spent};
 use ostrakon_crypto::VerifyingKey;
 use sqlx::Row;
 
 use super::{Done, Store};
 
+/// What came of charging contributors.
+pub(crate) struct Charged {
+    /// How many cannot pay; then nobody was charged.
+    pub short: usize,
+    /// What answers have told of them, this one included.
+    pub spent: Spent,
+}
+
 impl Store {
-    /// Charges contributors for a computation, each once, as far as `budget` goes, all or none.
-    /// Returns who cannot pay.
+    /// Charges contributors for a computation, each once, as far as `budget` goes if there is one,
+    /// all or none.
     pub(crate) async fn charge(
         &self,
         id: &ComputationId,
         contributors: &[VerifyingKey],
-        (epsilon, budget): (u64, u64),
-    ) -> Done<Vec<VerifyingKey>> {
-        let [epsilon, budget] = [epsilon, budget].map(|e| i64::try_from(e).unwrap_or(i64::MAX));
+        epsilon: u64,
+        budget: Option<u64>,
+    ) -> Done<Charged> {
+        let most_of = |e: u64| i64::try_from(e).unwrap_or(i64::MAX);
+        let (epsilon, limit) = (most_of(epsilon), budget.map_or(i64::MAX, most_of));
         let mut transaction = self.0.begin_with("BEGIN IMMEDIATE").await?;
-        let mut short = Vec::new();
+        let (mut short, mut most) = (0, 0);
         for contributor in contributors {
             let spent: i64 = sqlx::query(
                 "SELECT COALESCE(SUM(epsilon), 0) FROM spent \
@@ -28,10 +38,12 @@ impl Store {
             .fetch_one(&mut *transaction)
             .await?
             .get(0);
-            if spent.saturating_add(epsilon) > budget {
-                short.push(*contributor);
+            let after = spent.saturating_add(epsilon);
+            if after > limit {
+                short += 1;
                 continue;
             }
+            most = most.max(after);
             sqlx::query(
                 "INSERT INTO spent (contributor, computation, epsilon) VALUES (?, ?, ?) \
                  ON CONFLICT DO NOTHING",
@@ -42,9 +54,36 @@ impl Store {
             .execute(&mut *transaction)
             .await?;
         }
-        if short.is_empty() {
+        if short == 0 {
             transaction.commit().await?;
         }
-        Ok(short)
+        Ok(Charged { short, spent: Spent { most: u64::try_from(most).unwrap_or(0), budget } })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ostrakon_crypto::{Digest, SigningKey};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_spent_is_the_most_of_anybody_over_all_questions() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::open(&home.path().join("member.db")).await.unwrap();
+        let keys = [1, 2, 3].map(|seed| SigningKey::from_seed(&[seed; 32]).verifying_key());
+        let charge = async |question, who: &[VerifyingKey], epsilon, budget| {
+            let id = ComputationId(Digest([question; 32]));
+            let Charged { short, spent } = store.charge(&id, who, epsilon, budget).await.unwrap();
+            assert_eq!(spent.budget, budget);
+            (short, spent.most)
+        };
+        assert_eq!(charge(1, &keys[..2], 1000, None).await, (0, 1000));
+        assert_eq!(charge(1, &keys[..2], 1000, None).await, (0, 1000), "once for a question");
+        assert_eq!(charge(2, &keys[1..], 500, Some(1500)).await, (0, 1500));
+        assert_eq!(charge(3, &keys[2..], 500, Some(1500)).await, (0, 1000));
+        let (short, _) = charge(4, &keys, 100, Some(1500)).await;
+        assert_eq!(short, 1, "the second has spent all");
+        assert_eq!(charge(5, &keys[..1], 1, None).await, (0, 1001), "and nobody was charged then");
     }
 }

@@ -66,8 +66,9 @@ async fn two_lists_shown_to_two_members_end_it_before_anything_is_computed() {
 async fn another_seal_ends_it() {
     for to_all in [true, false] {
         let why = with(move |to, statement| {
-            if matches!(statement.said, Said::Sealed(_)) && (to_all || to == 1) {
-                *statement = sign(&statement.computation, Said::Sealed(Digest([9; 32])));
+            if matches!(statement.said, Said::Sealed { .. }) && (to_all || to == 1) {
+                let said = Said::Sealed { seal: Digest([9; 32]), spent: None };
+                *statement = sign(&statement.computation, said);
             }
         })
         .await;

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::world::{Lie, World, key};
-use ostrakon_computation::{Draft, Entry, Input, Said, Seal, SignedDraft, Statement};
+use crate::world::{FEWEST, Lie, World, key};
+use ostrakon_computation::{Draft, Entry, Input, Said, Seal, SignedDraft, Spent, Statement};
 use ostrakon_crypto::{Secret, SigningKey};
 use ostrakon_stats::asked::{Asked, JOB, parameters, result};
 use ostrakon_stats::{Answer, Form, Question, Statistic, Value};
@@ -150,11 +150,11 @@ async fn a_body_that_is_unsound_under_one_key_counts_under_its_own() {
     let mut inputs = honest.map(|input| input.entry).to_vec();
     inputs.sort();
     let seal = Seal { inputs, conflicts: Vec::new(), unsound: vec![copy.entry] };
-    let sealed = Said::Sealed(seal.digest(&id));
+    let sealed = Said::Sealed { seal: seal.digest(&id), spent: None };
     for member in &world.members[..2] {
         let own = loop {
             let said = member.statements(&id).unwrap();
-            if let Some(own) = said.iter().find(|s| matches!(s.said, Said::Sealed(_))) {
+            if let Some(own) = said.iter().find(|s| matches!(s.said, Said::Sealed { .. })) {
                 break own.clone();
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -187,7 +187,9 @@ async fn a_budget_is_kept_over_questions_to_the_same_people_by_every_member() {
         world.submit(&report(&world, &first.draft, seed, 9)).await;
     }
     world.close(&first).await;
-    assert_eq!(world.result(&first.draft.id()).await.verify(), Ok(()));
+    let archive = world.result(&first.draft.id()).await;
+    assert_eq!(archive.verify(), Ok(()));
+    assert_eq!(archive.spent(), Some(Spent { most: 1000, budget: Some(1500) }));
     let second = noisy(Some(1000));
     world.create(&second).await;
     let again = report(&world, &second.draft, 1, 9);
@@ -201,6 +203,26 @@ async fn a_budget_is_kept_over_questions_to_the_same_people_by_every_member() {
     world.close(&second).await;
     let why = world.stopped(&second.draft.id(), 2).await;
     assert!(why.iter().any(|why| why.contains("told as much")), "{why:?}");
+    world.stop().await;
+}
+
+/// Attack: a question about one person, or about two of whom one asks.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_about_fewer_than_an_operator_allows_is_refused_by_each_member() {
+    let world = World::start_statistics(2).await;
+    for minimum in 1..FEWEST {
+        let few = Question { minimum, ..question() };
+        let draft = world.draft(|draft| {
+            draft.job = JOB.into();
+            draft.minimum = minimum;
+            draft.parameters = parameters(&few);
+        });
+        for member in &world.members {
+            let refused = member.create(draft.clone()).await.unwrap_err().to_string();
+            assert!(refused.contains("fewer than 2 reports"), "{refused}");
+        }
+    }
+    world.create(&ask(&world)).await;
     world.stop().await;
 }
 

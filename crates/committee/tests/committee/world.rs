@@ -31,6 +31,9 @@ use tokio::sync::watch;
 /// How long anything may take before a test fails.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// The least minimum of reports that members take.
+pub const FEWEST: u32 = 2;
+
 /// How long what is over is kept.
 pub const KEEP: Duration = Duration::from_secs(1_000_000);
 
@@ -193,14 +196,17 @@ impl Peers for Seen {
         &'a self,
         member: usize,
         computation: &'a ComputationId,
+        limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Statement>, Unreached>> {
         let told = self.service(member);
         async move {
             let told = told?.statements(computation).map_err(unreached)?;
-            Ok(match self.directory.lie.get() {
+            let told = match self.directory.lie.get() {
                 Some(lie) => lie(member, self.by, told),
                 None => told,
-            })
+            };
+            let bytes = serde_json::to_vec(&told).map_err(unreached)?.len();
+            if bytes > limit { Err(unreached("too long")) } else { Ok(told) }
         }
         .boxed()
     }
@@ -271,7 +277,7 @@ impl World {
         lie: Option<Lie>,
         budget: Option<u64>,
     ) -> Self {
-        let jobs = |member| Jobs::default().with(Statistics::new(exchange(member)));
+        let jobs = |member| Jobs::default().with(Statistics::new(exchange(member), FEWEST));
         let share_key = |member| {
             let signing = SigningKey::from_seed(&member_key(member));
             ShareKey::new(&exchange(member).member(&signing).to_bytes(), &[0; 32])

@@ -227,6 +227,30 @@ pub struct Report {
 /// # Errors
 /// [`BadReport`].
 pub fn check(bytes: &[u8], scope: &Scope<'_>) -> Result<Report, BadReport> {
+    let report = checked_before(bytes, scope)?;
+    let (body, signature) = bytes.split_at(bytes.len() - 64);
+    let signature = Signature(signature.try_into().map_err(|_| BadReport::Form)?);
+    if !report.reporter.verifies(&report.digest, &signature) {
+        return Err(BadReport::Signature);
+    }
+    let fields = fields(&scope.question.form);
+    let (stated, proof) = body.split_at(body.len() - Proof::bytes(fields.len()));
+    let pairs = stated[HEAD..].chunks_exact(POINT).take(2 * fields.len()).map(group::decode);
+    let pairs = pairs.collect::<Option<Vec<_>>>().ok_or(BadReport::Form)?;
+    let proof = Proof::from_bytes(proof).ok_or(BadReport::Form)?;
+    let labels = fields.iter().map(|field| Label::new(&report.scope, &report.reporter, *field));
+    if !proof.holds(&statement(stated), labels, &pairs) {
+        return Err(BadReport::Proof);
+    }
+    Ok(report)
+}
+
+/// Reads a report that has passed [`check`] before, by this server, which has kept it since: its
+/// signature and its proof are not checked again.
+///
+/// # Errors
+/// [`BadReport`], if it is none or of another scope.
+pub fn checked_before(bytes: &[u8], scope: &Scope<'_>) -> Result<Report, BadReport> {
     if bytes.len() != length(scope.question) || bytes[..4] != MAGIC {
         return Err(BadReport::Form);
     }
@@ -236,27 +260,16 @@ pub fn check(bytes: &[u8], scope: &Scope<'_>) -> Result<Report, BadReport> {
     }
     let key = |bytes: &[u8]| bytes.try_into().map(VerifyingKey).map_err(|_| BadReport::Form);
     let reporter = key(&bytes[36..HEAD])?;
-    let (body, signature) = bytes.split_at(bytes.len() - 64);
-    let signature = Signature(signature.try_into().map_err(|_| BadReport::Form)?);
-    let digest = signed(body);
-    if !reporter.verifies(&digest, &signature) {
-        return Err(BadReport::Signature);
-    }
+    let body = &bytes[..bytes.len() - 64];
     let fields = fields(&scope.question.form);
-    let (stated, proof) = body.split_at(body.len() - Proof::bytes(fields.len()));
+    let stated = &body[..body.len() - Proof::bytes(fields.len())];
     let (pairs, rest) = stated[HEAD..].split_at(2 * POINT * fields.len());
     let (check, masked) = rest.split_at(if fields.len() > 1 { 8 } else { 0 });
     let masked = shares::from_bytes(masked, scope.question.form.bits()).ok_or(BadReport::Form)?;
-    let pairs: Option<Vec<_>> = pairs.chunks_exact(POINT).map(group::decode).collect();
-    let pairs = pairs.ok_or(BadReport::Form)?;
-    let proof = Proof::from_bytes(proof).ok_or(BadReport::Form)?;
-    let labels = fields.iter().map(|field| Label::new(&scope_digest, &reporter, *field));
-    if !proof.holds(&statement(stated), labels, &pairs) {
-        return Err(BadReport::Proof);
-    }
+    let ephemerals = pairs.chunks_exact(POINT).step_by(2).map(group::decode);
+    let ephemerals = ephemerals.collect::<Option<Vec<_>>>().ok_or(BadReport::Form)?;
     let check = check.try_into().map_or(0, u64::from_le_bytes);
-    let ephemerals = pairs.into_iter().step_by(2).collect();
-    let (bytes, scope) = (bytes.to_vec(), scope_digest);
+    let (bytes, digest, scope) = (bytes.to_vec(), signed(body), scope_digest);
     Ok(Report { bytes, reporter, digest, scope, ephemerals, check, masked })
 }
 

@@ -17,16 +17,12 @@ use ostrakon_crypto::Digest;
 use ostrakon_party::{Header, Party, PartyId, Recorder, Reel, Tape};
 use ostrakon_testkit::Network;
 
-use super::{Disk, Outcome, Scene, opening_of, statements, sum_in, sum_of_four_bits};
+use super::{Disk, Outcome, Scene, nightly, opening_of, statements, sum_in, sum_of_four_bits};
 use crate::compute::Plan;
 use crate::intake::Cheat;
 use crate::report::Field;
 use crate::report::shares::Share;
 use crate::{Answered, Failed, Report, marks};
-
-fn nightly() -> bool {
-    std::env::var_os("OSTRAKON_NIGHTLY").is_some()
-}
 
 /// What outlives a member's process.
 #[derive(Clone, Default)]

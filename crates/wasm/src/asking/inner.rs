@@ -1,7 +1,7 @@
 //! What [`super::AskedCommittee`] does, without a browser.
 
 use ostrakon_computation::{
-    Archive, Committee, ComputationId, Contributors, Draft, Input, Order, Said, SignedDraft,
+    Archive, Committee, ComputationId, Contributors, Draft, Input, Order, Said, SignedDraft, Spent,
     Statement,
 };
 use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
@@ -76,6 +76,8 @@ struct Proven {
     reports: usize,
     out: usize,
     missing: u32,
+    /// Thousandths of ε that all answers so far tell of anybody who reported, and the limit.
+    spent: Option<Spent>,
     answers: Option<Vec<Answer>>,
 }
 
@@ -181,6 +183,7 @@ impl AskedCommittee {
             reports: result.as_ref().map_or(archive.seal.inputs.len(), |result| result.accepted),
             out: archive.seal.conflicts.len() + archive.seal.unsound.len() + excluded,
             missing: archive.seal.missing(&archive.draft.draft),
+            spent: archive.spent(),
             answers: result.map(|result| result.answers),
         };
         serde_json::to_string(&proven).map_err(sentence)

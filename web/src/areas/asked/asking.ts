@@ -47,10 +47,14 @@ const integer: Shape<number> = (value) => {
 
 const binShape = record({ from: count, to: optional(count), count: integer });
 
+/** Thousandths of ε that all answers so far tell of anybody who reported, and the limit. */
+const spentShape = record({ most: count, budget: optional(count) });
+
 const provenShape = record({
   reports: count,
   out: count,
   missing: count,
+  spent: optional(spentShape),
   answers: optional(list(opaque)),
 });
 
@@ -71,6 +75,7 @@ export interface Result {
   reports: number;
   out: number;
   missing: number;
+  spent: Of<typeof spentShape> | null;
   answers: Answer[] | null;
   /** Everything that proves it, as the program verifies it offline. */
   archive: string;

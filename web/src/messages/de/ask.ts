@@ -113,6 +113,10 @@ export const de: Ask = {
     other: 'Eines der Ergebnisse zeigt nur das Programm: ostrakon stats result.',
     of: (n, out) =>
       `von ${several(n, 'Antwort', 'Antworten')}${out > 0 ? `; ${number(out)} zählten nicht` : ''}`,
+    spent: (epsilon) =>
+      `Alle Ergebnisse bisher, dieses eingeschlossen, verraten über jede Person höchstens so viel, wie das Maß ε = ${number(epsilon)} sagt: je kleiner, desto weniger.`,
+    budget: (epsilon) =>
+      `Die Server lassen ${number(epsilon)} zu und weisen ab, was mehr verriete.`,
     histogram: 'Wie viele was geantwortet haben',
     range: 'Bereich',
     answers: 'Antworten',

@@ -113,6 +113,10 @@ export const en = {
     other: 'One of the results is shown by the program only: ostrakon stats result.',
     of: (n: number, out: number) =>
       `of ${several(n, 'answer', 'answers')}${out > 0 ? `; ${number(out)} did not count` : ''}`,
+    spent: (epsilon: number) =>
+      `All results so far, this one included, tell of each person at most as much as the measure ε = ${number(epsilon)} says: the smaller, the less.`,
+    budget: (epsilon: number) =>
+      `The servers let it be ${number(epsilon)}, and refuse whatever would tell more.`,
     histogram: 'How many answered what',
     range: 'Range',
     answers: 'Answers',

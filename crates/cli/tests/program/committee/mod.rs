@@ -20,7 +20,9 @@ struct Members {
 impl Members {
     fn start(directory: &Path, base_port: u16) -> Self {
         let (directory, port) = (directory.to_str().unwrap(), base_port.to_string());
+        let fewest = ["--fewest-reports", "3"];
         let arguments = ["committee", "up", "--data-dir", directory, "--base-port", &port];
+        let arguments = [&arguments[..], &fewest].concat();
         let mut child =
             ostrakon(&arguments).stdout(Stdio::piped()).spawn().expect("the program starts");
         let mut line = String::new();
@@ -97,6 +99,10 @@ fn a_committee_answers_although_its_members_are_killed_and_nobody_reports_twice(
         .map(|link| link.as_str().unwrap())
         .collect();
     wrong_input_is_named_and_loses_nothing(&person, link, &invitations);
+    let few = ["--question", "You?", "--minimum", "2"];
+    let few = [&["stats", "create", "--server", &members.origin][..], &few].concat();
+    let refused = person.complaint(&few, 1);
+    assert!(refused.contains("nothing of fewer than 3 reports"), "{refused}");
 
     for (invitation, number) in invitations.iter().zip(["10", "90", "30"]) {
         // A member is killed between the reports; `up` starts it again.
@@ -138,6 +144,10 @@ fn a_committee_answers_although_its_members_are_killed_and_nobody_reports_twice(
     assert_eq!(result["answers"][1]["sum"], 130);
     let verified = person.json(&["stats", "verify", archive, "--link", link, "--json"]);
     assert_eq!(verified, result);
+    let member = directory.path().join("site/member-2");
+    let status =
+        person.json(&["committee", "status", "--home", member.to_str().unwrap(), "--json"]);
+    assert_eq!((&status[0]["phase"]["is"], &status[0]["inputs"]), (&"done".into(), &3.into()));
     let late = person.complaint(&["stats", "report", invitations[3], "50"], 1);
     assert!(late.contains("closed"), "{late}");
     let text = std::fs::read_to_string(archive).unwrap();

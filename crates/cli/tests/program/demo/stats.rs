@@ -33,6 +33,9 @@ fn statistics_of_a_file_are_right_and_bad_files_are_named() {
     assert!(refused("1\n\nx\n", &[]).contains("line 3, \"x\""));
     assert!(refused("1\n-2\n", &[]).contains("line 2"));
     assert!(refused("1\n2\n", &[]).contains("8 more are needed"));
+    // The bandwidths of five relays.
+    let consensus = include_str!("../../../../computation/tests/election/consensus");
+    assert!(refused(consensus, &[]).contains("5 reports, and 5 more are needed"));
     assert!(refused("1\n2\n", &["--statistic", "mode"]).contains("no statistic"));
     assert!(refused("1\n2\n", &["--statistic", "histogram:2,1"]).contains("ascending"));
 }

@@ -1,0 +1,58 @@
+//! Links with latency, between processes of one machine.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use ostrakon_party::{Channel, Instance, Message, PartyId, Tag};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::time::{Instant, sleep_until};
+
+/// A channel whose messages leave so much later than they are posted, in their order.
+pub(super) struct Slow {
+    channel: Arc<dyn Channel>,
+    latency: Duration,
+    posted: UnboundedSender<(Instant, PartyId, Message)>,
+}
+
+impl Slow {
+    /// `channel` with more latency; as it is where there is none. On a tokio runtime.
+    pub fn down(channel: Arc<dyn Channel>, latency: Duration) -> Arc<dyn Channel> {
+        if latency.is_zero() {
+            return channel;
+        }
+        let (posted, mut waiting) = unbounded_channel::<(Instant, PartyId, Message)>();
+        let to = Arc::clone(&channel);
+        Handle::current().spawn(async move {
+            while let Some((at, peer, message)) = waiting.recv().await {
+                sleep_until(at).await;
+                to.post(peer, message);
+            }
+        });
+        Arc::new(Self { channel, latency, posted })
+    }
+}
+
+impl Channel for Slow {
+    fn post(&self, to: PartyId, message: Message) {
+        // It is read until the process ends.
+        let _ = self.posted.send((Instant::now() + self.latency, to, message));
+    }
+
+    fn offer(&self, to: PartyId, message: Message) {
+        self.channel.offer(to, message);
+    }
+
+    fn collect(&self, from: PartyId, tag: Tag, limit: u64) -> BoxFuture<'_, Message> {
+        self.channel.collect(from, tag, limit)
+    }
+
+    fn patience(&self) -> BoxFuture<'_, ()> {
+        self.channel.patience()
+    }
+
+    fn retire(&self, instance: Instance) {
+        self.channel.retire(instance);
+    }
+}
