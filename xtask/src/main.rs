@@ -16,6 +16,7 @@ mod tidy;
 mod tools;
 mod up;
 mod web;
+mod worldwide;
 
 use std::process::ExitCode;
 
@@ -62,6 +63,13 @@ enum Command {
     /// Measures a visit of the one-pass protocol in Chromium, with numbers of 32 and of 64 bits;
     /// prints JSON.
     BenchWasm,
+    /// Simulates AsynchroMix among a hundred servers around the world, and draws
+    /// `docs/worldwide.svg`.
+    Worldwide {
+        /// Further arguments of the simulation; `--help` tells them.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -75,6 +83,7 @@ fn main() -> ExitCode {
         Command::Mutants { name } => mutants::run(&name),
         Command::Wasm => web::build_wasm(),
         Command::BenchWasm => web::bench_wasm(),
+        Command::Worldwide { rest } => worldwide::run(&rest),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
