@@ -14,6 +14,7 @@ mod committee;
 mod counts;
 mod decisions;
 mod extract;
+mod gatherings;
 mod guard;
 mod handlers;
 mod hosting;

@@ -6,7 +6,7 @@ use utoipa::openapi::{Content, Ref, RefOr, Response};
 use utoipa::{OpenApi, ToSchema};
 
 use crate::problem::{self, Problem};
-use crate::{decisions, handlers, hosting, operator};
+use crate::{decisions, gatherings, handlers, hosting, operator};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -32,6 +32,11 @@ use crate::{decisions, handlers, hosting, operator};
         decisions::stock,
         decisions::add_to_stock,
         decisions::layer,
+        gatherings::create,
+        gatherings::gathering,
+        gatherings::ask,
+        gatherings::requests,
+        gatherings::answer,
         decisions::create,
         decisions::decision,
         decisions::records,

@@ -56,6 +56,34 @@ export class Decider extends Visitor {
     );
   }
 
+  /**
+   * Fills in the form and makes one link for all.
+   *
+   * @param {string} origin
+   * @param {Wish} wish
+   * @returns {Promise<string>} the link
+   */
+  async gathers(origin, wish) {
+    const { page } = this;
+    await this.open(`${origin}/#/decide`);
+    await this.fills(wish);
+    await page.getByText('By one link for all').click();
+    await page.getByRole('button', { name: 'Make the link' }).click();
+    return page.getByRole('textbox', { name: 'Link for all' }).inputValue();
+  }
+
+  /** Asks to take part, where a join link was opened. @param {string} name */
+  async asks(name) {
+    await this.page.getByLabel('Your name').fill(name);
+    await this.page.getByRole('button', { name: 'Ask to take part' }).click();
+    await this.joins('asked');
+  }
+
+  /** Waits until a request stands like this. @param {string} state */
+  async joins(state) {
+    await this.page.locator(`[data-join="${state}"]`).waitFor();
+  }
+
   /** Fills in the form. @param {Wish} wish */
   async fills({
     question,

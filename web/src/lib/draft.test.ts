@@ -44,6 +44,7 @@ function around(people: number) {
     people: seated,
     creator: key(),
     servers: 'ab'.repeat(32),
+    gathering: null,
     nonce: Array.from({ length: 16 }, () => 1),
     dateOptions: ['no', 'yes'],
   };

@@ -180,6 +180,8 @@ export interface Around {
   creator: string;
   servers: string;
   nonce: number[];
+  /** The join link by which people have asked; `null` if there was none. */
+  gathering: string | null;
   /** As {@link dateAnswers} gives them. */
   dateOptions: string[];
 }
@@ -187,7 +189,7 @@ export interface Around {
 /** The draft as JSON, for the cryptography. */
 export function draftOf(
   wish: Wish,
-  { people, creator, servers, nonce, dateOptions }: Around,
+  { people, creator, servers, nonce, gathering, dateOptions }: Around,
 ): string {
   const rule = ruleOf(wish);
   const { assumed } = wish;
@@ -211,6 +213,7 @@ export function draftOf(
     quorum: wish.quorum ?? usual,
     threshold: wish.threshold,
     creator,
+    gathering,
     nonce,
     servers,
   });

@@ -210,6 +210,7 @@ impl Plan {
             deadline: now.saturating_add(self.seconds),
             threshold: self.threshold,
             creator,
+            gathering: None,
             nonce: edge::random(),
             servers,
         };

@@ -8,6 +8,7 @@ mod deployment;
 mod engine;
 mod engines;
 mod erasure;
+mod gathering;
 mod group;
 mod hosting;
 mod mail;

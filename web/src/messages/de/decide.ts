@@ -86,6 +86,18 @@ export const de: Decide = {
 
   people: {
     title: 'Wer entscheidet?',
+    way: 'Wie kommen die anderen dazu?',
+    ways: {
+      link: [
+        'Mit einem Link für alle',
+        'Du teilst einen Link. Wer ihn öffnet, fragt mit einem Namen an, und du nimmst alle einzeln auf, bevor es beginnt.',
+      ],
+      list: [
+        'Mit einem Link für jede Person',
+        'Du nennst jetzt alle. Jede Person bekommt einen eigenen Link.',
+      ],
+    },
+    open: 'Die anderen kommen dazu, sobald du sie aufnimmst.',
     list: 'Namen, einer in jeder Zeile',
     hint: 'Hinter dem Namen darf, nach einem Komma, eine E-Mail-Adresse stehen oder der Kontocode von jemandem, den du kennst. Alle Gefragten sehen die Namen, niemand die Adressen.',
     mail: 'Ist die Entscheidung angelegt, kannst du die Links per E-Mail verschicken lassen. Der Server, der sie verschickt, liest sie und könnte jemandes Platz einnehmen: Gib sie selbst weiter, wenn er das nicht können soll.',
@@ -132,6 +144,8 @@ export const de: Decide = {
     people < 3
       ? 'Mit weniger Antworten wird nichts geöffnet.'
       : `Mit weniger Antworten wird nichts geöffnet, wer auch immer weggeblieben ist. Wenn du nichts anderes sagst: ${usual}, mindestens drei.`,
+  quorumOpen:
+    'Mit weniger Antworten wird nichts geöffnet. Wenn du nichts anderes sagst: die Hälfte der Teilnehmenden, mindestens drei.',
   two: 'Beide müssen antworten. Am Ergebnis können beide oft erkennen, was die andere Person gesagt hat.',
 
   code: 'Eröffnungscode',
@@ -155,11 +169,14 @@ export const de: Decide = {
     names: 'Jede Person braucht einen eigenen Namen.',
   },
   submit: 'Entscheidung anlegen',
+  makeLink: 'Den Link machen',
+  makingLink: 'Wird unterschrieben …',
   making: 'Die drei Betreiber werden um ihre Schlüssel gebeten, und es wird unterschrieben …',
   failed: (reason: string) => `Die Entscheidung wurde nicht angelegt: ${reason}.`,
   unreachable: 'die Entscheidung wurde angelegt, doch die Server zeigen sie noch nicht',
 
   mine: {
+    links: 'Deine Links für alle',
     title: 'Deine Entscheidungen',
     forget: (question: string) => `„${question}“ von dieser Liste nehmen`,
     forgotten: 'Von der Liste genommen. Der Link öffnet sie weiterhin.',

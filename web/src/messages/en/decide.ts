@@ -87,6 +87,18 @@ export const en = {
 
   people: {
     title: 'Who decides?',
+    way: 'How do the others get in?',
+    ways: {
+      link: [
+        'By one link for all',
+        'You share one link. Whoever opens it asks by name, and you approve of each before it begins.',
+      ],
+      list: [
+        'By a link for each person',
+        'You name everybody now. Each person gets a link of their own.',
+      ],
+    },
+    open: 'The others are added as you approve of them.',
     list: 'Names, one on each line',
     hint: 'Behind the name, after a comma, there may be an e-mail address, or the account code of somebody you know. Everybody who is asked sees the names, nobody the addresses.',
     mail: 'Once the decision is made, you can have the links sent by e-mail. The server that sends them reads them, and could take somebody’s place: hand them over yourself if it must not.',
@@ -132,6 +144,8 @@ export const en = {
     people < 3
       ? 'With fewer answers nothing is opened.'
       : `With fewer answers nothing is opened, whoever stayed away. Unless you say otherwise: ${usual}, at least three.`,
+  quorumOpen:
+    'With fewer answers nothing is opened. Unless you say otherwise: half of those who take part, at least three.',
   two: 'Both must answer. By the result, each can often tell what the other has said.',
 
   code: 'Creation code',
@@ -154,11 +168,14 @@ export const en = {
     names: 'Every person needs a name of its own.',
   },
   submit: 'Make the decision',
+  makeLink: 'Make the link',
+  makingLink: 'Signing…',
   making: 'Asking the three operators for their keys, and signing…',
   failed: (reason: string) => `The decision was not made: ${reason}.`,
   unreachable: 'the decision was made, but the servers do not show it yet',
 
   mine: {
+    links: 'Your join links',
     title: 'Your decisions',
     forget: (question: string) => `Take “${question}” off this list`,
     forgotten: 'Taken off. The link still opens it.',
