@@ -14,7 +14,6 @@ mod committee;
 mod counts;
 mod decisions;
 mod extract;
-mod gatherings;
 mod guard;
 mod handlers;
 mod hosting;

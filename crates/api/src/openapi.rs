@@ -6,7 +6,7 @@ use utoipa::openapi::{Content, Ref, RefOr, Response};
 use utoipa::{OpenApi, ToSchema};
 
 use crate::problem::{self, Problem};
-use crate::{decisions, gatherings, handlers, hosting, operator};
+use crate::{decisions, handlers, hosting, operator};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -32,11 +32,11 @@ use crate::{decisions, gatherings, handlers, hosting, operator};
         decisions::stock,
         decisions::add_to_stock,
         decisions::layer,
-        gatherings::create,
-        gatherings::gathering,
-        gatherings::ask,
-        gatherings::requests,
-        gatherings::answer,
+        decisions::gatherings::create,
+        decisions::gatherings::gathering,
+        decisions::gatherings::ask,
+        decisions::gatherings::requests,
+        decisions::gatherings::answer,
         decisions::create,
         decisions::decision,
         decisions::records,

@@ -17,7 +17,7 @@ use tower_http::cors::{Any, CorsLayer};
 use crate::guard::{Guard, limit};
 use crate::log::LogControl;
 use crate::problem::Problem;
-use crate::{decisions, gatherings, handlers, hosting, openapi, operator, web};
+use crate::{decisions, handlers, hosting, openapi, operator, web};
 
 /// The longest body of a request that is read. The largest submission, a row of 4 KiB, needs a
 /// third of it.
@@ -99,10 +99,13 @@ fn api() -> Router<Service> {
         .route("/api/v1/accounts/{key}", get(decisions::stock))
         .route("/api/v1/accounts/{key}/keys", post(decisions::add_to_stock))
         .route("/api/v1/layers", post(decisions::layer))
-        .route("/api/v1/gatherings", post(gatherings::create))
-        .route("/api/v1/gatherings/{id}", get(gatherings::gathering))
-        .route("/api/v1/gatherings/{id}/requests", get(gatherings::requests).post(gatherings::ask))
-        .route("/api/v1/gatherings/{id}/word", post(gatherings::answer))
+        .route("/api/v1/gatherings", post(decisions::gatherings::create))
+        .route("/api/v1/gatherings/{id}", get(decisions::gatherings::gathering))
+        .route(
+            "/api/v1/gatherings/{id}/requests",
+            get(decisions::gatherings::requests).post(decisions::gatherings::ask),
+        )
+        .route("/api/v1/gatherings/{id}/word", post(decisions::gatherings::answer))
         .route("/api/v1/decisions", post(decisions::create))
         .route("/api/v1/decisions/{id}", get(decisions::decision))
         .route("/api/v1/decisions/{id}/records", get(decisions::records).post(decisions::append))

@@ -101,7 +101,7 @@ export class Decider extends Visitor {
     if (dates.length > 0) await page.getByText('A date', { exact: true }).click();
     await page.getByLabel('Your question').fill(question);
     for (const [index, date] of dates.entries()) {
-      if (index > 0) await page.getByRole('button', { name: 'Add a date' }).click();
+      if (index > 0) await page.getByRole('button', { name: 'Add the next day' }).click();
       await page.getByLabel(`Date ${index + 1}`, { exact: true }).fill(local(date));
     }
     await page.getByRole('textbox', { name: 'I decide, too, as' }).fill(me);

@@ -8,7 +8,6 @@ mod deployment;
 mod engine;
 mod engines;
 mod erasure;
-mod gathering;
 mod group;
 mod hosting;
 mod mail;

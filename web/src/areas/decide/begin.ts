@@ -17,7 +17,7 @@ import { DecisionServer } from '../../lib/decisions';
 import { operatorsOf } from '../../lib/deployment';
 import { dateAnswers, draftOf, type Seated, type Wish } from '../../lib/draft';
 import type { Guest } from '../../lib/guests';
-import { atAny, fresh } from '../../lib/joining.svelte';
+import { atAny, fresh } from '../join/joining.svelte';
 import { refill } from '../../lib/onetime';
 import { normalised } from '../../lib/text';
 import { Told } from '../../lib/told';
@@ -119,7 +119,10 @@ export async function gather(
   await account.keepLink({ ...fresh(place), plan: JSON.stringify(plan), address });
   const bytes = link.bytes();
   // Any one of the servers will do; the more there are, the less one of them can hold back.
-  await atAny(operators.map(({ api }) => api), (server) => server.gather(bytes, code));
+  await atAny(
+    operators.map(({ api }) => api),
+    (server) => server.gather(bytes, code),
+  );
   return address;
 }
 

@@ -31,7 +31,13 @@ test('codes that begin alike are shown as far as they differ', () => {
 test('people of one name are asked together, each with the beginning of the code', () => {
   const known = [person('Anna', 'a1b2c3d4'), person('Anna', '99887766'), person('Ben', 'b1')];
   const guests = guestsOf(
-    { way: 'list', me: true, myName: 'Me', accounts: known.map(({ account }) => account), list: 'Carla' },
+    {
+      way: 'list',
+      me: true,
+      myName: 'Me',
+      accounts: known.map(({ account }) => account),
+      list: 'Carla',
+    },
     known,
     'own',
   );

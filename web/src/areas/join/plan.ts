@@ -4,7 +4,7 @@ import type { Acquaintance, Joining } from '../../lib/account';
 import type { Wish } from '../../lib/draft';
 import type { Guest } from '../../lib/guests';
 import type { Policy } from '../../lib/hosting';
-import type { Asking } from '../../lib/joining.svelte';
+import type { Asking } from './joining.svelte';
 import { normalised } from '../../lib/text';
 import { calledBy, listed } from '../decide/company';
 

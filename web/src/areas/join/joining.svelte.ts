@@ -1,19 +1,19 @@
 // A join link: who has it asks by name, and its creator says who takes part. Nothing that a server
 // shows is believed unless whoever it names has signed it.
 
-import { t } from '../areas/join/messages';
-import { Account, type Joining as Kept } from './account';
-import { joinLink } from './addresses';
-import { Problem, readServers } from './api';
-import { systemClock, type Clock } from './clock';
-import { Deployment, DeviceKey, JoinLink, loadCryptography } from './cryptography';
-import { DecisionServer } from './decisions';
-import { WrongServers, operatorsOf } from './deployment';
-import { refill } from './onetime';
-import { patiently } from './patience';
-import { reasonOf, type Reason } from './reason';
-import { count, list, optional, record, text, type Of } from './shape';
-import { Told } from './told';
+import { t } from './messages';
+import { Account, type Joining as Kept } from '../../lib/account';
+import { joinLink } from '../../lib/addresses';
+import { Problem, readServers } from '../../lib/api';
+import { systemClock, type Clock } from '../../lib/clock';
+import { Deployment, DeviceKey, JoinLink, loadCryptography } from '../../lib/cryptography';
+import { DecisionServer } from '../../lib/decisions';
+import { WrongServers, operatorsOf } from '../../lib/deployment';
+import { refill } from '../../lib/onetime';
+import { patiently } from '../../lib/patience';
+import { reasonOf, type Reason } from '../../lib/reason';
+import { count, list, optional, record, text, type Of } from '../../lib/shape';
+import { Told } from '../../lib/told';
 
 const aboutShape = record({ question: text, creator: text, link: text, until: count });
 const askingShape = list(record({ name: text, account: text, time: count, digits: text }));
@@ -173,8 +173,7 @@ export class Joining {
       const { word } = await server.gathering(gathering);
       return word === null ? null : saidShape(JSON.parse(link.said(word)));
     });
-    for (const said of words)
-      if (said && said.number > (this.said?.number ?? 0)) this.said = said;
+    for (const said of words) if (said && said.number > (this.said?.number ?? 0)) this.said = said;
     if (!this.creates) return;
     const time = this.now();
     const signature = link.signReading(account.key, time);
