@@ -51,6 +51,7 @@ fn draft() -> Draft {
         quorum: 3,
         threshold: 2,
         creator: key(5).verifying_key(),
+        gathering: None,
         nonce: [4; 16],
         servers: operators().digest,
     }

@@ -1,5 +1,7 @@
 //! Private decisions. Bodies that are signed travel in their binary form.
 
+pub(crate) mod gatherings;
+
 use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;

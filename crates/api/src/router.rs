@@ -99,6 +99,13 @@ fn api() -> Router<Service> {
         .route("/api/v1/accounts/{key}", get(decisions::stock))
         .route("/api/v1/accounts/{key}/keys", post(decisions::add_to_stock))
         .route("/api/v1/layers", post(decisions::layer))
+        .route("/api/v1/gatherings", post(decisions::gatherings::create))
+        .route("/api/v1/gatherings/{id}", get(decisions::gatherings::gathering))
+        .route(
+            "/api/v1/gatherings/{id}/requests",
+            get(decisions::gatherings::requests).post(decisions::gatherings::ask),
+        )
+        .route("/api/v1/gatherings/{id}/word", post(decisions::gatherings::answer))
         .route("/api/v1/decisions", post(decisions::create))
         .route("/api/v1/decisions/{id}", get(decisions::decision))
         .route("/api/v1/decisions/{id}/records", get(decisions::records).post(decisions::append))

@@ -12,13 +12,13 @@ pub mod vouch;
 use std::sync::Arc;
 
 pub use ended::Ended;
-use ostrakon_crypto::{Digest, SigningKey, VerifyingKey};
+use ostrakon_crypto::{Digest, Secret, SigningKey, VerifyingKey};
 use ostrakon_onepass::{self as onepass, History, Ristretto};
 use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
 
 use crate::draft::{DecisionId, Draft, Seat};
-use crate::keys::{KeyStatement, account_for};
+use crate::keys::{KeyStatement, account_seed, joining_seed};
 use crate::layers::Layer;
 use crate::operators::{Operators, SERVERS};
 use crate::record::{Content, Record, SignedRecord};
@@ -455,15 +455,30 @@ impl Chain {
     }
 
     /// The account under which a device takes part, by its own account: that one if the draft names
-    /// it, or if it has accepted by it; otherwise one that it has for this decision alone.
+    /// it, or if it has accepted by it; otherwise the one by which it has asked to join if the
+    /// draft names that, or one that it has for this decision alone.
     pub fn account_of(&self, device: SigningKey) -> SigningKey {
-        let own = device.verifying_key();
-        let named = self.draft.people.iter().any(|person| person.seat == Seat::Account(own));
-        if named || self.person(&own).is_some() {
-            device
-        } else {
-            account_for(&device, &self.operators, &self.id)
+        match self.seed_of(&device) {
+            None => device,
+            Some(seed) => SigningKey::from_seed(seed.expose()),
         }
+    }
+
+    /// The seed of [`Chain::account_of`]; `None` if that is the device's own account.
+    pub fn seed_of(&self, device: &SigningKey) -> Option<Secret> {
+        let own = device.verifying_key();
+        if self.names(&own) || self.person(&own).is_some() {
+            return None;
+        }
+        let joined = self.draft.gathering.map(|id| joining_seed(device, &self.operators, &id));
+        let key = |seed: &Secret| SigningKey::from_seed(seed.expose()).verifying_key();
+        let joined = joined.filter(|seed| self.names(&key(seed)));
+        Some(joined.unwrap_or_else(|| account_seed(device, &self.operators, &self.id)))
+    }
+
+    /// Whether the draft has a place for this account.
+    fn names(&self, account: &VerifyingKey) -> bool {
+        self.draft.people.iter().any(|person| person.seat == Seat::Account(*account))
     }
 
     /// The place of the person whose account this is, once it has accepted.

@@ -1,5 +1,6 @@
 //! What is decided, by whom, and how: the draft, which the creator signs.
 
+pub mod gathering;
 pub mod warning;
 
 use std::collections::BTreeSet;
@@ -14,6 +15,7 @@ use crate::function::Function;
 use crate::hex::hexadecimal;
 use crate::operators::SERVERS;
 use crate::record::RECORD_BYTES;
+use gathering::GatheringId;
 
 /// People of a decision.
 pub const PEOPLE: std::ops::RangeInclusive<usize> = 2..=200;
@@ -100,6 +102,10 @@ pub struct Draft {
     pub threshold: u8,
     /// Who signs the record that begins the decision.
     pub creator: VerifyingKey,
+    /// The join link by which people have asked to take part, if there was one. The accounts that
+    /// asked are named by [`Person::seat`].
+    #[serde(default)]
+    pub gathering: Option<GatheringId>,
     /// Random; makes equal drafts different.
     pub nonce: [u8; 16],
     /// The digest of the servers.
@@ -365,6 +371,7 @@ mod tests {
             quorum: u16::try_from(usual_quorum(usize::from(people))).unwrap(),
             threshold: 2,
             creator: VerifyingKey([7; 32]),
+            gathering: None,
             nonce: [3; 16],
             servers: Digest([9; 32]),
         }
@@ -432,6 +439,7 @@ mod tests {
             with(|d| d.accept_by += 1),
             with(|d| d.all_needed = true),
             with(|d| d.quorum += 1),
+            with(|d| d.gathering = Some(GatheringId([1; 16]))),
             with(|d| d.nonce[0] = 1),
             with(|d| d.servers.0[0] = 1),
             with(|d| d.creator.0[0] = 1),

@@ -5,6 +5,7 @@ use ostrakon_onepass::{Helpers, LayerKey, OneTimeKey, ProofOfPossession, Ristret
 use ostrakon_party::PartyId;
 use serde::{Deserialize, Serialize};
 
+use crate::draft::gathering::GatheringId;
 use crate::draft::{DecisionId, helpers};
 use crate::hex::hexadecimal;
 use crate::operators::{Operators, SERVERS};
@@ -152,6 +153,13 @@ pub fn account_for(
 pub fn account_seed(device: &SigningKey, operators: &Operators, decision: &DecisionId) -> Secret {
     let fields: [&[u8]; 2] = [&operators.digest.0, &decision.0];
     device.derive("ostrakon/v1/decide/account of a decision", &fields)
+}
+
+/// The seed of the account under which a device asks by a join link, and takes part in what comes
+/// of it.
+pub fn joining_seed(device: &SigningKey, operators: &Operators, id: &GatheringId) -> Secret {
+    let fields: [&[u8]; 2] = [&operators.digest.0, &id.0];
+    device.derive("ostrakon/v1/decide/account of a join link", &fields)
 }
 
 /// What the owner of an account signs to be told how many keys it has in stock. `time` in seconds

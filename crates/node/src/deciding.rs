@@ -1,6 +1,7 @@
 //! What a running server answers about private decisions. `docs/spec/decide.md` is the
 //! specification; its steps are named here.
 
+mod gathering;
 pub(crate) mod holding;
 
 use std::collections::BTreeMap;

@@ -52,7 +52,8 @@ pub(crate) async fn run(core: Arc<Core>) {
     }
 }
 
-/// Shares that nobody used in time, and what was drawn for drafts that were never begun.
+/// Shares that nobody used in time, what was drawn for drafts that were never begun, and join links
+/// whose time is over.
 async fn forget_what_expired(core: &Core) {
     let now = core.platform.now_ms() / 1000;
     match core.store.forget_shares(now).await {
@@ -65,6 +66,9 @@ async fn forget_what_expired(core: &Core) {
     }
     if let Err(error) = core.store.forget_layers(now.saturating_sub(DRAFT_SECONDS)).await {
         tracing::error!(%error, "what was drawn for drafts cannot be deleted");
+    }
+    if let Err(error) = core.store.forget_gatherings(now).await {
+        tracing::error!(%error, "join links whose time is over cannot be deleted");
     }
 }
 

@@ -9,9 +9,9 @@ use ostrakon_crypto::{Digest, Signature, VerifyingKey};
 use ostrakon_party::PartyId;
 use ostrakon_store::{
     AnnouncementRow, Arrivals, AssignmentRow, AuditRow, BatchRow, Change, Database, DecisionKey,
-    DecisionRow, DueRow, EntryRow, EpochRow, Error, FaultRow, Generation, HeldRecord, Intake,
-    NewAudit, NewEntry, Offer, OneTimeName, Renewed, RoomKey, RoomRow, Seen, Store, SubmissionRow,
-    Taken, View,
+    DecisionRow, DueRow, EntryRow, EpochRow, Error, FaultRow, GatheringKey, Generation, HeldRecord,
+    Intake, NewAudit, NewEntry, Offer, OneTimeName, Renewed, RoomKey, RoomRow, Seen, Store,
+    SubmissionRow, Taken, View,
 };
 use zeroize::Zeroizing;
 
@@ -82,6 +82,8 @@ reads! {
     entry_of(room: &RoomKey, epoch: u64) -> Option<Vec<u8>>;
     epochs(count: u32) -> Vec<EpochRow>;
     faults() -> Vec<FaultRow>;
+    gathering(id: &GatheringKey) -> Option<(Vec<u8>, Option<Vec<u8>>)>;
+    gathering_requests(id: &GatheringKey) -> Vec<Vec<u8>>;
     generation() -> Generation;
     held_share(name: &OneTimeName) -> Option<Vec<u8>>;
     held_shares() -> u64;
@@ -119,7 +121,11 @@ writes! {
     erase_shares(id: &DecisionKey, names: &[OneTimeName]) -> ();
     finish_epoch(room: &RoomKey, epoch: u64, kept: u64) -> ();
     forget_announcements(author: PartyId, below: u64) -> ();
+    forget_gatherings(before: u64) -> ();
     forget_layers(before: u64) -> ();
+    keep_gathering(id: &GatheringKey, body: &[u8], until: u64, most: u32) -> bool;
+    keep_request(id: &GatheringKey, account: &[u8; 32], body: &[u8], most: u32) -> bool;
+    keep_word(id: &GatheringKey, word: (u32, &[u8]), refused: &[[u8; 32]]) -> bool;
     forget_presence(before: u64) -> ();
     forget_shares(before: u64) -> u64;
     mend_entry(room: &RoomKey, position: u64, epoch: u64, entry: &NewEntry) -> ();

@@ -1,6 +1,7 @@
 //! Private decisions: chains of records, what was opened, one-time keys in stock, and shares that
 //! this server holds as a helper.
 
+pub(crate) mod gatherings;
 pub(crate) mod turnout;
 
 use ostrakon_party::PartyId;

@@ -46,6 +46,7 @@ pub use batches::{BatchRow, BatchState};
 pub use board::{EntryRow, NewEntry};
 pub use change::Change;
 pub use database::Database;
+pub use decisions::gatherings::GatheringKey;
 pub use decisions::turnout::{DueRow, HeldRecord};
 pub use decisions::{DecisionKey, DecisionRow, NewRecord, OneTimeName};
 pub use epochs::{AssignmentRow, EpochRow, EpochState};

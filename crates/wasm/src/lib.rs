@@ -35,14 +35,22 @@ pub struct DeviceKey {
 impl DeviceKey {
     /// The key under which its owner takes part in a decision.
     pub(crate) fn in_decision(&self, chain: &ostrakon_decide::Chain) -> DeviceKey {
-        let own = self.key.verifying_key();
-        let key = chain.account_of(SigningKey::from_seed(&self.seed));
-        if key.verifying_key() == own {
-            return Self { seed: self.seed.clone(), key };
-        }
-        let (operators, id) = (chain.operators(), chain.id());
-        let seed = ostrakon_decide::keys::account_seed(&self.key, operators, &id);
-        Self { seed: Zeroizing::new(*seed.expose()), key }
+        let seed = chain.seed_of(&self.key).map(|seed| *seed.expose());
+        Self::of(Zeroizing::new(seed.unwrap_or(*self.seed)))
+    }
+
+    /// The key under which its owner asks by a join link.
+    pub(crate) fn joining(
+        &self,
+        operators: &ostrakon_decide::Operators,
+        id: &ostrakon_decide::GatheringId,
+    ) -> DeviceKey {
+        let seed = ostrakon_decide::keys::joining_seed(&self.key, operators, id);
+        Self::of(Zeroizing::new(*seed.expose()))
+    }
+
+    fn of(seed: Zeroizing<[u8; 32]>) -> Self {
+        Self { key: SigningKey::from_seed(&seed), seed }
     }
 }
 

@@ -56,6 +56,34 @@ export class Decider extends Visitor {
     );
   }
 
+  /**
+   * Fills in the form and makes one link for all.
+   *
+   * @param {string} origin
+   * @param {Wish} wish
+   * @returns {Promise<string>} the link
+   */
+  async gathers(origin, wish) {
+    const { page } = this;
+    await this.open(`${origin}/#/decide`);
+    await this.fills(wish);
+    await page.getByText('By one link for all').click();
+    await page.getByRole('button', { name: 'Make the link' }).click();
+    return page.getByRole('textbox', { name: 'Link for all' }).inputValue();
+  }
+
+  /** Asks to take part, where a join link was opened. @param {string} name */
+  async asks(name) {
+    await this.page.getByLabel('Your name').fill(name);
+    await this.page.getByRole('button', { name: 'Ask to take part' }).click();
+    await this.joins('asked');
+  }
+
+  /** Waits until a request stands like this. @param {string} state */
+  async joins(state) {
+    await this.page.locator(`[data-join="${state}"]`).waitFor();
+  }
+
   /** Fills in the form. @param {Wish} wish */
   async fills({
     question,
@@ -73,7 +101,7 @@ export class Decider extends Visitor {
     if (dates.length > 0) await page.getByText('A date', { exact: true }).click();
     await page.getByLabel('Your question').fill(question);
     for (const [index, date] of dates.entries()) {
-      if (index > 0) await page.getByRole('button', { name: 'Add a date' }).click();
+      if (index > 0) await page.getByRole('button', { name: 'Add the next day' }).click();
       await page.getByLabel(`Date ${index + 1}`, { exact: true }).fill(local(date));
     }
     await page.getByRole('textbox', { name: 'I decide, too, as' }).fill(me);
@@ -81,7 +109,8 @@ export class Decider extends Visitor {
       await page
         .locator('input[type=file][accept*=csv]')
         .setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(table) });
-    else await page.getByLabel('Names, one on each line').fill(others.join('\n'));
+    else if (others.length > 0)
+      await page.getByLabel('Names, one on each line').fill(others.join('\n'));
     for (const name of known) await page.getByRole('checkbox', { name, exact: true }).check();
     if (rule) await page.getByRole('radio', { name: rule }).check();
     for (const [row, output] of outputs.entries())

@@ -20,6 +20,9 @@ const KEY = 'ostrakon/account';
 const MEMORY = 'ostrakon/account/memory';
 const KNOWN = 'ostrakon/account/decisions';
 const PEOPLE = 'ostrakon/account/people';
+const LINKS = 'ostrakon/account/links';
+/** Join links that are remembered. */
+const MOST_LINKS = 50;
 const FORMAT = 'ostrakon account 1';
 
 const alone: Alone = async (act) =>
@@ -39,16 +42,33 @@ const knownShape = record({
   letters: optional(list(optional(letterShape))),
 });
 const acquaintanceShape = record({ name: text, account: text });
+const joiningShape = record({
+  id: text,
+  servers: text,
+  /** The name that was asked with, where this browser has asked. */
+  name: optional(text),
+  /** What the decision is to be, as JSON, where this browser made the link. */
+  plan: optional(text),
+  /** Where the creator sees who asks, where this browser made the link. */
+  address: optional(text),
+  /** What this browser has said of the requests, where it made the link. */
+  number: count,
+  admitted: list(acquaintanceShape),
+  refused: list(text),
+});
 const fileShape = record({
   format: text,
   seed: text,
   memory: text,
   decisions: list(knownShape),
   people: list(acquaintanceShape),
+  links: optional(list(joiningShape)),
 });
 
 /** A decision that this browser has made or seen. */
 export type Known = Of<typeof knownShape>;
+/** A join link that this browser has made or asked by. */
+export type Joining = Of<typeof joiningShape>;
 /** An e-mail with a link: its address, and how often it was sent. */
 export type Letter = Of<typeof letterShape>;
 /** Somebody who took part in a decision that this browser has seen. */
@@ -192,6 +212,19 @@ export class Account {
     );
   }
 
+  /** The join links that were made here, or by which this browser has asked, the newest first. */
+  links(): Joining[] {
+    return listed(this.storage.getItem(LINKS), list(joiningShape));
+  }
+
+  /** Takes note of a join link, in place of what was noted of it. */
+  keepLink(link: Joining): Promise<void> {
+    return this.alone(() => {
+      const others = this.links().filter(({ id }) => id !== link.id);
+      put(this.storage, LINKS, JSON.stringify([link, ...others].slice(0, MOST_LINKS)));
+    });
+  }
+
   /** Everything as a text, to be moved to another browser. */
   export(): string {
     const memory = this.storage.getItem(MEMORY) ?? new DecisionMemory().save();
@@ -201,6 +234,7 @@ export class Account {
       memory,
       decisions: this.known(),
       people: this.people(),
+      links: this.links(),
     };
     return `${JSON.stringify(file, null, 2)}\n`;
   }
@@ -217,6 +251,7 @@ export class Account {
         [MEMORY, merged(storage.getItem(MEMORY), file.memory)],
         [KNOWN, JSON.stringify(file.decisions)],
         [PEOPLE, JSON.stringify(file.people)],
+        [LINKS, JSON.stringify(file.links ?? [])],
         [KEY, toBase64(key.seed())],
       ]);
       return new Account(key, storage, only);

@@ -34,6 +34,10 @@ export const decisionLink = (
   invitation?: string | null,
 ) => `${origin}/#/decision/${decision}/${servers}${invitation ? `/${invitation}` : ''}`;
 
+/** Where people ask to take part in a decision to come. */
+export const joinLink = (origin: string, gathering: string, servers: string, secret: string) =>
+  `${origin}/#/join/${gathering}/${servers}/${secret}`;
+
 /** Where people answer a question of numbers; with the secret of an invitation, one person. */
 export const askLink = (
   origin: string,

@@ -1,5 +1,6 @@
 // A date for calendars (RFC 5545).
 
+import type { Span } from './decision';
 import { bytesOf } from './text';
 
 /** Bytes of a line, after which it is folded. */
@@ -33,18 +34,25 @@ function folded(line: string): string {
   return [...lines, current].join('\r\n');
 }
 
+/** From when to when; of days the end is the day after the last one. */
+function during({ from, to, whole }: Span, minutes: number): string[] {
+  if (!whole) return [`DTSTART:${stamp(from)}`, `DTEND:${stamp(to ?? from + minutes * 60_000)}`];
+  const day = (at: number) => stamp(at).slice(0, 8);
+  return [`DTSTART;VALUE=DATE:${day(from)}`, `DTEND;VALUE=DATE:${day((to ?? from) + 86_400_000)}`];
+}
+
 export interface Entry {
   /** Names the entry for ever, so that a calendar that reads it twice has it once. */
   id: string;
   title: string;
-  /** Milliseconds since 1970. */
-  at: number;
+  span: Span;
+  /** How long it takes if it has no end of its own. */
   minutes: number;
   link: string;
 }
 
 /** A file with one entry; `now` in milliseconds since 1970. */
-export function calendar({ id, title, at, minutes, link }: Entry, now: number): string {
+export function calendar({ id, title, span, minutes, link }: Entry, now: number): string {
   const lines = [
     'BEGIN:VCALENDAR',
     'VERSION:2.0',
@@ -52,8 +60,7 @@ export function calendar({ id, title, at, minutes, link }: Entry, now: number): 
     'BEGIN:VEVENT',
     `UID:${id}@ostrakon`,
     `DTSTAMP:${stamp(now)}`,
-    `DTSTART:${stamp(at)}`,
-    `DTEND:${stamp(at + minutes * 60_000)}`,
+    ...during(span, minutes),
     `SUMMARY:${escaped(title)}`,
     `URL:${link}`,
     'END:VEVENT',

@@ -31,6 +31,7 @@ export {
   DeviceKey,
   HostLog,
   Issues,
+  JoinLink,
   Messenger,
   MixRoom,
   MixVisitor,

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest';
 import {
   acquaintances,
   chosenDate,
-  dateLabel,
-  dateOf,
   isDatePoll,
   isMeasured,
   orderOf,
   placeOf,
   ruleName,
+  spanLabel,
+  spanOf,
   suitable,
   type Meaning,
   type View,
@@ -29,21 +29,36 @@ function view(labels: string[]): View {
 
 const outcome = (...meanings: Meaning[]) => ({ outputs: meanings.map(() => 0), meanings });
 
-test('a point of time in a label is read back, and other labels are left alone', () => {
-  expect(dateOf(dateLabel(early))).toBe(early);
-  for (const label of ['', 'Monday', '2027-01-02', '2027-01-02T18:00'])
-    expect(dateOf(label)).toBe(null);
-  expect(isDatePoll(view([dateLabel(early), dateLabel(late)]))).toBe(true);
+const dateLabel = (from: number) => spanLabel({ from, to: null, whole: false });
+
+test('times, days and ranges of both are read back, and other labels are left alone', () => {
+  const labels = [
+    dateLabel(early),
+    '2027-01-02T18:00Z/2027-01-02T20:00Z',
+    '2027-01-02',
+    '2027-01-02/2027-01-05',
+  ];
+  for (const label of labels) {
+    const span = spanOf(label);
+    expect(span && spanLabel(span)).toBe(label);
+  }
+  const wrong = ['', 'Monday', '2027-01-02T18:00', '2027-13-02', '2027-01-05/2027-01-02'];
+  wrong.push('2027-01-02/', '2027-01-02/2027-01-02', '2027-01-02/2027-01-03/2027-01-04');
+  wrong.push('2027-01-02/2027-01-03T18:00Z', '2027-01-02T18:00Z/2027-01-03');
+  for (const label of wrong) expect(spanOf(label), label).toBe(null);
+  expect(isDatePoll(view(labels))).toBe(true);
   expect(isDatePoll(view([dateLabel(early), 'Monday']))).toBe(false);
 });
+
+const chosen = (...about: Parameters<typeof chosenDate>) => chosenDate(...about)?.from ?? null;
 
 test('the date that suits most people is chosen, the earliest of equals, and none that suits nobody', () => {
   const poll = view([late, early].map(dateLabel));
   const counts = (yes: number): Meaning => ({ counts: [3 - yes, yes] });
-  expect(chosenDate(poll, outcome(counts(2), counts(1)))).toBe(late);
-  expect(chosenDate(poll, outcome(counts(2), counts(2)))).toBe(early);
-  expect(chosenDate(poll, outcome(counts(0), counts(0)))).toBe(null);
-  expect(chosenDate(poll, outcome({ passed: true }, { passed: false }))).toBe(late);
+  expect(chosen(poll, outcome(counts(2), counts(1)))).toBe(late);
+  expect(chosen(poll, outcome(counts(2), counts(2)))).toBe(early);
+  expect(chosen(poll, outcome(counts(0), counts(0)))).toBe(null);
+  expect(chosen(poll, outcome({ passed: true }, { passed: false }))).toBe(late);
 });
 
 test('a seat is found by the key of an account or of an invitation', () => {
@@ -90,7 +105,7 @@ test('if need be decides between dates that equally many can make', () => {
     outputs: all.map(() => 0),
     meanings: all.map((counts) => ({ counts })),
   });
-  expect(chosenDate(poll, counted([2, 0, 3], [0, 2, 3]))).toBe(late);
-  expect(chosenDate(poll, counted([2, 0, 3], [0, 3, 2]))).toBe(early);
-  expect(chosenDate(poll, counted([5, 0, 0], [4, 1, 0]))).toBe(late);
+  expect(chosen(poll, counted([2, 0, 3], [0, 2, 3]))).toBe(late);
+  expect(chosen(poll, counted([2, 0, 3], [0, 3, 2]))).toBe(early);
+  expect(chosen(poll, counted([5, 0, 0], [4, 1, 0]))).toBe(late);
 });

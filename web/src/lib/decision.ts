@@ -175,20 +175,40 @@ export function orderOf({ options }: Pick<Ballot, 'options'>): number[] {
 export const countsOf = (options: string[], counts: number[]): string[] =>
   counts.map((n, option) => `${n}\u202f×\u202f${options[option] ?? ''}`);
 
-/**
- * A point of time in a ballot's label, in milliseconds since 1970; `null` if the label is something
- * else.
- */
-export function dateOf(label: string): number | null {
-  return /^\d{4}-\d\d-\d\dT\d\d:\d\dZ$/.test(label) ? Date.parse(label) : null;
+/** What a ballot about a date is about: a point of time, a time from one to another, or days. */
+export interface Span {
+  /** Milliseconds since 1970; of days midnight in UTC, whatever zone the reader is in. */
+  from: number;
+  /** Its end, or the last of several days; `null` if there is none. */
+  to: number | null;
+  /** Whole days are meant. */
+  whole: boolean;
 }
 
-/** The label of a ballot about a point of time: readers everywhere see it in their own. */
-export const dateLabel = (at: number): string => `${new Date(at).toISOString().slice(0, 16)}Z`;
+const DAY = /^\d{4}-\d\d-\d\d$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\dZ$/;
+
+/** The date in a ballot's label; `null` if the label is something else. */
+export function spanOf(label: string): Span | null {
+  const [start = '', end, ...more] = label.split('/');
+  const whole = DAY.test(start);
+  const form = whole ? DAY : TIME;
+  if (more.length > 0 || !form.test(start) || (end !== undefined && !form.test(end))) return null;
+  const [from, to] = [Date.parse(start), end === undefined ? null : Date.parse(end)];
+  if (Number.isNaN(from) || (to !== null && !(to > from))) return null;
+  return { from, to, whole };
+}
+
+/** The label of a ballot about a date: readers everywhere see times in their own zone. */
+export function spanLabel({ from, to, whole }: Span): string {
+  const point = (at: number) =>
+    whole ? new Date(at).toISOString().slice(0, 10) : `${new Date(at).toISOString().slice(0, 16)}Z`;
+  return [from, ...(to === null ? [] : [to])].map(point).join('/');
+}
 
 /** Whether the ballots are about dates: each is one. */
 export const isDatePoll = ({ ballots }: Pick<View, 'ballots'>): boolean =>
-  ballots.every(({ label }) => dateOf(label) !== null);
+  ballots.every(({ label }) => spanOf(label) !== null);
 
 /** Whether it was counted how many can come: only then one date is known to suit best. */
 export const isMeasured = ({ ballots }: Pick<View, 'ballots'>): boolean =>
@@ -212,16 +232,14 @@ function merit(meaning: Meaning | undefined): number | null {
 }
 
 /** The date that suits best, the earliest of equals; `null` if none does. */
-export function chosenDate(
-  { ballots }: Pick<View, 'ballots'>,
-  { meanings }: Outcome,
-): number | null {
-  let best: { at: number; merit: number } | null = null;
+export function chosenDate({ ballots }: Pick<View, 'ballots'>, { meanings }: Outcome): Span | null {
+  let best: { span: Span; merit: number } | null = null;
   for (const [index, { label }] of ballots.entries()) {
-    const [at, good] = [dateOf(label), merit(meanings[index])];
-    if (at === null || good === null) continue;
-    if (best === null || good > best.merit || (good === best.merit && at < best.at))
-      best = { at, merit: good };
+    const [span, good] = [spanOf(label), merit(meanings[index])];
+    if (span === null || good === null) continue;
+    const earlier = best === null || span.from < best.span.from;
+    if (best === null || good > best.merit || (good === best.merit && earlier))
+      best = { span, merit: good };
   }
-  return best?.at ?? null;
+  return best?.span ?? null;
 }

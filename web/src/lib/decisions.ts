@@ -10,6 +10,8 @@ const layerShape = record({ party: count, layer: text });
 const madeShape = record({ id: text });
 const takenShape = record({ number: count });
 const wordShape = record({ party: count, signature: text });
+const gatheringShape = record({ gathering: text, word: optional(text) });
+const requestsShape = record({ requests: list(text) });
 const infoShape = record({
   records: count,
   head: text,
@@ -31,12 +33,17 @@ export interface MailRequest {
   signature: string;
 }
 
+/** A join link as a server keeps it, with what its creator has said; both in base64url. */
+export type GatheringInfo = Of<typeof gatheringShape>;
 export type StockLevel = Of<typeof stockShape>;
 /** How a decision stands at a server, as that server says. */
 export type DecisionInfo = Of<typeof infoShape>;
 /** Records in base64url, and what the servers have opened. */
 export type RecordsPage = Of<typeof pageShape>;
 export type Opening = RecordsPage['openings'][number];
+
+const bearer = (code: string): Record<string, string> =>
+  code === '' ? {} : { authorization: `Bearer ${code}` };
 
 /** Milliseconds that a server may take to verify what it is given. */
 const WORK = 60_000;
@@ -78,9 +85,33 @@ export class DecisionServer extends HttpServer {
 
   /** Begins a decision; `code` is what the server's policy asks for. */
   async begin(first: Uint8Array, code: string): Promise<string> {
-    const authorization: Record<string, string> =
-      code === '' ? {} : { authorization: `Bearer ${code}` };
-    return madeShape(JSON.parse(await this.give(at('decisions', {}), first, authorization))).id;
+    return madeShape(JSON.parse(await this.give(at('decisions', {}), first, bearer(code)))).id;
+  }
+
+  /** Keeps a join link; `code` as for {@link DecisionServer.begin}. */
+  async gather(link: Uint8Array, code: string): Promise<void> {
+    await this.give(at('gatherings', {}), link, bearer(code));
+  }
+
+  async gathering(id: string): Promise<GatheringInfo> {
+    return gatheringShape(JSON.parse(await this.ask(at('gatherings/{id}', { id }))));
+  }
+
+  /** Asks to take part. */
+  async askToJoin(id: string, request: Uint8Array): Promise<void> {
+    await this.give(at('gatherings/{id}/requests', { id }), request);
+  }
+
+  /** The requests in base64url, for the creator, who signs the time. */
+  async requestsToJoin(id: string, time: bigint, signature: string): Promise<string[]> {
+    const query = `time=${time}&signature=${signature}`;
+    const path = at('gatherings/{id}/requests', { id }, query);
+    return requestsShape(JSON.parse(await this.ask(path))).requests;
+  }
+
+  /** Keeps what the creator says of the requests. */
+  async answerRequests(id: string, word: Uint8Array): Promise<void> {
+    await this.give(at('gatherings/{id}/word', { id }), word);
   }
 
   async decision(id: string): Promise<DecisionInfo> {

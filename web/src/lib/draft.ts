@@ -1,7 +1,7 @@
 // From what a creator fills in to the draft of a decision.
 
 import type { Rule, RuleName } from './decision';
-import { dateLabel, orderOf } from './decision';
+import { orderOf, spanLabel, spanOf, type Span } from './decision';
 import { quorums } from './cryptography';
 import { normalised } from './text';
 
@@ -13,7 +13,10 @@ export interface Wish {
   question: string;
   /** Answers; where a rule counts one of two, it is the second one. */
   options: string[];
-  /** Local points of time, as the browser's fields give them. */
+  /**
+   * Local points of time, or days, as the browser's fields give them; behind a slash the end, or the
+   * last day, if there is one.
+   */
   dates: string[];
   /** Of dates in a full count: whether “if need be” is an answer, too. */
   needBe: boolean;
@@ -88,6 +91,7 @@ export type Complaint =
   | 'question'
   | 'options'
   | 'dates'
+  | 'ranges'
   | 'people'
   | 'deadline'
   | 'acceptBy'
@@ -98,10 +102,48 @@ export type Complaint =
 
 const filled = (texts: string[]) => texts.map(normalised).filter((text) => text !== '');
 
-/** The points of time, each once and in order, in milliseconds since 1970. */
-export function datesOf({ dates }: Wish): number[] {
-  const points = dates.map((date) => new Date(date).getTime()).filter((at) => !Number.isNaN(at));
-  return [...new Set(points)].sort((a, b) => a - b);
+/** A date as it was filled in, or why it is none: it is empty, or ends before it begins. */
+function spanIn(date: string): Span | 'empty' | 'wrong' {
+  const [start = '', end = ''] = date.split('/');
+  const whole = !start.includes('T');
+  // Of days no zone counts.
+  const point = (local: string) => new Date(whole ? `${local}T00:00Z` : local).getTime();
+  const [from, to] = [point(start), end === '' ? null : point(end)];
+  if (start === '' || Number.isNaN(from)) return end === '' ? 'empty' : 'wrong';
+  return to === null || to > from ? { from, to, whole } : 'wrong';
+}
+
+/** The labels of the dates, each once and in order. */
+export function datesOf({ dates }: Pick<Wish, 'dates'>): string[] {
+  const spans = dates.map(spanIn).filter((span) => typeof span === 'object');
+  const labels = new Set(spans.map(spanLabel));
+  const start = (label: string) => spanOf(label)?.from ?? 0;
+  return [...labels].sort((a, b) => start(a) - start(b) || a.localeCompare(b));
+}
+
+/** Whether a date ends before it begins. */
+const hasWrongDate = ({ dates }: Wish): boolean => dates.some((date) => spanIn(date) === 'wrong');
+
+/** The day after, at the same time; of a range both ends. What is no date stays as it is. */
+export const nextDay = (date: string): string =>
+  date
+    .split('/')
+    .map((local) => shifted(local, 1))
+    .join('/');
+
+function shifted(local: string, days: number): string {
+  // As if in UTC, where every day has 24 hours.
+  const at = Date.parse(local.includes('T') ? `${local}Z` : `${local}T00:00Z`);
+  if (Number.isNaN(at)) return local;
+  return new Date(at + days * 86_400_000).toISOString().slice(0, local.length);
+}
+
+/** Every day from one to another, both included; at most `most`. */
+export function daysFrom(first: string, last: string, most: number): string[] {
+  const days: string[] = [];
+  for (let day = first; day !== '' && day <= last && days.length < most; day = nextDay(day))
+    days.push(day);
+  return days;
 }
 
 /** The first thing that keeps a wish from being a draft; `now` in milliseconds since 1970. */
@@ -110,6 +152,7 @@ export function complaintOf(wish: Wish, people: number, now: number): Complaint 
   const ballots = dates ? datesOf(wish).length : 1;
   const options = dates ? (hasNeedBe(wish) ? 3 : 2) : wish.options.length;
   if (normalised(wish.question) === '') return 'question';
+  if (dates && hasWrongDate(wish)) return 'ranges';
   if (dates && (ballots < 1 || ballots > LIMITS.ballots)) return 'dates';
   if (!dates && new Set(filled(wish.options)).size !== options) return 'options';
   if (people < LIMITS.people[0] || people > LIMITS.people[1]) return 'people';
@@ -180,6 +223,8 @@ export interface Around {
   creator: string;
   servers: string;
   nonce: number[];
+  /** The join link by which people have asked; `null` if there was none. */
+  gathering: string | null;
   /** As {@link dateAnswers} gives them. */
   dateOptions: string[];
 }
@@ -187,14 +232,14 @@ export interface Around {
 /** The draft as JSON, for the cryptography. */
 export function draftOf(
   wish: Wish,
-  { people, creator, servers, nonce, dateOptions }: Around,
+  { people, creator, servers, nonce, gathering, dateOptions }: Around,
 ): string {
   const rule = ruleOf(wish);
   const { assumed } = wish;
   const ballots =
     wish.topic === 'dates'
-      ? datesOf(wish).map((at) => ({
-          label: dateLabel(at),
+      ? datesOf(wish).map((label) => ({
+          label,
           options: dateOptions,
           function: rule,
           assumed,
@@ -211,6 +256,7 @@ export function draftOf(
     quorum: wish.quorum ?? usual,
     threshold: wish.threshold,
     creator,
+    gathering,
     nonce,
     servers,
   });

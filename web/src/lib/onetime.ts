@@ -100,7 +100,7 @@ export async function fill(
 export async function refill(
   deployment: Deployment,
   servers: DecisionServer[],
-  account: Account,
+  account: Pick<Account, 'key'>,
   signal: AbortSignal = never,
   most = Infinity,
   clock: Clock = systemClock,

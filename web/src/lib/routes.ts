@@ -18,6 +18,7 @@ export interface Route {
 
 const DECISION = '(?<decision>[0-9a-f]{32})/(?<servers>[0-9a-f]{64})';
 const ROOM = '(?<room>[0-9a-f]{32})/(?<servers>[0-9a-f]{64})';
+const GATHERING = '(?<gathering>[0-9a-f]{32})/(?<servers>[0-9a-f]{64})';
 const COMPUTATION = '(?<computation>[0-9a-f]{64})/(?<committee>[0-9a-f]{64})';
 const MIX = '(?<digest>[0-9a-f]{64})';
 /** 32 bytes as base64url. */
@@ -57,6 +58,10 @@ export const ROUTES: readonly [...Route[], Route] = [
   {
     pattern: new RegExp(`^#/decision/${DECISION}(/${SEED})?$`),
     load: () => import('../areas/decision/Page.svelte'),
+  },
+  {
+    pattern: new RegExp(`^#/join/${GATHERING}/${SEED}$`),
+    load: () => import('../areas/join/Page.svelte'),
   },
   { pattern: /^#\/ask$/, load: () => import('../areas/ask/Page.svelte') },
   {

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod forms;
+mod gathering;
 mod histories;
 mod keys;
 mod receipts;

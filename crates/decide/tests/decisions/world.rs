@@ -136,6 +136,7 @@ pub fn draft(world: &World, people: usize, threshold: u8, ballots: Vec<Ballot>) 
         quorum: u16::try_from(least_quorum(people)).unwrap(),
         threshold,
         creator: creator().verifying_key(),
+        gathering: None,
         nonce: [3; 16],
         servers: world.operators.digest,
     }

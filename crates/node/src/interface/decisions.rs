@@ -2,7 +2,7 @@
 
 use ostrakon_crypto::Signature;
 pub use ostrakon_decide::HelperKey;
-use ostrakon_decide::{DecisionId, Stage};
+use ostrakon_decide::{DecisionId, GatheringId, Stage};
 use serde::{Deserialize, Serialize};
 
 use super::ServiceError;
@@ -168,6 +168,42 @@ pub struct RecordsPage {
     pub records: Vec<String>,
     /// What the servers have opened.
     pub openings: Vec<OpeningInfo>,
+}
+
+/// The answer to a new join link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct GatheringMade {
+    /// Its id, hexadecimal, 32 characters.
+    pub id: String,
+}
+
+/// A join link, as this server keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct GatheringInfo {
+    /// What it is for, signed by its creator, encoded; base64url.
+    pub gathering: String,
+    /// What the creator said last of the requests, signed, encoded; base64url.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub word: Option<String>,
+}
+
+/// Who asks by a join link to take part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RequestsInfo {
+    /// Signed requests, each encoded; base64url. In no order.
+    pub requests: Vec<String>,
+}
+
+/// Reads a join link's id in a path.
+///
+/// # Errors
+/// `NotFound`.
+pub fn parse_gathering(text: &str) -> Result<GatheringId, ServiceError> {
+    let malformed = || ServiceError::NotFound("a join link's id has 32 hexadecimal digits".into());
+    GatheringId::from_hex(text).ok_or_else(malformed)
 }
 
 /// Reads a decision's id in a path.

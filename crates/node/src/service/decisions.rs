@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use ostrakon_crypto::{Signature, VerifyingKey};
-use ostrakon_decide::{Acknowledgement, DecisionId, HelperKey};
+use ostrakon_decide::{Acknowledgement, DecisionId, GatheringId, HelperKey};
 
 use super::{LONGEST_WAIT, Service};
 use crate::creation::Creator;
 use crate::interface::ServiceError;
 use crate::interface::decisions::{
-    DecisionInfo, DecisionMade, DepositReceipt, LayerInfo, MailRequest, RecordTaken, RecordsPage,
-    StockLevel,
+    DecisionInfo, DecisionMade, DepositReceipt, GatheringInfo, GatheringMade, LayerInfo,
+    MailRequest, RecordTaken, RecordsPage, RequestsInfo, StockLevel,
 };
 
 impl Service {
@@ -65,6 +65,60 @@ impl Service {
     /// `Refused` says what is wrong with the draft; `Unavailable`.
     pub async fn layer(&self, draft: &[u8]) -> Result<LayerInfo, ServiceError> {
         self.0.core()?.layer(draft).await
+    }
+
+    /// Keeps a join link ([`ostrakon_decide::gathering::SignedGathering`], encoded). The same one
+    /// again is accepted again.
+    ///
+    /// # Errors
+    /// `Refused` says what is wrong with it; `Busy` names a quota; `Elsewhere`, `Unavailable`.
+    pub async fn gather(
+        &self,
+        creator: Creator,
+        gathering: &[u8],
+    ) -> Result<GatheringMade, ServiceError> {
+        self.0.core()?.gather(creator, gathering).await
+    }
+
+    /// A join link, and what its creator has said.
+    ///
+    /// # Errors
+    /// `NotFound`, `Elsewhere`, `Unavailable`.
+    pub async fn gathering(&self, id: GatheringId) -> Result<GatheringInfo, ServiceError> {
+        self.0.core()?.gathering(id).await
+    }
+
+    /// Keeps somebody's request to take part ([`ostrakon_decide::gathering::Request`], encoded).
+    /// It is on disk when this returns.
+    ///
+    /// # Errors
+    /// `Refused` says what is wrong with it; `Conflict` if the decision has begun, or the creator
+    /// has refused it; `Busy` if too many wait; `NotFound`, `Elsewhere`, `Unavailable`.
+    pub async fn ask_to_join(&self, id: GatheringId, request: &[u8]) -> Result<(), ServiceError> {
+        self.0.core()?.ask_to_join(id, request).await
+    }
+
+    /// The requests, for the creator of the link, who signs the time
+    /// ([`ostrakon_decide::gathering::reading_digest`]).
+    ///
+    /// # Errors
+    /// `Forbidden`, `NotFound`, `Elsewhere`, `Unavailable`.
+    pub async fn requests_to_join(
+        &self,
+        id: GatheringId,
+        signed: (u64, Signature),
+    ) -> Result<RequestsInfo, ServiceError> {
+        self.0.core()?.requests_to_join(id, signed).await
+    }
+
+    /// Keeps what the creator of a join link says of the requests
+    /// ([`ostrakon_decide::gathering::SignedWord`], encoded), and drops those that it refuses.
+    ///
+    /// # Errors
+    /// `Refused` says what is wrong with it; `Conflict` if something later was said; `NotFound`,
+    /// `Elsewhere`, `Unavailable`.
+    pub async fn answer_requests(&self, id: GatheringId, word: &[u8]) -> Result<(), ServiceError> {
+        self.0.core()?.answer_requests(id, word).await
     }
 
     /// Begins a decision with its first record. The same one again is accepted again.

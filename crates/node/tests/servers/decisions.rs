@@ -1,6 +1,8 @@
 //! Private decisions at three servers, with visits at the same time, restarts, people who stay
 //! away, and cheats.
 
+mod gathering;
+
 use std::time::Duration;
 
 use ostrakon_crypto::{SigningKey, Stream};

@@ -72,6 +72,7 @@ pub fn draft_of(people: u8, operators: &Operators, threshold: u8, nonce: u8) -> 
         quorum: u16::from(people.min(3)),
         threshold,
         creator: creator().verifying_key(),
+        gathering: None,
         nonce: [nonce; 16],
         servers: operators.digest,
     }

@@ -14,6 +14,7 @@ on_both! {
     a_share_is_used_for_one_decision,
     a_stock_has_a_limit_and_gives_nothing_twice,
     what_was_erased_does_not_come_back,
+    requests_by_a_join_link_are_bounded_and_answered_in_order,
     words_of_servers_survive_and_what_is_held_ends_with_the_head,
 }
 
@@ -36,6 +37,36 @@ async fn begun(place: &Place) -> Store {
     let store = place.open().await;
     deliver(&store, P0, 0, record(0, 0, None)).await.unwrap();
     store
+}
+
+async fn requests_by_a_join_link_are_bounded_and_answered_in_order(place: Place) {
+    let store = place.open().await;
+    assert!(store.keep_gathering(&ID, b"link", 50, 1).await.unwrap());
+    assert!(store.keep_gathering(&ID, b"link", 50, 1).await.unwrap(), "the same again");
+    assert!(!store.keep_gathering(&[9; 16], b"link", 50, 1).await.unwrap(), "one too many");
+    let ask = |account: u8, body| {
+        let store = store.clone();
+        async move { store.keep_request(&ID, &[account; 32], body, 2).await.unwrap() }
+    };
+    assert!(ask(1, b"first").await && ask(2, b"second").await);
+    assert!(ask(1, b"changed").await && !ask(3, b"third").await);
+    store.close().await;
+    let store = place.open().await;
+    assert_eq!(store.gathering_requests(&ID).await.unwrap(), [&b"first"[..], b"second"]);
+
+    // Who is refused makes room, and an older word takes nothing back.
+    assert!(store.keep_word(&ID, (2, b"no"), &[[1; 32]]).await.unwrap());
+    assert!(!store.keep_word(&ID, (2, b"again"), &[[2; 32]]).await.unwrap());
+    assert!(!store.keep_word(&[9; 16], (3, b"no"), &[]).await.unwrap(), "no such link");
+    assert!(store.keep_request(&ID, &[3; 32], b"third", 2).await.unwrap());
+    assert_eq!(store.gathering_requests(&ID).await.unwrap(), [&b"second"[..], b"third"]);
+    let kept = store.gathering(&ID).await.unwrap().unwrap();
+    assert_eq!(kept, (b"link".to_vec(), Some(b"no".to_vec())));
+    store.forget_gatherings(50).await.unwrap();
+    assert!(store.gathering(&ID).await.unwrap().is_some());
+    store.forget_gatherings(51).await.unwrap();
+    assert!(store.gathering(&ID).await.unwrap().is_none());
+    assert!(store.gathering_requests(&ID).await.unwrap().is_empty());
 }
 
 async fn a_decision_is_a_chain_without_gaps(place: Place) {

@@ -22,7 +22,7 @@ fn parse<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| format!("{what} is malformed: {error}"))
 }
 
-fn base64(text: &str) -> Result<Vec<u8>, String> {
+pub fn base64(text: &str) -> Result<Vec<u8>, String> {
     BASE64URL_NOPAD
         .decode(text.as_bytes())
         .map_err(|_| "the server sent what is not base64url".to_owned())

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 
 import PeopleFields from './PeopleFields.svelte';
 
-const company = { me: true, myName: 'Me', accounts: [], list: '' };
+const company = { way: 'list' as const, me: true, myName: 'Me', accounts: [], list: '' };
 const shown = (...known: { name: string; account: string }[]) =>
   render(PeopleFields, {
     props: { company, known, forget: () => Promise.resolve(), people: 1, mail: false },

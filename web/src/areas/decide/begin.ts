@@ -2,11 +2,12 @@
 // this device until they are handed out.
 
 import { Account } from '../../lib/account';
-import { decisionLink } from '../../lib/addresses';
+import { decisionLink, joinLink } from '../../lib/addresses';
 import { Problem } from '../../lib/api';
 import {
   Deployment,
   DeviceKey,
+  JoinLink,
   createDecision,
   decisionId,
   draftBytes,
@@ -16,9 +17,12 @@ import { DecisionServer } from '../../lib/decisions';
 import { operatorsOf } from '../../lib/deployment';
 import { dateAnswers, draftOf, type Seated, type Wish } from '../../lib/draft';
 import type { Guest } from '../../lib/guests';
+import { atAny, fresh } from '../join/joining.svelte';
 import { refill } from '../../lib/onetime';
+import { normalised } from '../../lib/text';
 import { Told } from '../../lib/told';
 import { t } from '../../messages/decide';
+import type { Plan } from '../join/plan';
 
 /** Milliseconds between two looks for the decision, and how many. */
 const PAUSE = 500;
@@ -39,14 +43,18 @@ function seats(guests: Guest[]): { people: Seated[]; secrets: (string | null)[] 
   return { people: made.map(({ person }) => person), secrets: made.map(({ secret }) => secret) };
 }
 
-/** Makes the decision and returns where it is: an address within this page. */
+/**
+ * Makes the decision, of people who have asked by the join link `gathering` if there is one; returns
+ * its id, and where it is: an address within this page.
+ */
 export async function begin(
   wish: Wish,
   guests: Guest[],
   account: Account,
   code: string,
   origin: string,
-): Promise<string> {
+  gathering: string | null = null,
+): Promise<{ id: string; address: string }> {
   const entrance = new DecisionServer(origin);
   const digest = serversDigest((await entrance.servers()).raw);
   const { raw, operators } = await operatorsOf(digest, origin, (url) => new DecisionServer(url));
@@ -60,6 +68,7 @@ export async function begin(
     creator: account.key.publicKey(),
     servers: digest,
     nonce,
+    gathering,
     dateOptions,
   });
   const id = decisionId(draft);
@@ -85,7 +94,36 @@ export async function begin(
     throw error;
   }
   await shown(servers, id);
-  return decisionLink('', id, digest).slice(1);
+  return { id, address: decisionLink('', id, digest).slice(1) };
+}
+
+/** Makes a join link, and returns where its creator sees who asks: an address within this page. */
+export async function gather(
+  wish: Wish,
+  plan: Plan,
+  account: Account,
+  code: string,
+  origin: string,
+): Promise<string> {
+  const digest = serversDigest((await new DecisionServer(origin).servers()).raw);
+  const { raw, operators } = await operatorsOf(digest, origin, (url) => new DecisionServer(url));
+  const secret = DeviceKey.generate();
+  const until = BigInt(Math.floor(new Date(wish.acceptBy).getTime() / 1000));
+  const nonce = crypto.getRandomValues(new Uint8Array(16));
+  const question = normalised(wish.question);
+  const deployment = new Deployment(raw);
+  const link = JoinLink.make(deployment, account.key, secret, question, until, nonce);
+  const place = { gathering: link.id(), servers: digest };
+  const address = joinLink('', place.gathering, place.servers, secret.invitation()).slice(1);
+  // Kept before it exists, as invitations are.
+  await account.keepLink({ ...fresh(place), plan: JSON.stringify(plan), address });
+  const bytes = link.bytes();
+  // Any one of the servers will do; the more there are, the less one of them can hold back.
+  await atAny(
+    operators.map(({ api }) => api),
+    (server) => server.gather(bytes, code),
+  );
+  return address;
 }
 
 /** Waits until two servers show the decision. */

@@ -31,7 +31,13 @@ test('codes that begin alike are shown as far as they differ', () => {
 test('people of one name are asked together, each with the beginning of the code', () => {
   const known = [person('Anna', 'a1b2c3d4'), person('Anna', '99887766'), person('Ben', 'b1')];
   const guests = guestsOf(
-    { me: true, myName: 'Me', accounts: known.map(({ account }) => account), list: 'Carla' },
+    {
+      way: 'list',
+      me: true,
+      myName: 'Me',
+      accounts: known.map(({ account }) => account),
+      list: 'Carla',
+    },
     known,
     'own',
   );
@@ -45,7 +51,7 @@ test('people of one name are asked together, each with the beginning of the code
   expect(areNamed(guests)).toBe(true);
   // The others are told who it is that is asked, as the list tells it to whoever asks.
   const [alone] = guestsOf(
-    { me: false, myName: '', accounts: [known[1]?.account ?? ''], list: '' },
+    { way: 'list', me: false, myName: '', accounts: [known[1]?.account ?? ''], list: '' },
     known,
     'own',
   );

@@ -4,7 +4,11 @@ import type { Acquaintance } from '../../lib/account';
 import { guestsIn, type Guest } from '../../lib/guests';
 import { normalised } from '../../lib/text';
 
+/** How people who are not known come in: by one link for all, or each by their own. */
+export type Way = 'link' | 'list';
+
 export interface Company {
+  way: Way;
   /** The creator decides, too. */
   me: boolean;
   myName: string;
@@ -53,7 +57,7 @@ export const calledBy = ({ name, code }: { name: string; code: string }): string
 
 /** Everybody who is asked. `own` is the creator's account. */
 export function guestsOf(
-  { me, myName, accounts, list }: Company,
+  { way, me, myName, accounts, list }: Company,
   known: Acquaintance[],
   own: string,
 ): Guest[] {
@@ -64,7 +68,7 @@ export function guestsOf(
     account: person.account,
     address: null,
   }));
-  return [...self, ...met, ...guestsIn(list).guests];
+  return [...self, ...met, ...(way === 'list' ? guestsIn(list).guests : [])];
 }
 
 /** Whether everybody has a name and nobody has another one's. */

@@ -1,12 +1,12 @@
 // Sentences about a ballot.
 
-import { dateOf, ruleName, type Ballot, type Meaning } from '../../lib/decision';
+import { spanOf, ruleName, type Ballot, type Meaning } from '../../lib/decision';
 import { t } from '../../messages/decision';
 
 /** What a ballot is about: a date in the reader's own words and zone. */
 export function labelOf({ label }: Ballot): string {
-  const at = dateOf(label);
-  return at === null ? label : t.moment(at);
+  const span = spanOf(label);
+  return span === null ? label : t.span(span);
 }
 
 /** How a ballot is decided, and what comes out. */

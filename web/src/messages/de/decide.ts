@@ -32,7 +32,20 @@ export const de: Decide = {
     title: 'Termine',
     label: (n: number) => `Termin ${n}`,
     hint: 'In deiner eigenen Zeitzone; andere sehen sie in ihrer.',
-    add: 'Noch ein Termin',
+    end: (n: number) => `Ende von Termin ${n}`,
+    kind: 'Woraus wählt ihr?',
+    kinds: {
+      times: ['Uhrzeiten', 'Ein Tag und eine Uhrzeit.'],
+      days: ['Ganze Tage', 'Ein Tag oder mehrere hintereinander, ohne Uhrzeit.'],
+    },
+    ends: 'Termine haben auch ein Ende',
+    several: 'Mehrere Tage hintereinander',
+    first: 'Von',
+    last: 'Bis',
+    addDays: (n: number) =>
+      n === 0 ? 'Jeden Tag hinzufügen' : `${several(n, 'Tag', 'Tage')} hinzufügen`,
+    daysHint: 'Tage sind für alle dieselben, in welcher Zeitzone sie auch sind.',
+    add: 'Den nächsten Tag hinzufügen',
     remove: (n: number) => `Termin ${n} entfernen`,
     possible: 'Möglich',
     ifNeedBe: 'Zur Not',
@@ -86,6 +99,18 @@ export const de: Decide = {
 
   people: {
     title: 'Wer entscheidet?',
+    way: 'Wie kommen die anderen dazu?',
+    ways: {
+      link: [
+        'Mit einem Link für alle',
+        'Du teilst einen Link. Wer ihn öffnet, fragt mit einem Namen an, und du nimmst alle einzeln auf, bevor es beginnt.',
+      ],
+      list: [
+        'Mit einem Link für jede Person',
+        'Du nennst jetzt alle. Jede Person bekommt einen eigenen Link.',
+      ],
+    },
+    open: 'Die anderen kommen dazu, sobald du sie aufnimmst.',
     list: 'Namen, einer in jeder Zeile',
     hint: 'Hinter dem Namen darf, nach einem Komma, eine E-Mail-Adresse stehen oder der Kontocode von jemandem, den du kennst. Alle Gefragten sehen die Namen, niemand die Adressen.',
     mail: 'Ist die Entscheidung angelegt, kannst du die Links per E-Mail verschicken lassen. Der Server, der sie verschickt, liest sie und könnte jemandes Platz einnehmen: Gib sie selbst weiter, wenn er das nicht können soll.',
@@ -124,6 +149,8 @@ export const de: Decide = {
   acceptBy: 'Annehmen bis',
   acceptByHint:
     'Geantwortet werden kann, sobald alle angenommen haben. Zu diesem Zeitpunkt geht es ohne die weiter, die es nicht getan haben; ihre Namen siehst du vorher.',
+  acceptByOpen:
+    'Bis dahin kann mit dem Link angefragt werden. Beginnen kannst du jederzeit vor der Frist.',
   allNeeded: 'Alle sind nötig: Hat jemand bis dahin nicht angenommen, endet es ohne Ergebnis',
   deadline: 'Frist für Antworten',
   deadlineHint: 'Haben alle geantwortet, endet es früher.',
@@ -132,6 +159,8 @@ export const de: Decide = {
     people < 3
       ? 'Mit weniger Antworten wird nichts geöffnet.'
       : `Mit weniger Antworten wird nichts geöffnet, wer auch immer weggeblieben ist. Wenn du nichts anderes sagst: ${usual}, mindestens drei.`,
+  quorumOpen:
+    'Mit weniger Antworten wird nichts geöffnet. Wenn du nichts anderes sagst: die Hälfte der Teilnehmenden, mindestens drei.',
   two: 'Beide müssen antworten. Am Ergebnis können beide oft erkennen, was die andere Person gesagt hat.',
 
   code: 'Eröffnungscode',
@@ -145,6 +174,7 @@ export const de: Decide = {
     options: 'Jede Antwort braucht eigene Worte.',
     dates: 'Gib mindestens einen Termin an, höchstens zwanzig.',
     people: 'Mindestens zwei Personen müssen entscheiden, höchstens 200.',
+    ranges: 'Ein Termin muss anfangen, bevor er endet.',
     deadline: 'Die Frist muss in der Zukunft liegen, höchstens 400 Tage voraus.',
     acceptBy: 'Der Zeitpunkt für das Annehmen muss in der Zukunft und vor der Frist liegen.',
     quorum: 'Antworten müssen mindestens drei (von zweien zwei) und höchstens alle.',
@@ -155,11 +185,14 @@ export const de: Decide = {
     names: 'Jede Person braucht einen eigenen Namen.',
   },
   submit: 'Entscheidung anlegen',
+  makeLink: 'Den Link machen',
+  makingLink: 'Wird unterschrieben …',
   making: 'Die drei Betreiber werden um ihre Schlüssel gebeten, und es wird unterschrieben …',
   failed: (reason: string) => `Die Entscheidung wurde nicht angelegt: ${reason}.`,
   unreachable: 'die Entscheidung wurde angelegt, doch die Server zeigen sie noch nicht',
 
   mine: {
+    links: 'Deine Links für alle',
     title: 'Deine Entscheidungen',
     forget: (question: string) => `„${question}“ von dieser Liste nehmen`,
     forgotten: 'Von der Liste genommen. Der Link öffnet sie weiterhin.',

@@ -1,5 +1,5 @@
 import type { Decision } from '../en/decision';
-import { moment, several, spoken } from './words';
+import { moment, several, span, spoken } from './words';
 
 const people = (n: number) => several(n, 'Person', 'Personen');
 
@@ -71,7 +71,7 @@ export const de: Decision = {
       'Eine Tabelle sagt für jede Anzahl von Antworten, was herauskommt. Nur dieser eine Wert kommt heraus.',
   },
   row: (parts: string[]) => spoken(parts),
-  moment,
+  span,
   value: 'Wert',
   table: 'Die Tabelle',
 
@@ -146,6 +146,9 @@ export const de: Decision = {
     missing: (n: number) =>
       `Es ${n === 1 ? 'fehlt' : 'fehlen'} noch ${several(n, 'Antwort', 'Antworten')}.`,
     all: 'Alle sind möglich',
+    rest: 'Die übrigen sind nicht möglich',
+    left: (n: number) =>
+      n === 0 ? 'Alle Termine haben eine Antwort.' : `Noch ${several(n, 'Termin', 'Termine')}.`,
     go: 'Antworten …',
     confirm: 'Danach lässt sich die Antwort nicht mehr ändern, auf keinem Gerät.',
     yes: 'Diese Antwort geben',
@@ -210,11 +213,9 @@ export const de: Decision = {
     counts: 'Wie oft jede Antwort gegeben wurde',
     answer: 'Antwort',
     votes: 'Stimmen',
-    chosen: (at: number) => `${moment(at)} passt am besten`,
-    earliest: (dates: number, at: number) =>
-      dates === 1
-        ? `Ein Termin passt: ${moment(at)}`
-        : `${dates} Termine passen; der früheste ist ${moment(at)}`,
+    chosen: (at: string) => `${at} passt am besten`,
+    earliest: (dates: number, at: string) =>
+      dates === 1 ? `Ein Termin passt: ${at}` : `${dates} Termine passen; der früheste ist ${at}`,
     none: 'Kein Termin passt',
     absent: (names: string[]) =>
       `${spoken(names)} ${names.length === 1 ? 'ist' : 'sind'} weggeblieben. Statt dessen zählte die angenommene Antwort.`,

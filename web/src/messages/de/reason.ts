@@ -39,6 +39,12 @@ export const de: Reason = {
       409: 'etwas anderes kam zuvor, oder es ist zu spät; sieh nach, was die Seite jetzt sagt',
       422: 'die Regeln für Entscheidungen erlauben es nicht',
     },
+    join: {
+      404: 'die Server kennen keinen solchen Link',
+      409: 'die Entscheidung hat begonnen, oder die Anfrage wurde schon abgelehnt',
+      422: 'die Server nehmen diesen Namen nicht an, oder die Zeit für Anfragen ist vorbei',
+      429: 'mehr Anfragen können nicht warten; sag es der Person, die den Link gemacht hat',
+    },
     operate: {
       404: 'dieser Server kennt es nicht',
       422: 'der Server nimmt diese Einstellung nicht an',

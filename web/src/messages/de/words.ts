@@ -22,3 +22,10 @@ export const moment = (at: number) =>
 
 /** Ein Tag, in der Zeitzone der Lesenden. */
 export const day = (at: number) => new Date(at).toLocaleDateString('de', { dateStyle: 'long' });
+
+/** Ein Termin: Zeiten in der Zeitzone der Lesenden, Tage, wie sie sind. */
+export function span({ from, to, whole }: { from: number; to: number | null; whole: boolean }) {
+  const time = whole ? ({ timeZone: 'UTC' } as const) : ({ timeStyle: 'short' } as const);
+  const format = new Intl.DateTimeFormat('de', { dateStyle: 'full', ...time });
+  return to === null ? format.format(from) : format.formatRange(from, to);
+}

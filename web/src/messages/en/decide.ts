@@ -33,7 +33,19 @@ export const en = {
     title: 'Dates',
     label: (n: number) => `Date ${n}`,
     hint: 'In your own time zone; others see them in theirs.',
-    add: 'Add a date',
+    end: (n: number) => `End of date ${n}`,
+    kind: 'What do you choose from?',
+    kinds: {
+      times: ['Times of day', 'A day and a time.'],
+      days: ['Whole days', 'A day, or several in a row, without a time.'],
+    },
+    ends: 'Dates have an end, too',
+    several: 'Several days in a row',
+    first: 'From',
+    last: 'To',
+    addDays: (n: number) => (n === 0 ? 'Add each day' : `Add ${several(n, 'day', 'days')}`),
+    daysHint: 'Days are the same for everybody, whatever their time zone.',
+    add: 'Add the next day',
     remove: (n: number) => `Remove date ${n}`,
     possible: 'Possible',
     ifNeedBe: 'If need be',
@@ -87,6 +99,18 @@ export const en = {
 
   people: {
     title: 'Who decides?',
+    way: 'How do the others get in?',
+    ways: {
+      link: [
+        'By one link for all',
+        'You share one link. Whoever opens it asks by name, and you approve of each before it begins.',
+      ],
+      list: [
+        'By a link for each person',
+        'You name everybody now. Each person gets a link of their own.',
+      ],
+    },
+    open: 'The others are added as you approve of them.',
     list: 'Names, one on each line',
     hint: 'Behind the name, after a comma, there may be an e-mail address, or the account code of somebody you know. Everybody who is asked sees the names, nobody the addresses.',
     mail: 'Once the decision is made, you can have the links sent by e-mail. The server that sends them reads them, and could take somebody’s place: hand them over yourself if it must not.',
@@ -124,6 +148,8 @@ export const en = {
   acceptBy: 'Accept by',
   acceptByHint:
     'Answers are taken as soon as everybody has accepted. At this time it goes on without those who have not; you see their names beforehand.',
+  acceptByOpen:
+    'Until then people can ask by the link. You can begin at any time before the deadline.',
   allNeeded: 'All are needed: if somebody has not accepted by then, it ends without a result',
   deadline: 'Deadline for answers',
   deadlineHint: 'It ends earlier when all have answered.',
@@ -132,6 +158,8 @@ export const en = {
     people < 3
       ? 'With fewer answers nothing is opened.'
       : `With fewer answers nothing is opened, whoever stayed away. Unless you say otherwise: ${usual}, at least three.`,
+  quorumOpen:
+    'With fewer answers nothing is opened. Unless you say otherwise: half of those who take part, at least three.',
   two: 'Both must answer. By the result, each can often tell what the other has said.',
 
   code: 'Creation code',
@@ -145,6 +173,7 @@ export const en = {
     options: 'Every answer needs words of its own.',
     dates: 'Give at least one date, and at most twenty.',
     people: 'At least two people have to decide, and at most 200.',
+    ranges: 'A date must begin before it ends.',
     deadline: 'The deadline has to be in the future, at most 400 days ahead.',
     acceptBy: 'The time to accept by has to be in the future, and before the deadline.',
     quorum: 'How many must answer has to be at least three (two of two), and at most all.',
@@ -154,11 +183,14 @@ export const en = {
     names: 'Every person needs a name of its own.',
   },
   submit: 'Make the decision',
+  makeLink: 'Make the link',
+  makingLink: 'Signing…',
   making: 'Asking the three operators for their keys, and signing…',
   failed: (reason: string) => `The decision was not made: ${reason}.`,
   unreachable: 'the decision was made, but the servers do not show it yet',
 
   mine: {
+    links: 'Your join links',
     title: 'Your decisions',
     forget: (question: string) => `Take “${question}” off this list`,
     forgotten: 'Taken off. The link still opens it.',

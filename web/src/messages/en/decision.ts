@@ -1,6 +1,6 @@
 // Taking part in a decision, and its result.
 
-import { moment, several, spoken } from './words';
+import { moment, several, span, spoken } from './words';
 
 const people = (n: number) => several(n, 'person', 'people');
 
@@ -69,7 +69,7 @@ export const en = {
       'A table says what comes out for every number of answers. Only that one value comes out.',
   },
   row: (parts: string[]) => spoken(parts),
-  moment,
+  span,
   value: 'Value',
   table: 'The table',
 
@@ -142,6 +142,9 @@ export const en = {
       'None of the people can learn more than that of your answer. All three operators together could: as they can stand in for whoever stays away, they could open every single answer, yours, too. Two of them cannot, as long as the third is honest. The first operator alone cannot close early or leave out whose answer another one holds; with somebody who is asked it may pass over a device that has gone. Such a device has no receipt, and with fewer answers than have to be there nothing is opened.',
     missing: (n: number) => `${several(n, 'answer is', 'answers are')} missing.`,
     all: 'All are possible',
+    rest: 'The rest are not possible',
+    left: (n: number) =>
+      n === 0 ? 'All dates have an answer.' : `${several(n, 'date', 'dates')} left.`,
     go: 'Answer…',
     confirm: 'After this the answer cannot be changed any more, on this device or any other.',
     yes: 'Give this answer',
@@ -203,11 +206,9 @@ export const en = {
     counts: 'How often each answer was given',
     answer: 'Answer',
     votes: 'Votes',
-    chosen: (at: number) => `${moment(at)} suits best`,
-    earliest: (dates: number, at: number) =>
-      dates === 1
-        ? `One date suits: ${moment(at)}`
-        : `${dates} dates suit; the earliest is ${moment(at)}`,
+    chosen: (at: string) => `${at} suits best`,
+    earliest: (dates: number, at: string) =>
+      dates === 1 ? `One date suits: ${at}` : `${dates} dates suit; the earliest is ${at}`,
     none: 'No date suits',
     absent: (names: string[]) =>
       `${spoken(names)} stayed away. The assumed answer counted instead.`,

@@ -40,6 +40,12 @@ export const en = {
       409: 'something else came first, or it is too late; look at what the page says now',
       422: 'the rules of decisions do not allow it',
     },
+    join: {
+      404: 'the servers know no such link',
+      409: 'the decision has begun, or the request was refused before',
+      422: 'the servers do not take this name, or the time for requests is over',
+      429: 'as many requests as can wait are waiting; tell the creator',
+    },
     operate: { 404: 'this server does not know it', 422: 'the server does not take this setting' },
     claim: {
       403: 'the host has taken this invitation back, or never made it',

@@ -22,3 +22,10 @@ export const moment = (at: number) =>
 
 /** A day, in the reader's own zone. */
 export const day = (at: number) => new Date(at).toLocaleDateString('en-GB', { dateStyle: 'long' });
+
+/** A date of a poll: times in the reader's own zone, days as they are. */
+export function span({ from, to, whole }: { from: number; to: number | null; whole: boolean }) {
+  const time = whole ? ({ timeZone: 'UTC' } as const) : ({ timeStyle: 'short' } as const);
+  const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', ...time });
+  return to === null ? format.format(from) : format.formatRange(from, to);
+}

@@ -232,6 +232,7 @@ pub fn draft(operators: &Operators, deadline: u64, seed: u8) -> Draft {
         quorum: 3,
         threshold: THRESHOLD,
         creator: creator().verifying_key(),
+        gathering: None,
         nonce: [seed; 16],
         servers: operators.digest,
     }

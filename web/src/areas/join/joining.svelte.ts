@@ -1,0 +1,270 @@
+// A join link: who has it asks by name, and its creator says who takes part. Nothing that a server
+// shows is believed unless whoever it names has signed it.
+
+import { t } from './messages';
+import { Account, type Joining as Kept } from '../../lib/account';
+import { joinLink } from '../../lib/addresses';
+import { Problem, readServers } from '../../lib/api';
+import { systemClock, type Clock } from '../../lib/clock';
+import { Deployment, DeviceKey, JoinLink, loadCryptography } from '../../lib/cryptography';
+import { DecisionServer } from '../../lib/decisions';
+import { WrongServers, operatorsOf } from '../../lib/deployment';
+import { refill } from '../../lib/onetime';
+import { patiently } from '../../lib/patience';
+import { reasonOf, type Reason } from '../../lib/reason';
+import { count, list, optional, record, text, type Of } from '../../lib/shape';
+import { Told } from '../../lib/told';
+
+const aboutShape = record({ question: text, creator: text, link: text, until: count });
+const askingShape = list(record({ name: text, account: text, time: count, digits: text }));
+const saidShape = record({
+  number: count,
+  admitted: list(text),
+  refused: list(text),
+  decision: optional(text),
+});
+
+/** Somebody who asks. */
+export type Asking = Of<typeof askingShape>[number];
+/** What the creator says of the requests. */
+export type Said = Of<typeof saidShape>;
+
+export type Stage =
+  | { at: 'connecting' | 'insecure' | 'wrong-servers' | 'unknown' }
+  | { at: 'failed'; reason: Reason }
+  | { at: 'open' };
+
+/** What a route has matched. */
+export interface Place {
+  gathering: string;
+  servers: string;
+  secret: string;
+}
+
+/** Milliseconds between two looks. */
+const PAUSE = 2_000;
+
+/** What is known of a link before anything was said. */
+export const fresh = (place: Pick<Place, 'gathering' | 'servers'>): Kept => ({
+  id: place.gathering,
+  servers: place.servers,
+  name: null,
+  plan: null,
+  address: null,
+  number: 0,
+  admitted: [],
+  refused: [],
+});
+
+/**
+ * Does something at all servers that answer; throws what the first one said if none has done it.
+ */
+export async function atAny<T>(
+  servers: DecisionServer[],
+  act: (server: DecisionServer) => Promise<T>,
+): Promise<T[]> {
+  const answers = await Promise.allSettled(servers.map(act));
+  const done = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  const failed = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
+  // A server that has an answer says more than one that is away.
+  if (done.length === 0) throw failed.find((error) => error instanceof Problem) ?? failed[0];
+  return done;
+}
+
+export class Joining {
+  stage = $state.raw<Stage>({ at: 'connecting' });
+  about = $state.raw<Of<typeof aboutShape> | null>(null);
+  account = $state.raw<Account | null>(null);
+  kept = $state.raw<Kept | null>(null);
+  /** Of the creator: who asks, the earliest first. */
+  asking = $state.raw<Asking[]>([]);
+  /** The latest that the creator has said. */
+  said = $state.raw<Said | null>(null);
+  doing = $state(false);
+  complaint = $state.raw<Reason | null>(null);
+  /** Whether this browser has made the link. */
+  readonly creates = $derived(
+    this.account !== null && this.account.key.publicKey() === this.about?.creator,
+  );
+  /** The digits of the own request. */
+  digits = $state('');
+  /** What the own request has come to. */
+  readonly answer = $derived.by(() => {
+    const own = this.own?.publicKey() ?? '';
+    if (this.said?.admitted.includes(own)) return this.said.decision ? 'begun' : 'admitted';
+    if (this.said?.refused.includes(own)) return 'refused';
+    if (this.said?.decision) return 'without';
+    return this.kept?.name ? 'asked' : null;
+  });
+
+  private own = $state.raw<DeviceKey | null>(null);
+  private link: JoinLink | null = null;
+  private deployment: Deployment | null = null;
+  private servers: DecisionServer[] = [];
+  private entrance = '';
+  private readonly stopped = new AbortController();
+
+  constructor(
+    readonly place: Place,
+    private readonly origin = globalThis.location?.origin ?? '',
+    private readonly storage = globalThis.localStorage,
+    private readonly clock: Clock = systemClock,
+  ) {}
+
+  /** Reads and follows what is asked and said until {@link Joining.close}. */
+  async open(): Promise<void> {
+    if (!globalThis.isSecureContext) return void (this.stage = { at: 'insecure' });
+    try {
+      await this.connect();
+      this.stage = { at: 'open' };
+      while (!this.stopped.signal.aborted) {
+        await this.look().catch(() => undefined);
+        await this.clock.sleep(PAUSE, this.stopped.signal);
+      }
+    } catch (error) {
+      if (this.stopped.signal.aborted) return;
+      if (error instanceof WrongServers) this.stage = { at: 'wrong-servers' };
+      else if (error instanceof Problem && error.status === 404) this.stage = { at: 'unknown' };
+      else this.stage = { at: 'failed', reason: reasonOf(error, 'decide') };
+    }
+  }
+
+  close(): void {
+    this.stopped.abort();
+  }
+
+  private async connect(): Promise<void> {
+    await loadCryptography();
+    const { gathering, servers, secret } = this.place;
+    const at = (url: string) => new DecisionServer(url);
+    const { raw, operators } = await operatorsOf(servers, this.origin, at);
+    const urls = readServers(raw).servers.map(({ url }) => url.replace(/\/+$/, ''));
+    this.entrance = urls.includes(this.origin) ? this.origin : (urls[0] ?? this.origin);
+    this.servers = operators.map(({ api }) => api);
+    this.deployment = new Deployment(raw);
+    this.account = await Account.open(this.storage);
+    const deployment = this.deployment;
+    const shown = await atAny(this.servers, async (server) => {
+      const info = await server.gathering(gathering);
+      return JoinLink.read(deployment, gathering, info.gathering);
+    });
+    const [link] = shown;
+    if (!link) throw new WrongServers(this.origin);
+    this.link = link;
+    this.about = aboutShape(JSON.parse(link.about()));
+    if (DeviceKey.fromInvitation(secret).publicKey() !== this.about.link)
+      throw new Told(t.incomplete);
+    this.kept = this.account.links().find(({ id }) => id === gathering) ?? fresh(this.place);
+    this.own = link.account(this.account.key);
+    this.digits = link.digits(this.own);
+    if (this.kept.name) void this.hand(this.kept.name).catch(() => undefined);
+  }
+
+  private now(): bigint {
+    return BigInt(Math.floor(this.clock.now() / 1000));
+  }
+
+  /** Reads what was said, and, as the creator, what is asked. */
+  private async look(): Promise<void> {
+    const { link, account } = this;
+    if (!link || !account) return;
+    const { gathering } = this.place;
+    const words = await atAny(this.servers, async (server) => {
+      const { word } = await server.gathering(gathering);
+      return word === null ? null : saidShape(JSON.parse(link.said(word)));
+    });
+    for (const said of words) if (said && said.number > (this.said?.number ?? 0)) this.said = said;
+    if (!this.creates) return;
+    const time = this.now();
+    const signature = link.signReading(account.key, time);
+    const all = await atAny(this.servers, (server) =>
+      server.requestsToJoin(gathering, time, signature),
+    );
+    // Each server keeps its own list: what one passes over, another one shows.
+    this.asking = askingShape(JSON.parse(link.requests(JSON.stringify(all.flat()))));
+  }
+
+  /** Asks to take part by this name. */
+  async ask(name: string): Promise<void> {
+    await this.act(async () => {
+      await this.hand(name);
+      await this.keep({ name });
+    });
+  }
+
+  private async hand(name: string): Promise<void> {
+    const { link, own, deployment, servers } = this;
+    if (!link || !own || !deployment) return;
+    const request = link.ask(own, this.place.secret, name, this.now());
+    const { signal } = this.stopped;
+    await atAny(servers, (server) =>
+      patiently(() => server.askToJoin(this.place.gathering, request), this.clock, signal),
+    );
+    // With a key at the servers the place is taken without another visit.
+    void refill(deployment, servers, { key: own }, signal, 1, this.clock).catch(() => undefined);
+  }
+
+  /** As the creator: takes people in, or does not, or takes that back. */
+  async say(change: (kept: Kept) => Pick<Kept, 'admitted' | 'refused'>): Promise<void> {
+    await this.act(async () => {
+      if (!this.kept) return;
+      await this.publish(change(this.kept), null);
+    });
+  }
+
+  /** As the creator: the decision has begun. */
+  async begun(decision: string): Promise<void> {
+    if (this.kept) await this.publish(this.kept, decision);
+  }
+
+  private async publish(
+    { admitted, refused }: Pick<Kept, 'admitted' | 'refused'>,
+    decision: string | null,
+  ): Promise<void> {
+    const { link, account, kept } = this;
+    if (!link || !account || !kept) return;
+    const number = Math.max(kept.number, this.said?.number ?? 0) + 1;
+    const accounts = admitted.map(({ account: one }) => one);
+    const said: Said = { number, admitted: accounts, refused, decision };
+    const word = link.say(account.key, JSON.stringify(said));
+    // Written down first: a later word must have a higher number.
+    await this.keep({ number, admitted, refused });
+    await atAny(this.servers, (server) =>
+      patiently(
+        () => server.answerRequests(this.place.gathering, word),
+        this.clock,
+        this.stopped.signal,
+      ),
+    );
+    this.said = said;
+  }
+
+  private async keep(change: Partial<Kept>): Promise<void> {
+    if (!this.kept || !this.account) return;
+    this.kept = { ...this.kept, ...change };
+    await this.account.keepLink(this.kept);
+  }
+
+  private async act(act: () => Promise<void>): Promise<void> {
+    if (this.doing) return;
+    [this.doing, this.complaint] = [true, null];
+    try {
+      await act();
+    } catch (error) {
+      this.complaint = reasonOf(error, 'join');
+    } finally {
+      this.doing = false;
+    }
+  }
+
+  /** The digits of somebody's request, if it is still shown. */
+  digitsOf(account: string): string {
+    return this.asking.find((one) => one.account === account)?.digits ?? '';
+  }
+
+  /** The link, to be shared. */
+  address(): string {
+    const { gathering, servers, secret } = this.place;
+    return joinLink(this.entrance, gathering, servers, secret);
+  }
+}
