@@ -1,5 +1,6 @@
 // A visit to a decision: what is verified of it, and what this browser's account does in it.
 
+import { t as common } from '../messages/common';
 import { t } from '../messages/decision';
 import { Account } from './account';
 import { decisionLink } from './addresses';
@@ -28,10 +29,10 @@ import {
 import { DecisionServer, type MailRequest } from './decisions';
 import { WrongServers, operatorsOf, type Operator } from './deployment';
 import { different, type Doubt } from './doubt';
+import { handIn, handInAtFirst } from './handing';
 import { post, senderOf, type Failure } from './mailing';
 import { freshKey, refill } from './onetime';
 import { StorageFull } from './outbox';
-import { isPassing } from './patience';
 import { Reading, Refused } from './reading';
 import { reasonOf, type Reason } from './reason';
 import { remember } from './remembering';
@@ -40,7 +41,7 @@ import { Told } from './told';
 export type Stage =
   | { at: 'connecting' }
   | { at: 'verifying'; done: number; all: number }
-  /** One server shows it, and none else does so yet. */
+  /** One server shows it, or more of it than before, and none else does so yet. */
   | { at: 'alone' }
   | { at: 'open' }
   | { at: 'insecure' }
@@ -72,8 +73,6 @@ export interface Place {
 const WAIT = 20;
 /** Milliseconds between two looks where something is awaited. */
 const PAUSE = 1_500;
-/** Every so many attempts a record is handed in at the other servers, too. */
-const ELSEWHERE = 2;
 /** How often somebody else's record may come first. */
 const ATTEMPTS = 60;
 
@@ -234,8 +233,16 @@ export class Deciding {
       if (!this.view) this.stage = { at: 'alone' };
       return;
     }
-    if (reading.records.length !== before || view.head !== this.view?.head)
-      await this.remember(reading, account, view);
+    if (reading.records.length !== before || view.head !== this.view?.head) {
+      try {
+        await this.remember(reading, account, view);
+      } catch (error) {
+        // What this browser saw before, one server shows, and the second one has to catch up yet.
+        const behind = error instanceof Refused && error.doubt.finding.kind === 'shorter';
+        if (!behind || !reading.hasMore()) throw error;
+        return void (this.view ?? (this.stage = { at: 'alone' }));
+      }
+    }
     if (view.stage === 'closed') {
       this.outcome ??= reading.outcome();
       this.unresolved = reading.unresolved;
@@ -344,11 +351,12 @@ export class Deciding {
     doing: Exclude<Doing, null>,
     make: Make,
     done: (view: View) => boolean,
+    takers: Takers = 'all',
   ): Promise<void> {
     if (this.doing !== null) return;
     [this.doing, this.complaint] = [doing, null];
     try {
-      await this.exclusively(() => this.post(make, done));
+      await this.exclusively(() => this.post(make, done, takers));
     } catch (error) {
       if (error instanceof Refused) this.fail(error);
       else this.complaint = reasonOf(error, 'decide');
@@ -358,7 +366,7 @@ export class Deciding {
   }
 
   /** Hands in a record, again after whatever comes first, until two servers show it. */
-  private async post(make: Make, done: (view: View) => boolean): Promise<void> {
+  private async post(make: Make, done: (view: View) => boolean, takers: Takers): Promise<void> {
     const signal = this.stopped.signal;
     for (let attempt = 0; attempt < ATTEMPTS && !signal.aborted; attempt++) {
       await this.readOn();
@@ -366,10 +374,9 @@ export class Deciding {
       const { reading, account } = this;
       if (reading?.isAgreed() && account) {
         const signed = await make(reading, account);
-        await this.servers()[0]?.append(this.place.decision, signed).catch(passing);
-        // Whom the first server passes over, or cannot hear, the others hold: nobody counts as
-        // absent whose record one of them holds.
-        if (attempt > 0 && attempt % ELSEWHERE === 0) await this.holdElsewhere(signed);
+        const { decision } = this.place;
+        if (takers === 'all') await handIn(this.servers(), decision, signed, this.watched(reading));
+        else await handInAtFirst(this.servers(), decision, signed);
       }
       // Who met somebody else comes back at another time than the other one.
       await this.clock.sleep(PAUSE / 5 + secureRandom() * PAUSE, signal);
@@ -377,11 +384,15 @@ export class Deciding {
     if (!signal.aborted) throw new Told(t.busy);
   }
 
-  private async holdElsewhere(signed: Uint8Array): Promise<void> {
-    const others = this.servers().slice(1);
-    await Promise.all(
-      others.map((server) => server.append(this.place.decision, signed).catch(() => undefined)),
-    );
+  private watched(reading: Reading) {
+    const before = reading.records.length;
+    return {
+      moved: async () => {
+        await this.readOn();
+        return reading.records.length > before || this.stopped.signal.aborted;
+      },
+      pause: () => this.clock.sleep(PAUSE / 3, this.stopped.signal),
+    };
   }
 
   /** Takes the place of the invitation, or the one that names this account. */
@@ -422,12 +433,12 @@ export class Deciding {
 
   async remove(person: number): Promise<void> {
     const make: Make = ({ visit }, account) => visit.remove(account.key, person, this.now());
-    await this.act('removing', make, (view) => view.people[person]?.part === 'removed');
+    await this.act('removing', make, (view) => view.people[person]?.part === 'removed', 'first');
   }
 
   async cancel(): Promise<void> {
     const make: Make = ({ visit }, account) => visit.cancel(account.key, this.now());
-    await this.act('cancelling', make, ({ stage }) => stage === 'cancelled');
+    await this.act('cancelling', make, ({ stage }) => stage === 'cancelled', 'first');
   }
 
   /** Somebody's link. */
@@ -482,8 +493,10 @@ export class Deciding {
     );
     try {
       await anew.on((done, all) => (this.checked = { done, all }));
-      const head = this.reading?.visit.digest(this.reading.records.length - 1);
-      const same = anew.visit.digest((this.reading?.records.length ?? 0) - 1) === head;
+      const known = this.reading?.records.length ?? 0;
+      // Of what two servers showed, one may be away and the third one late.
+      if (anew.records.length < known) throw new Told(common.refusal.away);
+      const same = anew.visit.digest(known - 1) === this.reading?.visit.digest(known - 1);
       if (!same || JSON.stringify(anew.outcome()) !== JSON.stringify(this.outcome))
         throw new Refused(different);
     } catch (error) {
@@ -507,6 +520,7 @@ export class Deciding {
         'rechecking',
         make,
         (view) => view.people[this.own(view) ?? -1]?.verified ?? false,
+        'first',
       );
     }
     return true;
@@ -524,10 +538,5 @@ export class Deciding {
 
 type Make = (reading: Reading, account: Account) => Promise<Uint8Array> | Uint8Array;
 
-/**
- * What passes by itself: another record came first, too much at once, a server that is away or
- * restarts.
- */
-function passing(error: unknown): void {
-  if (!isPassing(error) && !(error instanceof Problem && error.status === 409)) throw error;
-}
+/** Who takes a record in: any server, which holds it if it is not the first, or that one alone. */
+type Takers = 'all' | 'first';

@@ -99,15 +99,19 @@ test('what two servers show is believed', async () => {
 test('what one server shows alone is not believed yet', async () => {
   const alone = reading(server(['a', 'b']), server(away), server(['a']));
   await alone.on(() => undefined);
-  expect(alone.isAgreed()).toBe(false);
+  expect(alone.records).toEqual(['a']);
+  expect(alone.hasMore()).toBe(true);
   expect(alone.distrusted.size).toBe(0);
+  const first = reading(server(['a']), server(away), server(away));
+  await first.on(() => undefined);
+  expect(first.isAgreed()).toBe(false);
 });
 
 test('a server that shows a record which does not verify is named, and the others are read', async () => {
   const found = reading(server(['!', 'b']), server(['a', 'b']), server(['a', 'b']));
   await found.on(() => undefined);
   expect([...found.distrusted]).toEqual([
-    [0, { finding: { kind: 'other' }, detail: '! is not signed' }],
+    [0, { finding: { kind: 'different' }, detail: 'the server alone shows this record 0: !' }],
   ]);
   expect(found.isAgreed()).toBe(true);
 });
@@ -116,9 +120,21 @@ test('if no two servers are left that show the same, nothing goes on', async () 
   await expect(
     reading(server(['!']), server(['!']), server(['!'])).on(() => undefined),
   ).rejects.toThrow(Refused);
-  await expect(
-    reading(server(['x', 'y']), server(['a', 'b']), server(['a', 'b'])).on(() => undefined),
-  ).rejects.toThrow(Refused);
+});
+
+test('a server’s private record is put aside, and the page goes on with the two others', async () => {
+  const honest = ['a', 'b'];
+  const found = reading(server(['a', 'b', 'X', 'Y']), server(honest), server(honest));
+  await found.on(() => undefined);
+  expect([found.records, found.hasMore(), found.distrusted.size]).toEqual([['a', 'b'], true, 0]);
+  honest.push('c', 'd');
+  await found.on(() => undefined);
+  expect(found.records).toEqual(['a', 'b', 'c', 'd']);
+  // The record that it signed is kept as evidence.
+  expect([...found.distrusted.entries()].map(([party, { detail }]) => [party, detail])).toEqual([
+    [0, 'the server alone shows this record 2: X'],
+  ]);
+  expect(found.hasMore()).toBe(false);
 });
 
 test('a proof that does not hold refuses everything, whichever servers show it', async () => {

@@ -1,5 +1,6 @@
-// Reads a decision's chain from whichever server has more of it, verifies every record, and sees to
-// it that a second server shows the same. Nothing is shown or answered before.
+// Reads a decision's chain and verifies every record that two servers show alike. What one shows
+// alone is put aside until a second one shows it, or two show something else: one server can neither
+// have a record believed nor keep this device from going on with the others.
 
 import { t } from '../messages/common';
 import { systemClock } from './clock';
@@ -34,8 +35,10 @@ type Verifier = Pick<
 type Source = Pick<DecisionServer, 'decision' | 'records'>;
 
 export class Reading<V extends Verifier = DecisionVisit> {
-  /** The records that were read, in base64url. */
+  /** The records that two servers have shown and the visit has read, in base64url. */
   readonly records: string[] = [];
+  /** What each server shows beyond those, by party: nobody believes it yet. */
+  private readonly tails = new Map<number, string[]>();
   /** What each server says that the servers have opened. */
   private readonly openings = new Map<number, Opening[]>();
   /**
@@ -57,9 +60,6 @@ export class Reading<V extends Verifier = DecisionVisit> {
    * changes nothing.
    */
   private readonly tried = new Map<string, Doubt>();
-  /** Records that a second server has shown, too. */
-  private agreed = 0;
-
   constructor(
     /** Nothing is read in it yet. */
     readonly visit: V,
@@ -69,14 +69,19 @@ export class Reading<V extends Verifier = DecisionVisit> {
       systemClock.sleep(0, new AbortController().signal),
   ) {}
 
-  /** What was read; `null` before a second server has shown the same. */
+  /** What was read; `null` before two servers have shown the first record. */
   view(): View | null {
     const view = this.isAgreed() ? this.visit.view() : undefined;
     return view === undefined ? null : readView(view);
   }
 
   isAgreed(): boolean {
-    return this.records.length > 0 && this.agreed === this.records.length;
+    return this.records.length > 0;
+  }
+
+  /** Whether a server shows more than two have shown so far. */
+  hasMore(): boolean {
+    return [...this.tails].some(([party, tail]) => tail.length > 0 && !this.distrusted.has(party));
   }
 
   /** How many openings the best server shows. */
@@ -95,8 +100,9 @@ export class Reading<V extends Verifier = DecisionVisit> {
       if (refusal !== null) this.refusals.set(party, refusal);
     for (const [party, info] of infos) {
       const all = Math.min(info.records, MOST);
-      if (all > this.records.length || info.stage === 'closed' || info.stage === 'done')
-        await this.readFrom(party, all, progress);
+      if (all <= this.records.length && info.stage !== 'closed' && info.stage !== 'done') continue;
+      await this.readFrom(party);
+      await this.settle(all, progress);
     }
     this.verify();
     this.compare(infos);
@@ -122,26 +128,61 @@ export class Reading<V extends Verifier = DecisionVisit> {
     );
   }
 
-  private async readFrom(party: number, all: number, progress: Progress): Promise<void> {
+  /** Puts aside what a server shows beyond what two have shown. */
+  private async readFrom(party: number): Promise<void> {
     const server = this.servers[party];
+    const tail = this.tails.get(party) ?? [];
+    this.tails.set(party, tail);
     while (server) {
-      const page = await server.records(this.id, this.records.length).catch(() => null);
+      const page = await server
+        .records(this.id, this.records.length + tail.length)
+        .catch(() => null);
       if (!page) return;
       this.openings.set(party, page.openings);
-      if (page.records.length === 0) return;
-      for (const record of page.records) {
-        try {
-          this.visit.read(record);
-        } catch (error) {
-          this.distrusted.set(party, this.doubt(error));
-          return;
-        }
-        this.records.push(record);
-        progress(this.records.length, Math.max(all, this.records.length));
-        if (this.records.length % CHUNK === 0) this.verify();
-        await this.repaint();
-      }
+      tail.push(...page.records.slice(0, MOST - this.records.length - tail.length));
+      if (page.records.length === 0 || this.records.length + tail.length >= MOST) return;
     }
+  }
+
+  /** Takes in what two servers show alike, one record after another. */
+  private async settle(all: number, progress: Progress): Promise<void> {
+    for (;;) {
+      const next = this.next();
+      if (next === null) return;
+      const { record, showing } = next;
+      try {
+        this.visit.read(record);
+      } catch (error) {
+        for (const party of showing) this.distrusted.set(party, this.doubt(error));
+        return;
+      }
+      this.records.push(record);
+      for (const [party, tail] of this.tails) this.pass(party, tail, record);
+      progress(this.records.length, Math.max(all, this.records.length));
+      if (this.records.length % CHUNK === 0) this.verify();
+      await this.repaint();
+    }
+  }
+
+  /** The record that two servers show next, with those servers; `null` if there is none yet. */
+  private next(): { record: string; showing: number[] } | null {
+    const first = [...this.tails].filter(
+      ([party, tail]) => tail.length > 0 && !this.distrusted.has(party),
+    );
+    for (const [, [record]] of first) {
+      const showing = first.filter(([, tail]) => tail[0] === record).map(([party]) => party);
+      if (record !== undefined && showing.length >= AGREEING) return { record, showing };
+    }
+    return null;
+  }
+
+  /** Who shows something else in the place of what two show is not asked any more. */
+  private pass(party: number, tail: string[], record: string): void {
+    const shown = tail.shift();
+    if (shown === undefined || shown === record || this.distrusted.has(party)) return;
+    const detail = `the server alone shows this record ${this.records.length - 1}: ${shown}`;
+    this.distrusted.set(party, { ...different, detail });
+    tail.length = 0;
   }
 
   /**
@@ -162,16 +203,14 @@ export class Reading<V extends Verifier = DecisionVisit> {
 
   private compare(infos: [number, DecisionInfo][]): void {
     const [doubt] = this.distrusted.values();
-    if (this.records.length === 0) throw doubt ? new Refused(doubt) : new Told(t.refusal.away);
+    if (this.records.length === 0 && !this.hasMore())
+      throw doubt ? new Refused(doubt) : new Told(t.refusal.away);
     const here = (info: DecisionInfo) => info.records >= 1 && info.records <= this.records.length;
     for (const [party, info] of infos) {
       if (this.distrusted.has(party) || !here(info)) continue;
       const same = this.visit.digest(info.records - 1) === info.head;
       if (!same) this.distrusted.set(party, different);
     }
-    const honest = infos.filter(([party, info]) => here(info) && !this.distrusted.has(party));
-    const lengths = honest.map(([, { records }]) => records).sort((a, b) => b - a);
-    this.agreed = Math.max(this.agreed, lengths[AGREEING - 1] ?? 0);
     const alone = this.servers.length - this.distrusted.size < AGREEING;
     if (alone) throw new Refused([...this.distrusted.values()][0] ?? different);
   }
