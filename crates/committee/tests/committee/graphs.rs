@@ -7,12 +7,12 @@ use ostrakon_graph::owner::Edge;
 
 use crate::world::{World, key, now, pass};
 
-fn terms(shown: Shown) -> Terms {
+pub fn terms(shown: Shown) -> Terms {
     let program = Program::Distances { from: vec![0], hops: 3 };
     Terms { vertices: 5, naming: Naming::Numbers, edges: 4, undirected: false, program, shown }
 }
 
-fn ask(world: &World, terms: &Terms, change: impl Fn(&mut Draft)) -> SignedDraft {
+pub fn ask(world: &World, terms: &Terms, change: impl Fn(&mut Draft)) -> SignedDraft {
     world.draft(|draft| {
         draft.job = JOB.into();
         draft.parameters = parameters(terms);
@@ -26,7 +26,7 @@ fn edges(ends: &[(u32, u32)]) -> Vec<Edge> {
     ends.iter().map(edge).collect()
 }
 
-fn contribution(world: &World, draft: &Draft, seed: u8, ends: &[(u32, u32)]) -> Input {
+pub fn contribution(world: &World, draft: &Draft, seed: u8, ends: &[(u32, u32)]) -> Input {
     let members = asked::members(&world.committee).unwrap();
     let terms = asked::terms(draft).unwrap();
     let randomness = Secret::new([seed; 32]);
