@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::{BoxFuture, LocalBoxFuture};
 use ostrakon_committee::{
-    About, Config, Ended, Graphs, Job, Jobs, Peers, Run, Service, Statistics, Store, Unreached,
+    About, Config, Ended, Graphs, Job, Jobs, Peers, Price, Run, Service, Statistics, Store, Unreached,
 };
 use ostrakon_computation::{
     Archive, Card, Committee, ComputationId, Contributors, Draft, Input, Order, Parameters,
@@ -144,6 +144,10 @@ impl Job for Plain {
             Ok(sum.to_le_bytes().to_vec())
         }
         .boxed_local()
+    }
+
+    fn price(&self, _: &Draft) -> Price {
+        Price::None
     }
 
     fn instances(&self, _: About<'_>, _: usize, number: u64) -> Vec<Instance> {
